@@ -1,0 +1,84 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/file.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool read_stream(FILE *f, const char *path, struct str *s, struct error *err)
+{
+    char chunk[16384];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) {
+        if (s->length + n > FILE_LIMIT)
+            return fail(err, ERROR_INPUT, "%s: larger than %d MiB, which no input of Astra needs", path,
+                        FILE_LIMIT >> 20);
+        str_add_bytes(s, chunk, n);
+    }
+    if (ferror(f))
+        return fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+    return true;
+}
+
+static FILE *open_input(const char *path, struct error *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        fail(err, ERROR_INPUT, "%s: is a folder, a file was expected", path);
+        return NULL;
+    }
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    return f;
+}
+
+bool file_read(const char *path, struct arena *mem, struct text *out, struct error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : open_input(path, err);
+    if (!f)
+        return false;
+    struct str s;
+    str_init(&s);
+    bool ok = read_stream(f, path, &s, err);
+    if (ok) {
+        out->length = s.length;
+        out->data = arena_copy(mem, str_text(&s), s.length);
+    }
+    str_release(&s);
+    if (!standard)
+        fclose(f);
+    return ok;
+}
+
+bool file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+    struct str name;
+    str_init(&name);
+    str_addf(&name, "%s.%ld.tmp", path, (long)getpid());
+    FILE *f = fopen(str_text(&name), "wb");
+    bool ok = f && fwrite(data, 1, length, f) == length;
+    if (f && fclose(f) != 0)
+        ok = false;
+    if (ok && rename(str_text(&name), path) != 0)
+        ok = false;
+    if (!ok) {
+        fail(err, ERROR_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
+        if (f)
+            remove(str_text(&name));
+    }
+    str_release(&name);
+    return ok;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}

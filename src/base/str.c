@@ -1,0 +1,171 @@
+#include "base/str.h"
+
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_init(struct str *s)
+{
+    *s = (struct str){0};
+}
+
+void str_release(struct str *s)
+{
+    free(s->data);
+    str_init(s);
+}
+
+void str_clear(struct str *s)
+{
+    s->length = 0;
+    if (s->data)
+        s->data[0] = 0;
+}
+
+static void reserve(struct str *s, size_t more)
+{
+    size_t need = s->length + more + 1;
+    if (need <= s->capacity)
+        return;
+    s->capacity = need < 256 ? 256 : need * 2;
+    s->data = memory_grow(s->data, s->capacity);
+}
+
+void str_add_bytes(struct str *s, const char *bytes, size_t count)
+{
+    reserve(s, count);
+    memcpy(s->data + s->length, bytes, count);
+    s->length += count;
+    s->data[s->length] = 0;
+}
+
+void str_add(struct str *s, const char *text)
+{
+    str_add_bytes(s, text, strlen(text));
+}
+
+void str_addf(struct str *s, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n > 0) {
+        reserve(s, (size_t)n);
+        vsnprintf(s->data + s->length, (size_t)n + 1, format, again);
+        s->length += (size_t)n;
+    }
+    va_end(again);
+}
+
+void str_pad(struct str *s, size_t column)
+{
+    size_t start = s->length;
+    while (start > 0 && s->data[start - 1] != '\n')
+        start--;
+    while (s->length - start < column)
+        str_add_bytes(s, " ", 1);
+}
+
+const char *str_text(const struct str *s)
+{
+    return s->data ? s->data : "";
+}
+
+bool parse_int(const char *text, int64_t *out)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (!isdigit((unsigned char)*digits))
+        return false;
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (errno || *end)
+        return false;
+    *out = v;
+    return true;
+}
+
+/* strtod also takes hexadecimal, "nan" and "inf", and follows the locale: only plain decimal
+ * characters are let through. */
+bool parse_real(const char *text, double *out)
+{
+    if (!*text || text[strspn(text, "0123456789+-.eE")])
+        return false;
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end || !isfinite(v))
+        return false;
+    *out = v;
+    return true;
+}
+
+static int fold(char c)
+{
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+bool same_name(const char *a, const char *b)
+{
+    while (*a && fold(*a) == fold(*b))
+        a++, b++;
+    return fold(*a) == fold(*b);
+}
+
+/* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are far. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (fold(a[i - 1]) != fold(b[j - 1]));
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+const char *nearest_name(const char *word, const char *const *names, size_t count)
+{
+    size_t limit = strlen(word) / 3, best = SIZE_MAX;
+    const char *name = NULL;
+    if (limit < 2)
+        limit = 2;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, names[i]);
+        if (d < best) {
+            best = d;
+            name = names[i];
+        }
+    }
+    return best <= limit ? name : NULL;
+}
+
+const char *did_you_mean(const char *word, const char *const *names, size_t count)
+{
+    static _Thread_local char text[128];
+    const char *name = nearest_name(word, names, count);
+    text[0] = 0;
+    if (name)
+        snprintf(text, sizeof text, " (did you mean %s?)", name);
+    return text;
+}

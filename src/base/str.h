@@ -1,0 +1,37 @@
+/* Strings: a growable buffer, strict number parsing, names compared without case, nearest names. */
+#ifndef ASTRA_STR_H
+#define ASTRA_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str {
+    char *data; /* owned, always ends in 0 once anything was added; NULL when empty */
+    size_t length, capacity;
+};
+
+void str_init(struct str *);
+void str_release(struct str *);
+void str_clear(struct str *);
+void str_add(struct str *, const char *text);
+void str_add_bytes(struct str *, const char *bytes, size_t count);
+void str_addf(struct str *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void str_pad(struct str *, size_t column); /* spaces until the current line is `column` wide */
+/* The text so far, "" when nothing was added. Owned by the str. */
+const char *str_text(const struct str *);
+
+/* Whole text must be one number, no blanks; false otherwise or out of range. Locale-free. */
+bool parse_int(const char *text, int64_t *out);
+bool parse_real(const char *text, double *out); /* finite only */
+
+bool same_name(const char *a, const char *b); /* ASCII case ignored; '-' and '_' are equal */
+
+/* The known name closest to `word` by edit distance, or NULL when none is close enough to suggest
+ * (distance above a third of the word, at least 2). */
+const char *nearest_name(const char *word, const char *const *names, size_t count);
+
+/* " (did you mean X?)" for an error message, or "". Valid until the next call in this thread. */
+const char *did_you_mean(const char *word, const char *const *names, size_t count);
+
+#endif

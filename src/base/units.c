@@ -1,0 +1,86 @@
+#include "base/units.h"
+
+#include "base/str.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct unit {
+    char letter;
+    double factor;
+};
+
+static const struct unit AMOUNTS[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
+static const struct unit DURATIONS[] = {{'S', 1}, {'M', 60}, {'H', 3600}, {'D', 86400}};
+
+/* A number with at most one unit letter behind it. */
+static bool parse_with_unit(const char *text, const struct unit *units, size_t count, double *out)
+{
+    char number[64];
+    size_t n = strlen(text);
+    double factor = 1;
+    if (n == 0 || n >= sizeof number)
+        return false;
+    if (isalpha((unsigned char)text[n - 1])) {
+        size_t i = 0;
+        while (i < count && units[i].letter != toupper((unsigned char)text[n - 1]))
+            i++;
+        if (i == count)
+            return false;
+        factor = units[i].factor;
+        n--;
+    }
+    memcpy(number, text, n);
+    number[n] = 0;
+    if (!parse_real(number, out))
+        return false;
+    *out *= factor;
+    return true;
+}
+
+bool parse_amount(const char *text, double *out)
+{
+    return parse_with_unit(text, AMOUNTS, sizeof AMOUNTS / sizeof *AMOUNTS, out);
+}
+
+bool parse_duration(const char *text, double *out_s)
+{
+    return parse_with_unit(text, DURATIONS, sizeof DURATIONS / sizeof *DURATIONS, out_s);
+}
+
+void add_count(struct str *s, double v)
+{
+    static const struct unit scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
+    for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
+        if (v >= scale[i].factor) {
+            v /= scale[i].factor;
+            str_addf(s, "%.*f%c", v < 10 ? 2 : v < 100 ? 1 : 0, v, scale[i].letter);
+            return;
+        }
+    str_addf(s, "%.0f", v);
+}
+
+void add_bytes(struct str *s, double bytes)
+{
+    double gib = bytes / GIB;
+    if (gib >= 1)
+        str_addf(s, "%.1f GiB", gib);
+    else
+        str_addf(s, "%.1f MiB", gib * 1024);
+}
+
+void add_seconds(struct str *s, double v)
+{
+    if (v < 1e-3)
+        str_addf(s, "%.1f us", v * 1e6);
+    else if (v < 1)
+        str_addf(s, "%.1f ms", v * 1e3);
+    else if (v < 120)
+        str_addf(s, "%.2f s", v);
+    else if (v < 7200)
+        str_addf(s, "%.1f min", v / 60);
+    else if (v < 48 * 3600)
+        str_addf(s, "%.1f h", v / 3600);
+    else
+        str_addf(s, "%.1f d", v / 86400);
+}

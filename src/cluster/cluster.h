@@ -1,0 +1,68 @@
+/* What it is trained on: GPU types and pools of nodes. */
+#ifndef ASTRA_CLUSTER_H
+#define ASTRA_CLUSTER_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+/* One line of gpus.def. Data-sheet units; 0 where the part has no such thing. */
+struct gpu {
+    const char *name;    /* H100-SXM5-80GB */
+    const char *aliases; /* blank-separated short names, case ignored: "H100 H100-SXM" */
+    const char *vendor, *arch;
+    double bf16_tflops, fp16_tflops, fp8_tflops, fp32_tflops; /* dense peaks */
+    double memory_gb;    /* marketing figure */
+    double usable_gib;   /* what the driver reports as total */
+    double memory_gbs;   /* bandwidth */
+    double l2_mb;
+    int sms;
+    double boost_mhz;
+    double link_gbs;     /* scale-up link, per GPU and direction */
+    int domain;          /* GPUs joined by it */
+    int per_node;        /* usual GPUs per node */
+    double pcie_gbs;     /* per direction */
+    double nic_gbit;     /* typical NIC speed per GPU */
+    double tdp_w;
+    double usd_per_hour; /* median on-demand price per GPU-hour of 8-GPU instances, 0 = not known */
+    const char *source;
+};
+
+const struct gpu *gpu_table(size_t *count);
+const struct gpu *gpu_find(const char *name, struct error *); /* name or alias; nearest name on error */
+
+enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
+
+/* Some nodes of one type. */
+struct node_group {
+    const struct gpu *gpu;
+    int nodes_min, nodes_max; /* equal unless a range was given */
+    int per_node;             /* GPUs of a node */
+    int domain;               /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
+    double link_bs;           /* scale-up bandwidth per GPU and direction, bytes/s */
+    double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
+    double oversubscription;  /* >= 1: how much slower the network is between far nodes */
+    double usable_bytes;      /* of one GPU */
+    double usd_per_hour;      /* per GPU; 0 = not known */
+};
+
+struct cluster {
+    int groups;
+    struct node_group group[CLUSTER_MAX_GROUPS];
+    char text[256]; /* as the user wrote it */
+};
+
+/* `text` is a pool string ("64x8:H100", "1..16x8:A100@50,8x8:H100") or a path to a YAML file. */
+bool cluster_load(struct cluster *, const char *text, struct arena *, struct error *);
+bool cluster_from_pool(struct cluster *, const char *pool, struct error *);
+bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name, struct arena *,
+                       struct error *);
+/* "H100=2.5" overrides a price in USD per GPU-hour. */
+bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
+
+int64_t cluster_max_gpus(const struct cluster *);
+
+#endif

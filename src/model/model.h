@@ -1,0 +1,98 @@
+/* What is trained: one struct for dense and mixture-of-experts decoders. */
+#ifndef ASTRA_MODEL_H
+#define ASTRA_MODEL_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 4 };
+
+/* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
+struct layer_kind {
+    bool moe;
+    int window; /* 0 = full attention */
+};
+
+struct model {
+    char name[64]; /* preset name, file name or "inline" */
+    char family[32]; /* the config's model_type, or "gpt" */
+#define FIELD(field, kind, lo, hi, help) int field;
+#include "model/fields.def"
+#undef FIELD
+    int kinds;
+    struct layer_kind kind[MODEL_MAX_KINDS];
+    uint8_t layer[MODEL_MAX_LAYERS]; /* kind of each decoder layer; an MTP layer is of the last one's */
+};
+
+enum model_field {
+#define FIELD(field, kind, lo, hi, help) MODEL_##field,
+#include "model/fields.def"
+#undef FIELD
+    MODEL_FIELDS
+};
+
+struct model_field_info {
+    const char *name;
+    bool flag;
+    int lo, hi;
+    const char *help;
+};
+
+const struct model_field_info *model_field_info(enum model_field);
+int model_field_get(const struct model *, enum model_field);
+void model_field_set(struct model *, enum model_field, int value);
+
+/* `text` is a preset name, a path to an HF config.json (or the folder that holds one), or inline
+ * key=value pairs. The error names the place, the value and what would be right. */
+bool model_load(struct model *, const char *text, struct arena *, struct error *);
+/* The parts of model_load, for tests and fuzzing. `name` is used in messages. */
+bool model_from_hf(struct model *, const char *json, size_t length, const char *name, struct error *);
+bool model_from_pairs(struct model *, const char *pairs, struct error *);
+
+/* Fills defaults (kv = heads, head_dim = hidden / heads, ...), checks ranges and that fields agree,
+ * and lays out `kind` and `layer`. Every loader ends with it; importers of flags call it too. */
+bool model_finish(struct model *, struct error *);
+
+/* Same shape as far as time, memory and parameter count go; on false `difference` says what differs,
+ * "hidden is 4096 here and 5120 there". Names are not compared. */
+bool model_same(const struct model *a, const struct model *b, char *difference, size_t size);
+
+/* Presets in table order; name NULL ends the list. `published_params` is what the makers state. */
+struct model_preset {
+    const char *name;
+    const char *config;      /* HF config.json text compiled in from data/models */
+    double published_params; /* 0 where no exact count is published */
+    const char *source;      /* of the count */
+};
+const struct model_preset *model_presets(void);
+
+/* Parameter counts, unpadded vocabulary. */
+int64_t model_params_total(const struct model *);
+int64_t model_params_active(const struct model *); /* per token: top-k experts only */
+
+/* Parameters of parts, whole model (not sharded): the memory stage divides them. */
+struct layer_params {
+    int64_t attention_linear; /* qkv, output projection, MLA up-projections: sharded over TP */
+    int64_t attention_replicated; /* norms, MLA down-projections, qk norms: whole on every TP rank */
+    int64_t mlp;              /* dense MLP or shared experts: sharded over TP */
+    int64_t mlp_replicated;   /* its norm(s), router, shared gate */
+    int64_t experts;          /* all routed experts together: sharded over EP and ETP */
+};
+struct layer_params model_layer_params(const struct model *, const struct layer_kind *);
+int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* token table + positions */
+int64_t model_head_params(const struct model *, int64_t padded_vocab); /* output matrix, also when tied */
+int64_t model_final_norm_params(const struct model *);
+int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */
+
+/* Vocabulary padded as Megatron does, to a multiple of 128 x tp. */
+int64_t model_padded_vocab(const struct model *, int tp);
+
+/* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded
+ * vocabulary at tp = 1: Megatron's num_floating_point_operations of core 0.12 and later. */
+double model_flops(const struct model *, double sequences, double seq_len);
+
+#endif

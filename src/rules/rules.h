@@ -1,0 +1,50 @@
+/* Rules drop strategies that make no sense. A rule file has lines
+ *     require EXPR "reason"      drop what does not satisfy EXPR
+ *     reject  EXPR "reason"      drop what satisfies EXPR
+ * and comments (#). The expression language is in doc/rules.md. Rules are parsed once, folded, compiled
+ * to a compact form, and tell which slots they need so that the search can apply them early. */
+#ifndef ASTRA_RULES_H
+#define ASTRA_RULES_H
+
+#include "base/error.h"
+#include "space/names.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct rule_code;
+
+struct rule {
+    bool reject;
+    const char *reason;      /* as written, or the expression's text when none was given */
+    const char *text;        /* the expression as written */
+    const char *file;        /* where it stands */
+    int line;
+    uint64_t depends;        /* bits of enum param that must be bound before it can be judged */
+    const struct rule_code *code;
+};
+
+struct rules {
+    int count, capacity;
+    struct rule *rule; /* in the arena, in file order */
+};
+
+void rules_init(struct rules *);
+
+/* Adds the rules of a text. Errors are FILE:LINE:COL: message, the line, and a caret under the place;
+ * unknown names come with the nearest known one. */
+bool rules_add(struct rules *, const char *text, size_t length, const char *file, struct arena *,
+               struct error *);
+bool rules_add_file(struct rules *, const char *path, struct arena *, struct error *);
+/* The rules Megatron enforces, compiled in from data/rules/megatron.rules. */
+bool rules_add_megatron(struct rules *, struct arena *, struct error *);
+
+/* The value of the expression: an undefined result (division by zero) is NaN. */
+double rule_value(const struct rule *, const double values[SLOTS]);
+/* Whether the strategy in `values` passes this rule. An undefined value drops. */
+bool rule_allows(const struct rule *, const double values[SLOTS]);
+/* Constant rules, after folding with nothing bound: 1 always allows, -1 always drops, 0 depends. */
+int rule_constant(const struct rule *);
+
+#endif
