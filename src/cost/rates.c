@@ -1,0 +1,188 @@
+/* Analytic operator times: FLOPs over a sustained rate, with tile and wave quantisation, or bytes over
+ * bandwidth, whichever is longer, plus a launch. cost_predict takes whole batches so that a learned
+ * model can answer them in one call. */
+#include "cost/cost.h"
+
+#include "cluster/cluster.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LAUNCH_S = 4e-6;       /* kernel start and tail; cuda launch floor 3-5 us */
+static const double MEMORY_FIXED_S = 6e-6; /* extra of a memory-bound kernel; tens of us in small models */
+
+struct rates {
+    const char *arch;
+    double gemm, grouped, attention, attention_back, memory;
+    const char *source;
+};
+
+static const struct rates TABLE[] = {
+#define RATES(...) {__VA_ARGS__},
+#include "cost/rates.def"
+#undef RATES
+};
+
+static const struct rates *rates_of(const struct gpu *g)
+{
+    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
+        if (strncmp(g->arch, TABLE[i].arch, strlen(TABLE[i].arch)) == 0)
+            return &TABLE[i];
+    return &TABLE[2];
+}
+
+/* FLOP/s of the matrix units at this precision. A GPU without fp8 computes it as bf16. */
+static double peak(const struct gpu *g, int precision)
+{
+    double half = g->bf16_tflops > 0 && precision != PRECISION_FP16 ? g->bf16_tflops : g->fp16_tflops;
+    return 1e12 * (precision == PRECISION_FP8 && g->fp8_tflops > 0 ? g->fp8_tflops : half);
+}
+
+/* The fraction of 128 x 256 tiles' work that is useful, waves over the SMs included, and the cost of
+ * filling a short product along k. */
+static double tile_efficiency(const struct gpu *g, double m, double n, double k, double count)
+{
+    double tiles = ceil(m / 128) * ceil(n / 256) * count, sms = g->sms > 0 ? g->sms : 108;
+    double waves = tiles / sms, tile_use = m * n * count / (tiles * 128 * 256);
+    double wave_use = waves / ceil(waves);
+    /* small tiles and split-k soften both: half of the loss remains */
+    return (0.5 + 0.5 * tile_use) * (0.4 + 0.6 * wave_use) * k / (k + 256);
+}
+
+static double gemm_time(const struct gpu *g, double rate, double m, double n, double k, double count)
+{
+    double flops = 2 * m * n * k * count;
+    double bytes = 2 * count * (m * k + k * n + m * n);
+    double compute = flops / (rate * tile_efficiency(g, m, n, k, count));
+    double memory = bytes / (1e9 * g->memory_gbs * rates_of(g)->memory);
+    return (compute > memory ? compute : memory) + LAUNCH_S;
+}
+
+double memory_time(const struct node_group *group, double bytes)
+{
+    const struct gpu *g = group->gpu;
+    return bytes / (1e9 * g->memory_gbs * rates_of(g)->memory) + MEMORY_FIXED_S;
+}
+
+static struct op_time predict_gemm(const struct node_group *group, int precision, const struct op *o)
+{
+    const struct gpu *g = group->gpu;
+    const struct rates *r = rates_of(g);
+    double rate = peak(g, precision) * (o->kind == OP_GROUPED ? r->grouped : r->gemm);
+    if (precision == PRECISION_FP8)
+        rate *= 0.8; /* quantisation passes and lower clocks: fp8 runs reach 1.3-1.6x of bf16 */
+    struct op_time t;
+    /* experts one after the other, or all in one kernel */
+    double kernels = o->kind == OP_GROUPED ? 1 : o->count, each = o->kind == OP_GROUPED ? o->count : 1;
+    t.forward_s = kernels * gemm_time(g, rate, o->m, o->n, o->k, each);
+    t.weight_s = kernels * gemm_time(g, rate * 0.96, o->n, o->k, o->m, each); /* wgrad 3-5 % lower */
+    t.backward_s = kernels * gemm_time(g, rate, o->m, o->k, o->n, each) + t.weight_s;
+    return t;
+}
+
+/* Forward: q k^T and p v; backward: five products where forward has two. */
+static struct op_time predict_attention(const struct node_group *group, int precision, const struct op *o)
+{
+    const struct gpu *g = group->gpu;
+    const struct rates *r = rates_of(g);
+    double rate = peak(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
+    double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
+    double fill = o->m / (o->m + 512); /* short sequences leave SMs idle at the mask's edge */
+    struct op_time t = {0};
+    t.forward_s = flops / (rate * r->attention * fill) + LAUNCH_S;
+    t.backward_s = 2.5 * flops / (rate * r->attention_back * fill) + 2 * LAUNCH_S;
+    return t;
+}
+
+static struct op_time predict_scores(const struct node_group *group, int precision, const struct op *o)
+{
+    double rate = peak(group->gpu, precision) * rates_of(group->gpu)->gemm * 0.7;
+    double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
+    struct op_time t = {0};
+    t.forward_s = flops / rate + memory_time(group, o->bytes);
+    t.backward_s = 2 * flops / rate + memory_time(group, o->bytes_back);
+    return t;
+}
+
+/* Gather and scatter are each other's mirror image; the others are their own. */
+static struct op_time predict_comm(const struct node_group *group, const struct op *o)
+{
+    struct placement p = placement_of(group, o->ranks, o->stride);
+    struct op_time t = {0};
+    t.forward_s = comm_time(group, o->comm, o->bytes, p);
+    t.backward_s = t.forward_s;
+    if (o->comm == COMM_ALL_GATHER && o->axis == AXIS_CP)
+        t.backward_s *= 2; /* keys and values again, and their gradients */
+    return t;
+}
+
+static struct op_time predict(const struct node_group *group, int precision, bool te, const struct op *o)
+{
+    struct op_time t = {0};
+    switch (o->kind) {
+    case OP_GEMM:
+    case OP_GROUPED:
+        return predict_gemm(group, precision, o);
+    case OP_ATTENTION:
+        return predict_attention(group, precision, o);
+    case OP_SCORES:
+        return predict_scores(group, precision, o);
+    case OP_COMM:
+        return predict_comm(group, o);
+    case OP_MEMORY:
+        t.forward_s = memory_time(group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */
+        t.backward_s = memory_time(group, o->bytes_back * (te ? 1.0 : 1.4));
+    }
+    return t;
+}
+
+void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops, size_t count,
+                  struct op_time *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = predict(group, precision, te, &ops[i]);
+}
+
+double cost_expected_error(const struct node_group *group)
+{
+    const char *arch = group->gpu->arch;
+    return strcmp(arch, "Ampere") == 0 || strcmp(arch, "Hopper") == 0 ? 0.15 : 0.25;
+}
+
+const char *cost_provenance(const struct node_group *group)
+{
+    (void)group;
+    return "datasheet"; /* analytic rates; nothing here was measured operator by operator */
+}
+
+void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count, struct block_cost *out)
+{
+    double weight_s = 0, beside_s = 0;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        const struct op *o = &ops[i];
+        bool comm = o->kind == OP_COMM;
+        if (comm) {
+            out->comm_s[o->axis] += time[i].forward_s;
+            out->forward_comm_s += time[i].forward_s;
+            if (o->hidden_back)
+                beside_s += time[i].backward_s;
+            else
+                out->comm_back_s[o->axis] += time[i].backward_s;
+        } else {
+            out->forward_s += time[i].forward_s;
+            out->backward_s += time[i].backward_s;
+            weight_s += time[i].weight_s;
+        }
+        for (int m = 0; m < MODULES; m++)
+            if (o->modules >> m & 1) {
+                (comm ? out->again_comm_s : out->again_s)[m] += time[i].forward_s;
+                out->dropped[m] += o->saved;
+            }
+        out->saved += o->saved;
+        out->temporary = fmax(out->temporary, o->temporary);
+        out->temporary_back = fmax(out->temporary_back, o->temporary_back);
+    }
+    /* what runs beside weight gradients is exposed only where it is longer */
+    out->comm_back_s[AXIS_TP] += fmax(0.1 * beside_s, beside_s - weight_s);
+}

@@ -1,0 +1,223 @@
+/* The recurrence. Rank r does w_r warm-up forwards, then rounds of one forward and one backward, then
+ * the remaining backwards. Number a rank's rounds j = -w_r, ..., total - 1: round j does forward
+ * w_r + j (if there is one) and, from j = 0, backward j. Let all ranks advance together, rank r doing
+ * round j = g + r at step g. With w_r = pp - 1 - r (1F1B) or 2 (pp - 1 - r) + (vpp - 1) group
+ * (interleaved), what a round needs was done
+ *
+ *      forward of rank r - 1          the same step (1F1B), the step before (interleaved)
+ *      backward of rank r + 1         the step before
+ *      forward of the last rank,      group_size - pp + 1 steps before
+ *        chunk c - 1 (rank 0, c > 0)
+ *      backward of rank 0, chunk c + 1    the same number of steps before
+ *        (last rank, c < vpp - 1)
+ *
+ * so the state between steps is one clock and two finish times per rank, and a short history for the
+ * two wraps. When that state has moved by the same amount everywhere since an earlier step at the same
+ * place of the pattern, it will go on doing so (all operations are max and plus): whole periods are
+ * skipped. Brent's method finds the period. */
+#include "schedule/schedule.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { HISTORY = 4096 }; /* steps kept for the wraps, a power of two */
+
+struct state {
+    int64_t clock[SCHEDULE_MAX_RANKS];
+    int64_t sent[SCHEDULE_MAX_RANKS];     /* when the rank's latest forward output reached the next one */
+    int64_t returned[SCHEDULE_MAX_RANKS]; /* the same of its latest backward output */
+};
+
+struct run {
+    const struct pipeline *p;
+    int64_t total; /* forward passes of a rank */
+    int64_t warmup[SCHEDULE_MAX_RANKS];
+    struct state now;
+    int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
+    int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
+};
+
+int64_t pipeline_warmup(const struct pipeline *p, int rank)
+{
+    int64_t behind = p->pp - 1 - rank;
+    return p->vpp == 1 ? behind : 2 * behind + (int64_t)(p->vpp - 1) * p->group;
+}
+
+struct schedule_item schedule_item(const struct pipeline *p, int64_t k)
+{
+    if (p->vpp == 1)
+        return (struct schedule_item){k, 0, 1};
+    int64_t m = p->micro_batches, group = p->group, whole = group * p->vpp;
+    int64_t start = k / whole * group;
+    int64_t size = start + group > m ? m - start : group;
+    int64_t within = k - start * p->vpp;
+    return (struct schedule_item){start + within % size, (int)(within / size), size};
+}
+
+static int64_t max2(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t *slot(int64_t *history, int64_t step)
+{
+    return &history[(uint64_t)step & (HISTORY - 1)];
+}
+
+/* When the input of this forward pass has arrived; `sent_before` are the finish times one step ago. */
+static int64_t forward_ready(struct run *u, int rank, struct schedule_item it, int64_t step,
+                             const int64_t *sent_before)
+{
+    if (rank > 0)
+        return u->p->vpp == 1 ? u->now.sent[rank - 1] : sent_before[rank - 1];
+    if (it.chunk == 0)
+        return 0;
+    return *slot(u->forward_history, step - (it.group_size - u->p->pp + 1));
+}
+
+static int64_t backward_ready(struct run *u, int rank, struct schedule_item it, int64_t step,
+                              const int64_t *returned_before)
+{
+    if (rank < u->p->pp - 1)
+        return returned_before[rank + 1];
+    if (it.chunk == 0) /* its mirror image: the last chunk has no successor */
+        return 0;
+    return *slot(u->backward_history, step - (it.group_size - u->p->pp + 1));
+}
+
+/* One pass on a rank: starts when the rank and its input are there, then sends. */
+static int64_t pass(struct run *u, int rank, int64_t ready, int64_t ticks, int64_t send)
+{
+    int64_t end = max2(u->now.clock[rank], ready) + ticks;
+    u->now.clock[rank] = u->p->blocking_send ? end + send : end;
+    return end + send;
+}
+
+static void do_forward(struct run *u, int rank, int64_t k, int64_t step, const int64_t *sent_before)
+{
+    const struct pipeline *p = u->p;
+    struct schedule_item it = schedule_item(p, k);
+    bool last = rank == p->pp - 1 && it.chunk == p->vpp - 1;
+    int64_t ready = forward_ready(u, rank, it, step, sent_before);
+    u->now.sent[rank] =
+        pass(u, rank, ready, p->forward[it.chunk * p->pp + rank], last ? 0 : p->send[rank]);
+}
+
+static void do_backward(struct run *u, int rank, int64_t k, int64_t step, const int64_t *returned_before)
+{
+    const struct pipeline *p = u->p;
+    struct schedule_item it = schedule_item(p, k);
+    int chunk = p->vpp - 1 - it.chunk;
+    bool first = rank == 0 && chunk == 0;
+    int64_t ready = backward_ready(u, rank, it, step, returned_before);
+    int64_t send = first ? 0 : p->send[rank == 0 ? p->pp - 1 : rank - 1];
+    u->now.returned[rank] = pass(u, rank, ready, p->backward[chunk * p->pp + rank], send);
+}
+
+static void do_step(struct run *u, int64_t step)
+{
+    int64_t sent_before[SCHEDULE_MAX_RANKS], returned_before[SCHEDULE_MAX_RANKS];
+    int pp = u->p->pp;
+    memcpy(sent_before, u->now.sent, (size_t)pp * sizeof *sent_before);
+    memcpy(returned_before, u->now.returned, (size_t)pp * sizeof *returned_before);
+    for (int r = 0; r < pp; r++) {
+        int64_t j = step + r, k = j + u->warmup[r];
+        if (k >= 0 && k < u->total)
+            do_forward(u, r, k, step, sent_before);
+        if (j >= 0 && j < u->total)
+            do_backward(u, r, j, step, returned_before);
+    }
+    if (u->p->vpp > 1) {
+        *slot(u->forward_history, step) = u->now.sent[pp - 1];
+        *slot(u->backward_history, step) = u->now.returned[0];
+    }
+}
+
+static void copy_state(struct state *to, const struct state *from, int pp)
+{
+    size_t bytes = (size_t)pp * sizeof(int64_t);
+    memcpy(to->clock, from->clock, bytes);
+    memcpy(to->sent, from->sent, bytes);
+    memcpy(to->returned, from->returned, bytes);
+}
+
+static bool moved_evenly(const int64_t *a, const int64_t *b, int n, int64_t by)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i] - b[i] != by)
+            return false;
+    return true;
+}
+
+static void move(int64_t *a, int n, int64_t by)
+{
+    for (int i = 0; i < n; i++)
+        a[i] += by;
+}
+
+/* Steps from `from` to `to` in which every rank does a forward and a backward of a full group, in units
+ * of the pattern. Returns the step to go on with: `to` or a little before. */
+static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
+{
+    int pp = u->p->pp;
+    int64_t unit = u->p->vpp == 1 ? 1 : (int64_t)u->p->group * u->p->vpp;
+    struct state mark;
+    copy_state(&mark, &u->now, pp);
+    int64_t step = from, since = 0, limit = 1;
+    while (to - step >= unit) {
+        for (int64_t i = 0; i < unit; i++)
+            do_step(u, step++);
+        since++;
+        int64_t by = u->now.clock[0] - mark.clock[0];
+        if (moved_evenly(u->now.clock, mark.clock, pp, by) && moved_evenly(u->now.sent, mark.sent, pp, by) &&
+            moved_evenly(u->now.returned, mark.returned, pp, by)) {
+            int64_t periods = (to - step) / (since * unit);
+            move(u->now.clock, pp, periods * by);
+            move(u->now.sent, pp, periods * by);
+            move(u->now.returned, pp, periods * by);
+            step += periods * since * unit;
+            if (u->p->vpp > 1) { /* with group == pp only the step before is looked at */
+                *slot(u->forward_history, step - 1) = u->now.sent[pp - 1];
+                *slot(u->backward_history, step - 1) = u->now.returned[0];
+            }
+            return step;
+        }
+        if (since == limit) {
+            copy_state(&mark, &u->now, pp);
+            limit *= 2;
+            since = 0;
+        }
+    }
+    return step;
+}
+
+int64_t pipeline_run(const struct pipeline *p, int64_t end[])
+{
+    struct run u;
+    u.p = p;
+    u.total = p->micro_batches * p->vpp;
+    for (int r = 0; r < p->pp; r++)
+        u.now.clock[r] = u.now.sent[r] = u.now.returned[r] = 0;
+    int64_t step = 0;
+    assert(p->pp >= 1 && p->pp <= SCHEDULE_MAX_RANKS && p->micro_batches >= 1);
+    assert(p->vpp == 1 || (p->group >= p->pp && p->group - p->pp + 1 < HISTORY));
+    for (int r = 0; r < p->pp; r++) {
+        u.warmup[r] = pipeline_warmup(p, r);
+        if (-u.warmup[r] - r < step)
+            step = -u.warmup[r] - r;
+    }
+    while (step < 0)
+        do_step(&u, step++);
+    /* every rank is past its warm-up from step 0 on; the forwards of rank 0 end first */
+    bool regular = p->vpp == 1 || (p->group == p->pp && p->micro_batches % p->group == 0);
+    if (regular)
+        step = run_repeating(&u, step, u.total - u.warmup[0]);
+    while (step < u.total)
+        do_step(&u, step++);
+    int64_t latest = 0;
+    for (int r = 0; r < p->pp; r++) {
+        end[r] = u.now.clock[r];
+        latest = max2(latest, end[r]);
+    }
+    return latest;
+}

@@ -1,0 +1,49 @@
+/* In which order a step runs: 1F1B and interleaved 1F1B as Megatron issues them, and when each rank is
+ * done. Times are integer picoseconds (ticks), so that sums do not depend on their order and a repeating
+ * pattern is recognised exactly. */
+#ifndef ASTRA_SCHEDULE_H
+#define ASTRA_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SCHEDULE_MAX_RANKS = 1024 };
+#define TICKS_PER_S 1e12
+
+struct pipeline {
+    int pp, vpp;
+    int group;              /* micro-batches per group of the interleaved schedule, >= pp */
+    int64_t micro_batches;
+    bool blocking_send;     /* a rank waits until its tensor is sent (no p2p overlap) */
+    const int64_t *forward; /* [vpp * pp] ticks of virtual stage v * pp + rank */
+    const int64_t *backward;
+    const int64_t *send;    /* [pp] ticks from rank r to r + 1 (the last: to rank 0), either direction */
+};
+
+/* Forward passes a rank does before its first backward. */
+int64_t pipeline_warmup(const struct pipeline *, int rank);
+
+/* Micro-batch and chunk of a rank's k-th forward pass (the backward order has chunk vpp - 1 - c). */
+struct schedule_item {
+    int64_t micro_batch;
+    int chunk;
+    int64_t group_size; /* of the group it belongs to: the last one may be smaller or larger */
+};
+struct schedule_item schedule_item(const struct pipeline *, int64_t k);
+
+/* When each rank has finished its last backward pass; returns the latest. The exact recurrence of the
+ * order, O(pp) per round of one forward and one backward on every rank; rounds that repeat are skipped,
+ * so that the cost does not grow with the number of micro-batches. Needs vpp == 1, or
+ * micro_batches % group == 0 or >= pp (Megatron's own rule). */
+int64_t pipeline_run(const struct pipeline *, int64_t end[]);
+
+/* Never above pipeline_run: for each rank, what must pass before its first and after its last
+ * operation, its own work, and the waits for the first and last micro-batch to come back. With `after`
+ * (may be NULL) ticks of work that rank r still has to do when its pipeline ends, the bound is on the
+ * latest end of that. doc/schedule.md has the proof. */
+int64_t pipeline_lower_bound(const struct pipeline *, const int64_t after[]);
+
+/* Most bytes of activations alive on a rank, when chunk c of one micro-batch holds bytes[c]. */
+double pipeline_peak_bytes(const struct pipeline *, int rank, const double bytes[]);
+
+#endif

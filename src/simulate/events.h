@@ -1,0 +1,20 @@
+/* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence and the source of
+ * traces. It issues every pass of every rank in Megatron's order. */
+#ifndef ASTRA_EVENTS_H
+#define ASTRA_EVENTS_H
+
+#include "schedule/schedule.h"
+
+/* One pass of one rank, as it ran. */
+struct event {
+    int rank, chunk;
+    bool backward;
+    int64_t micro_batch;
+    int64_t start, end; /* ticks */
+};
+
+/* Calls `visit` for each pass in an order in which every pass follows what it needs; returns the end of
+ * the step, or -1 when the order cannot be completed. O(passes), memory for all of them. */
+int64_t events_run(const struct pipeline *, void (*visit)(void *context, const struct event *), void *context);
+
+#endif

@@ -1,0 +1,195 @@
+/* The recurrence against the event simulation, the bound against both, and the known closed forms. */
+#include "schedule/schedule.h"
+#include "simulate/events.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MOST = 256 };
+
+static uint64_t seed = 88172645463325252ull;
+
+static int64_t pick(int64_t lo, int64_t hi)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return lo + (int64_t)(seed % (uint64_t)(hi - lo + 1));
+}
+
+struct case_data {
+    struct pipeline p;
+    int64_t forward[MOST], backward[MOST], send[MOST];
+};
+
+static void random_case(struct case_data *c, bool uneven)
+{
+    struct pipeline *p = &c->p;
+    p->pp = (int)pick(1, 9);
+    p->vpp = p->pp == 1 || pick(0, 1) ? 1 : (int)pick(2, 5);
+    p->group = p->pp;
+    if (p->vpp == 1) {
+        p->micro_batches = pick(1, 60);
+    } else if (pick(0, 2)) {
+        p->micro_batches = p->pp * pick(1, 12);
+    } else {
+        p->group = p->pp + (int)pick(0, 4);
+        p->micro_batches = p->group * pick(1, 8) + (pick(0, 1) ? 0 : pick(p->pp, p->group));
+    }
+    p->blocking_send = pick(0, 1);
+    int64_t f = pick(1, 1000), b = pick(1, 2000), s = pick(0, 2) ? pick(0, 50) : pick(0, 900);
+    for (int i = 0; i < p->pp * p->vpp; i++) {
+        c->forward[i] = uneven ? pick(1, 1000) : f;
+        c->backward[i] = uneven ? pick(1, 2000) : b;
+    }
+    for (int i = 0; i < p->pp; i++)
+        c->send[i] = uneven ? pick(0, 100) : s;
+    p->forward = c->forward;
+    p->backward = c->backward;
+    p->send = c->send;
+}
+
+struct ends {
+    int64_t end[MOST];
+};
+
+static void note_end(void *context, const struct event *e)
+{
+    struct ends *x = context;
+    if (e->end > x->end[e->rank])
+        x->end[e->rank] = e->end;
+}
+
+static void recurrence_equals_events(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        struct case_data c;
+        random_case(&c, i % 2);
+        int64_t end[MOST], end_of_step = pipeline_run(&c.p, end);
+        assert_int_equal(end_of_step, events_run(&c.p, NULL, NULL));
+    }
+}
+
+static void long_runs_equal_events(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        struct case_data c;
+        random_case(&c, i % 2);
+        c.p.group = c.p.pp;
+        c.p.micro_batches = c.p.pp * pick(100, 400);
+        int64_t end[MOST], end_of_step = pipeline_run(&c.p, end);
+        struct ends seen = {{0}};
+        assert_int_equal(end_of_step, events_run(&c.p, note_end, &seen));
+        for (int r = 0; r < c.p.pp; r++)
+            assert_true(end[r] >= seen.end[r]); /* the clock may include a last blocking send */
+    }
+}
+
+static void bound_is_never_above(void **state)
+{
+    (void)state;
+    double worst = 1, sum = 0;
+    int many = 0;
+    for (int i = 0; i < 6000; i++) {
+        struct case_data c;
+        random_case(&c, i % 2);
+        int64_t end[MOST], after[MOST], latest = 0;
+        for (int r = 0; r < c.p.pp; r++)
+            after[r] = pick(0, 1) ? pick(0, 5000) : 0;
+        pipeline_run(&c.p, end);
+        for (int r = 0; r < c.p.pp; r++)
+            latest = end[r] + after[r] > latest ? end[r] + after[r] : latest;
+        assert_true(pipeline_lower_bound(&c.p, after) <= latest);
+        int64_t bound = pipeline_lower_bound(&c.p, NULL), exact = pipeline_run(&c.p, end);
+        assert_true(bound <= exact);
+        if (c.p.vpp == 1 && c.p.micro_batches >= 2 * c.p.pp) {
+            double ratio = (double)bound / (double)exact;
+            worst = ratio < worst ? ratio : worst;
+            sum += ratio;
+            many++;
+        }
+    }
+    print_message("1F1B bound / exact where M >= 2 PP: mean %.4f, least %.4f of %d\n", sum / many, worst, many);
+    assert_true(sum / many > 0.98);
+}
+
+/* Equal stages without transfers: (M + (pp - 1) / vpp) (f + b), all chunks of a rank together. */
+static void equal_stages_match_the_closed_form(void **state)
+{
+    (void)state;
+    int64_t forward[MOST], backward[MOST], send[MOST] = {0}, end[MOST];
+    for (int i = 0; i < MOST; i++) {
+        forward[i] = 10;
+        backward[i] = 20;
+    }
+    for (int pp = 1; pp <= 8; pp *= 2)
+        for (int vpp = 1; vpp <= (pp > 1 ? 4 : 1); vpp++) {
+            struct pipeline p = {pp, vpp, pp, 4 * pp, true, forward, backward, send};
+            int64_t expected = 30 * (p.micro_batches * vpp + pp - 1);
+            assert_int_equal(pipeline_run(&p, end), expected);
+            assert_int_equal(pipeline_lower_bound(&p, NULL), expected);
+        }
+}
+
+/* Stage times 2,1,1,1 (a third forward), 8 micro-batches: slow stage first 17, last 19. */
+static void order_of_stages_matters(void **state)
+{
+    (void)state;
+    int64_t slow_first_f[] = {2, 1, 1, 1}, slow_first_b[] = {4, 2, 2, 2};
+    int64_t slow_last_f[] = {1, 1, 1, 2}, slow_last_b[] = {2, 2, 2, 4};
+    int64_t send[4] = {0}, end[4];
+    struct pipeline first = {4, 1, 4, 8, true, slow_first_f, slow_first_b, send};
+    struct pipeline last = {4, 1, 4, 8, true, slow_last_f, slow_last_b, send};
+    assert_int_equal(pipeline_run(&first, end), 3 * 17);
+    assert_int_equal(pipeline_run(&last, end), 3 * 19);
+}
+
+struct alive {
+    int rank;
+    double bytes[8], now, most;
+};
+
+static void count_alive(void *context, const struct event *e)
+{
+    struct alive *a = context;
+    if (e->rank != a->rank)
+        return;
+    a->now += e->backward ? -a->bytes[e->chunk] : a->bytes[e->chunk];
+    if (a->now > a->most)
+        a->most = a->now;
+}
+
+static void activations_alive_match_the_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 600; i++) {
+        struct case_data c;
+        random_case(&c, true);
+        struct alive a = {.rank = (int)pick(0, c.p.pp - 1)};
+        for (int v = 0; v < c.p.vpp; v++)
+            a.bytes[v] = (double)pick(1, i % 3 ? 5 : 1);
+        events_run(&c.p, count_alive, &a);
+        assert_true(a.most == pipeline_peak_bytes(&c.p, a.rank, a.bytes));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recurrence_equals_events),
+        cmocka_unit_test(long_runs_equal_events),
+        cmocka_unit_test(bound_is_never_above),
+        cmocka_unit_test(equal_stages_match_the_closed_form),
+        cmocka_unit_test(order_of_stages_matters),
+        cmocka_unit_test(activations_alive_match_the_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
