@@ -1,58 +1,186 @@
-# One Makefile for everything; `make help` lists the targets.
-CC      ?= gcc
-BUILD   ?= build
-PREFIX  ?= /usr/local
+# One Makefile for everything; `make help` lists the targets. Reading it runs no compiler and no
+# other tool, so that `make demo` and `make test` can start on a bare machine (tools/setup.sh).
 VERSION := 0.1.0
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wvla -Werror
+SONAME  := libastra.so.$(firstword $(subst ., ,$(VERSION)))
+PREFIX  ?= /usr/local
+FUZZ_SECONDS ?= 30
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+OBJCOPY ?= objcopy
 CFLAGS  ?= -O2 -g
-CFLAGS  += -std=c17 $(WARN) -fvisibility=hidden -fPIC -MMD -MP -pthread
-CPPFLAGS += -Iinclude -Isrc -DASTRA_VERSION='"$(VERSION)"'
-LDLIBS  += -ljansson -lyaml -lm -pthread
-ifdef SAN
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wvla -Werror
+LIBS    := -ljansson -lyaml -lm -pthread
+INCLUDE := -Iinclude -Isrc
+SHARED  := -shared -Wl,-soname,$(SONAME)
+
+# Variants build in a folder of their own; libFuzzer and sanitizers leave symbols open in a library.
+BUILD   ?= build
+ifeq ($(SAN),1)
 BUILD   := build/san
-CFLAGS  += -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=address,undefined
+VARIANT := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
+else ifeq ($(FUZZ),1)
+BUILD   := build/fuzz
+VARIANT := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer \
+           -fno-sanitize-recover=all
+else
+SHARED  += -Wl,-z,defs
 endif
 
-SRC := $(wildcard src/*.c src/*/*.c)
-CLI := $(wildcard cli/*.c)
-OBJ := $(SRC:%.c=$(BUILD)/%.o)
-CLI_OBJ := $(CLI:%.c=$(BUILD)/%.o)
-# data compiled into the library: data/models/llama3-8b.json -> array embedded_models_llama3_8b_json
-DATA := $(sort $(wildcard data/models/*.json data/rules/*.rules))
-DATA_OBJ := $(DATA:%=$(BUILD)/%.o)
-UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+COMPILE = $(CC) -std=c17 $(WARN) $(INCLUDE) -DASTRA_VERSION='"$(VERSION)"' -fvisibility=hidden \
+          -fPIC -pthread $(VARIANT) $(CPPFLAGS) $(CFLAGS)
+LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 
-all: $(BUILD)/astra $(BUILD)/libastra.a
+# Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
+# embedded_models_a_1b_json.
+SRC     := $(wildcard src/*.c src/*/*.c)
+DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules))
+LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o)
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS := $(REPLAY:$(BUILD)/replay/%=$(BUILD)/fuzz_%)
+EXAMPLE := $(patsubst examples/%.c,$(BUILD)/example-%,$(wildcard examples/*.c))
+C_DIRS  := include src src/* cli tests/unit tests/fuzz bench examples
+TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+# What has to be installed, checked once per clean tree (tools/setup.sh has the sets). A plain `make`
+# only says what is missing; targets that promise to work on a bare machine install it.
+BASE        := $(if $(findstring clang,$(CC)),clang,build)
+SETUP        = CC='$(CC)' sh tools/setup.sh
+SETUP_FLAGS := --check
+demo test unit cases golden fuzz-run valgrind bench accuracy format format-check: SETUP_FLAGS :=
 
-$(BUILD)/data/%.c: data/% tools/embed.sh
-	@mkdir -p $(@D)
-	sh tools/embed.sh $< > $@
-$(BUILD)/data/%.o: $(BUILD)/data/%.c
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+RUN_TESTS = BUILD='$(BUILD)' VERSION='$(VERSION)' CC='$(CC)' LDFLAGS='$(VARIANT) $(LDFLAGS)' \
+            LIBS='$(LIBS)' sh tests/run_cases.sh
+INSTALL   = BUILD='$(BUILD)' VERSION='$(VERSION)' LIBS='$(LIBS)' PREFIX='$(PREFIX)' \
+            DESTDIR='$(DESTDIR)' sh tools/install.sh
 
-$(BUILD)/libastra.a: $(OBJ) $(DATA_OBJ)
-	rm -f $@ && ar rcs $@ $^
+# One short line per step; V=1 shows the commands.
+ifneq ($(V),1)
+Q       := @
+say      = @printf '  %-6s %s\n' '$(1)' '$(2)'
+endif
 
-$(BUILD)/astra: $(CLI_OBJ) $(BUILD)/libastra.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+all: $(BUILD)/astra $(BUILD)/libastra.a $(BUILD)/libastra.so ## build program and libraries
 
-$(BUILD)/unit/%: tests/unit/%.c $(OBJ) $(DATA_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Itests/unit $< $(OBJ) $(DATA_OBJ) $(LDFLAGS) -o $@ -lcmocka $(LDLIBS)
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '  make %-13s %s\n' "$$name" "$$text"; done
+	@echo '  SAN=1: with address and undefined-behaviour sanitizers; CC=clang; V=1: show commands;'
+	@echo '  PREFIX=/usr/local DESTDIR=: where to install; FUZZ_SECONDS=30: per fuzz target'
 
-unit: $(UNIT)
-	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
+setup: ## install what building and testing need (Debian, Ubuntu)
+	@$(SETUP) $(BASE) test
 
-test: unit
+demo: $(BUILD)/astra ## build, then plan Llama 3 70B on 512 H100
+	@echo '$$ astra search --model llama3-70b --cluster 64x8:H100'
+	@$(BUILD)/astra search --model llama3-70b --cluster 64x8:H100
 
-clean:
+test: all $(UNIT) $(REPLAY) $(EXAMPLE) | build/setup/test ## build and run every test
+	@$(RUN_TESTS) unit seeds bad golden cli
+
+unit: $(UNIT) ## run the unit tests alone
+	@$(RUN_TESTS) unit
+
+cases: all | build/setup/test ## run tests/bad, tests/golden and tests/cli alone
+	@$(RUN_TESTS) bad golden cli
+
+golden: $(BUILD)/astra ## rewrite tests/golden from what the program prints now
+	@$(RUN_TESTS) rewrite
+
+valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind
+	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full' LIMIT_S=600 $(RUN_TESTS) unit seeds bad
+
+fuzz: ## run every fuzz target for FUZZ_SECONDS
+	+@$(MAKE) --no-print-directory FUZZ=1 CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run
+fuzz-run: $(FUZZERS)
+	@BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tools/fuzz.sh
+
+bench: $(BUILD)/bench-speed ## measure the search
+	@$<
+accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
+	@$<
+
+format: | build/setup/format ## rewrite the C sources in the style of .clang-format
+	clang-format -i $(TREE_C)
+format-check: | build/setup/format ## list what `make format` would change
+	@clang-format --dry-run --Werror $(TREE_C)
+
+install: all ## install under PREFIX (and DESTDIR)
+	@$(INSTALL)
+uninstall: ## remove what `make install` put there
+	@$(INSTALL) --remove
+
+clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: all unit test clean
+# Files whose time changes only when their text does: other flags or objects make it built again.
+$(BUILD)/flags: text = $(COMPILE)
+$(BUILD)/objects: text = $(LIB_OBJ) $(CLI_OBJ)
+$(BUILD)/flags $(BUILD)/objects: FORCE
+	@mkdir -p $(@D)
+	@text='$(subst ','\'',$(text))'; [ "$$text" = "$$(cat $@ 2>&1)" ] || printf '%s\n' "$$text" > $@
+
+build/setup/%: tools/setup.sh
+	@$(SETUP) $(SETUP_FLAGS) $*
+	@mkdir -p $(@D) && touch $@
+build/setup/test: | build/setup/$(BASE)
+build/setup/valgrind: | build/setup/test
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | build/setup/$(BASE)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+$(BUILD)/data/%.c: data/% tools/embed.sh
+	@mkdir -p $(@D)
+	$(Q)sh tools/embed.sh $< > $@
+$(BUILD)/data/%.o: $(BUILD)/data/%.c $(BUILD)/flags | build/setup/$(BASE)
+	$(call say,EMBED,$(<:$(BUILD)/%.c=%))
+	$(Q)$(COMPILE) -c $< -o $@
+# Outsiders of the library see include/ alone.
+$(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): private INCLUDE += -Itests/unit
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): | build/setup/test
+
+# The archive holds one object in which everything hidden is local: it exports astra_* only.
+$(BUILD)/prelinked.o: $(LIB_OBJ) $(BUILD)/objects
+	$(Q)$(LD) -r -o $@ $(LIB_OBJ)
+	$(Q)$(OBJCOPY) --localize-hidden $@
+$(BUILD)/libastra.a: $(BUILD)/prelinked.o
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
+$(BUILD)/libastra.so: $(LIB_OBJ) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(SHARED) -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)ln -sf libastra.so $(BUILD)/$(SONAME)
+$(BUILD)/astra: $(CLI_OBJ) $(BUILD)/libastra.a $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(CLI_OBJ) $(BUILD)/libastra.a $(LIBS)
+$(BUILD)/example-%: $(BUILD)/examples/%.o $(BUILD)/libastra.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
+
+# Tests and benchmarks look inside: they link the objects.
+$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIB_OBJ) $(BUILD)/objects
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -lcmocka $(LIBS)
+$(BUILD)/replay/%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIB_OBJ) \
+                   $(BUILD)/objects
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
+$(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
+
+FORCE:
+.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy format \
+        format-check install uninstall clean FORCE
+.DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

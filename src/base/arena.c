@@ -46,6 +46,25 @@ void arena_release(struct arena *a)
     }
 }
 
+void arena_clear(struct arena *a)
+{
+    struct arena_block *keep = a->blocks;
+    for (struct arena_block *b = a->blocks; b; b = b->next)
+        if (b->size > keep->size)
+            keep = b;
+    while (a->blocks) {
+        struct arena_block *b = a->blocks;
+        a->blocks = b->next;
+        if (b != keep)
+            free(b);
+    }
+    if (keep) {
+        keep->next = NULL;
+        keep->used = 0;
+        a->blocks = keep;
+    }
+}
+
 static struct arena_block *block_new(size_t bytes)
 {
     size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;

@@ -125,7 +125,7 @@ static size_t distance(const char *a, const char *b)
     enum { LONGEST = 63 };
     size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
     if (n > LONGEST || m > LONGEST)
-        return LONGEST;
+        return SIZE_MAX;
     for (size_t j = 0; j <= m; j++)
         row[j] = j;
     for (size_t i = 1; i <= n; i++) {

@@ -3,6 +3,7 @@
 #include "base/str.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 struct unit {
@@ -35,7 +36,7 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
     if (!parse_real(number, out))
         return false;
     *out *= factor;
-    return true;
+    return isfinite(*out);
 }
 
 bool parse_amount(const char *text, double *out)
@@ -52,7 +53,7 @@ void add_count(struct str *s, double v)
 {
     static const struct unit scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
     for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
-        if (v >= scale[i].factor) {
+        if (v >= 0.9995 * scale[i].factor) { /* 999,999 is 1.00M, not 1000K */
             v /= scale[i].factor;
             str_addf(s, "%.*f%c", v < 10 ? 2 : v < 100 ? 1 : 0, v, scale[i].letter);
             return;

@@ -15,6 +15,7 @@ struct yaml {
     int line, column;        /* from 1 */
     const char *text;        /* of a scalar */
     const char *key;         /* of a member of a map, else NULL */
+    int key_line, key_column;
     const struct yaml *item; /* first member of a list or map, in order */
     const struct yaml *next; /* sibling */
 };

@@ -1,0 +1,125 @@
+/* A cluster as the other stages see it: groups of nodes in the order the user gave them. This file
+ * has what does not depend on how the cluster was written: the usual values of a group, prices,
+ * counts. */
+#include "cluster/cluster.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/group.h"
+
+#include <string.h>
+
+/* GPUs that the scale-up link joins. Inside a node it cannot join more than the node has; where it
+ * spans nodes (NVL72: 72 GPUs, 4 per node) it joins whole nodes. */
+static int usual_domain(const struct gpu *g, int per_node)
+{
+    if (g->domain <= g->per_node)
+        return g->domain < per_node ? g->domain : per_node;
+    return per_node < g->domain ? g->domain - g->domain % per_node : g->domain;
+}
+
+void group_init(struct node_group *group, const struct gpu *g, int per_node)
+{
+    *group = (struct node_group){
+        .gpu = g,
+        .nodes_min = 1,
+        .nodes_max = 1,
+        .per_node = per_node,
+        .domain = usual_domain(g, per_node),
+        .link_bs = g->link_gbs * 1e9,
+        .oversubscription = 1,
+        .usable_bytes = g->usable_gib * GIB,
+        .usd_per_hour = g->usd_per_hour,
+    };
+    group_set_nic(group, g->nic_gbit);
+}
+
+void group_set_nic(struct node_group *group, double gbit_per_gpu)
+{
+    group->nic_bs = gbit_per_gpu * 1e9 / 8;
+}
+
+void cluster_set_text(struct cluster *c, const char *text)
+{
+    size_t length = strlen(text);
+    if (length < sizeof c->text) {
+        memcpy(c->text, text, length + 1);
+        return;
+    }
+    size_t kept = sizeof c->text - sizeof "...";
+    while (kept > 0 && ((unsigned char)text[kept] & 0xC0) == 0x80)
+        kept--; /* not inside a UTF-8 character */
+    memcpy(c->text, text, kept);
+    memcpy(c->text + kept, "...", sizeof "...");
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+/* No pool string has a slash in it: what has one is a path, even a misspelt one. */
+static bool names_file(const char *text)
+{
+    return ends_with(text, ".yaml") || ends_with(text, ".yml") || strchr(text, '/') ||
+           file_exists(text);
+}
+
+bool cluster_load(struct cluster *c, const char *text, struct arena *mem, struct error *err)
+{
+    struct text file;
+    if (!names_file(text))
+        return cluster_from_pool(c, text, err);
+    return file_read(text, mem, &file, err) &&
+           cluster_from_yaml(c, file.data, file.length, text, mem, err);
+}
+
+/* Splits "H100=2.5"; the name must fit, as every known one does. */
+static bool split_price(const char *assignment, char name[64], double *usd, struct error *err)
+{
+    const char *equals = strchr(assignment, '=');
+    size_t length = equals ? (size_t)(equals - assignment) : 0;
+    if (length == 0)
+        return fail(err, ERROR_INPUT, "price '%.200s': write TYPE=USD per GPU-hour, as in H100=2.5",
+                    assignment);
+    if (!parse_real(equals + 1, usd) || *usd < PRICE_MIN || *usd > PRICE_MAX)
+        return fail(err, ERROR_INPUT,
+                    "price '%.200s': '%.63s' is no price, USD per GPU-hour from %g to %g is right",
+                    assignment, equals + 1, PRICE_MIN, PRICE_MAX);
+    if (length > 63)
+        length = 63;
+    memcpy(name, assignment, length);
+    name[length] = 0;
+    return true;
+}
+
+bool cluster_set_price(struct cluster *c, const char *assignment, struct error *err)
+{
+    char name[64];
+    double usd;
+    struct error cause;
+    int found = 0;
+    if (!split_price(assignment, name, &usd, err))
+        return false;
+    const struct gpu *g = gpu_find(name, &cause);
+    if (!g)
+        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text);
+    for (int i = 0; i < c->groups; i++)
+        if (c->group[i].gpu == g) {
+            c->group[i].usd_per_hour = usd;
+            found++;
+        }
+    return found || fail(err, ERROR_INPUT, "price '%.200s': the cluster %s has no %s", assignment,
+                         c->text, g->name);
+}
+
+int64_t cluster_max_gpus(const struct cluster *c)
+{
+    int64_t gpus = 0;
+    for (int i = 0; i < c->groups; i++)
+        gpus += (int64_t)c->group[i].nodes_max * c->group[i].per_node;
+    return gpus;
+}

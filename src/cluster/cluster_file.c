@@ -1,0 +1,231 @@
+/* Cluster files: a YAML map with `groups:`, a list of maps with the keys of KEYS. A group's numbers
+ * are read into an array by key; 0 stands for "not given", which no range admits. What is not given
+ * is the usual value of the GPU type, as in a pool string. */
+#include "cluster/cluster.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "base/yaml.h"
+#include "cluster/group.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+/*    key               whole    lo            hi */
+#define KEY_TABLE(X) \
+    X(gpu,              false,   0,            0) \
+    X(nodes,            false,   0,            0) \
+    X(gpus_per_node,    true,    1,            GROUP_MAX_PER_NODE) \
+    X(nic_gbit,         false,   NIC_GBIT_MIN, NIC_GBIT_MAX) \
+    X(nics_per_node,    true,    1,            1024) \
+    X(scaleup_domain,   true,    1,            65536) \
+    X(scaleup_gbs,      false,   0.1,          1e5) \
+    X(oversubscription, false,   1,            1000) \
+    X(usable_gib,       false,   1,            4096) \
+    X(price,            false,   PRICE_MIN,    PRICE_MAX)
+
+enum key {
+#define X(name, whole, lo, hi) KEY_##name,
+    KEY_TABLE(X)
+#undef X
+    KEYS
+};
+/* clang-format on */
+
+static const struct range {
+    bool whole;
+    double lo, hi;
+} RANGES[] = {
+#define X(name, whole, lo, hi) {whole, lo, hi},
+    KEY_TABLE(X)
+#undef X
+};
+
+static const char *const NAMES[] = {
+#define X(name, whole, lo, hi) #name,
+    KEY_TABLE(X)
+#undef X
+};
+
+struct reader {
+    const char *name; /* of the file */
+    struct error *err;
+};
+
+/* A group as written, before the usual values fill the gaps. */
+struct entry {
+    const struct gpu *gpu;
+    int nodes_min, nodes_max;
+    double value[KEYS];
+};
+
+const char *const *cluster_file_keys(size_t *count)
+{
+    *count = KEYS;
+    return NAMES;
+}
+
+__attribute__((format(printf, 4, 5))) static bool wrong(const struct reader *r, int line,
+                                                        int column, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return fail(r->err, ERROR_INPUT, "%s:%d:%d: %s", r->name, line, column, text);
+}
+
+static bool unknown_key(const struct reader *r, const struct yaml *v, const char *const *known,
+                        size_t count)
+{
+    const char *near = did_you_mean(v->key, known, count);
+    char all[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; !*near && i < count && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s %s", i ? "," : "; known are",
+                                 known[i]);
+    return wrong(r, v->key_line, v->key_column, "unknown key '%.63s'%s%s", v->key, near, all);
+}
+
+static bool read_gpu(const struct reader *r, const struct yaml *v, struct entry *e)
+{
+    struct error cause;
+    if (!*v->text)
+        return wrong(r, v->line, v->column, "gpu is empty, a GPU type as in H100 is right");
+    e->gpu = gpu_find(v->text, &cause);
+    return e->gpu || wrong(r, v->line, v->column, "%s", cause.text);
+}
+
+static bool read_nodes(const struct reader *r, const struct yaml *v, struct entry *e)
+{
+    struct error cause;
+    const char *at = v->text;
+    if (!scan_nodes(&at, &e->nodes_min, &e->nodes_max, &cause))
+        return wrong(r, v->line, v->column, "nodes is '%.63s': %s", v->text, cause.text);
+    return !*at || wrong(r, v->line, v->column,
+                         "nodes is '%.63s', a number or a range as in 1..64 is right", v->text);
+}
+
+static bool read_value(const struct reader *r, const struct yaml *v, enum key key, struct entry *e)
+{
+    const struct range *range = &RANGES[key];
+    double *value = &e->value[key];
+    if (!parse_real(v->text, value) || *value < range->lo || *value > range->hi ||
+        (range->whole && *value != floor(*value)))
+        return wrong(r, v->line, v->column, "%s is '%.63s', a %snumber from %g to %.0f is right",
+                     v->key, v->text, range->whole ? "whole " : "", range->lo, range->hi);
+    return true;
+}
+
+static bool read_member(const struct reader *r, const struct yaml *v, struct entry *e)
+{
+    int key = 0;
+    while (key < KEYS && strcmp(v->key, NAMES[key]) != 0)
+        key++;
+    if (key == KEYS)
+        return unknown_key(r, v, NAMES, KEYS);
+    if (v->kind != YAML_SCALAR)
+        return wrong(r, v->line, v->column, "%s is a %s, one value is expected", v->key,
+                     v->kind == YAML_LIST ? "list" : "map");
+    if (key == KEY_gpu)
+        return read_gpu(r, v, e);
+    if (key == KEY_nodes)
+        return read_nodes(r, v, e);
+    return read_value(r, v, (enum key)key, e);
+}
+
+/* A scale-up link that leaves the node joins whole nodes. */
+static bool check_domain(const struct reader *r, const struct yaml *node,
+                         const struct node_group *g)
+{
+    const struct yaml *v = yaml_get(node, "scaleup_domain");
+    if (!v || g->domain <= g->per_node || g->domain % g->per_node == 0)
+        return true;
+    return wrong(r, v->line, v->column,
+                 "scaleup_domain is %d, more than a node's %d GPUs but no multiple of them",
+                 g->domain, g->per_node);
+}
+
+/* NICs are shared by the GPUs of a node; as many as GPUs unless said otherwise. */
+static double nic_gbit_per_gpu(const struct entry *e, int per_node)
+{
+    double gbit = e->value[KEY_nic_gbit] > 0 ? e->value[KEY_nic_gbit] : e->gpu->nic_gbit;
+    double nics = e->value[KEY_nics_per_node] > 0 ? e->value[KEY_nics_per_node] : per_node;
+    return gbit * nics / per_node;
+}
+
+static void fill_group(struct node_group *g, const struct entry *e)
+{
+    const double *value = e->value;
+    int per_node = value[KEY_gpus_per_node] > 0 ? (int)value[KEY_gpus_per_node] : e->gpu->per_node;
+    group_init(g, e->gpu, per_node);
+    g->nodes_min = e->nodes_min;
+    g->nodes_max = e->nodes_max;
+    group_set_nic(g, nic_gbit_per_gpu(e, per_node));
+    if (value[KEY_scaleup_domain] > 0)
+        g->domain = (int)value[KEY_scaleup_domain];
+    if (value[KEY_scaleup_gbs] > 0)
+        g->link_bs = value[KEY_scaleup_gbs] * 1e9;
+    if (value[KEY_oversubscription] > 0)
+        g->oversubscription = value[KEY_oversubscription];
+    if (value[KEY_usable_gib] > 0)
+        g->usable_bytes = value[KEY_usable_gib] * GIB;
+    if (value[KEY_price] > 0)
+        g->usd_per_hour = value[KEY_price];
+}
+
+static bool read_group(const struct reader *r, const struct yaml *node, struct node_group *g)
+{
+    struct entry e = {0};
+    if (node->kind != YAML_MAP)
+        return wrong(r, node->line, node->column,
+                     "a group is a map with the keys gpu and nodes, as in {gpu: H100, nodes: 4}");
+    for (const struct yaml *v = node->item; v; v = v->next)
+        if (!read_member(r, v, &e))
+            return false;
+    if (!e.gpu || e.nodes_max == 0)
+        return wrong(r, node->line, node->column, "this group lacks the key %s",
+                     e.gpu ? "nodes" : "gpu");
+    fill_group(g, &e);
+    return check_domain(r, node, g);
+}
+
+static bool read_groups(const struct reader *r, const struct yaml *list, struct cluster *c)
+{
+    if (list->kind != YAML_LIST || !list->item)
+        return wrong(r, list->line, list->column, "groups is no list of groups, each with a dash");
+    for (const struct yaml *node = list->item; node; node = node->next) {
+        if (c->groups == CLUSTER_MAX_GROUPS)
+            return wrong(r, node->line, node->column, "more than %d groups", CLUSTER_MAX_GROUPS);
+        if (!read_group(r, node, &c->group[c->groups]))
+            return false;
+        c->groups++;
+    }
+    return true;
+}
+
+bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const char *name,
+                       struct arena *mem, struct error *err)
+{
+    static const char *const top_keys[] = {"groups"};
+    struct reader r = {name, err};
+    *c = (struct cluster){0};
+    cluster_set_text(c, name);
+    const struct yaml *root = yaml_parse(text, length, name, mem, err);
+    if (!root)
+        return false;
+    if (root->kind != YAML_MAP)
+        return wrong(&r, root->line, root->column, "a cluster file is a map with the key groups");
+    for (const struct yaml *v = root->item; v; v = v->next)
+        if (strcmp(v->key, top_keys[0]) != 0)
+            return unknown_key(&r, v, top_keys, 1);
+    const struct yaml *groups = yaml_get(root, top_keys[0]);
+    if (!groups)
+        return wrong(&r, root->line, root->column, "this file lacks the key groups");
+    return read_groups(&r, groups, c);
+}

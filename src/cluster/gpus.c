@@ -1,0 +1,78 @@
+/* The table of GPU types and looking a name up in it: a walk over some forty lines, names and
+ * aliases alike, which is done once per group of nodes. */
+#include "cluster/cluster.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <string.h>
+
+static const struct gpu GPUS[] = {
+#define GPU(...) {__VA_ARGS__},
+#include "cluster/gpus.def"
+#undef GPU
+};
+
+enum { GPU_COUNT = sizeof GPUS / sizeof *GPUS, LONGEST_NAME = 63 };
+
+const struct gpu *gpu_table(size_t *count)
+{
+    *count = GPU_COUNT;
+    return GPUS;
+}
+
+/* The next of the blank-separated words at *at, false when there is none. */
+static bool next_word(const char **at, char word[LONGEST_NAME + 1])
+{
+    *at += strspn(*at, " ");
+    size_t length = strcspn(*at, " ");
+    if (length == 0)
+        return false;
+    size_t kept = length < LONGEST_NAME ? length : LONGEST_NAME;
+    memcpy(word, *at, kept);
+    word[kept] = 0;
+    *at += length;
+    return true;
+}
+
+static bool is_called(const struct gpu *g, const char *name)
+{
+    char word[LONGEST_NAME + 1];
+    if (same_name(g->name, name))
+        return true;
+    for (const char *at = g->aliases; next_word(&at, word);)
+        if (same_name(word, name))
+            return true;
+    return false;
+}
+
+/* Names first, so that of two equally near ones the suggestion is the full name's. */
+static const char **all_names(struct arena *mem, size_t *count)
+{
+    enum { MOST_NAMES = 16 * GPU_COUNT };
+    const char **names = arena_array(mem, MOST_NAMES, sizeof *names);
+    char word[LONGEST_NAME + 1];
+    *count = 0;
+    for (size_t i = 0; i < GPU_COUNT; i++)
+        names[(*count)++] = GPUS[i].name;
+    for (size_t i = 0; i < GPU_COUNT; i++)
+        for (const char *at = GPUS[i].aliases; *count < MOST_NAMES && next_word(&at, word);)
+            names[(*count)++] = arena_string(mem, word);
+    return names;
+}
+
+const struct gpu *gpu_find(const char *name, struct error *err)
+{
+    for (size_t i = 0; i < GPU_COUNT; i++)
+        if (is_called(&GPUS[i], name))
+            return &GPUS[i];
+    struct arena mem;
+    size_t count;
+    arena_init(&mem);
+    const char **names = all_names(&mem, &count);
+    const char *near = did_you_mean(name, names, count);
+    fail(err, ERROR_INPUT, "unknown GPU '%.63s'%s", name,
+         *near ? near : " (`astra gpus` lists those known)");
+    arena_release(&mem);
+    return NULL;
+}

@@ -1,0 +1,28 @@
+# Help and version are answers (standard output, exit code 0); a missing or unknown command is not.
+set -eu
+
+answers() { # ARGUMENTS...: must print something on standard output alone
+    "$ASTRA" "$@" >"$SCRATCH/out" 2>"$SCRATCH/err" || { echo "astra $*: exit code $?"; exit 1; }
+    [ -s "$SCRATCH/out" ] || { echo "astra $*: printed nothing"; exit 1; }
+    [ ! -s "$SCRATCH/err" ] || { echo "astra $*: wrote to standard error"; exit 1; }
+}
+refuses() { # ARGUMENTS...: must say why on standard error alone, exit code 2
+    code=0
+    "$ASTRA" "$@" >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+    [ $code -eq 2 ] || { echo "astra $*: exit code $code, expected 2"; exit 1; }
+    [ -s "$SCRATCH/err" ] || { echo "astra $*: no message"; exit 1; }
+    [ ! -s "$SCRATCH/out" ] || { echo "astra $*: wrote to standard output"; exit 1; }
+}
+
+answers --version
+grep -qF "$VERSION" "$SCRATCH/out" || { echo "--version does not say $VERSION"; exit 1; }
+answers --help
+cp "$SCRATCH/out" "$SCRATCH/help"
+for command in search estimate explain export gpus models; do
+    grep -qw "$command" "$SCRATCH/help" || { echo "--help does not mention $command"; exit 1; }
+    answers $command --help
+    grep -q "astra $command" "$SCRATCH/out" || { echo "$command --help has no example"; exit 1; }
+done
+refuses
+refuses frobnicate
+refuses search --frobnicate

@@ -1,0 +1,34 @@
+# An installed tree is whole: astra.h compiles alone, pkg-config knows the flags, a program links
+# with either library and runs, and removing leaves no file behind.
+set -eu
+export PREFIX="$SCRATCH/usr"
+sh tools/install.sh
+export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig"
+
+[ "$(pkg-config --modversion astra)" = "$VERSION" ]
+cat >"$SCRATCH/user.c" <<'END'
+#include <astra.h>
+int main(void)
+{
+    return 0;
+}
+END
+# The program calls nothing: without --no-as-needed the linker would leave the library out. CC,
+# LDFLAGS and the output of pkg-config are lists of words.
+build() { # OUTPUT LIBRARIES...
+    output=$1
+    shift
+    $CC -std=c17 -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags astra) "$SCRATCH/user.c" \
+        $LDFLAGS -Wl,--no-as-needed "$@" -o "$output"
+}
+build "$SCRATCH/with_so" $(pkg-config --libs astra)
+build "$SCRATCH/with_a" -Wl,--whole-archive "$PREFIX/lib/libastra.a" -Wl,--no-whole-archive $LIBS
+LD_LIBRARY_PATH="$PREFIX/lib" "$SCRATCH/with_so"
+"$SCRATCH/with_a"
+LD_LIBRARY_PATH="$PREFIX/lib" ldd "$SCRATCH/with_so" |
+    grep -q "libastra.so.${VERSION%%.*} => $PREFIX/lib/"
+"$PREFIX/bin/astra" --version >"$SCRATCH/version"
+
+sh tools/install.sh --remove
+left=$(find "$PREFIX" -type f -o -type l)
+[ -z "$left" ] || { echo "left behind: $left"; exit 1; }

@@ -1,0 +1,41 @@
+/* Any bytes as a cluster file: refused with a message that begins with the file's name, or a
+ * cluster whose every number is in range. */
+#include "cluster/cluster.h"
+
+#include "base/arena.h"
+#include "base/units.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_group(const struct node_group *g)
+{
+    assert(g->gpu);
+    assert(g->nodes_min >= 1 && g->nodes_min <= g->nodes_max && g->nodes_max <= CLUSTER_MAX_NODES);
+    assert(g->per_node >= 1 && g->per_node <= 1024 && g->domain >= 1);
+    assert(g->domain <= g->per_node || g->domain % g->per_node == 0);
+    assert(g->link_bs > 0 && g->link_bs <= 1e14 && g->nic_bs > 0 && g->nic_bs <= 1e18);
+    assert(g->usable_bytes >= GIB && g->usable_bytes <= 4096 * GIB);
+    assert(g->usd_per_hour >= 0 && g->usd_per_hour <= 1e5);
+    assert(g->oversubscription >= 1 && g->oversubscription <= 1000);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena mem;
+    struct cluster c;
+    struct error err = {0};
+    arena_init(&mem);
+    if (cluster_from_yaml(&c, (const char *)data, size, "f", &mem, &err)) {
+        assert(c.groups >= 1 && c.groups <= CLUSTER_MAX_GROUPS);
+        for (int i = 0; i < c.groups; i++)
+            check_group(&c.group[i]);
+        assert(cluster_max_gpus(&c) >= c.groups);
+    } else
+        assert(err.kind == ERROR_INPUT && strncmp(err.text, "f:", 2) == 0);
+    arena_release(&mem);
+    return 0;
+}

@@ -1,0 +1,179 @@
+#!/bin/sh
+# Runs tests and counts them: run_cases.sh KIND...   Exit code 0 when all passed, 1 otherwise.
+#
+#   unit     BUILD/unit/test_*          cmocka programs
+#   seeds    BUILD/replay/*             fuzz targets, fed with tests/fuzz/seeds
+#   bad      tests/bad/*.case           $ astra ARGUMENTS / exit N / exact stderr; stdout empty
+#   golden   tests/golden/*.case        $ astra ARGUMENTS / exit N / exact stdout
+#   cli      tests/cli/*.sh             scripts that exit 0 on success
+#   rewrite  tests/golden/*.case        puts what astra prints now in place of the expected stdout
+#
+# From the environment: BUILD (build), ASTRA (BUILD/astra), RUNNER (words put before each program,
+# such as valgrind), LIMIT_S (seconds a program may take, 300). Scripts in tests/cli find ASTRA,
+# BUILD and SCRATCH (an empty folder of their own) as absolute paths, and CC, LDFLAGS, LIBS and
+# VERSION of the build.
+set -u
+cd "$(dirname "$0")/.." || exit 3
+BUILD=$(cd "${BUILD:-build}" && pwd) || exit 3
+: "${ASTRA:=$BUILD/astra}" "${RUNNER:=}" "${LIMIT_S:=300}"
+case $ASTRA in /*) ;; *) ASTRA=$PWD/$ASTRA ;; esac
+work=$(mktemp -d) || exit 3
+trap 'rm -rf "$work"' EXIT
+trap 'exit 3' INT TERM
+export ASTRA BUILD LC_ALL=C
+passed=0
+failed=0
+
+# What depends on the machine and the moment, in JSON and in text.
+filter() {
+    sed -E -e 's/("elapsed_s": )[-+.0-9eE]+/\1ELAPSED/' \
+        -e 's/(elapsed|took) [0-9.]+ (us|ms|s|min)([^a-z]|$)/\1 ELAPSED\3/'
+}
+
+indent() { sed 's/^/    /' "$@"; }
+pass() { passed=$((passed + 1)); }
+fault() { # NAME REASON: a failed test; $work/why may hold more
+    failed=$((failed + 1))
+    echo "FAIL $1: $2"
+    [ ! -s "$work/why" ] || indent "$work/why"
+}
+
+# Programs that print "ok ..." or "not ok ..." for every test. One that dies counts as a failure.
+run_tap() { # NAME PROGRAM ARGUMENTS...
+    name=$1
+    shift
+    # RUNNER is a list of words.
+    CMOCKA_MESSAGE_OUTPUT=TAP timeout "$LIMIT_S" $RUNNER "$@" </dev/null >"$work/why" 2>&1
+    code=$?
+    good=$(grep -c '^ok ' "$work/why")
+    bad=$(grep -c '^not ok ' "$work/why")
+    passed=$((passed + good))
+    if [ "$bad" -gt 0 ]; then
+        failed=$((failed + bad - 1))
+        fault "$name" "$bad of $((good + bad)) tests"
+    elif [ $code -ne 0 ]; then
+        fault "$name" "exit code $code"
+    elif [ "$good" -eq 0 ]; then
+        fault "$name" "ran no test"
+    fi
+}
+
+run_unit() {
+    for source in tests/unit/test_*.c; do
+        [ -f "$source" ] || continue
+        name=$(basename "$source" .c)
+        run_tap "$name" "$BUILD/unit/$name"
+    done
+}
+
+run_seeds() {
+    for source in tests/fuzz/fuzz_*.c; do
+        [ -f "$source" ] || continue
+        name=$(basename "$source" .c)
+        name=${name#fuzz_}
+        set --
+        for seed in "tests/fuzz/seeds/$name"/*; do
+            [ ! -f "$seed" ] || set -- "$@" "$seed"
+        done
+        run_tap "seeds of $name" "$BUILD/replay/$name" "$@"
+    done
+}
+
+astra() { timeout "$LIMIT_S" $RUNNER "$ASTRA" "$@"; }
+
+# Runs the command of a case: exit code in $code, output in $work/out and $work/err, what the case
+# expects in $want and $work/want. False when the file is not a case.
+run_command() { # FILE
+    command=$(sed -n 1p "$1")
+    want=$(sed -n 2p "$1")
+    : >"$work/why"
+    case $command in '$ astra' | '$ astra '*) ;; *) return 1 ;; esac
+    case $want in 'exit '[0-9]) ;; *) return 1 ;; esac
+    want=${want#exit }
+    tail -n +3 "$1" >"$work/want"
+    (eval "${command#??}") </dev/null >"$work/out" 2>"$work/err"
+    code=$?
+}
+
+not_a_case='line 1 must be "$ astra ARGUMENTS", line 2 "exit N"'
+
+# Compares one stream with what the case expects; the other one helps to understand a failure.
+judge() { # FILE EXPECTED-NAME ACTUAL OTHER
+    if [ "$code" != "$want" ]; then
+        cat "$work/out" "$work/err" >"$work/why"
+        fault "$1" "exit code $code, expected $want"
+    elif ! diff -u --label "expected $2" --label "actual $2" "$work/want" "$3" >"$work/why"; then
+        cat "$4" >>"$work/why"
+        fault "$1" "$2 differs"
+    else
+        return 0
+    fi
+    return 1
+}
+
+run_bad() {
+    for file in tests/bad/*.case; do
+        [ -f "$file" ] || continue
+        if ! run_command "$file"; then
+            fault "$file" "$not_a_case"
+        elif judge "$file" stderr "$work/err" "$work/out"; then
+            cp "$work/out" "$work/why"
+            if [ -s "$work/out" ]; then fault "$file" "stdout is not empty"; else pass; fi
+        fi
+    done
+}
+
+run_golden() {
+    for file in tests/golden/*.case; do
+        [ -f "$file" ] || continue
+        if ! run_command "$file"; then
+            fault "$file" "$not_a_case"
+            continue
+        fi
+        filter <"$work/out" >"$work/filtered"
+        ! judge "$file" stdout "$work/filtered" "$work/err" || pass
+    done
+}
+
+run_rewrite() {
+    for file in tests/golden/*.case; do
+        [ -f "$file" ] || continue
+        if ! run_command "$file"; then
+            fault "$file" "$not_a_case"
+        elif [ "$code" != "$want" ]; then
+            cp "$work/err" "$work/why"
+            fault "$file" "exit code $code, expected $want; left as it was"
+        else
+            { sed 2q "$file" && filter <"$work/out"; } >"$work/new"
+            cp "$work/new" "$file" && pass
+        fi
+    done
+}
+
+run_cli() {
+    for file in tests/cli/*.sh; do
+        [ -f "$file" ] || continue
+        rm -rf "$work/scratch"
+        mkdir "$work/scratch"
+        if SCRATCH=$work/scratch timeout "$LIMIT_S" sh "$file" </dev/null >"$work/why" 2>&1; then
+            pass
+        else
+            fault "$file" "exit code $?"
+        fi
+    done
+}
+
+for kind in "$@"; do
+    case $kind in
+    unit | seeds | bad | golden | cli | rewrite) ;;
+    *)
+        echo "run_cases.sh: unknown kind '$kind'" >&2
+        exit 3
+        ;;
+    esac
+    before=$passed before_failed=$failed
+    "run_$kind"
+    printf '%-8s %5d passed, %d failed\n' "$kind" $((passed - before)) $((failed - before_failed))
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

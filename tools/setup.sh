@@ -1,0 +1,115 @@
+#!/bin/sh
+# Sees to it that what a task needs is installed: setup.sh [--check] SET...   (sets: table below)
+# Silent when nothing is missing. Otherwise installs with apt-get, as root or through sudo; with
+# --check, or where that cannot be, says what to install and stops with exit code 3. CC names the
+# compiler.
+set -eu
+CC=${CC:-gcc}
+
+# sets         probe                 Debian package
+table='
+build          compiler              gcc
+clang          compiler              clang
+clang          fuzzer_links          libclang-rt-dev
+build,clang    command:objcopy       binutils
+build,clang    header:stdio.h        libc6-dev
+build,clang    header:jansson.h      libjansson-dev
+build,clang    header:yaml.h         libyaml-dev
+test           header:cmocka.h       libcmocka-dev
+test           command:pkg-config    pkg-config
+valgrind       command:valgrind      valgrind
+valgrind       valgrind_runs         libc6-dbg
+format         command:clang-format  clang-format
+'
+
+have() { command -v "$1" >/dev/null 2>&1; }
+# CC may carry arguments or a wrapper ("ccache gcc"): its words are split on purpose.
+compiler() { have "${CC%% *}"; }
+# cmocka.h wants these four before it.
+has_header() {
+    printf '#include <%s>\n' stdarg.h stddef.h stdint.h setjmp.h "$1" | $CC -E - >/dev/null 2>&1
+}
+fuzzer_links() {
+    echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' |
+        $CC -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null
+}
+# It refuses to start where the debugging symbols of the C library are not installed.
+valgrind_runs() { valgrind -q true >/dev/null 2>&1; }
+
+present() {
+    case $1 in
+    command:*) have "${1#command:}" ;;
+    header:*) has_header "${1#header:}" ;;
+    *) "$1" ;;
+    esac
+}
+
+# Sets $missing to the packages of the sets in $wanted whose probe fails.
+look() {
+    missing=
+    while read -r sets probe package; do
+        for want in $wanted; do
+            case ",$sets," in
+            *",$want,"*) present "$probe" </dev/null || missing="$missing $package" ;;
+            esac
+        done
+    done <<END
+$table
+END
+}
+
+say() { echo "setup: $*" >&2; }
+give_up() {
+    say "$1:$missing"
+    say "on Debian or Ubuntu, as root: apt-get install$missing"
+    say "elsewhere: the same tools and libraries, by the names they have there"
+    exit 3
+}
+
+become_root() {
+    if [ "$(id -u)" = 0 ]; then
+        root=
+    elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+        root=sudo
+    else
+        give_up "neither root nor sudo, cannot install"
+    fi
+}
+
+apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" >>"$log" 2>&1 </dev/null; }
+add() { apt install --no-install-recommends $missing; }
+
+install_missing() {
+    have apt-get || give_up "no apt-get here, cannot install"
+    become_root
+    log=$(mktemp)
+    say "installing$missing"
+    if ! add && ! { apt update && add; }; then
+        tail -n 15 "$log" >&2
+        rm -f "$log"
+        give_up "apt-get could not install"
+    fi
+    rm -f "$log"
+    look
+    [ -z "$missing" ] || give_up "installed, but still not usable with CC='$CC'"
+}
+
+check=no
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
+wanted=$*
+for want in $wanted; do
+    case $want in
+    build | clang | test | valgrind | format) ;;
+    *)
+        say "unknown set '$want', expected build, clang, test, valgrind or format"
+        exit 3
+        ;;
+    esac
+done
+look
+[ -n "$missing" ] || exit 0
+[ $check = no ] || give_up "missing (make setup installs them)"
+install_missing
