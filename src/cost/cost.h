@@ -39,7 +39,7 @@ double memory_time(const struct node_group *, double bytes);
 double cost_expected_error(const struct node_group *);
 const char *cost_provenance(const struct node_group *); /* "measured", "transferred", "datasheet" */
 
-/* Sums over one block: what the simulation needs to know of it. */
+/* Sums over one block: what the simulation needs to know of it. Doubles only. */
 struct block_cost {
     double forward_s, backward_s;                  /* compute */
     double comm_s[AXES], comm_back_s[AXES];        /* exposed, no --tp-comm-overlap */
@@ -51,5 +51,7 @@ struct block_cost {
 };
 
 void block_cost_sum(const struct op *ops, const struct op_time *, size_t count, struct block_cost *out);
+/* Adds a block that runs after another: sums, and the larger temporary. */
+void block_cost_add(struct block_cost *sum, const struct block_cost *part);
 
 #endif

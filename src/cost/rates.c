@@ -154,35 +154,3 @@ const char *cost_provenance(const struct node_group *group)
     (void)group;
     return "datasheet"; /* analytic rates; nothing here was measured operator by operator */
 }
-
-void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count, struct block_cost *out)
-{
-    double weight_s = 0, beside_s = 0;
-    memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < count; i++) {
-        const struct op *o = &ops[i];
-        bool comm = o->kind == OP_COMM;
-        if (comm) {
-            out->comm_s[o->axis] += time[i].forward_s;
-            out->forward_comm_s += time[i].forward_s;
-            if (o->hidden_back)
-                beside_s += time[i].backward_s;
-            else
-                out->comm_back_s[o->axis] += time[i].backward_s;
-        } else {
-            out->forward_s += time[i].forward_s;
-            out->backward_s += time[i].backward_s;
-            weight_s += time[i].weight_s;
-        }
-        for (int m = 0; m < MODULES; m++)
-            if (o->modules >> m & 1) {
-                (comm ? out->again_comm_s : out->again_s)[m] += time[i].forward_s;
-                out->dropped[m] += o->saved;
-            }
-        out->saved += o->saved;
-        out->temporary = fmax(out->temporary, o->temporary);
-        out->temporary_back = fmax(out->temporary_back, o->temporary_back);
-    }
-    /* what runs beside weight gradients is exposed only where it is longer */
-    out->comm_back_s[AXIS_TP] += fmax(0.1 * beside_s, beside_s - weight_s);
-}

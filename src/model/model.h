@@ -11,6 +11,9 @@ struct arena;
 
 enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 4 };
 
+/* The largest model taken, in parameters: counts and bytes stay far from the ends of int64_t. */
+#define MODEL_MAX_PARAMS 1e15
+
 /* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
 struct layer_kind {
     bool moe;
@@ -57,6 +60,15 @@ bool model_from_pairs(struct model *, const char *pairs, struct error *);
  * and lays out `kind` and `layer`. Every loader ends with it; importers of flags call it too. */
 bool model_finish(struct model *, struct error *);
 
+/* Which layers have experts and which a sliding window, for what dense_first, moe_every and
+ * window_every cannot say. Called on a finished model; sets those three where they can say it. Where
+ * they cannot, they say only that layers differ (never "all alike") and `layer` alone is right; a
+ * model_finish behind it would lay out anew. */
+struct layer_pattern {
+    bool moe[MODEL_MAX_LAYERS], window[MODEL_MAX_LAYERS];
+};
+bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
+
 /* Same shape as far as time, memory and parameter count go; on false `difference` says what differs,
  * "hidden is 4096 here and 5120 there". Names are not compared. */
 bool model_same(const struct model *a, const struct model *b, char *difference, size_t size);
@@ -70,20 +82,21 @@ struct model_preset {
 };
 const struct model_preset *model_presets(void);
 
-/* Parameter counts, unpadded vocabulary. */
+/* Parameter counts, unpadded vocabulary, without MTP layers: makers state those apart (DeepSeek-V3:
+ * 671B and 11.5B). Active is per token: top-k experts only, both embeddings counted. */
 int64_t model_params_total(const struct model *);
-int64_t model_params_active(const struct model *); /* per token: top-k experts only */
+int64_t model_params_active(const struct model *);
 
 /* Parameters of parts, whole model (not sharded): the memory stage divides them. */
 struct layer_params {
-    int64_t attention_linear; /* qkv, output projection, MLA up-projections: sharded over TP */
-    int64_t attention_replicated; /* norms, MLA down-projections, qk norms: whole on every TP rank */
+    int64_t attention_linear; /* qkv, output projection, MLA up-projections, sinks: sharded over TP */
+    int64_t attention_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
     int64_t mlp;              /* dense MLP or shared experts: sharded over TP */
-    int64_t mlp_replicated;   /* its norm(s), router, shared gate */
+    int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
 };
 struct layer_params model_layer_params(const struct model *, const struct layer_kind *);
-int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* token table + positions */
+int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* + positions, norm */
 int64_t model_head_params(const struct model *, int64_t padded_vocab); /* output matrix, also when tied */
 int64_t model_final_norm_params(const struct model *);
 int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */

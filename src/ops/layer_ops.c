@@ -149,8 +149,10 @@ static void add_context(struct builder *b, double kv_width, double q_width)
                  HALF * b->tokens * (2 * q_width + kv_width), s->cp, s->tp, 0);
     else
         add_comm(b, "context ring", COMM_ALL_GATHER, AXIS_CP, kv * s->cp, s->cp, s->tp, 0);
-    b->out[b->count - 1].temporary = s->cp_comm == CP_ALLGATHER ? kv * s->cp : 2 * kv;
-    b->out[b->count - 1].temporary_back = 2 * b->out[b->count - 1].temporary;
+    struct op *o = &b->out[b->count - 1];
+    o->beside_attention = s->cp_comm == CP_P2P;
+    o->temporary = s->cp_comm == CP_ALLGATHER ? kv * s->cp : 2 * kv;
+    o->temporary_back = 2 * o->temporary;
 }
 
 static void mla_projections(struct builder *b)

@@ -48,6 +48,7 @@ struct op {
     enum comm_axis axis;
     int ranks, stride;            /* of the group: ranks `stride` apart */
     bool hidden_back;             /* backward runs it beside the weight-gradient product */
+    bool beside_attention;        /* both passes run it beside core attention (context ring) */
     int modules;                  /* recompute modules that run it again (bits) */
     double saved;                 /* bytes kept from forward to backward */
     double temporary;             /* bytes alive only while it runs forward */

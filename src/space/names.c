@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DEPENDS(field) (1ull << PARAM_##field)
@@ -54,16 +55,29 @@ int slot_find(const char *name)
     return slot;
 }
 
-/* Generation as Megatron asks for it (CUDA compute capability, major); 9 for what is not NVIDIA's. */
+size_t slot_names(const char *names[SLOT_NAMES_MAX])
+{
+    enum { ALIAS_COUNT = sizeof ALIASES / sizeof *ALIASES };
+    static_assert(SLOTS + ALIAS_COUNT <= SLOT_NAMES_MAX, "slot_names has no room");
+    for (int i = 0; i < SLOTS; i++)
+        names[i] = INFO[i].name;
+    for (int i = 0; i < ALIAS_COUNT; i++)
+        names[SLOTS + i] = ALIASES[i].megatron;
+    return SLOTS + ALIAS_COUNT;
+}
+
+/* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given that of
+ * NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
 static double capability(const char *arch)
 {
     static const struct {
         const char *arch;
-        double major;
-    } table[] = {{"Volta", 7}, {"Turing", 7}, {"Ampere", 8}, {"Ada", 8}, {"Hopper", 9}, {"Blackwell", 10}};
+        double capability;
+    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},     {"Ada", 8.9},
+                 {"CDNA2", 8}, {"Hopper", 9},   {"Blackwell", 10}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strncmp(arch, table[i].arch, strlen(table[i].arch)) == 0)
-            return table[i].major;
+            return table[i].capability;
     return 9;
 }
 
@@ -75,7 +89,8 @@ void slots_set_fixed(double values[SLOTS], const struct model *m, const struct n
     values[SLOT_cluster_gpus_per_node] = g->per_node;
     values[SLOT_cluster_domain] = g->domain;
     values[SLOT_cluster_nodes] = nodes;
-    values[SLOT_cluster_max_gpus] = (double)nodes * g->per_node;
+    values[SLOT_cluster_max_gpus] = values[SLOT_cluster_min_gpus] = (double)nodes * g->per_node;
+    values[SLOT_cluster_granule] = g->per_node;
     values[SLOT_cluster_compute_capability] = capability(g->gpu->arch);
     values[SLOT_stack_te] = stack_te;
 }

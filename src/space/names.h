@@ -18,7 +18,7 @@ struct node_group;
     X(expert_dp, DEPENDS(tp) | DEPENDS(cp) | DEPENDS(dp) | DEPENDS(ep) | DEPENDS(etp))
 
 #define CLUSTER_FIELD_TABLE(X)                                                                         \
-    X(gpus_per_node) X(domain) X(nodes) X(max_gpus) X(compute_capability)
+    X(gpus_per_node) X(domain) X(nodes) X(max_gpus) X(min_gpus) X(granule) X(compute_capability)
 
 enum slot {
     SLOT_PARAM = 0,
@@ -43,6 +43,10 @@ struct slot_info {
 const struct slot_info *slot_info(int slot);
 /* Our name or Megatron's with underscores (aliases.def), without a leading '$'; slot or -1. */
 int slot_find(const char *name);
+
+/* Every name slot_find takes, for suggestions: ours, then Megatron's. */
+enum { SLOT_NAMES_MAX = 256 };
+size_t slot_names(const char *names[SLOT_NAMES_MAX]);
 
 /* What does not change during a search. `nodes` is how many of the group are used at most. */
 void slots_set_fixed(double values[SLOTS], const struct model *, const struct node_group *, int nodes,

@@ -19,7 +19,9 @@ enum param {
 #define PARAM(field, kind, lo, hi, init, words, help) PARAM_##field,
 #include "space/params.def"
 #undef PARAM
-    PARAMS
+    PARAMS,
+    PARAM_FIRST_TIMING = PARAM_tp_overlap,
+    PARAM_FIRST_STATE = PARAM_dist_opt
 };
 
 enum param_kind { PARAM_INT, PARAM_ONOFF, PARAM_WORD, PARAM_SET };

@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_rule(&rules.rule[i], odd);
         }
     else
-        require_true(rules.count == 0 && err.kind == ERROR_INPUT && strncmp(err.text, "fuzz:", 5) == 0);
+        require_true(rules.count == 0 && err.kind == ERROR_INPUT &&
+                     strncmp(err.text, "fuzz:", 5) == 0);
     arena_release(&mem);
     return 0;
 }

@@ -1,0 +1,100 @@
+/* Astra: which GPUs, how many, and how to split a Transformer over them.
+ *
+ *     struct astra *a = astra_new();
+ *     astra_set(a, "model", "llama3-70b");
+ *     astra_set(a, "cluster", "64x8:H100");
+ *     if (astra_search(a) == ASTRA_OK)
+ *         puts(astra_print(a, ASTRA_TEXT));
+ *     else
+ *         fprintf(stderr, "%s\n", astra_message(a));
+ *     astra_free(a);
+ *
+ * A `struct astra` is one question and its latest answer. Questions are independent: each may be used
+ * from one thread at a time, several at once. Nothing is printed and the process is never ended, but
+ * for running out of memory. Text that is returned belongs to the question and lives until its next call
+ * that asks or prints, or its end. */
+#ifndef ASTRA_H
+#define ASTRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Also the exit codes of the command. */
+enum astra_status {
+    ASTRA_OK = 0,     /* found */
+    ASTRA_NONE = 1,   /* a well-formed question without a feasible answer; astra_message says why */
+    ASTRA_INPUT = 2,  /* something given is wrong; astra_message says what and where */
+    ASTRA_SYSTEM = 3  /* a file could not be read or written */
+};
+
+enum astra_format { ASTRA_TEXT, ASTRA_JSON, ASTRA_CSV };
+
+struct astra;
+
+struct astra *astra_new(void);
+void astra_free(struct astra *); /* NULL is fine */
+
+/* One option by its command-line name without dashes: "model", "cluster", "gpus", "global-batch",
+ * "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price", "top", "threads",
+ * "exhaustive", "check", "stats" ... "set", "rules" and "price" may be given several times. Files are
+ * read at once. */
+enum astra_status astra_set(struct astra *, const char *option, const char *value);
+
+/* Megatron-LM flags, one word each, as they stand on its command line. */
+enum astra_status astra_flags(struct astra *, size_t count, const char *const *words);
+
+/* A plan as `astra_print(..., ASTRA_JSON)` wrote it (an estimate, or the first best of a search). */
+enum astra_status astra_load_plan(struct astra *, const char *path);
+
+/* Called now and then during a long search from the thread that asked, with 0..1. */
+void astra_on_progress(struct astra *, void (*progress)(void *context, double done), void *context);
+
+enum astra_status astra_search(struct astra *);   /* the best plans and the front of speed and money */
+enum astra_status astra_estimate(struct astra *); /* the plan given by flags or by "set" */
+enum astra_status astra_explain(struct astra *);  /* as estimate; prints why it is fast, slow or invalid */
+enum astra_status astra_list_gpus(struct astra *);
+enum astra_status astra_list_models(struct astra *);
+
+/* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is none. */
+const char *astra_print(struct astra *, enum astra_format);
+/* The same in text with colour and at most this many columns. */
+const char *astra_print_terminal(struct astra *, int columns, bool colour);
+/* Why the latest call did not return ASTRA_OK. */
+const char *astra_message(const struct astra *);
+
+/* Figures of the latest answer for programs. Search: the best plans, fastest first; estimate: one. */
+struct astra_plan {
+    int tp, cp, pp, vpp, dp, ep, etp, micro_batch, global_batch, seq_len;
+    long gpus;
+    bool feasible;
+    double step_s, tokens_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu, expected_error;
+    double peak_bytes;     /* of the fullest stage, allocated by the framework */
+    double device_bytes;   /* the same with reserve, context and NCCL */
+    double usd_per_mtoken; /* 0 when no price is known */
+};
+size_t astra_plan_count(const struct astra *);
+bool astra_plan_get(const struct astra *, size_t index, struct astra_plan *);
+/* Words of the launch flags of plan `index`; NULL ends the list. */
+const char *const *astra_plan_flags(struct astra *, size_t index);
+
+/* Options as tables, for programs that build a command line on them. Name NULL ends the list. */
+struct astra_option {
+    const char *name;     /* without dashes */
+    const char *argument; /* what it takes, "" for a switch */
+    const char *commands; /* blank-separated commands that take it */
+    const char *help;
+};
+const struct astra_option *astra_options(void);
+
+const char *astra_version(void);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

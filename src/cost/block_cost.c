@@ -1,0 +1,77 @@
+/* Sums the operators of a block. Communication that runs beside compute is exposed only where it is
+ * longer than that compute, and at least by the part that cannot overlap (first and last chunk). */
+#include "cost/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LEAST_EXPOSED = 0.1;
+
+static double exposed(double comm_s, double compute_s)
+{
+    return fmax(LEAST_EXPOSED * comm_s, comm_s - compute_s);
+}
+
+static void add_comm(const struct op *o, const struct op_time *t, struct block_cost *out)
+{
+    out->forward_comm_s += o->beside_attention ? 0 : t->forward_s;
+    if (!o->beside_attention)
+        out->comm_s[o->axis] += t->forward_s;
+    if (!o->beside_attention && !o->hidden_back)
+        out->comm_back_s[o->axis] += t->backward_s;
+}
+
+static void add_recompute(const struct op *o, const struct op_time *t, struct block_cost *out)
+{
+    double *again = o->kind == OP_COMM ? out->again_comm_s : out->again_s;
+    for (int m = 0; m < MODULES; m++)
+        if (o->modules >> m & 1) {
+            again[m] += t->forward_s;
+            out->dropped[m] += o->saved;
+        }
+}
+
+void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count, struct block_cost *out)
+{
+    double weight_s = 0, beside_weight_s = 0;
+    struct op_time attention = {0}, ring = {0};
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        const struct op *o = &ops[i];
+        const struct op_time *t = &time[i];
+        if (o->kind == OP_COMM) {
+            add_comm(o, t, out);
+            beside_weight_s += o->hidden_back ? t->backward_s : 0;
+        } else {
+            out->forward_s += t->forward_s;
+            out->backward_s += t->backward_s;
+            weight_s += t->weight_s;
+        }
+        if (o->kind == OP_ATTENTION)
+            attention = *t;
+        if (o->beside_attention)
+            ring = *t;
+        add_recompute(o, t, out);
+        out->saved += o->saved;
+        out->temporary = fmax(out->temporary, o->temporary);
+        out->temporary_back = fmax(out->temporary_back, o->temporary_back);
+    }
+    double ring_s = exposed(ring.forward_s, attention.forward_s);
+    out->comm_s[AXIS_CP] += ring_s;
+    out->forward_comm_s += ring_s;
+    out->comm_back_s[AXIS_CP] += exposed(ring.backward_s, attention.backward_s);
+    out->comm_back_s[AXIS_TP] += exposed(beside_weight_s, weight_s);
+}
+
+/* Field by field: every member is a double. */
+void block_cost_add(struct block_cost *sum, const struct block_cost *part)
+{
+    double *a = (double *)sum;
+    const double *b = (const double *)part;
+    double temporary = fmax(sum->temporary, part->temporary);
+    double temporary_back = fmax(sum->temporary_back, part->temporary_back);
+    for (size_t i = 0; i < sizeof *sum / sizeof *a; i++)
+        a[i] += b[i];
+    sum->temporary = temporary;
+    sum->temporary_back = temporary_back;
+}

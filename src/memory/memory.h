@@ -1,0 +1,62 @@
+/* Memory of one pipeline rank. Bytes, per GPU, at the fullest moment of the step. */
+#ifndef ASTRA_MEMORY_H
+#define ASTRA_MEMORY_H
+
+#include "space/strategy.h"
+
+struct layout; struct model;
+
+/* Parts in the order they are reported. Those of the framework add up to peak_bytes; with the rest they
+ * add up to device_bytes.
+ *      name            framework  what */
+#define MEMORY_TABLE(X)                                                                                \
+    X(weights, true, "parameters in 16 bits")                                                          \
+    X(gradients, true, "gradient buffers")                                                             \
+    X(optimizer, true, "master weights and moments")                                                   \
+    X(activations, true, "saved for backward, all micro-batches in flight")                            \
+    X(temporary, true, "largest temporary, recomputed layers included")                                \
+    X(buffers, true, "communication buffers")                                                          \
+    X(reserve, false, "allocator reserve beyond what is allocated")                                    \
+    X(context, false, "driver context and libraries")                                                  \
+    X(communicators, false, "NCCL")
+
+enum memory_part {
+#define X(name, framework, help) MEMORY_##name,
+    MEMORY_TABLE(X)
+#undef X
+    MEMORY_PARTS
+};
+
+struct memory_use {
+    double part[MEMORY_PARTS];
+};
+
+struct memory_part_info {
+    const char *name;
+    bool framework;
+    const char *help;
+};
+const struct memory_part_info *memory_part_info(enum memory_part);
+
+double memory_peak(const struct memory_use *);   /* what the framework allocates */
+double memory_device(const struct memory_use *); /* what the GPU must have */
+
+/* Parameters held by one GPU of a pipeline rank. */
+struct rank_params {
+    double dense;   /* reduced over dp x cp */
+    double experts; /* reduced over expert data parallelism */
+};
+struct rank_params rank_params_of(const struct model *, const struct strategy *, const struct layout *, int rank);
+
+/* Weights, gradients, optimizer and the buffers of the reduction. */
+void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);
+
+/* The parts outside the framework's allocator, from what is already in `use`. `te` as in ops.h. */
+void memory_outside(struct memory_use *use, const struct strategy *, bool te);
+
+/* Ways the optimizer of dense and of expert parameters is sharded over. */
+double optimizer_shards(const struct strategy *);
+double expert_data_parallel(const struct strategy *);
+double expert_shards(const struct strategy *);
+
+#endif

@@ -1,0 +1,251 @@
+/* The fields of a model: reached by number through a table of offsets, filled with defaults,
+ * checked one by one and against each other. What a loader or importer leaves at 0 is "not given";
+ * after model_finish two descriptions of one model have equal fields, whatever their source,
+ * because fields without meaning (topk of a dense model) are 0 and derived ones (kv, head_dim) are
+ * filled. */
+#include "model/model.h"
+
+#include "base/str.h"
+#include "model/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { IS_COUNT, IS_FLAG, DEFAULT_MAX_SEQ = 8192 };
+
+static const struct model_field_info INFO[MODEL_FIELDS] = {
+#define FIELD(field, kind, lo, hi, help) {#field, IS_##kind == IS_FLAG, lo, hi, help},
+#include "model/fields.def"
+#undef FIELD
+};
+
+static const size_t OFFSET[MODEL_FIELDS] = {
+#define FIELD(field, kind, lo, hi, help) offsetof(struct model, field),
+#include "model/fields.def"
+#undef FIELD
+};
+
+static const char *const NAMES[MODEL_FIELDS] = {
+#define FIELD(field, kind, lo, hi, help) #field,
+#include "model/fields.def"
+#undef FIELD
+};
+
+static const struct field_owner OWNERS[] = {
+    {MODEL_topk, MODEL_experts},
+    {MODEL_expert_ffn, MODEL_experts},
+    {MODEL_shared_ffn, MODEL_experts},
+    {MODEL_shared_gate, MODEL_shared_ffn},
+    {MODEL_expert_bias, MODEL_experts},
+    {MODEL_dense_first, MODEL_experts},
+    {MODEL_moe_every, MODEL_experts},
+    {MODEL_router_groups, MODEL_experts},
+    {MODEL_group_topk, MODEL_router_groups},
+    {MODEL_sigmoid_router, MODEL_experts},
+    {MODEL_q_lora, MODEL_mla},
+    {MODEL_kv_lora, MODEL_mla},
+    {MODEL_qk_nope, MODEL_mla},
+    {MODEL_qk_rope, MODEL_mla},
+    {MODEL_v_dim, MODEL_mla},
+    {MODEL_window_every, MODEL_window},
+};
+
+const struct model_field_info *model_field_info(enum model_field f)
+{
+    return &INFO[f];
+}
+
+int model_field_get(const struct model *m, enum model_field f)
+{
+    return *(const int *)((const char *)m + OFFSET[f]);
+}
+
+void model_field_set(struct model *m, enum model_field f, int value)
+{
+    *(int *)((char *)m + OFFSET[f]) = value;
+}
+
+int model_field_find(const char *name)
+{
+    for (int i = 0; i < MODEL_FIELDS; i++)
+        if (same_name(name, NAMES[i]))
+            return i;
+    return -1;
+}
+
+const char *model_field_near(const char *name)
+{
+    return did_you_mean(name, NAMES, MODEL_FIELDS);
+}
+
+const struct field_owner *model_field_unused(const struct model *m)
+{
+    for (size_t i = 0; i < sizeof OWNERS / sizeof *OWNERS; i++)
+        if (model_field_get(m, OWNERS[i].field) && !model_field_get(m, OWNERS[i].owner))
+            return &OWNERS[i];
+    return NULL;
+}
+
+static void clear_unused(struct model *m)
+{
+    const struct field_owner *unused;
+    if (m->router_groups == 1) /* one group is no grouping */
+        m->router_groups = 0;
+    while ((unused = model_field_unused(m)))
+        model_field_set(m, unused->field, 0);
+}
+
+/* MLA has a key for every head, as wide as its two parts together. */
+static void fill_defaults(struct model *m)
+{
+    if (!m->kv || m->mla)
+        m->kv = m->heads;
+    if (m->mla)
+        m->head_dim = m->qk_nope + m->qk_rope;
+    else if (!m->head_dim && m->heads > 0 && m->hidden % m->heads == 0)
+        m->head_dim = m->hidden / m->heads;
+    if (!m->max_seq)
+        m->max_seq = DEFAULT_MAX_SEQ;
+    if (m->experts && !m->expert_ffn)
+        m->expert_ffn = m->ffn;
+    if (!m->family[0])
+        snprintf(m->family, sizeof m->family, "gpt");
+}
+
+static bool check_range(const struct model *m, enum model_field f, struct error *err)
+{
+    const struct model_field_info *info = &INFO[f];
+    int v = model_field_get(m, f);
+    if (v == 0 && info->lo > 0)
+        return fail(err, ERROR_INPUT, "%s is missing (%s)", info->name, info->help);
+    if (v < info->lo || v > info->hi)
+        return fail(err, ERROR_INPUT, "%s is %d, expected %d to %d (%s)", info->name, v, info->lo,
+                    info->hi, info->help);
+    return true;
+}
+
+/* `skip_derived` leaves out what fill_defaults may still set. */
+static bool check_ranges(const struct model *m, bool skip_derived, struct error *err)
+{
+    for (int i = 0; i < MODEL_FIELDS; i++) {
+        bool derived = i == MODEL_kv || i == MODEL_head_dim || i == MODEL_max_seq;
+        if (derived && skip_derived && (m->mla || !model_field_get(m, (enum model_field)i)))
+            continue;
+        if (!check_range(m, (enum model_field)i, err))
+            return false;
+    }
+    return true;
+}
+
+static bool check_attention(const struct model *m, struct error *err)
+{
+    if (!m->mla && !m->head_dim)
+        return fail(
+            err, ERROR_INPUT,
+            "head_dim is missing, and hidden (%d) is no multiple of heads (%d) to derive it",
+            m->hidden, m->heads);
+    if (m->heads % m->kv)
+        return fail(err, ERROR_INPUT, "heads is %d, expected a multiple of kv (%d)", m->heads,
+                    m->kv);
+    return true;
+}
+
+static bool check_mla(const struct model *m, struct error *err)
+{
+    static const enum model_field needed[] = {MODEL_kv_lora, MODEL_qk_nope, MODEL_qk_rope,
+                                              MODEL_v_dim};
+    for (size_t i = 0; m->mla && i < sizeof needed / sizeof *needed; i++)
+        if (!model_field_get(m, needed[i]))
+            return fail(err, ERROR_INPUT, "%s is missing (%s)", NAMES[needed[i]],
+                        INFO[needed[i]].help);
+    return true;
+}
+
+static bool check_router(const struct model *m, struct error *err)
+{
+    if (m->experts && !m->topk)
+        return fail(err, ERROR_INPUT, "topk is missing: how many of the %d experts a token uses",
+                    m->experts);
+    if (m->topk > m->experts)
+        return fail(err, ERROR_INPUT, "topk is %d, expected at most experts (%d)", m->topk,
+                    m->experts);
+    if (m->router_groups && m->experts % m->router_groups)
+        return fail(err, ERROR_INPUT, "router_groups is %d, expected a divisor of experts (%d)",
+                    m->router_groups, m->experts);
+    if (m->group_topk > m->router_groups)
+        return fail(err, ERROR_INPUT, "group_topk is %d, expected at most router_groups (%d)",
+                    m->group_topk, m->router_groups);
+    return true;
+}
+
+static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
+{
+    int every = m->moe_every > 1 ? m->moe_every : 1;
+    for (int i = 0; i < m->layers; i++) {
+        int rest = i - m->dense_first;
+        p->moe[i] = m->experts > 0 && rest >= 0 && rest % every == 0;
+        p->window[i] = m->window > 0 && !(m->window_every > 0 && (i + 1) % m->window_every == 0);
+    }
+}
+
+bool model_finish(struct model *m, struct error *err)
+{
+    struct layer_pattern pattern;
+    clear_unused(m);
+    if (!check_ranges(m, true, err))
+        return false;
+    if (!check_mla(m, err))
+        return false;
+    fill_defaults(m);
+    if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err))
+        return false;
+    pattern_of_fields(m, &pattern);
+    return model_set_pattern(m, &pattern, err);
+}
+
+static bool has_dense_layer(const struct model *m)
+{
+    for (int i = 0; i < m->kinds; i++)
+        if (!m->kind[i].moe)
+            return true;
+    return false;
+}
+
+/* Fields that change neither time nor memory nor the count of this model, or whose meaning is in
+ * `layer`, compared by same_layers. */
+static bool is_idle(const struct model *m, enum model_field f)
+{
+    return (f == MODEL_max_seq && !m->learned_pos) || (f == MODEL_ffn && !has_dense_layer(m)) ||
+           f == MODEL_sigmoid_router || f == MODEL_dense_first || f == MODEL_moe_every ||
+           f == MODEL_window_every;
+}
+
+static bool same_layers(const struct model *a, const struct model *b, char *difference, size_t size)
+{
+    for (int i = 0; i < a->layers; i++) {
+        const struct layer_kind *x = &a->kind[a->layer[i]], *y = &b->kind[b->layer[i]];
+        const char *what = x->moe != y->moe         ? "experts"
+                           : x->window != y->window ? "a window"
+                                                    : NULL;
+        bool here = x->moe != y->moe ? x->moe : x->window > 0;
+        if (what) {
+            snprintf(difference, size, "layer %d has %s %s and not %s", i + 1, what,
+                     here ? "here" : "there", here ? "there" : "here");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool model_same(const struct model *a, const struct model *b, char *difference, size_t size)
+{
+    for (int i = 0; i < MODEL_FIELDS; i++) {
+        enum model_field f = (enum model_field)i;
+        int x = model_field_get(a, f), y = model_field_get(b, f);
+        if (x == y || (is_idle(a, f) && is_idle(b, f)))
+            continue;
+        snprintf(difference, size, "%s is %d here and %d there", NAMES[i], x, y);
+        return false;
+    }
+    return same_layers(a, b, difference, size);
+}

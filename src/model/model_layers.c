@@ -1,0 +1,129 @@
+/* The kinds of layers a model is made of. A pattern says per layer whether it has experts and
+ * whether its attention has the window; the distinct combinations, in order of appearance, are the
+ * kinds. The short form (dense_first, moe_every, window_every) is found by trying: the first two
+ * follow from the first two layers with experts, the third is one of `layers` candidates.
+ * O(layers^2), once a model. */
+#include "model/model.h"
+
+#include "model/fields.h"
+
+#include <string.h>
+
+/* Stands in the short form for a pattern it cannot say: at least not all layers are alike. */
+enum { IRREGULAR = 2 };
+
+static int kind_index(struct model *m, bool moe, int window)
+{
+    for (int k = 0; k < m->kinds; k++)
+        if (m->kind[k].moe == moe && m->kind[k].window == window)
+            return k;
+    m->kind[m->kinds] = (struct layer_kind){.moe = moe, .window = window};
+    return m->kinds++;
+}
+
+static void lay_out(struct model *m, const struct layer_pattern *p)
+{
+    m->kinds = 0;
+    memset(m->kind, 0, sizeof m->kind);
+    memset(m->layer, 0, sizeof m->layer);
+    for (int i = 0; i < m->layers; i++)
+        m->layer[i] = (uint8_t)kind_index(m, p->moe[i], p->window[i] ? m->window : 0);
+}
+
+static int next_moe(const struct model *m, const struct layer_pattern *p, int from)
+{
+    while (from < m->layers && !p->moe[from])
+        from++;
+    return from;
+}
+
+static bool moe_repeats(const struct model *m, const struct layer_pattern *p, int first, int every)
+{
+    for (int i = first; i < m->layers; i++)
+        if (p->moe[i] != ((i - first) % every == 0))
+            return false;
+    return true;
+}
+
+static void shorten_moe(struct model *m, const struct layer_pattern *p)
+{
+    int first = next_moe(m, p, 0), second = next_moe(m, p, first + 1);
+    int every = second - first;
+    m->dense_first = first;
+    m->moe_every = !moe_repeats(m, p, first, every) ? IRREGULAR : every > 1 ? every : 0;
+}
+
+static bool window_repeats(const struct model *m, const struct layer_pattern *p, int every)
+{
+    for (int i = 0; i < m->layers; i++)
+        if (p->window[i] != ((i + 1) % every != 0))
+            return false;
+    return true;
+}
+
+static void shorten_window(struct model *m, const struct layer_pattern *p)
+{
+    bool any = false, all = true;
+    int every = 2;
+    for (int i = 0; i < m->layers; i++) {
+        any |= p->window[i];
+        all &= p->window[i];
+    }
+    if (!any)
+        m->window = 0;
+    while (every <= m->layers && !window_repeats(m, p, every))
+        every++;
+    m->window_every = !any || all ? 0 : every <= m->layers ? every : IRREGULAR;
+}
+
+static double layer_total(const struct model *m, const struct layer_kind *kind)
+{
+    struct layer_params p = model_layer_params(m, kind);
+    return (double)p.attention_linear + (double)p.attention_replicated + (double)p.mlp +
+           (double)p.mlp_replicated + (double)p.experts;
+}
+
+/* In floating point, because it judges whether int64_t would do. */
+static bool check_size(const struct model *m, struct error *err)
+{
+    double total =
+        (double)model_embedding_params(m, m->vocab) + (double)model_head_params(m, m->vocab);
+    for (int i = 0; i < m->layers; i++)
+        total += layer_total(m, &m->kind[m->layer[i]]);
+    total +=
+        m->mtp * (layer_total(m, &m->kind[m->layer[m->layers - 1]]) + (double)model_mtp_params(m));
+    if (total > MODEL_MAX_PARAMS)
+        return fail(err, ERROR_INPUT, "the fields give %.3g parameters, expected at most %.0e",
+                    total, MODEL_MAX_PARAMS);
+    return true;
+}
+
+static bool check_layers(const struct model *m, struct error *err)
+{
+    bool dense = false, moe = false;
+    for (int k = 0; k < m->kinds; k++) {
+        dense |= !m->kind[k].moe;
+        moe |= m->kind[k].moe;
+    }
+    if (m->experts && !moe)
+        return fail(err, ERROR_INPUT, "experts is %d, but none of the %d layers has experts",
+                    m->experts, m->layers);
+    if (dense && !m->ffn)
+        return fail(err, ERROR_INPUT, "ffn is missing (%s)", model_field_info(MODEL_ffn)->help);
+    if (moe && !m->expert_ffn)
+        return fail(err, ERROR_INPUT, "expert_ffn is missing (%s)",
+                    model_field_info(MODEL_expert_ffn)->help);
+    return check_size(m, err);
+}
+
+bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct error *err)
+{
+    lay_out(m, p);
+    if (!check_layers(m, err))
+        return false;
+    if (m->experts)
+        shorten_moe(m, p);
+    if (m->window)
+        shorten_window(m, p);
+    return true;
+}

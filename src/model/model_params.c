@@ -1,0 +1,160 @@
+/* Parameter counts by part, and model FLOPs. Counts are those of the published checkpoints: a
+ * Hugging Face safetensors index adds up to the same number. FLOPs follow Megatron-LM's
+ * num_floating_point_operations (megatron/training/training.py, core 0.12 and later): 6 per weight
+ * and token for forward and backward, the S^2 part of attention halved because it is causal,
+ * windows not discounted; embedding lookup, norms and router not counted. O(layers). */
+#include "model/model.h"
+
+enum { VOCAB_MULTIPLE = 128 };
+
+static int64_t norm(const struct model *m, int64_t width)
+{
+    return m->layer_norm ? 2 * width : width;
+}
+
+/* Norms around one half of a layer. */
+static int64_t half_norms(const struct model *m)
+{
+    return norm(m, m->hidden) * (m->post_norms ? 2 : 1);
+}
+
+static void add_attention(const struct model *m, struct layer_params *p)
+{
+    int64_t h = m->hidden, q = (int64_t)m->heads * m->head_dim, k = (int64_t)m->kv * m->head_dim;
+    p->attention_linear = h * (q + 2 * k) + q * h;
+    if (m->qkv_bias)
+        p->attention_linear += q + 2 * k;
+    if (m->qk_norm)
+        p->attention_replicated += 2 * norm(m, m->head_dim);
+}
+
+/* Queries, keys and values come from low-rank latents; the down-projections, and the rotary key
+ * that all heads share, are whole on every rank. A norm sits on each latent. */
+static void add_latent_attention(const struct model *m, struct layer_params *p)
+{
+    int64_t h = m->hidden, heads = m->heads, q = heads * (m->qk_nope + m->qk_rope);
+    p->attention_linear = (m->q_lora ? m->q_lora : h) * q;
+    p->attention_linear += m->kv_lora * heads * (m->qk_nope + m->v_dim) + heads * m->v_dim * h;
+    p->attention_replicated += h * m->q_lora + h * (m->kv_lora + m->qk_rope);
+    if (m->qk_norm)
+        p->attention_replicated += norm(m, m->q_lora) + norm(m, m->kv_lora);
+}
+
+/* The part of an MLP that is split over TP; its output bias is not. */
+static int64_t mlp_split(const struct model *m, int64_t inner)
+{
+    int64_t into = (m->gated ? 2 : 1) * inner;
+    return m->hidden * (into + inner) + (m->linear_bias ? into : 0);
+}
+
+static int64_t expert_params(const struct model *m)
+{
+    return mlp_split(m, m->expert_ffn) + (m->linear_bias ? m->hidden : 0);
+}
+
+static int64_t router_params(const struct model *m)
+{
+    int64_t per_expert = (int64_t)m->hidden + m->linear_bias + m->expert_bias;
+    return m->experts * per_expert + (m->shared_gate ? m->hidden : 0);
+}
+
+struct layer_params model_layer_params(const struct model *m, const struct layer_kind *kind)
+{
+    struct layer_params p = {0};
+    int inner = kind->moe ? m->shared_ffn : m->ffn;
+    if (m->mla)
+        add_latent_attention(m, &p);
+    else
+        add_attention(m, &p);
+    p.attention_linear += m->sinks ? m->heads : 0;
+    p.attention_replicated += half_norms(m) + (m->linear_bias ? m->hidden : 0);
+    p.mlp = mlp_split(m, inner);
+    p.mlp_replicated = half_norms(m) + (m->linear_bias && inner ? m->hidden : 0);
+    if (kind->moe) {
+        p.mlp_replicated += router_params(m);
+        p.experts = m->experts * expert_params(m);
+    }
+    return p;
+}
+
+int64_t model_embedding_params(const struct model *m, int64_t padded_vocab)
+{
+    int64_t rows = padded_vocab + (m->learned_pos ? m->max_seq : 0);
+    return rows * m->hidden + (m->embed_norm ? norm(m, m->hidden) : 0);
+}
+
+int64_t model_head_params(const struct model *m, int64_t padded_vocab)
+{
+    return padded_vocab * m->hidden;
+}
+
+int64_t model_final_norm_params(const struct model *m)
+{
+    return norm(m, m->hidden);
+}
+
+/* Norms on the hidden state, on the embedding of the next token and behind the layer, and the
+ * projection of the two, side by side, to one. */
+int64_t model_mtp_params(const struct model *m)
+{
+    return 3 * norm(m, m->hidden) + 2 * (int64_t)m->hidden * m->hidden;
+}
+
+int64_t model_params_total(const struct model *m)
+{
+    int64_t total = model_embedding_params(m, m->vocab) + model_final_norm_params(m);
+    if (!m->tied)
+        total += model_head_params(m, m->vocab);
+    for (int i = 0; i < m->layers; i++) {
+        struct layer_params p = model_layer_params(m, &m->kind[m->layer[i]]);
+        total += p.attention_linear + p.attention_replicated + p.mlp + p.mlp_replicated + p.experts;
+    }
+    return total;
+}
+
+int64_t model_params_active(const struct model *m)
+{
+    int64_t idle = 0;
+    for (int i = 0; i < m->layers; i++)
+        if (m->kind[m->layer[i]].moe)
+            idle += (m->experts - m->topk) * expert_params(m);
+    return model_params_total(m) - idle;
+}
+
+int64_t model_padded_vocab(const struct model *m, int tp)
+{
+    int64_t multiple = (int64_t)VOCAB_MULTIPLE * tp;
+    return (m->vocab + multiple - 1) / multiple * multiple;
+}
+
+/* Multiply-adds per token in the projections of one layer's attention. */
+static double attention_work(const struct model *m)
+{
+    double h = m->hidden, heads = m->heads;
+    double q = heads * m->head_dim, k = (double)m->kv * m->head_dim;
+    if (!m->mla)
+        return h * (q + 2 * k) + q * h;
+    double query = m->q_lora ? m->q_lora * (h + q + 1) : h * q;
+    return query + m->kv_lora * (h + heads * (m->qk_nope + m->v_dim) + 1) + h * m->qk_rope +
+           heads * m->v_dim * h;
+}
+
+static double mlp_work(const struct model *m, const struct layer_kind *kind)
+{
+    double width = kind->moe ? (double)m->expert_ffn * m->topk + m->shared_ffn : m->ffn;
+    return m->hidden * width * (m->gated ? 3 : 2);
+}
+
+double model_flops(const struct model *m, double sequences, double seq_len)
+{
+    double h = m->hidden, tokens = sequences * seq_len;
+    double head_widths = (double)m->head_dim + (m->mla ? m->v_dim : m->head_dim);
+    double work =
+        h * (double)model_padded_vocab(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
+    int all = m->layers + m->mtp;
+    for (int i = 0; i < all; i++) {
+        int layer = i < m->layers ? i : m->layers - 1; /* an MTP layer is like the last one */
+        work += attention_work(m) + mlp_work(m, &m->kind[m->layer[layer]]);
+    }
+    return 6 * tokens * work + 3 * tokens * seq_len * m->heads * head_widths * all;
+}

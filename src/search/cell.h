@@ -1,0 +1,62 @@
+/* One cell of the search: the strategies that share tp, cp, pp, dp, ep, etp and micro-batch. Cells are
+ * independent but for what the search has found before, so that threads can take them in any order. */
+#ifndef ASTRA_CELL_H
+#define ASTRA_CELL_H
+
+#include "base/arena.h"
+#include "search/costs_table.h"
+#include "search/search.h"
+
+/* Reasons of dropping that are not rules; counted behind them. */
+enum { DROP_SPLIT, DROP_MEMORY, DROP_SLOWER, DROP_FIXED };
+
+struct cell {
+    uint16_t option[PARAMS]; /* of the axes before first_frame */
+    int64_t gpus;
+    int64_t bound;           /* ticks: no strategy of the cell is faster */
+    int64_t cut_kind;        /* ticks: slower ones cannot enter the shortlist */
+    int64_t cut_front;       /* ... nor the front */
+    int kinds;
+    struct found *kind;      /* what was found, the best of each kind; in the worker's memory */
+    double fullness;         /* of what came nearest to fitting */
+    struct strategy nearest;
+};
+
+struct timing_option {
+    struct strategy strategy;
+    double values[SLOTS];    /* only when pairs have rules */
+    struct timing timing;
+};
+
+struct state_option {
+    struct strategy strategy;
+    struct state state;
+};
+
+struct worker {
+    const struct search_question *question;
+    struct costs_table *costs;
+    struct walk walk;
+    struct frame frame;
+    struct arena keep;       /* lives as long as the search */
+    struct arena scratch;    /* emptied after every frame */
+    struct cell *cell;
+    int timings, timing_capacity, states, state_capacity;
+    struct timing_option *timing; /* owned */
+    struct state_option *state;   /* owned */
+    int64_t judged, simulated, kept;
+    int64_t *dropped;        /* [rules + DROP_FIXED] */
+};
+
+void worker_init(struct worker *, const struct search_question *, struct costs_table *, const struct space *,
+                 const struct rule_plan *, const double fixed[SLOTS]);
+void worker_release(struct worker *);
+
+/* Fills cell->bound. */
+void cell_bound(struct worker *, struct cell *);
+/* Searches the cell within its cuts. */
+void cell_search(struct worker *, struct cell *);
+
+void count_dropped(struct worker *, const struct rule *, int axis);
+
+#endif

@@ -1,0 +1,154 @@
+/* Building a frame: block costs, the shapes of the virtual stages, classes of alike ranks, transfers. */
+#include "simulate/frame.h"
+
+#include "cluster/cluster.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static struct block_shape shape_for(const struct scene *sc, const struct strategy *s, enum block_kind kind)
+{
+    return (struct block_shape){
+        .model = sc->model, .kind = kind, .tp = s->tp, .cp = s->cp, .ep = s->ep, .etp = s->etp,
+        .micro_batch = s->micro_batch, .seq_len = s->seq_len, .seq_parallel = s->seq_parallel,
+        .precision = s->precision, .cp_comm = s->cp_comm, .dispatcher = s->dispatcher,
+        .grouped_gemm = s->grouped_gemm, .attention = s->attention, .loss_fusion = s->loss_fusion,
+        .te = sc->te,
+    };
+}
+
+static void block_cost_of(const struct scene *sc, const struct block_shape *shape, struct block_cost *out)
+{
+    struct op ops[OPS_MAX];
+    struct op_time times[OPS_MAX];
+    int n = block_ops(shape, ops);
+    cost_predict(sc->group, shape->precision, sc->te, ops, (size_t)n, times);
+    block_cost_sum(ops, times, (size_t)n, out);
+}
+
+void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
+{
+    const struct model *m = sc->model;
+    struct block_shape shape = shape_for(sc, s, BLOCK_EMBEDDING);
+    struct block_cost mlp[2];
+    for (int moe = 0; moe < 2; moe++) {
+        shape.kind = moe ? BLOCK_MOE : BLOCK_MLP;
+        if (moe ? m->experts > 0 : m->ffn > 0)
+            block_cost_of(sc, &shape, &mlp[moe]);
+    }
+    for (int k = 0; k < m->kinds; k++) {
+        shape.kind = BLOCK_ATTENTION;
+        shape.window = m->kind[k].window;
+        block_cost_of(sc, &shape, &out->kind[k]);
+        block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
+    }
+    shape.kind = BLOCK_EMBEDDING;
+    block_cost_of(sc, &shape, &out->embedding);
+    shape.kind = BLOCK_HEAD;
+    block_cost_of(sc, &shape, &out->head);
+    memset(&out->mtp, 0, sizeof out->mtp);
+    if (m->mtp > 0) {
+        shape.kind = BLOCK_MTP;
+        block_cost_of(sc, &shape, &out->mtp);
+        block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);
+        block_cost_add(&out->mtp, &out->head);
+    }
+    out->boundary_bytes = boundary_bytes(&shape);
+}
+
+static bool same_shape(const struct model *m, const struct stage_shape *a, const struct stage_shape *b)
+{
+    if (a->layers != b->layers || a->embedding != b->embedding || a->head != b->head || a->mtp != b->mtp)
+        return false;
+    return m->kinds == 1 ||
+           memcmp(&m->layer[a->first_layer], &m->layer[b->first_layer], (size_t)a->layers) == 0;
+}
+
+/* Newest first: neighbours are alike. */
+static int shape_index(struct frame *f, const struct stage_shape *x)
+{
+    for (int i = f->shapes - 1; i >= 0; i--)
+        if (same_shape(f->scene->model, x, &f->shape[i]))
+            return i;
+    f->shape[f->shapes] = *x;
+    return f->shapes++;
+}
+
+static void find_shapes(struct frame *f)
+{
+    const struct layout *l = &f->layout;
+    f->shapes = 0;
+    for (int i = 0; i < l->stages; i++) {
+        struct stage_shape x = {l->first[i], l->layers[i], i == 0, i == l->loss_stage,
+                                i == l->mtp_stage ? f->scene->model->mtp : 0};
+        f->shape_of[i] = (uint16_t)shape_index(f, &x);
+    }
+}
+
+static bool same_class(const struct frame *f, int a, int b)
+{
+    for (int i = 0; i < f->layout.stages; i += f->strategy.pp)
+        if (f->shape_of[i + a] != f->shape_of[i + b])
+            return false;
+    return true;
+}
+
+static void find_classes(struct frame *f)
+{
+    f->classes = 0;
+    for (int r = 0; r < f->strategy.pp; r++) {
+        int c = f->classes - 1;
+        while (c >= 0 && !same_class(f, r, f->class[c].rank))
+            c--;
+        if (c < 0) {
+            c = f->classes++;
+            f->class[c].rank = r;
+            f->class[c].params = rank_params_of(f->scene->model, &f->strategy, &f->layout, r);
+        }
+        f->class_of[r] = (uint16_t)c;
+    }
+}
+
+/* Rank r to the next: consecutive blocks of ranks, so they meet inside a node only where both do. */
+static void find_sends(struct frame *f)
+{
+    const struct strategy *s = &f->strategy;
+    const struct node_group *g = f->scene->group;
+    int64_t block = (int64_t)s->tp * s->cp * s->dp;
+    int reach = g->domain > g->per_node ? g->domain : g->per_node;
+    for (int r = 0; r < s->pp; r++) {
+        int64_t from = r * block, to = (r + 1) % s->pp * block;
+        bool inside = s->pp > 1 && from / reach == to / reach;
+        struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, g->link_bs};
+        double t = s->pp > 1 ? comm_time(g, COMM_SEND, f->costs->boundary_bytes, p) : 0;
+        f->send[r] = llround(t * TICKS_PER_S);
+    }
+}
+
+bool frame_init(struct frame *f, const struct scene *sc, const struct layer_costs *costs,
+                const struct strategy *s, const struct layout *layout, struct error *err)
+{
+    f->scene = sc;
+    f->costs = costs;
+    f->strategy = *s;
+    f->micro_batches = strategy_micro_batches(s);
+    if (s->split == SPLIT_LAYOUT) {
+        assert(layout);
+        f->layout = *layout;
+    } else if (!layout_of(&f->layout, sc->model, s, err)) {
+        return false;
+    }
+    if (f->micro_batches < 1)
+        return fail(err, ERROR_INFEASIBLE, "global batch %d is no multiple of micro-batch %d x dp %d",
+                    s->global_batch, s->micro_batch, s->dp);
+    find_shapes(f);
+    find_classes(f);
+    find_sends(f);
+    return true;
+}
+
+double scene_limit(const struct scene *sc)
+{
+    return sc->group->usable_bytes * (1 - sc->memory_margin);
+}

@@ -1,0 +1,117 @@
+/* A frame is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual stages,
+ * split ...): the layers of each stage and the cost of their blocks. On a frame stand
+ *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of each stage,
+ *            activations, the pipeline's end;
+ *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of the
+ *            states, reduction and optimizer seconds.
+ * A step is one timing and one state on a frame. Search, estimate and explain all go through here. */
+#ifndef ASTRA_FRAME_H
+#define ASTRA_FRAME_H
+
+#include "cost/cost.h"
+#include "memory/memory.h"
+#include "model/model.h"
+#include "schedule/schedule.h"
+#include "simulate/plan.h"
+#include "space/layout.h"
+
+struct arena;
+
+/* One question on one group of nodes. */
+struct scene {
+    const struct model *model;
+    const struct node_group *group;
+    bool te;
+    double memory_margin; /* fraction of the usable memory that stays free */
+};
+
+struct layer_costs {
+    struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
+    struct block_cost embedding, head, mtp;  /* mtp: projection, decoder layer and head of one MTP layer */
+    double boundary_bytes;
+};
+void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
+
+/* Virtual stages with the same layers, embedding and head cost the same. */
+struct stage_shape {
+    int first_layer;  /* of the first such stage: the order of kinds */
+    int layers;
+    bool embedding, head;
+    int mtp;
+};
+
+/* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the first of
+ * them has most. */
+struct rank_class {
+    int rank;
+    struct rank_params params;
+};
+
+struct frame {
+    const struct scene *scene;
+    const struct layer_costs *costs;
+    struct strategy strategy;
+    struct layout layout;
+    int64_t micro_batches;
+    int shapes, classes;
+    struct stage_shape shape[LAYOUT_MAX_STAGES];
+    struct rank_class class[SCHEDULE_MAX_RANKS];
+    uint16_t shape_of[LAYOUT_MAX_STAGES];  /* by virtual stage */
+    uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
+    int64_t send[SCHEDULE_MAX_RANKS];      /* ticks */
+};
+
+/* False, with the reason, when the layers cannot be split that way. The strategy's layout is computed
+ * unless split is SPLIT_LAYOUT, for which `layout` must be given. */
+bool frame_init(struct frame *, const struct scene *, const struct layer_costs *, const struct strategy *,
+                const struct layout *layout, struct error *);
+
+/* Seconds of one pass of a stage, by where they go. */
+struct pass {
+    double compute_s, recompute_s, comm_s[AXES];
+};
+void shape_passes(const struct frame *, const struct strategy *, const struct stage_shape *, struct pass *forward,
+                  struct pass *backward);
+
+struct timing {
+    int64_t *forward, *backward; /* [pp * vpp] ticks by virtual stage */
+    int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
+    int64_t *fill;               /* [classes] earliest start of the class's first rank */
+    double *activations;         /* [classes] bytes at the fullest moment */
+    double *temporary;           /* [classes] */
+    int64_t bound;               /* lower bound of the pipeline's end */
+    int64_t *end;                /* [pp] exact, once run */
+    bool exact;
+};
+/* `s` has the timing parameters; arrays live in the arena. Does not run the pipeline. */
+void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+struct pipeline timing_pipeline(const struct frame *, const struct strategy *, const struct timing *);
+void timing_run(const struct frame *, const struct strategy *, struct timing *);
+
+struct state {
+    double *bytes;               /* [classes] */
+    double *reduce_s, *gather_s; /* [classes] whole collectives of one step */
+    double *optimizer_s;         /* [classes] */
+    double *shard_s;             /* [classes] FSDP collectives of one micro-batch */
+    double tied_s;               /* all-reduce of tied embeddings */
+};
+void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
+
+/* Largest device memory over the ranks as a fraction of what may be used: fits when <= 1. */
+double frame_fullness(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
+
+/* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */
+int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
+
+/* What the plan says of one rank. */
+void frame_stage(const struct frame *, const struct strategy *, const struct timing *, const struct state *, int rank,
+                 struct plan_stage *out);
+
+/* Bytes a GPU may use. */
+double scene_limit(const struct scene *);
+
+/* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
+void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout, struct arena *,
+                   struct plan *out);
+
+#endif

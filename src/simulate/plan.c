@@ -1,0 +1,171 @@
+/* Everything predicted of one strategy, for people: the same frame, timing and state as the search. */
+#include "simulate/plan.h"
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "simulate/frame.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const BREAKDOWN[BREAKDOWN_PARTS] = {
+#define X(name) #name,
+    BREAKDOWN_TABLE(X)
+#undef X
+};
+
+const char *breakdown_name(enum breakdown_part part)
+{
+    return BREAKDOWN[part];
+}
+
+/* Seconds of a rank in one step by where they go, bubble left out. */
+static void rank_breakdown(const struct frame *f, const struct strategy *s, int rank, double out[BREAKDOWN_PARTS])
+{
+    double m = (double)f->micro_batches;
+    memset(out, 0, BREAKDOWN_PARTS * sizeof *out);
+    for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+        struct pass fw, bw;
+        shape_passes(f, s, &f->shape[f->shape_of[stage]], &fw, &bw);
+        out[BREAKDOWN_compute] += m * (fw.compute_s + bw.compute_s);
+        out[BREAKDOWN_recompute] += m * bw.recompute_s;
+        out[BREAKDOWN_tp] += m * (fw.comm_s[AXIS_TP] + bw.comm_s[AXIS_TP]);
+        out[BREAKDOWN_cp] += m * (fw.comm_s[AXIS_CP] + bw.comm_s[AXIS_CP]);
+        out[BREAKDOWN_ep] += m * (fw.comm_s[AXIS_EP] + bw.comm_s[AXIS_EP]);
+        if (!s->p2p_overlap && stage < f->layout.stages - 1)
+            out[BREAKDOWN_pp] += m * (double)f->send[rank] / TICKS_PER_S;
+        if (!s->p2p_overlap && stage > 0)
+            out[BREAKDOWN_pp] += m * (double)f->send[rank == 0 ? s->pp - 1 : rank - 1] / TICKS_PER_S;
+    }
+}
+
+static double sum_of(const double parts[BREAKDOWN_PARTS])
+{
+    double sum = 0;
+    for (int i = 0; i < BREAKDOWN_PARTS; i++)
+        sum += parts[i];
+    return sum;
+}
+
+/* The busiest rank's account. Data parallelism gets what the step is longer than without it; the rest
+ * of the rank's time is bubble. */
+static void fill_breakdown(const struct frame *f, const struct strategy *s, const struct timing *t,
+                           const struct state *st, struct plan *p)
+{
+    double busiest = -1, parts[BREAKDOWN_PARTS];
+    int64_t latest = 0;
+    for (int r = 0; r < s->pp; r++) {
+        rank_breakdown(f, s, r, parts);
+        p->stage[r].idle_s = p->step_s - sum_of(parts) - st->optimizer_s[f->class_of[r]];
+        if (sum_of(parts) > busiest) {
+            busiest = sum_of(parts);
+            p->busiest = r;
+            memcpy(p->breakdown, parts, sizeof parts);
+        }
+        latest = t->end[r] > latest ? t->end[r] : latest;
+    }
+    double pipeline = (double)latest / TICKS_PER_S, optimizer = 0;
+    for (int c = 0; c < f->classes; c++)
+        optimizer = fmax(optimizer, st->optimizer_s[c]);
+    p->breakdown[BREAKDOWN_optimizer] = optimizer;
+    p->breakdown[BREAKDOWN_dp] = fmax(0, p->step_s - pipeline - optimizer);
+    p->breakdown[BREAKDOWN_bubble] = fmax(0, p->step_s - sum_of(p->breakdown));
+}
+
+static void fill_stages(const struct frame *f, const struct strategy *s, const struct timing *t,
+                        const struct state *st, struct arena *mem, struct plan *p)
+{
+    p->stages = s->pp;
+    p->stage = arena_array(mem, (size_t)s->pp, sizeof *p->stage);
+    for (int r = 0; r < s->pp; r++)
+        frame_stage(f, s, t, st, r, &p->stage[r]);
+}
+
+static void fill_rates(struct plan *p)
+{
+    const struct strategy *s = &p->strategy;
+    const struct gpu *gpu = p->group->gpu;
+    double gpus = (double)strategy_gpus(s), tokens = (double)s->global_batch * s->seq_len;
+    double peak = s->precision == PRECISION_FP8 && gpu->fp8_tflops > 0 ? gpu->fp8_tflops
+                  : gpu->bf16_tflops > 0                               ? gpu->bf16_tflops
+                                                                       : gpu->fp16_tflops;
+    p->tokens_per_s = tokens / p->step_s;
+    p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
+    p->tflops_per_gpu = model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
+    p->mfu = peak > 0 ? p->tflops_per_gpu / peak : 0;
+    double billed = ceil(gpus / p->group->per_node) * p->group->per_node; /* whole nodes */
+    p->usd_per_hour = billed * p->group->usd_per_hour;
+    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s / tokens * 1e6;
+}
+
+void plan_add_reason(struct plan *p, struct arena *mem, const char *text)
+{
+    const char **more = arena_array(mem, (size_t)p->reasons + 1, sizeof *more);
+    for (int i = 0; i < p->reasons; i++)
+        more[i] = p->reason[i];
+    more[p->reasons++] = text;
+    p->reason = more;
+    p->feasible = false;
+}
+
+static void check_memory(struct plan *p, struct arena *mem)
+{
+    for (int r = 0; r < p->stages; r++)
+        if (!p->stage[r].fits) {
+            plan_add_reason(p, mem,
+                       arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use", r,
+                                    p->stage[r].device_bytes / GIB, p->group->gpu->name,
+                                    p->limit_bytes / GIB));
+            return;
+        }
+}
+
+/* Megatron refuses such schedules, and they cannot be computed. */
+static bool schedulable(const struct frame *f, const struct strategy *s)
+{
+    int64_t group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
+    int64_t rest = f->micro_batches % group;
+    if (s->vpp == 1)
+        return true;
+    return s->pp > 1 && group >= s->pp && group <= f->micro_batches && (rest == 0 || rest >= s->pp);
+}
+
+void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
+                   struct arena *mem, struct plan *p)
+{
+    struct error why = {0};
+    struct frame *f = arena_alloc(mem, sizeof *f);
+    struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
+    struct timing t;
+    struct state st;
+    memset(p, 0, sizeof *p);
+    p->model = sc->model;
+    p->group = sc->group;
+    p->strategy = *s;
+    p->te = sc->te;
+    p->feasible = true;
+    p->limit_bytes = scene_limit(sc);
+    p->expected_error = cost_expected_error(sc->group);
+    p->provenance = cost_provenance(sc->group);
+    layer_costs_of(sc, s, costs);
+    if (!frame_init(f, sc, costs, s, layout, &why)) {
+        plan_add_reason(p, mem, arena_string(mem, why.text));
+        return;
+    }
+    p->layout = f->layout;
+    if (!schedulable(f, s)) {
+        plan_add_reason(p, mem, arena_format(mem, "%lld micro-batches cannot run interleaved over %d stages",
+                                        (long long)f->micro_batches, s->pp));
+        return;
+    }
+    timing_of(f, s, mem, &t);
+    timing_run(f, s, &t);
+    state_of(f, s, mem, &st);
+    p->computed = true;
+    p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
+    fill_stages(f, s, &t, &st, mem, p);
+    fill_breakdown(f, s, &t, &st, p);
+    fill_rates(p);
+    check_memory(p, mem);
+}

@@ -1,0 +1,143 @@
+/* One step: the pipeline between the gather of parameters before it and reduction and optimizer behind
+ * it.
+ *
+ *     | gather | forward and backward of all micro-batches | reduce | optimizer | gather |
+ *       exposed part with overlap_param_gather               exposed              without it
+ *
+ * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient norm).
+ * The gather of a rank is hidden by the time the pipeline needs to reach it. */
+#include "simulate/frame.h"
+
+#include "cluster/cluster.h"
+
+#include <math.h>
+
+/* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
+static const double OVERLAP_TAX = 0.1256;
+/* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
+static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
+
+static double buckets(const struct frame *f, int c)
+{
+    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->strategy.dp);
+    return fmax(1, ceil((f->class[c].params.dense + f->class[c].params.experts) / size));
+}
+
+/* What shows of `total` seconds of communication that runs beside `window` seconds of compute: at least
+ * one bucket. */
+static double exposed(double total, double window, double pieces)
+{
+    double shown = fmin(total, fmax(total / pieces, total - window));
+    return shown + OVERLAP_TAX * (total - shown);
+}
+
+struct edges {
+    double after;  /* between a rank's last backward and the optimizer */
+    double delay;  /* before its first forward */
+    double behind; /* optimizer and what follows */
+};
+
+static struct edges edges_of(const struct frame *f, const struct strategy *s, const struct timing *t,
+                             const struct state *st, int c)
+{
+    double forward = (double)t->rank_forward[c] / TICKS_PER_S;
+    double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = buckets(f, c);
+    struct edges e = {st->reduce_s[c], 0, st->optimizer_s[c]};
+    if (s->overlap_grad_reduce)
+        e.after = exposed(st->reduce_s[c], backward, pieces);
+    if (s->overlap_param_gather)
+        e.delay = exposed(st->gather_s[c], forward, pieces);
+    else
+        e.behind += st->gather_s[c];
+    if (st->shard_s[c] > 0)
+        e.after += (double)f->micro_batches * exposed(st->shard_s[c], forward + backward, 3 * pieces);
+    return e;
+}
+
+static int64_t to_ticks(double seconds)
+{
+    return llround(seconds * TICKS_PER_S);
+}
+
+/* Latest end of the ranks' own reductions. */
+static int64_t pipeline_end(const struct frame *f, const struct strategy *s, const struct timing *t,
+                            const int64_t *after)
+{
+    int64_t latest = 0;
+    if (!t->exact) {
+        for (int c = 0; c < f->classes; c++) { /* own work and fill of the class's first rank */
+            int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) + after[c];
+            latest = own > latest ? own : latest;
+        }
+        return latest > t->bound ? latest : t->bound;
+    }
+    for (int r = 0; r < s->pp; r++) {
+        int64_t end = t->end[r] + after[f->class_of[r]];
+        latest = end > latest ? end : latest;
+    }
+    return latest;
+}
+
+int64_t frame_step(const struct frame *f, const struct strategy *s, const struct timing *t, const struct state *st)
+{
+    int64_t after[SCHEDULE_MAX_RANKS], delay = 0, behind = 0;
+    for (int c = 0; c < f->classes; c++) {
+        struct edges e = edges_of(f, s, t, st, c);
+        int64_t late = to_ticks(e.delay) - t->fill[c], tail = to_ticks(e.behind);
+        after[c] = to_ticks(e.after);
+        delay = late > delay ? late : delay;
+        behind = tail > behind ? tail : behind;
+    }
+    return delay + pipeline_end(f, s, t, after) + behind + to_ticks(st->tied_s);
+}
+
+/* Outside parts grow with the framework's; the same sum as memory_device. */
+static double device_bytes(const struct frame *f, const struct strategy *s, double framework)
+{
+    struct memory_use use = {{[MEMORY_temporary] = framework}};
+    memory_outside(&use, s, f->scene->te);
+    return memory_device(&use);
+}
+
+/* Receive buffers of the pipeline, two each way. */
+static double transfer_bytes(const struct frame *f)
+{
+    return f->strategy.pp > 1 ? 4 * f->costs->boundary_bytes : 0;
+}
+
+double frame_fullness(const struct frame *f, const struct strategy *s, const struct timing *t,
+                      const struct state *st)
+{
+    double most = 0;
+    for (int c = 0; c < f->classes; c++)
+        most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
+    return device_bytes(f, s, most + transfer_bytes(f)) / scene_limit(f->scene);
+}
+
+void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,
+                 const struct state *st, int rank, struct plan_stage *out)
+{
+    int c = f->class_of[rank];
+    const struct rank_class *k = &f->class[c];
+    struct pass fw, bw;
+    out->gpus = s->tp * s->cp * s->dp;
+    out->layers = 0;
+    out->forward_s = out->backward_s = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+        shape_passes(f, s, &f->shape[f->shape_of[stage]], &fw, &bw);
+        out->layers += f->layout.layers[stage];
+        out->forward_s += fw.compute_s;
+        out->backward_s += bw.compute_s + bw.recompute_s;
+    }
+    out->compute_step_s =
+        (double)f->micro_batches * (out->forward_s + out->backward_s) + st->optimizer_s[c];
+    out->memory = (struct memory_use){{0}};
+    memory_of_states(&k->params, s, &out->memory);
+    out->memory.part[MEMORY_activations] = t->activations[c];
+    out->memory.part[MEMORY_temporary] = t->temporary[c];
+    out->memory.part[MEMORY_buffers] += transfer_bytes(f);
+    memory_outside(&out->memory, s, f->scene->te);
+    out->peak_bytes = memory_peak(&out->memory);
+    out->device_bytes = memory_device(&out->memory);
+    out->fits = out->device_bytes <= scene_limit(f->scene);
+}

@@ -1,0 +1,63 @@
+/* Every strategy worth naming: a list of axes, each with its options, in the order of params.def. An
+ * axis binds one parameter, or a few that only make sense together (recompute). The space is their
+ * product; rules and --set cut it. */
+#ifndef ASTRA_SPACE_H
+#define ASTRA_SPACE_H
+
+#include "rules/rules.h"
+#include "space/names.h"
+#include "space/strategy.h"
+
+struct arena; struct model; struct node_group;
+
+enum { AXIS_PARAMS = 4, SETTING_VALUES = 64 };
+
+struct axis {
+    int params;
+    enum param param[AXIS_PARAMS];
+    int options;
+    int *value; /* [options * params] */
+};
+
+/* What the user fixed or restricted with --set; count 0 = free. */
+struct setting {
+    int count;
+    int value[SETTING_VALUES];
+};
+/* "tp=8" or "tp=2,4,8". */
+bool setting_parse(struct setting settings[PARAMS], const char *text, struct error *);
+
+struct space {
+    int axes;
+    struct axis axis[PARAMS];
+    int first_frame, first_timing, first_state; /* axes before: cells, frames, timings */
+    double size_from[PARAMS + 1];               /* product of the options of axes i and behind */
+};
+
+/* `base` has the fixed parameters (global_batch, seq_len, precision). `max_gpus` limits the lists. */
+void space_init(struct space *, const struct model *, const struct node_group *, const struct strategy *base,
+                const struct setting settings[PARAMS], int64_t max_gpus, bool te, struct arena *);
+
+/* Rules by the axis at which they can be judged. Timing and state axes are walked apart, so that rules
+ * on both are judged on pairs. */
+struct rule_plan {
+    int first[PARAMS + 1]; /* into `order`: rules of axis i are [first[i], first[i + 1]) */
+    int pairs;             /* from first[axes] on */
+    const struct rule **order;
+};
+void rule_plan_init(struct rule_plan *, const struct space *, const struct rules *, struct arena *);
+
+/* One walk through the space. */
+struct walk {
+    const struct space *space;
+    const struct rule_plan *plan;
+    struct strategy strategy;
+    double values[SLOTS];
+    int option[PARAMS]; /* by axis */
+};
+/* Sets the parameters of an axis to one of its options. */
+void walk_set(struct walk *, int axis, int option);
+/* The same, and judges the rules that became decidable: NULL when it passes, else the rule that drops it. */
+const struct rule *walk_bind(struct walk *, int axis, int option);
+
+#endif

@@ -1,0 +1,789 @@
+/* The model stage: counts against published ones, FLOPs against hand-computed ones, the layout of
+ * layers, defaults, and one message per kind of mistake. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/fields.h"
+#include "model/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static struct model from_pairs(const char *pairs)
+{
+    struct model m;
+    struct error err = {0};
+    if (!model_from_pairs(&m, pairs, &err))
+        fail_msg("%s: %s", pairs, err.text);
+    return m;
+}
+
+static struct model from_hf(const char *json)
+{
+    struct model m;
+    struct error err = {0};
+    if (!model_from_hf(&m, json, strlen(json), "c.json", &err))
+        fail_msg("%s: %s", json, err.text);
+    return m;
+}
+
+static struct model preset(const char *name)
+{
+    struct arena mem;
+    struct model m;
+    struct error err = {0};
+    arena_init(&mem);
+    if (!model_load(&m, name, &mem, &err))
+        fail_msg("%s: %s", name, err.text);
+    arena_release(&mem);
+    return m;
+}
+
+/* "name=value name=value": what a model's fields must be. */
+static void assert_fields(const struct model *m, const char *expected)
+{
+    char name[32];
+    int value, used;
+    for (const char *p = expected; sscanf(p, " %31[^=]=%d%n", name, &value, &used) == 2;
+         p += used) {
+        int field = model_field_find(name);
+        assert_true(field >= 0);
+        if (model_field_get(m, (enum model_field)field) != value)
+            fail_msg("%s: %s is %d, expected %d", m->name, name,
+                     model_field_get(m, (enum model_field)field), value);
+    }
+}
+
+static void fields_are_sound(void **state)
+{
+    (void)state;
+    struct model m = {0};
+    for (int i = 0; i < MODEL_FIELDS; i++) {
+        const struct model_field_info *f = model_field_info((enum model_field)i);
+        assert_int_equal(model_field_find(f->name), i);
+        assert_true(f->lo >= 0 && f->lo < f->hi && *f->help);
+        assert_true(!f->flag || (f->lo == 0 && f->hi == 1));
+        model_field_set(&m, (enum model_field)i, i + 1);
+    }
+    for (int i = 0; i < MODEL_FIELDS; i++)
+        assert_int_equal(model_field_get(&m, (enum model_field)i), i + 1);
+    assert_int_equal(m.layers, 1 + MODEL_layers);
+    assert_int_equal(m.mtp, 1 + MODEL_mtp);
+    assert_int_equal(model_field_find("nothing"), -1);
+}
+
+/* Where no exact count is published: the makers' rounded one, in billions. GLM-130B ties its
+ * embeddings and is 1.0 % below its name; the other names are within 0.5 % of the sum of tensors.
+ */
+static const struct {
+    const char *name;
+    double billions, tolerance;
+} ROUNDED[] = {
+    {"gpt3-1.3b", 1.32, 0.005},     {"gpt3-13b", 12.85, 0.005}, {"gpt3-175b", 174.6, 0.005},
+    {"glm-67b", 67, 0.005},         {"glm-130b", 130, 0.011},   {"nemotron4-15b", 15.7, 0.005},
+    {"nemotron4-340b", 341, 0.005},
+};
+
+static double rounded_error(const char *name, double params)
+{
+    for (size_t i = 0; i < COUNT(ROUNDED); i++)
+        if (strcmp(name, ROUNDED[i].name) == 0)
+            return fabs(params / (1e9 * ROUNDED[i].billions) - 1) - ROUNDED[i].tolerance;
+    fail_msg("%s has neither an exact nor a rounded count", name);
+    return 1;
+}
+
+static void presets_have_published_counts(void **state)
+{
+    (void)state;
+    size_t exact = 0, rounded = 0;
+    for (const struct model_preset *p = model_presets(); p->name; p++) {
+        struct model m = preset(p->name);
+        double total = (double)model_params_total(&m);
+        assert_string_equal(m.name, p->name);
+        assert_true(*p->source);
+        if (p->published_params > 0) {
+            if (total != p->published_params)
+                fail_msg("%s has %.0f parameters, published are %.0f", p->name, total,
+                         p->published_params);
+            exact++;
+        } else if (rounded_error(p->name, total) > 0) {
+            fail_msg("%s has %.0f parameters, too far from its published size", p->name, total);
+        } else {
+            rounded++;
+        }
+    }
+    assert_int_equal(exact, 22);
+    assert_int_equal(rounded, COUNT(ROUNDED));
+}
+
+static void presets_are_distinct(void **state)
+{
+    (void)state;
+    for (const struct model_preset *p = model_presets(); p->name; p++)
+        for (const struct model_preset *q = p + 1; q->name; q++) {
+            struct model a = preset(p->name), b = preset(q->name);
+            char difference[128];
+            assert_false(same_name(p->name, q->name));
+            assert_false(model_same(&a, &b, difference, sizeof difference));
+        }
+}
+
+/* Families without a preset, and defaults that files leave out; counts of the published
+ * checkpoints. */
+static void families_have_published_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t params;
+        const char *json, *fields;
+    } cases[] = {
+        {7241732096, /* mistralai/Mistral-7B-v0.1 */
+         "{\"model_type\":\"mistral\",\"num_hidden_layers\":32,\"hidden_size\":4096,"
+         "\"intermediate_size\":14336,\"num_attention_heads\":32,\"num_key_value_heads\":8,"
+         "\"vocab_size\":32000,\"max_position_embeddings\":32768,\"sliding_window\":4096}",
+         "window=4096 window_every=0 head_dim=128 tied=0"},
+        {2506172416, /* google/gemma-2b */
+         "{\"model_type\":\"gemma\",\"num_hidden_layers\":18,\"hidden_size\":2048,"
+         "\"intermediate_size\":16384,\"num_attention_heads\":8,\"num_key_value_heads\":1,"
+         "\"vocab_size\":256000,\"max_position_embeddings\":8192}",
+         "head_dim=256 tied=1 window=0"},
+        {2614341888, /* google/gemma-2-2b */
+         "{\"model_type\":\"gemma2\",\"num_hidden_layers\":26,\"hidden_size\":2304,"
+         "\"intermediate_size\":9216,\"num_attention_heads\":8,\"num_key_value_heads\":4,"
+         "\"head_dim\":256,\"vocab_size\":256000,\"sliding_window\":4096}",
+         "window=4096 window_every=2 post_norms=1 max_seq=8192"},
+        {999885952, /* google/gemma-3-1b-pt */
+         "{\"model_type\":\"gemma3_text\",\"num_hidden_layers\":26,\"hidden_size\":1152,"
+         "\"intermediate_size\":6912,\"num_attention_heads\":4,\"num_key_value_heads\":1,"
+         "\"head_dim\":256,\"vocab_size\":262144,\"sliding_window\":512}",
+         "window=512 window_every=6 qk_norm=1 max_seq=131072"},
+        {124439808, /* openai-community/gpt2 */
+         "{\"model_type\":\"gpt2\",\"n_layer\":12,\"n_embd\":768,\"n_head\":12,\"vocab_size\":"
+         "50257,"
+         "\"n_positions\":1024,\"n_inner\":null}",
+         "ffn=3072 gated=0 tied=1 learned_pos=1 kv=12 head_dim=64"},
+        {6857302016, /* EleutherAI/pythia-6.9b */
+         "{\"model_type\":\"gpt_neox\",\"num_hidden_layers\":32,\"hidden_size\":4096,"
+         "\"intermediate_size\":16384,\"num_attention_heads\":32,\"vocab_size\":50432,"
+         "\"max_position_embeddings\":2048,\"use_parallel_residual\":true}",
+         "parallel=1 tied=0 linear_bias=1"},
+        {14315784192, /* Qwen/Qwen1.5-MoE-A2.7B */
+         "{\"model_type\":\"qwen2_moe\",\"num_hidden_layers\":24,\"hidden_size\":2048,"
+         "\"intermediate_size\":5632,\"num_attention_heads\":16,\"num_key_value_heads\":16,"
+         "\"vocab_size\":151936,\"num_experts\":60,\"num_experts_per_tok\":4,"
+         "\"moe_intermediate_size\":1408,\"shared_expert_intermediate_size\":5632,"
+         "\"sliding_window\":32768,\"use_sliding_window\":false,\"max_window_layers\":21}",
+         "shared_gate=1 shared_ffn=5632 window=0 expert_ffn=1408"},
+        {15706484224, /* deepseek-ai/DeepSeek-V2-Lite */
+         "{\"model_type\":\"deepseek_v2\",\"num_hidden_layers\":27,\"hidden_size\":2048,"
+         "\"intermediate_size\":10944,\"num_attention_heads\":16,\"num_key_value_heads\":16,"
+         "\"vocab_size\":102400,\"q_lora_rank\":null,\"kv_lora_rank\":512,\"qk_nope_head_dim\":128,"
+         "\"qk_rope_head_dim\":64,\"v_head_dim\":128,\"n_routed_experts\":64,\"n_shared_experts\":"
+         "2,"
+         "\"num_experts_per_tok\":6,\"moe_intermediate_size\":1408,\"first_k_dense_replace\":1,"
+         "\"moe_layer_freq\":1,\"n_group\":1,\"topk_group\":1,\"topk_method\":\"greedy\"}",
+         "mla=1 q_lora=0 head_dim=192 shared_ffn=2816 dense_first=1 router_groups=0 group_topk=0"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = from_hf(cases[i].json);
+        assert_fields(&m, cases[i].fields);
+        if (model_params_total(&m) != cases[i].params)
+            fail_msg("%s: %lld", cases[i].json, (long long)model_params_total(&m));
+    }
+}
+
+/* Published active counts are rounded, and gpt-oss's leave out the input embedding. */
+static void active_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double billions, tolerance;
+        bool without_embedding;
+    } cases[] = {
+        {"mixtral-8x7b", 12.9, 0.05, false},  {"mixtral-8x22b", 39, 0.5, false},
+        {"qwen3-30b-a3b", 3.3, 0.06, false},  {"qwen3-235b-a22b", 22, 0.5, false},
+        {"deepseek-v2", 21, 0.5, false},      {"deepseek-v3", 37, 0.6, false},
+        {"gpt-oss-20b", 3.61, 0.005, true},   {"gpt-oss-120b", 5.13, 0.005, true},
+        {"llama3-8b", 8.030261248, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = preset(cases[i].name);
+        double active = (double)model_params_active(&m) / 1e9;
+        if (cases[i].without_embedding)
+            active -= (double)model_embedding_params(&m, m.vocab) / 1e9;
+        if (fabs(active - cases[i].billions) > cases[i].tolerance)
+            fail_msg("%s: %.4f B active", cases[i].name, active);
+    }
+    struct model mixtral = preset("mixtral-8x7b");
+    assert_int_equal(model_params_active(&mixtral), 12879925248);
+}
+
+/* DeepSeek-V3's README: 11.5B parameters of the MTP layer, embedding and head shared. */
+static void mtp_is_counted_apart(void **state)
+{
+    (void)state;
+    struct model m = preset("deepseek-v3");
+    struct layer_params p = model_layer_params(&m, &m.kind[m.layer[m.layers - 1]]);
+    double mtp = (double)(p.attention_linear + p.attention_replicated + p.mlp + p.mlp_replicated +
+                          p.experts + model_mtp_params(&m));
+    assert_int_equal(m.mtp, 1);
+    assert_true(fabs(mtp / 11.5e9 - 1) < 0.01);
+    assert_int_equal(model_mtp_params(&m), 3 * 7168 + 2 * 7168 * 7168);
+}
+
+static void layer_parts(void **state)
+{
+    (void)state;
+    struct model m =
+        from_pairs("layers=1,hidden=64,heads=4,kv=2,head_dim=8,vocab=100,ffn=96,gated=0,"
+                   "qk_norm=1,sinks=1,max_seq=16");
+    struct layer_params p = model_layer_params(&m, &m.kind[0]);
+    assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + (32 + 2 * 16) + 32 * 64 + 4);
+    assert_int_equal(p.attention_replicated, 2 * 64 + 64 + 2 * 2 * 8);
+    assert_int_equal(p.mlp, 64 * 96 + 96 + 96 * 64);
+    assert_int_equal(p.mlp_replicated, 2 * 64 + 64);
+    assert_int_equal(p.experts, 0);
+    assert_int_equal(model_embedding_params(&m, 128), (128 + 16) * 64);
+    assert_int_equal(model_head_params(&m, 128), 128 * 64);
+    assert_int_equal(model_final_norm_params(&m), 128);
+
+    m = from_pairs(
+        "layers=1,hidden=64,heads=4,vocab=100,mla=1,q_lora=16,kv_lora=8,qk_nope=12,qk_rope=4,"
+        "v_dim=10,qk_norm=1,experts=6,topk=2,expert_ffn=32,shared_ffn=40,shared_gate=1");
+    p = model_layer_params(&m, &m.kind[0]);
+    assert_int_equal(p.attention_linear, 16 * 4 * 16 + 8 * 4 * (12 + 10) + 4 * 10 * 64);
+    assert_int_equal(p.attention_replicated, 64 * 16 + 64 * (8 + 4) + 16 + 8 + 64);
+    assert_int_equal(p.mlp, 3 * 64 * 40);
+    assert_int_equal(p.mlp_replicated, 64 + 6 * 64 + 64);
+    assert_int_equal(p.experts, 6 * 3 * 64 * 32);
+}
+
+/* Worked by hand from Megatron's formula. */
+static void flops(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs;
+        double sequences, seq_len, flops;
+    } cases[] = {
+        {"layers=2,hidden=64,ffn=256,heads=4,vocab=128,gated=0", 1, 32,
+         6.0 * 32 * (2 * (16384 + 32768) + 8192) + 786432},
+        {"layers=2,hidden=64,ffn=128,heads=4,kv=2,head_dim=32,vocab=200", 2, 16,
+         6.0 * 32 * (2 * (24576 + 24576) + 64 * 256) + 786432},
+        {"layers=2,hidden=64,ffn=128,heads=4,kv=2,head_dim=32,vocab=200,experts=8,topk=2,expert_"
+         "ffn=32,"
+         "shared_ffn=48,dense_first=1,mtp=1",
+         2, 16, 36212736},
+        {"layers=1,hidden=64,ffn=128,heads=4,vocab=128,mla=1,q_lora=16,kv_lora=8,qk_nope=12,qk_"
+         "rope=4,"
+         "v_dim=10",
+         1, 32, 7782912},
+        {"layers=1,hidden=64,ffn=128,heads=4,vocab=128,mla=1,kv_lora=8,qk_nope=12,qk_rope=4,v_dim="
+         "10",
+         1, 32, 7782912 + 6.0 * 32 * (4096 - 2064)},
+        {"layers=2,hidden=64,ffn=256,heads=4,vocab=128,gated=0,window=8", 1, 32, 21233664},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = from_pairs(cases[i].pairs);
+        double got = model_flops(&m, cases[i].sequences, cases[i].seq_len);
+        if (got != cases[i].flops)
+            fail_msg("%s: %.0f, expected %.0f", cases[i].pairs, got, cases[i].flops);
+    }
+}
+
+static void padded_vocab(void **state)
+{
+    (void)state;
+    struct model m = preset("gpt3-175b");
+    assert_int_equal(model_padded_vocab(&m, 1), 50304);
+    assert_int_equal(model_padded_vocab(&m, 8), 51200);
+    m = preset("llama3-8b");
+    assert_int_equal(model_padded_vocab(&m, 1), 128256);
+}
+
+static void inline_defaults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs, *fields;
+    } cases[] = {
+        {"layers=2,hidden=128,ffn=256,heads=4,vocab=1000",
+         "kv=4 head_dim=32 gated=1 layer_norm=0 tied=0 learned_pos=0 qkv_bias=0 linear_bias=0 "
+         "max_seq=8192"},
+        {"layers=2,hidden=128,ffn=256,heads=4,vocab=1000,gated=0",
+         "layer_norm=1 tied=1 learned_pos=1 qkv_bias=1 linear_bias=1"},
+        {"gated=0,norm=rms,tied=0,qkv_bias=0,linear_bias=0,learned_pos=0,layers=2,hidden=128,ffn="
+         "256,"
+         "heads=4,vocab=1000",
+         "layer_norm=0 tied=0 learned_pos=0 qkv_bias=0 linear_bias=0"},
+        {"norm=layer,tied=1,LAYERS=2,hidden=128,ffn=256,heads=4,kv=2,head-dim=64,vocab=1000,max_"
+         "seq=77",
+         "layer_norm=1 tied=1 kv=2 head_dim=64 max_seq=77 qkv_bias=0"},
+        {"layers=4,hidden=128,ffn=256,heads=4,vocab=1000,experts=8,topk=2",
+         "expert_ffn=256 dense_first=0 moe_every=0"},
+        {"layers=4,hidden=128,heads=4,vocab=1000,experts=8,topk=2,expert_ffn=64",
+         "ffn=0 expert_ffn=64"},
+        {"layers=4,hidden=128,ffn=9,heads=4,vocab=10,experts=4,topk=1,router_groups=1,group_topk=1",
+         "router_groups=0 group_topk=0"},
+        {"layers=4,hidden=128,ffn=9,heads=4,vocab=10,window=5,window_every=1",
+         "window=0 window_every=0"},
+        {"layers=4,hidden=100,ffn=9,heads=8,vocab=10,mla=1,kv_lora=8,qk_nope=12,qk_rope=4,v_dim=10,"
+         "kv=2",
+         "kv=8 head_dim=16"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = from_pairs(cases[i].pairs);
+        assert_string_equal(m.name, "inline");
+        assert_string_equal(m.family, "gpt");
+        assert_fields(&m, cases[i].fields);
+    }
+}
+
+/* One letter a layer: f full, w window; capitals have experts. */
+static void assert_layout(const struct model *m, const char *expected)
+{
+    char got[MODEL_MAX_LAYERS + 1] = {0};
+    for (int i = 0; i < m->layers; i++) {
+        const struct layer_kind *k = &m->kind[m->layer[i]];
+        assert_true(m->layer[i] < m->kinds);
+        got[i] = k->window ? (k->moe ? 'W' : 'w') : (k->moe ? 'F' : 'f');
+        assert_true(k->window == 0 || k->window == m->window);
+    }
+    assert_int_equal(m->layer[0], 0);
+    assert_string_equal(got, expected);
+}
+
+#define SMALL "hidden=64,ffn=64,heads=4,vocab=100,"
+
+static void layouts_of_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs, *layout;
+        int kinds;
+    } cases[] = {
+        {SMALL "layers=3", "fff", 1},
+        {SMALL "layers=3,window=16", "www", 1},
+        {SMALL "layers=7,window=16,window_every=3", "wwfwwfw", 2},
+        {SMALL "layers=4,experts=4,topk=1,dense_first=2", "ffFF", 2},
+        {SMALL "layers=5,experts=4,topk=1,moe_every=2", "FfFfF", 2},
+        {SMALL "layers=6,experts=4,topk=1,dense_first=1,moe_every=3", "fFffFf", 2},
+        {SMALL "layers=6,experts=4,topk=1,dense_first=2,window=8,window_every=2", "wfWFWF", 4},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = from_pairs(cases[i].pairs);
+        assert_layout(&m, cases[i].layout);
+        assert_int_equal(m.kinds, cases[i].kinds);
+    }
+}
+
+#define CONFIG(type)                                                                               \
+    "{\"model_type\":\"" type "\",\"hidden_size\":64,\"intermediate_size\":64,"                    \
+    "\"num_attention_heads\":4,\"vocab_size\":100,"
+#define LATENT "\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":8,\"v_head_dim\":8,"
+#define MOE "\"num_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
+
+static void layouts_of_configs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *layout, *fields;
+    } cases[] = {
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":5,\"decoder_sparse_step\":2}", "fFfFf",
+         "dense_first=1 moe_every=2"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":4,\"mlp_only_layers\":[0]}", "fFFF",
+         "dense_first=1"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":5,\"mlp_only_layers\":[0,3]}", "fFFfF",
+         "dense_first=1 moe_every=2"},
+        {CONFIG("deepseek_v3") LATENT MOE "\"num_hidden_layers\":6,\"first_k_dense_replace\":1,"
+                                          "\"moe_layer_freq\":2}",
+         "ffFfFf", "dense_first=2 moe_every=2 sigmoid_router=1 expert_bias=1 shared_ffn=0"},
+        {CONFIG("deepseek_v2") LATENT MOE "\"num_hidden_layers\":2,\"n_group\":2,\"topk_group\":1}",
+         "FF", "router_groups=2 group_topk=1"},
+        {CONFIG("deepseek_v2") LATENT MOE
+         "\"num_hidden_layers\":2,\"n_group\":2,\"topk_group\":1,\"topk_method\":\"greedy\"}",
+         "FF", "router_groups=0 group_topk=0"},
+        {CONFIG("deepseek_v2") LATENT "\"num_hidden_layers\":2,\"n_routed_experts\":null}", "ff",
+         "experts=0"},
+        {CONFIG(
+             "qwen2") "\"num_hidden_layers\":3,\"sliding_window\":8,\"use_sliding_window\":false}",
+         "fff", "window=0 qkv_bias=1"},
+        {CONFIG("qwen2") "\"num_hidden_layers\":4,\"sliding_window\":8,\"use_sliding_window\":true,"
+                         "\"max_window_layers\":2}",
+         "ffww", "window=8 window_every=2"},
+        {CONFIG("mistral") "\"num_hidden_layers\":2,\"sliding_window\":null}", "ff", "window=0"},
+        {CONFIG("gpt_oss") MOE "\"num_hidden_layers\":4,\"sliding_window\":8}", "WFWF",
+         "window_every=2 sinks=1 linear_bias=1 qkv_bias=1 expert_ffn=64"},
+        {CONFIG("gpt_oss") MOE "\"num_hidden_layers\":3,\"sliding_window\":8,\"layer_types\":"
+                               "[\"full_attention\",\"sliding_attention\",\"sliding_attention\"]}",
+         "FWW", "window=8"},
+        {CONFIG("gemma3") "\"num_hidden_layers\":7,\"sliding_window\":8}", "wwwwwfw",
+         "window_every=6"},
+        {CONFIG(
+             "gemma3") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_pattern\":2}",
+         "wfwf", "window_every=2"},
+        {CONFIG("llama") "\"num_hidden_layers\":2,\"layer_types\":[\"full_attention\",\"full_"
+                         "attention\"],"
+                         "\"sliding_window\":8}",
+         "ff", "window=0"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = from_hf(cases[i].json);
+        assert_layout(&m, cases[i].layout);
+        assert_fields(&m, cases[i].fields);
+    }
+    struct model m = preset("deepseek-v3");
+    assert_layout(&m, "fffFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF");
+}
+
+static void set_pattern(void **state)
+{
+    (void)state;
+    struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
+    struct layer_pattern p = {{false, true, false, true, false, true},
+                              {true, true, false, true, true, false}};
+    struct error err = {0};
+    assert_true(model_set_pattern(&m, &p, &err));
+    assert_layout(&m, "wWfWwF");
+    assert_fields(&m, "dense_first=1 moe_every=2 window=8 window_every=3");
+    memset(&p, 0, sizeof p);
+    assert_false(model_set_pattern(&m, &p, &err));
+    assert_string_equal(err.text, "experts is 4, but none of the 6 layers has experts");
+}
+
+static void nested_config(void **state)
+{
+    (void)state;
+    struct model m =
+        from_hf("{\"model_type\":\"gemma3\",\"tie_word_embeddings\":false,\"text_config\":{"
+                "\"model_type\":\"gemma3_text\",\"hidden_size\":2560,\"intermediate_size\":10240,"
+                "\"num_hidden_layers\":34,\"sliding_window\":1024,"
+                "\"rope_parameters\":{\"rope_theta\":1e6}},\"vision_config\":{\"hidden_size\":7}}");
+    assert_fields(
+        &m, "hidden=2560 heads=8 kv=4 head_dim=256 vocab=262208 layers=34 tied=0 window_every=6");
+    assert_string_equal(m.family, "gemma3_text");
+}
+
+static void same_models(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b, *difference; /* "" = same */
+    } cases[] = {
+        {SMALL "layers=2", SMALL "layers=2,max_seq=4096", ""},
+        {SMALL "layers=2", SMALL "layers=2,kv=4,head_dim=16,moe_every=0", ""},
+        {SMALL "layers=2", "hidden=80,ffn=64,heads=4,vocab=100,layers=2",
+         "hidden is 64 here and 80 there"},
+        {SMALL "layers=2,gated=0", SMALL "layers=2,gated=0,max_seq=4096",
+         "max_seq is 8192 here and 4096 there"},
+        {SMALL "layers=2,experts=4,topk=1,expert_ffn=9",
+         "hidden=64,heads=4,vocab=100,layers=2,experts=4,topk=1,expert_ffn=9,sigmoid_router=1", ""},
+        {SMALL "layers=2,experts=4,topk=1", SMALL "layers=2,experts=4,topk=2",
+         "topk is 1 here and 2 there"},
+        {SMALL "layers=2,window=7", SMALL "layers=2,window=7,window_every=2",
+         "layer 2 has a window here and not there"},
+    };
+    char difference[128];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model a = from_pairs(cases[i].a), b = from_pairs(cases[i].b);
+        difference[0] = 0;
+        assert_int_equal(model_same(&a, &b, difference, sizeof difference), !*cases[i].difference);
+        assert_string_equal(difference, cases[i].difference);
+    }
+    struct model a =
+        from_hf(CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":5,\"mlp_only_layers\":[0,3]}");
+    struct model b =
+        from_hf(CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":5,\"mlp_only_layers\":[0]}");
+    assert_false(model_same(&a, &b, difference, sizeof difference));
+    assert_string_equal(difference, "layer 4 has experts there and not here");
+}
+
+/* Every preset survives being finished again, field by field. */
+static void finish_is_stable(void **state)
+{
+    (void)state;
+    for (const struct model_preset *p = model_presets(); p->name; p++) {
+        struct model a = preset(p->name), b = a;
+        char difference[128] = "";
+        struct error err = {0};
+        assert_true(model_finish(&b, &err));
+        assert_true(model_same(&a, &b, difference, sizeof difference));
+        assert_memory_equal(a.layer, b.layer, sizeof a.layer);
+    }
+}
+
+/* What importers may hand over: fields without meaning are dropped, senseless ones refused. */
+static void finish_checks(void **state)
+{
+    (void)state;
+    static const struct {
+        enum model_field field;
+        int value;
+        const char *message;
+    } cases[] = {
+        {MODEL_topk, 2, ""},
+        {MODEL_kv_lora, 512, ""},
+        {MODEL_window_every, 2, ""},
+        {MODEL_layers, -1, "layers is -1, expected 1 to 1024 (decoder layers)"},
+        {MODEL_layers, 2000, "layers is 2000, expected 1 to 1024 (decoder layers)"},
+        {MODEL_heads, 0, "heads is missing (query heads)"},
+        {MODEL_heads, 7,
+         "head_dim is missing, and hidden (64) is no multiple of heads (7) to derive it"},
+        {MODEL_kv, 3, "heads is 4, expected a multiple of kv (3)"},
+        {MODEL_kv, -4, "kv is -4, expected 1 to 4096 (key / value heads (groups))"},
+        {MODEL_gated, 2, "gated is 2, expected 0 to 1 (MLP has a gate (SwiGLU, GeGLU))"},
+        {MODEL_ffn, 0, "ffn is missing (inner width of a dense MLP)"},
+        {MODEL_mla, 1, "kv_lora is missing (rank of the key-value projection under MLA)"},
+        {MODEL_experts, 8, "topk is missing: how many of the 8 experts a token uses"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = {.layers = 2, .hidden = 64, .ffn = 64, .heads = 4, .vocab = 100};
+        struct error err = {0};
+        model_field_set(&m, cases[i].field, cases[i].value);
+        assert_int_equal(model_finish(&m, &err), !*cases[i].message);
+        assert_string_equal(err.text, cases[i].message);
+        if (!*cases[i].message)
+            assert_int_equal(model_field_get(&m, cases[i].field), 0);
+    }
+}
+
+static void bad_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs, *message;
+    } cases[] = {
+        {"layers", "model: 'layers' is no key=value pair"},
+        {"layers=2,", "model: '' is no key=value pair"},
+        {"layer=2", "model: unknown key 'layer' (did you mean layers?)"},
+        {"layers=2,layers=3", "model: layers is given twice"},
+        {"norm=rms,layer_norm=1", "model: layer_norm is given twice"},
+        {"norm=batch", "model: norm is 'batch', expected rms or layer"},
+        {"layers=two",
+         "model: layers is 'two', expected a whole number from 1 to 1024 (decoder layers)"},
+        {"layers=", "model: layers is '', expected a whole number from 1 to 1024 (decoder layers)"},
+        {"layers=0",
+         "model: layers is '0', expected a whole number from 1 to 1024 (decoder layers)"},
+        {"layers=99999999999999999999", "model: layers is '99999999999999999999', expected a whole "
+                                        "number from 1 to 1024 (decoder layers)"},
+        {"gated=2", "model: gated is '2', expected a whole number from 0 to 1 (MLP has a gate "
+                    "(SwiGLU, GeGLU))"},
+        {"layers=2", "model: hidden is missing (width of the residual stream)"},
+        {"layers=2,topk=2",
+         "model: topk is 2, which means nothing without experts; add experts=..."},
+        {"layers=2,window_every=2",
+         "model: window_every is 2, which means nothing without window; add window=..."},
+        {SMALL "layers=2,experts=4,topk=5", "model: topk is 5, expected at most experts (4)"},
+        {SMALL "layers=2,experts=4,topk=1,router_groups=3",
+         "model: router_groups is 3, expected a divisor of experts (4)"},
+        {SMALL "layers=2,experts=4,topk=1,router_groups=2,group_topk=3",
+         "model: group_topk is 3, expected at most router_groups (2)"},
+        {SMALL "layers=2,experts=4,topk=1,dense_first=2",
+         "model: experts is 4, but none of the 2 layers has experts"},
+        {"layers=1024,hidden=1048576,heads=256,vocab=1000,expert_ffn=4194304,experts=4096,topk=1",
+         "model: the fields give 5.53e+19 parameters, expected at most 1e+15"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1",
+         "model: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is longer "
+         "than any "
+         "key=value pair"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m;
+        struct error err = {0};
+        assert_false(model_from_pairs(&m, cases[i].pairs, &err));
+        assert_string_equal(err.text, cases[i].message);
+        assert_int_equal(err.kind, ERROR_INPUT);
+    }
+}
+
+#define LLAMA2                                                                                     \
+    "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,\"vocab_size\":100,"
+#define HYBRID "state-space or linear-attention layers, which Astra does not model"
+
+static void bad_configs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } cases[] = {
+        {"[]", "c.json: is a list, expected an object with model_type and sizes"},
+        {"{}", "c.json: model_type is missing, expected a name such as llama"},
+        {"{\"model_type\":3}",
+         "c.json: model_type is a whole number, expected a name such as llama"},
+        {"{\"text_config\":[]}", "c.json: text_config is a list, expected an object"},
+        {"{\"model_type\":\"lama\"}", "c.json: model_type 'lama' is not supported (did you mean "
+                                      "llama?); supported are llama mistral qwen2 "
+                                      "qwen3 qwen2_moe qwen3_moe mixtral deepseek_v2 deepseek_v3 "
+                                      "kimi_k2 gpt_oss gemma gemma2 gemma3 "
+                                      "gemma3_text gpt2 gpt_neox bloom nemotron megatron_gpt"},
+        {"{\"model_type\":\"jamba\"}", "c.json: model_type is 'jamba': it has " HYBRID},
+        {"{\"model_type\":\"qwen3_next\"}", "c.json: model_type is 'qwen3_next': it has " HYBRID},
+        {"{\"model_type\":\"llama\",\"mamba_d_state\":16}",
+         "c.json: mamba_d_state is given: the model has " HYBRID},
+        {LLAMA2 "\"intermediate_size\":64}",
+         "c.json: num_attention_heads (or n_head) is missing (query heads)"},
+        {LLAMA2 "\"num_attention_heads\":4}",
+         "c.json: intermediate_size (or n_inner ffn_hidden_size) is missing (inner width of a "
+         "dense MLP)"},
+        {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":0}",
+         "c.json: num_attention_heads is 0, expected 1 to 4096"},
+        {LLAMA2 "\"intermediate_size\":-64,\"num_attention_heads\":4}",
+         "c.json: intermediate_size is -64, expected 0 to 4194304"},
+        {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":9000000000}",
+         "c.json: num_attention_heads is 9000000000, expected 1 to 4096"},
+        {LLAMA2 "\"intermediate_size\":\"64\",\"num_attention_heads\":4}",
+         "c.json: intermediate_size is text, expected a whole number from 0 to 4194304"},
+        {LLAMA2 "\"intermediate_size\":64.5,\"num_attention_heads\":4}",
+         "c.json: intermediate_size is a fraction, expected a whole number from 0 to 4194304"},
+        {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":4,\"tie_word_embeddings\":1}",
+         "c.json: tie_word_embeddings is a whole number, expected true or false"},
+        {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":4,\"num_key_value_heads\":3}",
+         "c.json: heads is 4, expected a multiple of kv (3)"},
+        {LLAMA2
+         "\"intermediate_size\":64,\"num_attention_heads\":4,\"layer_types\":[\"full_attention\"]}",
+         "c.json: layer_types is no list of 2 names, one for each layer"},
+        {LLAMA2
+         "\"intermediate_size\":64,\"num_attention_heads\":4,\"layer_types\":[\"full_attention\","
+         "\"linear_attention\"]}",
+         "c.json: layer_types[1] is 'linear_attention', expected full_attention or "
+         "sliding_attention; other "
+         "kinds of layers are not modelled"},
+        {LLAMA2
+         "\"intermediate_size\":64,\"num_attention_heads\":4,\"layer_types\":[\"full_attention\","
+         "\"sliding_attention\"]}",
+         "c.json: layer_types[1] is sliding_attention, but sliding_window is not given"},
+        {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_local_experts\":8}",
+         "c.json: num_experts_per_tok (or experts_per_token) is missing (experts per token)"},
+        {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_experts_per_tok\":2}",
+         "c.json: num_experts (or num_local_experts n_routed_experts) is missing (routed experts "
+         "of an MoE "
+         "layer, 0 = dense model)"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"decoder_sparse_step\":0}",
+         "c.json: decoder_sparse_step is 0, expected 1 to 1024"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"mlp_only_layers\":[2]}",
+         "c.json: mlp_only_layers[0] is no layer number from 0 to 1"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"mlp_only_layers\":0}",
+         "c.json: mlp_only_layers is no list of layer numbers"},
+        {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"mlp_only_layers\":[0,1]}",
+         "c.json: experts is 4, but none of the 2 layers has experts"},
+        {CONFIG("deepseek_v3") MOE "\"num_hidden_layers\":2}",
+         "c.json: kv_lora_rank is missing (rank of the key-value projection under MLA)"},
+        {CONFIG("deepseek_v3") LATENT MOE "\"num_hidden_layers\":2,\"scoring_func\":1}",
+         "c.json: scoring_func is a whole number, expected text"},
+        {CONFIG("deepseek_v3") LATENT
+         "\"num_experts\":4,\"num_experts_per_tok\":2,\"num_hidden_layers\":2,"
+         "\"moe_intermediate_size\":4194304,\"n_shared_experts\":4096}",
+         "c.json: n_shared_experts is 4096, 17179869184 wide together, expected at most 4194304"},
+        {CONFIG("mistral") "\"num_hidden_layers\":2,\"sliding_window\":0}",
+         "c.json: sliding_window is 0, expected 1 to 67108864"},
+        {"{\"model_type\":\"megatron_gpt\",\"layer\":2}",
+         "c.json: unknown key 'layer' for model_type megatron_gpt (did you mean layers?)"},
+        {"{\"model_type\":\"megatron_gpt\",\"layers\":2,\"gated\":1}",
+         "c.json: gated is a whole number, expected true or false"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m;
+        struct error err = {0};
+        assert_false(model_from_hf(&m, cases[i].json, strlen(cases[i].json), "c.json", &err));
+        assert_string_equal(err.text, cases[i].message);
+        assert_int_equal(err.kind, ERROR_INPUT);
+    }
+    struct model m;
+    struct error err = {0};
+    assert_false(model_from_hf(&m, "{\n  \"model_type\"\n}", 18, "c.json", &err));
+    assert_non_null(strstr(err.text, "c.json:3:1: "));
+}
+
+static void load_sources(void **state)
+{
+    (void)state;
+    struct arena mem;
+    struct model m;
+    struct error err = {0};
+    arena_init(&mem);
+    assert_true(model_load(&m, "Llama3_8B", &mem, &err));
+    assert_string_equal(m.name, "llama3-8b");
+    assert_string_equal(m.family, "llama");
+    assert_true(model_load(&m, SMALL "layers=2", &mem, &err));
+    assert_string_equal(m.name, "inline");
+    assert_true(model_load(&m, "data/models/llama3-8b.json", &mem, &err));
+    assert_string_equal(m.name, "llama3-8b.json");
+    assert_int_equal(m.vocab, 128256);
+    arena_release(&mem);
+}
+
+/* The seeds of the fuzzer have a config.json, the documentation has none. */
+static void load_folder(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"tests/fuzz/seeds/hf_config",
+                                          "tests/fuzz/seeds/hf_config//"};
+    struct arena mem;
+    struct model m;
+    struct error err = {0};
+    arena_init(&mem);
+    for (size_t i = 0; i < COUNT(folders); i++) {
+        assert_true(model_load(&m, folders[i], &mem, &err));
+        assert_int_equal(m.experts, 256);
+        assert_string_equal(m.name, "hf_config");
+    }
+    assert_false(model_load(&m, "doc", &mem, &err));
+    assert_string_equal(err.text, "doc/config.json: No such file or directory");
+    arena_release(&mem);
+}
+
+static void load_failures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"llama3-8",
+         "unknown model 'llama3-8' (did you mean llama3-8b?); expected a preset, a path to a "
+         "config.json, or pairs such as layers=32,hidden=4096,..."},
+        {"", "unknown model ''; expected a preset, a path to a config.json, or pairs such as "
+             "layers=32,hidden=4096,..."},
+        {"no/such/file.json", "no/such/file.json: No such file or directory"},
+        {"no/such=file.json", "model: unknown key 'no/such'"},
+        {"Makefile", "Makefile:1:1: '[' or '{' expected near '#'"},
+        {"src/model/model.h", "src/model/model.h:1:1: '[' or '{' expected near '/'"},
+    };
+    struct arena mem;
+    arena_init(&mem);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m;
+        struct error err = {0};
+        assert_false(model_load(&m, cases[i].text, &mem, &err));
+        assert_string_equal(err.text, cases[i].message);
+    }
+    arena_release(&mem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_are_sound),     cmocka_unit_test(presets_have_published_counts),
+        cmocka_unit_test(presets_are_distinct), cmocka_unit_test(families_have_published_counts),
+        cmocka_unit_test(active_counts),        cmocka_unit_test(mtp_is_counted_apart),
+        cmocka_unit_test(layer_parts),          cmocka_unit_test(flops),
+        cmocka_unit_test(padded_vocab),         cmocka_unit_test(inline_defaults),
+        cmocka_unit_test(layouts_of_pairs),     cmocka_unit_test(layouts_of_configs),
+        cmocka_unit_test(set_pattern),          cmocka_unit_test(nested_config),
+        cmocka_unit_test(same_models),          cmocka_unit_test(finish_is_stable),
+        cmocka_unit_test(finish_checks),        cmocka_unit_test(bad_pairs),
+        cmocka_unit_test(bad_configs),          cmocka_unit_test(load_sources),
+        cmocka_unit_test(load_folder),          cmocka_unit_test(load_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
