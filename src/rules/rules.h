@@ -1,8 +1,9 @@
 /* Rules drop strategies that make no sense. A rule file has lines
  *     require EXPR "reason"      drop what does not satisfy EXPR
  *     reject  EXPR "reason"      drop what satisfies EXPR
- * and comments (#). The expression language is in doc/rules.md. Rules are parsed once, folded, compiled
- * to a compact form, and tell which slots they need so that the search can apply them early. */
+ * and comments (#). The expression language is in doc/rules.md. Rules are parsed once, folded,
+ * compiled to a compact form, and tell which slots they need so that the search can apply them
+ * early. */
 #ifndef ASTRA_RULES_H
 #define ASTRA_RULES_H
 
@@ -17,11 +18,11 @@ struct rule_code;
 
 struct rule {
     bool reject;
-    const char *reason;      /* as written, or the expression's text when none was given */
-    const char *text;        /* the expression as written */
-    const char *file;        /* where it stands */
+    const char *reason; /* as written, or the expression's text when none was given */
+    const char *text;   /* the expression as written */
+    const char *file;   /* where it stands */
     int line;
-    uint64_t depends;        /* bits of enum param that must be bound before it can be judged */
+    uint64_t depends; /* bits of enum param that must be bound before it can be judged */
     const struct rule_code *code;
 };
 
@@ -32,13 +33,19 @@ struct rules {
 
 void rules_init(struct rules *);
 
-/* Adds the rules of a text. Errors are FILE:LINE:COL: message, the line, and a caret under the place;
- * unknown names come with the nearest known one. */
+/* Adds the rules of a text. Errors are FILE:LINE:COL: message, the line, and a caret under the
+ * place; unknown names come with the nearest known one. */
 bool rules_add(struct rules *, const char *text, size_t length, const char *file, struct arena *,
                struct error *);
 bool rules_add_file(struct rules *, const char *path, struct arena *, struct error *);
 /* The rules Megatron enforces, compiled in from data/rules/megatron.rules. */
 bool rules_add_megatron(struct rules *, struct arena *, struct error *);
+/* What Megatron runs but a search need not look at: the same as another strategy, or of no use.
+ * From data/rules/sense.rules. */
+bool rules_add_sense(struct rules *, struct arena *, struct error *);
+
+/* Adds rules that were parsed before; they share their code and texts. */
+void rules_append(struct rules *, const struct rules *more, struct arena *);
 
 /* The value of the expression: an undefined result (division by zero) is NaN. */
 double rule_value(const struct rule *, const double values[SLOTS]);

@@ -1,0 +1,447 @@
+/* The library's face: a question, the stages in their order, an answer. */
+#include "astra.h"
+
+#include "advice.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "export/export.h"
+#include "question.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum answer_kind { ANSWER_NONE, ANSWER_SEARCH, ANSWER_PLAN, ANSWER_EXPLAIN, ANSWER_GPUS, ANSWER_MODELS };
+
+struct astra {
+    struct question question;
+    struct error error;
+    enum answer_kind kind;
+    struct arena mem; /* of the answer */
+    struct plan plan; /* of an estimate */
+    struct search_report report;
+    struct str text;
+    void (*progress)(void *context, double done);
+    void *progress_context;
+};
+
+struct astra *astra_new(void)
+{
+    struct astra *a = memory_grow(NULL, sizeof *a);
+    memset(a, 0, sizeof *a);
+    question_init(&a->question);
+    arena_init(&a->mem);
+    str_init(&a->text);
+    return a;
+}
+
+void astra_free(struct astra *a)
+{
+    if (!a)
+        return;
+    question_release(&a->question);
+    arena_release(&a->mem);
+    str_release(&a->text);
+    free(a);
+}
+
+static enum astra_status status_of(const struct astra *a, bool ok)
+{
+    if (ok)
+        return ASTRA_OK;
+    switch (a->error.kind) {
+    case ERROR_INFEASIBLE:
+        return ASTRA_NONE;
+    case ERROR_SYSTEM:
+        return ASTRA_SYSTEM;
+    case ERROR_NONE:
+    case ERROR_INPUT:
+        break;
+    }
+    return ASTRA_INPUT;
+}
+
+static void begin(struct astra *a)
+{
+    a->error = (struct error){0};
+    a->kind = ANSWER_NONE;
+    arena_release(&a->mem);
+}
+
+enum astra_status astra_set(struct astra *a, const char *option, const char *value)
+{
+    a->error = (struct error){0};
+    return status_of(a, question_set(&a->question, option, value, &a->error));
+}
+
+enum astra_status astra_flags(struct astra *a, size_t count, const char *const *words)
+{
+    a->error = (struct error){0};
+    return status_of(a, question_flags(&a->question, count, words, &a->error));
+}
+
+void astra_on_progress(struct astra *a, void (*progress)(void *context, double done), void *context)
+{
+    a->progress = progress;
+    a->progress_context = context;
+}
+
+/* The plan object of a file: the file itself, or the first of a search's best. */
+static const struct json *plan_of(const struct json *root)
+{
+    const struct json *best = json_get(root, "best");
+    return json_is_array(best) && json_count(best) > 0 ? json_at(best, 0) : root;
+}
+
+static bool take_plan(struct astra *a, const struct json *root, const char *path)
+{
+    const struct json *plan = plan_of(root), *flags = json_get(json_get(plan, "engine"), "flags");
+    const struct json *cluster = json_get(plan, "cluster");
+    struct question *q = &a->question;
+    if (!json_is_array(flags) || !json_is_string(cluster))
+        return fail(&a->error, ERROR_INPUT,
+                    "%s: no plan of Astra: engine.flags and cluster are missing (write one with --format json)", path);
+    size_t n = json_count(flags);
+    const char **words = arena_array(&q->mem, n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++)
+        words[i] = json_text(json_at(flags, i));
+    if (!q->has_cluster && !question_set(q, "cluster", json_text(cluster), &a->error))
+        return false;
+    return question_flags(q, n, words, &a->error);
+}
+
+enum astra_status astra_load_plan(struct astra *a, const char *path)
+{
+    struct text text;
+    a->error = (struct error){0};
+    if (!file_read(path, &a->question.mem, &text, &a->error))
+        return status_of(a, false);
+    struct json *root = json_parse(text.data, text.length, path, &a->error);
+    bool ok = root && take_plan(a, root, path);
+    if (root)
+        json_release(root);
+    return status_of(a, ok);
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void evaluate(struct astra *a, const struct scene *sc, const struct found *x, struct plan *out)
+{
+    plan_evaluate(sc, &x->strategy, NULL, &a->mem, out);
+}
+
+static bool faster(const struct plan *a, const struct plan *b)
+{
+    if (a->step_s != b->step_s)
+        return a->step_s < b->step_s;
+    return strategy_compare(&a->strategy, &b->strategy) < 0;
+}
+
+/* Insertion into a list that is sorted, fastest first, and never longer than `limit`. */
+static void insert_plan(struct plan *list, int *count, int limit, const struct plan *p)
+{
+    int at = *count;
+    while (at > 0 && faster(p, &list[at - 1]))
+        at--;
+    if (at == limit)
+        return;
+    if (*count < limit)
+        ++*count;
+    for (int i = *count - 1; i > at; i--)
+        list[i] = list[i - 1];
+    list[at] = *p;
+}
+
+static bool dearer_and_slower(const struct plan *p, const struct plan *than)
+{
+    return than->step_s <= p->step_s && than->usd_per_mtoken <= p->usd_per_mtoken &&
+           (than->step_s < p->step_s || than->usd_per_mtoken < p->usd_per_mtoken);
+}
+
+/* One type has its front already; several are joined by price. Those without a price stay out. */
+static int join_fronts(struct plan *p, int count, bool several)
+{
+    int kept = 0;
+    if (!several)
+        return count;
+    for (int i = 0; i < count; i++) {
+        bool out = p[i].usd_per_mtoken <= 0;
+        for (int j = 0; j < count && !out; j++)
+            out = j != i && p[j].usd_per_mtoken > 0 && dearer_and_slower(&p[i], &p[j]);
+        if (!out)
+            p[kept++] = p[i];
+    }
+    return kept;
+}
+
+static bool check_all(const struct search_question *sq, const struct search_result *r, struct error *err)
+{
+    for (int i = 0; i < r->best; i++)
+        if (!search_check(sq, &r->found[i], err))
+            return false;
+    for (int i = 0; i < r->front; i++)
+        if (!search_check(sq, &r->pareto[i], err))
+            return false;
+    return true;
+}
+
+/* Funnels of several groups add up. */
+static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena *mem)
+{
+    struct drop *drop = arena_array(mem, (size_t)(sum->drops + f->drops), sizeof *drop);
+    if (sum->drops > 0)
+        memcpy(drop, sum->drop, (size_t)sum->drops * sizeof *drop);
+    sum->drop = drop;
+    for (int i = 0; i < f->drops; i++) {
+        int at = 0;
+        while (at < sum->drops && strcmp(sum->drop[at].reason, f->drop[i].reason) != 0)
+            at++;
+        if (at == sum->drops)
+            sum->drop[sum->drops++] = (struct drop){f->drop[i].reason, 0};
+        sum->drop[at].count += f->drop[i].count;
+    }
+    sum->generated += f->generated;
+    sum->judged += f->judged;
+    sum->simulated += f->simulated;
+    sum->kept += f->kept;
+}
+
+struct gathering {
+    struct search_result result[CLUSTER_MAX_GROUPS];
+    int searched;
+    struct plan *best, *front;
+    int bests, fronts;
+    struct funnel funnel;
+};
+
+static bool search_group(struct astra *a, int g, struct gathering *all)
+{
+    struct question *q = &a->question;
+    struct rules *rules = arena_alloc(&a->mem, sizeof *rules);
+    struct search_question *sq = arena_alloc(&a->mem, sizeof *sq);
+    struct search_result *r = &all->result[all->searched];
+    if (!question_search(q, g, rules, sq, &a->error))
+        return a->error.kind == ERROR_INFEASIBLE && q->cluster.groups > 1;
+    sq->progress = a->progress;
+    sq->progress_context = a->progress_context;
+    search_run(sq, &a->mem, r);
+    all->searched++;
+    if (q->check && !check_all(sq, r, &a->error))
+        return false;
+    struct plan p, *front = arena_array(&a->mem, (size_t)(all->fronts + r->front), sizeof *front);
+    for (int i = 0; i < r->best; i++) {
+        evaluate(a, &sq->scene, &r->found[i], &p);
+        insert_plan(all->best, &all->bests, q->top, &p);
+    }
+    if (all->fronts > 0)
+        memcpy(front, all->front, (size_t)all->fronts * sizeof *front);
+    all->front = front;
+    for (int i = 0; i < r->front; i++)
+        evaluate(a, &sq->scene, &r->pareto[i], &all->front[all->fronts++]);
+    add_funnel(&all->funnel, &r->funnel, &a->mem);
+    a->report.question = question_line(q, &sq->base, &a->mem);
+    return true;
+}
+
+enum astra_status astra_search(struct astra *a)
+{
+    struct question *q = &a->question;
+    double start = now_s();
+    begin(a);
+    if (q->has_flags)
+        return status_of(a, fail(&a->error, ERROR_INPUT, "search takes no Megatron flags: estimate does"));
+    if (!question_ready(q, &a->error))
+        return status_of(a, false);
+    struct gathering *all = arena_alloc(&a->mem, sizeof *all);
+    all->best = arena_array(&a->mem, (size_t)q->top, sizeof *all->best);
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!search_group(a, g, all))
+            return status_of(a, false);
+    if (all->bests == 0) {
+        advice_write(q, all->result, all->searched, &a->error);
+        return status_of(a, false);
+    }
+    const char *line = a->report.question;
+    all->fronts = join_fronts(all->front, all->fronts, all->searched > 1);
+    a->report = (struct search_report){&q->model, &q->cluster, line, all->bests, all->best, all->fronts,
+                                       all->front, &all->funnel, now_s() - start, q->stats};
+    a->kind = ANSWER_SEARCH;
+    return ASTRA_OK;
+}
+
+static void judge_rules(struct astra *a, const struct estimate_question *e)
+{
+    double values[SLOTS] = {0};
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_strategy(values, &e->strategy);
+    for (int i = 0; i < e->reasons.count; i++)
+        plan_add_reason(&a->plan, &a->mem, e->reasons.text[i]);
+    for (int i = 0; i < e->rules.count; i++)
+        if (!rule_allows(&e->rules.rule[i], values))
+            plan_add_reason(&a->plan, &a->mem,
+                            arena_format(&a->mem, "%s (%s:%d)", e->rules.rule[i].reason, e->rules.rule[i].file,
+                                         e->rules.rule[i].line));
+}
+
+static enum astra_status estimate(struct astra *a, enum answer_kind kind)
+{
+    struct estimate_question e;
+    begin(a);
+    if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, &e, &a->error))
+        return status_of(a, false);
+    plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &a->plan);
+    judge_rules(a, &e);
+    a->kind = kind;
+    if (!a->plan.feasible)
+        fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
+    return status_of(a, a->plan.feasible);
+}
+
+enum astra_status astra_estimate(struct astra *a)
+{
+    return estimate(a, ANSWER_PLAN);
+}
+
+enum astra_status astra_explain(struct astra *a)
+{
+    return estimate(a, ANSWER_EXPLAIN);
+}
+
+enum astra_status astra_list_gpus(struct astra *a)
+{
+    begin(a);
+    a->kind = ANSWER_GPUS;
+    return ASTRA_OK;
+}
+
+enum astra_status astra_list_models(struct astra *a)
+{
+    begin(a);
+    a->kind = ANSWER_MODELS;
+    return ASTRA_OK;
+}
+
+static void print_search(struct astra *a, enum astra_format format, const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_search_json(&a->report, &a->text);
+    else if (format == ASTRA_CSV)
+        report_search_csv(&a->report, &a->text);
+    else
+        report_search_text(&a->report, style, &a->text);
+}
+
+static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_plan_json(&a->plan, &a->text);
+    else if (format == ASTRA_CSV)
+        report_plan_csv(&a->plan, &a->text);
+    else if (a->kind == ANSWER_EXPLAIN)
+        report_explain_text(&a->plan, a->question.stage, style, &a->text);
+    else
+        report_plan_text(&a->plan, style, &a->text);
+}
+
+static const char *print(struct astra *a, enum astra_format format, const struct report_style *style)
+{
+    str_clear(&a->text);
+    if (a->kind == ANSWER_SEARCH)
+        print_search(a, format, style);
+    else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
+        print_plan(a, format, style);
+    else if (a->kind == ANSWER_GPUS)
+        report_gpus(format, &a->text);
+    else if (a->kind == ANSWER_MODELS)
+        report_models(format, &a->text);
+    return str_text(&a->text);
+}
+
+const char *astra_print(struct astra *a, enum astra_format format)
+{
+    struct report_style style = {0, false};
+    return print(a, format, &style);
+}
+
+const char *astra_print_terminal(struct astra *a, int columns, bool colour)
+{
+    struct report_style style = {columns, colour};
+    return print(a, ASTRA_TEXT, &style);
+}
+
+const char *astra_message(const struct astra *a)
+{
+    return a->error.text;
+}
+
+size_t astra_plan_count(const struct astra *a)
+{
+    if (a->kind == ANSWER_SEARCH)
+        return (size_t)a->report.best;
+    return a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN;
+}
+
+static const struct plan *plan_at(const struct astra *a, size_t i)
+{
+    if (i >= astra_plan_count(a))
+        return NULL;
+    return a->kind == ANSWER_SEARCH ? &a->report.plan[i] : &a->plan;
+}
+
+bool astra_plan_get(const struct astra *a, size_t index, struct astra_plan *out)
+{
+    const struct plan *p = plan_at(a, index);
+    if (!p)
+        return false;
+    const struct strategy *s = &p->strategy;
+    *out = (struct astra_plan){
+        .tp = s->tp, .cp = s->cp, .pp = s->pp, .vpp = s->vpp, .dp = s->dp, .ep = s->ep, .etp = s->etp,
+        .micro_batch = s->micro_batch, .global_batch = s->global_batch, .seq_len = s->seq_len,
+        .gpus = (long)strategy_gpus(s), .feasible = p->feasible, .step_s = p->step_s,
+        .tokens_per_s = p->tokens_per_s, .tokens_per_s_per_gpu = p->tokens_per_s_per_gpu,
+        .tflops_per_gpu = p->tflops_per_gpu, .mfu = p->mfu, .expected_error = p->expected_error,
+        .usd_per_mtoken = p->usd_per_mtoken,
+    };
+    for (int i = 0; i < p->stages; i++)
+        if (p->stage[i].device_bytes > out->device_bytes) {
+            out->device_bytes = p->stage[i].device_bytes;
+            out->peak_bytes = p->stage[i].peak_bytes;
+        }
+    return true;
+}
+
+const char *const *astra_plan_flags(struct astra *a, size_t index)
+{
+    const struct plan *p = plan_at(a, index);
+    const char **flags = NULL;
+    size_t count = 0;
+    if (!p || !export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, &a->mem, &flags, &count,
+                                     &a->error))
+        return NULL;
+    const char **list = arena_array(&a->mem, count + 1, sizeof *list);
+    if (count > 0)
+        memcpy(list, flags, count * sizeof *list);
+    return list;
+}
+
+const struct astra_option *astra_options(void)
+{
+    static struct astra_option table[64];
+    size_t count;
+    const struct option_info *info = question_options(&count);
+    for (size_t i = 0; i < count; i++)
+        table[i] = (struct astra_option){info[i].name, info[i].argument, info[i].commands, info[i].help};
+    return table;
+}
+
+const char *astra_version(void)
+{
+    return ASTRA_VERSION;
+}

@@ -1,0 +1,429 @@
+/* Options are a table: one line gives the name on the command line, its help, and what it sets. */
+#include "question.h"
+
+#include "base/parallel.h"
+#include "base/str.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const char embedded_rules_pool_rules[];
+
+static const double DEFAULT_TOKENS = 4194304; /* of a global batch */
+static const int DEFAULT_SEQ_LEN = 8192;
+
+static bool set_model(struct question *q, const char *v, struct error *err)
+{
+    q->has_model = model_load(&q->model, v, &q->mem, err);
+    return q->has_model;
+}
+
+static bool set_cluster(struct question *q, const char *v, struct error *err)
+{
+    q->has_cluster = cluster_load(&q->cluster, v, &q->mem, err);
+    return q->has_cluster;
+}
+
+/* A whole amount in [lo, hi], "1.5K" too. */
+static bool whole(const char *option, const char *v, double lo, double hi, double *out, struct error *err)
+{
+    if (!parse_amount(v, out) || *out != floor(*out) || *out < lo || *out > hi)
+        return fail(err, ERROR_INPUT, "--%s is '%s', expected a whole number from %.0f to %.0f", option, v, lo, hi);
+    return true;
+}
+
+static bool set_gpus(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("gpus", v, 1, 1e8, &n, err))
+        return false;
+    q->gpus = (int64_t)n;
+    return true;
+}
+
+static bool set_global_batch(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("global-batch", v, 1, 1 << 30, &n, err))
+        return false;
+    q->global_batch = (int)n;
+    return true;
+}
+
+static bool set_seq_len(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("seq-len", v, 1, 1 << 26, &n, err))
+        return false;
+    q->seq_len = (int)n;
+    return true;
+}
+
+static bool set_precision(struct question *q, const char *v, struct error *err)
+{
+    return param_parse(PARAM_precision, v, &q->precision, err);
+}
+
+static bool set_stack(struct question *q, const char *v, struct error *err)
+{
+    if (strcmp(v, "te") != 0 && strcmp(v, "torch") != 0)
+        return fail(err, ERROR_INPUT, "--stack is '%s', expected te or torch", v);
+    q->te = strcmp(v, "te") == 0;
+    return true;
+}
+
+static bool set_memory_margin(struct question *q, const char *v, struct error *err)
+{
+    if (!parse_real(v, &q->memory_margin) || q->memory_margin < 0 || q->memory_margin >= 1)
+        return fail(err, ERROR_INPUT, "--memory-margin is '%s', expected a fraction from 0 to below 1", v);
+    return true;
+}
+
+static bool set_set(struct question *q, const char *v, struct error *err)
+{
+    if (q->sets == QUESTION_SETS)
+        return fail(err, ERROR_INPUT, "--set is given more than %d times", QUESTION_SETS);
+    q->set[q->sets++] = arena_string(&q->mem, v);
+    return setting_parse(q->settings, v, err);
+}
+
+static bool set_rules(struct question *q, const char *v, struct error *err)
+{
+    return rules_add_file(&q->rules, v, &q->mem, err);
+}
+
+static bool set_price(struct question *q, const char *v, struct error *err)
+{
+    if (q->prices == QUESTION_PRICES)
+        return fail(err, ERROR_INPUT, "--price is given more than %d times", QUESTION_PRICES);
+    q->price[q->prices++] = arena_string(&q->mem, v);
+    return true;
+}
+
+static bool set_top(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("top", v, 1, 10000, &n, err))
+        return false;
+    q->top = (int)n;
+    return true;
+}
+
+static bool set_threads(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("threads", v, 1, 256, &n, err))
+        return false;
+    q->threads = (int)n;
+    return true;
+}
+
+static bool set_exhaustive(struct question *q, const char *v, struct error *err)
+{
+    (void)v, (void)err;
+    q->exhaustive = true;
+    return true;
+}
+
+static bool set_check(struct question *q, const char *v, struct error *err)
+{
+    (void)v, (void)err;
+    q->check = true;
+    return true;
+}
+
+static bool set_stats(struct question *q, const char *v, struct error *err)
+{
+    (void)v, (void)err;
+    q->stats = true;
+    return true;
+}
+
+static bool set_stage(struct question *q, const char *v, struct error *err)
+{
+    static const char *const stages[] = {"ops", "cost", "schedule", "memory"};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (strcmp(v, stages[i]) == 0) {
+            q->stage = stages[i];
+            return true;
+        }
+    return fail(err, ERROR_INPUT, "--stage is '%s', expected ops, cost, schedule or memory%s", v,
+                did_you_mean(v, stages, sizeof stages / sizeof *stages));
+}
+
+static const struct option_info OPTIONS[] = {
+    {"model", "MODEL", "search estimate explain",
+     "preset name, path of a Hugging Face config.json, or layers=32,hidden=4096,...", set_model},
+    {"cluster", "POOL", "search estimate explain", "64x8:H100, 1..16x8:A100@50, or a YAML file", set_cluster},
+    {"gpus", "N", "search", "use exactly N GPUs (without it: at most the pool)", set_gpus},
+    {"global-batch", "N", "search estimate explain", "sequences per step (search: about 4M tokens)",
+     set_global_batch},
+    {"seq-len", "N", "search estimate explain", "tokens per sequence (the model's maximum, at most 8192)",
+     set_seq_len},
+    {"precision", "FORMAT", "search estimate explain", "bf16, fp16 or fp8", set_precision},
+    {"stack", "STACK", "search estimate explain", "te (TransformerEngine) or torch (Megatron's local layers)",
+     set_stack},
+    {"set", "NAME=VALUE", "search estimate explain",
+     "fix a parameter, or restrict it: tp=2,4,8; may be given several times", set_set},
+    {"rules", "FILE", "search estimate explain", "more rules; may be given several times", set_rules},
+    {"price", "GPU=USD", "search estimate explain", "price per GPU-hour; may be given several times", set_price},
+    {"memory-margin", "FRACTION", "search estimate explain", "of the GPU's memory to leave free (0.04)",
+     set_memory_margin},
+    {"top", "K", "search", "how many kinds of plan to list (10)", set_top},
+    {"threads", "N", "search", "threads (all cores); never changes the answer", set_threads},
+    {"exhaustive", "", "search", "no bounds: simulate every strategy that fits", set_exhaustive},
+    {"check", "", "search", "recompute every plan from scratch before printing it", set_check},
+    {"stats", "", "search", "show what dropped how many strategies", set_stats},
+    {"stage", "NAME", "explain", "print what one stage hands on: ops, cost, schedule, memory", set_stage},
+};
+
+const struct option_info *question_options(size_t *count)
+{
+    *count = sizeof OPTIONS / sizeof *OPTIONS;
+    return OPTIONS;
+}
+
+void question_init(struct question *q)
+{
+    memset(q, 0, sizeof *q);
+    arena_init(&q->mem);
+    rules_init(&q->rules);
+    q->precision = q->te = -1;
+    q->memory_margin = 0.04;
+    q->top = 10;
+}
+
+void question_release(struct question *q)
+{
+    arena_release(&q->mem);
+}
+
+bool question_set(struct question *q, const char *option, const char *value, struct error *err)
+{
+    const char *names[sizeof OPTIONS / sizeof *OPTIONS];
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) {
+        if (strcmp(OPTIONS[i].name, option) == 0)
+            return OPTIONS[i].set(q, value ? value : "", err);
+        names[i] = OPTIONS[i].name;
+    }
+    return fail(err, ERROR_INPUT, "no option is called --%s%s", option,
+                did_you_mean(option, names, sizeof OPTIONS / sizeof *OPTIONS));
+}
+
+bool question_flags(struct question *q, size_t count, const char *const *words, struct error *err)
+{
+    const char **copy = arena_array(&q->mem, count + 1, sizeof *copy);
+    if (count > 100000)
+        return fail(err, ERROR_INPUT, "%zu words of Megatron flags are too many", count);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_string(&q->mem, words[i]);
+    q->has_flags = flags_import((int)count, copy, &q->flags, &q->mem, err);
+    return q->has_flags;
+}
+
+/* A single --set of these three stands for the option. */
+static bool take_setting(struct question *q, enum param p, int *option, int unset, struct error *err)
+{
+    const struct setting *s = &q->settings[p];
+    if (s->count == 0)
+        return true;
+    if (s->count > 1)
+        return fail(err, ERROR_INPUT, "--set %s takes one value", param_info(p)->name);
+    if (*option != unset && *option != s->value[0])
+        return fail(err, ERROR_INPUT, "%s is given twice, as an option and with --set", param_info(p)->name);
+    *option = s->value[0];
+    return true;
+}
+
+bool question_ready(struct question *q, struct error *err)
+{
+    if (!q->has_cluster)
+        return fail(err, ERROR_INPUT, "no cluster is given: add --cluster, for example --cluster 8x8:H100");
+    if (!q->has_model && !(q->has_flags && q->flags.has_model))
+        return fail(err, ERROR_INPUT,
+                    "no model is given: add --model, for example --model llama3-8b (astra models lists them)");
+    for (int i = 0; i < q->prices; i++)
+        if (!cluster_set_price(&q->cluster, q->price[i], err))
+            return false;
+    return take_setting(q, PARAM_global_batch, &q->global_batch, 0, err) &&
+           take_setting(q, PARAM_seq_len, &q->seq_len, 0, err) &&
+           take_setting(q, PARAM_precision, &q->precision, -1, err);
+}
+
+static int default_seq_len(const struct model *m)
+{
+    return m->max_seq < DEFAULT_SEQ_LEN ? m->max_seq : DEFAULT_SEQ_LEN;
+}
+
+/* The largest power of two whose tokens do not exceed the default. */
+static int default_global_batch(int seq_len)
+{
+    int batch = 1;
+    while (2.0 * batch * seq_len <= DEFAULT_TOKENS)
+        batch *= 2;
+    return batch;
+}
+
+static int question_seq_len(const struct question *q)
+{
+    return q->seq_len ? q->seq_len : default_seq_len(&q->model);
+}
+
+int question_global_batch(const struct question *q)
+{
+    return q->global_batch ? q->global_batch : default_global_batch(question_seq_len(q));
+}
+
+static bool add_rules(struct question *q, bool search, struct rules *rules, struct error *err)
+{
+    rules_init(rules);
+    if (!rules_add_megatron(rules, &q->mem, err))
+        return false;
+    if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules), "pool.rules",
+                              &q->mem, err) ||
+                   !rules_add_sense(rules, &q->mem, err)))
+        return false;
+    rules_append(rules, &q->rules, &q->mem);
+    return true;
+}
+
+bool question_search(struct question *q, int g, struct rules *rules, struct search_question *out,
+                     struct error *err)
+{
+    const struct node_group *group = &q->cluster.group[g];
+    int64_t most = (int64_t)group->nodes_max * group->per_node;
+    bool range = group->nodes_min < group->nodes_max;
+    memset(out, 0, sizeof *out);
+    if (!add_rules(q, true, rules, err))
+        return false;
+    out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
+    strategy_init(&out->base);
+    out->base.seq_len = question_seq_len(q);
+    out->base.global_batch = question_global_batch(q);
+    out->base.precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
+    out->settings = q->settings;
+    out->rules = rules;
+    out->gpus_max = most;
+    out->gpus_min = (int64_t)(range ? group->nodes_min : 1) * group->per_node;
+    if (q->gpus) {
+        out->gpus_max = out->gpus_min = q->gpus;
+        out->any_gpus = q->gpus % group->per_node != 0;
+    }
+    out->top = q->top;
+    out->threads = q->threads ? q->threads : parallel_cores();
+    out->exhaustive = q->exhaustive;
+    return q->gpus <= most ||
+           fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s", (long long)q->gpus,
+                (long long)most, group->gpu->name);
+}
+
+/* --set without flags: what is not set has its init value; dp follows from the number of GPUs. */
+static void strategy_from_settings(const struct question *q, int64_t world, struct strategy *s)
+{
+    strategy_init(s);
+    for (int p = 0; p < PARAMS; p++)
+        if (q->settings[p].count)
+            strategy_set(s, (enum param)p, q->settings[p].value[0]);
+    if (!q->settings[PARAM_dp].count) {
+        int64_t dp = world / ((int64_t)s->tp * s->cp * s->pp);
+        s->dp = dp < 1 ? 1 : (int)dp;
+    }
+    s->seq_len = question_seq_len(q);
+    s->global_batch = q->global_batch ? q->global_batch : s->micro_batch * s->dp;
+}
+
+static void add_text(struct flags_texts *t, const char *text)
+{
+    if (t->count < FLAGS_MAX_TEXTS)
+        t->text[t->count++] = text;
+}
+
+/* An option given beside flags must not contradict them. */
+static bool agree(const char *name, int option, int unset, bool given, int flag, struct error *err)
+{
+    if (option == unset || !given || option == flag)
+        return true;
+    return fail(err, ERROR_INPUT, "%s is %d as an option and %d in the flags", name, option, flag);
+}
+
+static bool strategy_from_flags(struct question *q, int64_t world, struct estimate_question *out,
+                                struct error *err)
+{
+    struct flags_result *f = &q->flags;
+    if (q->sets > 0)
+        return fail(err, ERROR_INPUT, "--set and Megatron flags together: put the value into the flags");
+    if (!flags_model(f, q->has_model ? &q->model : NULL, err))
+        return false;
+    q->model = f->model;
+    q->has_model = true;
+    if (!agree("the global batch", q->global_batch, 0, f->given[PARAM_global_batch], f->strategy.global_batch,
+               err) ||
+        !agree("the sequence length", q->seq_len, 0, f->given[PARAM_seq_len], f->strategy.seq_len, err))
+        return false;
+    if (q->global_batch) {
+        f->strategy.global_batch = q->global_batch;
+        f->given[PARAM_global_batch] = true;
+    }
+    if (q->seq_len) {
+        f->strategy.seq_len = q->seq_len;
+        f->given[PARAM_seq_len] = true;
+    }
+    if (!flags_finish(f, world, err))
+        return false;
+    out->strategy = f->strategy;
+    if (!f->given[PARAM_seq_len])
+        out->strategy.seq_len = default_seq_len(&q->model);
+    out->layout = f->has_layout ? &f->layout : NULL;
+    out->reasons = f->reasons;
+    if (q->te < 0)
+        q->te = !f->stack_torch;
+    return true;
+}
+
+bool question_estimate(struct question *q, struct estimate_question *out, struct error *err)
+{
+    int64_t world = cluster_max_gpus(&q->cluster);
+    struct node_group *group = &q->cluster.group[0];
+    memset(out, 0, sizeof *out);
+    if (q->cluster.groups > 1)
+        return fail(err, ERROR_INPUT, "this pool has %d groups of nodes: one type of GPU can be estimated",
+                    q->cluster.groups);
+    struct strategy *s = &out->strategy;
+    if (!q->has_flags) {
+        strategy_from_settings(q, world, s);
+    } else if (!strategy_from_flags(q, world, out, err)) {
+        return false;
+    }
+    if (q->precision >= 0)
+        s->precision = q->precision;
+    if (strategy_gpus(s) != world)
+        add_text(&out->reasons, arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the cluster has %lld",
+                                             s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
+                                             (long long)world));
+    out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
+    out->nodes = group->nodes_max;
+    return add_rules(q, false, &out->rules, err);
+}
+
+const char *question_line(struct question *q, const struct strategy *base, struct arena *mem)
+{
+    struct str s;
+    str_init(&s);
+    str_addf(&s, "%s (", q->model.name);
+    add_count(&s, (double)model_params_total(&q->model));
+    str_addf(&s, " parameters) on %s, ", q->cluster.text);
+    if (q->gpus)
+        str_addf(&s, "exactly %lld GPUs, ", (long long)q->gpus);
+    str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len, q->seq_len ? "" : " (default)",
+             base->global_batch, q->global_batch ? "" : " (default)");
+    add_count(&s, (double)base->global_batch * base->seq_len);
+    str_add(&s, " tokens), ");
+    param_print(PARAM_precision, base->precision, &s);
+    str_addf(&s, "%s, stack %s, %.0f %% of memory left free", q->precision < 0 ? " (default)" : "",
+             q->te == 0 ? "torch" : "te", 100 * q->memory_margin);
+    const char *line = arena_string(mem, str_text(&s));
+    str_release(&s);
+    return line;
+}

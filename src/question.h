@@ -1,0 +1,70 @@
+/* What was asked: options as they came, checked one by one, and the defaults that fill the rest. */
+#ifndef ASTRA_QUESTION_H
+#define ASTRA_QUESTION_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "import/flags.h"
+#include "rules/rules.h"
+#include "search/search.h"
+#include "space/space.h"
+
+enum { QUESTION_PRICES = 64, QUESTION_SETS = 64 };
+
+struct question {
+    struct arena mem;          /* everything that was read */
+    bool has_model, has_cluster, has_flags;
+    struct model model;
+    struct cluster cluster;
+    struct flags_result flags;
+    int64_t gpus;              /* 0 = at most the pool */
+    int global_batch, seq_len; /* 0 = default */
+    int precision;             /* -1 = default */
+    int te;                    /* -1 = default */
+    double memory_margin;
+    int top, threads;          /* threads 0 = all cores */
+    bool exhaustive, check, stats;
+    const char *stage;         /* of explain; NULL = all */
+    struct setting settings[PARAMS];
+    int sets;
+    const char *set[QUESTION_SETS];
+    int prices;
+    const char *price[QUESTION_PRICES];
+    struct rules rules;        /* the user's */
+};
+
+void question_init(struct question *);
+void question_release(struct question *);
+bool question_set(struct question *, const char *option, const char *value, struct error *);
+bool question_flags(struct question *, size_t count, const char *const *words, struct error *);
+
+/* The model is there, prices are applied, and no option contradicts another. */
+bool question_ready(struct question *, struct error *);
+
+/* The search on group `g` of the pool. `rules` is filled with all that apply and must outlive it. */
+bool question_search(struct question *, int g, struct rules *rules, struct search_question *out, struct error *);
+
+/* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused before any
+ * rule is judged go to `reasons`. */
+struct estimate_question {
+    struct scene scene;
+    struct strategy strategy;
+    const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
+    struct rules rules;
+    struct flags_texts reasons;
+    int nodes;
+};
+bool question_estimate(struct question *, struct estimate_question *out, struct error *);
+
+int question_global_batch(const struct question *); /* asked for, or the default of a search */
+
+/* One line for people, with the defaults that were used. */
+const char *question_line(struct question *, const struct strategy *base, struct arena *);
+
+struct option_info {
+    const char *name, *argument, *commands, *help;
+    bool (*set)(struct question *, const char *value, struct error *);
+};
+const struct option_info *question_options(size_t *count);
+
+#endif

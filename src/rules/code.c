@@ -1,0 +1,51 @@
+/* Writing code. Constants are folded as soon as an operation has only constant operands, by running
+ * the very instructions that it replaces: folding cannot disagree with evaluation. */
+#include "rules/code.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* What an instruction does to the depth of the stack. */
+static int effect(enum op op)
+{
+    if (op <= OP_LOAD)
+        return 1;
+    return op <= OP_HAS ? 0 : -1;
+}
+
+bool code_push(struct code *c, enum op op, int arg, double number)
+{
+    if (c->count == CODE_MAX || c->depth + effect(op) > CODE_STACK)
+        return false;
+    c->list[c->count++] = (struct instruction){op, arg, number};
+    c->depth += effect(op);
+    return true;
+}
+
+bool code_is_constant(const struct code *c, int start)
+{
+    return c->count == start + 1 && c->list[start].op == OP_CONST;
+}
+
+void code_fold(struct code *c, int start)
+{
+    for (int i = start; i < c->count - 1; i++)
+        if (c->list[i].op != OP_CONST)
+            return;
+    double value = code_run(c->list + start, c->count - start, NULL);
+    c->list[start] = (struct instruction){OP_CONST, 0, value};
+    c->count = start + 1;
+}
+
+void code_drop(struct code *c, int start)
+{
+    assert(c->count > start && c->depth > 0);
+    c->count = start;
+    c->depth--;
+}
+
+bool code_is_truth(const struct code *c)
+{
+    enum op op = c->list[c->count - 1].op;
+    return op == OP_NOT || op == OP_BOOL || op == OP_HAS || (op >= OP_EQ && op <= OP_GE);
+}

@@ -1,0 +1,164 @@
+/* Rule files: lines of a keyword, an expression and a reason. An expression alone is refused:
+ * papers write rules both ways, as what must hold and as what to drop, and a guess would be wrong
+ * silently. */
+#include "rules/rules.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "rules/code.h"
+#include "rules/lex.h"
+#include "rules/parse.h"
+
+#include <string.h>
+
+extern const char embedded_rules_megatron_rules[];
+extern const char embedded_rules_sense_rules[];
+
+void rules_init(struct rules *r)
+{
+    *r = (struct rules){0};
+}
+
+static struct rule *next_rule(struct rules *r, struct arena *mem)
+{
+    if (r->count == r->capacity) {
+        int capacity = r->capacity ? 2 * r->capacity : 64;
+        struct rule *grown = arena_array(mem, (size_t)capacity, sizeof *grown);
+        if (r->count)
+            memcpy(grown, r->rule, (size_t)r->count * sizeof *grown);
+        r->rule = grown;
+        r->capacity = capacity;
+    }
+    return &r->rule[r->count];
+}
+
+static bool read_keyword(struct lexer *lex, bool *reject)
+{
+    static const char *const keywords[] = {"require", "reject"};
+    char name[NAME_BYTES] = "";
+    if (lex->token.kind == TOKEN_NAME)
+        lex_name(lex, &lex->token, name);
+    *reject = strcmp(name, "reject") == 0;
+    if (*reject || strcmp(name, "require") == 0)
+        return lex_next(lex);
+    return lex_fail(
+        lex, lex->token.begin - (lex->token.kind == TOKEN_STRING),
+        "a rule starts with require (keep what satisfies it) or reject (drop what does)%s",
+        did_you_mean(name, keywords, 2));
+}
+
+static uint64_t dependencies(const struct code *code)
+{
+    uint64_t depends = 0;
+    for (int i = 0; i < code->count; i++)
+        if (code->list[i].op == OP_LOAD)
+            depends |= slot_info(code->list[i].arg)->depends;
+    return depends;
+}
+
+static const struct rule_code *keep_code(const struct code *code, struct arena *mem)
+{
+    size_t bytes = (size_t)code->count * sizeof *code->list;
+    struct rule_code *kept = arena_alloc(mem, sizeof *kept + bytes);
+    kept->count = code->count;
+    memcpy(kept->list, code->list, bytes);
+    return kept;
+}
+
+static const char *keep_text(const struct lexer *lex, size_t begin, size_t end, struct arena *mem)
+{
+    while (end > begin && strchr(" \t\r", lex->text[end - 1]))
+        end--;
+    while (begin < end && strchr(" \t", lex->text[begin]))
+        begin++;
+    return arena_copy(mem, lex->text + begin, end - begin);
+}
+
+/* The reason, if the line has one, and nothing behind it. */
+static bool read_reason(struct lexer *lex, struct rule *rule, struct arena *mem)
+{
+    rule->reason = rule->text;
+    if (lex->token.kind == TOKEN_STRING) {
+        const char *reason = keep_text(lex, lex->token.begin, lex->token.end, mem);
+        if (*reason)
+            rule->reason = reason;
+        if (!lex_next(lex))
+            return false;
+        return lex->token.kind == TOKEN_END || lex_expected(lex, "nothing behind the reason");
+    }
+    return lex->token.kind == TOKEN_END ||
+           lex_expected(lex, "an operator, or a \"reason\" as the end of the rule");
+}
+
+static bool read_rule(struct lexer *lex, struct rule *rule, struct arena *mem)
+{
+    struct code code;
+    size_t begin = lex->token.end;
+    if (!read_keyword(lex, &rule->reject))
+        return false;
+    if (!parse_expression(lex, &code))
+        return false;
+    size_t end = lex->token.begin - (lex->token.kind == TOKEN_STRING);
+    rule->line = lex->line;
+    rule->text = keep_text(lex, begin, end, mem);
+    rule->depends = dependencies(&code);
+    rule->code = keep_code(&code, mem);
+    return read_reason(lex, rule, mem);
+}
+
+static bool read_lines(struct rules *r, struct lexer *lex, struct arena *mem)
+{
+    while (lex_line(lex)) {
+        struct rule *rule = next_rule(r, mem);
+        if (!lex_next(lex))
+            return false;
+        if (lex->token.kind == TOKEN_END)
+            continue;
+        rule->file = lex->file;
+        if (!read_rule(lex, rule, mem))
+            return false;
+        r->count++;
+    }
+    return true;
+}
+
+bool rules_add(struct rules *r, const char *text, size_t length, const char *file,
+               struct arena *mem, struct error *err)
+{
+    if (length > FILE_LIMIT)
+        return fail(err, ERROR_INPUT, "%s: larger than %d MiB", file, FILE_LIMIT >> 20);
+    struct lexer lex;
+    int before = r->count;
+    lex_init(&lex, text, length, arena_string(mem, file), err);
+    if (read_lines(r, &lex, mem))
+        return true;
+    r->count = before;
+    return false;
+}
+
+bool rules_add_file(struct rules *r, const char *path, struct arena *mem, struct error *err)
+{
+    struct text text;
+    return file_read(path, mem, &text, err) && rules_add(r, text.data, text.length, path, mem, err);
+}
+
+bool rules_add_megatron(struct rules *r, struct arena *mem, struct error *err)
+{
+    const char *text = embedded_rules_megatron_rules;
+    return rules_add(r, text, strlen(text), "megatron.rules", mem, err);
+}
+
+bool rules_add_sense(struct rules *r, struct arena *mem, struct error *err)
+{
+    const char *text = embedded_rules_sense_rules;
+    return rules_add(r, text, strlen(text), "sense.rules", mem, err);
+}
+
+void rules_append(struct rules *r, const struct rules *more, struct arena *mem)
+{
+    for (int i = 0; i < more->count; i++) {
+        *next_rule(r, mem) = more->rule[i];
+        r->count++;
+    }
+}

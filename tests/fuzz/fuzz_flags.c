@@ -1,0 +1,78 @@
+/* Megatron's flags, one word per line. What is taken is exported and taken again: after the first such
+ * trip, in which nonsense is straightened, nothing may change any more. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "export/export.h"
+#include "import/flags.h"
+#include "model/model.h"
+#include "space/layout.h"
+#include "space/strategy.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char **split_lines(const uint8_t *data, size_t size, int *count, struct arena *mem)
+{
+    char *text = arena_copy(mem, (const char *)data, size);
+    const char **word = arena_array(mem, size + 1, sizeof *word);
+    int n = 0;
+    for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
+        end = strchr(line, '\n');
+        if (end)
+            *end = 0;
+        word[n++] = line;
+    }
+    *count = n;
+    return word;
+}
+
+/* The flags alone, or beside a small model where they describe none. */
+static bool take(struct flags_result *r, int argc, const char *const *argv, int64_t world,
+                 struct arena *mem)
+{
+    struct model small;
+    struct error err;
+    if (!flags_import(argc, argv, r, mem, &err))
+        return false;
+    if (!model_from_pairs(&small, "layers=8,hidden=64,ffn=128,heads=4,vocab=256", &err))
+        abort();
+    const struct model *given = r->has_model && !r->vocab_missing ? NULL : &small;
+    return flags_model(r, given, &err) && flags_finish(r, world, &err);
+}
+
+static bool again(struct flags_result *r, struct arena *mem)
+{
+    struct layout l = r->layout;
+    const char **flags;
+    size_t count;
+    bool string = r->strategy.split == SPLIT_UNEVEN || r->strategy.split == SPLIT_LAYOUT;
+    if (string && !r->has_layout && !layout_of(&l, &r->model, &r->strategy, NULL))
+        return false;
+    if (!export_megatron_flags(&r->model, &r->strategy, &l, NULL, r->stack_torch, mem, &flags, &count,
+                               NULL))
+        abort();
+    if (!take(r, (int)count, flags, strategy_gpus(&r->strategy), mem))
+        abort();
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena mem;
+    struct flags_result r;
+    int argc;
+    arena_init(&mem);
+    const char **argv = split_lines(data, size, &argc, &mem);
+    if (take(&r, argc, argv, 64, &mem) && again(&r, &mem)) {
+        struct flags_result before = r;
+        char difference[160];
+        if (!again(&r, &mem) || strategy_compare(&before.strategy, &r.strategy) != 0 ||
+            !model_same(&before.model, &r.model, difference, sizeof difference))
+            abort();
+    }
+    arena_release(&mem);
+    return 0;
+}
