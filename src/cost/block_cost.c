@@ -75,3 +75,12 @@ void block_cost_add(struct block_cost *sum, const struct block_cost *part)
     sum->temporary = temporary;
     sum->temporary_back = temporary_back;
 }
+
+void block_cost_scale(struct block_cost *b, double times)
+{
+    double *a = (double *)b, temporary = b->temporary, temporary_back = b->temporary_back;
+    for (size_t i = 0; i < sizeof *b / sizeof *a; i++)
+        a[i] *= times;
+    b->temporary = temporary;
+    b->temporary_back = temporary_back;
+}

@@ -53,5 +53,6 @@ struct block_cost {
 void block_cost_sum(const struct op *ops, const struct op_time *, size_t count, struct block_cost *out);
 /* Adds a block that runs after another: sums, and the larger temporary. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
+void block_cost_scale(struct block_cost *, double times);
 
 #endif

@@ -55,17 +55,38 @@ int64_t pipeline_lower_bound(const struct pipeline *p, const int64_t after[])
     return best;
 }
 
-/* Interleaved: walk the rank's order until it repeats, or to its end when the last group is odd. */
+/* Passes of one chunk in a row, counted from the k-th forward (or backward) of a rank. */
+static int64_t run_length(const struct pipeline *p, int64_t k, struct schedule_item it)
+{
+    int64_t start = it.micro_batch / p->group * p->group; /* of its group */
+    return it.group_size - (k - start * p->vpp) % it.group_size;
+}
+
+/* Interleaved: go through the rank's order in stretches in which the forward and the backward chunk stay
+ * the same, until it repeats, or to its end when the last group is odd. The peak is at a stretch's end or
+ * at its first pair. */
 static double interleaved_peak(const struct pipeline *p, int rank, const double bytes[])
 {
     int64_t total = p->micro_batches * p->vpp, warmup = pipeline_warmup(p, rank);
     int64_t rounds = p->micro_batches % p->group ? total : (int64_t)2 * p->group * p->vpp;
+    int64_t last = total < warmup + rounds ? total : warmup + rounds, length;
     double alive = 0, peak = 0;
-    for (int64_t k = 0; k < total && k < warmup + rounds; k++) {
-        alive += bytes[schedule_item(p, k).chunk];
-        peak = alive > peak ? alive : peak;
-        if (k >= warmup)
-            alive -= bytes[p->vpp - 1 - schedule_item(p, k - warmup).chunk];
+    for (int64_t k = 0; k < last; k += length) {
+        struct schedule_item f = schedule_item(p, k);
+        double more = bytes[f.chunk], less = 0;
+        length = run_length(p, k, f);
+        if (k >= warmup) {
+            struct schedule_item b = schedule_item(p, k - warmup);
+            int64_t back = run_length(p, k - warmup, b);
+            less = bytes[p->vpp - 1 - b.chunk];
+            length = back < length ? back : length;
+        } else if (k + length > warmup) {
+            length = warmup - k;
+        }
+        double first = alive + more, end = alive + (double)(length - 1) * (more - less) + more;
+        peak = first > peak ? first : peak;
+        peak = end > peak ? end : peak;
+        alive += (double)length * (more - less);
     }
     return peak;
 }

@@ -27,13 +27,16 @@ void worker_init(struct worker *w, const struct search_question *q, struct costs
     memcpy(w->walk.values, fixed, sizeof w->walk.values);
     arena_init(&w->keep);
     arena_init(&w->scratch);
+    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state);
+    option_cache_init(&w->states, space, plan, space->first_state, space->axes);
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
 }
 
 void worker_release(struct worker *w)
 {
-    free(w->timing);
     free(w->state);
+    option_cache_release(&w->timings);
+    option_cache_release(&w->states);
     arena_release(&w->keep);
     arena_release(&w->scratch);
 }
@@ -55,39 +58,80 @@ static void enter_cell(struct worker *w, struct cell *c)
         walk_set(&w->walk, axis, c->option[axis]);
 }
 
-/* Compute of all layers, forward and backward, of one micro-batch. */
-static double layer_seconds(const struct model *m, const struct layer_costs *costs)
+static void note_least(const struct model *m, const struct layer_costs *costs, struct least *out)
 {
-    double per_kind[MODEL_MAX_KINDS], sum = 0;
-    for (int k = 0; k < m->kinds; k++)
-        per_kind[k] = costs->kind[k].forward_s + costs->kind[k].backward_s;
+    double per_kind[MODEL_MAX_KINDS], layers = 0, one = INFINITY;
+    for (int k = 0; k < m->kinds; k++) {
+        per_kind[k] = block_least_s(&costs->kind[k]);
+        one = fmin(one, per_kind[k]);
+    }
     for (int i = 0; i < m->layers; i++)
-        sum += per_kind[m->layer[i]];
-    return sum;
+        layers += per_kind[m->layer[i]];
+    double head = block_least_s(&costs->head), embedding = block_least_s(&costs->embedding);
+    out->layers = fmin(out->layers, layers);
+    out->one_layer = fmin(out->one_layer, one);
+    out->head = fmin(out->head, head);
+    out->ends = fmin(out->ends, head + embedding + m->mtp * block_least_s(&costs->mtp));
 }
 
-/* Least over the options of the frame axes that change compute. */
-static double least_seconds(struct worker *w, int axis)
+/* Least over the options of the frame axes that change costs. */
+static void find_least(struct worker *w, int axis)
 {
     const struct space *s = w->walk.space;
-    double least = INFINITY;
-    if (axis == s->first_timing)
-        return layer_seconds(w->question->scene.model, costs_table_get(w->costs, &w->walk, &w->keep));
-    int options = w->costs->stride[axis] && s->axis[axis].param[0] != PARAM_cp_comm ? s->axis[axis].options : 1;
+    if (axis == s->first_timing) {
+        note_least(w->question->scene.model, costs_table_get(w->costs, &w->walk, &w->keep), &w->least);
+        return;
+    }
+    int options = w->costs->stride[axis] ? s->axis[axis].options : 1;
     for (int i = 0; i < options; i++) {
         walk_set(&w->walk, axis, i);
-        least = fmin(least, least_seconds(w, axis + 1));
+        find_least(w, axis + 1);
     }
-    return least;
+}
+
+/* Sums of rounded ticks may be a hair less than rounded sums. */
+static int64_t bound_ticks(double seconds)
+{
+    return (int64_t)(seconds * TICKS_PER_S * (1 - 1e-9));
+}
+
+static double micro_batches(const struct strategy *s)
+{
+    return (double)s->global_batch / ((double)s->micro_batch * s->dp);
+}
+
+/* The busiest rank does at least the average, and at least the layers of the fullest one. */
+static double busy_bound(const struct worker *w)
+{
+    const struct strategy *s = &w->walk.strategy;
+    double fullest = ceil((double)w->question->scene.model->layers / s->pp) * w->least.one_layer;
+    return micro_batches(s) * fmax((w->least.layers + w->least.ends) / s->pp, fullest);
 }
 
 void cell_bound(struct worker *w, struct cell *c)
 {
     enter_cell(w, c);
+    w->least = (struct least){INFINITY, INFINITY, INFINITY, INFINITY};
+    find_least(w, w->walk.space->first_frame);
+    c->least = w->least;
+    c->bound = bound_ticks(busy_bound(w));
+}
+
+/* With vpp and split known: the last rank waits for one chunk of each rank before it, forward and
+ * backward, and does its own layers and the head. `chunk` and `own` are the fewest layers that the split
+ * gives a chunk and the last rank; one chunk less a layer for the embedding. */
+static int64_t split_bound(const struct worker *w)
+{
     const struct strategy *s = &w->walk.strategy;
-    double rounds = (double)s->global_batch / ((double)s->micro_batch * s->dp);
-    double seconds = rounds * least_seconds(w, w->walk.space->first_frame) / s->pp;
-    c->bound = (int64_t)(seconds * TICKS_PER_S * (1 - 1e-9)); /* sums of rounded ticks may be a hair less */
+    const struct model *m = w->question->scene.model;
+    int more = s->split == SPLIT_BOTH ? 2 : s->split == SPLIT_EMBEDDING || s->split == SPLIT_LOSS;
+    bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
+    if (s->split >= SPLIT_ENDS)
+        return 0;
+    int chunk = (m->layers + more) / (s->pp * s->vpp);
+    double own = (double)chunk * s->vpp - loss;
+    double before = fmax(0, (double)(s->pp - 1) * chunk - 1) * w->least.one_layer;
+    return bound_ticks(before + micro_batches(s) * (own * w->least.one_layer + w->least.head));
 }
 
 /* The best of this kind so far, or NULL. Within a cell only vpp tells kinds apart. */
@@ -99,7 +143,7 @@ static struct found *kind_of(struct cell *c, const struct strategy *s)
     return NULL;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -113,13 +157,14 @@ static int64_t cut_of(const struct worker *w)
     if (w->question->exhaustive)
         return INT64_MAX;
     for (int i = 0; i < c->kinds; i++)
-        best = least(best, c->kind[i].step);
-    int64_t kind = same ? least(c->cut_kind, same->step) : c->cut_kind;
-    int64_t front = least(c->cut_front, best);
+        best = smaller(best, c->kind[i].step);
+    int64_t kind = same ? smaller(c->cut_kind, same->step) : c->cut_kind;
+    int64_t front = smaller(c->cut_front, best);
     return kind > front ? kind : front;
 }
 
-static void keep_found(struct worker *w, const struct strategy *s, int64_t step)
+/* False when the kind has a better one. */
+static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
 {
     struct cell *c = w->cell;
     struct found x = {step, strategy_gpus(s), *s}, *same = kind_of(c, s);
@@ -130,10 +175,11 @@ static void keep_found(struct worker *w, const struct strategy *s, int64_t step)
         c->kind = more;
         same = &c->kind[c->kinds++];
     } else if (step > same->step || (step == same->step && strategy_compare(s, &same->strategy) >= 0)) {
-        return;
+        return false;
     }
     *same = x;
     w->kept++;
+    return true;
 }
 
 static void note_fullness(struct worker *w, const struct strategy *s, double fullness)
@@ -145,188 +191,162 @@ static void note_fullness(struct worker *w, const struct strategy *s, double ful
     }
 }
 
-static struct timing_option *next_timing(struct worker *w)
+static void add_state(struct worker *w, const struct strategy *s)
 {
-    if (w->timings == w->timing_capacity) {
-        w->timing_capacity = w->timing_capacity ? 2 * w->timing_capacity : 64;
-        w->timing = memory_grow(w->timing, (size_t)w->timing_capacity * sizeof *w->timing);
-    }
-    return &w->timing[w->timings++];
-}
-
-static struct state_option *next_state(struct worker *w)
-{
-    if (w->states == w->state_capacity) {
+    if (w->state_count == w->state_capacity) {
         w->state_capacity = w->state_capacity ? 2 * w->state_capacity : 64;
         w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
     }
-    return &w->state[w->states++];
+    struct state_option *x = &w->state[w->state_count++];
+    struct strategy whole = w->walk.strategy;
+    strategy_take(&whole, s, PARAM_FIRST_STATE, PARAMS);
+    x->strategy = s;
+    state_of(&w->frame, &whole, &w->scratch, &x->state);
 }
 
-/* Walks the axes [axis, end) and lists what the rules let pass. A dropped option stands for all that
- * lies behind it on its own side, times `beside`, the options of the other side. */
-static void list_timings(struct worker *w, int axis)
+static void count_list(struct worker *w, const struct option_list *l, double beside)
 {
-    const struct space *s = w->walk.space;
-    if (axis == s->first_state) {
-        struct timing_option *t = next_timing(w);
-        t->strategy = w->walk.strategy;
-        if (w->walk.plan->pairs > 0)
-            memcpy(t->values, w->walk.values, sizeof t->values);
-        return;
-    }
-    for (int i = 0; i < s->axis[axis].options; i++) {
-        const struct rule *rule = walk_bind(&w->walk, axis, i);
-        if (rule)
-            count_dropped(w, rule, axis);
-        else
-            list_timings(w, axis + 1);
-    }
+    for (int i = 0; i < l->drops; i++)
+        w->dropped[l->drop[i].rule - w->question->rules->rule] += (int64_t)(l->drop[i].count * beside);
 }
 
-static void list_states(struct worker *w, int axis, double timings)
+static void list_states(struct worker *w, double timings)
 {
-    const struct space *s = w->walk.space;
-    if (axis == s->axes) {
-        struct state_option *x = next_state(w);
-        x->strategy = w->walk.strategy;
-        state_of(&w->frame, &x->strategy, &w->scratch, &x->state);
-        return;
-    }
-    for (int i = 0; i < s->axis[axis].options; i++) {
-        const struct rule *rule = walk_bind(&w->walk, axis, i);
-        if (rule)
-            w->dropped[rule - w->question->rules->rule] += (int64_t)(timings * s->size_from[axis + 1]);
-        else
-            list_states(w, axis + 1, timings);
+    size_t n = (size_t)w->frame.classes;
+    struct walk here = w->walk;
+    const struct option_list *l = options_get(&w->states, &w->walk);
+    w->walk = here;
+    count_list(w, l, timings);
+    w->state_count = 0;
+    w->smallest = (struct state){.bytes = arena_array(&w->scratch, n, sizeof(double))};
+    for (size_t c = 0; c < n; c++)
+        w->smallest.bytes[c] = INFINITY;
+    for (int i = 0; i < l->count; i++) {
+        add_state(w, &l->strategy[i]);
+        for (size_t c = 0; c < n; c++)
+            w->smallest.bytes[c] = fmin(w->smallest.bytes[c], w->state[i].state.bytes[c]);
     }
 }
 
-/* The parameters from `first` on stand at the end of the struct, in table order. */
-static void take_state(struct strategy *s, const struct strategy *state)
-{
-    for (int p = PARAM_FIRST_STATE; p < PARAMS; p++)
-        strategy_set(s, (enum param)p, strategy_get(state, (enum param)p));
-}
-
-static const struct rule *pair_dropped(const struct worker *w, struct timing_option *t, const struct strategy *s)
+/* Rules that look at timing and state parameters. */
+static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
 {
     const struct rule_plan *plan = w->walk.plan;
     int first = plan->first[w->walk.space->axes];
     if (plan->pairs == 0)
         return NULL;
-    for (int p = PARAM_FIRST_STATE; p < PARAMS; p++)
-        t->values[p] = strategy_get(s, (enum param)p);
+    for (int p = PARAM_FIRST_TIMING; p < PARAMS; p++)
+        w->walk.values[p] = strategy_get(s, (enum param)p);
     for (int i = first; i < first + plan->pairs; i++)
-        if (!rule_allows(plan->order[i], t->values))
+        if (!rule_allows(plan->order[i], w->walk.values))
             return plan->order[i];
     return NULL;
 }
 
-static void judge_pair(struct worker *w, struct timing_option *t, const struct state_option *x)
+/* The exact step where the bound allows it, else anything above the cut. */
+static int64_t step_within(struct worker *w, const struct strategy *s, struct timing *t, const struct state *st)
 {
-    struct strategy s = t->strategy;
-    take_state(&s, &x->strategy);
-    const struct rule *rule = pair_dropped(w, t, &s);
+    int64_t cut = cut_of(w), bound = frame_step(&w->frame, s, t, st);
+    if (t->exact || bound > cut)
+        return bound;
+    timing_run(&w->frame, s, &w->scratch, t);
+    w->simulated++;
+    return frame_step(&w->frame, s, t, st);
+}
+
+static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, const struct state_option *x)
+{
+    strategy_take(s, x->strategy, PARAM_FIRST_STATE, PARAMS);
+    const struct rule *rule = pair_dropped(w, s);
     if (rule) {
         w->dropped[rule - w->question->rules->rule]++;
         return;
     }
     w->judged++;
-    double fullness = frame_fullness(&w->frame, &s, &t->timing, &x->state);
+    double fullness = frame_fullness(&w->frame, s, t, &x->state);
     if (fullness > 1) {
-        note_fullness(w, &s, fullness);
+        note_fullness(w, s, fullness);
         count_fixed(w, DROP_MEMORY, 1);
         return;
     }
-    if (!t->timing.exact && frame_step(&w->frame, &s, &t->timing, &x->state) <= cut_of(w)) {
-        timing_run(&w->frame, &s, &t->timing);
-        w->simulated++;
-    }
-    int64_t step = frame_step(&w->frame, &s, &t->timing, &x->state);
-    if (!t->timing.exact || step > cut_of(w))
+    int64_t step = step_within(w, s, t, &x->state);
+    if (step > cut_of(w) || !keep_found(w, s, step))
         count_fixed(w, DROP_SLOWER, 1);
-    else
-        keep_found(w, &s, step);
 }
 
-/* The least bytes of any state, class by class, as a state of its own. */
-static struct state smallest_state(struct worker *w)
-{
-    size_t n = (size_t)w->frame.classes;
-    struct state least_of = {.bytes = arena_array(&w->scratch, n, sizeof(double))};
-    for (size_t c = 0; c < n; c++) {
-        least_of.bytes[c] = INFINITY;
-        for (int i = 0; i < w->states; i++)
-            least_of.bytes[c] = fmin(least_of.bytes[c], w->state[i].state.bytes[c]);
-    }
-    return least_of;
-}
-
-static void judge_timing(struct worker *w, struct timing_option *t, const struct state *smallest)
-{
-    timing_of(&w->frame, &t->strategy, &w->scratch, &t->timing);
-    double fullness = frame_fullness(&w->frame, &t->strategy, &t->timing, smallest);
-    if (fullness > 1) {
-        note_fullness(w, &t->strategy, fullness);
-        count_fixed(w, DROP_MEMORY, w->states);
-        return;
-    }
-    if (t->timing.bound > cut_of(w)) {
-        count_fixed(w, DROP_SLOWER, w->states);
-        return;
-    }
-    for (int i = 0; i < w->states; i++)
-        judge_pair(w, t, &w->state[i]);
-}
-
-/* No timing of the frame has a shorter pipeline than this one ... */
-static void fastest_timing(struct worker *w, struct timing *t)
+static void judge_timing(struct worker *w, const struct strategy *timing)
 {
     struct strategy s = w->walk.strategy;
+    struct timing t;
+    strategy_take(&s, timing, PARAM_FIRST_TIMING, PARAM_FIRST_STATE);
+    timing_of(&w->frame, &s, &w->scratch, &t);
+    if (t.bound > cut_of(w)) {
+        count_fixed(w, DROP_SLOWER, w->state_count);
+        return;
+    }
+    timing_memory(&w->frame, &s, &w->scratch, &t);
+    double fullness = frame_fullness(&w->frame, &s, &t, &w->smallest);
+    if (fullness > 1) {
+        note_fullness(w, &s, fullness);
+        count_fixed(w, DROP_MEMORY, w->state_count);
+        return;
+    }
+    timing_stages(&w->frame, &s, &w->scratch, &t);
+    if (t.bound > cut_of(w)) {
+        count_fixed(w, DROP_SLOWER, w->state_count);
+        return;
+    }
+    for (int i = 0; i < w->state_count; i++)
+        judge_pair(w, &s, &t, &w->state[i]);
+}
+
+/* No timing of the frame has a shorter pipeline than this one. */
+static int64_t frame_bound(struct worker *w)
+{
+    struct strategy s = w->walk.strategy;
+    struct timing t;
     s.recompute = RECOMPUTE_NONE;
     s.tp_overlap = s.p2p_overlap = s.moe_overlap = 1;
-    timing_of(&w->frame, &s, &w->scratch, t);
+    timing_of(&w->frame, &s, &w->scratch, &t);
+    if (t.bound <= cut_of(w))
+        timing_stages(&w->frame, &s, &w->scratch, &t);
+    return t.bound;
 }
 
-/* ... and none keeps fewer activations than this one (its one live layer apart). */
-static void smallest_timing(struct worker *w, struct timing *t)
+/* None keeps fewer activations than when one input is kept for all layers. */
+static double least_fullness(struct worker *w)
 {
     struct strategy s = w->walk.strategy;
+    struct timing t;
     s.recompute = RECOMPUTE_FULL;
     s.recompute_method = METHOD_UNIFORM;
     s.recompute_layers = w->question->scene.model->layers;
-    timing_of(&w->frame, &s, &w->scratch, t);
+    timing_memory(&w->frame, &s, &w->scratch, &t);
     for (int c = 0; c < w->frame.classes; c++)
-        t->temporary[c] = 0;
+        t.temporary[c] = 0;
+    return frame_fullness(&w->frame, &s, &t, &w->smallest);
 }
 
 static void search_frame(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    struct timing limit;
-    w->timings = w->states = 0;
-    fastest_timing(w, &limit);
-    if (limit.bound > cut_of(w)) {
+    if (frame_bound(w) > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, s->size_from[s->first_timing]);
         return;
     }
     struct walk here = w->walk;
-    list_timings(w, s->first_timing);
+    const struct option_list *timings = options_get(&w->timings, &w->walk);
     w->walk = here;
-    list_states(w, s->first_state, w->timings);
-    w->walk = here;
-    struct state smallest = smallest_state(w);
-    smallest_timing(w, &limit);
-    double fullness = frame_fullness(&w->frame, &here.strategy, &limit, &smallest);
-    if (w->states == 0 || fullness > 1) {
-        if (w->states > 0)
-            note_fullness(w, &here.strategy, fullness);
-        count_fixed(w, DROP_MEMORY, (double)w->timings * w->states);
+    count_list(w, timings, s->size_from[s->first_state]);
+    list_states(w, timings->count);
+    double fullness = w->state_count ? least_fullness(w) : 0;
+    if (fullness > 1) {
+        note_fullness(w, &w->walk.strategy, fullness);
+        count_fixed(w, DROP_MEMORY, (double)timings->count * w->state_count);
         return;
     }
-    for (int i = 0; i < w->timings; i++)
-        judge_timing(w, &w->timing[i], &smallest);
+    for (int i = 0; w->state_count && i < timings->count; i++)
+        judge_timing(w, &timings->strategy[i]);
 }
 
 static void walk_frames(struct worker *w, int axis)
@@ -342,6 +362,10 @@ static void walk_frames(struct worker *w, int axis)
         arena_clear(&w->scratch);
         return;
     }
+    if (axis == s->first_frame + 2 && split_bound(w) > cut_of(w)) { /* vpp and split are bound */
+        count_fixed(w, DROP_SLOWER, s->size_from[axis]);
+        return;
+    }
     for (int i = 0; i < s->axis[axis].options; i++) {
         const struct rule *rule = walk_bind(&w->walk, axis, i);
         if (rule)
@@ -355,6 +379,7 @@ void cell_search(struct worker *w, struct cell *c)
 {
     const struct space *s = w->walk.space;
     enter_cell(w, c);
+    w->least = c->least;
     c->kinds = 0;
     c->fullness = INFINITY;
     int64_t cut = c->cut_kind > c->cut_front ? c->cut_kind : c->cut_front;

@@ -5,14 +5,23 @@
 
 #include "base/arena.h"
 #include "search/costs_table.h"
+#include "search/options.h"
 #include "search/search.h"
 
 /* Reasons of dropping that are not rules; counted behind them. */
 enum { DROP_SPLIT, DROP_MEMORY, DROP_SLOWER, DROP_FIXED };
 
+/* Least seconds of the cell's blocks, one micro-batch forward and backward: what its bounds are made of. */
+struct least {
+    double layers;    /* all of them */
+    double one_layer; /* the cheapest */
+    double ends, head;
+};
+
 struct cell {
     uint16_t option[PARAMS]; /* of the axes before first_frame */
     int64_t gpus;
+    struct least least;
     int64_t bound;           /* ticks: no strategy of the cell is faster */
     int64_t cut_kind;        /* ticks: slower ones cannot enter the shortlist */
     int64_t cut_front;       /* ... nor the front */
@@ -22,14 +31,8 @@ struct cell {
     struct strategy nearest;
 };
 
-struct timing_option {
-    struct strategy strategy;
-    double values[SLOTS];    /* only when pairs have rules */
-    struct timing timing;
-};
-
 struct state_option {
-    struct strategy strategy;
+    const struct strategy *strategy;
     struct state state;
 };
 
@@ -40,12 +43,14 @@ struct worker {
     struct frame frame;
     struct arena keep;       /* lives as long as the search */
     struct arena scratch;    /* emptied after every frame */
+    struct option_cache timings, states;
     struct cell *cell;
-    int timings, timing_capacity, states, state_capacity;
-    struct timing_option *timing; /* owned */
-    struct state_option *state;   /* owned */
+    struct least least;
+    int state_count, state_capacity;
+    struct state_option *state; /* owned: of the frame */
+    struct state smallest;      /* least bytes of any of them, class by class */
     int64_t judged, simulated, kept;
-    int64_t *dropped;        /* [rules + DROP_FIXED] */
+    int64_t *dropped;           /* [rules + DROP_FIXED] */
 };
 
 void worker_init(struct worker *, const struct search_question *, struct costs_table *, const struct space *,

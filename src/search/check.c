@@ -66,7 +66,8 @@ static bool check_events(const struct search_question *q, const struct strategy 
     if (!frame_init(f, &q->scene, costs, s, NULL, err))
         return false;
     timing_of(f, s, mem, &t);
-    timing_run(f, s, &t);
+    timing_stages(f, s, mem, &t);
+    timing_run(f, s, mem, &t);
     struct pipeline p = timing_pipeline(f, s, &t);
     int64_t latest = 0, events = events_run(&p, NULL, NULL);
     for (int r = 0; r < s->pp; r++)

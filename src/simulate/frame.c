@@ -86,6 +86,38 @@ static void find_shapes(struct frame *f)
     }
 }
 
+/* Layers of one kind are a multiple; otherwise one by one. */
+static void sum_layers(const struct frame *f, const struct stage_shape *x, struct stage_sums *out)
+{
+    const struct model *m = f->scene->model;
+    memset(out, 0, sizeof *out);
+    if (m->kinds == 1 && x->layers > 0) {
+        out->layers = f->costs->kind[0];
+        block_cost_scale(&out->layers, x->layers);
+        out->layer_saved = f->costs->kind[0].saved;
+        return;
+    }
+    for (int i = 0; i < x->layers; i++) {
+        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
+        block_cost_add(&out->layers, b);
+        out->layer_saved = fmax(out->layer_saved, b->saved);
+    }
+}
+
+static void find_sums(struct frame *f)
+{
+    for (int i = 0; i < f->shapes; i++) {
+        const struct stage_shape *x = &f->shape[i];
+        sum_layers(f, x, &f->sums[i]);
+        if (x->embedding)
+            block_cost_add(&f->sums[i].ends, &f->costs->embedding);
+        if (x->head)
+            block_cost_add(&f->sums[i].ends, &f->costs->head);
+        for (int k = 0; k < x->mtp; k++)
+            block_cost_add(&f->sums[i].ends, &f->costs->mtp);
+    }
+}
+
 static bool same_class(const struct frame *f, int a, int b)
 {
     for (int i = 0; i < f->layout.stages; i += f->strategy.pp)
@@ -143,6 +175,7 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
         return fail(err, ERROR_INFEASIBLE, "global batch %d is no multiple of micro-batch %d x dp %d",
                     s->global_batch, s->micro_batch, s->dp);
     find_shapes(f);
+    find_sums(f);
     find_classes(f);
     find_sends(f);
     return true;

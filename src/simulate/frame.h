@@ -40,6 +40,14 @@ struct stage_shape {
     int mtp;
 };
 
+/* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart because
+ * they are never recomputed. */
+struct stage_sums {
+    struct block_cost layers; /* temporaries: the largest of one layer */
+    struct block_cost ends;
+    double layer_saved;       /* of the layer that saves most */
+};
+
 /* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the first of
  * them has most. */
 struct rank_class {
@@ -55,6 +63,7 @@ struct frame {
     int64_t micro_batches;
     int shapes, classes;
     struct stage_shape shape[LAYOUT_MAX_STAGES];
+    struct stage_sums sums[LAYOUT_MAX_STAGES]; /* by shape */
     struct rank_class class[SCHEDULE_MAX_RANKS];
     uint16_t shape_of[LAYOUT_MAX_STAGES];  /* by virtual stage */
     uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
@@ -70,23 +79,32 @@ bool frame_init(struct frame *, const struct scene *, const struct layer_costs *
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];
 };
-void shape_passes(const struct frame *, const struct strategy *, const struct stage_shape *, struct pass *forward,
+void shape_passes(const struct frame *, const struct strategy *, int shape, struct pass *forward,
                   struct pass *backward);
 
+/* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
+double block_least_s(const struct block_cost *);
+
+/* Computed in steps, so that a search can stop at the first that rules a timing out. */
 struct timing {
-    int64_t *forward, *backward; /* [pp * vpp] ticks by virtual stage */
+    int64_t *forward, *backward; /* [shapes] ticks of one pass */
     int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
     int64_t *fill;               /* [classes] earliest start of the class's first rank */
+    int64_t bound;               /* lower bound of the pipeline's end */
     double *activations;         /* [classes] bytes at the fullest moment */
     double *temporary;           /* [classes] */
-    int64_t bound;               /* lower bound of the pipeline's end */
-    int64_t *end;                /* [pp] exact, once run */
+    int64_t *stage_forward, *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
+    int64_t *end;                /* [pp] exact, once timing_run has */
     bool exact;
 };
-/* `s` has the timing parameters; arrays live in the arena. Does not run the pipeline. */
+/* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound, O(classes). */
 void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+void timing_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
+void timing_stages(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* The exact end; needs timing_stages. */
+void timing_run(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 struct pipeline timing_pipeline(const struct frame *, const struct strategy *, const struct timing *);
-void timing_run(const struct frame *, const struct strategy *, struct timing *);
 
 struct state {
     double *bytes;               /* [classes] */

@@ -27,7 +27,7 @@ static void rank_breakdown(const struct frame *f, const struct strategy *s, int 
     memset(out, 0, BREAKDOWN_PARTS * sizeof *out);
     for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
         struct pass fw, bw;
-        shape_passes(f, s, &f->shape[f->shape_of[stage]], &fw, &bw);
+        shape_passes(f, s, f->shape_of[stage], &fw, &bw);
         out[BREAKDOWN_compute] += m * (fw.compute_s + bw.compute_s);
         out[BREAKDOWN_recompute] += m * bw.recompute_s;
         out[BREAKDOWN_tp] += m * (fw.comm_s[AXIS_TP] + bw.comm_s[AXIS_TP]);
@@ -160,7 +160,9 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
         return;
     }
     timing_of(f, s, mem, &t);
-    timing_run(f, s, &t);
+    timing_memory(f, s, mem, &t);
+    timing_stages(f, s, mem, &t);
+    timing_run(f, s, mem, &t);
     state_of(f, s, mem, &st);
     p->computed = true;
     p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;

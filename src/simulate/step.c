@@ -124,7 +124,7 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct t
     out->layers = 0;
     out->forward_s = out->backward_s = 0;
     for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
-        shape_passes(f, s, &f->shape[f->shape_of[stage]], &fw, &bw);
+        shape_passes(f, s, f->shape_of[stage], &fw, &bw);
         out->layers += f->layout.layers[stage];
         out->forward_s += fw.compute_s;
         out->backward_s += bw.compute_s + bw.recompute_s;

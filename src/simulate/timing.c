@@ -28,92 +28,100 @@ static int layers_again(const struct strategy *s, int layers)
     return s->recompute_layers < layers ? s->recompute_layers : layers;
 }
 
-static void add_block(const struct block_cost *b, const struct strategy *s, struct pass *forward,
-                      struct pass *backward)
+/* Seconds of running the first `count` layers of a stage once more, and the bytes they would save. */
+struct whole {
+    double again_s, saved;
+};
+
+static struct whole first_layers(const struct frame *f, int shape, int count)
 {
-    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? TP_OVERLAP_EXPOSED : 1,
-                           [AXIS_CP] = 1,
-                           [AXIS_EP] = s->moe_overlap ? MOE_OVERLAP_EXPOSED : 1};
-    forward->compute_s += b->forward_s;
-    backward->compute_s += b->backward_s;
-    for (int a = 0; a < AXES; a++) {
-        forward->comm_s[a] += factor[a] * b->comm_s[a];
-        backward->comm_s[a] += factor[a] * b->comm_back_s[a];
+    const struct model *m = f->scene->model;
+    const struct stage_shape *x = &f->shape[shape];
+    const struct block_cost *all = &f->sums[shape].layers;
+    struct whole out = {0};
+    if (count == 0)
+        return out;
+    if (count == x->layers || m->kinds == 1) {
+        double part = (double)count / x->layers;
+        out.again_s = part * (all->forward_s + all->forward_comm_s);
+        out.saved = part * all->saved;
+        return out;
     }
+    for (int i = 0; i < count; i++) {
+        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
+        out.again_s += b->forward_s + b->forward_comm_s;
+        out.saved += b->saved;
+    }
+    return out;
 }
 
-static double seconds_again(const struct block_cost *b, int modules)
+static double modules_again(const struct block_cost *b, int modules)
 {
     double sum = 0;
-    for (int m = 0; m < MODULES; m++)
+    for (int m = 0; modules >> m; m++)
         if (modules >> m & 1)
             sum += b->again_s[m] + b->again_comm_s[m];
     return sum;
 }
 
-static double bytes_dropped(const struct block_cost *b, int modules)
+static double modules_dropped(const struct block_cost *b, int modules)
 {
     double sum = 0;
-    for (int m = 0; m < MODULES; m++)
+    for (int m = 0; modules >> m; m++)
         if (modules >> m & 1)
             sum += b->dropped[m];
     return sum;
 }
 
-void shape_passes(const struct frame *f, const struct strategy *s, const struct stage_shape *x,
-                  struct pass *forward, struct pass *backward)
+void shape_passes(const struct frame *f, const struct strategy *s, int shape, struct pass *forward,
+                  struct pass *backward)
 {
-    const struct model *m = f->scene->model;
-    int modules = effective_modules(s), whole = layers_again(s, x->layers);
-    *forward = *backward = (struct pass){0};
-    for (int i = 0; i < x->layers; i++) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
-        add_block(b, s, forward, backward);
-        backward->recompute_s += i < whole ? b->forward_s + b->forward_comm_s : seconds_again(b, modules);
+    const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
+    int whole = layers_again(s, f->shape[shape].layers), modules = effective_modules(s);
+    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? TP_OVERLAP_EXPOSED : 1,
+                           [AXIS_CP] = 1,
+                           [AXIS_EP] = s->moe_overlap ? MOE_OVERLAP_EXPOSED : 1};
+    forward->compute_s = l->forward_s + e->forward_s;
+    backward->compute_s = l->backward_s + e->backward_s;
+    forward->recompute_s = 0;
+    backward->recompute_s = first_layers(f, shape, whole).again_s + modules_again(l, modules);
+    for (int a = 0; a < AXES; a++) {
+        forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
+        backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
-    if (x->embedding)
-        add_block(&f->costs->embedding, s, forward, backward);
-    if (x->head)
-        add_block(&f->costs->head, s, forward, backward);
-    for (int i = 0; i < x->mtp; i++)
-        add_block(&f->costs->mtp, s, forward, backward);
+}
+
+double block_least_s(const struct block_cost *b)
+{
+    return b->forward_s + b->backward_s + TP_OVERLAP_EXPOSED * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
+           b->comm_s[AXIS_CP] + b->comm_back_s[AXIS_CP] +
+           MOE_OVERLAP_EXPOSED * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
 }
 
 /* Bytes a micro-batch leaves on a stage until its backward. */
-static double shape_saved(const struct frame *f, const struct strategy *s, const struct stage_shape *x)
+static double shape_saved(const struct frame *f, const struct strategy *s, int shape)
 {
-    const struct model *m = f->scene->model;
-    int modules = effective_modules(s), whole = layers_again(s, x->layers);
-    double inputs = whole, sum = 0;
+    const struct block_cost *l = &f->sums[shape].layers;
+    int whole = layers_again(s, f->shape[shape].layers);
+    double inputs = whole;
     if (s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1)
         inputs = ceil((double)whole / s->recompute_layers);
-    for (int i = whole; i < x->layers; i++) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
-        sum += b->saved - bytes_dropped(b, modules);
-    }
-    sum += inputs * f->costs->boundary_bytes;
-    sum += x->embedding ? f->costs->embedding.saved : 0;
-    sum += x->head ? f->costs->head.saved : 0;
-    return sum + x->mtp * f->costs->mtp.saved;
+    return l->saved - first_layers(f, shape, whole).saved - modules_dropped(l, effective_modules(s)) +
+           inputs * f->costs->boundary_bytes + f->sums[shape].ends.saved;
 }
 
 /* The most that is alive beside what is saved: an operator's temporaries, and what backward computes
  * again before it uses it. */
-static double shape_temporary(const struct frame *f, const struct strategy *s, const struct stage_shape *x)
+static double shape_temporary(const struct frame *f, const struct strategy *s, int shape)
 {
-    const struct model *m = f->scene->model;
-    int modules = effective_modules(s), whole = layers_again(s, x->layers);
-    double group = s->recompute_method == METHOD_UNIFORM ? s->recompute_layers : 1, most = 0;
-    if (group > x->layers)
-        group = x->layers;
-    for (int i = 0; i < x->layers; i++) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
-        double again = i < whole ? group * b->saved : bytes_dropped(b, modules);
-        most = fmax(most, again + fmax(b->temporary, b->temporary_back));
-    }
-    if (x->head)
-        most = fmax(most, fmax(f->costs->head.temporary, f->costs->head.temporary_back));
-    return x->mtp ? fmax(most, fmax(f->costs->mtp.temporary, f->costs->mtp.temporary_back)) : most;
+    const struct stage_sums *sums = &f->sums[shape];
+    int layers = f->shape[shape].layers, whole = layers_again(s, layers);
+    double group = s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
+    double again = whole > 0 ? fmin(group, layers) * sums->layer_saved : 0;
+    if (whole == 0 && layers > 0)
+        again = modules_dropped(&sums->layers, effective_modules(s)) / layers;
+    double inside = again + fmax(sums->layers.temporary, sums->layers.temporary_back);
+    return fmax(inside, fmax(sums->ends.temporary, sums->ends.temporary_back));
 }
 
 static int64_t ticks(const struct pass *p)
@@ -127,69 +135,90 @@ static int64_t ticks(const struct pass *p)
 struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s, const struct timing *t)
 {
     int group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
-    return (struct pipeline){s->pp, s->vpp, group, f->micro_batches, !s->p2p_overlap, t->forward, t->backward,
-                             f->send};
+    return (struct pipeline){s->pp,           s->vpp, group, f->micro_batches, !s->p2p_overlap, t->stage_forward,
+                             t->stage_backward, f->send};
 }
 
-static void timing_classes(const struct frame *f, const struct strategy *s, const double *saved,
-                           const double *temporary, double *chunk, struct timing *t)
+/* Own work of each class, and the passes that must reach its first rank before. */
+static void sum_classes(const struct frame *f, const struct strategy *s, struct timing *t)
 {
-    struct pipeline p = timing_pipeline(f, s, t);
     int64_t fill = 0;
     int rank = 0;
+    t->bound = 0;
     for (int c = 0; c < f->classes; c++) {
         for (; rank < f->class[c].rank; rank++)
-            fill += t->forward[rank] + f->send[rank];
+            fill += t->forward[f->shape_of[rank]] + f->send[rank];
         t->fill[c] = fill;
         t->rank_forward[c] = t->rank_backward[c] = 0;
-        t->temporary[c] = 0;
-        for (int v = 0; v < s->vpp; v++) {
-            int stage = v * s->pp + rank, x = f->shape_of[stage];
-            t->rank_forward[c] += t->forward[stage];
-            t->rank_backward[c] += t->backward[stage];
-            chunk[v] = saved[x];
-            t->temporary[c] = fmax(t->temporary[c], temporary[x]);
+        for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+            t->rank_forward[c] += t->forward[f->shape_of[stage]];
+            t->rank_backward[c] += t->backward[f->shape_of[stage]];
         }
-        t->activations[c] = pipeline_peak_bytes(&p, rank, chunk);
+        int64_t own = fill + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]);
+        t->bound = own > t->bound ? own : t->bound;
     }
 }
 
 void timing_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
 {
-    size_t stages = (size_t)f->layout.stages, classes = (size_t)f->classes, shapes = (size_t)f->shapes;
-    int64_t *ints = arena_array(mem, 2 * stages + 3 * classes + (size_t)s->pp + 2 * shapes, sizeof *ints);
-    double *reals = arena_array(mem, 2 * classes + 2 * shapes + (size_t)s->vpp, sizeof *reals);
-    int64_t *forward = ints + 2 * stages + 3 * classes + s->pp, *backward = forward + shapes;
-    double *saved = reals + 2 * classes, *temporary = saved + shapes;
+    size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
+    int64_t *ints = arena_array(mem, 2 * shapes + 3 * classes, sizeof *ints);
     t->forward = ints;
-    t->backward = ints + stages;
-    t->rank_forward = ints + 2 * stages;
+    t->backward = ints + shapes;
+    t->rank_forward = ints + 2 * shapes;
     t->rank_backward = t->rank_forward + classes;
     t->fill = t->rank_backward + classes;
-    t->end = t->fill + classes;
-    t->activations = reals;
-    t->temporary = reals + classes;
     t->exact = false;
     for (int i = 0; i < f->shapes; i++) {
-        struct pass fw, bw;
-        shape_passes(f, s, &f->shape[i], &fw, &bw);
-        forward[i] = ticks(&fw);
-        backward[i] = ticks(&bw);
-        saved[i] = shape_saved(f, s, &f->shape[i]);
-        temporary[i] = shape_temporary(f, s, &f->shape[i]);
+        struct pass forward, backward;
+        shape_passes(f, s, i, &forward, &backward);
+        t->forward[i] = ticks(&forward);
+        t->backward[i] = ticks(&backward);
     }
-    for (int i = 0; i < f->layout.stages; i++) {
-        t->forward[i] = forward[f->shape_of[i]];
-        t->backward[i] = backward[f->shape_of[i]];
-    }
-    timing_classes(f, s, saved, temporary, temporary + shapes, t);
-    struct pipeline p = timing_pipeline(f, s, t);
-    t->bound = pipeline_lower_bound(&p, NULL);
+    sum_classes(f, s, t);
 }
 
-void timing_run(const struct frame *f, const struct strategy *s, struct timing *t)
+void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+{
+    size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
+    double *reals = arena_array(mem, 2 * classes + 2 * shapes + (size_t)s->vpp, sizeof *reals);
+    double *saved = reals + 2 * classes, *temporary = saved + shapes, *chunk = temporary + shapes;
+    struct pipeline p = timing_pipeline(f, s, t);
+    t->activations = reals;
+    t->temporary = reals + classes;
+    for (int i = 0; i < f->shapes; i++) {
+        saved[i] = shape_saved(f, s, i);
+        temporary[i] = shape_temporary(f, s, i);
+    }
+    for (int c = 0; c < f->classes; c++) {
+        int rank = f->class[c].rank;
+        for (int v = 0; v < s->vpp; v++) {
+            int shape = f->shape_of[v * s->pp + rank];
+            chunk[v] = saved[shape];
+            t->temporary[c] = fmax(t->temporary[c], temporary[shape]);
+        }
+        t->activations[c] = pipeline_peak_bytes(&p, rank, chunk);
+    }
+}
+
+void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+{
+    size_t stages = (size_t)f->layout.stages;
+    t->stage_forward = arena_array(mem, 2 * stages, sizeof *t->stage_forward);
+    t->stage_backward = t->stage_forward + stages;
+    for (int i = 0; i < f->layout.stages; i++) {
+        t->stage_forward[i] = t->forward[f->shape_of[i]];
+        t->stage_backward[i] = t->backward[f->shape_of[i]];
+    }
+    struct pipeline p = timing_pipeline(f, s, t);
+    int64_t sharper = pipeline_lower_bound(&p, NULL);
+    t->bound = sharper > t->bound ? sharper : t->bound;
+}
+
+void timing_run(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
 {
     struct pipeline p = timing_pipeline(f, s, t);
+    t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);
     pipeline_run(&p, t->end);
     t->exact = true;
 }

@@ -1,13 +1,14 @@
-/* Which layers a virtual stage holds. A split becomes a list of layer counts, one per virtual stage, and
- * the layers are then dealt out in order: Megatron's offsets (transformer_layer.py
+/* Which layers a virtual stage holds. A split becomes a list of layer counts, one per virtual
+ * stage, and the layers are then dealt out in order: Megatron's offsets (transformer_layer.py
  * get_transformer_layer_offset) are the running sum of its counts (transformer_block.py
- * get_num_layers_to_build) for every split it accepts. Virtual stage i is chunk i / pp of rank i % pp:
+ * get_num_layers_to_build) for every split it accepts. Virtual stage i is chunk i / pp of rank i
+ * % pp:
  *
  *     pp = 2, vpp = 2, 8 layers      rank 0:  0 1 | 4 5        stages 0 and 2
  *                                    rank 1:  2 3 | 6 7        stages 1 and 3
  *
- * Layout strings are expanded as text in the two passes Megatron makes (groups, then single symbols), so
- * that odd strings mean the same here and there. Cost: O(stages + layers). */
+ * Layout strings are expanded as text in the two passes Megatron makes (groups, then single
+ * symbols), so that odd strings mean the same here and there. Cost: O(stages + layers). */
 #include "space/layout.h"
 
 #include "base/str.h"
@@ -31,14 +32,17 @@ static void deal_out(struct layout *l, const int counts[], int stages)
     }
 }
 
-/* Every virtual stage the same; embedding and loss stand for one layer each where they are counted. */
-static bool count_even(int counts[], const struct model *m, const struct strategy *s, struct error *err)
+/* Every virtual stage the same; embedding and loss stand for one layer each where they are
+ * counted. */
+static bool count_even(int counts[], const struct model *m, const struct strategy *s,
+                       struct error *err)
 {
     bool embedding = s->split == SPLIT_EMBEDDING || s->split == SPLIT_BOTH;
     bool loss = s->split == SPLIT_LOSS || s->split == SPLIT_BOTH;
     int stages = s->pp * s->vpp, layers = m->layers + embedding + loss;
     if (layers % stages)
-        return fail(err, ERROR_INFEASIBLE, "%d layers%s do not divide by pp x vpp = %d x %d", m->layers,
+        return fail(err, ERROR_INFEASIBLE, "%d layers%s do not divide by pp x vpp = %d x %d",
+                    m->layers,
                     embedding && loss ? " + embedding + loss"
                     : embedding       ? " + embedding"
                     : loss            ? " + loss"
@@ -51,9 +55,10 @@ static bool count_even(int counts[], const struct model *m, const struct strateg
     return true;
 }
 
-/* As even as possible. The last virtual stage (loss) has the smaller share first, then the first one
- * (embedding), then the earlier ones, which keep more micro-batches in flight. */
-static bool count_uneven(int counts[], const struct model *m, const struct strategy *s, struct error *err)
+/* As even as possible. The last virtual stage (loss) has the smaller share first, then the first
+ * one (embedding), then the earlier ones, which keep more micro-batches in flight. */
+static bool count_uneven(int counts[], const struct model *m, const struct strategy *s,
+                         struct error *err)
 {
     int stages = s->pp * s->vpp, small = m->layers / stages, larger = m->layers % stages;
     if (small < 1)
@@ -73,7 +78,8 @@ static bool count_uneven(int counts[], const struct model *m, const struct strat
 }
 
 /* first_layers and last_layers are given per rank; what is left goes evenly to the other ranks. */
-static bool ends_fit(const struct model *m, const struct strategy *s, int *middle, struct error *err)
+static bool ends_fit(const struct model *m, const struct strategy *s, int *middle,
+                     struct error *err)
 {
     int ranks = s->pp - (s->first_layers > 0) - (s->last_layers > 0);
     int left = m->layers - s->first_layers - s->last_layers;
@@ -83,16 +89,18 @@ static bool ends_fit(const struct model *m, const struct strategy *s, int *middl
                     "first_layers %d and last_layers %d leave %d of %d layers for %d other ranks",
                     s->first_layers, s->last_layers, left, m->layers, ranks);
     if (ranks > 0 && left % ranks)
-        return fail(err, ERROR_INFEASIBLE, "the %d layers between the ends do not divide by %d ranks",
-                    left, ranks);
-    if (s->first_layers % s->vpp || s->last_layers % s->vpp || *middle % s->vpp)
         return fail(err, ERROR_INFEASIBLE,
-                    "layers per rank (first %d, middle %d, last %d; 0 = none) do not divide by vpp = %d",
-                    s->first_layers, *middle, s->last_layers, s->vpp);
+                    "the %d layers between the ends do not divide by %d ranks", left, ranks);
+    if (s->first_layers % s->vpp || s->last_layers % s->vpp || *middle % s->vpp)
+        return fail(
+            err, ERROR_INFEASIBLE,
+            "layers per rank (first %d, middle %d, last %d; 0 = none) do not divide by vpp = %d",
+            s->first_layers, *middle, s->last_layers, s->vpp);
     return true;
 }
 
-static bool count_ends(int counts[], const struct model *m, const struct strategy *s, struct error *err)
+static bool count_ends(int counts[], const struct model *m, const struct strategy *s,
+                       struct error *err)
 {
     int middle;
     if (!ends_fit(m, s, &middle, err))
@@ -108,7 +116,8 @@ static bool count_ends(int counts[], const struct model *m, const struct strateg
     return true;
 }
 
-static bool count_layout(int counts[], const struct model *m, const struct strategy *s, struct error *err)
+static bool count_layout(int counts[], const struct model *m, const struct strategy *s,
+                         struct error *err)
 {
     (void)counts, (void)m, (void)s;
     return fail(err, ERROR_INPUT, "split=layout needs a layout string");
@@ -116,15 +125,16 @@ static bool count_layout(int counts[], const struct model *m, const struct strat
 
 bool layout_of(struct layout *l, const struct model *m, const struct strategy *s, struct error *err)
 {
-    static bool (*const count[])(int[], const struct model *, const struct strategy *, struct error *) = {
+    static bool (*const count[])(int[], const struct model *, const struct strategy *,
+                                 struct error *) = {
         [SPLIT_EVEN] = count_even,     [SPLIT_EMBEDDING] = count_even, [SPLIT_LOSS] = count_even,
         [SPLIT_BOTH] = count_even,     [SPLIT_UNEVEN] = count_uneven,  [SPLIT_ENDS] = count_ends,
         [SPLIT_LAYOUT] = count_layout,
     };
     int counts[LAYOUT_MAX_STAGES];
     if (s->pp * s->vpp > LAYOUT_MAX_STAGES)
-        return fail(err, ERROR_INFEASIBLE, "pp x vpp = %d x %d is more than %d stages", s->pp, s->vpp,
-                    LAYOUT_MAX_STAGES);
+        return fail(err, ERROR_INFEASIBLE, "pp x vpp = %d x %d is more than %d stages", s->pp,
+                    s->vpp, LAYOUT_MAX_STAGES);
     if (!count[s->split](counts, m, s, err))
         return false;
     deal_out(l, counts, s->pp * s->vpp);
@@ -230,13 +240,15 @@ static bool see(struct seen *seen, const char *expanded, const char *text, struc
     *seen = (struct seen){.stages = 1};
     for (const char *p = expanded; *p; p++) {
         if (*p != '|' && !strchr("EtmL", *p))
-            return fail(err, ERROR_INPUT,
-                        "layout '%s': '%c' is no symbol; it is made of E, t, m, L, |, x*N and (...)*N",
-                        text, isprint((unsigned char)*p) ? *p : '?');
+            return fail(
+                err, ERROR_INPUT,
+                "layout '%s': '%c' is no symbol; it is made of E, t, m, L, |, x*N and (...)*N",
+                text, isprint((unsigned char)*p) ? *p : '?');
         if (*p != '|')
             see_symbol(seen, *p);
         else if (++seen->stages > LAYOUT_MAX_STAGES)
-            return fail(err, ERROR_INPUT, "layout '%s' has more than %d stages", text, LAYOUT_MAX_STAGES);
+            return fail(err, ERROR_INPUT, "layout '%s' has more than %d stages", text,
+                        LAYOUT_MAX_STAGES);
     }
     return true;
 }
@@ -254,8 +266,8 @@ static bool expand(struct seen *seen, const char *text, struct error *err)
     return ok;
 }
 
-/* Megatron's validate_layer_layout, and two things it does not look at: the model is always built with
- * the embedding on the first virtual stage and the output layer on the last one. */
+/* Megatron's validate_layer_layout, and two things it does not look at: the model is always built
+ * with the embedding on the first virtual stage and the output layer on the last one. */
 static bool check(const struct seen *seen, const char *text, const struct model *m,
                   const struct strategy *s, struct error *err)
 {
@@ -273,11 +285,12 @@ static bool check(const struct seen *seen, const char *text, const struct model 
     if (wrong)
         return fail(err, ERROR_INFEASIBLE, "layout '%s': %s", text, wrong);
     if (seen->decoders != m->layers)
-        return fail(err, ERROR_INFEASIBLE, "layout '%s' has %d decoder layers (t), the model has %d",
-                    text, seen->decoders, m->layers);
+        return fail(err, ERROR_INFEASIBLE,
+                    "layout '%s' has %d decoder layers (t), the model has %d", text, seen->decoders,
+                    m->layers);
     if (seen->mtps != m->mtp)
-        return fail(err, ERROR_INFEASIBLE, "layout '%s' has %d MTP layers (m), the model has %d", text,
-                    seen->mtps, m->mtp);
+        return fail(err, ERROR_INFEASIBLE, "layout '%s' has %d MTP layers (m), the model has %d",
+                    text, seen->mtps, m->mtp);
     return true;
 }
 
@@ -288,8 +301,8 @@ bool layout_parse(struct layout *l, const char *text, const struct model *m, str
     if (!expand(&seen, text, err))
         return false;
     if (seen.stages % s->pp)
-        return fail(err, ERROR_INFEASIBLE, "layout '%s' has %d stages, no multiple of pp = %d", text,
-                    seen.stages, s->pp);
+        return fail(err, ERROR_INFEASIBLE, "layout '%s' has %d stages, no multiple of pp = %d",
+                    text, seen.stages, s->pp);
     if (!check(&seen, text, m, s, err))
         return false;
     deal_out(l, seen.counts, seen.stages);
@@ -327,7 +340,8 @@ static bool is_plain(const struct layout *l, const struct model *m, int stage)
     return stage > 0 && stage != l->loss_stage && (stage != l->mtp_stage || m->mtp == 0);
 }
 
-/* How many equal plain stages start here, the last stage of all (it has no '|' behind it) left out. */
+/* How many equal plain stages start here, the last stage of all (it has no '|' behind it) left
+ * out. */
 static int equal_stages(const struct layout *l, const struct model *m, int stage)
 {
     int n = 0;

@@ -40,6 +40,12 @@ void strategy_set(struct strategy *s, enum param p, int value)
     *(int *)((char *)s + OFFSET[p]) = value;
 }
 
+/* All members are ints in table order (asserted by a unit test). */
+void strategy_take(struct strategy *s, const struct strategy *from, int first, int end)
+{
+    memcpy((int *)s + first, (const int *)from + first, (size_t)(end - first) * sizeof(int));
+}
+
 void strategy_init(struct strategy *s)
 {
     for (int i = 0; i < PARAMS; i++)

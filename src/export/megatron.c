@@ -1,0 +1,307 @@
+/* A plan as Megatron-LM's flags. Plain flags are lines of megatron.def, in its order; a parameter
+ * of kind OWN has a function in OWN_PARAM. Flags whose value is Megatron's default are left out,
+ * except sizes that a reader of a launch script looks for. Import reads all of it back. */
+#include "export/export.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "export/writer.h"
+#include "model/model.h"
+#include "space/layout.h"
+#include "space/strategy.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+enum kind { SIZE, VALUE, SWITCH, WORD, WORDS, OWN, NONE };
+
+static const struct param_flag {
+    enum param param;
+    enum kind kind;
+    const char *flag;
+    int since;
+} PARAM_FLAGS[] = {
+#define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag, since},
+#include "export/megatron.def"
+};
+
+enum { PARAM_FLAG_COUNT = sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS };
+
+static bool has(struct writer *w, const struct param_flag *p)
+{
+    return writer_has(w, p->flag, p->since);
+}
+
+/* Delayed scaling, the default recipe, does not go with these two modules. */
+static void add_precision(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
+    add_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
+    if (s->precision != PRECISION_FP8)
+        return;
+    add_pair(w, "--fp8-format", "hybrid");
+    if (undelayed && writer_has(w, "--fp8-recipe", 12))
+        add_pair(w, "--fp8-recipe", "tensorwise");
+}
+
+/* Megatron's default is tp; a model without experts has 1 here, whatever the default. */
+static void add_etp(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    int silent = w->model->experts ? s->tp : 1;
+    if (s->etp != silent && has(w, p))
+        add_number(w, p->flag, s->etp);
+}
+
+static bool counts_embedding(const struct strategy *s)
+{
+    return s->split == SPLIT_EMBEDDING || s->split == SPLIT_BOTH;
+}
+
+static bool counts_loss(const struct strategy *s)
+{
+    return s->split == SPLIT_LOSS || s->split == SPLIT_BOTH;
+}
+
+static bool has_layout_string(const struct strategy *s)
+{
+    return s->split == SPLIT_UNEVEN || s->split == SPLIT_LAYOUT;
+}
+
+/* Layers per virtual stage, understood by every release, where all ranks have the same number. */
+static void add_vpp(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    int layers = w->model->layers + counts_embedding(s) + counts_loss(s);
+    if (s->vpp == 1 || has_layout_string(s))
+        return;
+    if (s->split != SPLIT_ENDS && layers % (s->pp * s->vpp) == 0)
+        add_number(w, "--num-layers-per-virtual-pipeline-stage", layers / (s->pp * s->vpp));
+    else if (has(w, p))
+        add_number(w, p->flag, s->vpp);
+}
+
+static void add_split(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    struct str text;
+    if (counts_embedding(s) && writer_has(w, "--account-for-embedding-in-pipeline-split", 11))
+        add_word(w, "--account-for-embedding-in-pipeline-split");
+    if (counts_loss(s) && writer_has(w, "--account-for-loss-in-pipeline-split", 11))
+        add_word(w, "--account-for-loss-in-pipeline-split");
+    if (!has_layout_string(s) || !has(w, p))
+        return;
+    assert(w->layout);
+    str_init(&text);
+    layout_print(w->layout, w->model, &text);
+    add_text(w, p->flag, &text);
+}
+
+static void add_end(struct writer *w, const struct param_flag *p, int layers)
+{
+    if (w->strategy->split == SPLIT_ENDS && layers && has(w, p))
+        add_number(w, p->flag, layers);
+}
+
+static void add_first_layers(struct writer *w, const struct param_flag *p)
+{
+    add_end(w, p, w->strategy->first_layers);
+}
+
+static void add_last_layers(struct writer *w, const struct param_flag *p)
+{
+    add_end(w, p, w->strategy->last_layers);
+}
+
+static void add_param_word(struct writer *w, const struct param_flag *p)
+{
+    struct str word;
+    str_init(&word);
+    param_print(p->param, strategy_get(w->strategy, p->param), &word);
+    add_text(w, p->flag, &word);
+}
+
+static void add_cp_comm(struct writer *w, const struct param_flag *p)
+{
+    if (w->strategy->cp_comm != CP_P2P && has(w, p))
+        add_param_word(w, p);
+}
+
+static void add_p2p_overlap(struct writer *w, const struct param_flag *p)
+{
+    if (w->strategy->vpp > 1 && !w->strategy->p2p_overlap)
+        add_word(w, p->flag);
+}
+
+static void add_fsdp(struct writer *w, const struct param_flag *p)
+{
+    if (w->strategy->fsdp == FSDP_NONE || !writer_has(w, "--use-megatron-fsdp", 14))
+        return;
+    add_word(w, "--use-megatron-fsdp");
+    add_param_word(w, p);
+    add_pair(w, "--ckpt-format", "fsdp_dtensor"); /* demanded */
+}
+
+/* Under fp16 Megatron sums gradients in 16 bits unless told otherwise, under bf16 in fp32. */
+static void add_gradients(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    if (s->precision == PRECISION_FP16 && !s->grad_bf16)
+        add_word(w, "--accumulate-allreduce-grads-in-fp32");
+    if (s->precision != PRECISION_FP16 && s->grad_bf16 && has(w, p))
+        add_word(w, p->flag);
+}
+
+static void add_main_grads(struct writer *w, const struct param_flag *p)
+{
+    if (w->strategy->main_grads_bf16 && has(w, p))
+        add_pair(w, p->flag, "bf16");
+}
+
+static void add_moments(struct writer *w, const struct param_flag *p)
+{
+    const char *dtype = w->strategy->moments_bytes == 1 ? "fp8" : "bf16";
+    if (w->strategy->moments_bytes > 2 || !has(w, p))
+        return;
+    add_pair(w, p->flag, dtype);
+    add_pair(w, "--exp-avg-sq-dtype", dtype);
+}
+
+static void add_offload(struct writer *w, const struct param_flag *p)
+{
+    int percent = w->strategy->optimizer_offload;
+    if (percent == 0 || !writer_has(w, "--optimizer-cpu-offload", 12))
+        return;
+    add_word(w, "--optimizer-cpu-offload");
+    add_pair(w, p->flag, arena_format(w->mem, "%d.%02d", percent / 100, percent % 100));
+}
+
+static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag *) = {
+    [PARAM_precision] = add_precision,
+    [PARAM_etp] = add_etp,
+    [PARAM_vpp] = add_vpp,
+    [PARAM_split] = add_split,
+    [PARAM_first_layers] = add_first_layers,
+    [PARAM_last_layers] = add_last_layers,
+    [PARAM_cp_comm] = add_cp_comm,
+    [PARAM_p2p_overlap] = add_p2p_overlap,
+    [PARAM_fsdp] = add_fsdp,
+    [PARAM_grad_bf16] = add_gradients,
+    [PARAM_main_grads_bf16] = add_main_grads,
+    [PARAM_moments_bytes] = add_moments,
+    [PARAM_optimizer_offload] = add_offload,
+};
+
+/* "core_attn mlp": the words of a set, each a word of its own. */
+static void add_set(struct writer *w, const struct param_flag *p, int set)
+{
+    const struct param_info *info = param_info(p->param);
+    add_word(w, p->flag);
+    for (int bit = 1; bit <= info->hi; bit <<= 1)
+        if (set & bit) {
+            struct str word;
+            str_init(&word);
+            param_print(p->param, bit, &word);
+            add_word(w, arena_string(w->mem, str_text(&word)));
+            str_release(&word);
+        }
+}
+
+static void add_param(struct writer *w, const struct param_flag *p)
+{
+    int value = strategy_get(w->strategy, p->param);
+    bool left_out = p->kind != SIZE && value == param_info(p->param)->init;
+    if (p->kind == OWN)
+        OWN_PARAM[p->param](w, p);
+    if (p->kind == OWN || p->kind == NONE || left_out || !has(w, p))
+        return;
+    if (p->kind == SWITCH)
+        add_word(w, p->flag);
+    else if (p->kind == WORD)
+        add_param_word(w, p);
+    else if (p->kind == WORDS)
+        add_set(w, p, value);
+    else
+        add_number(w, p->flag, value);
+}
+
+/* Megatron's layers without TransformerEngine have none of these fusions. */
+static void add_torch_stack(struct writer *w)
+{
+    add_pair(w, "--transformer-impl", "local");
+    add_word(w, "--no-persist-layer-norm");
+    add_word(w, "--no-gradient-accumulation-fusion");
+    add_word(w, "--no-masked-softmax-fusion");
+    add_word(w, "--no-rope-fusion");
+}
+
+/* What the figures are computed for and Megatron's defaults are not, and what its validator
+ * demands. */
+static void add_conditions(struct writer *w)
+{
+    add_pair(w, "--attention-dropout", "0.0");
+    add_pair(w, "--hidden-dropout", "0.0");
+    if (w->strategy->attention == ATTENTION_LOCAL)
+        add_pair(w, "--spec", "local");
+    if (w->stack_torch)
+        add_torch_stack(w);
+}
+
+/* "0.12", "0.12.1", "v0.12", "core_v0.12.0": 12. */
+static bool read_release(const char *version, int *release, struct error *err)
+{
+    const char *text = version;
+    int64_t minor = 0;
+    *release = INT_MAX;
+    if (!version || same_name(version, "HEAD"))
+        return true;
+    if (strncmp(text, "core_", 5) == 0)
+        text += 5;
+    text += *text == 'v' || *text == 'r';
+    char digits[8] = "";
+    size_t n = strncmp(text, "0.", 2) == 0 ? strspn(text + 2, "0123456789") : 0;
+    if (n > 0 && n < sizeof digits)
+        memcpy(digits, text + 2, n);
+    if (!parse_int(digits, &minor) || (text[2 + n] && text[2 + n] != '.'))
+        return fail(err, ERROR_INPUT,
+                    "Megatron version is '%s', expected HEAD or a release such as 0.12", version);
+    *release = (int)minor;
+    return true;
+}
+
+bool export_megatron_flags(const struct model *m, const struct strategy *s, const struct layout *l,
+                           const char *version, bool stack_torch, struct arena *mem,
+                           const char ***flags, size_t *count, struct error *err)
+{
+    struct writer w = {
+        .model = m, .strategy = s, .layout = l, .stack_torch = stack_torch, .mem = mem, .err = err};
+    if (!read_release(version, &w.release, err))
+        return false;
+    w.word = arena_array(mem, WRITER_MAX_WORDS, sizeof *w.word);
+    add_model(&w);
+    for (int i = 0; i < PARAM_FLAG_COUNT; i++)
+        add_param(&w, &PARAM_FLAGS[i]);
+    add_conditions(&w);
+    *flags = w.word;
+    *count = w.count;
+    return !w.failed;
+}
+
+/* CUDA_DEVICE_MAX_CONNECTIONS: Megatron demands 1 for tensor or context parallelism before
+ * Blackwell (validate_args), forbids 1 under FSDP, and advises 32 where expert communication
+ * overlaps. */
+void export_megatron_env(const struct strategy *s, struct arena *mem, const char ***env,
+                         size_t *count)
+{
+    const char **list = arena_array(mem, 2, sizeof *list);
+    size_t n = 0;
+    if (s->moe_overlap)
+        list[n++] = "CUDA_DEVICE_MAX_CONNECTIONS=32";
+    else if ((s->tp > 1 || s->cp > 1) && s->fsdp == FSDP_NONE)
+        list[n++] = "CUDA_DEVICE_MAX_CONNECTIONS=1";
+    list[n++] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+    *env = list;
+    *count = n;
+}

@@ -1,0 +1,213 @@
+/* A model as Megatron-LM's flags. Plain flags are lines of megatron.def; a field of kind OWN has a
+ * function in OWN_FIELD. Orders of layers are written as Python lists, "[0]*3+[1]*58". */
+#include "export/export.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "export/writer.h"
+#include "model/model.h"
+#include "space/strategy.h"
+
+#include <string.h>
+
+enum kind { VALUE, SWITCH, UNLESS, OWN, NONE };
+
+static const struct field_flag {
+    enum model_field field;
+    enum kind kind;
+    const char *flag;
+} FIELD_FLAGS[] = {
+#define MEGATRON_MODEL(field, kind, flag) {MODEL_##field, kind, flag},
+#include "export/megatron.def"
+};
+
+enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
+
+/* "[0]*3+[1]*58"; a pattern that repeats is written once, "([1]+[0])*24". */
+static void add_runs(struct str *out, const bool item[], int count)
+{
+    for (int i = 0, n; i < count; i += n) {
+        for (n = 1; i + n < count && item[i + n] == item[i];)
+            n++;
+        str_addf(out, "%s[%d]", i ? "+" : "", item[i]);
+        if (n > 1)
+            str_addf(out, "*%d", n);
+    }
+}
+
+static int period_of(const bool item[], int count)
+{
+    for (int period = 1; period < count; period++) {
+        int i = period;
+        while (i < count && item[i] == item[i - period])
+            i++;
+        if (i == count && count % period == 0)
+            return period;
+    }
+    return count;
+}
+
+static void add_list(struct writer *w, const char *flag, const bool item[], int count)
+{
+    struct str text;
+    int period = period_of(item, count);
+    str_init(&text);
+    if (period > 1 && period < count) {
+        str_add(&text, "(");
+        add_runs(&text, item, period);
+        str_addf(&text, ")*%d", count / period);
+    } else {
+        add_runs(&text, item, count);
+    }
+    add_text(w, flag, &text);
+}
+
+static void add_heads(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    if (m->kv == m->heads || m->mla)
+        return;
+    add_word(w, "--group-query-attention");
+    add_number(w, flag, m->kv);
+}
+
+/* Under MLA the widths have flags of their own; Megatron still wants a number that hidden need
+ * not give. */
+static void add_head_dim(struct writer *w, const char *flag)
+{
+    add_number(w, flag, w->model->mla ? w->model->v_dim : w->model->head_dim);
+}
+
+/* Megatron refuses sequences longer than this; with rotary positions it costs nothing to raise
+ * it. */
+static void add_max_seq(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    bool raise = !m->learned_pos && w->strategy->seq_len > m->max_seq;
+    add_number(w, flag, raise ? w->strategy->seq_len : m->max_seq);
+}
+
+/* The function itself is no field, as it changes neither time nor memory; some families' is
+ * known. */
+static void add_activation(struct writer *w, const char *flag)
+{
+    static const struct {
+        const char *family, *flag;
+    } known[] = {{"nemotron", "--squared-relu"}, {"gpt_oss", "--quick-geglu"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(w->model->family, known[i].family) == 0) {
+            add_word(w, known[i].flag);
+            return;
+        }
+    if (w->model->gated)
+        add_word(w, flag);
+}
+
+static void add_norm(struct writer *w, const char *flag)
+{
+    add_pair(w, flag, w->model->layer_norm ? "LayerNorm" : "RMSNorm");
+}
+
+static void add_positions(struct writer *w, const char *flag)
+{
+    add_pair(w, flag, w->model->learned_pos ? "learned_absolute" : "rope");
+}
+
+static void add_qkv_bias(struct writer *w, const char *flag)
+{
+    if (w->model->qkv_bias && !w->model->linear_bias)
+        add_word(w, flag);
+}
+
+static void add_sinks(struct writer *w, const char *flag)
+{
+    if (w->model->sinks)
+        add_pair(w, flag, "learnable");
+}
+
+static void add_window(struct writer *w, const char *flag)
+{
+    if (w->model->window)
+        add_pair(w, flag, arena_format(w->mem, "%d,0", w->model->window - 1));
+}
+
+static void add_window_pattern(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    bool window[MODEL_MAX_LAYERS], all = true;
+    for (int i = 0; i < m->layers; i++)
+        all &= window[i] = m->kind[m->layer[i]].window > 0;
+    if (!m->window || all)
+        return;
+    if (m->window_every)
+        add_number(w, flag, m->window_every);
+    else
+        add_list(w, flag, window, m->layers);
+}
+
+static void add_moe_pattern(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    bool moe[MODEL_MAX_LAYERS], all = true;
+    for (int i = 0; i < m->layers; i++)
+        all &= moe[i] = m->kind[m->layer[i]].moe;
+    if (m->experts && !all)
+        add_list(w, flag, moe, m->layers);
+}
+
+static void add_router(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    if (m->sigmoid_router)
+        add_pair(w, flag, "sigmoid");
+    else if (m->experts && m->topk == 1) /* demanded: a softmax over one expert is always 1 */
+        add_word(w, "--moe-router-pre-softmax");
+}
+
+static void add_nothing(struct writer *w, const char *flag)
+{
+    (void)w, (void)flag;
+}
+
+static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) = {
+    [MODEL_kv] = add_heads,
+    [MODEL_head_dim] = add_head_dim,
+    [MODEL_max_seq] = add_max_seq,
+    [MODEL_gated] = add_activation,
+    [MODEL_layer_norm] = add_norm,
+    [MODEL_learned_pos] = add_positions,
+    [MODEL_qkv_bias] = add_qkv_bias,
+    [MODEL_sinks] = add_sinks,
+    [MODEL_window] = add_window,
+    [MODEL_window_every] = add_window_pattern,
+    [MODEL_dense_first] = add_moe_pattern,
+    [MODEL_moe_every] = add_nothing, /* part of the pattern */
+    [MODEL_sigmoid_router] = add_router,
+};
+
+static void add_field(struct writer *w, const struct field_flag *f)
+{
+    int value = model_field_get(w->model, f->field);
+    if (f->kind == OWN)
+        OWN_FIELD[f->field](w, f->flag);
+    else if (f->kind == VALUE && value)
+        add_number(w, f->flag, value);
+    else if ((f->kind == SWITCH && value) || (f->kind == UNLESS && !value))
+        add_word(w, f->flag);
+}
+
+void add_model(struct writer *w)
+{
+    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+        add_field(w, &FIELD_FLAGS[i]);
+}
+
+const char *export_megatron_gap(const struct model *m)
+{
+    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+        if (FIELD_FLAGS[i].kind == NONE && model_field_get(m, FIELD_FLAGS[i].field))
+            return FIELD_FLAGS[i].flag;
+    if (m->linear_bias && !m->qkv_bias)
+        return "Megatron has no linear biases without those on queries, keys and values";
+    return NULL;
+}

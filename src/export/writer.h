@@ -1,0 +1,41 @@
+/* A growing list of command-line words; private to the export stage. */
+#ifndef ASTRA_WRITER_H
+#define ASTRA_WRITER_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+struct arena;
+struct layout;
+struct model;
+struct str;
+struct strategy;
+
+enum { WRITER_MAX_WORDS = 512 };
+
+struct writer {
+    const struct model *model;
+    const struct strategy *strategy;
+    const struct layout *layout;
+    bool stack_torch;
+    int release; /* 0.N of Megatron core; INT_MAX = HEAD */
+    struct arena *mem;
+    const char **word; /* room for WRITER_MAX_WORDS */
+    size_t count;
+    struct error *err;
+    bool failed; /* a flag is too new for the release */
+};
+
+void add_word(struct writer *, const char *word); /* borrowed */
+void add_number(struct writer *, const char *flag, int value);
+void add_pair(struct writer *, const char *flag, const char *value); /* borrowed */
+void add_text(struct writer *, const char *flag, struct str *value); /* released */
+
+/* Whether the release has the flag; the first one it lacks makes the error. */
+bool writer_has(struct writer *, const char *flag, int since);
+
+/* The flags of the model's fields. */
+void add_model(struct writer *);
+
+#endif

@@ -1,0 +1,28 @@
+/* A Megatron command line read against the table of every flag its parser knows: which flags are
+ * there and with which values. What they mean is not known here. */
+#ifndef ASTRA_WORDS_H
+#define ASTRA_WORDS_H
+
+#include "base/error.h"
+
+struct arena;
+
+struct words; /* the last mention of each flag, as in argparse */
+
+/* Words stay borrowed. A leading path ending in .py is skipped; both `--flag value` and
+ * `--flag=value` are read. Unknown flags come with the nearest known one; a missing, superfluous
+ * or malformed value names the flag. NULL on error. */
+const struct words *words_read(int argc, const char *const *argv, struct arena *, struct error *);
+
+bool words_has(const struct words *, const char *flag);
+/* Values of a flag, in order; 0 when it is not there. */
+int words_count(const struct words *, const char *flag);
+const char *words_at(const struct words *, const char *flag, int i);
+/* The first value, or NULL when the flag is not there. */
+const char *words_value(const struct words *, const char *flag);
+
+/* Old flags that are there and have no effect any more: "--flag: why". In order of appearance. */
+int words_notes(const struct words *);
+const char *words_note(const struct words *, int i);
+
+#endif

@@ -1,0 +1,205 @@
+/* The answer of `estimate` for people: verdict, figures, where the time goes, stage by stage, hints. */
+#include "report/plan_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "report/typeset.h"
+
+#include <math.h>
+
+enum { BAR_COLUMNS = 30 };
+
+void print_plan_question(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    const struct strategy *s = &p->strategy;
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "%s (", p->model->name);
+    add_count(&text, (double)model_params_total(p->model));
+    str_addf(&text, " parameters) on %lld %s, sequence %d, global batch %d (", (long long)strategy_gpus(s),
+             p->group->gpu->name, s->seq_len, s->global_batch);
+    add_count(&text, (double)s->global_batch * s->seq_len);
+    str_add(&text, " tokens), ");
+    param_print(PARAM_precision, s->precision, &text);
+    str_addf(&text, ", stack %s", plan_stack(p));
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_clear(&text);
+    strategy_print(s, &text);
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
+/* A stage that does not fit is one reason of the plan; the others are rules. */
+static bool is_valid(const struct plan *p)
+{
+    return p->computed && p->reasons <= (plan_fits(p) ? 0 : 1);
+}
+
+void print_verdict(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    const char *verdict = p->feasible ? "Fits" : is_valid(p) ? "Does not fit" : "Invalid";
+    str_add(out, "\n");
+    typeset_text(style, p->feasible ? INK_GOOD : INK_BAD, verdict, out);
+    if (p->computed) {
+        const struct plan_stage *fullest = plan_fullest(p);
+        str_addf(out, ": stage %d, the fullest, needs %.1f of %.1f GiB", (int)(fullest - p->stage),
+                 fullest->device_bytes / GIB, p->limit_bytes / GIB);
+    }
+    str_add(out, "\n");
+    for (int i = 0; i < p->reasons; i++)
+        typeset_item(style, p->reason[i], out);
+}
+
+static void add_money_row(struct table *t, const struct plan *p)
+{
+    table_add(t, "money");
+    if (p->usd_per_hour > 0)
+        table_add(t, "$%.2f per hour, $%.3f per million tokens", p->usd_per_hour, p->usd_per_mtoken);
+    else
+        table_add(t, "no price of %s is known (--price %s=USD)", p->group->gpu->name, p->group->gpu->name);
+}
+
+void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
+                   struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_add(&t, "step");
+    add_seconds(&cell, p->step_s);
+    str_addf(&cell, " ±%.0f %% (%s)", 100 * p->expected_error, p->provenance);
+    table_take(&t, &cell);
+    table_add(&t, "speed");
+    add_count(&cell, p->tokens_per_s);
+    str_addf(&cell, " tokens/s, %.0f per GPU", p->tokens_per_s_per_gpu);
+    table_take(&t, &cell);
+    table_add(&t, "compute");
+    str_addf(&cell, "%.1f TFLOP/s per GPU", p->tflops_per_gpu);
+    if (p->mfu > 0)
+        str_addf(&cell, ", MFU %.1f %%", 100 * p->mfu);
+    table_take(&t, &cell);
+    add_money_row(&t, p);
+    str_add(out, "\n");
+    table_print(&t, style, out);
+    str_release(&cell);
+}
+
+void print_breakdown(const struct plan *p, const struct report_style *style, struct arena *mem,
+                     struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_LEFT, 1);
+    for (int i = 0; i < BREAKDOWN_PARTS; i++) {
+        double share = p->breakdown[i] / p->step_s;
+        if (p->breakdown[i] <= 0)
+            continue;
+        table_add(&t, "%s", breakdown_name((enum breakdown_part)i));
+        add_seconds(&cell, p->breakdown[i]);
+        table_take(&t, &cell);
+        table_add(&t, "%.1f %%", 100 * share);
+        typeset_bar(share, BAR_COLUMNS, &cell);
+        table_take(&t, &cell);
+    }
+    str_addf(&cell, "Where the step's time goes (stage %d, the busiest)", p->busiest);
+    typeset_heading(style, str_text(&cell), out);
+    table_print(&t, style, out);
+    str_release(&cell);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+static bool alike(const struct plan_stage *a, const struct plan_stage *b)
+{
+    return a->gpus == b->gpus && a->layers == b->layers && a->fits == b->fits &&
+           near(a->forward_s, b->forward_s) && near(a->backward_s, b->backward_s) &&
+           near(a->idle_s, b->idle_s) && near(a->device_bytes, b->device_bytes);
+}
+
+int end_of_run(const struct plan *p, int from)
+{
+    int end = from + 1;
+    while (end < p->stages && alike(&p->stage[from], &p->stage[end]))
+        end++;
+    return end;
+}
+
+void add_run(int from, int end, struct str *out)
+{
+    str_addf(out, "%d", from);
+    if (end - from > 1)
+        str_addf(out, "-%d", end - 1);
+}
+
+static void add_stage_row(struct table *t, const struct plan *p, int from, int end)
+{
+    const struct plan_stage *s = &p->stage[from];
+    const double seconds[] = {s->forward_s, s->backward_s, s->compute_step_s, fmax(0, s->idle_s)};
+    struct str cell;
+    str_init(&cell);
+    add_run(from, end, &cell);
+    table_take(t, &cell);
+    table_add(t, "%d", s->gpus);
+    table_add(t, "%d", s->layers);
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        add_seconds(&cell, seconds[i]);
+        table_take(t, &cell);
+    }
+    table_add(t, "%.1f GiB", s->peak_bytes / GIB);
+    table_add(t, "%.1f GiB", s->device_bytes / GIB);
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / p->limit_bytes, s->fits ? "" : " !");
+    str_release(&cell);
+}
+
+static void print_stages(const struct plan *p, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    static const struct table_column columns[] = {
+        {"stage", TABLE_LEFT, 0, false},    {"GPUs", TABLE_RIGHT, 0, false},
+        {"layers", TABLE_RIGHT, 0, false},  {"forward", TABLE_RIGHT, 2, false},
+        {"backward", TABLE_RIGHT, 2, false}, {"compute/step", TABLE_RIGHT, 1, false},
+        {"idle/step", TABLE_RIGHT, 0, false}, {"allocated", TABLE_RIGHT, 1, false},
+        {"on the GPU", TABLE_RIGHT, 0, false}, {"of limit", TABLE_LEFT, 0, false},
+    };
+    struct table t;
+    table_init(&t, mem);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
+    for (int from = 0, end; from < p->stages; from = end) {
+        end = end_of_run(p, from);
+        add_stage_row(&t, p, from, end);
+    }
+    typeset_heading(style, "Stages (forward and backward of one micro-batch)", out);
+    table_print(&t, style, out);
+}
+
+void report_plan_text(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    struct arena mem;
+    arena_init(&mem);
+    print_plan_question(p, style, out);
+    print_verdict(p, style, out);
+    if (p->computed) {
+        print_figures(p, style, &mem, out);
+        print_breakdown(p, style, &mem, out);
+        print_stages(p, style, &mem, out);
+        print_hints(p, style, out);
+    }
+    arena_release(&mem);
+}

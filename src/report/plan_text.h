@@ -1,0 +1,24 @@
+/* Pieces of text about one plan, shared by `estimate` and `explain`. Each ends in a newline. */
+#ifndef ASTRA_PLAN_TEXT_H
+#define ASTRA_PLAN_TEXT_H
+
+struct arena; struct plan; struct report_style; struct str;
+
+/* Model, GPUs, batch, parameters: what is judged. */
+void print_plan_question(const struct plan *, const struct report_style *, struct str *out);
+/* Fits, does not fit, or is invalid, with every reason. */
+void print_verdict(const struct plan *, const struct report_style *, struct str *out);
+/* Step, throughput, FLOP/s, money. The plan must be computed. */
+void print_figures(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+/* Where the step's time goes, with bars. The plan must be computed. */
+void print_breakdown(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+
+/* Behind the last of a run of alike stages that begins at `from`. */
+int end_of_run(const struct plan *, int from);
+/* "3", or "1-6". */
+void add_run(int from, int end, struct str *out);
+
+/* What would make it faster or make it fit; nothing when nothing comes to mind. */
+void print_hints(const struct plan *, const struct report_style *, struct str *out);
+
+#endif

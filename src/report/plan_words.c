@@ -1,0 +1,209 @@
+/* Short forms of what a plan has: names of its figures, its parameters in a few words, its flags as
+ * lines of a shell. Long parameter names have a short word here; all others are their own. */
+#include "report/plan_words.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "export/export.h"
+#include "report/report.h"
+#include "report/typeset.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { SHELL_COLUMNS = 100 }; /* where the style does not say */
+
+const struct plan_figure *plan_figures(size_t *count)
+{
+    static const struct plan_figure figures[] = {
+#define FIGURE(name) {#name, offsetof(struct plan, name)}
+        FIGURE(step_s),         FIGURE(tokens_per_s), FIGURE(tokens_per_s_per_gpu),
+        FIGURE(tflops_per_gpu), FIGURE(mfu),          FIGURE(expected_error),
+#undef FIGURE
+    };
+    *count = sizeof figures / sizeof *figures;
+    return figures;
+}
+
+bool plan_figure_get(const struct plan *p, const struct plan_figure *f, double *value)
+{
+    *value = *(const double *)((const char *)p + f->offset);
+    return p->computed && isfinite(*value) && *value > 0;
+}
+
+const char *plan_stack(const struct plan *p)
+{
+    return p->te ? "te" : "torch";
+}
+
+const struct plan_stage *plan_fullest(const struct plan *p)
+{
+    const struct plan_stage *fullest = &p->stage[0];
+    assert(p->computed && p->stages > 0);
+    for (int i = 1; i < p->stages; i++)
+        if (p->stage[i].device_bytes > fullest->device_bytes)
+            fullest = &p->stage[i];
+    return fullest;
+}
+
+bool plan_fits(const struct plan *p)
+{
+    for (int i = 0; i < p->stages; i++)
+        if (!p->stage[i].fits)
+            return false;
+    return true;
+}
+
+bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
+{
+    bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
+    if (needs_layout && p->layout.stages == 0)
+        return false;
+    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, mem, words, count,
+                                 NULL);
+}
+
+void add_recompute(const struct strategy *s, struct str *out)
+{
+    if (s->recompute == RECOMPUTE_NONE) {
+        str_add(out, "none");
+    } else if (s->recompute == RECOMPUTE_SELECTIVE) {
+        str_add(out, "sel ");
+        param_print(PARAM_recompute_modules, s->recompute_modules, out);
+    } else if (s->recompute_method == METHOD_BLOCK) {
+        str_addf(out, "block %d", s->recompute_layers);
+    } else {
+        str_add(out, "full");
+        if (s->recompute_layers > 1)
+            str_addf(out, "/%d", s->recompute_layers);
+    }
+}
+
+void add_pipeline(const struct strategy *s, struct str *out)
+{
+    str_addf(out, "%d", s->pp);
+    if (s->vpp > 1)
+        str_addf(out, "x%d", s->vpp);
+}
+
+/* Ways that are 1 say nothing. */
+static void add_ways(const char *name, int ways, struct str *out)
+{
+    if (ways > 1)
+        str_addf(out, "%s %d, ", name, ways);
+}
+
+void add_plan_words(const struct strategy *s, struct str *out)
+{
+    str_addf(out, "tp %d, ", s->tp);
+    add_ways("cp", s->cp, out);
+    str_add(out, "pp ");
+    add_pipeline(s, out);
+    str_addf(out, ", dp %d, ", s->dp);
+    add_ways("ep", s->ep, out);
+    str_addf(out, "micro-batch %d, recompute ", s->micro_batch);
+    add_recompute(s, out);
+}
+
+void add_memory_of_limit(const struct plan *p, struct str *out)
+{
+    str_addf(out, "%.1f/%.1f GiB", plan_fullest(p)->device_bytes / GIB, p->limit_bytes / GIB);
+}
+
+bool param_is_option(enum param p)
+{
+    static const enum param columns[] = {
+        PARAM_global_batch,     PARAM_seq_len,         PARAM_precision,        PARAM_tp,
+        PARAM_cp,               PARAM_pp,              PARAM_dp,               PARAM_ep,
+        PARAM_etp,              PARAM_micro_batch,     PARAM_vpp,              PARAM_seq_parallel,
+        PARAM_recompute,        PARAM_recompute_method, PARAM_recompute_layers,
+        PARAM_recompute_modules,
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (columns[i] == p)
+            return false;
+    return true;
+}
+
+static const char *short_name(enum param p)
+{
+    static const struct {
+        enum param param;
+        const char *word;
+    } words[] = {
+        {PARAM_tp_overlap, "tp-ov"},
+        {PARAM_p2p_overlap, "p2p-ov"},
+        {PARAM_moe_overlap, "moe-ov"},
+        {PARAM_shared_overlap, "shared-ov"},
+        {PARAM_overlap_grad_reduce, "grad-ov"},
+        {PARAM_overlap_param_gather, "param-ov"},
+        {PARAM_dist_opt, "dist-opt"},
+        {PARAM_optimizer_offload, "offload"},
+        {PARAM_optimizer_instances, "instances"},
+        {PARAM_micro_batch_group, "group"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].param == p)
+            return words[i].word;
+    return param_info(p)->name;
+}
+
+void add_option(const struct strategy *s, enum param p, const char *between, struct str *out)
+{
+    int value = strategy_get(s, p);
+    if (value == param_info(p)->init)
+        return;
+    str_addf(out, "%s%s", out->length ? between : "", short_name(p));
+    if (param_info(p)->kind != PARAM_ONOFF) {
+        str_add(out, "=");
+        param_print(p, value, out);
+    }
+}
+
+/* Words of these characters alone mean the same to a shell as they stand. */
+static void add_shell_word(const char *word, struct str *out)
+{
+    size_t plain = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "-_=.,:/@%+");
+    if (*word && !word[plain]) {
+        str_add(out, word);
+        return;
+    }
+    str_add(out, "'");
+    for (; *word; word++)
+        str_add_bytes(out, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    str_add(out, "'");
+}
+
+/* The flag at *i with its values; moves *i behind them. */
+static void add_flag(const char *const *words, size_t count, size_t *i, struct str *out)
+{
+    do {
+        if (out->length)
+            str_add(out, " ");
+        add_shell_word(words[(*i)++], out);
+    } while (*i < count && words[*i][0] != '-');
+}
+
+void add_shell_lines(const char *const *words, size_t count, const struct report_style *style,
+                     struct str *out)
+{
+    size_t limit = style->columns > 0 ? (size_t)style->columns : SHELL_COLUMNS, at = 0;
+    struct str flag;
+    str_init(&flag);
+    for (size_t i = 0; i < count; str_clear(&flag)) {
+        add_flag(words, count, &i, &flag);
+        size_t width = typeset_width(str_text(&flag));
+        if (at > 0 && at + 1 + width + 2 > limit) { /* 2: the backslash behind it */
+            str_add(out, " \\\n");
+            at = 0;
+        }
+        str_add(out, at > 0 ? " " : "  ");
+        at += width + (at > 0 ? 1 : 2);
+        str_add(out, str_text(&flag));
+    }
+    str_add(out, "\n");
+    str_release(&flag);
+}

@@ -1,0 +1,48 @@
+/* A plan in few words: what the text, JSON and CSV reports share. */
+#ifndef ASTRA_PLAN_WORDS_H
+#define ASTRA_PLAN_WORDS_H
+
+#include "simulate/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena; struct report_style; struct str;
+
+/* Numbers of a plan that are reported under their own name. */
+struct plan_figure {
+    const char *name;
+    size_t offset; /* of a double in struct plan */
+};
+const struct plan_figure *plan_figures(size_t *count);
+/* False when it is not known: the plan was not computed, or the GPU has no such peak. */
+bool plan_figure_get(const struct plan *, const struct plan_figure *, double *value);
+
+const char *plan_stack(const struct plan *); /* "te", "torch" */
+
+/* The stage that needs most memory; the plan must be computed. */
+const struct plan_stage *plan_fullest(const struct plan *);
+bool plan_fits(const struct plan *); /* every stage does */
+
+/* Words of the launch flags, in the arena. False when there are none: the layers could not be split, or
+ * no release of Megatron can say it. */
+bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);
+
+/* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */
+void add_recompute(const struct strategy *, struct str *out);
+/* "4", or "4x2" with two virtual stages a rank. */
+void add_pipeline(const struct strategy *, struct str *out);
+/* "tp 8, pp 4x2, dp 16, micro-batch 1, full": what tells plans of one search apart. */
+void add_plan_words(const struct strategy *, struct str *out);
+/* "64.1/76.0 GiB": the fullest stage and what it may use. */
+void add_memory_of_limit(const struct plan *, struct str *out);
+
+/* Options are the parameters that have no column of their own in a list of plans. */
+bool param_is_option(enum param);
+/* "grad-ov", "split=loss". Nothing when the value is the initial one. */
+void add_option(const struct strategy *, enum param, const char *between, struct str *out);
+
+/* Flags as lines for bash, joined by backslashes: a flag stays with its values. */
+void add_shell_lines(const char *const *words, size_t count, const struct report_style *, struct str *out);
+
+#endif

@@ -1,0 +1,313 @@
+/* The answer of `search` for people: the question, the best plans side by side, the front of speed and
+ * money, the flags that launch the best one, and what was looked at. A column in which every plan says
+ * the same uninteresting thing is left out; parameters that all plans share are said once below. */
+#include "report/report.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "export/export.h"
+#include "report/plan_words.h"
+#include "report/table.h"
+#include "report/typeset.h"
+
+#include <string.h>
+
+static bool all_share(const struct search_report *r, enum param p)
+{
+    for (int i = 1; i < r->best; i++)
+        if (strategy_get(&r->plan[i].strategy, p) != strategy_get(&r->plan[0].strategy, p))
+            return false;
+    return true;
+}
+
+/* Options in which this plan differs from others of the list. */
+static void add_differing(const struct search_report *r, const struct strategy *s, struct str *out)
+{
+    for (int p = 0; p < PARAMS; p++)
+        if (param_is_option((enum param)p) && !all_share(r, (enum param)p))
+            add_option(s, (enum param)p, " ", out);
+}
+
+static void print_shared(const struct search_report *r, const struct report_style *style, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    for (int p = 0; p < PARAMS; p++)
+        if (param_is_option((enum param)p) && all_share(r, (enum param)p))
+            add_option(&r->plan[0].strategy, (enum param)p, ", ", &text);
+    if (text.length) {
+        str_add(out, r->best > 1 ? "  all: " : "  with: ");
+        typeset_wrap(style, str_text(&text), 7, out);
+    }
+    str_release(&text);
+}
+
+enum plan_column {
+    RANK, GPU, GPUS, TP, CP, PP, DP, EP, ETP, MICRO_BATCH, SEQ_PARALLEL, RECOMPUTE, OPTIONS, STEP, TOKENS, TFLOPS,
+    MFU, MEMORY, MONEY, PLAN_COLUMNS
+};
+
+static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
+    [RANK] = {"#", TABLE_RIGHT, 0, false},
+    [GPU] = {"GPU", TABLE_LEFT, 0, false},
+    [GPUS] = {"GPUs", TABLE_RIGHT, 0, false},
+    [TP] = {"tp", TABLE_RIGHT, 0, false},
+    [CP] = {"cp", TABLE_RIGHT, 0, false},
+    [PP] = {"pp", TABLE_RIGHT, 0, false},
+    [DP] = {"dp", TABLE_RIGHT, 0, false},
+    [EP] = {"ep", TABLE_RIGHT, 0, false},
+    [ETP] = {"etp", TABLE_RIGHT, 3, false},
+    [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 0, false},
+    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 5, false},
+    [RECOMPUTE] = {"recompute", TABLE_LEFT, 2, false},
+    [OPTIONS] = {"options", TABLE_LEFT, 6, false},
+    [STEP] = {"step", TABLE_RIGHT, 0, false},
+    [TOKENS] = {"tokens/s", TABLE_RIGHT, 0, false},
+    [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 4, false},
+    [MFU] = {"MFU", TABLE_RIGHT, 0, false},
+    [MEMORY] = {"memory", TABLE_RIGHT, 1, false},
+    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 0, false},
+};
+
+static void take_count(struct table *t, double value, struct str *cell)
+{
+    add_count(cell, value);
+    table_take(t, cell);
+}
+
+static void take_seconds(struct table *t, double seconds, struct str *cell)
+{
+    add_seconds(cell, seconds);
+    table_take(t, cell);
+}
+
+static void add_money(struct table *t, double usd_per_mtoken)
+{
+    if (usd_per_mtoken > 0)
+        table_add(t, "%.3f", usd_per_mtoken);
+    else
+        table_add(t, "%s", "");
+}
+
+static void add_shape_cells(struct table *t, const struct strategy *s, struct str *cell)
+{
+    table_add(t, "%lld", (long long)strategy_gpus(s));
+    table_add(t, "%d", s->tp);
+    table_add(t, "%d", s->cp);
+    add_pipeline(s, cell);
+    table_take(t, cell);
+    table_add(t, "%d", s->dp);
+    table_add(t, "%d", s->ep);
+    table_add(t, "%d", s->etp);
+    table_add(t, "%d", s->micro_batch);
+    table_add(t, "%s", s->tp > 1 ? (s->seq_parallel ? "on" : "off") : "");
+    add_recompute(s, cell);
+    table_take(t, cell);
+}
+
+static void add_plan_row(struct table *t, const struct search_report *r, int i)
+{
+    const struct plan *p = &r->plan[i];
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%d", i + 1);
+    table_add(t, "%s", p->group->gpu->name);
+    add_shape_cells(t, &p->strategy, &cell);
+    add_differing(r, &p->strategy, &cell);
+    table_take(t, &cell);
+    take_seconds(t, p->step_s, &cell);
+    take_count(t, p->tokens_per_s, &cell);
+    table_add(t, "%.0f", p->tflops_per_gpu);
+    table_add(t, "%.1f %%", 100 * p->mfu);
+    add_memory_of_limit(p, &cell);
+    table_take(t, &cell);
+    add_money(t, p->usd_per_mtoken);
+    str_release(&cell);
+}
+
+static bool interleaves(const struct search_report *r)
+{
+    for (int i = 0; i < r->best; i++)
+        if (r->plan[i].strategy.vpp > 1)
+            return true;
+    return false;
+}
+
+/* The largest of the list: types of GPU differ in it. */
+static void print_error(const struct search_report *r, struct str *out)
+{
+    const struct plan *worst = &r->plan[0];
+    for (int i = 1; i < r->best; i++)
+        if (r->plan[i].expected_error > worst->expected_error)
+            worst = &r->plan[i];
+    str_addf(out, "  step times ±%.0f %% (%s)\n", 100 * worst->expected_error, worst->provenance);
+}
+
+static void print_best(const struct search_report *r, const struct report_style *style, struct arena *mem,
+                       struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    for (int c = 0; c < PLAN_COLUMNS; c++)
+        table_column(&t, c == PP && interleaves(r) ? "pp x vpp" : PLAN_TABLE[c].head, PLAN_TABLE[c].align,
+                     PLAN_TABLE[c].drop);
+    for (int i = 0; i < r->best; i++)
+        add_plan_row(&t, r, i);
+    table_hide_if_all(&t, GPU, r->plan[0].group->gpu->name);
+    table_hide_if_all(&t, CP, "1");
+    table_hide_if_all(&t, SEQ_PARALLEL, "");
+    table_hide_if_all(&t, OPTIONS, "");
+    table_hide_if_all(&t, MONEY, "");
+    if (r->model->experts == 0) {
+        table_hide(&t, EP);
+        table_hide(&t, ETP);
+    }
+    table_print(&t, style, out);
+    print_shared(r, style, out);
+    print_error(r, out);
+}
+
+static void print_front(const struct search_report *r, const struct report_style *style, struct arena *mem,
+                        struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_column(&t, "GPUs", TABLE_RIGHT, 0);
+    table_column(&t, "tokens/s", TABLE_RIGHT, 0);
+    int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 0);
+    table_column(&t, "plan", TABLE_LEFT, 1);
+    for (int i = 0; i < r->front; i++) {
+        const struct plan *p = &r->pareto[i];
+        table_add(&t, "%s", p->group->gpu->name);
+        table_add(&t, "%lld", (long long)strategy_gpus(&p->strategy));
+        take_count(&t, p->tokens_per_s, &cell);
+        add_money(&t, p->usd_per_mtoken);
+        add_plan_words(&p->strategy, &cell);
+        table_take(&t, &cell);
+    }
+    table_hide_if_all(&t, gpu, r->pareto[0].group->gpu->name);
+    table_hide_if_all(&t, money, "");
+    typeset_heading(style, "Speed against money: every plan that no other beats in both", out);
+    table_print(&t, style, out);
+    str_release(&cell);
+}
+
+/* Says how many processes there are, where every node has the same number. */
+static void add_launcher(const struct plan *p, struct str *out)
+{
+    int64_t gpus = strategy_gpus(&p->strategy), per_node = p->group->per_node;
+    if (gpus < per_node)
+        per_node = gpus;
+    if (gpus % per_node == 0)
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %lld ", (long long)(gpus / per_node),
+                 (long long)per_node);
+    str_add(out, "pretrain_gpt.py");
+}
+
+static void print_environment(const struct plan *p, struct arena *mem, struct str *out)
+{
+    const char **env;
+    size_t count;
+    export_megatron_env(&p->strategy, mem, &env, &count);
+    for (size_t i = 0; i < count; i++)
+        str_addf(out, "  export %s\n", env[i]);
+}
+
+static void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    const char **words, *gap = export_megatron_gap(p->model);
+    size_t count;
+    struct str title;
+    if (!plan_flags(p, mem, &words, &count))
+        return;
+    str_init(&title);
+    str_add(&title, "Launch plan 1: these flags behind ");
+    add_launcher(p, &title);
+    typeset_heading(style, str_text(&title), out);
+    str_release(&title);
+    print_environment(p, mem, out);
+    add_shell_lines((const char *const *)words, count, style, out);
+    if (gap) {
+        str_add(out, "  Not for training: ");
+        typeset_wrap(style, gap, 2, out);
+    }
+}
+
+/* Counts are exact up to a million, then rounded. */
+static void add_whole(struct str *out, double value)
+{
+    if (value < 1e6)
+        str_addf(out, "%.0f", value);
+    else
+        add_count(out, value);
+}
+
+static void add_funnel_row(struct table *t, const char *what, double count, double of)
+{
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%s", what);
+    add_whole(&cell, count);
+    table_take(t, &cell);
+    table_add(t, "%.2f %%", of > 0 ? 100 * count / of : 0);
+    str_release(&cell);
+}
+
+static void print_funnel(const struct funnel *f, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "strategies", TABLE_RIGHT, 0);
+    table_column(&t, "of all", TABLE_RIGHT, 1);
+    add_funnel_row(&t, "generated", f->generated, f->generated);
+    for (int i = 0; i < f->drops; i++)
+        add_funnel_row(&t, arena_format(mem, "  dropped: %s", f->drop[i].reason), f->drop[i].count,
+                       f->generated);
+    add_funnel_row(&t, "judged one by one", f->judged, f->generated);
+    add_funnel_row(&t, "simulated exactly", f->simulated, f->generated);
+    add_funnel_row(&t, "kept", f->kept, f->generated);
+    typeset_heading(style, "Funnel", out);
+    table_print(&t, style, out);
+}
+
+static void print_effort(const struct search_report *r, struct str *out)
+{
+    str_add(out, "\n");
+    add_whole(out, r->funnel->generated);
+    str_add(out, " strategies, ");
+    add_whole(out, r->funnel->judged);
+    str_add(out, " judged, elapsed ");
+    add_seconds(out, r->elapsed_s);
+    str_add(out, "\n");
+}
+
+void report_search_text(const struct search_report *r, const struct report_style *style, struct str *out)
+{
+    struct arena mem;
+    arena_init(&mem);
+    typeset_wrap(style, r->question, 2, out);
+    if (r->best > 0) {
+        typeset_heading(style, "Best plans", out);
+        print_best(r, style, &mem, out);
+    } else {
+        str_add(out, "\n");
+        typeset_text(style, INK_BAD, "No strategy is valid and fits.", out);
+        str_add(out, "\n");
+    }
+    if (r->front > 1)
+        print_front(r, style, &mem, out);
+    if (r->best > 0)
+        print_launch(&r->plan[0], style, &mem, out);
+    if (r->stats)
+        print_funnel(r->funnel, style, &mem, out);
+    print_effort(r, out);
+    arena_release(&mem);
+}

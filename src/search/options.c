@@ -1,0 +1,96 @@
+#include "search/options.h"
+
+#include <string.h>
+
+struct option_entry {
+    struct option_entry *next;
+    int key[PARAMS];
+    struct option_list list;
+};
+
+enum { BUCKETS = 4096 };
+
+void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan, int first,
+                       int last)
+{
+    uint64_t needs = 0, own = 0;
+    memset(c, 0, sizeof *c);
+    c->first = first;
+    c->last = last;
+    arena_init(&c->mem);
+    for (int axis = last - 1; axis >= first; axis--) {
+        c->behind[axis] = axis == last - 1 ? 1 : c->behind[axis + 1] * s->axis[axis + 1].options;
+        for (int j = 0; j < s->axis[axis].params; j++)
+            own |= 1ull << s->axis[axis].param[j];
+        for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+            needs |= plan->order[i]->depends;
+    }
+    for (int p = 0; p < PARAMS; p++)
+        if ((needs & ~own) >> p & 1)
+            c->key[c->keys++] = (enum param)p;
+    c->buckets = BUCKETS;
+    c->bucket = arena_array(&c->mem, c->buckets, sizeof(struct option_entry *));
+}
+
+void option_cache_release(struct option_cache *c)
+{
+    arena_release(&c->mem);
+}
+
+/* Grows by doubling inside the arena: lists are built once. */
+static void *room(struct arena *mem, void *old, int count, size_t size)
+{
+    if (count & (count - 1))
+        return old;
+    void *grown = arena_array(mem, count ? 2 * (size_t)count : 1, size);
+    if (count)
+        memcpy(grown, old, (size_t)count * size);
+    return grown;
+}
+
+static void add_drop(struct option_cache *c, struct option_list *l, const struct rule *rule, double count)
+{
+    for (int i = 0; i < l->drops; i++)
+        if (l->drop[i].rule == rule) {
+            l->drop[i].count += count;
+            return;
+        }
+    l->drop = room(&c->mem, l->drop, l->drops, sizeof *l->drop);
+    l->drop[l->drops++] = (struct option_drop){rule, count};
+}
+
+static void list_options(struct option_cache *c, struct walk *w, int axis, struct option_list *l)
+{
+    if (axis == c->last) {
+        l->strategy = room(&c->mem, l->strategy, l->count, sizeof *l->strategy);
+        l->strategy[l->count++] = w->strategy;
+        return;
+    }
+    for (int i = 0; i < w->space->axis[axis].options; i++) {
+        const struct rule *rule = walk_bind(w, axis, i);
+        if (rule)
+            add_drop(c, l, rule, c->behind[axis]);
+        else
+            list_options(c, w, axis + 1, l);
+    }
+}
+
+const struct option_list *options_get(struct option_cache *c, struct walk *w)
+{
+    int key[PARAMS];
+    uint64_t hash = 1469598103934665603ull; /* FNV-1a */
+    for (int i = 0; i < c->keys; i++) {
+        key[i] = strategy_get(&w->strategy, c->key[i]);
+        hash = (hash ^ (uint64_t)key[i]) * 1099511628211ull;
+    }
+    struct option_entry **at = &c->bucket[(hash ^ hash >> 32) & (c->buckets - 1)];
+    for (struct option_entry *e = *at; e; e = e->next)
+        if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
+            return &e->list;
+    struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
+    memcpy(e->key, key, (size_t)c->keys * sizeof *key);
+    e->next = *at;
+    *at = e;
+    list_options(c, w, c->first, &e->list);
+    return &e->list;
+}

@@ -1,0 +1,37 @@
+/* What the rules let pass on a run of axes, listed once for each combination of the earlier parameters
+ * that those rules look at. */
+#ifndef ASTRA_OPTIONS_H
+#define ASTRA_OPTIONS_H
+
+#include "base/arena.h"
+#include "space/space.h"
+
+struct option_drop {
+    const struct rule *rule;
+    double count; /* options of these axes it dropped */
+};
+
+struct option_list {
+    int count;
+    struct strategy *strategy; /* [count]: only the parameters of these axes count */
+    int drops;
+    struct option_drop *drop;
+};
+
+struct option_cache {
+    int first, last;       /* axes [first, last) */
+    int keys;
+    enum param key[PARAMS];
+    double behind[PARAMS]; /* options of the axes behind one, up to `last` */
+    size_t buckets;        /* a power of two */
+    struct option_entry **bucket;
+    struct arena mem;
+};
+
+void option_cache_init(struct option_cache *, const struct space *, const struct rule_plan *, int first, int last);
+void option_cache_release(struct option_cache *);
+
+/* For the parameters bound in the walk. The walk's parameters of these axes are changed. */
+const struct option_list *options_get(struct option_cache *, struct walk *);
+
+#endif
