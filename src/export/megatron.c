@@ -38,12 +38,12 @@ static void add_precision(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
-    add_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
+    writer_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
     if (s->precision != PRECISION_FP8)
         return;
-    add_pair(w, "--fp8-format", "hybrid");
+    writer_pair(w, "--fp8-format", "hybrid");
     if (undelayed && writer_has(w, "--fp8-recipe", 12))
-        add_pair(w, "--fp8-recipe", "tensorwise");
+        writer_pair(w, "--fp8-recipe", "tensorwise");
 }
 
 /* Megatron's default is tp; a model without experts has 1 here, whatever the default. */
@@ -52,7 +52,7 @@ static void add_etp(struct writer *w, const struct param_flag *p)
     const struct strategy *s = w->strategy;
     int silent = w->model->experts ? s->tp : 1;
     if (s->etp != silent && has(w, p))
-        add_number(w, p->flag, s->etp);
+        writer_number(w, p->flag, s->etp);
 }
 
 static bool counts_embedding(const struct strategy *s)
@@ -78,9 +78,9 @@ static void add_vpp(struct writer *w, const struct param_flag *p)
     if (s->vpp == 1 || has_layout_string(s))
         return;
     if (s->split != SPLIT_ENDS && layers % (s->pp * s->vpp) == 0)
-        add_number(w, "--num-layers-per-virtual-pipeline-stage", layers / (s->pp * s->vpp));
+        writer_number(w, "--num-layers-per-virtual-pipeline-stage", layers / (s->pp * s->vpp));
     else if (has(w, p))
-        add_number(w, p->flag, s->vpp);
+        writer_number(w, p->flag, s->vpp);
 }
 
 static void add_split(struct writer *w, const struct param_flag *p)
@@ -88,21 +88,21 @@ static void add_split(struct writer *w, const struct param_flag *p)
     const struct strategy *s = w->strategy;
     struct str text;
     if (counts_embedding(s) && writer_has(w, "--account-for-embedding-in-pipeline-split", 11))
-        add_word(w, "--account-for-embedding-in-pipeline-split");
+        writer_word(w, "--account-for-embedding-in-pipeline-split");
     if (counts_loss(s) && writer_has(w, "--account-for-loss-in-pipeline-split", 11))
-        add_word(w, "--account-for-loss-in-pipeline-split");
+        writer_word(w, "--account-for-loss-in-pipeline-split");
     if (!has_layout_string(s) || !has(w, p))
         return;
     assert(w->layout);
     str_init(&text);
     layout_print(w->layout, w->model, &text);
-    add_text(w, p->flag, &text);
+    writer_text(w, p->flag, &text);
 }
 
 static void add_end(struct writer *w, const struct param_flag *p, int layers)
 {
     if (w->strategy->split == SPLIT_ENDS && layers && has(w, p))
-        add_number(w, p->flag, layers);
+        writer_number(w, p->flag, layers);
 }
 
 static void add_first_layers(struct writer *w, const struct param_flag *p)
@@ -120,7 +120,7 @@ static void add_param_word(struct writer *w, const struct param_flag *p)
     struct str word;
     str_init(&word);
     param_print(p->param, strategy_get(w->strategy, p->param), &word);
-    add_text(w, p->flag, &word);
+    writer_text(w, p->flag, &word);
 }
 
 static void add_cp_comm(struct writer *w, const struct param_flag *p)
@@ -132,16 +132,16 @@ static void add_cp_comm(struct writer *w, const struct param_flag *p)
 static void add_p2p_overlap(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->vpp > 1 && !w->strategy->p2p_overlap)
-        add_word(w, p->flag);
+        writer_word(w, p->flag);
 }
 
 static void add_fsdp(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->fsdp == FSDP_NONE || !writer_has(w, "--use-megatron-fsdp", 14))
         return;
-    add_word(w, "--use-megatron-fsdp");
+    writer_word(w, "--use-megatron-fsdp");
     add_param_word(w, p);
-    add_pair(w, "--ckpt-format", "fsdp_dtensor"); /* demanded */
+    writer_pair(w, "--ckpt-format", "fsdp_dtensor"); /* demanded */
 }
 
 /* Under fp16 Megatron sums gradients in 16 bits unless told otherwise, under bf16 in fp32. */
@@ -149,15 +149,15 @@ static void add_gradients(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     if (s->precision == PRECISION_FP16 && !s->grad_bf16)
-        add_word(w, "--accumulate-allreduce-grads-in-fp32");
+        writer_word(w, "--accumulate-allreduce-grads-in-fp32");
     if (s->precision != PRECISION_FP16 && s->grad_bf16 && has(w, p))
-        add_word(w, p->flag);
+        writer_word(w, p->flag);
 }
 
 static void add_main_grads(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->main_grads_bf16 && has(w, p))
-        add_pair(w, p->flag, "bf16");
+        writer_pair(w, p->flag, "bf16");
 }
 
 static void add_moments(struct writer *w, const struct param_flag *p)
@@ -165,8 +165,8 @@ static void add_moments(struct writer *w, const struct param_flag *p)
     const char *dtype = w->strategy->moments_bytes == 1 ? "fp8" : "bf16";
     if (w->strategy->moments_bytes > 2 || !has(w, p))
         return;
-    add_pair(w, p->flag, dtype);
-    add_pair(w, "--exp-avg-sq-dtype", dtype);
+    writer_pair(w, p->flag, dtype);
+    writer_pair(w, "--exp-avg-sq-dtype", dtype);
 }
 
 static void add_offload(struct writer *w, const struct param_flag *p)
@@ -174,8 +174,8 @@ static void add_offload(struct writer *w, const struct param_flag *p)
     int percent = w->strategy->optimizer_offload;
     if (percent == 0 || !writer_has(w, "--optimizer-cpu-offload", 12))
         return;
-    add_word(w, "--optimizer-cpu-offload");
-    add_pair(w, p->flag, arena_format(w->mem, "%d.%02d", percent / 100, percent % 100));
+    writer_word(w, "--optimizer-cpu-offload");
+    writer_pair(w, p->flag, arena_format(w->mem, "%d.%02d", percent / 100, percent % 100));
 }
 
 static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag *) = {
@@ -198,13 +198,13 @@ static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag 
 static void add_set(struct writer *w, const struct param_flag *p, int set)
 {
     const struct param_info *info = param_info(p->param);
-    add_word(w, p->flag);
+    writer_word(w, p->flag);
     for (int bit = 1; bit <= info->hi; bit <<= 1)
         if (set & bit) {
             struct str word;
             str_init(&word);
             param_print(p->param, bit, &word);
-            add_word(w, arena_string(w->mem, str_text(&word)));
+            writer_word(w, arena_string(w->mem, str_text(&word)));
             str_release(&word);
         }
 }
@@ -218,33 +218,33 @@ static void add_param(struct writer *w, const struct param_flag *p)
     if (p->kind == OWN || p->kind == NONE || left_out || !has(w, p))
         return;
     if (p->kind == SWITCH)
-        add_word(w, p->flag);
+        writer_word(w, p->flag);
     else if (p->kind == WORD)
         add_param_word(w, p);
     else if (p->kind == WORDS)
         add_set(w, p, value);
     else
-        add_number(w, p->flag, value);
+        writer_number(w, p->flag, value);
 }
 
 /* Megatron's layers without TransformerEngine have none of these fusions. */
 static void add_torch_stack(struct writer *w)
 {
-    add_pair(w, "--transformer-impl", "local");
-    add_word(w, "--no-persist-layer-norm");
-    add_word(w, "--no-gradient-accumulation-fusion");
-    add_word(w, "--no-masked-softmax-fusion");
-    add_word(w, "--no-rope-fusion");
+    writer_pair(w, "--transformer-impl", "local");
+    writer_word(w, "--no-persist-layer-norm");
+    writer_word(w, "--no-gradient-accumulation-fusion");
+    writer_word(w, "--no-masked-softmax-fusion");
+    writer_word(w, "--no-rope-fusion");
 }
 
 /* What the figures are computed for and Megatron's defaults are not, and what its validator
  * demands. */
 static void add_conditions(struct writer *w)
 {
-    add_pair(w, "--attention-dropout", "0.0");
-    add_pair(w, "--hidden-dropout", "0.0");
+    writer_pair(w, "--attention-dropout", "0.0");
+    writer_pair(w, "--hidden-dropout", "0.0");
     if (w->strategy->attention == ATTENTION_LOCAL)
-        add_pair(w, "--spec", "local");
+        writer_pair(w, "--spec", "local");
     if (w->stack_torch)
         add_torch_stack(w);
 }
@@ -280,7 +280,7 @@ bool export_megatron_flags(const struct model *m, const struct strategy *s, cons
     if (!read_release(version, &w.release, err))
         return false;
     w.word = arena_array(mem, WRITER_MAX_WORDS, sizeof *w.word);
-    add_model(&w);
+    writer_model(&w);
     for (int i = 0; i < PARAM_FLAG_COUNT; i++)
         add_param(&w, &PARAM_FLAGS[i]);
     add_conditions(&w);

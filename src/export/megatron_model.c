@@ -59,7 +59,7 @@ static void add_list(struct writer *w, const char *flag, const bool item[], int 
     } else {
         add_runs(&text, item, count);
     }
-    add_text(w, flag, &text);
+    writer_text(w, flag, &text);
 }
 
 static void add_heads(struct writer *w, const char *flag)
@@ -67,15 +67,15 @@ static void add_heads(struct writer *w, const char *flag)
     const struct model *m = w->model;
     if (m->kv == m->heads || m->mla)
         return;
-    add_word(w, "--group-query-attention");
-    add_number(w, flag, m->kv);
+    writer_word(w, "--group-query-attention");
+    writer_number(w, flag, m->kv);
 }
 
 /* Under MLA the widths have flags of their own; Megatron still wants a number that hidden need
  * not give. */
 static void add_head_dim(struct writer *w, const char *flag)
 {
-    add_number(w, flag, w->model->mla ? w->model->v_dim : w->model->head_dim);
+    writer_number(w, flag, w->model->mla ? w->model->v_dim : w->model->head_dim);
 }
 
 /* Megatron refuses sequences longer than this; with rotary positions it costs nothing to raise
@@ -84,7 +84,7 @@ static void add_max_seq(struct writer *w, const char *flag)
 {
     const struct model *m = w->model;
     bool raise = !m->learned_pos && w->strategy->seq_len > m->max_seq;
-    add_number(w, flag, raise ? w->strategy->seq_len : m->max_seq);
+    writer_number(w, flag, raise ? w->strategy->seq_len : m->max_seq);
 }
 
 /* The function itself is no field, as it changes neither time nor memory; some families' is
@@ -96,39 +96,39 @@ static void add_activation(struct writer *w, const char *flag)
     } known[] = {{"nemotron", "--squared-relu"}, {"gpt_oss", "--quick-geglu"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(w->model->family, known[i].family) == 0) {
-            add_word(w, known[i].flag);
+            writer_word(w, known[i].flag);
             return;
         }
     if (w->model->gated)
-        add_word(w, flag);
+        writer_word(w, flag);
 }
 
 static void add_norm(struct writer *w, const char *flag)
 {
-    add_pair(w, flag, w->model->layer_norm ? "LayerNorm" : "RMSNorm");
+    writer_pair(w, flag, w->model->layer_norm ? "LayerNorm" : "RMSNorm");
 }
 
 static void add_positions(struct writer *w, const char *flag)
 {
-    add_pair(w, flag, w->model->learned_pos ? "learned_absolute" : "rope");
+    writer_pair(w, flag, w->model->learned_pos ? "learned_absolute" : "rope");
 }
 
 static void add_qkv_bias(struct writer *w, const char *flag)
 {
     if (w->model->qkv_bias && !w->model->linear_bias)
-        add_word(w, flag);
+        writer_word(w, flag);
 }
 
 static void add_sinks(struct writer *w, const char *flag)
 {
     if (w->model->sinks)
-        add_pair(w, flag, "learnable");
+        writer_pair(w, flag, "learnable");
 }
 
 static void add_window(struct writer *w, const char *flag)
 {
     if (w->model->window)
-        add_pair(w, flag, arena_format(w->mem, "%d,0", w->model->window - 1));
+        writer_pair(w, flag, arena_format(w->mem, "%d,0", w->model->window - 1));
 }
 
 static void add_window_pattern(struct writer *w, const char *flag)
@@ -140,7 +140,7 @@ static void add_window_pattern(struct writer *w, const char *flag)
     if (!m->window || all)
         return;
     if (m->window_every)
-        add_number(w, flag, m->window_every);
+        writer_number(w, flag, m->window_every);
     else
         add_list(w, flag, window, m->layers);
 }
@@ -159,9 +159,9 @@ static void add_router(struct writer *w, const char *flag)
 {
     const struct model *m = w->model;
     if (m->sigmoid_router)
-        add_pair(w, flag, "sigmoid");
+        writer_pair(w, flag, "sigmoid");
     else if (m->experts && m->topk == 1) /* demanded: a softmax over one expert is always 1 */
-        add_word(w, "--moe-router-pre-softmax");
+        writer_word(w, "--moe-router-pre-softmax");
 }
 
 static void add_nothing(struct writer *w, const char *flag)
@@ -191,12 +191,12 @@ static void add_field(struct writer *w, const struct field_flag *f)
     if (f->kind == OWN)
         OWN_FIELD[f->field](w, f->flag);
     else if (f->kind == VALUE && value)
-        add_number(w, f->flag, value);
+        writer_number(w, f->flag, value);
     else if ((f->kind == SWITCH && value) || (f->kind == UNLESS && !value))
-        add_word(w, f->flag);
+        writer_word(w, f->flag);
 }
 
-void add_model(struct writer *w)
+void writer_model(struct writer *w)
 {
     for (int i = 0; i < FIELD_FLAG_COUNT; i++)
         add_field(w, &FIELD_FLAGS[i]);

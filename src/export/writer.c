@@ -6,27 +6,27 @@
 
 #include <assert.h>
 
-void add_word(struct writer *w, const char *word)
+void writer_word(struct writer *w, const char *word)
 {
     assert(w->count < WRITER_MAX_WORDS);
     w->word[w->count++] = word;
 }
 
-void add_number(struct writer *w, const char *flag, int value)
+void writer_number(struct writer *w, const char *flag, int value)
 {
-    add_word(w, flag);
-    add_word(w, arena_format(w->mem, "%d", value));
+    writer_word(w, flag);
+    writer_word(w, arena_format(w->mem, "%d", value));
 }
 
-void add_pair(struct writer *w, const char *flag, const char *value)
+void writer_pair(struct writer *w, const char *flag, const char *value)
 {
-    add_word(w, flag);
-    add_word(w, value);
+    writer_word(w, flag);
+    writer_word(w, value);
 }
 
-void add_text(struct writer *w, const char *flag, struct str *value)
+void writer_text(struct writer *w, const char *flag, struct str *value)
 {
-    add_pair(w, flag, arena_string(w->mem, str_text(value)));
+    writer_pair(w, flag, arena_string(w->mem, str_text(value)));
     str_release(value);
 }
 

@@ -27,15 +27,15 @@ struct writer {
     bool failed; /* a flag is too new for the release */
 };
 
-void add_word(struct writer *, const char *word); /* borrowed */
-void add_number(struct writer *, const char *flag, int value);
-void add_pair(struct writer *, const char *flag, const char *value); /* borrowed */
-void add_text(struct writer *, const char *flag, struct str *value); /* released */
+void writer_word(struct writer *, const char *word); /* borrowed */
+void writer_number(struct writer *, const char *flag, int value);
+void writer_pair(struct writer *, const char *flag, const char *value); /* borrowed */
+void writer_text(struct writer *, const char *flag, struct str *value); /* released */
 
 /* Whether the release has the flag; the first one it lacks makes the error. */
 bool writer_has(struct writer *, const char *flag, int since);
 
 /* The flags of the model's fields. */
-void add_model(struct writer *);
+void writer_model(struct writer *);
 
 #endif

@@ -27,8 +27,8 @@ void worker_init(struct worker *w, const struct search_question *q, struct costs
     memcpy(w->walk.values, fixed, sizeof w->walk.values);
     arena_init(&w->keep);
     arena_init(&w->scratch);
-    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state);
-    option_cache_init(&w->states, space, plan, space->first_state, space->axes);
+    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state, !q->exhaustive);
+    option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
 }
 
@@ -208,6 +208,7 @@ static void count_list(struct worker *w, const struct option_list *l, double bes
 {
     for (int i = 0; i < l->drops; i++)
         w->dropped[l->drop[i].rule - w->question->rules->rule] += (int64_t)(l->drop[i].count * beside);
+    count_fixed(w, DROP_SLOWER, l->slower * beside);
 }
 
 static void list_states(struct worker *w, double timings)
@@ -254,7 +255,7 @@ static int64_t step_within(struct worker *w, const struct strategy *s, struct ti
     return frame_step(&w->frame, s, t, st);
 }
 
-static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, const struct state_option *x)
+static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, struct state_option *x)
 {
     strategy_take(s, x->strategy, PARAM_FIRST_STATE, PARAMS);
     const struct rule *rule = pair_dropped(w, s);
@@ -269,6 +270,8 @@ static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, c
         count_fixed(w, DROP_MEMORY, 1);
         return;
     }
+    if (!x->state.timed)
+        state_times(&w->frame, s, &w->scratch, &x->state);
     int64_t step = step_within(w, s, t, &x->state);
     if (step > cut_of(w) || !keep_found(w, s, step))
         count_fixed(w, DROP_SLOWER, 1);
@@ -284,8 +287,12 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    timing_memory(&w->frame, &s, &w->scratch, &t);
+    timing_least_memory(&w->frame, &s, &w->scratch, &t);
     double fullness = frame_fullness(&w->frame, &s, &t, &w->smallest);
+    if (fullness <= 1 && s.vpp > 1) {
+        timing_memory(&w->frame, &s, &w->scratch, &t);
+        fullness = frame_fullness(&w->frame, &s, &t, &w->smallest);
+    }
     if (fullness > 1) {
         note_fullness(w, &s, fullness);
         count_fixed(w, DROP_MEMORY, w->state_count);
@@ -301,11 +308,10 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
 }
 
 /* No timing of the frame has a shorter pipeline than this one. */
-static int64_t frame_bound(struct worker *w)
+static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
 {
-    struct strategy s = w->walk.strategy;
+    struct strategy s = *fastest;
     struct timing t;
-    s.recompute = RECOMPUTE_NONE;
     s.tp_overlap = s.p2p_overlap = s.moe_overlap = 1;
     timing_of(&w->frame, &s, &w->scratch, &t);
     if (t.bound <= cut_of(w))
@@ -313,24 +319,66 @@ static int64_t frame_bound(struct worker *w)
     return t.bound;
 }
 
-/* None keeps fewer activations than when one input is kept for all layers. */
-static double least_fullness(struct worker *w)
+/* Fullness under a recompute setting with the smallest states, temporaries left out: from below. */
+static double least_fullness(struct worker *w, int recompute, int method, int layers, int modules)
 {
     struct strategy s = w->walk.strategy;
     struct timing t;
-    s.recompute = RECOMPUTE_FULL;
-    s.recompute_method = METHOD_UNIFORM;
-    s.recompute_layers = w->question->scene.model->layers;
-    timing_memory(&w->frame, &s, &w->scratch, &t);
+    s.recompute = recompute;
+    s.recompute_method = method;
+    s.recompute_layers = layers;
+    s.recompute_modules = modules;
+    timing_least_memory(&w->frame, &s, &w->scratch, &t);
     for (int c = 0; c < w->frame.classes; c++)
         t.temporary[c] = 0;
     return frame_fullness(&w->frame, &s, &t, &w->smallest);
 }
 
+/* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full recompute
+ * is needed, for dropping every module fits; -1: nothing fits, one input for all layers is too much. */
+static int least_layers_again(struct worker *w)
+{
+    int layers = w->question->scene.model->layers, low = 0, high = 1;
+    if (least_fullness(w, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1) <= 1)
+        return 0;
+    if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
+        return -1;
+    for (int i = 0; i < w->frame.shapes; i++)
+        high = w->frame.shape[i].layers > high ? w->frame.shape[i].layers : high;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (least_fullness(w, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0) > 1)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Whether this timing cannot fit, by least_layers_again. */
+static bool keeps_too_much(const struct strategy *t, int least_layers)
+{
+    if (least_layers == 0)
+        return false;
+    return t->recompute != RECOMPUTE_FULL ||
+           (t->recompute_method == METHOD_BLOCK && t->recompute_layers < least_layers);
+}
+
+static void judge_timings(struct worker *w, const struct option_list *timings, int least_layers)
+{
+    for (int i = 0; i < timings->count; i++)
+        if (keeps_too_much(&timings->strategy[i], least_layers))
+            count_fixed(w, DROP_MEMORY, w->state_count);
+        else
+            judge_timing(w, &timings->strategy[i]);
+}
+
 static void search_frame(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    if (frame_bound(w) > cut_of(w)) {
+    struct strategy fastest = w->walk.strategy;
+    fastest.recompute = RECOMPUTE_NONE;
+    if (frame_bound(w, &fastest) > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, s->size_from[s->first_timing]);
         return;
     }
@@ -339,14 +387,23 @@ static void search_frame(struct worker *w)
     w->walk = here;
     count_list(w, timings, s->size_from[s->first_state]);
     list_states(w, timings->count);
-    double fullness = w->state_count ? least_fullness(w) : 0;
-    if (fullness > 1) {
-        note_fullness(w, &w->walk.strategy, fullness);
-        count_fixed(w, DROP_MEMORY, (double)timings->count * w->state_count);
+    if (w->state_count == 0)
+        return;
+    int least_layers = least_layers_again(w);
+    double pairs = (double)timings->count * w->state_count;
+    if (least_layers < 0) {
+        note_fullness(w, &fastest, least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM,
+                                                  w->question->scene.model->layers, 0));
+        count_fixed(w, DROP_MEMORY, pairs);
         return;
     }
-    for (int i = 0; w->state_count && i < timings->count; i++)
-        judge_timing(w, &timings->strategy[i]);
+    fastest.recompute = least_layers ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+    fastest.recompute_method = METHOD_BLOCK;
+    fastest.recompute_layers = least_layers;
+    if (least_layers > 0 && frame_bound(w, &fastest) > cut_of(w))
+        count_fixed(w, DROP_SLOWER, pairs);
+    else
+        judge_timings(w, timings, least_layers);
 }
 
 static void walk_frames(struct worker *w, int axis)

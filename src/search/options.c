@@ -10,8 +10,24 @@ struct option_entry {
 
 enum { BUCKETS = 4096 };
 
+/* Overlap moves no bytes and never makes a step longer: transfers that do not block (a later start of
+ * nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c). A rule on
+ * pairs that looks at the switch may allow one and not the other: then both stay. */
+static void find_switches(struct option_cache *c, const struct space *s, const struct rule_plan *plan)
+{
+    static const enum param never_slower[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce,
+                                              PARAM_overlap_param_gather};
+    uint64_t paired = 0;
+    for (int i = 0; i < plan->pairs; i++)
+        paired |= plan->order[plan->first[s->axes] + i]->depends;
+    for (int axis = c->first; axis < c->last; axis++)
+        for (size_t i = 0; i < sizeof never_slower / sizeof *never_slower; i++)
+            if (s->axis[axis].param[0] == never_slower[i] && !(paired >> never_slower[i] & 1))
+                c->on[c->switches++] = never_slower[i];
+}
+
 void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan, int first,
-                       int last)
+                       int last, bool dominance)
 {
     uint64_t needs = 0, own = 0;
     memset(c, 0, sizeof *c);
@@ -28,6 +44,8 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
     for (int p = 0; p < PARAMS; p++)
         if ((needs & ~own) >> p & 1)
             c->key[c->keys++] = (enum param)p;
+    if (dominance)
+        find_switches(c, s, plan);
     c->buckets = BUCKETS;
     c->bucket = arena_array(&c->mem, c->buckets, sizeof(struct option_entry *));
 }
@@ -75,6 +93,39 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
     }
 }
 
+static bool is_listed(const struct option_list *l, const struct strategy *s)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strategy_compare(&l->strategy[i], s) == 0)
+            return true;
+    return false;
+}
+
+static bool has_faster(const struct option_cache *c, const struct option_list *l, const struct strategy *s)
+{
+    for (int j = 0; j < c->switches; j++) {
+        struct strategy on = *s;
+        strategy_set(&on, c->on[j], 1);
+        if (strategy_get(s, c->on[j]) == 0 && is_listed(l, &on))
+            return true;
+    }
+    return false;
+}
+
+/* Against the whole list: one that is itself left out has a faster one still. */
+static void drop_slower(struct option_cache *c, struct option_list *l)
+{
+    struct option_list kept = *l;
+    kept.strategy = arena_array(&c->mem, (size_t)l->count, sizeof *kept.strategy);
+    kept.count = 0;
+    for (int i = 0; i < l->count; i++)
+        if (has_faster(c, l, &l->strategy[i]))
+            kept.slower++;
+        else
+            kept.strategy[kept.count++] = l->strategy[i];
+    *l = kept;
+}
+
 const struct option_list *options_get(struct option_cache *c, struct walk *w)
 {
     int key[PARAMS];
@@ -92,5 +143,7 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
     e->next = *at;
     *at = e;
     list_options(c, w, c->first, &e->list);
+    if (c->switches > 0)
+        drop_slower(c, &e->list);
     return &e->list;
 }

@@ -14,6 +14,7 @@ struct option_drop {
 struct option_list {
     int count;
     struct strategy *strategy; /* [count]: only the parameters of these axes count */
+    int slower;                /* left out: another option is never slower and needs no more memory */
     int drops;
     struct option_drop *drop;
 };
@@ -22,13 +23,17 @@ struct option_cache {
     int first, last;       /* axes [first, last) */
     int keys;
     enum param key[PARAMS];
+    int switches;          /* overlaps of these axes that are never slower when on */
+    enum param on[PARAMS];
     double behind[PARAMS]; /* options of the axes behind one, up to `last` */
     size_t buckets;        /* a power of two */
     struct option_entry **bucket;
     struct arena mem;
 };
 
-void option_cache_init(struct option_cache *, const struct space *, const struct rule_plan *, int first, int last);
+/* `dominance`: leave out what an overlap switched on makes better or equal. */
+void option_cache_init(struct option_cache *, const struct space *, const struct rule_plan *, int first, int last,
+                       bool dominance);
 void option_cache_release(struct option_cache *);
 
 /* For the parameters bound in the walk. The walk's parameters of these axes are changed. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static struct block_shape shape_for(const struct scene *sc, const struct strategy *s, enum block_kind kind)
+struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s, enum block_kind kind)
 {
     return (struct block_shape){
         .model = sc->model, .kind = kind, .tp = s->tp, .cp = s->cp, .ep = s->ep, .etp = s->etp,
@@ -30,7 +30,7 @@ static void block_cost_of(const struct scene *sc, const struct block_shape *shap
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
     const struct model *m = sc->model;
-    struct block_shape shape = shape_for(sc, s, BLOCK_EMBEDDING);
+    struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
     struct block_cost mlp[2];
     for (int moe = 0; moe < 2; moe++) {
         shape.kind = moe ? BLOCK_MOE : BLOCK_MLP;

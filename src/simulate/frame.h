@@ -25,6 +25,9 @@ struct scene {
     double memory_margin; /* fraction of the usable memory that stays free */
 };
 
+/* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
+struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
+
 struct layer_costs {
     struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
     struct block_cost embedding, head, mtp;  /* mtp: projection, decoder layer and head of one MTP layer */
@@ -100,20 +103,25 @@ struct timing {
 /* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound, O(classes). */
 void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 void timing_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* The same from below, without walking the schedule: every chunk as small as the smallest of its rank. */
+void timing_least_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 /* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
 void timing_stages(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 /* The exact end; needs timing_stages. */
 void timing_run(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 struct pipeline timing_pipeline(const struct frame *, const struct strategy *, const struct timing *);
 
+/* In two steps as well: bytes first, seconds when they are needed. */
 struct state {
     double *bytes;               /* [classes] */
+    bool timed;                  /* the rest is there */
     double *reduce_s, *gather_s; /* [classes] whole collectives of one step */
     double *optimizer_s;         /* [classes] */
     double *shard_s;             /* [classes] FSDP collectives of one micro-batch */
     double tied_s;               /* all-reduce of tied embeddings */
 };
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
+void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
 
 /* Largest device memory over the ranks as a fraction of what may be used: fits when <= 1. */
 double frame_fullness(const struct frame *, const struct strategy *, const struct timing *, const struct state *);

@@ -164,6 +164,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     timing_stages(f, s, mem, &t);
     timing_run(f, s, mem, &t);
     state_of(f, s, mem, &st);
+    state_times(f, s, mem, &st);
     p->computed = true;
     p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
     fill_stages(f, s, &t, &st, mem, p);

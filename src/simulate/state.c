@@ -57,15 +57,11 @@ static double optimizer_time(const struct frame *f, const struct strategy *s, do
     return seconds;
 }
 
-static void class_state(const struct frame *f, const struct strategy *s, int c, struct state *out)
+static void class_times(const struct frame *f, const struct strategy *s, int c, struct state *out)
 {
     struct rank_params p = f->class[c].params;
-    struct memory_use use = {{0}};
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
-    bool full = s->fsdp == FSDP_FULL;
-    memory_of_states(&p, s, &use);
-    out->bytes[c] = use.part[MEMORY_weights] + use.part[MEMORY_gradients] + use.part[MEMORY_optimizer] +
-                    use.part[MEMORY_buffers];
+    bool full = s->fsdp == FSDP_FULL, sharded = s->dist_opt || s->fsdp >= FSDP_OPTIM;
     if (full) {
         out->shard_s[c] = shard_time(f, p.dense, ranks, s->tp) +
                           shard_time(f, p.experts, expert_ranks, s->etp * s->ep);
@@ -73,7 +69,6 @@ static void class_state(const struct frame *f, const struct strategy *s, int c, 
         add_collectives(f, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
         add_collectives(f, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c], &out->gather_s[c]);
     }
-    bool sharded = s->dist_opt || s->fsdp >= FSDP_OPTIM;
     double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s) : p.dense + p.experts;
     out->optimizer_s[c] = optimizer_time(f, s, full ? shard : p.dense + p.experts, shard);
 }
@@ -91,14 +86,26 @@ static double tied_time(const struct frame *f, const struct strategy *s)
 
 void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
 {
+    out->timed = false;
+    out->bytes = arena_array(mem, (size_t)f->classes, sizeof *out->bytes);
+    for (int c = 0; c < f->classes; c++) {
+        struct memory_use use = {{0}};
+        memory_of_states(&f->class[c].params, s, &use);
+        out->bytes[c] = use.part[MEMORY_weights] + use.part[MEMORY_gradients] + use.part[MEMORY_optimizer] +
+                        use.part[MEMORY_buffers];
+    }
+}
+
+void state_times(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
+{
     size_t n = (size_t)f->classes;
-    double *reals = arena_array(mem, 5 * n, sizeof *reals);
-    out->bytes = reals;
-    out->reduce_s = reals + n;
-    out->gather_s = reals + 2 * n;
-    out->optimizer_s = reals + 3 * n;
-    out->shard_s = reals + 4 * n;
+    double *reals = arena_array(mem, 4 * n, sizeof *reals);
+    out->timed = true;
+    out->reduce_s = reals;
+    out->gather_s = reals + n;
+    out->optimizer_s = reals + 2 * n;
+    out->shard_s = reals + 3 * n;
     out->tied_s = tied_time(f, s);
     for (int c = 0; c < f->classes; c++)
-        class_state(f, s, c, out);
+        class_times(f, s, c, out);
 }

@@ -178,7 +178,8 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     sum_classes(f, s, t);
 }
 
-void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t,
+                        bool least)
 {
     size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
     double *reals = arena_array(mem, 2 * classes + 2 * shapes + (size_t)s->vpp, sizeof *reals);
@@ -192,13 +193,27 @@ void timing_memory(const struct frame *f, const struct strategy *s, struct arena
     }
     for (int c = 0; c < f->classes; c++) {
         int rank = f->class[c].rank;
+        double smallest = INFINITY;
         for (int v = 0; v < s->vpp; v++) {
             int shape = f->shape_of[v * s->pp + rank];
             chunk[v] = saved[shape];
+            smallest = fmin(smallest, saved[shape]);
             t->temporary[c] = fmax(t->temporary[c], temporary[shape]);
         }
+        for (int v = 0; least && v < s->vpp; v++)
+            chunk[v] = smallest;
         t->activations[c] = pipeline_peak_bytes(&p, rank, chunk);
     }
+}
+
+void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+{
+    find_memory(f, s, mem, t, false);
+}
+
+void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+{
+    find_memory(f, s, mem, t, true);
 }
 
 void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)

@@ -1,8 +1,8 @@
 /* Which layers a virtual stage holds. A split becomes a list of layer counts, one per virtual
  * stage, and the layers are then dealt out in order: Megatron's offsets (transformer_layer.py
  * get_transformer_layer_offset) are the running sum of its counts (transformer_block.py
- * get_num_layers_to_build) for every split it accepts. Virtual stage i is chunk i / pp of rank i
- * % pp:
+ * get_num_layers_to_build) for every split it accepts. Virtual stage i is chunk i / pp of
+ * rank i % pp:
  *
  *     pp = 2, vpp = 2, 8 layers      rank 0:  0 1 | 4 5        stages 0 and 2
  *                                    rank 1:  2 3 | 6 7        stages 1 and 3

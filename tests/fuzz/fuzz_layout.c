@@ -1,5 +1,5 @@
-/* Layout strings: three bytes for pp, layers and MTP layers, the rest is the string. What is taken must
- * hold every layer once, and its print must mean the same layout. */
+/* Layout strings: three bytes for pp, layers and MTP layers, the rest is the string. What is
+ * taken must hold every layer once, and its print must mean the same layout. */
 #include "base/str.h"
 #include "model/model.h"
 #include "space/layout.h"
