@@ -84,3 +84,18 @@ void block_cost_scale(struct block_cost *b, double times)
     b->temporary = temporary;
     b->temporary_back = temporary_back;
 }
+
+int modules_once(int modules)
+{
+    return modules & MODULE_MOE ? modules & ~(MODULE_MOE_ACT | MODULE_SHARED) : modules;
+}
+
+double block_dropped(const struct block_cost *b, int modules)
+{
+    double sum = 0;
+    modules = modules_once(modules);
+    for (int m = 0; modules >> m; m++)
+        if (modules >> m & 1)
+            sum += b->dropped[m];
+    return sum;
+}

@@ -55,4 +55,9 @@ void block_cost_sum(const struct op *ops, const struct op_time *, size_t count, 
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
 void block_cost_scale(struct block_cost *, double times);
 
+/* Modules inside a recomputed MoE layer are not recomputed twice. */
+int modules_once(int modules);
+/* Bytes of `saved` that are not kept when these modules are recomputed. */
+double block_dropped(const struct block_cost *, int modules);
+
 #endif

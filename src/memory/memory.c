@@ -56,7 +56,7 @@ double expert_shards(const struct strategy *s)
     return n < 1 ? 1 : n;
 }
 
-static void add_layer(struct rank_params *out, const struct model *m, int kind, const struct strategy *s)
+void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind, const struct strategy *s)
 {
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
     out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
@@ -79,7 +79,7 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
         out->dense += (double)model_head_params(m, vocab) / s->tp;
     if (mtp)
         for (int i = 0; i < m->mtp; i++) {
-            add_layer(out, m, m->layer[m->layers - 1], s);
+            rank_params_add_layer(out, m, m->layer[m->layers - 1], s);
             out->dense += (double)model_mtp_params(m) / s->tp;
         }
 }
@@ -87,10 +87,17 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
 struct rank_params rank_params_of(const struct model *m, const struct strategy *s, const struct layout *l,
                                   int rank)
 {
-    struct rank_params out = {0};
+    struct rank_params out = {0}, one;
+    int count[MODEL_MAX_KINDS] = {0};
     for (int stage = rank; stage < l->stages; stage += s->pp)
         for (int i = 0; i < l->layers[stage]; i++)
-            add_layer(&out, m, m->layer[l->first[stage] + i], s);
+            count[m->layer[l->first[stage] + i]]++;
+    for (int k = 0; k < m->kinds; k++) {
+        one = (struct rank_params){0};
+        rank_params_add_layer(&one, m, k, s);
+        out.dense += count[k] * one.dense;
+        out.experts += count[k] * one.experts;
+    }
     add_ends(&out, m, s, l, rank);
     return out;
 }

@@ -48,6 +48,9 @@ struct rank_params {
 };
 struct rank_params rank_params_of(const struct model *, const struct strategy *, const struct layout *, int rank);
 
+/* One decoder layer of a kind, added. */
+void rank_params_add_layer(struct rank_params *, const struct model *, int kind, const struct strategy *);
+
 /* Weights, gradients, optimizer and the buffers of the reduction. */
 void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);
 

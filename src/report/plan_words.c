@@ -200,8 +200,8 @@ void add_shell_lines(const char *const *words, size_t count, const struct report
             str_add(out, " \\\n");
             at = 0;
         }
-        str_add(out, at > 0 ? " " : "  ");
-        at += width + (at > 0 ? 1 : 2);
+        str_add(out, at > 0 ? " " : "    ");
+        at += width + (at > 0 ? 1 : 4);
         str_add(out, str_text(&flag));
     }
     str_add(out, "\n");

@@ -223,15 +223,13 @@ static void print_launch(const struct plan *p, const struct report_style *style,
 {
     const char **words, *gap = export_megatron_gap(p->model);
     size_t count;
-    struct str title;
     if (!plan_flags(p, mem, &words, &count))
         return;
-    str_init(&title);
-    str_add(&title, "Launch plan 1: these flags behind ");
-    add_launcher(p, &title);
-    typeset_heading(style, str_text(&title), out);
-    str_release(&title);
+    typeset_heading(style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
     print_environment(p, mem, out);
+    str_add(out, "  ");
+    add_launcher(p, out);
+    str_add(out, " \\\n");
     add_shell_lines((const char *const *)words, count, style, out);
     if (gap) {
         str_add(out, "  Not for training: ");
@@ -248,14 +246,14 @@ static void add_whole(struct str *out, double value)
         add_count(out, value);
 }
 
-static void add_funnel_row(struct table *t, const char *what, double count, double of)
+static void add_funnel_row(struct table *t, double count, double of, const char *what, const char *reason)
 {
     struct str cell;
     str_init(&cell);
-    table_add(t, "%s", what);
     add_whole(&cell, count);
     table_take(t, &cell);
     table_add(t, "%.2f %%", of > 0 ? 100 * count / of : 0);
+    table_add(t, "%s%s", what, reason);
     str_release(&cell);
 }
 
@@ -264,16 +262,15 @@ static void print_funnel(const struct funnel *f, const struct report_style *styl
 {
     struct table t;
     table_init(&t, mem);
-    table_column(&t, "", TABLE_LEFT, 0);
     table_column(&t, "strategies", TABLE_RIGHT, 0);
-    table_column(&t, "of all", TABLE_RIGHT, 1);
-    add_funnel_row(&t, "generated", f->generated, f->generated);
+    table_column(&t, "of all", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_LEFT, 0);
+    add_funnel_row(&t, f->generated, f->generated, "generated", "");
     for (int i = 0; i < f->drops; i++)
-        add_funnel_row(&t, arena_format(mem, "  dropped: %s", f->drop[i].reason), f->drop[i].count,
-                       f->generated);
-    add_funnel_row(&t, "judged one by one", f->judged, f->generated);
-    add_funnel_row(&t, "simulated exactly", f->simulated, f->generated);
-    add_funnel_row(&t, "kept", f->kept, f->generated);
+        add_funnel_row(&t, f->drop[i].count, f->generated, "dropped: ", f->drop[i].reason);
+    add_funnel_row(&t, f->judged, f->generated, "judged one by one", "");
+    add_funnel_row(&t, f->simulated, f->generated, "simulated exactly", "");
+    add_funnel_row(&t, f->kept, f->generated, "kept", "");
     typeset_heading(style, "Funnel", out);
     table_print(&t, style, out);
 }

@@ -60,16 +60,19 @@ static void enter_cell(struct worker *w, struct cell *c)
 
 static void note_least(const struct model *m, const struct layer_costs *costs, struct least *out)
 {
-    double per_kind[MODEL_MAX_KINDS], layers = 0, one = INFINITY;
+    double per_kind[MODEL_MAX_KINDS], layers = 0;
     for (int k = 0; k < m->kinds; k++) {
-        per_kind[k] = block_least_s(&costs->kind[k]);
-        one = fmin(one, per_kind[k]);
+        const struct block_cost *b = &costs->kind[k];
+        per_kind[k] = block_least_s(b);
+        out->one_layer = fmin(out->one_layer, per_kind[k]);
+        out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
+        out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
     }
     for (int i = 0; i < m->layers; i++)
         layers += per_kind[m->layer[i]];
     double head = block_least_s(&costs->head), embedding = block_least_s(&costs->embedding);
     out->layers = fmin(out->layers, layers);
-    out->one_layer = fmin(out->one_layer, one);
+    out->boundary = fmin(out->boundary, costs->boundary_bytes);
     out->head = fmin(out->head, head);
     out->ends = fmin(out->ends, head + embedding + m->mtp * block_least_s(&costs->mtp));
 }
@@ -111,27 +114,95 @@ static double busy_bound(const struct worker *w)
 void cell_bound(struct worker *w, struct cell *c)
 {
     enter_cell(w, c);
-    w->least = (struct least){INFINITY, INFINITY, INFINITY, INFINITY};
+    w->least = (struct least){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
     find_least(w, w->walk.space->first_frame);
     c->least = w->least;
     c->bound = bound_ticks(busy_bound(w));
 }
 
+/* Least bytes of the states of `layers` layers on one rank. */
+static double least_state_bytes(const struct worker *w, double layers)
+{
+    struct rank_params p = {layers * w->layer_params.dense, layers * w->layer_params.experts};
+    double smallest = INFINITY;
+    for (int i = 0; i < w->state_list->count; i++) {
+        struct strategy s = w->walk.strategy;
+        struct memory_use use = {{0}};
+        strategy_take(&s, &w->state_list->strategy[i], PARAM_FIRST_STATE, PARAMS);
+        memory_of_states(&p, &s, &use);
+        smallest = fmin(smallest, memory_peak(&use));
+    }
+    return smallest;
+}
+
+/* The first rank holds at least `layers` layers and the activations of `alive` micro-batches: how many
+ * layers it must recompute to fit, and the seconds it is busy then. INFINITY when nothing fits. */
+static double memory_bound(const struct worker *w, double layers, double alive)
+{
+    const struct least *l = &w->least;
+    if (!w->state_list || layers <= 0)
+        return 0;
+    double room = w->framework_limit - least_state_bytes(w, layers);
+    if (room < 0)
+        return INFINITY;
+    double excess = alive * layers * l->saved - room, gain = alive * (l->saved - l->boundary);
+    double again = excess <= 0 ? 0 : gain > 0 ? excess / gain : INFINITY;
+    /* uniform recompute may keep one input for several layers: all of them again then */
+    if (again > layers)
+        again = alive * l->boundary > room ? INFINITY : layers;
+    return micro_batches(&w->walk.strategy) * (layers * l->one_layer + again * l->again);
+}
+
+/* Fewest layers of a chunk, of the first and of the last rank under a split; -1 when only a layout or
+ * the user's numbers tell. */
+struct fewest {
+    double chunk, first, last;
+};
+
+static struct fewest fewest_layers(const struct worker *w)
+{
+    const struct strategy *s = &w->walk.strategy;
+    int layers = w->question->scene.model->layers;
+    bool embedding = s->split == SPLIT_BOTH || s->split == SPLIT_EMBEDDING;
+    bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
+    double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
+    if (s->split >= SPLIT_ENDS)
+        return (struct fewest){-1, -1, -1};
+    return (struct fewest){chunk, chunk * s->vpp - embedding, chunk * s->vpp - loss};
+}
+
 /* With vpp and split known: the last rank waits for one chunk of each rank before it, forward and
- * backward, and does its own layers and the head. `chunk` and `own` are the fewest layers that the split
- * gives a chunk and the last rank; one chunk less a layer for the embedding. */
+ * backward (one of them a layer short for the embedding), and does its own layers and the head; the first
+ * rank must fit. */
 static int64_t split_bound(const struct worker *w)
 {
     const struct strategy *s = &w->walk.strategy;
-    const struct model *m = w->question->scene.model;
-    int more = s->split == SPLIT_BOTH ? 2 : s->split == SPLIT_EMBEDDING || s->split == SPLIT_LOSS;
-    bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
-    if (s->split >= SPLIT_ENDS)
+    const struct least *l = &w->least;
+    struct fewest n = fewest_layers(w);
+    double m = micro_batches(s), alive = fmin(m, s->pp);
+    if (n.chunk < 0)
         return 0;
-    int chunk = (m->layers + more) / (s->pp * s->vpp);
-    double own = (double)chunk * s->vpp - loss;
-    double before = fmax(0, (double)(s->pp - 1) * chunk - 1) * w->least.one_layer;
-    return bound_ticks(before + micro_batches(s) * (own * w->least.one_layer + w->least.head));
+    if (s->vpp > 1) /* chunks in flight on the first rank, as micro-batches */
+        alive = fmin(m, (2.0 * (s->pp - 1) + (double)(s->vpp - 1) * s->pp + 1) / s->vpp);
+    double before = fmax(0, (s->pp - 1) * n.chunk - 1) * l->one_layer;
+    double last = before + m * (n.last * l->one_layer + l->head);
+    double bound = fmax(last, memory_bound(w, n.first, alive));
+    return isinf(bound) ? INT64_MAX : bound_ticks(bound);
+}
+
+/* The same for all splits: the first rank has at least the even share less one layer. */
+static int64_t any_split_bound(const struct worker *w)
+{
+    const struct space *sp = w->walk.space;
+    const struct strategy *s = &w->walk.strategy;
+    const struct axis *split = &sp->axis[sp->first_frame + 1];
+    for (int i = 0; i < split->options; i++)
+        if (split->value[i] >= SPLIT_ENDS)
+            return 0;
+    int layers = w->question->scene.model->layers;
+    double first = s->pp == 1 ? layers : layers / s->pp - 1;
+    double bound = memory_bound(w, first, fmin(micro_batches(s), s->pp));
+    return isinf(bound) ? INT64_MAX : bound_ticks(bound);
 }
 
 /* The best of this kind so far, or NULL. Within a cell only vpp tells kinds apart. */
@@ -187,7 +258,9 @@ static void note_fullness(struct worker *w, const struct strategy *s, double ful
     struct cell *c = w->cell;
     if (fullness < c->fullness) {
         c->fullness = fullness;
-        c->nearest = *s;
+        if (!c->nearest)
+            c->nearest = arena_alloc(&w->keep, sizeof *c->nearest);
+        *c->nearest = *s;
     }
 }
 
@@ -307,6 +380,15 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
         judge_pair(w, &s, &t, &w->state[i]);
 }
 
+/* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none fits. */
+static bool dropped_by_bound(struct worker *w, int64_t bound, int axis)
+{
+    if (bound <= cut_of(w))
+        return false;
+    count_fixed(w, bound == INT64_MAX ? DROP_MEMORY : DROP_SLOWER, w->walk.space->size_from[axis]);
+    return true;
+}
+
 /* No timing of the frame has a shorter pipeline than this one. */
 static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
 {
@@ -378,10 +460,8 @@ static void search_frame(struct worker *w)
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
     fastest.recompute = RECOMPUTE_NONE;
-    if (frame_bound(w, &fastest) > cut_of(w)) {
-        count_fixed(w, DROP_SLOWER, s->size_from[s->first_timing]);
+    if (dropped_by_bound(w, frame_bound(w, &fastest), s->first_timing))
         return;
-    }
     struct walk here = w->walk;
     const struct option_list *timings = options_get(&w->timings, &w->walk);
     w->walk = here;
@@ -419,10 +499,8 @@ static void walk_frames(struct worker *w, int axis)
         arena_clear(&w->scratch);
         return;
     }
-    if (axis == s->first_frame + 2 && split_bound(w) > cut_of(w)) { /* vpp and split are bound */
-        count_fixed(w, DROP_SLOWER, s->size_from[axis]);
+    if (axis == s->first_frame + 2 && dropped_by_bound(w, split_bound(w), axis)) /* vpp, split are bound */
         return;
-    }
     for (int i = 0; i < s->axis[axis].options; i++) {
         const struct rule *rule = walk_bind(&w->walk, axis, i);
         if (rule)
@@ -432,6 +510,28 @@ static void walk_frames(struct worker *w, int axis)
     }
 }
 
+/* What memory_bound needs. The list of states is the cell's own unless a rule makes it depend on more. */
+static void prepare_memory(struct worker *w)
+{
+    const struct model *m = w->question->scene.model;
+    const struct strategy *s = &w->walk.strategy;
+    w->framework_limit = framework_limit(&w->question->scene, s);
+    w->layer_params = (struct rank_params){INFINITY, INFINITY};
+    for (int k = 0; k < m->kinds; k++) {
+        struct rank_params p = {0};
+        rank_params_add_layer(&p, m, k, s);
+        w->layer_params.dense = fmin(w->layer_params.dense, p.dense);
+        w->layer_params.experts = fmin(w->layer_params.experts, p.experts);
+    }
+    w->state_list = NULL;
+    for (int i = 0; i < w->states.keys; i++)
+        if (w->states.key[i] >= PARAM_vpp)
+            return;
+    struct walk here = w->walk;
+    w->state_list = options_get(&w->states, &w->walk);
+    w->walk = here;
+}
+
 void cell_search(struct worker *w, struct cell *c)
 {
     const struct space *s = w->walk.space;
@@ -439,9 +539,12 @@ void cell_search(struct worker *w, struct cell *c)
     w->least = c->least;
     c->kinds = 0;
     c->fullness = INFINITY;
-    int64_t cut = c->cut_kind > c->cut_front ? c->cut_kind : c->cut_front;
-    if (!w->question->exhaustive && c->bound > cut)
-        count_fixed(w, DROP_SLOWER, s->size_from[s->first_frame]);
-    else
+    int64_t bound = c->bound;
+    if (bound <= cut_of(w)) {
+        prepare_memory(w);
+        int64_t fitting = any_split_bound(w);
+        bound = fitting > bound ? fitting : bound;
+    }
+    if (!dropped_by_bound(w, bound, s->first_frame))
         walk_frames(w, s->first_frame);
 }

@@ -16,10 +16,15 @@ struct least {
     double layers;    /* all of them */
     double one_layer; /* the cheapest */
     double ends, head;
+    double again;     /* forward of one layer once more */
+    double saved;     /* bytes one layer keeps with every module recomputed */
+    double boundary;  /* bytes of one layer's input */
 };
 
+enum { CELL_AXES = PARAM_vpp }; /* at most one axis for each parameter before vpp */
+
 struct cell {
-    uint16_t option[PARAMS]; /* of the axes before first_frame */
+    uint16_t option[CELL_AXES]; /* of the axes before first_frame */
     int64_t gpus;
     struct least least;
     int64_t bound;           /* ticks: no strategy of the cell is faster */
@@ -28,7 +33,7 @@ struct cell {
     int kinds;
     struct found *kind;      /* what was found, the best of each kind; in the worker's memory */
     double fullness;         /* of what came nearest to fitting */
-    struct strategy nearest;
+    struct strategy *nearest; /* NULL, or in the worker's memory */
 };
 
 struct state_option {
@@ -46,6 +51,9 @@ struct worker {
     struct option_cache timings, states;
     struct cell *cell;
     struct least least;
+    double framework_limit;     /* bytes, of the cell */
+    struct rank_params layer_params; /* of the smallest layer */
+    const struct option_list *state_list; /* of the cell; NULL when frames change it */
     int state_count, state_capacity;
     struct state_option *state; /* owned: of the frame */
     struct state smallest;      /* least bytes of any of them, class by class */

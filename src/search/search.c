@@ -109,7 +109,7 @@ static void merge(struct search *se, const struct cell *c, struct search_result 
     }
     if (c->fullness < out->fullness) {
         out->fullness = c->fullness;
-        out->nearest = c->nearest;
+        out->nearest = *c->nearest;
     }
 }
 

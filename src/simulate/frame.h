@@ -133,6 +133,9 @@ int64_t frame_step(const struct frame *, const struct strategy *, const struct t
 void frame_stage(const struct frame *, const struct strategy *, const struct timing *, const struct state *, int rank,
                  struct plan_stage *out);
 
+/* What the framework may allocate so that the device's memory suffices: where fullness is 1. */
+double framework_limit(const struct scene *, const struct strategy *);
+
 /* Bytes a GPU may use. */
 double scene_limit(const struct scene *);
 

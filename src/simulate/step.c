@@ -8,6 +8,7 @@
  * The gather of a rank is hidden by the time the pipeline needs to reach it. */
 #include "simulate/frame.h"
 
+#include "base/units.h"
 #include "cluster/cluster.h"
 
 #include <math.h>
@@ -92,11 +93,17 @@ int64_t frame_step(const struct frame *f, const struct strategy *s, const struct
 }
 
 /* Outside parts grow with the framework's; the same sum as memory_device. */
-static double device_bytes(const struct frame *f, const struct strategy *s, double framework)
+static double device_bytes(const struct scene *sc, const struct strategy *s, double framework)
 {
     struct memory_use use = {{[MEMORY_temporary] = framework}};
-    memory_outside(&use, s, f->scene->te);
+    memory_outside(&use, s, sc->te);
     return memory_device(&use);
+}
+
+double framework_limit(const struct scene *sc, const struct strategy *s)
+{
+    double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
+    return (scene_limit(sc) - fixed) / slope * GIB;
 }
 
 /* Receive buffers of the pipeline, two each way. */
@@ -111,7 +118,7 @@ double frame_fullness(const struct frame *f, const struct strategy *s, const str
     double most = 0;
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return device_bytes(f, s, most + transfer_bytes(f)) / scene_limit(f->scene);
+    return device_bytes(f->scene, s, most + transfer_bytes(f)) / scene_limit(f->scene);
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,

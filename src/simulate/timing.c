@@ -9,13 +9,9 @@
  * under --overlap-moe-expert-parallel-comm: pipelined in chunks, the first and last of which show. */
 static const double TP_OVERLAP_EXPOSED = 0.3, MOE_OVERLAP_EXPOSED = 0.25;
 
-/* Modules inside a recomputed MoE layer are not recomputed twice. */
 static int effective_modules(const struct strategy *s)
 {
-    if (s->recompute != RECOMPUTE_SELECTIVE)
-        return 0;
-    return s->recompute_modules & MODULE_MOE ? s->recompute_modules & ~(MODULE_MOE_ACT | MODULE_SHARED)
-                                             : s->recompute_modules;
+    return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
 
 /* How many of a stage's layers are recomputed whole. */
@@ -64,15 +60,6 @@ static double modules_again(const struct block_cost *b, int modules)
     return sum;
 }
 
-static double modules_dropped(const struct block_cost *b, int modules)
-{
-    double sum = 0;
-    for (int m = 0; modules >> m; m++)
-        if (modules >> m & 1)
-            sum += b->dropped[m];
-    return sum;
-}
-
 void shape_passes(const struct frame *f, const struct strategy *s, int shape, struct pass *forward,
                   struct pass *backward)
 {
@@ -106,7 +93,7 @@ static double shape_saved(const struct frame *f, const struct strategy *s, int s
     double inputs = whole;
     if (s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1)
         inputs = ceil((double)whole / s->recompute_layers);
-    return l->saved - first_layers(f, shape, whole).saved - modules_dropped(l, effective_modules(s)) +
+    return l->saved - first_layers(f, shape, whole).saved - block_dropped(l, effective_modules(s)) +
            inputs * f->costs->boundary_bytes + f->sums[shape].ends.saved;
 }
 
@@ -119,7 +106,7 @@ static double shape_temporary(const struct frame *f, const struct strategy *s, i
     double group = s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
     double again = whole > 0 ? fmin(group, layers) * sums->layer_saved : 0;
     if (whole == 0 && layers > 0)
-        again = modules_dropped(&sums->layers, effective_modules(s)) / layers;
+        again = block_dropped(&sums->layers, effective_modules(s)) / layers;
     double inside = again + fmax(sums->layers.temporary, sums->layers.temporary_back);
     return fmax(inside, fmax(sums->ends.temporary, sums->ends.temporary_back));
 }

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct param_info INFO[PARAMS] = {
@@ -11,11 +12,8 @@ static const struct param_info INFO[PARAMS] = {
 #undef PARAM
 };
 
-static const size_t OFFSET[PARAMS] = {
-#define PARAM(field, kind, lo, hi, init, words, help) offsetof(struct strategy, field),
-#include "space/params.def"
-#undef PARAM
-};
+/* Members are ints in table order, without padding: member p is the p-th int. */
+static_assert(sizeof(struct strategy) == PARAMS * sizeof(int), "struct strategy is a row of ints");
 
 const struct param_info *param_info(enum param p)
 {
@@ -32,15 +30,14 @@ int param_find(const char *name)
 
 int strategy_get(const struct strategy *s, enum param p)
 {
-    return *(const int *)((const char *)s + OFFSET[p]);
+    return ((const int *)s)[p];
 }
 
 void strategy_set(struct strategy *s, enum param p, int value)
 {
-    *(int *)((char *)s + OFFSET[p]) = value;
+    ((int *)s)[p] = value;
 }
 
-/* All members are ints in table order (asserted by a unit test). */
 void strategy_take(struct strategy *s, const struct strategy *from, int first, int end)
 {
     memcpy((int *)s + first, (const int *)from + first, (size_t)(end - first) * sizeof(int));
@@ -54,11 +51,10 @@ void strategy_init(struct strategy *s)
 
 int strategy_compare(const struct strategy *a, const struct strategy *b)
 {
-    for (int i = 0; i < PARAMS; i++) {
-        int x = strategy_get(a, (enum param)i), y = strategy_get(b, (enum param)i);
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
+    const int *x = (const int *)a, *y = (const int *)b;
+    for (int i = 0; i < PARAMS; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
     return 0;
 }
 

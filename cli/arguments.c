@@ -1,0 +1,218 @@
+/* Reading the words behind a command: --option value, --option=value, switches, one path of a plan, and
+ * Megatron's flags behind a lone --. Values are checked by the library; here only the names are. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct own_option OWN[] = {
+    {"format", "text|json|csv", "what to print (text)"},
+    {"output", "FILE", "write there instead (-o FILE): all of it or nothing"},
+    {"no-color", "", "no colours on a terminal (NO_COLOR in the environment does the same)"},
+    {"help", "", "this text"},
+    {0},
+};
+
+const struct own_option *own_options(void)
+{
+    return OWN;
+}
+
+/* The words still to read, and the option at hand. */
+struct reader {
+    struct request *request;
+    char **word, **end;
+    char *name;        /* of the option, without dashes, cut at '=' */
+    const char *value; /* behind '=', or NULL */
+};
+
+/* Names of the options that a command takes, library's first. */
+static const char *option_name(const void *context, int wanted)
+{
+    const struct command *c = context;
+    int i = 0;
+    for (const struct astra_option *o = astra_options(); o->name; o++)
+        if (command_takes(c, o) && i++ == wanted)
+            return o->name;
+    for (const struct own_option *o = OWN; o->name; o++)
+        if (i++ == wanted)
+            return o->name;
+    return NULL;
+}
+
+static bool unknown_option(const struct reader *rd)
+{
+    const struct command *c = rd->request->command;
+    const char *near = nearest(rd->name, option_name, c);
+    if (near)
+        complain("%s has no option --%s (did you mean --%s?)", c->name, rd->name, near);
+    else if (c->takes_flags)
+        complain("%s has no option --%s; Megatron's flags go behind --, as in astra %s --cluster 8x8:H100 -- "
+                 "--%s ...", c->name, rd->name, c->name, rd->name);
+    else
+        complain("%s has no option --%s; astra %s --help lists them", c->name, rd->name, c->name);
+    return false;
+}
+
+/* The option's value, from behind '=' or the next word; a word that looks like an option is none. */
+static bool take_value(struct reader *rd, const char *argument)
+{
+    if (rd->value)
+        return true;
+    if (rd->word == rd->end || strncmp(*rd->word, "--", 2) == 0) {
+        complain("--%s needs a value: --%s %s", rd->name, rd->name, argument);
+        return false;
+    }
+    rd->value = *rd->word++;
+    return true;
+}
+
+static bool take_argument(struct reader *rd, const char *argument)
+{
+    if (*argument)
+        return take_value(rd, argument);
+    if (rd->value)
+        complain("--%s takes no value, '%s' was given", rd->name, rd->value);
+    return !rd->value;
+}
+
+static bool set_format(struct request *r, const char *value)
+{
+    static const char *const names[] = {[ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(value, names[i]) == 0) {
+            r->format = (enum astra_format)i;
+            return true;
+        }
+    complain("--format is '%s', expected text, json or csv", value);
+    return false;
+}
+
+static bool set_output(struct request *r, const char *value)
+{
+    r->output = strcmp(value, "-") == 0 ? NULL : value;
+    if (!*value)
+        complain("--output is empty, expected the name of a file");
+    return *value;
+}
+
+static bool set_own(struct request *r, const char *name, const char *value)
+{
+    if (strcmp(name, "format") == 0)
+        return set_format(r, value);
+    if (strcmp(name, "output") == 0)
+        return set_output(r, value);
+    if (strcmp(name, "no-color") == 0)
+        r->no_color = true;
+    else
+        r->help = true;
+    return true;
+}
+
+static bool read_own(struct reader *rd, const struct own_option *o)
+{
+    return take_argument(rd, o->argument) && set_own(rd->request, o->name, rd->value);
+}
+
+static bool read_library_option(struct reader *rd, const struct astra_option *o)
+{
+    struct request *r = rd->request;
+    if (!command_takes(r->command, o)) {
+        complain("--%s is no option of %s, but of: %s", o->name, r->command->name, o->commands);
+        return false;
+    }
+    if (!take_argument(rd, o->argument))
+        return false;
+    r->setting[r->settings++] = (struct setting){o->name, rd->value ? rd->value : "on"};
+    return true;
+}
+
+static bool read_option(struct reader *rd)
+{
+    char *equals = strchr(rd->name, '=');
+    rd->value = equals ? equals + 1 : NULL;
+    if (equals)
+        *equals = 0;
+    for (const struct own_option *o = OWN; o->name; o++)
+        if (strcmp(o->name, rd->name) == 0)
+            return read_own(rd, o);
+    for (const struct astra_option *o = astra_options(); o->name; o++)
+        if (strcmp(o->name, rd->name) == 0)
+            return read_library_option(rd, o);
+    return unknown_option(rd);
+}
+
+static bool read_positional(struct request *r, const char *word)
+{
+    if (r->command->takes_plan && !r->plan)
+        r->plan = word;
+    else if (r->command->takes_plan)
+        complain("a second plan, '%s': %s takes one", word, r->command->name);
+    else
+        complain("'%s' is neither an option nor the value of one; astra %s --help shows examples", word,
+                 r->command->name);
+    return r->plan == word;
+}
+
+static bool read_short(struct reader *rd, const char *word)
+{
+    static char output[] = "output", help[] = "help";
+    rd->value = NULL;
+    if (strcmp(word, "-o") != 0 && strcmp(word, "-h") != 0) {
+        complain("%s has no option %s; astra %s --help lists them", rd->request->command->name, word,
+                 rd->request->command->name);
+        return false;
+    }
+    rd->name = word[1] == 'o' ? output : help;
+    return read_option(rd);
+}
+
+static bool read_flags(struct reader *rd)
+{
+    struct request *r = rd->request;
+    r->flag = rd->word;
+    r->flags = (int)(rd->end - rd->word);
+    rd->word = rd->end;
+    if (!r->command->takes_flags)
+        complain("%s takes no Megatron flags: estimate and explain do", r->command->name);
+    else if (r->flags == 0)
+        complain("no Megatron flags follow --");
+    else if (r->plan)
+        complain("a plan and Megatron flags are given: %s explains one of them", r->command->name);
+    return r->command->takes_flags && r->flags > 0 && !r->plan;
+}
+
+static bool read_word(struct reader *rd)
+{
+    char *word = *rd->word++;
+    if (strcmp(word, "--") == 0)
+        return read_flags(rd);
+    if (strncmp(word, "--", 2) == 0) {
+        rd->name = word + 2;
+        return read_option(rd);
+    }
+    if (word[0] == '-' && word[1])
+        return read_short(rd, word);
+    return read_positional(rd->request, word);
+}
+
+bool request_parse(struct request *r, const struct command *command, int count, char **words)
+{
+    struct reader rd = {.request = r, .word = words, .end = words + count};
+    memset(r, 0, sizeof *r);
+    r->command = command;
+    r->setting = calloc((size_t)count + 1, sizeof *r->setting);
+    if (!r->setting) {
+        complain("out of memory");
+        return false;
+    }
+    while (rd.word < rd.end && !r->help)
+        if (!read_word(&rd))
+            return false;
+    return true;
+}
+
+void request_release(struct request *r)
+{
+    free(r->setting);
+}

@@ -1,0 +1,82 @@
+/* The command line: what its files share. Only astra.h is known of the library. */
+#ifndef ASTRA_CLI_H
+#define ASTRA_CLI_H
+
+#include <astra.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command {
+    const char *name;
+    const char *arguments; /* behind the options, for the usage line */
+    const char *help;      /* one line */
+    const char *about;     /* a paragraph */
+    bool takes_plan;       /* one path of a plan */
+    bool takes_flags;      /* Megatron's, behind -- */
+    enum astra_status (*ask)(struct astra *);
+    const char *const *examples; /* NULL ends */
+};
+const struct command *commands(void); /* name NULL ends */
+const struct command *command_find(const char *name);
+bool command_takes(const struct command *, const struct astra_option *);
+
+/* Options of the command line itself. */
+struct own_option {
+    const char *name, *argument, *help;
+};
+const struct own_option *own_options(void); /* name NULL ends */
+
+struct setting {
+    const char *option, *value;
+};
+
+/* What was asked for. Texts are the arguments of main. */
+struct request {
+    const struct command *command;
+    bool help, no_color;
+    enum astra_format format;
+    const char *output; /* NULL = standard output */
+    const char *plan;   /* NULL = none */
+    int settings;
+    struct setting *setting; /* owned */
+    int flags;
+    char **flag;        /* behind --; NULL = no -- was given */
+};
+
+/* Reads the words behind the command's name. False after a message. */
+bool request_parse(struct request *, const struct command *, int count, char **words);
+void request_release(struct request *);
+
+void print_greeting(void);
+void print_help(void);
+void print_command_help(const struct command *);
+
+/* "astra: message" on standard error. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The known name closest to `word`, NULL when none is near. `next` gives the names one by one, from 0,
+ * and NULL behind the last. */
+const char *nearest(const char *word, const char *(*next)(const void *context, int i), const void *context);
+
+/* All of `text` to standard output, or to the file, all or nothing. False after a message. */
+bool write_out(const char *path, const char *text);
+/* Standard output keeps what is printed until a write_out or the end, where it is closed: what is left
+ * must arrive. False after a message. */
+void open_out(void);
+bool close_out(void);
+
+bool is_terminal(int descriptor);
+bool colour_wanted(const struct request *);
+int terminal_columns(void);
+
+/* A bar on standard error, once the work has lasted half a second. */
+struct progress {
+    double start_s, drawn_s;
+    bool drawn;
+};
+void progress_begin(struct progress *);
+void progress_draw(void *progress, double done); /* for astra_on_progress */
+void progress_end(struct progress *);
+
+#endif

@@ -1,0 +1,145 @@
+/* `astra COMMAND ...`: find the command, read its options, ask the library, write the answer. Exit
+ * codes are those of enum astra_status. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void complain(const char *format, ...)
+{
+    va_list args;
+    fputs("astra: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* Options come before the plan: a --cluster of the user's wins over the plan's. */
+static enum astra_status put_question(struct astra *a, const struct request *r)
+{
+    enum astra_status status = ASTRA_OK;
+    for (int i = 0; i < r->settings && status == ASTRA_OK; i++)
+        status = astra_set(a, r->setting[i].option, r->setting[i].value);
+    if (status == ASTRA_OK && r->plan)
+        status = astra_load_plan(a, r->plan);
+    if (status == ASTRA_OK && r->flag)
+        status = astra_flags(a, (size_t)r->flags, (const char *const *)r->flag);
+    return status;
+}
+
+static enum astra_status ask(struct astra *a, const struct request *r)
+{
+    struct progress progress;
+    progress_begin(&progress);
+    if (is_terminal(2))
+        astra_on_progress(a, progress_draw, &progress);
+    enum astra_status status = put_question(a, r);
+    if (status == ASTRA_OK)
+        status = r->command->ask(a);
+    progress_end(&progress);
+    return status;
+}
+
+static const char *answer(struct astra *a, const struct request *r)
+{
+    bool terminal = is_terminal(1) && !r->output && r->format == ASTRA_TEXT;
+    return terminal ? astra_print_terminal(a, terminal_columns(), colour_wanted(r))
+                    : astra_print(a, r->format);
+}
+
+static int run(const struct request *r)
+{
+    struct astra *a = astra_new();
+    enum astra_status status = ask(a, r);
+    bool written = true;
+    if (status == ASTRA_OK || status == ASTRA_NONE) {
+        const char *text = answer(a, r);
+        if (*text)
+            written = write_out(r->output, text);
+    }
+    if (status != ASTRA_OK)
+        complain("%s", astra_message(a));
+    astra_free(a);
+    return written ? (int)status : ASTRA_SYSTEM;
+}
+
+static const char *command_name(const void *context, int i)
+{
+    (void)context;
+    return commands()[i].name;
+}
+
+static int unknown_command(const char *word)
+{
+    const char *name = nearest(word, command_name, NULL);
+    if (name)
+        complain("unknown command '%s' (did you mean %s?)", word, name);
+    else
+        complain("unknown command '%s'; astra --help lists them", word);
+    return ASTRA_INPUT;
+}
+
+static int run_command(const char *name, int count, char **words)
+{
+    const struct command *command = command_find(name);
+    struct request r;
+    if (!command)
+        return unknown_command(name);
+    int status = ASTRA_INPUT;
+    if (request_parse(&r, command, count, words)) {
+        status = ASTRA_OK;
+        if (r.help)
+            print_command_help(command);
+        else
+            status = run(&r);
+    }
+    request_release(&r);
+    return status;
+}
+
+/* `astra help` and `astra help search`. */
+static int help(int count, char **words)
+{
+    const struct command *command = count > 0 ? command_find(words[0]) : NULL;
+    if (count > 0 && !command)
+        return unknown_command(words[0]);
+    if (command)
+        print_command_help(command);
+    else
+        print_help();
+    return ASTRA_OK;
+}
+
+static bool is(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_greeting();
+        return ASTRA_OK;
+    }
+    if (is(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
+        return help(argc - 2, argv + 2);
+    if (is(argv[1], "version", "--version")) {
+        printf("astra %s\n", astra_version());
+        return ASTRA_OK;
+    }
+    if (argv[1][0] == '-') {
+        complain("%s stands where a command is expected, such as astra search; astra --help lists them",
+                 argv[1]);
+        return ASTRA_INPUT;
+    }
+    return run_command(argv[1], argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    open_out();
+    int status = dispatch(argc, argv);
+    return close_out() ? status : ASTRA_SYSTEM;
+}

@@ -1,0 +1,268 @@
+/* The JSON contract (doc/report.md, data/schema/plan.schema.json). Field names are promises; what was
+ * not computed is null, so that every plan has every field. */
+#include "report/report.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "report/plan_words.h"
+
+#include <math.h>
+
+static struct json *number_or_null(bool known, double value)
+{
+    return known ? json_new_number(value) : json_new_null();
+}
+
+static struct json *bytes_of(double bytes)
+{
+    return json_new_integer(llround(bytes));
+}
+
+static struct json *word_of(enum param p, int value)
+{
+    struct str word;
+    str_init(&word);
+    param_print(p, value, &word);
+    struct json *v = json_new_string(str_text(&word));
+    str_release(&word);
+    return v;
+}
+
+static struct json *set_of(enum param p, int value)
+{
+    struct json *list = json_new_array();
+    for (int bit = 1; bit <= param_info(p)->hi; bit <<= 1)
+        if (value & bit)
+            json_append(list, word_of(p, bit));
+    return list;
+}
+
+static struct json *value_of(enum param p, int value)
+{
+    switch (param_info(p)->kind) {
+    case PARAM_ONOFF:
+        return json_new_bool(value != 0);
+    case PARAM_WORD:
+        return word_of(p, value);
+    case PARAM_SET:
+        return set_of(p, value);
+    case PARAM_INT:
+        break;
+    }
+    return json_new_integer(value);
+}
+
+static struct json *strategy_of(const struct strategy *s)
+{
+    struct json *o = json_new_object();
+    for (int i = 0; i < PARAMS; i++)
+        json_set(o, param_info((enum param)i)->name,
+                 value_of((enum param)i, strategy_get(s, (enum param)i)));
+    return o;
+}
+
+static struct json *texts_of(const char *const *text, size_t count)
+{
+    struct json *list = json_new_array();
+    for (size_t i = 0; i < count; i++)
+        json_append(list, json_new_string(text[i]));
+    return list;
+}
+
+static struct json *breakdown_of(const struct plan *p)
+{
+    if (!p->computed)
+        return json_new_null();
+    struct json *o = json_new_object();
+    for (int i = 0; i < BREAKDOWN_PARTS; i++)
+        json_set(o, breakdown_name((enum breakdown_part)i), json_new_number(p->breakdown[i]));
+    return o;
+}
+
+static struct json *memory_of(const struct memory_use *m)
+{
+    struct json *o = json_new_object();
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        json_set(o, memory_part_info((enum memory_part)i)->name, bytes_of(m->part[i]));
+    return o;
+}
+
+static struct json *stage_of(const struct plan *p, int i)
+{
+    const struct plan_stage *s = &p->stage[i];
+    struct json *o = json_new_object();
+    json_set(o, "stage", json_new_integer(i));
+    json_set(o, "gpu", json_new_string(p->group->gpu->name));
+    json_set(o, "gpus", json_new_integer(s->gpus));
+    json_set(o, "layers", json_new_integer(s->layers));
+    json_set(o, "forward_s", json_new_number(s->forward_s));
+    json_set(o, "backward_s", json_new_number(s->backward_s));
+    json_set(o, "compute_step_s", json_new_number(s->compute_step_s));
+    json_set(o, "idle_s", json_new_number(s->idle_s));
+    json_set(o, "peak_bytes", bytes_of(s->peak_bytes));
+    json_set(o, "device_bytes", bytes_of(s->device_bytes));
+    json_set(o, "fits", json_new_bool(s->fits));
+    json_set(o, "memory", memory_of(&s->memory));
+    return o;
+}
+
+static struct json *stages_of(const struct plan *p)
+{
+    if (!p->computed)
+        return json_new_null();
+    struct json *list = json_new_array();
+    for (int i = 0; i < p->stages; i++)
+        json_append(list, stage_of(p, i));
+    return list;
+}
+
+static struct json *money_of(const struct plan *p)
+{
+    struct json *o = json_new_object();
+    json_set(o, "usd_per_hour", number_or_null(p->usd_per_hour > 0, p->usd_per_hour));
+    json_set(o, "usd_per_mtoken", number_or_null(p->usd_per_mtoken > 0, p->usd_per_mtoken));
+    return o;
+}
+
+static struct json *engine_of(const struct plan *p)
+{
+    struct json *o = json_new_object();
+    struct arena mem;
+    const char **words;
+    size_t count;
+    arena_init(&mem);
+    json_set(o, "name", json_new_string("megatron"));
+    if (plan_flags(p, &mem, &words, &count))
+        json_set(o, "flags", texts_of((const char *const *)words, count));
+    else
+        json_set(o, "flags", json_new_null());
+    arena_release(&mem);
+    return o;
+}
+
+static struct json *model_of(const struct model *m)
+{
+    struct json *o = json_new_object();
+    json_set(o, "name", json_new_string(m->name));
+    json_set(o, "params_total", json_new_integer(model_params_total(m)));
+    json_set(o, "params_active", json_new_integer(model_params_active(m)));
+    return o;
+}
+
+/* The nodes the plan uses, as --cluster takes them: `explain` of a plan asks about these. */
+static struct json *cluster_of(const struct plan *p)
+{
+    const struct node_group *g = p->group;
+    int64_t gpus = strategy_gpus(&p->strategy), per_node = gpus < g->per_node ? gpus : g->per_node;
+    double nic_gbit = g->nic_bs * 8 / 1e9;
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "%lldx%lld:%s", (long long)((gpus + per_node - 1) / per_node), (long long)per_node,
+             g->gpu->name);
+    if (fabs(nic_gbit - g->gpu->nic_gbit) > 1e-9 * nic_gbit)
+        str_addf(&text, "@%.9g", nic_gbit);
+    struct json *v = json_new_string(str_text(&text));
+    str_release(&text);
+    return v;
+}
+
+static void set_figures(struct json *o, const struct plan *p)
+{
+    size_t count;
+    const struct plan_figure *f = plan_figures(&count);
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        bool known = plan_figure_get(p, &f[i], &value);
+        json_set(o, f[i].name, number_or_null(known, value));
+    }
+}
+
+static struct json *plan_of(const struct plan *p)
+{
+    struct json *o = json_new_object();
+    json_set(o, "model", model_of(p->model));
+    json_set(o, "gpu", json_new_string(p->group->gpu->name));
+    json_set(o, "gpus", json_new_integer(strategy_gpus(&p->strategy)));
+    json_set(o, "cluster", cluster_of(p));
+    json_set(o, "stack", json_new_string(plan_stack(p)));
+    json_set(o, "strategy", strategy_of(&p->strategy));
+    json_set(o, "feasible", json_new_bool(p->feasible));
+    json_set(o, "reasons", texts_of(p->reason, (size_t)p->reasons));
+    set_figures(o, p);
+    json_set(o, "provenance", json_new_string(p->provenance));
+    json_set(o, "breakdown", breakdown_of(p));
+    json_set(o, "stages", stages_of(p));
+    json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
+    json_set(o, "money", money_of(p));
+    json_set(o, "engine", engine_of(p));
+    return o;
+}
+
+static struct json *plans_of(const struct plan *p, int count)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < count; i++)
+        json_append(list, plan_of(&p[i]));
+    return list;
+}
+
+/* Batch, sequence, precision and stack are those of any plan that was found. */
+static struct json *question_of(const struct search_report *r)
+{
+    static const enum param asked[] = {PARAM_global_batch, PARAM_seq_len, PARAM_precision};
+    const struct plan *p = r->best > 0 ? &r->plan[0] : r->front > 0 ? &r->pareto[0] : NULL;
+    struct json *o = json_new_object();
+    json_set(o, "text", json_new_string(r->question));
+    json_set(o, "model", model_of(r->model));
+    json_set(o, "cluster", json_new_string(r->cluster->text));
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        json_set(o, param_info(asked[i])->name,
+                 p ? value_of(asked[i], strategy_get(&p->strategy, asked[i])) : json_new_null());
+    json_set(o, "stack", p ? json_new_string(plan_stack(p)) : json_new_null());
+    return o;
+}
+
+/* Counts are doubles as spaces can exceed 2^63; up to 2^53 they are whole and written so. */
+static struct json *count_of(double count)
+{
+    return count <= 9007199254740992.0 ? json_new_integer(llround(count)) : json_new_number(count);
+}
+
+static struct json *funnel_of(const struct funnel *f)
+{
+    struct json *o = json_new_object(), *dropped = json_new_object();
+    json_set(o, "generated", count_of(f->generated));
+    json_set(o, "judged", count_of(f->judged));
+    json_set(o, "simulated", count_of(f->simulated));
+    json_set(o, "kept", count_of(f->kept));
+    for (int i = 0; i < f->drops; i++) {
+        double before = json_number_of(json_get(dropped, f->drop[i].reason)); /* rules may share one */
+        json_set(dropped, f->drop[i].reason, count_of(before + f->drop[i].count));
+    }
+    json_set(o, "dropped", dropped);
+    return o;
+}
+
+static void dump(struct json *v, struct str *out)
+{
+    json_dump(v, out);
+    json_release(v);
+}
+
+void report_plan_json(const struct plan *p, struct str *out)
+{
+    dump(plan_of(p), out);
+}
+
+void report_search_json(const struct search_report *r, struct str *out)
+{
+    struct json *o = json_new_object();
+    json_set(o, "question", question_of(r));
+    json_set(o, "best", plans_of(r->plan, r->best));
+    json_set(o, "pareto", plans_of(r->pareto, r->front));
+    json_set(o, "funnel", funnel_of(r->funnel));
+    json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
+    dump(o, out);
+}
