@@ -1,5 +1,5 @@
-/* Reading the words behind a command: --option value, --option=value, switches, one path of a plan, and
- * Megatron's flags behind a lone --. Values are checked by the library; here only the names are. */
+/* Reading the words behind a command: --option value, --option=value, switches, one path of a plan,
+ * and Megatron's flags behind a lone --. The library checks values; here only names are. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -47,14 +47,15 @@ static bool unknown_option(const struct reader *rd)
     if (near)
         complain("%s has no option --%s (did you mean --%s?)", c->name, rd->name, near);
     else if (c->takes_flags)
-        complain("%s has no option --%s; Megatron's flags go behind --, as in astra %s --cluster 8x8:H100 -- "
-                 "--%s ...", c->name, rd->name, c->name, rd->name);
+        complain("%s has no option --%s; Megatron's flags go behind --, "
+                 "as in astra %s --cluster 8x8:H100 -- --%s ...",
+                 c->name, rd->name, c->name, rd->name);
     else
         complain("%s has no option --%s; astra %s --help lists them", c->name, rd->name, c->name);
     return false;
 }
 
-/* The option's value, from behind '=' or the next word; a word that looks like an option is none. */
+/* The option's value, from behind '=' or the next word; one that looks like an option is none. */
 static bool take_value(struct reader *rd, const char *argument)
 {
     if (rd->value)
@@ -78,7 +79,8 @@ static bool take_argument(struct reader *rd, const char *argument)
 
 static bool set_format(struct request *r, const char *value)
 {
-    static const char *const names[] = {[ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
+    static const char *const names[] = {
+        [ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(value, names[i]) == 0) {
             r->format = (enum astra_format)i;
@@ -149,8 +151,8 @@ static bool read_positional(struct request *r, const char *word)
     else if (r->command->takes_plan)
         complain("a second plan, '%s': %s takes one", word, r->command->name);
     else
-        complain("'%s' is neither an option nor the value of one; astra %s --help shows examples", word,
-                 r->command->name);
+        complain("'%s' is neither an option nor the value of one; astra %s --help shows examples",
+                 word, r->command->name);
     return r->plan == word;
 }
 
@@ -159,8 +161,8 @@ static bool read_short(struct reader *rd, const char *word)
     static char output[] = "output", help[] = "help";
     rd->value = NULL;
     if (strcmp(word, "-o") != 0 && strcmp(word, "-h") != 0) {
-        complain("%s has no option %s; astra %s --help lists them", rd->request->command->name, word,
-                 rd->request->command->name);
+        complain("%s has no option %s; astra %s --help lists them", rd->request->command->name,
+                 word, rd->request->command->name);
         return false;
     }
     rd->name = word[1] == 'o' ? output : help;
@@ -178,7 +180,7 @@ static bool read_flags(struct reader *rd)
     else if (r->flags == 0)
         complain("no Megatron flags follow --");
     else if (r->plan)
-        complain("a plan and Megatron flags are given: %s explains one of them", r->command->name);
+        complain("a plan and Megatron flags are given: %s takes one of them", r->command->name);
     return r->command->takes_flags && r->flags > 0 && !r->plan;
 }
 

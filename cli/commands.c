@@ -7,12 +7,12 @@ static const char *const SEARCH_EXAMPLES[] = {
     "astra search --model llama3-70b --cluster 64x8:H100",
     "astra search --model llama3-70b --cluster 64x8:H100 --set tp=4,8 --top 3 --stats",
     "astra search --model ./config.json --cluster 1..32x8:H100,1..64x8:A100 --price H100=2.5",
-    "astra search --model mixtral-8x7b --cluster 8x8:H100 --seq-len 4096 --format json -o plan.json",
+    "astra search --model mixtral-8x7b --cluster 8x8:H100 --format json -o plan.json",
     NULL,
 };
 
 static const char *const ESTIMATE_EXAMPLES[] = {
-    "astra estimate --model llama3-8b --cluster 1x8:H100 --set tp=2 --set dist_opt=on --global-batch 128",
+    "astra estimate --model llama3-8b --cluster 1x8:H100 --set tp=2 --set dist_opt=on",
     "astra estimate --model llama3-70b --cluster 8x8:H100 -- --tensor-model-parallel-size 8 "
     "--pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 128 --bf16 "
     "--sequence-parallel --use-distributed-optimizer",
@@ -40,22 +40,23 @@ static const char *const MODELS_EXAMPLES[] = {
 
 static const struct command COMMANDS[] = {
     {"search", "", "the fastest strategies for a model on a pool of GPUs",
-     "Tries every strategy worth naming, drops what Megatron refuses, what makes no sense and what does\n"
-     "not fit, and lists the fastest plans, the front of speed and money, and the flags of the best one.",
+     "Tries every strategy worth naming, drops what Megatron refuses, what makes no sense and\n"
+     "what does not fit, and lists the fastest plans, the front of speed and money, and the\n"
+     "flags that launch the best one.",
      false, false, astra_search, SEARCH_EXAMPLES},
     {"estimate", "[-- MEGATRON FLAGS]", "speed and memory of one strategy",
-     "Says whether a strategy is valid and fits, how long a step takes and where the time goes. The strategy\n"
-     "is given by Megatron-LM's own flags, or by --set; the job uses the whole cluster.",
+     "Says whether a strategy is valid and fits, how long a step takes and where the time goes.\n"
+     "The strategy is given by Megatron-LM's own flags, or by --set; the job uses the whole\n"
+     "cluster.",
      false, true, astra_estimate, ESTIMATE_EXAMPLES},
     {"explain", "[PLAN.json | -- MEGATRON FLAGS]", "why a plan is fast or slow, valid or not",
-     "Takes a plan that search or estimate wrote with --format json (of a search the best one), or a\n"
-     "strategy as estimate does.",
+     "Takes a plan that search or estimate wrote with --format json (of a search the best one),\n"
+     "or a strategy as estimate does.",
      true, true, astra_explain, EXPLAIN_EXAMPLES},
     {"gpus", "", "the GPU types Astra knows",
-     "Lists names, short names, peaks, memory, links and prices.",
-     false, false, astra_list_gpus, GPUS_EXAMPLES},
-    {"models", "", "the models Astra knows by name",
-     "Lists presets for --model with their sizes.",
+     "Lists names, short names, peaks, memory, links and prices.", false, false, astra_list_gpus,
+     GPUS_EXAMPLES},
+    {"models", "", "the models Astra knows by name", "Lists presets for --model with their sizes.",
      false, false, astra_list_models, MODELS_EXAMPLES},
     {0},
 };

@@ -8,9 +8,9 @@ enum { OPTION_COLUMN = 28 };
 void print_greeting(void)
 {
     puts("Astra plans training: which GPUs, how many, and how to split the model over them.\n\n"
-         "  astra search --model llama3-70b --cluster 64x8:H100        the fastest strategies\n"
-         "  astra estimate --cluster 8x8:H100 -- <Megatron flags>      what you run today\n"
-         "  astra explain plan.json                                    why a plan is fast or slow\n\n"
+         "  astra search --model llama3-70b --cluster 64x8:H100      the fastest strategies\n"
+         "  astra estimate --cluster 8x8:H100 -- <Megatron flags>    what you run today\n"
+         "  astra explain plan.json                                  why a plan is fast or not\n\n"
          "astra --help tells more.");
 }
 
@@ -36,8 +36,8 @@ static void print_option(const char *name, const char *argument, const char *hel
 
 void print_command_help(const struct command *c)
 {
-    printf("usage: astra %s [OPTIONS]%s%s\n\n%s\n\n", c->name, *c->arguments ? " " : "", c->arguments,
-           c->about);
+    printf("usage: astra %s [OPTIONS]%s%s\n\n%s\n\n", c->name, *c->arguments ? " " : "",
+           c->arguments, c->about);
     for (const struct astra_option *o = astra_options(); o->name; o++)
         if (command_takes(c, o))
             print_option(o->name, o->argument, o->help);

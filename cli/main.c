@@ -130,8 +130,9 @@ static int dispatch(int argc, char **argv)
         return ASTRA_OK;
     }
     if (argv[1][0] == '-') {
-        complain("%s stands where a command is expected, such as astra search; astra --help lists them",
-                 argv[1]);
+        complain(
+            "%s stands where a command is expected, such as astra search; astra --help lists them",
+            argv[1]);
         return ASTRA_INPUT;
     }
     return run_command(argv[1], argc - 2, argv + 2);

@@ -27,7 +27,8 @@ static size_t distance(const char *a, const char *b)
     return row[m];
 }
 
-const char *nearest(const char *word, const char *(*next)(const void *context, int i), const void *context)
+const char *nearest(const char *word, const char *(*next)(const void *context, int i),
+                    const void *context)
 {
     size_t limit = strlen(word) / 3 < 2 ? 2 : strlen(word) / 3, best = SIZE_MAX;
     const char *found = NULL, *name;

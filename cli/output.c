@@ -1,6 +1,6 @@
-/* Where answers go. A file is written beside its name and renamed when it is whole, so that a reader
- * finds the old answer or the new one; what is no plain file (a device, a pipe) is written straight. A
- * reader of standard output that goes away early is no trouble worth a message. */
+/* Where answers go. A file is written beside its name and renamed when it is whole, so that a
+ * reader finds the old answer or the new one; what is no plain file (a device, a pipe) is written
+ * straight. A reader of standard output that goes away early is no trouble worth a message. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
 #include "cli.h"

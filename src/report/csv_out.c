@@ -1,5 +1,5 @@
-/* CSV after RFC 4180 with line feeds: one header, one row a plan, nothing in a cell that was not computed.
- * Columns come from the tables that make the JSON: parameters, figures, breakdown. */
+/* CSV after RFC 4180 with line feeds: one header, one row a plan, nothing in a cell that was not
+ * computed. Columns come from the tables that make the JSON: parameters, figures, breakdown. */
 #include "report/csv_out.h"
 
 #include "base/str.h"
@@ -51,8 +51,9 @@ void csv_end(struct csv *c)
 static void add_heads(struct csv *c)
 {
     static const char *const first[] = {"model", "gpu", "gpus", "stack"};
-    static const char *const last[] = {"provenance",   "peak_bytes",     "device_bytes", "limit_bytes",
-                                       "usd_per_hour", "usd_per_mtoken", "feasible",     "reasons"};
+    static const char *const last[] = {"provenance",  "peak_bytes",   "device_bytes",
+                                       "limit_bytes", "usd_per_hour", "usd_per_mtoken",
+                                       "feasible",    "reasons"};
     size_t count;
     const struct plan_figure *f = plan_figures(&count);
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)

@@ -1,6 +1,6 @@
-/* Why a plan is fast or slow, valid or not: the verdict with its reasons, where the step's time goes,
- * time and memory of every stage as bars on one scale, and what fills the fullest stage. With the name of
- * one of Astra's own stages, what that stage hands on instead. */
+/* Why a plan is fast or slow, valid or not: the verdict with its reasons, where the step's time
+ * goes, time and memory of every stage as bars on one scale, and what fills the fullest stage. With
+ * the name of one of Astra's own stages, what that stage hands on instead. */
 #include "report/explain.h"
 
 #include "base/arena.h"
@@ -42,8 +42,8 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     str_release(&cell);
 }
 
-static void print_stage_bars(const struct plan *p, const struct report_style *style, struct arena *mem,
-                             struct str *out)
+static void print_stage_bars(const struct plan *p, const struct report_style *style,
+                             struct arena *mem, struct str *out)
 {
     struct table t;
     struct str title;
@@ -125,7 +125,8 @@ void explain_memory(const struct plan *p, const struct report_style *style, stru
 static const struct astra_stage {
     const char *name;
     bool needs_figures;
-    void (*explain)(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+    void (*explain)(const struct plan *, const struct report_style *, struct arena *,
+                    struct str *out);
 } STAGES[] = {
     {"ops", false, explain_ops},
     {"cost", false, explain_cost},
@@ -145,7 +146,8 @@ static void explain_stage(const struct plan *p, const char *name, const struct r
             print_verdict(p, style, out);
         return;
     }
-    str_addf(out, "\nNo stage is called '%s'; ops, cost, schedule and memory can be shown.\n", name);
+    str_addf(out, "\nNo stage is called '%s'; ops, cost, schedule and memory can be shown.\n",
+             name);
 }
 
 static void explain_all(const struct plan *p, const struct report_style *style, struct arena *mem,

@@ -2,11 +2,17 @@
 #ifndef ASTRA_EXPLAIN_H
 #define ASTRA_EXPLAIN_H
 
-struct arena; struct plan; struct report_style; struct str;
+struct arena;
+struct plan;
+struct report_style;
+struct str;
 
 void explain_ops(const struct plan *, const struct report_style *, struct arena *, struct str *out);
-void explain_cost(const struct plan *, const struct report_style *, struct arena *, struct str *out);
-void explain_schedule(const struct plan *, const struct report_style *, struct arena *, struct str *out);
-void explain_memory(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+void explain_cost(const struct plan *, const struct report_style *, struct arena *,
+                  struct str *out);
+void explain_schedule(const struct plan *, const struct report_style *, struct arena *,
+                      struct str *out);
+void explain_memory(const struct plan *, const struct report_style *, struct arena *,
+                    struct str *out);
 
 #endif

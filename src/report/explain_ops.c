@@ -28,10 +28,11 @@ static const char *const BLOCKS[] = {
     [BLOCK_EMBEDDING] = "embedding", [BLOCK_HEAD] = "head", [BLOCK_MTP] = "mtp projection",
 };
 
-typedef void block_printer(const struct scene *, const struct block_shape *, const struct report_style *,
-                           struct arena *, struct str *out);
+typedef void block_printer(const struct scene *, const struct block_shape *,
+                           const struct report_style *, struct arena *, struct str *out);
 
-static void print_title(const struct block_shape *b, const struct report_style *style, struct str *out)
+static void print_title(const struct block_shape *b, const struct report_style *style,
+                        struct str *out)
 {
     struct str title;
     str_init(&title);
@@ -63,8 +64,10 @@ static void each_block(const struct plan *p, block_printer *print, const struct 
                        struct arena *mem, struct str *out)
 {
     const struct model *m = p->model;
-    const bool present[] = {[BLOCK_MLP] = has_layers(m, false), [BLOCK_MOE] = has_layers(m, true),
-                            [BLOCK_EMBEDDING] = true,           [BLOCK_HEAD] = true,
+    const bool present[] = {[BLOCK_MLP] = has_layers(m, false),
+                            [BLOCK_MOE] = has_layers(m, true),
+                            [BLOCK_EMBEDDING] = true,
+                            [BLOCK_HEAD] = true,
                             [BLOCK_MTP] = m->mtp > 0};
     const struct scene scene = {m, p->group, p->te, 1 - p->limit_bytes / p->group->usable_bytes};
     struct block_shape shape = block_shape_of(&scene, &p->strategy, BLOCK_ATTENTION);
@@ -104,8 +107,8 @@ static void take_bytes(struct table *t, double bytes, struct str *cell)
     table_take(t, cell);
 }
 
-static void print_ops(const struct scene *scene, const struct block_shape *b, const struct report_style *style,
-                      struct arena *mem, struct str *out)
+static void print_ops(const struct scene *scene, const struct block_shape *b,
+                      const struct report_style *style, struct arena *mem, struct str *out)
 {
     struct op ops[OPS_MAX];
     struct table t;
@@ -134,7 +137,8 @@ static void print_ops(const struct scene *scene, const struct block_shape *b, co
     str_release(&cell);
 }
 
-static void add_time_row(struct table *t, const char *name, const char *kind, const struct op_time *time)
+static void add_time_row(struct table *t, const char *name, const char *kind,
+                         const struct op_time *time)
 {
     const double seconds[] = {time->forward_s, time->backward_s, time->weight_s};
     struct str cell;
@@ -149,8 +153,8 @@ static void add_time_row(struct table *t, const char *name, const char *kind, co
     str_release(&cell);
 }
 
-static void print_times(const struct scene *scene, const struct block_shape *b, const struct report_style *style,
-                        struct arena *mem, struct str *out)
+static void print_times(const struct scene *scene, const struct block_shape *b,
+                        const struct report_style *style, struct arena *mem, struct str *out)
 {
     struct op ops[OPS_MAX];
     struct op_time time[OPS_MAX], sum = {0};
@@ -174,13 +178,15 @@ static void print_times(const struct scene *scene, const struct block_shape *b, 
     table_print(&t, style, out);
 }
 
-void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem, struct str *out)
+void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem,
+                 struct str *out)
 {
     str_add(out, "\nOperators of each block: one micro-batch on one GPU\n");
     each_block(p, print_ops, style, mem, out);
 }
 
-void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem, struct str *out)
+void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem,
+                  struct str *out)
 {
     str_addf(out, "\nSeconds of each operator: one micro-batch on one GPU (%s)\n", p->provenance);
     each_block(p, print_times, style, mem, out);

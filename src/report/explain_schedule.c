@@ -1,11 +1,11 @@
-/* What the schedule hands on: the layers, warm-up and end of every rank, and a picture of the beginning
- * of the step, one row a rank:
+/* What the schedule hands on: the layers, warm-up and end of every rank, and a picture of the
+ * beginning of the step, one row a rank:
  *
  *     rank 0  FFFF....BFBFBFBF
  *     rank 1  .FFFF..BFBFBFBF.        F forward, B backward, . waiting
  *
- * The picture samples the event simulation: each character is what the rank does in the middle of its
- * slice of time. */
+ * The picture samples the event simulation: each character is what the rank does in the middle of
+ * its slice of time. */
 #include "report/explain.h"
 
 #include "base/arena.h"
@@ -65,13 +65,16 @@ static void print_picture(const struct picture *pic, int64_t end, const struct r
 static int64_t window_of(const struct pipeline *p, int64_t end)
 {
     int64_t shown = 2 * (int64_t)p->pp + 4;
-    return shown < p->micro_batches ? (int64_t)((double)end * (double)shown / (double)p->micro_batches) : end;
+    return shown < p->micro_batches
+               ? (int64_t)((double)end * (double)shown / (double)p->micro_batches)
+               : end;
 }
 
 static void add_picture(const struct pipeline *p, int64_t end, const struct report_style *style,
                         struct str *out)
 {
-    struct picture pic = {.ranks = p->pp < PICTURE_RANKS ? p->pp : PICTURE_RANKS, .window = window_of(p, end)};
+    struct picture pic = {.ranks = p->pp < PICTURE_RANKS ? p->pp : PICTURE_RANKS,
+                          .window = window_of(p, end)};
     if (2.0 * p->pp * p->vpp * (double)p->micro_batches > PICTURE_PASSES || pic.window <= 0)
         return;
     for (int r = 0; r < pic.ranks; r++)
@@ -91,7 +94,8 @@ static void add_rank_row(struct table *t, const struct frame *f, const struct ti
                          const struct pipeline *p, int rank)
 {
     int c = f->class_of[rank];
-    const int64_t ticks[] = {time->rank_forward[c], time->rank_backward[c], f->send[rank], time->end[rank]};
+    const int64_t ticks[] = {time->rank_forward[c], time->rank_backward[c], f->send[rank],
+                             time->end[rank]};
     struct str cell;
     str_init(&cell);
     table_add(t, "%d", rank);
@@ -105,8 +109,9 @@ static void add_rank_row(struct table *t, const struct frame *f, const struct ti
     str_release(&cell);
 }
 
-static int64_t print_ranks(const struct frame *f, const struct timing *time, const struct pipeline *p,
-                           const struct report_style *style, struct arena *mem, struct str *out)
+static int64_t print_ranks(const struct frame *f, const struct timing *time,
+                           const struct pipeline *p, const struct report_style *style,
+                           struct arena *mem, struct str *out)
 {
     struct table t;
     int64_t latest = 0;
@@ -122,7 +127,8 @@ static int64_t print_ranks(const struct frame *f, const struct timing *time, con
         add_rank_row(&t, f, time, p, r);
         latest = time->end[r] > latest ? time->end[r] : latest;
     }
-    typeset_heading(style, "Ranks of the pipeline (times of one micro-batch, communication included)", out);
+    typeset_heading(
+        style, "Ranks of the pipeline (times of one micro-batch, communication included)", out);
     table_print(&t, style, out);
     return latest;
 }

@@ -1,5 +1,5 @@
-/* The JSON contract (doc/report.md, data/schema/plan.schema.json). Field names are promises; what was
- * not computed is null, so that every plan has every field. */
+/* The JSON contract (doc/report.md, data/schema/plan.schema.json). Field names are promises; what
+ * was not computed is null, so that every plan has every field. */
 #include "report/report.h"
 
 #include "base/arena.h"
@@ -159,8 +159,8 @@ static struct json *cluster_of(const struct plan *p)
     double nic_gbit = g->nic_bs * 8 / 1e9;
     struct str text;
     str_init(&text);
-    str_addf(&text, "%lldx%lld:%s", (long long)((gpus + per_node - 1) / per_node), (long long)per_node,
-             g->gpu->name);
+    str_addf(&text, "%lldx%lld:%s", (long long)((gpus + per_node - 1) / per_node),
+             (long long)per_node, g->gpu->name);
     if (fabs(nic_gbit - g->gpu->nic_gbit) > 1e-9 * nic_gbit)
         str_addf(&text, "@%.9g", nic_gbit);
     struct json *v = json_new_string(str_text(&text));
@@ -238,7 +238,8 @@ static struct json *funnel_of(const struct funnel *f)
     json_set(o, "simulated", count_of(f->simulated));
     json_set(o, "kept", count_of(f->kept));
     for (int i = 0; i < f->drops; i++) {
-        double before = json_number_of(json_get(dropped, f->drop[i].reason)); /* rules may share one */
+        double before =
+            json_number_of(json_get(dropped, f->drop[i].reason)); /* rules may share one */
         json_set(dropped, f->drop[i].reason, count_of(before + f->drop[i].count));
     }
     json_set(o, "dropped", dropped);

@@ -1,5 +1,5 @@
-/* `astra gpus` and `astra models`: what Astra knows by name. A line of the tables below is a column: JSON
- * and CSV have all of them, text those with a head. */
+/* `astra gpus` and `astra models`: what Astra knows by name. A line of the tables below is a
+ * column: JSON and CSV have all of them, text those with a head. */
 #include "report/report.h"
 
 #include "astra.h"
@@ -23,7 +23,10 @@ static const struct gpu_column {
     size_t offset;
     const char *head; /* in text; NULL = not shown */
 } GPU_COLUMNS[] = {
-#define COLUMN(field, kind, head) {#field, kind, offsetof(struct gpu, field), head}
+#define COLUMN(field, kind, head)                                                                  \
+    {                                                                                              \
+#field, kind, offsetof(struct gpu, field), head                                            \
+    }
     COLUMN(name, GPU_TEXT, "GPU"),
     COLUMN(aliases, GPU_WORDS, "short"),
     COLUMN(vendor, GPU_TEXT, NULL),
@@ -91,7 +94,8 @@ static void gpus_text(struct str *out)
     table_init(&t, &mem);
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         if (GPU_COLUMNS[c].head)
-            table_column(&t, GPU_COLUMNS[c].head, is_text(&GPU_COLUMNS[c]) ? TABLE_LEFT : TABLE_RIGHT, 0);
+            table_column(&t, GPU_COLUMNS[c].head,
+                         is_text(&GPU_COLUMNS[c]) ? TABLE_LEFT : TABLE_RIGHT, 0);
     for (size_t i = 0; i < count; i++)
         for (int c = 0; c < GPU_COLUMN_COUNT; c++)
             if (GPU_COLUMNS[c].head)
@@ -162,7 +166,8 @@ static void gpus_csv(struct str *out)
             if (is_text(&GPU_COLUMNS[c]))
                 csv_text(&csv, text_of(&g[i], &GPU_COLUMNS[c]));
             else
-                csv_number_if(&csv, number_of(&g[i], &GPU_COLUMNS[c]) > 0, number_of(&g[i], &GPU_COLUMNS[c]));
+                csv_number_if(&csv, number_of(&g[i], &GPU_COLUMNS[c]) > 0,
+                              number_of(&g[i], &GPU_COLUMNS[c]));
         csv_end(&csv);
     }
 }
@@ -174,8 +179,9 @@ static bool load(const struct model_preset *preset, struct model *m)
 }
 
 /* Fields that tell models apart at a glance; 0 means "has none". */
-static const enum model_field SHOWN[] = {MODEL_layers, MODEL_hidden, MODEL_ffn,     MODEL_heads, MODEL_kv,
-                                         MODEL_vocab,  MODEL_max_seq, MODEL_experts, MODEL_topk};
+static const enum model_field SHOWN[] = {MODEL_layers,  MODEL_hidden,  MODEL_ffn,
+                                         MODEL_heads,   MODEL_kv,      MODEL_vocab,
+                                         MODEL_max_seq, MODEL_experts, MODEL_topk};
 enum { SHOWN_COUNT = sizeof SHOWN / sizeof *SHOWN };
 
 static void add_model_row(struct table *t, const struct model_preset *preset, const struct model *m)
@@ -227,7 +233,8 @@ static struct json *model_object(const struct model_preset *p, const struct mode
     json_set(o, "params_total", json_new_integer(model_params_total(m)));
     json_set(o, "params_active", json_new_integer(model_params_active(m)));
     json_set(o, "published_params",
-             p->published_params > 0 ? json_new_integer((int64_t)p->published_params) : json_new_null());
+             p->published_params > 0 ? json_new_integer((int64_t)p->published_params)
+                                     : json_new_null());
     json_set(o, "source", json_new_string(p->source));
     for (int i = 0; i < MODEL_FIELDS; i++) {
         const struct model_field_info *info = model_field_info((enum model_field)i);
@@ -249,8 +256,8 @@ static void models_json(struct str *out)
 
 static void models_csv(struct str *out)
 {
-    static const char *const first[] = {"name", "family", "params_total", "params_active", "published_params",
-                                        "source"};
+    static const char *const first[] = {"name",          "family",           "params_total",
+                                        "params_active", "published_params", "source"};
     struct csv csv = {out, 0};
     struct model m;
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)

@@ -1,4 +1,5 @@
-/* The answer of `estimate` for people: verdict, figures, where the time goes, stage by stage, hints. */
+/* The answer of `estimate` for people: verdict, figures, where the time goes, stage by stage,
+ * hints. */
 #include "report/plan_text.h"
 
 #include "base/arena.h"
@@ -21,8 +22,8 @@ void print_plan_question(const struct plan *p, const struct report_style *style,
     str_init(&text);
     str_addf(&text, "%s (", p->model->name);
     add_count(&text, (double)model_params_total(p->model));
-    str_addf(&text, " parameters) on %lld %s, sequence %d, global batch %d (", (long long)strategy_gpus(s),
-             p->group->gpu->name, s->seq_len, s->global_batch);
+    str_addf(&text, " parameters) on %lld %s, sequence %d, global batch %d (",
+             (long long)strategy_gpus(s), p->group->gpu->name, s->seq_len, s->global_batch);
     add_count(&text, (double)s->global_batch * s->seq_len);
     str_add(&text, " tokens), ");
     param_print(PARAM_precision, s->precision, &text);
@@ -45,7 +46,7 @@ void print_verdict(const struct plan *p, const struct report_style *style, struc
     const char *verdict = p->feasible ? "Fits" : is_valid(p) ? "Does not fit" : "Invalid";
     str_add(out, "\n");
     typeset_text(style, p->feasible ? INK_GOOD : INK_BAD, verdict, out);
-    if (p->computed) {
+    if (p->feasible) {
         const struct plan_stage *fullest = plan_fullest(p);
         str_addf(out, ": stage %d, the fullest, needs %.1f of %.1f GiB", (int)(fullest - p->stage),
                  fullest->device_bytes / GIB, p->limit_bytes / GIB);
@@ -59,9 +60,11 @@ static void add_money_row(struct table *t, const struct plan *p)
 {
     table_add(t, "money");
     if (p->usd_per_hour > 0)
-        table_add(t, "$%.2f per hour, $%.3f per million tokens", p->usd_per_hour, p->usd_per_mtoken);
+        table_add(t, "$%.2f per hour, $%.3f per million tokens", p->usd_per_hour,
+                  p->usd_per_mtoken);
     else
-        table_add(t, "no price of %s is known (--price %s=USD)", p->group->gpu->name, p->group->gpu->name);
+        table_add(t, "no price of %s is known (--price %s=USD)", p->group->gpu->name,
+                  p->group->gpu->name);
 }
 
 void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
@@ -171,10 +174,10 @@ static void print_stages(const struct plan *p, const struct report_style *style,
                          struct str *out)
 {
     static const struct table_column columns[] = {
-        {"stage", TABLE_LEFT, 0, false},    {"GPUs", TABLE_RIGHT, 0, false},
-        {"layers", TABLE_RIGHT, 0, false},  {"forward", TABLE_RIGHT, 2, false},
-        {"backward", TABLE_RIGHT, 2, false}, {"compute/step", TABLE_RIGHT, 1, false},
-        {"idle/step", TABLE_RIGHT, 0, false}, {"allocated", TABLE_RIGHT, 1, false},
+        {"stage", TABLE_LEFT, 0, false},       {"GPUs", TABLE_RIGHT, 0, false},
+        {"layers", TABLE_RIGHT, 0, false},     {"forward", TABLE_RIGHT, 2, false},
+        {"backward", TABLE_RIGHT, 2, false},   {"compute/step", TABLE_RIGHT, 1, false},
+        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 1, false},
         {"on the GPU", TABLE_RIGHT, 0, false}, {"of limit", TABLE_LEFT, 0, false},
     };
     struct table t;

@@ -2,16 +2,21 @@
 #ifndef ASTRA_PLAN_TEXT_H
 #define ASTRA_PLAN_TEXT_H
 
-struct arena; struct plan; struct report_style; struct str;
+struct arena;
+struct plan;
+struct report_style;
+struct str;
 
 /* Model, GPUs, batch, parameters: what is judged. */
 void print_plan_question(const struct plan *, const struct report_style *, struct str *out);
 /* Fits, does not fit, or is invalid, with every reason. */
 void print_verdict(const struct plan *, const struct report_style *, struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
-void print_figures(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+void print_figures(const struct plan *, const struct report_style *, struct arena *,
+                   struct str *out);
 /* Where the step's time goes, with bars. The plan must be computed. */
-void print_breakdown(const struct plan *, const struct report_style *, struct arena *, struct str *out);
+void print_breakdown(const struct plan *, const struct report_style *, struct arena *,
+                     struct str *out);
 
 /* Behind the last of a run of alike stages that begins at `from`. */
 int end_of_run(const struct plan *, int from);

@@ -61,8 +61,8 @@ bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, si
     bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
     if (needs_layout && p->layout.stages == 0)
         return false;
-    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, mem, words, count,
-                                 NULL);
+    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, mem, words,
+                                 count, NULL);
 }
 
 void add_recompute(const struct strategy *s, struct str *out)
@@ -115,10 +115,21 @@ void add_memory_of_limit(const struct plan *p, struct str *out)
 bool param_is_option(enum param p)
 {
     static const enum param columns[] = {
-        PARAM_global_batch,     PARAM_seq_len,         PARAM_precision,        PARAM_tp,
-        PARAM_cp,               PARAM_pp,              PARAM_dp,               PARAM_ep,
-        PARAM_etp,              PARAM_micro_batch,     PARAM_vpp,              PARAM_seq_parallel,
-        PARAM_recompute,        PARAM_recompute_method, PARAM_recompute_layers,
+        PARAM_global_batch,
+        PARAM_seq_len,
+        PARAM_precision,
+        PARAM_tp,
+        PARAM_cp,
+        PARAM_pp,
+        PARAM_dp,
+        PARAM_ep,
+        PARAM_etp,
+        PARAM_micro_batch,
+        PARAM_vpp,
+        PARAM_seq_parallel,
+        PARAM_recompute,
+        PARAM_recompute_method,
+        PARAM_recompute_layers,
         PARAM_recompute_modules,
     };
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct arena; struct report_style; struct str;
+struct arena;
+struct report_style;
+struct str;
 
 /* Numbers of a plan that are reported under their own name. */
 struct plan_figure {
@@ -24,8 +26,8 @@ const char *plan_stack(const struct plan *); /* "te", "torch" */
 const struct plan_stage *plan_fullest(const struct plan *);
 bool plan_fits(const struct plan *); /* every stage does */
 
-/* Words of the launch flags, in the arena. False when there are none: the layers could not be split, or
- * no release of Megatron can say it. */
+/* Words of the launch flags, in the arena. False when there are none: the layers could not be
+ * split, or no release of Megatron can say it. */
 bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);
 
 /* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */
@@ -43,6 +45,7 @@ bool param_is_option(enum param);
 void add_option(const struct strategy *, enum param, const char *between, struct str *out);
 
 /* Flags as lines for bash, joined by backslashes: a flag stays with its values. */
-void add_shell_lines(const char *const *words, size_t count, const struct report_style *, struct str *out);
+void add_shell_lines(const char *const *words, size_t count, const struct report_style *,
+                     struct str *out);
 
 #endif

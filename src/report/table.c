@@ -1,5 +1,6 @@
 /* An aligned table: widths are found when everything is there, so rows may come in any length. When
- * the style's width is too small, columns go in the order their makers gave, and are named below. */
+ * the style's width is too small, columns go in the order their makers gave, and are named below.
+ */
 #include "report/table.h"
 
 #include "base/arena.h"
@@ -111,7 +112,8 @@ static int least_needed(const struct table *t, const struct fit *f)
 static void fit_to(const struct table *t, const struct report_style *style, struct fit *f)
 {
     measure(t, f);
-    for (int c; style->columns > 0 && total_width(t, f) > (size_t)style->columns; f->shown[c] = false)
+    for (int c; style->columns > 0 && total_width(t, f) > (size_t)style->columns;
+         f->shown[c] = false)
         if ((c = least_needed(t, f)) < 0)
             return;
 }
@@ -122,8 +124,10 @@ static void spaces(struct str *out, size_t count)
         str_add(out, " ");
 }
 
-/* Blanks are owed until something follows them, so that no line ends in any. */
-static void print_row(const struct table *t, const struct fit *f, const char *const *row, struct str *out)
+/* Blanks are owed until something follows them, so that no line ends in any. Without a row, the
+ * heads. */
+static void print_row(const struct table *t, const struct fit *f, const char *const *row,
+                      struct str *out)
 {
     size_t owed = INDENT;
     for (int c = 0; c < t->columns; c++) {
@@ -140,7 +144,6 @@ static void print_row(const struct table *t, const struct fit *f, const char *co
             owed += f->width[c] + GAP;
         }
     }
-    str_add(out, "\n");
 }
 
 static bool has_heads(const struct table *t)
@@ -151,8 +154,8 @@ static bool has_heads(const struct table *t)
     return false;
 }
 
-static void name_left_out(const struct table *t, const struct report_style *style, const struct fit *f,
-                          struct str *out)
+static void name_left_out(const struct table *t, const struct report_style *style,
+                          const struct fit *f, struct str *out)
 {
     struct str text;
     str_init(&text);
@@ -175,8 +178,11 @@ void table_print(const struct table *t, const struct report_style *style, struct
         typeset_ink(style, INK_BOLD, out);
         print_row(t, &f, NULL, out);
         typeset_ink(style, INK_PLAIN, out);
+        str_add(out, "\n");
     }
-    for (size_t i = 0; i < t->cells; i += (size_t)t->columns)
+    for (size_t i = 0; i < t->cells; i += (size_t)t->columns) {
         print_row(t, &f, t->cell + i, out);
+        str_add(out, "\n");
+    }
     name_left_out(t, style, &f, out);
 }

@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct arena; struct report_style; struct str;
+struct arena;
+struct report_style;
+struct str;
 
 enum { TABLE_MAX_COLUMNS = 32 };
 
@@ -37,8 +39,8 @@ void table_hide(struct table *, int column);
 /* Hides a column in which every cell is `text`. */
 void table_hide_if_all(struct table *, int column, const char *text);
 
-/* Two columns in from the left, two between columns; heads only if any has text. Columns left out for
- * want of room are named below the table. */
+/* Two columns in from the left, two between columns; heads only if any has text. Columns left out
+ * for want of room are named below the table. */
 void table_print(const struct table *, const struct report_style *, struct str *out);
 
 #endif

@@ -1,6 +1,7 @@
-/* The answer of `search` for people: the question, the best plans side by side, the front of speed and
- * money, the flags that launch the best one, and what was looked at. A column in which every plan says
- * the same uninteresting thing is left out; parameters that all plans share are said once below. */
+/* The answer of `search` for people: the question, the best plans side by side, the front of speed
+ * and money, the flags that launch the best one, and what was looked at. A column in which every
+ * plan says the same uninteresting thing is left out; parameters that all plans share are said once
+ * below. */
 #include "report/report.h"
 
 #include "base/arena.h"
@@ -30,7 +31,8 @@ static void add_differing(const struct search_report *r, const struct strategy *
             add_option(s, (enum param)p, " ", out);
 }
 
-static void print_shared(const struct search_report *r, const struct report_style *style, struct str *out)
+static void print_shared(const struct search_report *r, const struct report_style *style,
+                         struct str *out)
 {
     struct str text;
     str_init(&text);
@@ -45,8 +47,26 @@ static void print_shared(const struct search_report *r, const struct report_styl
 }
 
 enum plan_column {
-    RANK, GPU, GPUS, TP, CP, PP, DP, EP, ETP, MICRO_BATCH, SEQ_PARALLEL, RECOMPUTE, OPTIONS, STEP, TOKENS, TFLOPS,
-    MFU, MEMORY, MONEY, PLAN_COLUMNS
+    RANK,
+    GPU,
+    GPUS,
+    TP,
+    CP,
+    PP,
+    DP,
+    EP,
+    ETP,
+    MICRO_BATCH,
+    SEQ_PARALLEL,
+    RECOMPUTE,
+    OPTIONS,
+    STEP,
+    TOKENS,
+    TFLOPS,
+    MFU,
+    MEMORY,
+    MONEY,
+    PLAN_COLUMNS
 };
 
 static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
@@ -145,14 +165,14 @@ static void print_error(const struct search_report *r, struct str *out)
     str_addf(out, "  step times ±%.0f %% (%s)\n", 100 * worst->expected_error, worst->provenance);
 }
 
-static void print_best(const struct search_report *r, const struct report_style *style, struct arena *mem,
-                       struct str *out)
+static void print_best(const struct search_report *r, const struct report_style *style,
+                       struct arena *mem, struct str *out)
 {
     struct table t;
     table_init(&t, mem);
     for (int c = 0; c < PLAN_COLUMNS; c++)
-        table_column(&t, c == PP && interleaves(r) ? "pp x vpp" : PLAN_TABLE[c].head, PLAN_TABLE[c].align,
-                     PLAN_TABLE[c].drop);
+        table_column(&t, c == PP && interleaves(r) ? "pp x vpp" : PLAN_TABLE[c].head,
+                     PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
     for (int i = 0; i < r->best; i++)
         add_plan_row(&t, r, i);
     table_hide_if_all(&t, GPU, r->plan[0].group->gpu->name);
@@ -169,8 +189,8 @@ static void print_best(const struct search_report *r, const struct report_style 
     print_error(r, out);
 }
 
-static void print_front(const struct search_report *r, const struct report_style *style, struct arena *mem,
-                        struct str *out)
+static void print_front(const struct search_report *r, const struct report_style *style,
+                        struct arena *mem, struct str *out)
 {
     struct table t;
     struct str cell;
@@ -225,7 +245,8 @@ static void print_launch(const struct plan *p, const struct report_style *style,
     size_t count;
     if (!plan_flags(p, mem, &words, &count))
         return;
-    typeset_heading(style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
+    typeset_heading(
+        style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
     print_environment(p, mem, out);
     str_add(out, "  ");
     add_launcher(p, out);
@@ -246,7 +267,8 @@ static void add_whole(struct str *out, double value)
         add_count(out, value);
 }
 
-static void add_funnel_row(struct table *t, double count, double of, const char *what, const char *reason)
+static void add_funnel_row(struct table *t, double count, double of, const char *what,
+                           const char *reason)
 {
     struct str cell;
     str_init(&cell);
@@ -257,8 +279,8 @@ static void add_funnel_row(struct table *t, double count, double of, const char 
     str_release(&cell);
 }
 
-static void print_funnel(const struct funnel *f, const struct report_style *style, struct arena *mem,
-                         struct str *out)
+static void print_funnel(const struct funnel *f, const struct report_style *style,
+                         struct arena *mem, struct str *out)
 {
     struct table t;
     table_init(&t, mem);
@@ -286,7 +308,8 @@ static void print_effort(const struct search_report *r, struct str *out)
     str_add(out, "\n");
 }
 
-void report_search_text(const struct search_report *r, const struct report_style *style, struct str *out)
+void report_search_text(const struct search_report *r, const struct report_style *style,
+                        struct str *out)
 {
     struct arena mem;
     arena_init(&mem);

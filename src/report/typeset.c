@@ -1,5 +1,5 @@
-/* Text output in small pieces. Widths count UTF-8 characters, so that "±" takes one column; colours are
- * written around whole pieces and take none. */
+/* Text output in small pieces. Widths count UTF-8 characters, so that "±" takes one column; colours
+ * are written around whole pieces and take none. */
 #include "report/typeset.h"
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const INKS[] = {
-    [INK_PLAIN] = "\033[0m", [INK_BOLD] = "\033[1m",  [INK_GOOD] = "\033[1;32m",
+    [INK_PLAIN] = "\033[0m",  [INK_BOLD] = "\033[1m",  [INK_GOOD] = "\033[1;32m",
     [INK_BAD] = "\033[1;31m", [INK_WARN] = "\033[33m",
 };
 
@@ -77,7 +77,8 @@ static size_t column_of(const struct str *out)
     return typeset_width(line ? line + 1 : text);
 }
 
-void typeset_wrap(const struct report_style *style, const char *text, size_t indent, struct str *out)
+void typeset_wrap(const struct report_style *style, const char *text, size_t indent,
+                  struct str *out)
 {
     size_t at = column_of(out), limit = style->columns > 0 ? (size_t)style->columns : SIZE_MAX;
     bool first = true;

@@ -1,11 +1,12 @@
-/* The look of text output: headings, paragraphs, lists, bars, colours. Colour is only added where the
- * style asks for it, so that the same text without it is plain. */
+/* The look of text output: headings, paragraphs, lists, bars, colours. Colour is only added where
+ * the style asks for it, so that the same text without it is plain. */
 #ifndef ASTRA_TYPESET_H
 #define ASTRA_TYPESET_H
 
 #include <stddef.h>
 
-struct report_style; struct str;
+struct report_style;
+struct str;
 
 enum ink { INK_PLAIN, INK_BOLD, INK_GOOD, INK_BAD, INK_WARN };
 

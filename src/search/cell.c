@@ -21,10 +21,7 @@ void worker_init(struct worker *w, const struct search_question *q, struct costs
     memset(w, 0, sizeof *w);
     w->question = q;
     w->costs = costs;
-    w->walk.space = space;
-    w->walk.plan = plan;
-    strategy_init(&w->walk.strategy);
-    memcpy(w->walk.values, fixed, sizeof w->walk.values);
+    walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
     option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state, !q->exhaustive);
@@ -120,29 +117,14 @@ void cell_bound(struct worker *w, struct cell *c)
     c->bound = bound_ticks(busy_bound(w));
 }
 
-/* Least bytes of the states of `layers` layers on one rank. */
-static double least_state_bytes(const struct worker *w, double layers)
-{
-    struct rank_params p = {layers * w->layer_params.dense, layers * w->layer_params.experts};
-    double smallest = INFINITY;
-    for (int i = 0; i < w->state_list->count; i++) {
-        struct strategy s = w->walk.strategy;
-        struct memory_use use = {{0}};
-        strategy_take(&s, &w->state_list->strategy[i], PARAM_FIRST_STATE, PARAMS);
-        memory_of_states(&p, &s, &use);
-        smallest = fmin(smallest, memory_peak(&use));
-    }
-    return smallest;
-}
-
 /* The first rank holds at least `layers` layers and the activations of `alive` micro-batches: how many
  * layers it must recompute to fit, and the seconds it is busy then. INFINITY when nothing fits. */
 static double memory_bound(const struct worker *w, double layers, double alive)
 {
     const struct least *l = &w->least;
-    if (!w->state_list || layers <= 0)
+    if (layers <= 0)
         return 0;
-    double room = w->framework_limit - least_state_bytes(w, layers);
+    double room = w->framework_limit - layers * w->layer_states;
     if (room < 0)
         return INFINITY;
     double excess = alive * layers * l->saved - room, gain = alive * (l->saved - l->boundary);
@@ -499,9 +481,10 @@ static void walk_frames(struct worker *w, int axis)
         arena_clear(&w->scratch);
         return;
     }
-    if (axis == s->first_frame + 2 && dropped_by_bound(w, split_bound(w), axis)) /* vpp, split are bound */
-        return;
     for (int i = 0; i < s->axis[axis].options; i++) {
+        walk_set(&w->walk, axis, i);
+        if (axis == s->first_frame + 1 && dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
+            continue;
         const struct rule *rule = walk_bind(&w->walk, axis, i);
         if (rule)
             count_dropped(w, rule, axis);
@@ -510,26 +493,30 @@ static void walk_frames(struct worker *w, int axis)
     }
 }
 
-/* What memory_bound needs. The list of states is the cell's own unless a rule makes it depend on more. */
-static void prepare_memory(struct worker *w)
+/* Least bytes of the states of one layer, over kinds of layer and states; they grow with the layers. 0
+ * when a rule makes the list of states depend on more than the cell. */
+static double least_layer_states(struct worker *w)
 {
     const struct model *m = w->question->scene.model;
-    const struct strategy *s = &w->walk.strategy;
-    w->framework_limit = framework_limit(&w->question->scene, s);
-    w->layer_params = (struct rank_params){INFINITY, INFINITY};
-    for (int k = 0; k < m->kinds; k++) {
-        struct rank_params p = {0};
-        rank_params_add_layer(&p, m, k, s);
-        w->layer_params.dense = fmin(w->layer_params.dense, p.dense);
-        w->layer_params.experts = fmin(w->layer_params.experts, p.experts);
-    }
-    w->state_list = NULL;
+    struct walk here = w->walk;
+    double smallest = INFINITY;
     for (int i = 0; i < w->states.keys; i++)
         if (w->states.key[i] >= PARAM_vpp)
-            return;
-    struct walk here = w->walk;
-    w->state_list = options_get(&w->states, &w->walk);
+            return 0;
+    const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
+    for (int k = 0; k < m->kinds; k++) {
+        struct rank_params p = {0};
+        rank_params_add_layer(&p, m, k, &here.strategy);
+        for (int i = 0; i < l->count; i++) {
+            struct strategy s = here.strategy;
+            struct memory_use use = {{0}};
+            strategy_take(&s, &l->strategy[i], PARAM_FIRST_STATE, PARAMS);
+            memory_of_states(&p, &s, &use);
+            smallest = fmin(smallest, memory_peak(&use));
+        }
+    }
+    return l->count ? smallest : 0;
 }
 
 void cell_search(struct worker *w, struct cell *c)
@@ -541,7 +528,8 @@ void cell_search(struct worker *w, struct cell *c)
     c->fullness = INFINITY;
     int64_t bound = c->bound;
     if (bound <= cut_of(w)) {
-        prepare_memory(w);
+        w->framework_limit = framework_limit(&w->question->scene, &w->walk.strategy);
+        w->layer_states = least_layer_states(w);
         int64_t fitting = any_split_bound(w);
         bound = fitting > bound ? fitting : bound;
     }

@@ -52,8 +52,7 @@ struct worker {
     struct cell *cell;
     struct least least;
     double framework_limit;     /* bytes, of the cell */
-    struct rank_params layer_params; /* of the smallest layer */
-    const struct option_list *state_list; /* of the cell; NULL when frames change it */
+    double layer_states;        /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
     struct state_option *state; /* owned: of the frame */
     struct state smallest;      /* least bytes of any of them, class by class */

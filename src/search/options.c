@@ -15,15 +15,19 @@ enum { BUCKETS = 4096 };
  * pairs that looks at the switch may allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s, const struct rule_plan *plan)
 {
-    static const enum param never_slower[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce,
-                                              PARAM_overlap_param_gather};
-    uint64_t paired = 0;
+    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce,
+                                          PARAM_overlap_param_gather};
+    uint64_t paired = 0, behind = 0;
     for (int i = 0; i < plan->pairs; i++)
         paired |= plan->order[plan->first[s->axes] + i]->depends;
-    for (int axis = c->first; axis < c->last; axis++)
-        for (size_t i = 0; i < sizeof never_slower / sizeof *never_slower; i++)
-            if (s->axis[axis].param[0] == never_slower[i] && !(paired >> never_slower[i] & 1))
-                c->on[c->switches++] = never_slower[i];
+    for (int axis = c->last - 1; axis >= c->first; axis--) {
+        enum param p = s->axis[axis].param[0];
+        for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+            c->never_slower[axis] |= p == switches[i] && !(paired >> p & 1);
+        c->alone[axis] = c->never_slower[axis] && !(behind >> p & 1);
+        for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+            behind |= plan->order[i]->depends;
+    }
 }
 
 void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan, int first,
@@ -77,14 +81,30 @@ static void add_drop(struct option_cache *c, struct option_list *l, const struct
     l->drop[l->drops++] = (struct option_drop){rule, count};
 }
 
+/* The option that switches this axis on, or -1. */
+static int on_option(const struct axis *a)
+{
+    for (int i = 0; i < a->options; i++)
+        if (a->value[i] == 1)
+            return i;
+    return -1;
+}
+
 static void list_options(struct option_cache *c, struct walk *w, int axis, struct option_list *l)
 {
+    const struct axis *a = &w->space->axis[axis];
     if (axis == c->last) {
         l->strategy = room(&c->mem, l->strategy, l->count, sizeof *l->strategy);
         l->strategy[l->count++] = w->strategy;
         return;
     }
-    for (int i = 0; i < w->space->axis[axis].options; i++) {
+    int on = c->alone[axis] ? on_option(a) : -1;
+    bool only_on = on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
+    for (int i = 0; i < a->options; i++) {
+        if (only_on && i != on) {
+            l->slower += c->behind[axis];
+            continue;
+        }
         const struct rule *rule = walk_bind(w, axis, i);
         if (rule)
             add_drop(c, l, rule, c->behind[axis]);
@@ -101,29 +121,35 @@ static bool is_listed(const struct option_list *l, const struct strategy *s)
     return false;
 }
 
-static bool has_faster(const struct option_cache *c, const struct option_list *l, const struct strategy *s)
+static bool has_faster(const struct option_cache *c, const struct space *space, const struct option_list *l,
+                       const struct strategy *s)
 {
-    for (int j = 0; j < c->switches; j++) {
+    for (int axis = c->first; axis < c->last; axis++) {
+        enum param p = space->axis[axis].param[0];
         struct strategy on = *s;
-        strategy_set(&on, c->on[j], 1);
-        if (strategy_get(s, c->on[j]) == 0 && is_listed(l, &on))
+        if (!c->never_slower[axis] || c->alone[axis] || strategy_get(s, p) != 0)
+            continue;
+        strategy_set(&on, p, 1);
+        if (is_listed(l, &on))
             return true;
     }
     return false;
 }
 
-/* Against the whole list: one that is itself left out has a faster one still. */
-static void drop_slower(struct option_cache *c, struct option_list *l)
+/* Switches that later rules look at. Against the whole list: one that is itself left out has a faster one
+ * still. */
+static void drop_slower(struct option_cache *c, const struct space *space, struct option_list *l)
 {
-    struct option_list kept = *l;
-    kept.strategy = arena_array(&c->mem, (size_t)l->count, sizeof *kept.strategy);
-    kept.count = 0;
+    int kept = 0;
+    bool *slower = arena_array(&c->mem, (size_t)l->count, sizeof *slower);
     for (int i = 0; i < l->count; i++)
-        if (has_faster(c, l, &l->strategy[i]))
-            kept.slower++;
+        slower[i] = has_faster(c, space, l, &l->strategy[i]);
+    for (int i = 0; i < l->count; i++)
+        if (slower[i])
+            l->slower++;
         else
-            kept.strategy[kept.count++] = l->strategy[i];
-    *l = kept;
+            l->strategy[kept++] = l->strategy[i];
+    l->count = kept;
 }
 
 const struct option_list *options_get(struct option_cache *c, struct walk *w)
@@ -143,7 +169,6 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
     e->next = *at;
     *at = e;
     list_options(c, w, c->first, &e->list);
-    if (c->switches > 0)
-        drop_slower(c, &e->list);
+    drop_slower(c, w->space, &e->list);
     return &e->list;
 }

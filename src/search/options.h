@@ -14,7 +14,7 @@ struct option_drop {
 struct option_list {
     int count;
     struct strategy *strategy; /* [count]: only the parameters of these axes count */
-    int slower;                /* left out: another option is never slower and needs no more memory */
+    double slower;             /* left out: another option is never slower and needs no more memory */
     int drops;
     struct option_drop *drop;
 };
@@ -23,8 +23,8 @@ struct option_cache {
     int first, last;       /* axes [first, last) */
     int keys;
     enum param key[PARAMS];
-    int switches;          /* overlaps of these axes that are never slower when on */
-    enum param on[PARAMS];
+    bool never_slower[PARAMS]; /* by axis: a switch that is never slower when on ... */
+    bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
     double behind[PARAMS]; /* options of the axes behind one, up to `last` */
     size_t buckets;        /* a power of two */
     struct option_entry **bucket;

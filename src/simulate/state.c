@@ -33,14 +33,16 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
     }
 }
 
-/* FSDP, per micro-batch: gather before forward and before backward, scatter gradients after. */
+/* FSDP, per micro-batch and layer: gather before forward and before backward, scatter gradients after. */
 static double shard_time(const struct frame *f, double params, double ranks, int stride)
 {
     const struct node_group *g = f->scene->group;
     struct placement p = placement_of(g, (int)ranks, stride);
+    double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || ranks <= 1)
         return 0;
-    return 2 * comm_time(g, COMM_ALL_GATHER, 2 * params, p) + comm_time(g, COMM_REDUCE_SCATTER, 4 * params, p);
+    return layers * (2 * comm_time(g, COMM_ALL_GATHER, 2 * unit, p) +
+                     comm_time(g, COMM_REDUCE_SCATTER, 4 * unit, p));
 }
 
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and moments,

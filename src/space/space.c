@@ -378,11 +378,12 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
     return true;
 }
 
+/* Parameters that are bound once `axis` is: its own, those before, and those that have no choice. */
 static uint64_t bound_after(const struct space *s, int axis)
 {
     uint64_t bits = 0;
-    for (int i = 0; i <= axis; i++)
-        for (int j = 0; j < s->axis[i].params; j++)
+    for (int i = 0; i < s->axes; i++)
+        for (int j = 0; j < s->axis[i].params && (i <= axis || s->axis[i].options == 1); j++)
             bits |= 1ull << s->axis[i].param[j];
     return bits;
 }
@@ -409,6 +410,19 @@ void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rul
     }
     p->pairs = n - p->first[s->axes];
     assert(n == r->count);
+}
+
+void walk_init(struct walk *w, const struct space *s, const struct rule_plan *plan, const double fixed[SLOTS])
+{
+    w->space = s;
+    w->plan = plan;
+    strategy_init(&w->strategy);
+    memcpy(w->values, fixed, sizeof w->values);
+    for (int axis = 0; axis < s->axes; axis++) {
+        w->option[axis] = 0;
+        if (s->axis[axis].options == 1)
+            walk_set(w, axis, 0);
+    }
 }
 
 void walk_set(struct walk *w, int axis, int option)

@@ -38,7 +38,7 @@ struct space {
 void space_init(struct space *, const struct model *, const struct node_group *, const struct strategy *base,
                 const struct setting settings[PARAMS], int64_t max_gpus, bool te, struct arena *);
 
-/* Rules by the axis at which they can be judged. Timing and state axes are walked apart, so that rules
+/* Rules by the axis at which they can be judged: the last of those they look at that has a choice. Timing and state axes are walked apart, so that rules
  * on both are judged on pairs. */
 struct rule_plan {
     int first[PARAMS + 1]; /* into `order`: rules of axis i are [first[i], first[i + 1]) */
@@ -55,6 +55,8 @@ struct walk {
     double values[SLOTS];
     int option[PARAMS]; /* by axis */
 };
+/* `fixed` has the values of what is no parameter. Axes without a choice are set at once. */
+void walk_init(struct walk *, const struct space *, const struct rule_plan *, const double fixed[SLOTS]);
 /* Sets the parameters of an axis to one of its options. */
 void walk_set(struct walk *, int axis, int option);
 /* The same, and judges the rules that became decidable: NULL when it passes, else the rule that drops it. */
