@@ -94,36 +94,9 @@ static const struct hint {
     bool (*applies)(const struct plan *);
     const char *text;
 } HINTS[] = {
-    {optimizer_unsharded, "every data-parallel rank holds the whole optimizer: dist_opt "
-                          "(--use-distributed-optimizer) shards it"},
-    {too_full_without_recompute, "too much is saved for backward: recompute=full "
-                                 "(--recompute-granularity full) keeps least, selective "
-                                 "is the cheaper step before it"},
-    {too_full_with_large_micro_batch,
-     "a smaller micro-batch saves less for backward: micro_batch=1"},
-    {recomputes_for_nothing, "recomputation costs time and a quarter of the memory is free: "
-                             "recompute less (fewer modules, or "
-                             "recompute_method=block with fewer layers)"},
-    {residual_unsharded, "seq_parallel (--sequence-parallel) shards what lies between "
-                         "tensor-parallel regions: less memory, the "
-                         "same traffic"},
-    {tensor_parallel_over_nodes, "a tensor-parallel group is larger than the GPUs joined by the "
-                                 "fast link: use a smaller tp and more pp"},
-    {tensor_parallel_shows,
-     "tensor-parallel communication shows: a smaller tp, or tp_overlap (--tp-comm-overlap)"},
-    {reduction_shows, "gradients are reduced after backward: overlap_grad_reduce "
-                      "(--overlap-grad-reduce) hides it behind "
-                      "backward"},
-    {gather_shows, "parameters are gathered between steps: overlap_param_gather "
-                   "(--overlap-param-gather) hides it behind "
-                   "forward"},
-    {bubble_without_interleaving, "stages wait for each other: more micro-batches a step, a "
-                                  "smaller pp, or virtual stages (vpp)"},
-    {bubble_with_interleaving,
-     "stages wait for each other: more micro-batches a step, or a smaller pp"},
-    {experts_show, "expert communication shows: a smaller ep, or moe_overlap "
-                   "(--overlap-moe-expert-parallel-comm)"},
-    {transfers_show, "pipeline transfers show: p2p_overlap hides them (do not disable it)"},
+#define HINT(test, text) {test, text},
+#include "report/hints.def"
+#undef HINT
 };
 
 void print_hints(const struct plan *p, const struct report_style *style, struct str *out)

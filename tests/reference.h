@@ -1,0 +1,85 @@
+/* The plainest search there is: every strategy of the product, each judged from scratch by all rules and
+ * a whole evaluation. The judge of the real search in tests, and what the benchmark compares it with. */
+#ifndef ASTRA_REFERENCE_H
+#define ASTRA_REFERENCE_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "search/search.h"
+#include "select/select.h"
+
+#include <math.h>
+#include <string.h>
+
+struct reference {
+    const struct search_question *question;
+    struct space space;
+    double values[SLOTS];
+    struct strategy strategy;
+    struct arena scratch;
+    struct shortlist best;
+    struct front front;
+    double tried, valid, fitting;
+    double limit; /* stop after so many strategies that the rules allow; 0 = never */
+};
+
+static bool reference_valid(struct reference *r)
+{
+    const struct rules *rules = r->question->rules;
+    slots_set_strategy(r->values, &r->strategy);
+    for (int i = 0; i < rules->count; i++)
+        if (!rule_allows(&rules->rule[i], r->values))
+            return false;
+    return true;
+}
+
+static void reference_judge(struct reference *r)
+{
+    struct plan p;
+    r->tried++;
+    if (!reference_valid(r))
+        return;
+    r->valid++;
+    plan_evaluate(&r->question->scene, &r->strategy, NULL, &r->scratch, &p);
+    if (p.computed && p.feasible) {
+        struct found x = {llround(p.step_s * TICKS_PER_S), strategy_gpus(&r->strategy), r->strategy};
+        r->fitting++;
+        shortlist_add(&r->best, &x);
+        front_add(&r->front, &x);
+    }
+    arena_clear(&r->scratch);
+}
+
+static void reference_walk(struct reference *r, int axis)
+{
+    const struct axis *a = &r->space.axis[axis];
+    if (axis == r->space.axes) {
+        reference_judge(r);
+        return;
+    }
+    for (int i = 0; i < a->options && !(r->limit > 0 && r->valid >= r->limit); i++) {
+        for (int j = 0; j < a->params; j++)
+            strategy_set(&r->strategy, a->param[j], a->value[i * a->params + j]);
+        reference_walk(r, axis + 1);
+    }
+}
+
+static void reference_run(struct reference *r, const struct search_question *q, struct arena *mem)
+{
+    int nodes = (int)((q->gpus_max + q->scene.group->per_node - 1) / q->scene.group->per_node);
+    r->question = q;
+    r->tried = r->valid = r->fitting = 0;
+    arena_init(&r->scratch);
+    shortlist_init(&r->best, q->top, mem);
+    front_init(&r->front);
+    memset(r->values, 0, sizeof r->values);
+    slots_set_fixed(r->values, q->scene.model, q->scene.group, nodes, q->scene.te);
+    r->values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
+    r->values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
+    r->values[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
+    space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, q->scene.te, mem);
+    reference_walk(r, 0);
+    arena_release(&r->scratch);
+}
+
+#endif

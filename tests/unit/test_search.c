@@ -1,0 +1,203 @@
+/* The search against brute force and against itself: pruned or exhaustive, on one thread or several. */
+#include "question.h"
+#include "reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* 40 take half a minute; all agreed. */
+enum { PROBLEMS = 10 };
+
+static uint64_t seed = 88172645463325252ull;
+
+static int pick(int lo, int hi)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return lo + (int)(seed % (uint64_t)(hi - lo + 1));
+}
+
+static void must(bool ok, const struct error *err)
+{
+    if (!ok)
+        print_error("%s\n", err->text);
+    assert_true(ok);
+}
+
+static void set(struct question *q, const char *option, const char *value)
+{
+    struct error err = {0};
+    must(question_set(q, option, value, &err), &err);
+}
+
+static const char *const MODELS[] = {
+    "layers=6,hidden=1024,ffn=4096,heads=8,vocab=32000",
+    "layers=7,hidden=2048,ffn=5632,heads=16,kv=4,vocab=128256",
+    "layers=8,hidden=4096,ffn=14336,heads=32,kv=8,vocab=128256,max_seq=32768",
+    "layers=10,hidden=8192,ffn=28672,heads=64,kv=8,vocab=32000",
+    "layers=5,hidden=12288,ffn=49152,heads=96,vocab=50257,gated=0",
+    "layers=6,hidden=2048,ffn=6144,heads=16,kv=4,vocab=151936,experts=8,topk=2,expert_ffn=1408,dense_first=1",
+    "layers=8,hidden=4096,heads=32,kv=8,vocab=32000,ffn=14336,experts=8,topk=2,expert_ffn=14336",
+};
+static const char *const POOLS[] = {"1x4:A100", "2x2:H100", "3x4:L40S", "2x4:V100", "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
+
+/* A small question: the space is cut to what brute force can walk. */
+static void random_question(struct question *q)
+{
+    char batch[16], length[16];
+    question_init(q);
+    set(q, "model", MODELS[pick(0, 6)]);
+    const char *pool = POOLS[pick(0, 6)];
+    set(q, "cluster", pool);
+    if (pool[4] == 'V')
+        set(q, "precision", "fp16");
+    snprintf(batch, sizeof batch, "%d", pick(1, 6) * 4);
+    snprintf(length, sizeof length, "%d", 1024 << pick(0, 3));
+    set(q, "global-batch", batch);
+    set(q, "seq-len", length);
+    set(q, "set", pick(0, 1) ? "tp=1,2,4" : "tp=1,2");
+    set(q, "set", pick(0, 1) ? "cp=1" : "cp=1,2");
+    set(q, "set", pick(0, 1) ? "pp=1,2,4" : "pp=1,3");
+    set(q, "set", "micro_batch=1,2");
+    set(q, "set", "cp_comm=p2p");
+    set(q, "set", pick(0, 1) ? "vpp=1,2" : "vpp=1,2,3");
+    set(q, "set", pick(0, 1) ? "split=even,uneven" : "split=even,loss");
+    set(q, "set", pick(0, 1) ? "recompute=none,full" : "recompute_layers=0,1,2");
+    set(q, "set", pick(0, 1) ? "recompute_modules=none" : "recompute_modules=none,layernorm,core_attn+mlp");
+    set(q, "set", pick(0, 1) ? "optimizer_offload=0" : "optimizer_offload=0,50");
+    set(q, "set", pick(0, 1) ? "fsdp=none" : "overlap_param_gather=off");
+    set(q, "set", "ep=1,4");
+    set(q, "set", "shared_overlap=off");
+    q->top = pick(1, 6);
+    q->memory_margin = pick(0, 1) ? 0.04 : 0.5;
+}
+
+static void prepare(struct question *q, struct rules *rules, struct search_question *sq)
+{
+    struct error err = {0};
+    must(question_ready(q, &err), &err);
+    must(question_search(q, 0, rules, sq, &err), &err);
+}
+
+static void same_lists(const struct found *a, int n, const struct found *b, int m)
+{
+    assert_int_equal(n, m);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(a[i].step, b[i].step);
+        assert_int_equal(a[i].gpus, b[i].gpus);
+    }
+}
+
+static void search_equals_brute_force(void **state)
+{
+    (void)state;
+    int answered = 0;
+    double tried = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct question q;
+        struct rules rules;
+        struct search_question sq;
+        struct search_result r;
+        struct reference ref = {.limit = 0};
+        struct error err = {0};
+        random_question(&q);
+        prepare(&q, &rules, &sq);
+        sq.threads = 1 + i % 2;
+        search_run(&sq, &q.mem, &r);
+        reference_run(&ref, &sq, &q.mem);
+        same_lists(r.found, r.best, ref.best.entry, ref.best.count);
+        same_lists(r.pareto, r.front, ref.front.entry, ref.front.count);
+        for (int k = 0; k < r.best; k++)
+            must(search_check(&sq, &r.found[k], &err), &err);
+        answered += r.best > 0;
+        tried += ref.tried;
+        front_release(&ref.front);
+        question_release(&q);
+    }
+    print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS, tried);
+    assert_true(answered > PROBLEMS / 2);
+}
+
+static void pruned_equals_exhaustive(void **state)
+{
+    (void)state;
+    static const char *const questions[][3] = {
+        {"llama3-8b", "4x8:A100", "256"}, {"gpt3-13b", "8x8:V100", "128"}, {"mixtral-8x7b", "4x8:H100", "64"}};
+    for (int i = 0; i < 3; i++) {
+        struct question q;
+        struct rules rules;
+        struct search_question sq;
+        struct search_result pruned, all;
+        question_init(&q);
+        set(&q, "model", questions[i][0]);
+        set(&q, "cluster", questions[i][1]);
+        set(&q, "global-batch", questions[i][2]);
+        if (i == 1)
+            set(&q, "precision", "fp16");
+        set(&q, "set", "cp=1");
+        set(&q, "set", "tp=2,8");
+        set(&q, "set", "pp=2,4,8");
+        set(&q, "set", "vpp=1,2");
+        set(&q, "set", "optimizer_offload=0");
+        set(&q, "set", "recompute_layers=0,1,3");
+        prepare(&q, &rules, &sq);
+        search_run(&sq, &q.mem, &pruned);
+        sq.exhaustive = true;
+        search_run(&sq, &q.mem, &all);
+        same_lists(pruned.found, pruned.best, all.found, all.best);
+        same_lists(pruned.pareto, pruned.front, all.pareto, all.front);
+        assert_true(pruned.best > 0);
+        assert_true(pruned.funnel.simulated < all.funnel.simulated);
+        question_release(&q);
+    }
+}
+
+static void counts_add_up(const struct funnel *f)
+{
+    double sum = f->kept;
+    for (int i = 0; i < f->drops; i++)
+        sum += f->drop[i].count;
+    assert_true(sum == f->generated);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    struct question q;
+    struct rules rules;
+    struct search_question sq;
+    struct search_result one, many;
+    question_init(&q);
+    set(&q, "model", "llama3-8b");
+    set(&q, "cluster", "16x8:H100");
+    prepare(&q, &rules, &sq);
+    sq.threads = 1;
+    search_run(&sq, &q.mem, &one);
+    sq.threads = 5;
+    search_run(&sq, &q.mem, &many);
+    assert_int_equal(one.best, many.best);
+    for (int i = 0; i < one.best; i++) {
+        assert_int_equal(one.found[i].step, many.found[i].step);
+        assert_int_equal(strategy_compare(&one.found[i].strategy, &many.found[i].strategy), 0);
+    }
+    assert_true(one.funnel.judged == many.funnel.judged && one.funnel.simulated == many.funnel.simulated);
+    counts_add_up(&one.funnel);
+    counts_add_up(&many.funnel);
+    question_release(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(search_equals_brute_force),
+        cmocka_unit_test(pruned_equals_exhaustive),
+        cmocka_unit_test(threads_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
