@@ -140,7 +140,7 @@ $(BUILD)/data/%.o: $(BUILD)/data/%.c $(BUILD)/flags | build/setup/$(BASE)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
-$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): private INCLUDE += -Itests/unit
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(BUILD)/bench/speed.o: private INCLUDE += -Itests
 $(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): | build/setup/test
 
 # The archive holds one object in which everything hidden is local: it exports astra_* only.

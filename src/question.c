@@ -241,7 +241,7 @@ bool question_ready(struct question *q, struct error *err)
 {
     if (!q->has_cluster)
         return fail(err, ERROR_INPUT, "no cluster is given: add --cluster, for example --cluster 8x8:H100");
-    if (!q->has_model && !(q->has_flags && q->flags.has_model))
+    if (!q->has_model && !q->has_flags) /* flags say themselves what they lack */
         return fail(err, ERROR_INPUT,
                     "no model is given: add --model, for example --model llama3-8b (astra models lists them)");
     for (int i = 0; i < q->prices; i++)

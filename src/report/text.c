@@ -13,8 +13,6 @@
 #include "report/table.h"
 #include "report/typeset.h"
 
-#include <string.h>
-
 static bool all_share(const struct search_report *r, enum param p)
 {
     for (int i = 1; i < r->best; i++)

@@ -6,7 +6,6 @@
 #include "report/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const INKS[] = {

@@ -12,7 +12,7 @@
 struct arena;
 
 /* What happened to the strategies of a space. Every strategy is counted once: generated is the sum of
- * what was dropped (early cuts by their product) and judged. */
+ * what was dropped (early cuts by their product) and kept. */
 struct drop {
     const char *reason;
     double count;
@@ -21,8 +21,8 @@ struct drop {
 struct funnel {
     double generated;
     double judged;    /* memory, and a time or a bound, computed one by one */
-    double simulated; /* of those: pipelines run exactly */
-    double kept;      /* of those: fit, and were not slower than what was kept before */
+    double simulated; /* pipelines run exactly, each for all judged strategies that share it */
+    double kept;      /* of the judged: fit, and were the best of their kind when found */
     int drops;
     struct drop *drop; /* most first */
 };
