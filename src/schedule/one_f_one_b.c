@@ -32,6 +32,7 @@ struct run {
     const struct pipeline *p;
     int64_t total; /* forward passes of a rank */
     int64_t warmup[SCHEDULE_MAX_RANKS];
+    struct schedule_cursor forward[SCHEDULE_MAX_RANKS], backward[SCHEDULE_MAX_RANKS]; /* what is next */
     struct state now;
     int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
     int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
@@ -54,6 +55,30 @@ struct schedule_item schedule_item(const struct pipeline *p, int64_t k)
     return (struct schedule_item){start + within % size, (int)(within / size), size};
 }
 
+static int64_t group_size(const struct pipeline *p, int64_t start)
+{
+    int64_t left = p->micro_batches - start;
+    return left < p->group ? left : p->group;
+}
+
+struct schedule_cursor schedule_begin(const struct pipeline *p)
+{
+    return (struct schedule_cursor){.size = p->vpp == 1 ? p->micro_batches : group_size(p, 0)};
+}
+
+void schedule_advance(const struct pipeline *p, struct schedule_cursor *c, int64_t passes)
+{
+    c->index += passes;
+    if (c->index < c->size)
+        return;
+    c->index = 0;
+    if (++c->chunk < p->vpp)
+        return;
+    c->chunk = 0;
+    c->start += c->size;
+    c->size = group_size(p, c->start);
+}
+
 static int64_t max2(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -64,25 +89,26 @@ static int64_t *slot(int64_t *history, int64_t step)
     return &history[(uint64_t)step & (HISTORY - 1)];
 }
 
-/* When the input of this forward pass has arrived; `sent_before` are the finish times one step ago. */
-static int64_t forward_ready(struct run *u, int rank, struct schedule_item it, int64_t step,
-                             const int64_t *sent_before)
+/* When the input of a forward pass has arrived. */
+static int64_t forward_ready(struct run *u, int rank, int64_t step)
 {
+    const struct schedule_cursor *c = &u->forward[rank];
     if (rank > 0)
-        return u->p->vpp == 1 ? u->now.sent[rank - 1] : sent_before[rank - 1];
-    if (it.chunk == 0)
+        return u->now.sent[rank - 1];
+    if (c->chunk == 0)
         return 0;
-    return *slot(u->forward_history, step - (it.group_size - u->p->pp + 1));
+    return *slot(u->forward_history, step - (c->size - u->p->pp + 1));
 }
 
-static int64_t backward_ready(struct run *u, int rank, struct schedule_item it, int64_t step,
-                              const int64_t *returned_before)
+/* Backward chunks come in mirror order: chunk 0 of the cursor is the last, which has no successor. */
+static int64_t backward_ready(struct run *u, int rank, int64_t step)
 {
+    const struct schedule_cursor *c = &u->backward[rank];
     if (rank < u->p->pp - 1)
-        return returned_before[rank + 1];
-    if (it.chunk == 0) /* its mirror image: the last chunk has no successor */
+        return u->now.returned[rank + 1];
+    if (c->chunk == 0)
         return 0;
-    return *slot(u->backward_history, step - (it.group_size - u->p->pp + 1));
+    return *slot(u->backward_history, step - (c->size - u->p->pp + 1));
 }
 
 /* One pass on a rank: starts when the rank and its input are there, then sends. */
@@ -93,40 +119,46 @@ static int64_t pass(struct run *u, int rank, int64_t ready, int64_t ticks, int64
     return end + send;
 }
 
-static void do_forward(struct run *u, int rank, int64_t k, int64_t step, const int64_t *sent_before)
+static void do_forward(struct run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
-    struct schedule_item it = schedule_item(p, k);
-    bool last = rank == p->pp - 1 && it.chunk == p->vpp - 1;
-    int64_t ready = forward_ready(u, rank, it, step, sent_before);
-    u->now.sent[rank] =
-        pass(u, rank, ready, p->forward[it.chunk * p->pp + rank], last ? 0 : p->send[rank]);
+    int64_t j = step + rank, k = j + u->warmup[rank];
+    if (k < 0 || k >= u->total)
+        return;
+    int chunk = u->forward[rank].chunk;
+    bool last = rank == p->pp - 1 && chunk == p->vpp - 1;
+    int64_t ready = forward_ready(u, rank, step);
+    u->now.sent[rank] = pass(u, rank, ready, p->forward[chunk * p->pp + rank], last ? 0 : p->send[rank]);
+    schedule_advance(p, &u->forward[rank], 1);
 }
 
-static void do_backward(struct run *u, int rank, int64_t k, int64_t step, const int64_t *returned_before)
+static void do_backward(struct run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
-    struct schedule_item it = schedule_item(p, k);
-    int chunk = p->vpp - 1 - it.chunk;
+    int64_t j = step + rank;
+    if (j < 0 || j >= u->total)
+        return;
+    int chunk = p->vpp - 1 - u->backward[rank].chunk;
     bool first = rank == 0 && chunk == 0;
-    int64_t ready = backward_ready(u, rank, it, step, returned_before);
+    int64_t ready = backward_ready(u, rank, step);
     int64_t send = first ? 0 : p->send[rank == 0 ? p->pp - 1 : rank - 1];
     u->now.returned[rank] = pass(u, rank, ready, p->backward[chunk * p->pp + rank], send);
+    schedule_advance(p, &u->backward[rank], 1);
 }
 
+/* Forwards in the order that gives each the finish time it needs: of this step from rank r - 1 in 1F1B,
+ * of the step before when interleaved. Backwards need the step before. */
 static void do_step(struct run *u, int64_t step)
 {
-    int64_t sent_before[SCHEDULE_MAX_RANKS], returned_before[SCHEDULE_MAX_RANKS];
     int pp = u->p->pp;
-    memcpy(sent_before, u->now.sent, (size_t)pp * sizeof *sent_before);
-    memcpy(returned_before, u->now.returned, (size_t)pp * sizeof *returned_before);
-    for (int r = 0; r < pp; r++) {
-        int64_t j = step + r, k = j + u->warmup[r];
-        if (k >= 0 && k < u->total)
-            do_forward(u, r, k, step, sent_before);
-        if (j >= 0 && j < u->total)
-            do_backward(u, r, j, step, returned_before);
-    }
+    if (u->p->vpp == 1)
+        for (int r = 0; r < pp; r++)
+            do_forward(u, r, step);
+    else
+        for (int r = pp - 1; r >= 0; r--)
+            do_forward(u, r, step);
+    for (int r = 0; r < pp; r++)
+        do_backward(u, r, step);
     if (u->p->vpp > 1) {
         *slot(u->forward_history, step) = u->now.sent[pp - 1];
         *slot(u->backward_history, step) = u->now.returned[0];
@@ -155,6 +187,20 @@ static void move(int64_t *a, int n, int64_t by)
         a[i] += by;
 }
 
+/* Whole periods later every rank is at the same place of the pattern. */
+static void skip_passes(struct run *u, int64_t passes)
+{
+    for (int r = 0; r < u->p->pp; r++) {
+        struct schedule_cursor *both[] = {&u->forward[r], &u->backward[r]};
+        for (int i = 0; i < 2; i++) {
+            if (u->p->vpp == 1)
+                both[i]->index += passes;
+            else
+                both[i]->start += passes / u->p->vpp;
+        }
+    }
+}
+
 /* Steps from `from` to `to` in which every rank does a forward and a backward of a full group, in units
  * of the pattern. Returns the step to go on with: `to` or a little before. */
 static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
@@ -176,6 +222,7 @@ static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
             move(u->now.sent, pp, periods * by);
             move(u->now.returned, pp, periods * by);
             step += periods * since * unit;
+            skip_passes(u, periods * since * unit);
             if (u->p->vpp > 1) { /* with group == pp only the step before is looked at */
                 *slot(u->forward_history, step - 1) = u->now.sent[pp - 1];
                 *slot(u->backward_history, step - 1) = u->now.returned[0];
@@ -203,6 +250,7 @@ int64_t pipeline_run(const struct pipeline *p, int64_t end[])
     assert(p->vpp == 1 || (p->group >= p->pp && p->group - p->pp + 1 < HISTORY));
     for (int r = 0; r < p->pp; r++) {
         u.warmup[r] = pipeline_warmup(p, r);
+        u.forward[r] = u.backward[r] = schedule_begin(p);
         if (-u.warmup[r] - r < step)
             step = -u.warmup[r] - r;
     }

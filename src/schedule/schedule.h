@@ -31,6 +31,16 @@ struct schedule_item {
 };
 struct schedule_item schedule_item(const struct pipeline *, int64_t k);
 
+/* The same one after the other, without a division: passes of one chunk follow each other for a group of
+ * micro-batches, then the next chunk's. */
+struct schedule_cursor {
+    int chunk;
+    int64_t index;      /* within the chunk's passes of the group */
+    int64_t start, size; /* of the group */
+};
+struct schedule_cursor schedule_begin(const struct pipeline *);
+void schedule_advance(const struct pipeline *, struct schedule_cursor *, int64_t passes); /* <= size - index */
+
 /* When each rank has finished its last backward pass; returns the latest. The exact recurrence of the
  * order, O(pp) per round of one forward and one backward on every rank; rounds that repeat are skipped,
  * so that the cost does not grow with the number of micro-batches. Needs vpp == 1, or

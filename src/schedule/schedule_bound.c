@@ -55,13 +55,6 @@ int64_t pipeline_lower_bound(const struct pipeline *p, const int64_t after[])
     return best;
 }
 
-/* Passes of one chunk in a row, counted from the k-th forward (or backward) of a rank. */
-static int64_t run_length(const struct pipeline *p, int64_t k, struct schedule_item it)
-{
-    int64_t start = it.micro_batch / p->group * p->group; /* of its group */
-    return it.group_size - (k - start * p->vpp) % it.group_size;
-}
-
 /* Interleaved: go through the rank's order in stretches in which the forward and the backward chunk stay
  * the same, until it repeats, or to its end when the last group is odd. The peak is at a stretch's end or
  * at its first pair. */
@@ -70,19 +63,19 @@ static double interleaved_peak(const struct pipeline *p, int rank, const double 
     int64_t total = p->micro_batches * p->vpp, warmup = pipeline_warmup(p, rank);
     int64_t rounds = p->micro_batches % p->group ? total : (int64_t)2 * p->group * p->vpp;
     int64_t last = total < warmup + rounds ? total : warmup + rounds, length;
+    struct schedule_cursor f = schedule_begin(p), b = f;
     double alive = 0, peak = 0;
     for (int64_t k = 0; k < last; k += length) {
-        struct schedule_item f = schedule_item(p, k);
         double more = bytes[f.chunk], less = 0;
-        length = run_length(p, k, f);
+        length = f.size - f.index;
         if (k >= warmup) {
-            struct schedule_item b = schedule_item(p, k - warmup);
-            int64_t back = run_length(p, k - warmup, b);
             less = bytes[p->vpp - 1 - b.chunk];
-            length = back < length ? back : length;
+            length = b.size - b.index < length ? b.size - b.index : length;
+            schedule_advance(p, &b, length);
         } else if (k + length > warmup) {
             length = warmup - k;
         }
+        schedule_advance(p, &f, length);
         double first = alive + more, end = alive + (double)(length - 1) * (more - less) + more;
         peak = first > peak ? first : peak;
         peak = end > peak ? end : peak;

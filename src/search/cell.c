@@ -319,7 +319,7 @@ static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, s
         return;
     }
     w->judged++;
-    double fullness = frame_fullness(&w->frame, s, t, &x->state);
+    double fullness = frame_fullness(&w->frame, t, &x->state);
     if (fullness > 1) {
         note_fullness(w, s, fullness);
         count_fixed(w, DROP_MEMORY, 1);
@@ -343,10 +343,10 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
         return;
     }
     timing_least_memory(&w->frame, &s, &w->scratch, &t);
-    double fullness = frame_fullness(&w->frame, &s, &t, &w->smallest);
+    double fullness = frame_fullness(&w->frame, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
         timing_memory(&w->frame, &s, &w->scratch, &t);
-        fullness = frame_fullness(&w->frame, &s, &t, &w->smallest);
+        fullness = frame_fullness(&w->frame, &t, &w->smallest);
     }
     if (fullness > 1) {
         note_fullness(w, &s, fullness);
@@ -395,7 +395,7 @@ static double least_fullness(struct worker *w, int recompute, int method, int la
     timing_least_memory(&w->frame, &s, &w->scratch, &t);
     for (int c = 0; c < w->frame.classes; c++)
         t.temporary[c] = 0;
-    return frame_fullness(&w->frame, &s, &t, &w->smallest);
+    return frame_fullness(&w->frame, &t, &w->smallest);
 }
 
 /* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full recompute

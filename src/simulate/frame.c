@@ -174,6 +174,7 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
     if (f->micro_batches < 1)
         return fail(err, ERROR_INFEASIBLE, "global batch %d is no multiple of micro-batch %d x dp %d",
                     s->global_batch, s->micro_batch, s->dp);
+    f->limit = framework_limit(sc, s);
     find_shapes(f);
     find_sums(f);
     find_classes(f);

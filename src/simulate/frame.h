@@ -71,6 +71,7 @@ struct frame {
     uint16_t shape_of[LAYOUT_MAX_STAGES];  /* by virtual stage */
     uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
     int64_t send[SCHEDULE_MAX_RANKS];      /* ticks */
+    double limit;                          /* bytes that the framework may allocate */
 };
 
 /* False, with the reason, when the layers cannot be split that way. The strategy's layout is computed
@@ -123,8 +124,8 @@ struct state {
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
 
-/* Largest device memory over the ranks as a fraction of what may be used: fits when <= 1. */
-double frame_fullness(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
+/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1. */
+double frame_fullness(const struct frame *, const struct timing *, const struct state *);
 
 /* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */
 int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
@@ -133,7 +134,7 @@ int64_t frame_step(const struct frame *, const struct strategy *, const struct t
 void frame_stage(const struct frame *, const struct strategy *, const struct timing *, const struct state *, int rank,
                  struct plan_stage *out);
 
-/* What the framework may allocate so that the device's memory suffices: where fullness is 1. */
+/* What the framework may allocate so that the device's memory suffices. */
 double framework_limit(const struct scene *, const struct strategy *);
 
 /* Bytes a GPU may use. */

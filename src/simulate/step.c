@@ -116,13 +116,12 @@ static double transfer_bytes(const struct frame *f)
     return f->strategy.pp > 1 ? 4 * f->costs->boundary_bytes : 0;
 }
 
-double frame_fullness(const struct frame *f, const struct strategy *s, const struct timing *t,
-                      const struct state *st)
+double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
 {
     double most = 0;
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return device_bytes(f->scene, s, most + transfer_bytes(f)) / scene_limit(f->scene);
+    return (most + transfer_bytes(f)) / f->limit;
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,
@@ -150,5 +149,5 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct t
     memory_outside(&out->memory, s, f->scene->te);
     out->peak_bytes = memory_peak(&out->memory);
     out->device_bytes = memory_device(&out->memory);
-    out->fits = out->device_bytes <= scene_limit(f->scene);
+    out->fits = out->peak_bytes <= f->limit;
 }
