@@ -8,7 +8,17 @@ struct option_entry {
     struct option_list list;
 };
 
-enum { BUCKETS = 4096 };
+enum {
+    BUCKETS = 4096,        /* a power of two */
+    MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed anew */
+};
+
+static void forget(struct option_cache *c)
+{
+    arena_release(&c->mem);
+    c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
+    c->bytes = 0;
+}
 
 /* Overlap moves no bytes and never makes a step longer: transfers that do not block (a later start of
  * nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c). A rule on
@@ -50,8 +60,7 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
             c->key[c->keys++] = (enum param)p;
     if (dominance)
         find_switches(c, s, plan);
-    c->buckets = BUCKETS;
-    c->bucket = arena_array(&c->mem, c->buckets, sizeof(struct option_entry *));
+    forget(c);
 }
 
 void option_cache_release(struct option_cache *c)
@@ -160,15 +169,18 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
         key[i] = strategy_get(&w->strategy, c->key[i]);
         hash = (hash ^ (uint64_t)key[i]) * 1099511628211ull;
     }
-    struct option_entry **at = &c->bucket[(hash ^ hash >> 32) & (c->buckets - 1)];
-    for (struct option_entry *e = *at; e; e = e->next)
+    size_t at = (hash ^ hash >> 32) & (BUCKETS - 1);
+    for (struct option_entry *e = c->bucket[at]; e; e = e->next)
         if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
             return &e->list;
+    if (c->bytes > MOST_BYTES)
+        forget(c);
     struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
     memcpy(e->key, key, (size_t)c->keys * sizeof *key);
-    e->next = *at;
-    *at = e;
+    e->next = c->bucket[at];
+    c->bucket[at] = e;
     list_options(c, w, c->first, &e->list);
+    c->bytes += 2 * (size_t)e->list.count * sizeof *e->list.strategy + sizeof *e; /* grown by doubling */
     drop_slower(c, w->space, &e->list);
     return &e->list;
 }

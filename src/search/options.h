@@ -26,7 +26,7 @@ struct option_cache {
     bool never_slower[PARAMS]; /* by axis: a switch that is never slower when on ... */
     bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
     double behind[PARAMS]; /* options of the axes behind one, up to `last` */
-    size_t buckets;        /* a power of two */
+    size_t bytes;          /* of what is remembered */
     struct option_entry **bucket;
     struct arena mem;
 };
@@ -36,7 +36,8 @@ void option_cache_init(struct option_cache *, const struct space *, const struct
                        bool dominance);
 void option_cache_release(struct option_cache *);
 
-/* For the parameters bound in the walk. The walk's parameters of these axes are changed. */
+/* For the parameters bound in the walk; valid until the next call. The walk's parameters of these axes are
+ * changed. */
 const struct option_list *options_get(struct option_cache *, struct walk *);
 
 #endif
