@@ -1,6 +1,7 @@
 /* From a cell to its best strategies.
  *
- *   cell    tp cp pp dp ep etp micro_batch      bound: all compute, spread evenly over the stages
+ *   cell    tp cp pp dp                         bound: least compute, spread evenly over the stages
+ *   part    ep etp micro_batch                  the same, and what must be recomputed to fit
  *   frame   vpp split sequence parallel ...     bound: no recompute, everything overlapped;
  *                                               memory: everything recomputed, smallest states
  *   timing  recompute, overlap of tp and p2p    bound of its pipeline; memory with the smallest states
@@ -16,11 +17,16 @@
 #include <string.h>
 
 void worker_init(struct worker *w, const struct search_question *q, struct costs_table *costs,
-                 const struct space *space, const struct rule_plan *plan, const double fixed[SLOTS])
+                 const struct least_table *table, const struct space *space, const struct rule_plan *plan,
+                 const double fixed[SLOTS])
 {
+    const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
     w->question = q;
     w->costs = costs;
+    w->table = table;
+    for (int i = 0; i < m->layers; i++)
+        w->kind_layers[m->layer[i]]++;
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
@@ -51,22 +57,24 @@ void count_dropped(struct worker *w, const struct rule *rule, int axis)
 static void enter_cell(struct worker *w, struct cell *c)
 {
     w->cell = c;
-    for (int axis = 0; axis < w->walk.space->first_frame; axis++)
+    for (int axis = 0; axis < w->walk.space->first_part; axis++)
         walk_set(&w->walk, axis, c->option[axis]);
 }
 
-static void note_least(const struct model *m, const struct layer_costs *costs, struct least *out)
+static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+
+static void note_least(const struct worker *w, const struct layer_costs *costs, struct least *out)
 {
-    double per_kind[MODEL_MAX_KINDS], layers = 0;
+    const struct model *m = w->question->scene.model;
+    double layers = 0;
     for (int k = 0; k < m->kinds; k++) {
         const struct block_cost *b = &costs->kind[k];
-        per_kind[k] = block_least_s(b);
-        out->one_layer = fmin(out->one_layer, per_kind[k]);
+        double seconds = block_least_s(b);
+        layers += w->kind_layers[k] * seconds;
+        out->one_layer = fmin(out->one_layer, seconds);
         out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
         out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
     }
-    for (int i = 0; i < m->layers; i++)
-        layers += per_kind[m->layer[i]];
     double head = block_least_s(&costs->head), embedding = block_least_s(&costs->embedding);
     out->layers = fmin(out->layers, layers);
     out->boundary = fmin(out->boundary, costs->boundary_bytes);
@@ -74,19 +82,66 @@ static void note_least(const struct model *m, const struct layer_costs *costs, s
     out->ends = fmin(out->ends, head + embedding + m->mtp * block_least_s(&costs->mtp));
 }
 
-/* Least over the options of the frame axes that change costs. */
-static void find_least(struct worker *w, int axis)
+/* Whether a rule that looks at known parameters alone drops this option. */
+static bool surely_dropped(const struct worker *w, int axis)
+{
+    const struct rule_plan *plan = w->walk.plan;
+    for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+        if (!(plan->order[i]->depends & ~w->table->known) && !rule_allows(plan->order[i], w->walk.values))
+            return true;
+    return false;
+}
+
+/* Least over the options, from `axis` to the last of a frame, that change costs; `out` is by micro-batch
+ * option when that axis is among them. */
+static void find_least(struct worker *w, int axis, struct least *out)
 {
     const struct space *s = w->walk.space;
     if (axis == s->first_timing) {
-        note_least(w->question->scene.model, costs_table_get(w->costs, &w->walk, &w->keep), &w->least);
+        note_least(w, costs_table_get(w->costs, &w->walk, &w->keep), out);
         return;
     }
     int options = w->costs->stride[axis] ? s->axis[axis].options : 1;
     for (int i = 0; i < options; i++) {
         walk_set(&w->walk, axis, i);
-        find_least(w, axis + 1);
+        if (!surely_dropped(w, axis))
+            find_least(w, axis + 1, axis == w->table->batch_axis ? out + i : out);
     }
+}
+
+void least_table_init(struct least_table *t, const struct space *s, struct arena *mem)
+{
+    memset(t, 0, sizeof *t);
+    for (int axis = 0; axis < s->first_timing; axis++) {
+        enum param p = s->axis[axis].param[0];
+        if (p == PARAM_tp)
+            t->tp_axis = axis;
+        if (p == PARAM_cp)
+            t->cp_axis = axis;
+        if (p == PARAM_micro_batch)
+            t->batch_axis = axis;
+        if (s->axis[axis].options == 1 || (p != PARAM_pp && p != PARAM_dp && p != PARAM_vpp && p != PARAM_split))
+            t->known |= 1ull << p;
+    }
+    size_t count = (size_t)s->axis[t->tp_axis].options * (size_t)s->axis[t->cp_axis].options *
+                   (size_t)s->axis[t->batch_axis].options;
+    t->entry = arena_array(mem, count, sizeof *t->entry);
+}
+
+static struct least *least_at(const struct least_table *t, const struct space *s, int tp, int cp)
+{
+    return &t->entry[(tp * s->axis[t->cp_axis].options + cp) * s->axis[t->batch_axis].options];
+}
+
+void least_table_fill(struct least_table *t, struct worker *w, int tp, int cp)
+{
+    const struct space *s = w->walk.space;
+    struct least *entry = least_at(t, s, tp, cp);
+    for (int i = 0; i < s->axis[t->batch_axis].options; i++)
+        entry[i] = NOTHING_YET;
+    walk_set(&w->walk, t->tp_axis, tp);
+    walk_set(&w->walk, t->cp_axis, cp);
+    find_least(w, s->first_part, entry);
 }
 
 /* Sums of rounded ticks may be a hair less than rounded sums. */
@@ -101,20 +156,27 @@ static double micro_batches(const struct strategy *s)
 }
 
 /* The busiest rank does at least the average, and at least the layers of the fullest one. */
-static double busy_bound(const struct worker *w)
+static double busy_bound(const struct worker *w, const struct least *l, double rounds)
 {
-    const struct strategy *s = &w->walk.strategy;
-    double fullest = ceil((double)w->question->scene.model->layers / s->pp) * w->least.one_layer;
-    return micro_batches(s) * fmax((w->least.layers + w->least.ends) / s->pp, fullest);
+    int layers = w->question->scene.model->layers, pp = w->walk.strategy.pp;
+    return rounds * fmax((l->layers + l->ends) / pp, ceil((double)layers / pp) * l->one_layer);
 }
 
+/* Least over the micro-batches. */
 void cell_bound(struct worker *w, struct cell *c)
 {
+    const struct least_table *t = w->table;
+    const struct space *s = w->walk.space;
+    const struct axis *batch = &s->axis[t->batch_axis];
+    const struct least *entry = least_at(t, s, c->option[t->tp_axis], c->option[t->cp_axis]);
+    double least = INFINITY;
     enter_cell(w, c);
-    w->least = (struct least){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
-    find_least(w, w->walk.space->first_frame);
-    c->least = w->least;
-    c->bound = bound_ticks(busy_bound(w));
+    for (int i = 0; i < batch->options; i++) {
+        double rounds = (double)w->walk.strategy.global_batch / ((double)batch->value[i] * w->walk.strategy.dp);
+        if (rounds >= 1 && isfinite(entry[i].layers))
+            least = fmin(least, busy_bound(w, &entry[i], rounds));
+    }
+    c->bound = isfinite(least) ? bound_ticks(least) : INT64_MAX;
 }
 
 /* The first rank holds at least `layers` layers and the activations of `alive` micro-batches: how many
@@ -187,11 +249,11 @@ static int64_t any_split_bound(const struct worker *w)
     return isinf(bound) ? INT64_MAX : bound_ticks(bound);
 }
 
-/* The best of this kind so far, or NULL. Within a cell only vpp tells kinds apart. */
+/* The best of this kind so far, or NULL. Newest first: a kind's strategies come together. */
 static struct found *kind_of(struct cell *c, const struct strategy *s)
 {
-    for (int i = 0; i < c->kinds; i++)
-        if (c->kind[i].strategy.vpp == s->vpp)
+    for (int i = c->kinds - 1; i >= 0; i--)
+        if (search_same_kind(&c->kind[i].strategy, s))
             return &c->kind[i];
     return NULL;
 }
@@ -519,20 +581,47 @@ static double least_layer_states(struct worker *w)
     return l->count ? smallest : 0;
 }
 
+/* ep, etp and micro-batch are bound too. */
+static void search_part(struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    struct walk here = w->walk;
+    w->least = NOTHING_YET;
+    find_least(w, s->first_frame, &w->least);
+    w->walk = here;
+    double busy = busy_bound(w, &w->least, micro_batches(&w->walk.strategy));
+    int64_t bound = isfinite(busy) ? bound_ticks(busy) : 0;
+    if (dropped_by_bound(w, bound, s->first_frame))
+        return;
+    w->framework_limit = framework_limit(&w->question->scene, &w->walk.strategy);
+    w->layer_states = least_layer_states(w);
+    if (!dropped_by_bound(w, any_split_bound(w), s->first_frame))
+        walk_frames(w, s->first_frame);
+}
+
+static void walk_parts(struct worker *w, int axis)
+{
+    const struct space *s = w->walk.space;
+    if (axis == s->first_frame) {
+        search_part(w);
+        return;
+    }
+    for (int i = 0; i < s->axis[axis].options; i++) {
+        const struct rule *rule = walk_bind(&w->walk, axis, i);
+        if (rule)
+            count_dropped(w, rule, axis);
+        else
+            walk_parts(w, axis + 1);
+    }
+}
+
 void cell_search(struct worker *w, struct cell *c)
 {
     const struct space *s = w->walk.space;
     enter_cell(w, c);
-    w->least = c->least;
     c->kinds = 0;
     c->fullness = INFINITY;
-    int64_t bound = c->bound;
-    if (bound <= cut_of(w)) {
-        w->framework_limit = framework_limit(&w->question->scene, &w->walk.strategy);
-        w->layer_states = least_layer_states(w);
-        int64_t fitting = any_split_bound(w);
-        bound = fitting > bound ? fitting : bound;
-    }
-    if (!dropped_by_bound(w, bound, s->first_frame))
-        walk_frames(w, s->first_frame);
+    int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
+    if (!dropped_by_bound(w, bound, s->first_part))
+        walk_parts(w, s->first_part);
 }

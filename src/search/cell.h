@@ -1,5 +1,5 @@
-/* One cell of the search: the strategies that share tp, cp, pp, dp, ep, etp and micro-batch. Cells are
- * independent but for what the search has found before, so that threads can take them in any order. */
+/* One cell of the search: the strategies that share tp, cp, pp and dp. Cells are independent but for what
+ * the search has found before, so that threads can take them in any order. */
 #ifndef ASTRA_CELL_H
 #define ASTRA_CELL_H
 
@@ -11,7 +11,7 @@
 /* Reasons of dropping that are not rules; counted behind them. */
 enum { DROP_SPLIT, DROP_MEMORY, DROP_SLOWER, DROP_FIXED };
 
-/* Least seconds of the cell's blocks, one micro-batch forward and backward: what its bounds are made of. */
+/* Least seconds of blocks, one micro-batch forward and backward: what bounds are made of. */
 struct least {
     double layers;    /* all of them */
     double one_layer; /* the cheapest */
@@ -21,12 +21,11 @@ struct least {
     double boundary;  /* bytes of one layer's input */
 };
 
-enum { CELL_AXES = PARAM_vpp }; /* at most one axis for each parameter before vpp */
+enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep */
 
 struct cell {
-    uint16_t option[CELL_AXES]; /* of the axes before first_frame */
+    uint16_t option[CELL_AXES]; /* of the axes before first_part */
     int64_t gpus;
-    struct least least;
     int64_t bound;           /* ticks: no strategy of the cell is faster */
     int64_t cut_kind;        /* ticks: slower ones cannot enter the shortlist */
     int64_t cut_front;       /* ... nor the front */
@@ -41,9 +40,18 @@ struct state_option {
     struct state state;
 };
 
+/* Least over everything else, by the options of tp, cp and micro_batch. */
+struct least_table {
+    int tp_axis, cp_axis, batch_axis;
+    uint64_t known; /* parameters that are bound while it is filled */
+    struct least *entry;
+};
+
 struct worker {
     const struct search_question *question;
     struct costs_table *costs;
+    const struct least_table *table;
+    double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
     struct frame frame;
     struct arena keep;       /* lives as long as the search */
@@ -60,11 +68,15 @@ struct worker {
     int64_t *dropped;           /* [rules + DROP_FIXED] */
 };
 
-void worker_init(struct worker *, const struct search_question *, struct costs_table *, const struct space *,
-                 const struct rule_plan *, const double fixed[SLOTS]);
+void worker_init(struct worker *, const struct search_question *, struct costs_table *, const struct least_table *,
+                 const struct space *, const struct rule_plan *, const double fixed[SLOTS]);
 void worker_release(struct worker *);
 
-/* Fills cell->bound. */
+void least_table_init(struct least_table *, const struct space *, struct arena *);
+/* The entries of one option of tp and one of cp. */
+void least_table_fill(struct least_table *, struct worker *, int tp, int cp);
+
+/* Fills cell->bound; the table must be there. */
 void cell_bound(struct worker *, struct cell *);
 /* Searches the cell within its cuts. */
 void cell_search(struct worker *, struct cell *);

@@ -1,4 +1,4 @@
-/* The search: list the cells that the rules allow, bound each, and take them best bound first in rounds.
+/* The search: list the cells (tp, cp, pp, dp) that the rules allow, bound each, and take them best bound first in rounds.
  * Within a round every cell is cut by what was known when the round began, so that the result and every
  * counter are the same whatever the number of threads. */
 #include "search/search.h"
@@ -21,6 +21,7 @@ struct search {
     struct space space;
     struct rule_plan plan;
     struct costs_table costs;
+    struct least_table least;
     int workers;
     struct worker *worker;
     long cells, capacity;
@@ -46,7 +47,7 @@ static void add_cell(struct search *se)
     }
     struct cell *c = &se->cell[se->cells++];
     memset(c, 0, sizeof *c);
-    for (int i = 0; i < se->space.first_frame; i++)
+    for (int i = 0; i < se->space.first_part; i++)
         c->option[i] = (uint16_t)w->option[i];
     c->gpus = strategy_gpus(&w->strategy);
 }
@@ -54,7 +55,7 @@ static void add_cell(struct search *se)
 static void list_cells(struct search *se, int axis)
 {
     struct worker *w = &se->worker[0];
-    if (axis == se->space.first_frame) {
+    if (axis == se->space.first_part) {
         add_cell(se);
         return;
     }
@@ -65,6 +66,13 @@ static void list_cells(struct search *se, int axis)
         else
             list_cells(se, axis + 1);
     }
+}
+
+static void fill_one(void *context, int worker, long item)
+{
+    struct search *se = context;
+    int cps = se->space.axis[se->least.cp_axis].options;
+    least_table_fill(&se->least, &se->worker[worker], (int)item / cps, (int)item % cps);
 }
 
 static void bound_one(void *context, int worker, long item)
@@ -209,10 +217,11 @@ static void start(struct search *se, const struct search_question *q, struct are
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, q->scene.te, mem);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
+    least_table_init(&se->least, &se->space, mem);
     se->workers = q->threads > 1 ? q->threads : 1;
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
-        worker_init(&se->worker[i], q, &se->costs, &se->space, &se->plan, fixed);
+        worker_init(&se->worker[i], q, &se->costs, &se->least, &se->space, &se->plan, fixed);
     shortlist_init(&se->shortlist, q->top, mem);
     front_init(&se->front);
 }
@@ -233,6 +242,8 @@ void search_run(const struct search_question *q, struct arena *mem, struct searc
     out->fullness = INFINITY;
     start(&se, q, mem);
     list_cells(&se, 0);
+    parallel_for(se.workers, (long)se.space.axis[se.least.tp_axis].options * se.space.axis[se.least.cp_axis].options,
+                 fill_one, &se);
     parallel_for(se.workers, se.cells, bound_one, &se);
     sort_cells(&se);
     run_rounds(&se, out);

@@ -334,6 +334,8 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     struct builder b = {s, m, g, base, settings, max_gpus, te, mem};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
+        if (p == PARAM_ep)
+            s->first_part = s->axes;
         if (p == PARAM_vpp)
             s->first_frame = s->axes;
         if (p == PARAM_FIRST_TIMING)
