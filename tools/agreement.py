@@ -241,6 +241,21 @@ def wild_flags(rng, model):
         "--fp8-recipe": [rng.choice(["tensorwise", "delayed", "mxfp8", "blockwise"])],
         "--rampup-batch-size": [8, 8, 1000],
         "--use-tp-pp-dp-mapping": [],
+        "--hierarchical-context-parallel-sizes": [rng.choice([1, 2, 4]), rng.choice([1, 2, 4])],
+        "--megatron-fsdp-version": [rng.choice([1, 2])],
+        "--no-gradient-accumulation-fusion": [],
+        "--main-params-dtype": [rng.choice(["fp32", "fp16"])],
+        "--distribute-saved-activations": [],
+        "--overlap-param-gather-with-optimizer-step": [],
+        "--fp8-param-gather": [],
+        "--fp4-format": ["e2m1"],
+        "--optimizer": [rng.choice(["adam", "sgd"])],
+        "--spec": ["local"],
+        "--delay-wgrad-compute": [],
+        "--defer-embedding-wgrad-compute": [],
+        "--cpu-offloading-num-layers": [rng.choice([0, 1, 8])],
+        "--decrease-batch-size-if-needed": [],
+        "--train-iters": [100],
     }
 
 
