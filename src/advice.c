@@ -1,5 +1,7 @@
-/* When a search comes back empty it is asked again with one thing changed at a time, the least intrusive
- * first, until something is found. Searches take milliseconds. */
+/* When a search comes back empty it is asked again with one thing changed at a time, the least
+ * intrusive first, until something is found. Searches take milliseconds. What stood in the way is
+ * then the reason whose share shrank the most by that change: the largest share alone says little,
+ * as most strategies of any space are too large for the pool. */
 #include "advice.h"
 
 #include "base/str.h"
@@ -8,109 +10,221 @@
 #include <math.h>
 #include <string.h>
 
-/* Searches the first group, in memory of its own; fills `best` when something is found. */
-static bool finds(const struct question *changed, struct found *best)
+static const double WORTH_NAMING = 0.1; /* share of the space that a cause has dropped */
+
+struct advice {
+    const struct question *question;
+    const struct funnel *failed; /* NULL = no group was large enough to be searched */
+    const char *cause;           /* a reason of `failed`; NULL = not known */
+    struct found best;           /* what the change finds, and on which group */
+    const struct node_group *group;
+};
+
+static double share(const struct funnel *f, const char *reason)
 {
-    struct question q = *changed;
+    for (int i = 0; i < f->drops; i++)
+        if (strcmp(f->drop[i].reason, reason) == 0)
+            return f->drop[i].count / f->generated;
+    return 0;
+}
+
+static const char *relieved(const struct funnel *failed, const struct funnel *better)
+{
+    const char *cause = NULL;
+    double most = 0;
+    for (int i = 0; i < failed->drops; i++) {
+        const char *reason = failed->drop[i].reason;
+        double by = share(failed, reason) - share(better, reason);
+        if (by > most) {
+            most = by;
+            cause = reason;
+        }
+    }
+    return cause;
+}
+
+static bool finds_on(struct advice *ad, struct question *q, int g)
+{
     struct rules rules;
     struct search_question sq;
     struct search_result result;
+    if (!question_search(q, g, &rules, &sq, NULL))
+        return false;
+    sq.top = 1;
+    sq.exhaustive = false;
+    search_run(&sq, &q->mem, &result);
+    if (result.best == 0)
+        return false;
+    ad->best = result.found[0];
+    ad->group = &ad->question->cluster.group[g];
+    if (ad->failed)
+        ad->cause = relieved(ad->failed, &result.funnel);
+    return true;
+}
+
+/* Searches the groups until one has a plan, in memory of its own. */
+static bool finds(struct advice *ad, const struct question *changed)
+{
+    struct question q = *changed;
     bool found = false;
     arena_init(&q.mem);
-    if (question_search(&q, 0, &rules, &sq, NULL)) {
-        sq.top = 1;
-        sq.exhaustive = false;
-        search_run(&sq, &q.mem, &result);
-        found = result.best > 0;
-        if (found)
-            *best = result.found[0];
-    }
+    for (int g = 0; g < q.cluster.groups && !found; g++)
+        found = finds_on(ad, &q, g);
     arena_release(&q.mem);
     return found;
 }
 
-static bool try_without_setting(const struct question *q, int p, struct found *best)
+static void add_setting(struct str *out, int p, const struct setting *s)
 {
-    struct question copy = *q;
-    copy.settings[p].count = 0;
-    return finds(&copy, best);
+    str_addf(out, "--set %s=", param_info((enum param)p)->name);
+    for (int i = 0; i < s->count; i++) {
+        str_add(out, i ? "," : "");
+        param_print((enum param)p, s->value[i], out);
+    }
 }
 
-static bool advise_settings(const struct question *q, struct str *out)
+static bool advise_settings(struct advice *ad, struct str *out)
 {
-    struct found best;
+    const struct question *q = ad->question;
     for (int p = PARAM_precision + 1; p < PARAMS; p++) {
-        if (q->settings[p].count == 0 || !try_without_setting(q, p, &best))
+        struct question copy = *q;
+        copy.settings[p].count = 0;
+        if (q->settings[p].count == 0 || !finds(ad, &copy))
             continue;
-        str_addf(out, "without --set %s=", param_info((enum param)p)->name);
-        param_print((enum param)p, q->settings[p].value[0], out);
+        str_add(out, "without ");
+        add_setting(out, p, &q->settings[p]);
         str_addf(out, " there is a plan with %s=", param_info((enum param)p)->name);
-        param_print((enum param)p, strategy_get(&best.strategy, (enum param)p), out);
+        param_print((enum param)p, strategy_get(&ad->best.strategy, (enum param)p), out);
         return true;
     }
     return false;
 }
 
-static bool advise_rules(const struct question *q, struct str *out)
+static bool advise_rules(struct advice *ad, struct str *out)
 {
-    struct question copy = *q;
-    struct found best;
-    if (q->rules.count == 0)
+    struct question copy = *ad->question;
+    if (copy.rules.count == 0)
         return false;
     rules_init(&copy.rules);
-    if (!finds(&copy, &best))
+    if (!finds(ad, &copy))
         return false;
-    str_addf(out, "without the rules of %s there is a plan", q->rules.rule[0].file);
+    str_addf(out, "without the rules of %s there is a plan", ad->question->rules.rule[0].file);
     return true;
 }
 
-static bool advise_fewer_gpus(const struct question *q, struct str *out)
+static bool advise_fewer_gpus(struct advice *ad, struct str *out)
 {
-    struct question copy = *q;
-    struct found best;
+    struct question copy = *ad->question;
     copy.gpus = 0;
-    if (q->gpus == 0 || !finds(&copy, &best))
+    if (ad->question->gpus == 0 || !finds(ad, &copy))
         return false;
-    str_addf(out, "without --gpus there is a plan on %lld GPUs", (long long)best.gpus);
+    str_addf(out, "without --gpus there is a plan on %lld %s", (long long)ad->best.gpus,
+             ad->group->gpu->name);
     return true;
 }
 
-static bool advise_margin(const struct question *q, struct str *out)
+static bool advise_margin(struct advice *ad, struct str *out)
 {
-    struct question copy = *q;
-    struct found best;
+    struct question copy = *ad->question;
     copy.memory_margin = 0;
-    if (q->memory_margin == 0 || !finds(&copy, &best))
+    if (ad->question->memory_margin == 0 || !finds(ad, &copy))
         return false;
     str_add(out, "with --memory-margin 0 there is a plan, with no memory to spare");
     return true;
 }
 
-static bool advise_more_nodes(const struct question *q, struct str *out)
+static bool advise_stack(struct advice *ad, struct str *out)
 {
-    struct question copy = *q;
-    struct node_group *g = &copy.cluster.group[0];
-    struct found best;
-    copy.gpus = 0;
-    for (int factor = 2; factor <= 64 && g->nodes_max < CLUSTER_MAX_NODES / 2; factor *= 2) {
-        g->nodes_max *= 2;
-        if (!finds(&copy, &best))
+    struct question copy = *ad->question;
+    copy.te = copy.te == 0;
+    if (!finds(ad, &copy))
+        return false;
+    str_addf(out, "with --stack %s there is a plan", copy.te ? "te" : "torch");
+    return true;
+}
+
+static bool advise_precision(struct advice *ad, struct str *out)
+{
+    static const int formats[] = {PRECISION_BF16, PRECISION_FP16};
+    struct question copy = *ad->question;
+    copy.settings[PARAM_precision].count = 0;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        copy.precision = formats[i];
+        if (!finds(ad, &copy))
             continue;
-        str_addf(out, "%lld GPUs (%lld nodes) would do", (long long)best.gpus,
-                 (long long)((best.gpus + g->per_node - 1) / g->per_node));
+        str_add(out, "with --precision ");
+        param_print(PARAM_precision, copy.precision, out);
+        str_add(out, " there is a plan");
         return true;
     }
     return false;
 }
 
-static bool advise_batch(const struct question *q, struct str *out)
+static bool advise_seq_len(struct advice *ad, struct str *out)
 {
-    struct question copy = *q;
-    struct found best;
-    int asked = question_global_batch(q);
+    struct question copy = *ad->question;
+    copy.settings[PARAM_seq_len].count = 0;
+    copy.global_batch = question_global_batch(ad->question);
+    copy.seq_len = copy.model.max_seq;
+    if (ad->question->seq_len <= copy.model.max_seq || !finds(ad, &copy))
+        return false;
+    str_addf(out, "with --seq-len %d, the model's longest, there is a plan", copy.seq_len);
+    return true;
+}
+
+/* Nodes of an odd size hold numbers of GPUs that do not split well: a power of two may. */
+static bool advise_some_gpus(struct advice *ad, struct str *out)
+{
+    struct question copy = *ad->question;
+    int per_node = copy.cluster.group[0].per_node;
+    int64_t n = 1, most = cluster_max_gpus(&copy.cluster);
+    if (copy.gpus || (per_node & (per_node - 1)) == 0)
+        return false;
+    while (2 * n <= most)
+        n *= 2;
+    for (; n > 1; n /= 2) {
+        copy.gpus = n;
+        if (!finds(ad, &copy))
+            continue;
+        str_addf(out, "with --gpus %lld there is a plan", (long long)n);
+        return true;
+    }
+    return false;
+}
+
+static bool double_nodes(struct cluster *c)
+{
+    for (int g = 0; g < c->groups; g++) {
+        if (c->group[g].nodes_max > CLUSTER_MAX_NODES / 2)
+            return false;
+        c->group[g].nodes_max *= 2;
+    }
+    return true;
+}
+
+static bool advise_more_nodes(struct advice *ad, struct str *out)
+{
+    struct question copy = *ad->question;
+    copy.gpus = 0;
+    for (int doubled = 0; doubled < 6 && double_nodes(&copy.cluster); doubled++) {
+        if (!finds(ad, &copy))
+            continue;
+        int64_t per_node = ad->group->per_node;
+        str_addf(out, "%lld %s (%lld nodes) would do", (long long)ad->best.gpus,
+                 ad->group->gpu->name, (long long)((ad->best.gpus + per_node - 1) / per_node));
+        return true;
+    }
+    return false;
+}
+
+static bool advise_batch(struct advice *ad, struct str *out)
+{
+    struct question copy = *ad->question;
+    int asked = question_global_batch(ad->question);
+    copy.settings[PARAM_global_batch].count = 0;
     for (int factor = 2; factor <= 64 && asked < 1 << 24; factor *= 2) {
         copy.global_batch = asked * factor;
-        if (!finds(&copy, &best))
+        if (!finds(ad, &copy))
             continue;
         str_addf(out, "with --global-batch %d there is a plan", copy.global_batch);
         return true;
@@ -118,37 +232,77 @@ static bool advise_batch(const struct question *q, struct str *out)
     return false;
 }
 
-static void add_cause(const struct search_result *r, struct str *out)
+/* The first change that helps, in words; empty when none does. */
+static void find_advice(struct advice *ad, struct str *out)
 {
-    const struct funnel *f = &r->funnel;
-    str_add(out, "no strategy is feasible");
-    if (f->drops > 0) {
-        str_add(out, "; of ");
-        add_count(out, f->generated);
-        str_add(out, " most (");
-        add_count(out, f->drop[0].count);
-        str_addf(out, ") were dropped: %s", f->drop[0].reason);
-    }
-    if (isfinite(r->fullness)) {
-        str_addf(out, "; what came nearest needs %.2f times the usable memory: ", r->fullness);
-        strategy_print(&r->nearest, out);
-    }
+    static bool (*const advisers[])(struct advice *, struct str *) = {
+        advise_settings,  advise_rules,   advise_fewer_gpus, advise_margin,     advise_stack,
+        advise_precision, advise_seq_len, advise_some_gpus,  advise_more_nodes, advise_batch};
+    for (size_t i = 0; i < sizeof advisers / sizeof *advisers && out->length == 0; i++)
+        advisers[i](ad, out);
 }
 
-void advice_write(struct question *q, const struct search_result *results, int count, struct error *err)
+static void add_drop(const struct advice *ad, struct str *out)
 {
-    static bool (*const advisers[])(const struct question *, struct str *) = {
-        advise_settings, advise_rules, advise_fewer_gpus, advise_margin, advise_more_nodes, advise_batch};
-    struct str s;
+    const struct funnel *f = ad->failed;
+    const char *reason = ad->cause ? ad->cause : f->drops > 0 ? f->drop[0].reason : NULL;
+    str_add(out, "no strategy is feasible");
+    if (!reason || share(f, reason) < WORTH_NAMING)
+        return;
+    str_add(out, "; ");
+    add_count(out, share(f, reason) * f->generated);
+    str_add(out, " of ");
+    add_count(out, f->generated);
+    str_addf(out, " were dropped: %s", reason);
+}
+
+static void add_memory(const struct search_result *r, struct str *out)
+{
+    str_addf(out,
+             "no strategy fits in memory; what came nearest needs %.2f times the usable memory: ",
+             r->fullness);
+    strategy_print(&r->nearest, out);
+}
+
+static void add_size(const struct question *q, struct str *out)
+{
+    int64_t most = 0;
+    for (int g = 0; g < q->cluster.groups; g++) {
+        int64_t here = (int64_t)q->cluster.group[g].nodes_max * q->cluster.group[g].per_node;
+        most = here > most ? here : most;
+    }
+    str_addf(out, "%lld GPUs are asked for, the pool has at most %lld of one type",
+             (long long)q->gpus, (long long)most);
+}
+
+/* The group that came nearest to an answer. */
+static const struct search_result *nearest_of(const struct search_result *results, int count)
+{
+    const struct search_result *nearest = count > 0 ? results : NULL;
+    for (int i = 1; i < count; i++)
+        if (isfinite(results[i].fullness) && !(results[i].fullness >= nearest->fullness))
+            nearest = &results[i];
+    return nearest;
+}
+
+void advice_write(struct question *q, const struct search_result *results, int count,
+                  struct error *err)
+{
+    const struct search_result *nearest = nearest_of(results, count);
+    struct advice ad = {.question = q, .failed = nearest ? &nearest->funnel : NULL};
+    struct str advice, s;
+    str_init(&advice);
     str_init(&s);
-    if (count > 0)
-        add_cause(&results[0], &s);
-    str_add(&s, "; ");
-    size_t before = s.length;
-    for (size_t i = 0; i < sizeof advisers / sizeof *advisers && s.length == before; i++)
-        advisers[i](q, &s);
-    if (s.length == before)
-        str_add(&s, "no single change of the options helps");
+    find_advice(&ad, &advice);
+    if (!nearest)
+        add_size(q, &s);
+    else if (isfinite(nearest->fullness))
+        add_memory(nearest, &s);
+    else
+        add_drop(&ad, &s);
+    str_addf(&s, "; %s",
+             advice.length ? str_text(&advice) : "no single change of the options helps");
     fail(err, ERROR_INFEASIBLE, "%s", str_text(&s));
+    str_release(&advice);
     str_release(&s);
 }

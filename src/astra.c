@@ -13,7 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-enum answer_kind { ANSWER_NONE, ANSWER_SEARCH, ANSWER_PLAN, ANSWER_EXPLAIN, ANSWER_GPUS, ANSWER_MODELS };
+enum answer_kind {
+    ANSWER_NONE,
+    ANSWER_SEARCH,
+    ANSWER_PLAN,
+    ANSWER_EXPLAIN,
+    ANSWER_GPUS,
+    ANSWER_MODELS
+};
 
 struct astra {
     struct question question;
@@ -95,31 +102,63 @@ static const struct json *plan_of(const struct json *root)
     return json_is_array(best) && json_count(best) > 0 ? json_at(best, 0) : root;
 }
 
-static bool take_plan(struct astra *a, const struct json *root, const char *path)
+static bool take_words(struct astra *a, const struct json *flags)
 {
-    const struct json *plan = plan_of(root), *flags = json_get(json_get(plan, "engine"), "flags");
-    const struct json *cluster = json_get(plan, "cluster");
     struct question *q = &a->question;
-    if (!json_is_array(flags) || !json_is_string(cluster))
-        return fail(&a->error, ERROR_INPUT,
-                    "%s: no plan of Astra: engine.flags and cluster are missing (write one with --format json)", path);
     size_t n = json_count(flags);
     const char **words = arena_array(&q->mem, n + 1, sizeof *words);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (!json_is_string(json_at(flags, i)))
+            return fail(&a->error, ERROR_INPUT, "engine.flags[%zu] is no text", i);
         words[i] = json_text(json_at(flags, i));
-    if (!q->has_cluster && !question_set(q, "cluster", json_text(cluster), &a->error))
-        return false;
+    }
     return question_flags(q, n, words, &a->error);
+}
+
+/* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
+static bool take_pool(struct astra *a, const struct json *plan)
+{
+    struct question *q = &a->question;
+    if (q->has_cluster)
+        return true;
+    if (!question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
+        return false;
+    int64_t gpus = json_integer_of(json_get(plan, "gpus"));
+    if (!q->gpus && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
+        q->gpus = gpus;
+    return true;
+}
+
+static bool take_plan(struct astra *a, const struct json *root)
+{
+    const struct json *plan = plan_of(root), *flags = json_get(json_get(plan, "engine"), "flags");
+    if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
+        return fail(
+            &a->error, ERROR_INPUT,
+            "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
+    return take_pool(a, plan) && take_words(a, flags);
+}
+
+/* What is wrong with the plan in a file names the file. */
+static void name_file(struct error *err, const char *path)
+{
+    struct error inner = *err;
+    fail(err, inner.kind, "%s: %s", path, inner.text);
 }
 
 enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     struct text text;
     a->error = (struct error){0};
+    if (!*path)
+        return status_of(
+            a, fail(&a->error, ERROR_INPUT, "the name of the plan is empty, expected a file"));
     if (!file_read(path, &a->question.mem, &text, &a->error))
         return status_of(a, false);
     struct json *root = json_parse(text.data, text.length, path, &a->error);
-    bool ok = root && take_plan(a, root, path);
+    bool ok = root && take_plan(a, root);
+    if (root && !ok)
+        name_file(&a->error, path);
     if (root)
         json_release(root);
     return status_of(a, ok);
@@ -132,7 +171,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void evaluate(struct astra *a, const struct scene *sc, const struct found *x, struct plan *out)
+static void evaluate(struct astra *a, const struct scene *sc, const struct found *x,
+                     struct plan *out)
 {
     plan_evaluate(sc, &x->strategy, NULL, &a->mem, out);
 }
@@ -181,7 +221,8 @@ static int join_fronts(struct plan *p, int count, bool several)
     return kept;
 }
 
-static bool check_all(const struct search_question *sq, const struct search_result *r, struct error *err)
+static bool check_all(const struct search_question *sq, const struct search_result *r,
+                      struct error *err)
 {
     for (int i = 0; i < r->best; i++)
         if (!search_check(sq, &r->found[i], err))
@@ -228,7 +269,7 @@ static bool search_group(struct astra *a, int g, struct gathering *all)
     struct search_question *sq = arena_alloc(&a->mem, sizeof *sq);
     struct search_result *r = &all->result[all->searched];
     if (!question_search(q, g, rules, sq, &a->error))
-        return a->error.kind == ERROR_INFEASIBLE && q->cluster.groups > 1;
+        return a->error.kind == ERROR_INFEASIBLE; /* too small: another group may do */
     sq->progress = a->progress;
     sq->progress_context = a->progress_context;
     search_run(sq, &a->mem, r);
@@ -256,7 +297,8 @@ enum astra_status astra_search(struct astra *a)
     double start = now_s();
     begin(a);
     if (q->has_flags)
-        return status_of(a, fail(&a->error, ERROR_INPUT, "search takes no Megatron flags: estimate does"));
+        return status_of(
+            a, fail(&a->error, ERROR_INPUT, "search takes no Megatron flags: estimate does"));
     if (!question_ready(q, &a->error))
         return status_of(a, false);
     struct gathering *all = arena_alloc(&a->mem, sizeof *all);
@@ -268,10 +310,12 @@ enum astra_status astra_search(struct astra *a)
         advice_write(q, all->result, all->searched, &a->error);
         return status_of(a, false);
     }
+    a->error = (struct error){0};
     const char *line = a->report.question;
     all->fronts = join_fronts(all->front, all->fronts, all->searched > 1);
-    a->report = (struct search_report){&q->model, &q->cluster, line, all->bests, all->best, all->fronts,
-                                       all->front, &all->funnel, now_s() - start, q->stats};
+    a->report =
+        (struct search_report){&q->model,   &q->cluster, line,         all->bests,      all->best,
+                               all->fronts, all->front,  &all->funnel, now_s() - start, q->stats};
     a->kind = ANSWER_SEARCH;
     return ASTRA_OK;
 }
@@ -286,8 +330,8 @@ static void judge_rules(struct astra *a, const struct estimate_question *e)
     for (int i = 0; i < e->rules.count; i++)
         if (!rule_allows(&e->rules.rule[i], values))
             plan_add_reason(&a->plan, &a->mem,
-                            arena_format(&a->mem, "%s (%s:%d)", e->rules.rule[i].reason, e->rules.rule[i].file,
-                                         e->rules.rule[i].line));
+                            arena_format(&a->mem, "%s (%s:%d)", e->rules.rule[i].reason,
+                                         e->rules.rule[i].file, e->rules.rule[i].line));
 }
 
 static enum astra_status estimate(struct astra *a, enum answer_kind kind)
@@ -328,7 +372,8 @@ enum astra_status astra_list_models(struct astra *a)
     return ASTRA_OK;
 }
 
-static void print_search(struct astra *a, enum astra_format format, const struct report_style *style)
+static void print_search(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
 {
     if (format == ASTRA_JSON)
         report_search_json(&a->report, &a->text);
@@ -350,7 +395,8 @@ static void print_plan(struct astra *a, enum astra_format format, const struct r
         report_plan_text(&a->plan, style, &a->text);
 }
 
-static const char *print(struct astra *a, enum astra_format format, const struct report_style *style)
+static const char *print(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
 {
     str_clear(&a->text);
     if (a->kind == ANSWER_SEARCH)
@@ -402,11 +448,24 @@ bool astra_plan_get(const struct astra *a, size_t index, struct astra_plan *out)
         return false;
     const struct strategy *s = &p->strategy;
     *out = (struct astra_plan){
-        .tp = s->tp, .cp = s->cp, .pp = s->pp, .vpp = s->vpp, .dp = s->dp, .ep = s->ep, .etp = s->etp,
-        .micro_batch = s->micro_batch, .global_batch = s->global_batch, .seq_len = s->seq_len,
-        .gpus = (long)strategy_gpus(s), .feasible = p->feasible, .step_s = p->step_s,
-        .tokens_per_s = p->tokens_per_s, .tokens_per_s_per_gpu = p->tokens_per_s_per_gpu,
-        .tflops_per_gpu = p->tflops_per_gpu, .mfu = p->mfu, .expected_error = p->expected_error,
+        .tp = s->tp,
+        .cp = s->cp,
+        .pp = s->pp,
+        .vpp = s->vpp,
+        .dp = s->dp,
+        .ep = s->ep,
+        .etp = s->etp,
+        .micro_batch = s->micro_batch,
+        .global_batch = s->global_batch,
+        .seq_len = s->seq_len,
+        .gpus = (long)strategy_gpus(s),
+        .feasible = p->feasible,
+        .step_s = p->step_s,
+        .tokens_per_s = p->tokens_per_s,
+        .tokens_per_s_per_gpu = p->tokens_per_s_per_gpu,
+        .tflops_per_gpu = p->tflops_per_gpu,
+        .mfu = p->mfu,
+        .expected_error = p->expected_error,
         .usd_per_mtoken = p->usd_per_mtoken,
     };
     for (int i = 0; i < p->stages; i++)
@@ -422,8 +481,8 @@ const char *const *astra_plan_flags(struct astra *a, size_t index)
     const struct plan *p = plan_at(a, index);
     const char **flags = NULL;
     size_t count = 0;
-    if (!p || !export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, &a->mem, &flags, &count,
-                                     &a->error))
+    if (!p || !export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, &a->mem,
+                                     &flags, &count, &a->error))
         return NULL;
     const char **list = arena_array(&a->mem, count + 1, sizeof *list);
     if (count > 0)
@@ -437,7 +496,8 @@ const struct astra_option *astra_options(void)
     size_t count;
     const struct option_info *info = question_options(&count);
     for (size_t i = 0; i < count; i++)
-        table[i] = (struct astra_option){info[i].name, info[i].argument, info[i].commands, info[i].help};
+        table[i] =
+            (struct astra_option){info[i].name, info[i].argument, info[i].commands, info[i].help};
     return table;
 }
 

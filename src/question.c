@@ -14,6 +14,8 @@ extern const char embedded_rules_pool_rules[];
 static const double DEFAULT_TOKENS = 4194304; /* of a global batch */
 static const int DEFAULT_SEQ_LEN = 8192;
 
+enum { MAX_FLAG_WORDS = 100000, MAX_GLOBAL_BATCH = 1 << 30 };
+
 static bool set_model(struct question *q, const char *v, struct error *err)
 {
     q->has_model = model_load(&q->model, v, &q->mem, err);
@@ -27,10 +29,12 @@ static bool set_cluster(struct question *q, const char *v, struct error *err)
 }
 
 /* A whole amount in [lo, hi], "1.5K" too. */
-static bool whole(const char *option, const char *v, double lo, double hi, double *out, struct error *err)
+static bool whole(const char *option, const char *v, double lo, double hi, double *out,
+                  struct error *err)
 {
     if (!parse_amount(v, out) || *out != floor(*out) || *out < lo || *out > hi)
-        return fail(err, ERROR_INPUT, "--%s is '%s', expected a whole number from %.0f to %.0f", option, v, lo, hi);
+        return fail(err, ERROR_INPUT, "--%s is '%s', expected a whole number from %.0f to %.0f",
+                    option, v, lo, hi);
     return true;
 }
 
@@ -46,7 +50,7 @@ static bool set_gpus(struct question *q, const char *v, struct error *err)
 static bool set_global_batch(struct question *q, const char *v, struct error *err)
 {
     double n;
-    if (!whole("global-batch", v, 1, 1 << 30, &n, err))
+    if (!whole("global-batch", v, 1, MAX_GLOBAL_BATCH, &n, err))
         return false;
     q->global_batch = (int)n;
     return true;
@@ -77,20 +81,50 @@ static bool set_stack(struct question *q, const char *v, struct error *err)
 static bool set_memory_margin(struct question *q, const char *v, struct error *err)
 {
     if (!parse_real(v, &q->memory_margin) || q->memory_margin < 0 || q->memory_margin >= 1)
-        return fail(err, ERROR_INPUT, "--memory-margin is '%s', expected a fraction from 0 to below 1", v);
+        return fail(err, ERROR_INPUT,
+                    "--memory-margin is '%s', expected a fraction from 0 to below 1", v);
     return true;
 }
 
+static bool has_value(const struct setting *s, int value)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->value[i] == value)
+            return true;
+    return false;
+}
+
+/* Parsed on its own first, to see whether it was given before. */
 static bool set_set(struct question *q, const char *v, struct error *err)
 {
+    struct setting given[PARAMS] = {0};
     if (q->sets == QUESTION_SETS)
         return fail(err, ERROR_INPUT, "--set is given more than %d times", QUESTION_SETS);
+    if (!setting_parse(given, v, err))
+        return false;
+    if (has_value(&given[PARAM_split], SPLIT_LAYOUT))
+        return fail(
+            err, ERROR_INPUT,
+            "--set %s: a layout comes as --pipeline-model-parallel-layout, among the Megatron "
+            "flags of estimate and explain",
+            v);
+    for (int p = 0; p < PARAMS; p++) {
+        if (given[p].count == 0)
+            continue;
+        if (q->settings[p].count > 0)
+            return fail(err, ERROR_INPUT,
+                        "--set %s: %s is set already, give its values in one list", v,
+                        param_info((enum param)p)->name);
+        q->settings[p] = given[p];
+    }
     q->set[q->sets++] = arena_string(&q->mem, v);
-    return setting_parse(q->settings, v, err);
+    return true;
 }
 
 static bool set_rules(struct question *q, const char *v, struct error *err)
 {
+    if (!*v)
+        return fail(err, ERROR_INPUT, "--rules is empty, expected the name of a file");
     return rules_add_file(&q->rules, v, &q->mem, err);
 }
 
@@ -156,27 +190,32 @@ static bool set_stage(struct question *q, const char *v, struct error *err)
 static const struct option_info OPTIONS[] = {
     {"model", "MODEL", "search estimate explain",
      "preset name, path of a Hugging Face config.json, or layers=32,hidden=4096,...", set_model},
-    {"cluster", "POOL", "search estimate explain", "64x8:H100, 1..16x8:A100@50, or a YAML file", set_cluster},
-    {"gpus", "N", "search", "use exactly N GPUs (without it: at most the pool)", set_gpus},
+    {"cluster", "POOL", "search estimate explain", "64x8:H100, 1..16x8:A100@50, or a YAML file",
+     set_cluster},
+    {"gpus", "N", "search estimate explain",
+     "use exactly N GPUs (without it: search at most the pool, the others all of it)", set_gpus},
     {"global-batch", "N", "search estimate explain", "sequences per step (search: about 4M tokens)",
      set_global_batch},
-    {"seq-len", "N", "search estimate explain", "tokens per sequence (the model's maximum, at most 8192)",
-     set_seq_len},
+    {"seq-len", "N", "search estimate explain",
+     "tokens per sequence (the model's maximum, at most 8192)", set_seq_len},
     {"precision", "FORMAT", "search estimate explain", "bf16, fp16 or fp8", set_precision},
-    {"stack", "STACK", "search estimate explain", "te (TransformerEngine) or torch (Megatron's local layers)",
-     set_stack},
+    {"stack", "STACK", "search estimate explain",
+     "te (TransformerEngine) or torch (Megatron's local layers)", set_stack},
     {"set", "NAME=VALUE", "search estimate explain",
      "fix a parameter, or restrict it: tp=2,4,8; may be given several times", set_set},
-    {"rules", "FILE", "search estimate explain", "more rules; may be given several times", set_rules},
-    {"price", "GPU=USD", "search estimate explain", "price per GPU-hour; may be given several times", set_price},
-    {"memory-margin", "FRACTION", "search estimate explain", "of the GPU's memory to leave free (0.04)",
-     set_memory_margin},
+    {"rules", "FILE", "search estimate explain", "more rules; may be given several times",
+     set_rules},
+    {"price", "GPU=USD", "search estimate explain",
+     "price per GPU-hour; may be given several times", set_price},
+    {"memory-margin", "FRACTION", "search estimate explain",
+     "of the GPU's memory to leave free (0.04)", set_memory_margin},
     {"top", "K", "search", "how many kinds of plan to list (10)", set_top},
     {"threads", "N", "search", "threads (all cores); never changes the answer", set_threads},
     {"exhaustive", "", "search", "no bounds: simulate every strategy that fits", set_exhaustive},
     {"check", "", "search", "recompute every plan from scratch before printing it", set_check},
     {"stats", "", "search", "show what dropped how many strategies", set_stats},
-    {"stage", "NAME", "explain", "print what one stage hands on: ops, cost, schedule, memory", set_stage},
+    {"stage", "NAME", "explain", "print what one stage hands on: ops, cost, schedule, memory",
+     set_stage},
 };
 
 const struct option_info *question_options(size_t *count)
@@ -214,9 +253,11 @@ bool question_set(struct question *q, const char *option, const char *value, str
 
 bool question_flags(struct question *q, size_t count, const char *const *words, struct error *err)
 {
+    if (count > MAX_FLAG_WORDS)
+        return fail(err, ERROR_INPUT,
+                    "%zu words of Megatron flags are too many, at most %d are read", count,
+                    MAX_FLAG_WORDS);
     const char **copy = arena_array(&q->mem, count + 1, sizeof *copy);
-    if (count > 100000)
-        return fail(err, ERROR_INPUT, "%zu words of Megatron flags are too many", count);
     for (size_t i = 0; i < count; i++)
         copy[i] = arena_string(&q->mem, words[i]);
     q->has_flags = flags_import((int)count, copy, &q->flags, &q->mem, err);
@@ -224,7 +265,8 @@ bool question_flags(struct question *q, size_t count, const char *const *words, 
 }
 
 /* A single --set of these three stands for the option. */
-static bool take_setting(struct question *q, enum param p, int *option, int unset, struct error *err)
+static bool take_setting(struct question *q, enum param p, int *option, int unset,
+                         struct error *err)
 {
     const struct setting *s = &q->settings[p];
     if (s->count == 0)
@@ -232,7 +274,8 @@ static bool take_setting(struct question *q, enum param p, int *option, int unse
     if (s->count > 1)
         return fail(err, ERROR_INPUT, "--set %s takes one value", param_info(p)->name);
     if (*option != unset && *option != s->value[0])
-        return fail(err, ERROR_INPUT, "%s is given twice, as an option and with --set", param_info(p)->name);
+        return fail(err, ERROR_INPUT, "%s is given twice, as an option and with --set",
+                    param_info(p)->name);
     *option = s->value[0];
     return true;
 }
@@ -240,10 +283,12 @@ static bool take_setting(struct question *q, enum param p, int *option, int unse
 bool question_ready(struct question *q, struct error *err)
 {
     if (!q->has_cluster)
-        return fail(err, ERROR_INPUT, "no cluster is given: add --cluster, for example --cluster 8x8:H100");
+        return fail(err, ERROR_INPUT,
+                    "no cluster is given: add --cluster, for example --cluster 8x8:H100");
     if (!q->has_model && !q->has_flags) /* flags say themselves what they lack */
         return fail(err, ERROR_INPUT,
-                    "no model is given: add --model, for example --model llama3-8b (astra models lists them)");
+                    "no model is given: add --model, for example --model llama3-8b (astra models "
+                    "lists them)");
     for (int i = 0; i < q->prices; i++)
         if (!cluster_set_price(&q->cluster, q->price[i], err))
             return false;
@@ -281,8 +326,8 @@ static bool add_rules(struct question *q, bool search, struct rules *rules, stru
     rules_init(rules);
     if (!rules_add_megatron(rules, &q->mem, err))
         return false;
-    if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules), "pool.rules",
-                              &q->mem, err) ||
+    if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules),
+                              "pool.rules", &q->mem, err) ||
                    !rules_add_sense(rules, &q->mem, err)))
         return false;
     rules_append(rules, &q->rules, &q->mem);
@@ -315,13 +360,27 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     out->threads = q->threads ? q->threads : parallel_cores();
     out->exhaustive = q->exhaustive;
     return q->gpus <= most ||
-           fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s", (long long)q->gpus,
-                (long long)most, group->gpu->name);
+           fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s",
+                (long long)q->gpus, (long long)most, group->gpu->name);
+}
+
+/* One strategy has one value of each parameter. */
+static bool single_values(const struct question *q, struct error *err)
+{
+    for (int p = 0; p < PARAMS; p++)
+        if (q->settings[p].count > 1)
+            return fail(err, ERROR_INPUT,
+                        "--set %s has %d values: one strategy has one, search takes more",
+                        param_info((enum param)p)->name, q->settings[p].count);
+    return true;
 }
 
 /* --set without flags: what is not set has its init value; dp follows from the number of GPUs. */
-static void strategy_from_settings(const struct question *q, int64_t world, struct strategy *s)
+static bool strategy_from_settings(const struct question *q, int64_t world, struct strategy *s,
+                                   struct error *err)
 {
+    if (!single_values(q, err))
+        return false;
     strategy_init(s);
     for (int p = 0; p < PARAMS; p++)
         if (q->settings[p].count)
@@ -330,8 +389,14 @@ static void strategy_from_settings(const struct question *q, int64_t world, stru
         int64_t dp = world / ((int64_t)s->tp * s->cp * s->pp);
         s->dp = dp < 1 ? 1 : (int)dp;
     }
+    int64_t batch = q->global_batch ? q->global_batch : (int64_t)s->micro_batch * s->dp;
+    if (batch > MAX_GLOBAL_BATCH)
+        return fail(err, ERROR_INPUT,
+                    "micro_batch %d x dp %d is a global batch of %lld, at most %d is right",
+                    s->micro_batch, s->dp, (long long)batch, MAX_GLOBAL_BATCH);
     s->seq_len = question_seq_len(q);
-    s->global_batch = q->global_batch ? q->global_batch : s->micro_batch * s->dp;
+    s->global_batch = (int)batch;
+    return true;
 }
 
 static void add_text(struct flags_texts *t, const char *text)
@@ -341,11 +406,31 @@ static void add_text(struct flags_texts *t, const char *text)
 }
 
 /* An option given beside flags must not contradict them. */
-static bool agree(const char *name, int option, int unset, bool given, int flag, struct error *err)
+static bool agree(enum param p, int option, int unset, const struct flags_result *f,
+                  struct error *err)
 {
-    if (option == unset || !given || option == flag)
+    int flag = strategy_get(&f->strategy, p);
+    if (option == unset || option == flag || !f->given[p])
         return true;
-    return fail(err, ERROR_INPUT, "%s is %d as an option and %d in the flags", name, option, flag);
+    struct str s;
+    str_init(&s);
+    str_addf(&s, "%s is ", param_info(p)->name);
+    param_print(p, option, &s);
+    str_add(&s, " as an option and ");
+    param_print(p, flag, &s);
+    str_add(&s, " in the flags");
+    fail(err, ERROR_INPUT, "%s", str_text(&s));
+    str_release(&s);
+    return false;
+}
+
+static bool options_agree(const struct question *q, const struct flags_result *f, struct error *err)
+{
+    if (q->te == 1 && f->stack_torch)
+        return fail(err, ERROR_INPUT, "the stack is te as an option and torch in the flags");
+    return agree(PARAM_global_batch, q->global_batch, 0, f, err) &&
+           agree(PARAM_seq_len, q->seq_len, 0, f, err) &&
+           agree(PARAM_precision, q->precision, -1, f, err);
 }
 
 static bool strategy_from_flags(struct question *q, int64_t world, struct estimate_question *out,
@@ -353,14 +438,13 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
 {
     struct flags_result *f = &q->flags;
     if (q->sets > 0)
-        return fail(err, ERROR_INPUT, "--set and Megatron flags together: put the value into the flags");
+        return fail(err, ERROR_INPUT,
+                    "--set and Megatron flags together: put the value into the flags");
     if (!flags_model(f, q->has_model ? &q->model : NULL, err))
         return false;
     q->model = f->model;
     q->has_model = true;
-    if (!agree("the global batch", q->global_batch, 0, f->given[PARAM_global_batch], f->strategy.global_batch,
-               err) ||
-        !agree("the sequence length", q->seq_len, 0, f->given[PARAM_seq_len], f->strategy.seq_len, err))
+    if (!options_agree(q, f, err))
         return false;
     if (q->global_batch) {
         f->strategy.global_batch = q->global_batch;
@@ -382,28 +466,39 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
     return true;
 }
 
+/* The GPUs of the job: the whole cluster, unless --gpus names a part of it. */
+static bool world_of(const struct question *q, int64_t *world, struct error *err)
+{
+    int64_t most = cluster_max_gpus(&q->cluster);
+    if (q->cluster.groups > 1)
+        return fail(err, ERROR_INPUT,
+                    "this pool has %d groups of nodes: one type of GPU can be estimated",
+                    q->cluster.groups);
+    if (q->gpus > most)
+        return fail(err, ERROR_INPUT, "--gpus is %lld, the cluster has %lld", (long long)q->gpus,
+                    (long long)most);
+    *world = q->gpus ? q->gpus : most;
+    return true;
+}
+
 bool question_estimate(struct question *q, struct estimate_question *out, struct error *err)
 {
-    int64_t world = cluster_max_gpus(&q->cluster);
     struct node_group *group = &q->cluster.group[0];
-    memset(out, 0, sizeof *out);
-    if (q->cluster.groups > 1)
-        return fail(err, ERROR_INPUT, "this pool has %d groups of nodes: one type of GPU can be estimated",
-                    q->cluster.groups);
     struct strategy *s = &out->strategy;
-    if (!q->has_flags) {
-        strategy_from_settings(q, world, s);
-    } else if (!strategy_from_flags(q, world, out, err)) {
+    int64_t world = 0;
+    memset(out, 0, sizeof *out);
+    if (!world_of(q, &world, err) || !(q->has_flags ? strategy_from_flags(q, world, out, err)
+                                                    : strategy_from_settings(q, world, s, err)))
         return false;
-    }
     if (q->precision >= 0)
         s->precision = q->precision;
     if (strategy_gpus(s) != world)
-        add_text(&out->reasons, arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the cluster has %lld",
-                                             s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
-                                             (long long)world));
+        add_text(&out->reasons,
+                 arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
+                              s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
+                              q->gpus ? "job has" : "cluster has", (long long)world));
     out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
-    out->nodes = group->nodes_max;
+    out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     return add_rules(q, false, &out->rules, err);
 }
 
@@ -416,8 +511,9 @@ const char *question_line(struct question *q, const struct strategy *base, struc
     str_addf(&s, " parameters) on %s, ", q->cluster.text);
     if (q->gpus)
         str_addf(&s, "exactly %lld GPUs, ", (long long)q->gpus);
-    str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len, q->seq_len ? "" : " (default)",
-             base->global_batch, q->global_batch ? "" : " (default)");
+    str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len,
+             q->seq_len ? "" : " (default)", base->global_batch,
+             q->global_batch ? "" : " (default)");
     add_count(&s, (double)base->global_batch * base->seq_len);
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compares Astra's verdict on Megatron flags with that of Megatron-LM's own validator.
 
-Flag lists come from two sources. `random` draws plans over every parameter: a third at will, the others
-built to be valid and then broken in none, one or two places. `search` takes the plans that `astra search`
-prints. Each list goes to `astra estimate` (reasons other than memory are refusals) and to the validator, a
-program that reads lines "WORLD_SIZE flag flag ..." and answers each with "OK key=value ..." or "FAIL
-message"; it gets the checkout in MEGATRON and the GPU's compute capability in ARCH. Where both accept,
-they must also read the same dp, vpp, sequence parallelism and number of micro-batches.
+Flag lists come from two sources. `random` draws plans over every parameter: a third at will, the
+others built to be valid and then broken in none, one or two places. `search` takes the plans that
+`astra search` prints. Each list goes to `astra estimate` (reasons other than memory are refusals)
+and to the validator, a program that reads lines "WORLD_SIZE flag flag ..." and answers each with
+"OK key=value ..." or "FAIL message"; it gets the checkout in MEGATRON and the GPU's compute
+capability in ARCH. Where both accept, they must also read the same dp, vpp, sequence parallelism
+and number of micro-batches. A list without micro-batch or sequence length is completed for the
+validator with what Astra takes instead.
 
 Differences are listed by reason. Those in EXPLAINED are known; any other makes the exit status 1.
 How it was last run, and what came out: doc/agreement.md.
@@ -24,9 +26,40 @@ import sys
 
 ARCH = {"A100": "8", "H100": "9", "B200": "10"}
 
-# We refuse and the validator accepts: a pattern of our reason, and why we are right.
+# We refuse and the validator accepts: how our reason, with the flags behind it, begins, and why.
+# Places are in Megatron-LM's megatron/core.
 EXPLAINED = [
+    (r"astra: neither --bf16 nor --fp16", "training in fp32 is not planned"),
+    (r"astra: --cp-comm-type is", "a word that TransformerEngine's attention does not know"),
+    (r"astra: --optimizer-offload-fraction is", "a share of the optimizer above 1"),
+    (r"fp8 needs GPUs", "first step: TransformerEngine refuses fp8 on this GPU"),
+    (r"fp8 needs (tokens|widths)", "first step: TransformerEngine refuses these shapes in fp8"),
+    (r"fp8 needs TransformerEngine", "model: fp8 layers are TransformerEngine's"),
+    (r"overlap of tensor-parallel communication needs Transf",
+     "start: the buffers of --tp-comm-overlap are TransformerEngine's"),
+    (r"context parallelism needs TransformerEngine",
+     "model: transformer/dot_product_attention.py:58"),
+    (r"unfused attention knows no context", "first step: no such kernel in TransformerEngine"),
+    (r"sliding-window attention under context", "first step: no such kernel in TransformerEngine"),
+    (r"cp_comm a2a needs cp", "first step: TransformerEngine deals whole heads to the ranks"),
+    (r"experts with tp > 1 need", "first step: transformer/moe/moe_layer.py:636"),
+    (r"dispatcher flex needs etp", "model: transformer/moe/token_dispatcher.py:1836"),
+    (r"Adam moments of|bf16 main gradients need|--main-params-dtype fp16|--exp-avg-dtype and ",
+     "optimizer: optimizer/optimizer_config.py:470"),
+    (r"the precision-aware optimizer needs Tr|--use-precision-aware-optimizer needs --optimizer",
+     "optimizer: optimizer/optimizer_config.py:433"),
+    (r"the precision-aware optimizer needs the d", "optimizer: optimizer/__init__.py:1057"),
+    (r"optimizer instances must divide the data", "groups: parallel_state.py:1448"),
+    (r"full recompute needs at least one layer", "first step: groups of no layers never end"),
+    (r"first_layers \d+ and last_layers \d+ leave -|first_layers and last_layers are more|"
+     r"layers between the ends need stages", "stages of less than no layers: a wrong model"),
+    (r"tp must divide the (MLP width|width)|etp must divide", "model: utils.py:595"),
+    (r"attention local is what", "model: --spec local is no pair, transformer/spec_utils.py:47"),
+    (r"recompute of .* --moe-layer-recompute", "--moe-layer-recompute comes behind the checks"),
 ]
+
+# Flags that Megatron demands and for which Astra has a default: the validator gets them too.
+DEFAULTS = {"--micro-batch-size": "micro_batch", "--seq-length": "seq_len"}
 
 MODULES = "core_attn layernorm mlp moe moe_act mla_up_proj shared_experts".split()
 
@@ -84,6 +117,19 @@ def draw_experts(rng, model, flags, ranks, tp):
     flags["--moe-token-dispatcher-type"] = [rng.choice(["alltoall", "alltoall", "allgather"])]
     if rng.random() < 0.7:
         flags["--moe-grouped-gemm"] = []
+
+
+def draw_expert_overlap(rng, model, flags, pp):
+    virtual = any("virtual" in flag for flag in flags)
+    full = flags.get("--recompute-granularity") == ["full"]
+    if flags.get("--moe-token-dispatcher-type") != ["alltoall"]:
+        return
+    if "--expert-model-parallel-size" in flags and (pp == 1 or virtual) and not full:
+        if rng.random() < 0.5 and "moe" not in flags.get("--recompute-modules", []):
+            flags["--overlap-moe-expert-parallel-comm"] = []
+            return
+    if model["shared_ffn"] and rng.random() < 0.4:
+        flags["--moe-shared-expert-overlap"] = []
 
 
 def draw_state(rng, flags):
@@ -152,6 +198,7 @@ def draw_valid(rng, model):
         draw_experts(rng, model, flags, tp * cp * dp, tp)
     group = draw_split(rng, model, flags, pp)
     draw_recompute(rng, model, flags)
+    draw_expert_overlap(rng, model, flags, pp)
     draw_state(rng, flags)
     draw_batch(rng, model, flags, tp * cp, dp, group)
     return tp * pp * cp * dp, flags
@@ -180,7 +227,7 @@ def small(rng):
 
 
 def wild_flags(rng, model):
-    """Every flag of a strategy with a value drawn at will; None is a switch."""
+    """Every flag of a strategy, and some that go with it, with values drawn at will."""
     pp = rng.choice([1, 2, 4, 8])
     return {
         "--tensor-model-parallel-size": [small(rng)],
@@ -241,7 +288,6 @@ def wild_flags(rng, model):
         "--fp8-recipe": [rng.choice(["tensorwise", "delayed", "mxfp8", "blockwise"])],
         "--rampup-batch-size": [8, 8, 1000],
         "--use-tp-pp-dp-mapping": [],
-        "--hierarchical-context-parallel-sizes": [rng.choice([1, 2, 4]), rng.choice([1, 2, 4])],
         "--megatron-fsdp-version": [rng.choice([1, 2])],
         "--no-gradient-accumulation-fusion": [],
         "--main-params-dtype": [rng.choice(["fp32", "fp16"])],
@@ -308,8 +354,8 @@ def presets(astra):
     """Each preset's fields, with the Megatron flags that describe it."""
     models = json.loads(call([astra, "models", "--format", "json"]).stdout)["models"]
     for model in models:
-        plan = json.loads(call([astra, "estimate", "--model", model["name"], "--cluster", "1x1:H100",
-                                "--seq-len", "2048", "--global-batch", "1",
+        plan = json.loads(call([astra, "estimate", "--model", model["name"], "--seq-len", "2048",
+                                "--cluster", "1x1:H100", "--global-batch", "1",
                                 "--format", "json"]).stdout)
         flags = plan["engine"]["flags"]
         model["flags"] = flags[:flags.index("--global-batch-size")]
@@ -327,39 +373,51 @@ def random_cases(astra, count, seed):
     for i in range(count):
         model = models[i % len(models)]
         kind, world, flags = draw_plan(rng, model)
-        words = model["flags"]
+        described = model["flags"]
         if "--max-position-embeddings" in flags:
-            words = without(words, "--max-position-embeddings")
-        words = words + [w for f, values in flags.items() for w in [f] + [str(v) for v in values]]
-        yield {"kind": kind, "model": model["name"], "gpu": rng.choice(["H100", "H100", "A100", "B200"]),
-               "world": world, "flags": words}
+            described = without(described, "--max-position-embeddings")
+        drawn = [w for f, values in flags.items() for w in [f] + [str(v) for v in values]]
+        yield {"kind": kind, "model": model["name"], "world": world, "flags": described + drawn,
+               "gpu": rng.choice(["H100", "H100", "A100", "B200"])}
+
+
+# Questions that lead the search to plans it would not prefer by itself.
+LEADS = ["--precision fp16", "--precision fp8", "--stack torch", "--set cp=2,4", "--set pp=2,4",
+         "--set pp=4 --set vpp=2,4", "--set fsdp=optim_grads", "--set fsdp=optim_grads_params",
+         "--set recompute=selective", "--set recompute=full", "--set precision_aware=on",
+         "--set optimizer_offload=50", "--set moe_overlap=on", "--set tp=4 --set etp=1",
+         "--set ep=8", "--set split=uneven", "--set tp_overlap=on",
+         "--seq-len 2048 --global-batch 4096"]
 
 
 def search_cases(astra, seed):
+    """The best 20 plans of each preset, type and number of GPUs, once plain, once with a lead."""
     rng = random.Random(seed)
-    for model in presets(astra):
-        for gpu in ("H100", "A100"):
-            for world in (1, 8, 64, 512, 4096):
-                extra = rng.choice([[], [], ["--precision", "fp16"], ["--stack", "torch"],
-                                    ["--precision", "fp8"] if gpu == "H100" else []])
-                out = call([astra, "search", "--model", model["name"], "--cluster", pool(world, gpu),
-                            "--gpus", str(world), "--top", "20", "--format", "json"] + extra)
-                plans = json.loads(out.stdout)["best"] if out.returncode == 0 else []
-                for plan in plans:
-                    yield {"kind": "search", "model": model["name"], "gpu": gpu, "world": plan["gpus"],
-                           "flags": plan["engine"]["flags"]}
+    asked = [(model, gpu, world) for model in presets(astra) for gpu in ("H100", "A100")
+             for world in (1, 8, 64, 512, 4096)]
+    leads = rng.sample(LEADS * (len(asked) // len(LEADS) + 1), len(asked))
+    for (model, gpu, world), lead in [(a, lead) for a, l in zip(asked, leads) for lead in ("", l)]:
+        out = call([astra, "search", "--model", model["name"], "--cluster", pool(world, gpu),
+                    "--gpus", str(world), "--top", "20", "--format", "json"] + lead.split())
+        plans = json.loads(out.stdout)["best"] if out.returncode == 0 else []
+        for plan in plans:
+            yield {"kind": "search", "model": model["name"], "gpu": gpu, "world": plan["gpus"],
+                   "flags": plan["engine"]["flags"]}
 
 
 def ask_astra(astra, case):
-    out = call([astra, "estimate", "--cluster", pool(case["world"], case["gpu"]), "--format", "json",
-                "--memory-margin", "0", "--"] + case["flags"])
+    out = call([astra, "estimate", "--cluster", pool(case["world"], case["gpu"]), "--memory-margin",
+                "0", "--format", "json", "--"] + case["flags"])
     if out.returncode == 2:
         return {"reasons": [out.stderr.strip()]}
     plan = json.loads(out.stdout)
     s = plan["strategy"]
-    return {"reasons": [r for r in plan["reasons"] if not re.search(r" needs [0-9.]+ [KMGTP]iB", r)],
+    memory = re.compile(r" needs [0-9.]+ [KMGTP]iB")
+    return {"reasons": [r for r in plan["reasons"] if not memory.search(r)],
             "read": {"dp": s["dp"], "vpp": s["vpp"], "sp": int(s["seq_parallel"]),
-                     "microbatches": s["global_batch"] // (s["micro_batch"] * s["dp"])}}
+                     "microbatches": s["global_batch"] // (s["micro_batch"] * s["dp"])},
+            "completion": [w for flag, name in DEFAULTS.items() if flag not in case["flags"]
+                           for w in (flag, str(s[name]))]}
 
 
 def connections(case):
@@ -368,13 +426,17 @@ def connections(case):
     return "32" if several & set(case["flags"]) else "1"
 
 
+def words(case):
+    return case["flags"] + case["astra"].get("completion", [])
+
+
 def ask_megatron(options, arch, conns, cases):
     env = dict(os.environ, MEGATRON=options.megatron, ARCH=arch, CUDA_DEVICE_MAX_CONNECTIONS=conns)
-    lines = "".join("%d %s\n" % (c["world"], shlex.join(c["flags"])) for c in cases)
+    lines = "".join("%d %s\n" % (c["world"], shlex.join(words(c))) for c in cases)
     out = call(options.python.split() + [options.validator], input=lines, env=env)
     answers = out.stdout.splitlines()
     if len(answers) != len(cases):
-        sys.exit("the validator answered %d of %d lines: %s" % (len(answers), len(cases), out.stderr))
+        sys.exit("%d answers to %d lines: %s" % (len(answers), len(cases), out.stderr))
     return answers
 
 
@@ -399,9 +461,10 @@ def readings(answer):
     return {key: 1 if value == "None" else int(value) for key, value in pairs.items()}
 
 
-def explanation(reasons):
+def explanation(case):
     """Why we refuse what the validator accepts, when every reason is a known one."""
-    known = [next((why for pattern, why in EXPLAINED if re.search(pattern, r)), None) for r in reasons]
+    texts = [reason + " -- " + " ".join(case["flags"]) for reason in case["astra"]["reasons"]]
+    known = [next((why for pattern, why in EXPLAINED if re.match(pattern, t)), None) for t in texts]
     return known[0] if all(known) else None
 
 
@@ -411,9 +474,11 @@ def compare(case):
     if theirs.startswith("OK") and not ours:
         mine, other = case["astra"]["read"], readings(theirs)
         wrong = [k for k in mine if mine[k] != other[k]]
+        if case["astra"]["completion"] and not wrong:
+            return "explained", "a flag without which Megatron stops: Astra has a default"
         return ("read differently", " ".join(wrong)) if wrong else ("both accept", "")
     if theirs.startswith("OK"):
-        why = explanation(ours)
+        why = explanation(case)
         return ("explained", why) if why else ("only Astra refuses", re.sub(r"\d+", "N", ours[0]))
     if not ours:
         return "only Megatron refuses", re.sub(r"\d+", "N", theirs)
@@ -430,8 +495,8 @@ def report(cases):
         print("\n%s, %d: %s" % (outcome, n, reason))
         if outcome != "explained":
             c = next(c for c in cases if c["outcome"] == (outcome, reason))
-            print("  %s on %s\n  %s\n  %s | %s" % (c["model"], pool(c["world"], c["gpu"]),
-                                                  shlex.join(c["flags"]), c["astra"], c["megatron"]))
+            print("  %s on %s" % (c["model"], pool(c["world"], c["gpu"])))
+            print("  %s\n  %s\n  %s" % (shlex.join(words(c)), c["astra"], c["megatron"]))
 
 
 def main():

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/flag_conflicts.h"
 #include "import/flags_model.h"
 #include "import/words.h"
 
@@ -232,8 +233,12 @@ static bool read_recompute(struct flags_result *r, const struct words *w, struct
         s->recompute = RECOMPUTE_SELECTIVE;
     if (moe && s->recompute == RECOMPUTE_FULL)
         refuse(r, "--moe-layer-recompute and --recompute-granularity full exclude each other");
-    else if (moe)
+    else if (moe && s->recompute == RECOMPUTE_NONE) {
+        /* Switched on behind Megatron's checks: method and number of layers have no effect. */
         s->recompute = RECOMPUTE_SELECTIVE;
+        s->recompute_method = METHOD_NONE;
+        s->recompute_layers = 0;
+    }
     if (s->recompute == RECOMPUTE_SELECTIVE && !r->given[PARAM_recompute_modules])
         s->recompute_modules = MODULE_CORE_ATTN;
     if (moe)
@@ -304,21 +309,6 @@ static bool read_offload(struct flags_result *r, const struct words *w, struct e
     return true;
 }
 
-/* Pairs that Megatron refuses and a strategy cannot show. */
-static bool read_conflicts(struct flags_result *r, const struct words *w, struct error *err)
-{
-    (void)err;
-    if (words_has(w, "--moe-enable-deepep") && r->strategy.dispatcher != DISPATCH_FLEX)
-        refuse(r, "--moe-enable-deepep needs --moe-token-dispatcher-type flex");
-    const char *fusion = words_value(w, "--cross-entropy-fusion-impl");
-    if (r->strategy.loss_fusion && fusion && strcmp(fusion, "te") == 0)
-        refuse(
-            r,
-            "--cross-entropy-fusion-impl te is refused together with --cross-entropy-loss-fusion: "
-            "use native");
-    return true;
-}
-
 static bool read_dropout(const struct words *w, const char *flag, double *out, struct error *err)
 {
     const char *text = words_value(w, flag);
@@ -365,12 +355,12 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
                   struct error *err)
 {
     static bool (*const read[])(struct flags_result *, const struct words *, struct error *) = {
-        read_effects, read_precision, read_sequence, read_tensor_parallel, read_context_parallel,
-        read_split,   read_recompute, read_fsdp,     read_gradients,       read_moments,
-        read_offload, read_conflicts, read_run,      flags_read_model,
+        read_effects, read_precision, read_sequence,    read_tensor_parallel, read_context_parallel,
+        read_split,   read_recompute, read_fsdp,        read_gradients,       read_moments,
+        read_offload, read_run,       flags_read_model,
     };
     const struct words *w = words_read(argc, argv, mem, err);
-    *r = (struct flags_result){.mem = mem};
+    *r = (struct flags_result){.mem = mem, .words = w};
     if (!w)
         return false;
     strategy_init(&r->strategy);
@@ -445,6 +435,7 @@ bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
         count_virtual_stages(r);
     if (s->vpp == 1)
         s->p2p_overlap = 0;
+    flag_conflicts(r, r->words);
     if (r->model.experts == 0 && !r->given[PARAM_etp])
         s->etp = 1;
     return set_batch(r, world, err);

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-struct arena;
+struct arena; struct words;
 
 enum { FLAGS_MAX_TEXTS = 64 };
 
@@ -44,6 +44,7 @@ struct flags_result {
     struct flags_texts notes;   /* "--flag: what is planned instead" */
 
     /* Kept for flags_finish. */
+    const struct words *words;    /* in the arena */
     const char *layout_text;      /* NULL = none */
     int layers_per_virtual_stage; /* 0 = not there */
     struct arena *mem;            /* borrowed */

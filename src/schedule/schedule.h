@@ -27,7 +27,7 @@ int64_t pipeline_warmup(const struct pipeline *, int rank);
 struct schedule_item {
     int64_t micro_batch;
     int chunk;
-    int64_t group_size; /* of the group it belongs to: the last one may be smaller or larger */
+    int64_t group_size; /* of the group it belongs to: the last one may be smaller */
 };
 struct schedule_item schedule_item(const struct pipeline *, int64_t k);
 

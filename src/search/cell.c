@@ -109,7 +109,8 @@ static void find_least(struct worker *w, int axis, struct least *out)
     }
 }
 
-void least_table_init(struct least_table *t, const struct space *s, struct arena *mem)
+void least_table_init(struct least_table *t, const struct space *s, const struct costs_table *costs,
+                      struct arena *mem)
 {
     memset(t, 0, sizeof *t);
     for (int axis = 0; axis < s->first_timing; axis++) {
@@ -120,7 +121,7 @@ void least_table_init(struct least_table *t, const struct space *s, struct arena
             t->cp_axis = axis;
         if (p == PARAM_micro_batch)
             t->batch_axis = axis;
-        if (s->axis[axis].options == 1 || (p != PARAM_pp && p != PARAM_dp && p != PARAM_vpp && p != PARAM_split))
+        if (s->axis[axis].options == 1 || costs->stride[axis])
             t->known |= 1ull << p;
     }
     size_t count = (size_t)s->axis[t->tp_axis].options * (size_t)s->axis[t->cp_axis].options *
@@ -212,7 +213,8 @@ static struct fewest fewest_layers(const struct worker *w)
     double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
     if (s->split >= SPLIT_ENDS)
         return (struct fewest){-1, -1, -1};
-    return (struct fewest){chunk, chunk * s->vpp - embedding, chunk * s->vpp - loss};
+    /* the first chunk, a layer short for the embedding, is the one most often in flight: as if all were */
+    return (struct fewest){chunk, (chunk - embedding) * s->vpp, chunk * s->vpp - loss};
 }
 
 /* With vpp and split known: the last rank waits for one chunk of each rank before it, forward and

@@ -72,7 +72,7 @@ void worker_init(struct worker *, const struct search_question *, struct costs_t
                  const struct space *, const struct rule_plan *, const double fixed[SLOTS]);
 void worker_release(struct worker *);
 
-void least_table_init(struct least_table *, const struct space *, struct arena *);
+void least_table_init(struct least_table *, const struct space *, const struct costs_table *, struct arena *);
 /* The entries of one option of tp and one of cp. */
 void least_table_fill(struct least_table *, struct worker *, int tp, int cp);
 

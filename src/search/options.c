@@ -20,13 +20,14 @@ static void forget(struct option_cache *c)
     c->bytes = 0;
 }
 
-/* Overlap moves no bytes and never makes a step longer: transfers that do not block (a later start of
- * nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c). A rule on
- * pairs that looks at the switch may allow one and not the other: then both stay. */
+/* These move no bytes and never make a step longer: transfers that do not block (a later start of
+ * nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c). The gather of
+ * parameters is not among them: with it hidden, the rank that gathers longest and the one whose optimizer
+ * takes longest add up, without it only each rank's own two. A rule on pairs that looks at the switch may
+ * allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s, const struct rule_plan *plan)
 {
-    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce,
-                                          PARAM_overlap_param_gather};
+    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce};
     uint64_t paired = 0, behind = 0;
     for (int i = 0; i < plan->pairs; i++)
         paired |= plan->order[plan->first[s->axes] + i]->depends;

@@ -217,7 +217,7 @@ static void start(struct search *se, const struct search_question *q, struct are
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, q->scene.te, mem);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
-    least_table_init(&se->least, &se->space, mem);
+    least_table_init(&se->least, &se->space, &se->costs, mem);
     se->workers = q->threads > 1 ? q->threads : 1;
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)

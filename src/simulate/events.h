@@ -1,5 +1,5 @@
-/* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence and the source of
- * traces. It issues every pass of every rank in Megatron's order. */
+/* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence, and what explain draws.
+ * It issues every pass of every rank in Megatron's order. */
 #ifndef ASTRA_EVENTS_H
 #define ASTRA_EVENTS_H
 

@@ -130,9 +130,12 @@ double frame_fullness(const struct frame *, const struct timing *, const struct 
 /* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */
 int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
 
+/* Bytes of activations on one rank at its fullest moment. A class has those of its first rank. */
+double rank_activations(const struct frame *, const struct strategy *, int rank, struct arena *);
+
 /* What the plan says of one rank. */
 void frame_stage(const struct frame *, const struct strategy *, const struct timing *, const struct state *, int rank,
-                 struct plan_stage *out);
+                 struct arena *, struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices. */
 double framework_limit(const struct scene *, const struct strategy *);

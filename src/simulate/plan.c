@@ -79,7 +79,7 @@ static void fill_stages(const struct frame *f, const struct strategy *s, const s
     p->stages = s->pp;
     p->stage = arena_array(mem, (size_t)s->pp, sizeof *p->stage);
     for (int r = 0; r < s->pp; r++)
-        frame_stage(f, s, t, st, r, &p->stage[r]);
+        frame_stage(f, s, t, st, r, mem, &p->stage[r]);
 }
 
 static void fill_rates(struct plan *p)

@@ -110,10 +110,13 @@ double framework_limit(const struct scene *sc, const struct strategy *s)
     return (scene_limit(sc) - fixed) / slope * GIB;
 }
 
-/* Receive buffers of the pipeline, two each way. */
+/* Receive buffers of the pipeline, two each way; with sequence parallelism the gathered input of a product
+ * and its gradient before it is scattered, which are whole. */
 static double transfer_bytes(const struct frame *f)
 {
-    return f->strategy.pp > 1 ? 4 * f->costs->boundary_bytes : 0;
+    const struct strategy *s = &f->strategy;
+    double pipeline = s->pp > 1 ? 4 * f->costs->boundary_bytes : 0;
+    return pipeline + (s->seq_parallel ? 2 * s->tp * f->costs->boundary_bytes : 0);
 }
 
 double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
@@ -121,11 +124,11 @@ double frame_fullness(const struct frame *f, const struct timing *t, const struc
     double most = 0;
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return (most + transfer_bytes(f)) / f->limit;
+    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit : INFINITY;
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,
-                 const struct state *st, int rank, struct plan_stage *out)
+                 const struct state *st, int rank, struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
     const struct rank_class *k = &f->class[c];
@@ -143,7 +146,7 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct t
         (double)f->micro_batches * (out->forward_s + out->backward_s) + st->optimizer_s[c];
     out->memory = (struct memory_use){{0}};
     memory_of_states(&k->params, s, &out->memory);
-    out->memory.part[MEMORY_activations] = t->activations[c];
+    out->memory.part[MEMORY_activations] = rank_activations(f, s, rank, mem);
     out->memory.part[MEMORY_temporary] = t->temporary[c];
     out->memory.part[MEMORY_buffers] += transfer_bytes(f);
     memory_outside(&out->memory, s, f->scene->te);

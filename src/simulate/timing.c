@@ -165,6 +165,16 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     sum_classes(f, s, t);
 }
 
+double rank_activations(const struct frame *f, const struct strategy *s, int rank, struct arena *mem)
+{
+    struct timing none = {0};
+    struct pipeline p = timing_pipeline(f, s, &none);
+    double *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
+    for (int v = 0; v < s->vpp; v++)
+        chunk[v] = shape_saved(f, s, f->shape_of[v * s->pp + rank]);
+    return pipeline_peak_bytes(&p, rank, chunk);
+}
+
 static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t,
                         bool least)
 {

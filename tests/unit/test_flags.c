@@ -193,7 +193,7 @@ static const struct {
     {"--bf16 --fp8-format hybrid", "precision=fp8"},
     {"--bf16 --exp-avg-dtype fp8 --exp-avg-sq-dtype fp8", "moments_bytes=1"},
     {"--bf16 --exp-avg-dtype bf16 --exp-avg-sq-dtype fp16", "moments_bytes=2"},
-    {"--bf16 --exp-avg-dtype bf16", "moments_bytes=4"},
+    {"--bf16 --use-precision-aware-optimizer --exp-avg-dtype bf16", "moments_bytes=4"},
     {"--bf16 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2",
      "pp=4 vpp=4 p2p_overlap=on"},
     {"--bf16 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 8",
@@ -227,10 +227,12 @@ static const struct {
      "recompute=none recompute_method=none recompute_layers=0"},
     {"--bf16 --recompute-granularity selective --recompute-modules mhc", "recompute=none"},
     {"--bf16 --moe-layer-recompute", "recompute=selective recompute_modules=core_attn+moe"},
-    {"--bf16 --use-megatron-fsdp", "fsdp=optim_grads_params dist_opt=on"},
-    {"--bf16 --use-custom-fsdp --data-parallel-sharding-strategy optim", "fsdp=optim dist_opt=on"},
+    {"--bf16 --use-megatron-fsdp --ckpt-format fsdp_dtensor",
+     "fsdp=optim_grads_params dist_opt=on"},
+    {"--bf16 --use-custom-fsdp --data-parallel-sharding-strategy optim --ckpt-format fsdp_dtensor",
+     "fsdp=optim dist_opt=on"},
     {"--bf16 --data-parallel-sharding-strategy optim", "fsdp=none dist_opt=off"},
-    {"--bf16 --use-torch-fsdp2", "fsdp=optim_grads_params"},
+    {"--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion", "fsdp=optim_grads_params"},
     {"--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
      "--num-distributed-optimizer-instances 2",
      "dist_opt=on overlap_grad_reduce=on overlap_param_gather=on optimizer_instances=2"},
@@ -238,7 +240,9 @@ static const struct {
     {"--bf16 --optimizer-cpu-offload --optimizer-offload-fraction 0.295", "optimizer_offload=30"},
     {"--bf16 --optimizer-offload-fraction 0.5", "optimizer_offload=0"},
     {"--bf16 --cp-comm-type a2a", "cp_comm=a2a"},
-    {"--bf16 --cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 2 4", "cp_comm=p2p"},
+    {"--bf16 --context-parallel-size 8 --cp-comm-type a2a+p2p "
+     "--hierarchical-context-parallel-sizes 2 4",
+     "cp_comm=p2p"},
     {"--bf16 --moe-token-dispatcher-type flex --moe-enable-deepep", "dispatcher=flex"},
     {"--bf16 --attention-backend flash --cross-entropy-loss-fusion --tp-comm-overlap",
      "attention=flash loss_fusion=on tp_overlap=on"},
@@ -564,7 +568,173 @@ static const struct {
      "--cross-entropy-fusion-impl te is refused together with --cross-entropy-loss-fusion: use "
      "native",
      "loss_fusion=on"},
+    {"--bf16 --fp8-format hybrid --fp4-format e2m1", 8,
+     "--fp8-format and --fp4-format exclude each other", "precision=fp8"},
+    {"--bf16 --fp8-format hybrid --recompute-granularity selective --recompute-modules layernorm",
+     8,
+     "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
+     "default)",
+     "recompute_modules=layernorm"},
+    {"--bf16 --fp8-param-gather --use-distributed-optimizer", 8,
+     "--fp8-param-gather needs --fp8-format", "precision=bf16"},
+    {"--bf16 --fp8-format hybrid --fp8-param-gather", 8,
+     "--fp8-param-gather needs --use-distributed-optimizer or FSDP", "dist_opt=off"},
+    {"--bf16 --fp8-format hybrid --fp8-param-gather --use-distributed-optimizer "
+     "--use-precision-aware-optimizer --optimizer-cpu-offload --fp8-recipe tensorwise",
+     8, "--fp8-param-gather with --optimizer-cpu-offload needs --fp8-recipe delayed",
+     "optimizer_offload=100"},
+    {"--bf16 --use-precision-aware-optimizer --main-grads-dtype bf16 "
+     "--accumulate-allreduce-grads-in-fp32",
+     8, "--main-grads-dtype bf16 and --accumulate-allreduce-grads-in-fp32 exclude each other",
+     "main_grads_bf16=on"},
+    {"--bf16 --main-params-dtype fp16", 8,
+     "--main-params-dtype fp16 needs --use-precision-aware-optimizer", "precision_aware=off"},
+    {"--bf16 --exp-avg-dtype bf16", 8,
+     "--exp-avg-dtype and --exp-avg-sq-dtype need --use-precision-aware-optimizer",
+     "moments_bytes=4"},
+    {"--bf16 --use-precision-aware-optimizer --optimizer sgd", 8,
+     "--use-precision-aware-optimizer needs --optimizer adam", "precision_aware=on"},
+    {"--bf16 --optimizer-cpu-offload --optimizer-offload-fraction 0", 8,
+     "--optimizer-cpu-offload needs --use-precision-aware-optimizer", "optimizer_offload=0"},
+    {"--bf16 --overlap-param-gather-with-optimizer-step --use-distributed-optimizer "
+     "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2 "
+     "--ckpt-format torch",
+     8,
+     "--overlap-param-gather-with-optimizer-step needs --use-distributed-optimizer and "
+     "--overlap-param-gather",
+     "vpp=2"},
+    {"--bf16 --overlap-param-gather-with-optimizer-step --use-distributed-optimizer "
+     "--overlap-grad-reduce --overlap-param-gather --ckpt-format torch",
+     8, "--overlap-param-gather-with-optimizer-step needs virtual pipeline stages", "vpp=1"},
+    {"--bf16 --overlap-param-gather-with-optimizer-step --use-distributed-optimizer "
+     "--overlap-grad-reduce --overlap-param-gather --pipeline-model-parallel-size 4 "
+     "--num-layers-per-virtual-pipeline-stage 4",
+     8, "--overlap-param-gather-with-optimizer-step needs --ckpt-format torch", "vpp=2"},
+    {"--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion --pipeline-model-parallel-size 2",
+     8, "--use-torch-fsdp2 needs pp 1 and ep 1", "fsdp=optim_grads_params"},
+    {"--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion --overlap-grad-reduce "
+     "--overlap-param-gather",
+     8, "--use-torch-fsdp2 excludes --use-distributed-optimizer and --overlap-param-gather",
+     "fsdp=optim_grads_params"},
+    {"--bf16 --use-torch-fsdp2", 8, "--use-torch-fsdp2 needs --no-gradient-accumulation-fusion",
+     "fsdp=optim_grads_params"},
+    {"--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch", 8,
+     "--use-torch-fsdp2 needs --ckpt-format torch_dist or torch_dcp", "fsdp=optim_grads_params"},
+    {"--fp16 --use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dcp", 8,
+     "--use-torch-fsdp2 excludes --fp16", "precision=fp16"},
+    {"--bf16 --use-megatron-fsdp", 8, "--use-megatron-fsdp needs --ckpt-format fsdp_dtensor",
+     "fsdp=optim_grads_params"},
+    {"--bf16 --ckpt-format fsdp_dtensor", 8,
+     "--ckpt-format fsdp_dtensor needs --use-megatron-fsdp", "fsdp=none"},
+    {"--bf16 --use-megatron-fsdp --ckpt-format fsdp_dtensor --megatron-fsdp-version 2 "
+     "--use-distributed-optimizer",
+     8, "--megatron-fsdp-version 2 excludes --use-distributed-optimizer", "dist_opt=on"},
+    {"--bf16 --use-megatron-fsdp --ckpt-format fsdp_dtensor --optimizer muon", 8,
+     "--use-megatron-fsdp needs --optimizer adam or sgd", "dist_opt=on"},
+    {"--bf16 --context-parallel-size 4 --hierarchical-context-parallel-sizes 2 4", 8,
+     "--hierarchical-context-parallel-sizes must multiply to --context-parallel-size", "cp=4"},
+    {"--bf16 --context-parallel-size 4 --hierarchical-context-parallel-sizes -2 -2", 8,
+     "--hierarchical-context-parallel-sizes must multiply to --context-parallel-size", "cp=4"},
+    {"--bf16 --context-parallel-size 4 --cp-comm-type a2a+p2p", 8,
+     "--cp-comm-type a2a+p2p needs --hierarchical-context-parallel-sizes", "cp_comm=p2p"},
+    {"--bf16 --use-tp-pp-dp-mapping --pipeline-model-parallel-size 2 --context-parallel-size 2", 8,
+     "--use-tp-pp-dp-mapping with pp > 1 needs etp x ep = tp x cp", "pp=2 etp=1"},
+    {"--bf16 --defer-embedding-wgrad-compute", 8,
+     "--defer-embedding-wgrad-compute needs pp > 1", "pp=1"},
+    {"--bf16 --defer-embedding-wgrad-compute --pipeline-model-parallel-size 2 "
+     "--no-gradient-accumulation-fusion",
+     8, "--defer-embedding-wgrad-compute excludes --no-gradient-accumulation-fusion", "pp=2"},
+    {"--bf16 --step-batch-size-schedule 0:8 --global-batch-size 8", 8,
+     "--step-batch-size-schedule and --global-batch-size exclude each other", "global_batch=8"},
+    {"--bf16 --recompute-activations --recompute-num-layers 0", 8,
+     "selective recompute takes no --recompute-num-layers", "recompute=selective"},
+    {"--bf16 --distribute-saved-activations --tensor-model-parallel-size 2", 8,
+     "--distribute-saved-activations needs tp > 1, full recompute and no sequence parallelism",
+     "recompute=none"},
+    {"--bf16 --cpu-offloading-num-layers 1 --recompute-activations", 8,
+     "--cpu-offloading-num-layers needs pp 1 and no recompute", "recompute=selective"},
+    {"--bf16 --cpu-offloading-num-layers 32", 8,
+     "--cpu-offloading-num-layers must be less than the model has", "pp=1"},
+    {"--bf16 --transformer-impl local --attention-backend local", 8,
+     "--attention-backend local needs --spec local", "attention=local"},
+    {"--bf16 --overlap-moe-expert-parallel-comm --recompute-method uniform", 8,
+     "--overlap-moe-expert-parallel-comm excludes --recompute-method and --recompute-num-layers",
+     "recompute_method=none"},
+    {"--bf16 --overlap-moe-expert-parallel-comm --recompute-modules moe", 8,
+     "--overlap-moe-expert-parallel-comm excludes --recompute-modules moe",
+     "recompute_modules=none"},
+    {"--bf16 --delay-wgrad-compute", 8,
+     "--delay-wgrad-compute needs --overlap-moe-expert-parallel-comm and TransformerEngine",
+     "moe_overlap=off"},
 };
+
+/* Neighbours of the above that Megatron takes. */
+static const char *const NO_REASONS[] = {
+    "--bf16 --fp8-format hybrid --fp8-recipe tensorwise --recompute-granularity selective "
+    "--recompute-modules layernorm",
+    "--bf16 --fp8-format hybrid --fp8-param-gather --use-distributed-optimizer "
+    "--use-precision-aware-optimizer --optimizer-cpu-offload",
+    "--bf16 --use-precision-aware-optimizer --main-grads-dtype bf16 --main-params-dtype fp16 "
+    "--exp-avg-dtype bf16",
+    "--fp16 --accumulate-allreduce-grads-in-fp32 --use-precision-aware-optimizer "
+    "--main-grads-dtype bf16",
+    "--bf16 --overlap-param-gather-with-optimizer-step --use-distributed-optimizer "
+    "--overlap-grad-reduce --overlap-param-gather --ckpt-format torch "
+    "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2",
+    "--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dcp",
+    "--bf16 --use-megatron-fsdp --ckpt-format fsdp_dtensor --optimizer sgd "
+    "--use-distributed-optimizer",
+    "--bf16 --context-parallel-size 4 --cp-comm-type a2a+p2p "
+    "--hierarchical-context-parallel-sizes 2 2",
+    "--bf16 --use-tp-pp-dp-mapping --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2",
+    "--bf16 --use-tp-pp-dp-mapping --context-parallel-size 2",
+    "--bf16 --defer-embedding-wgrad-compute --pipeline-model-parallel-size 2",
+    "--bf16 --recompute-num-layers 0",
+    "--bf16 --moe-layer-recompute --recompute-method uniform --recompute-num-layers 0",
+    "--bf16 --distribute-saved-activations --tensor-model-parallel-size 2 "
+    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+    "--bf16 --transformer-impl local --attention-backend local --spec local",
+    "--bf16 --overlap-moe-expert-parallel-comm --recompute-activations",
+    "--bf16 --cpu-offloading-num-layers 31",
+    "--bf16 --cpu-offloading-num-layers 0 --pipeline-model-parallel-size 2",
+};
+
+static void no_reasons(void **state)
+{
+    (void)state;
+    struct model llama = preset("llama3-8b");
+    for (size_t i = 0; i < COUNT(NO_REASONS); i++) {
+        struct flags_result r = imported(NO_REASONS[i], &llama, 8);
+        if (r.reasons.count)
+            fail_msg("%s: %s", NO_REASONS[i], r.reasons.text[0]);
+    }
+}
+
+/* The old flag makes recompute selective behind Megatron's checks; method and number of layers
+ * have no effect then. */
+static void late_selective(void **state)
+{
+    (void)state;
+    struct model llama = preset("llama3-8b");
+    const char *flags = "--bf16 --moe-layer-recompute --recompute-method uniform "
+                        "--recompute-num-layers 2";
+    struct flags_result r = imported(flags, &llama, 8);
+    check_strategy(flags, &r.strategy,
+                   "recompute=selective recompute_method=none recompute_layers=0 "
+                   "recompute_modules=core_attn,moe");
+}
+
+/* GPT-3 ties its embeddings. */
+static void tied_embeddings(void **state)
+{
+    (void)state;
+    struct model gpt = preset("gpt3-1.3b");
+    struct flags_result r = imported(
+        "--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion", &gpt, 8);
+    assert_int_equal(r.reasons.count, 1);
+    assert_string_equal(r.reasons.text[0],
+                        "--use-torch-fsdp2 needs --untie-embeddings-and-output-weights");
+}
 
 static void reasons(void **state)
 {
@@ -959,6 +1129,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(vocabulary_from_the_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(reasons, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(no_reasons, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(tied_embeddings, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(notes, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(batch_out_of_range, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(whole_export, open_memory, close_memory),

@@ -1,0 +1,46 @@
+# A search without an answer exits with 1, prints no answer, and says in one line what stood in the
+# way and the nearest change that helps.
+set -eu
+expect() { # TEXT ARGUMENTS...
+    text=$1
+    shift
+    code=0
+    "$ASTRA" search "$@" >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+    [ $code -eq 1 ] || { echo "exit code $code of search $*"; exit 1; }
+    [ ! -s "$SCRATCH/out" ] || { echo "search $* printed an answer"; exit 1; }
+    [ "$(wc -l <"$SCRATCH/err")" -eq 1 ] || { echo "not one line: search $*"; exit 1; }
+    grep -qF -- "$text" "$SCRATCH/err" && return
+    echo "search $*: expected '$text'"
+    cat "$SCRATCH/err"
+    exit 1
+}
+eight="--model llama3-8b --cluster 1x8:H100" # words
+
+# Settings: their reason, then the value that a plan has.
+expect 'dropped: tp must divide the attention heads; without --set tp=3 there is a plan' \
+    $eight --set tp=3
+expect 'without --set tp=3,5 there is a plan' $eight --set tp=3,5
+expect 'the global batch must be a multiple of micro-batch x dp; without --set micro_batch=3' \
+    $eight --set micro_batch=3
+expect 'dropped: more GPUs than the pool has; without --set pp=64' $eight --set pp=64
+
+# Rules of the user.
+echo 'reject tp >= 1 "nothing is good enough"' >"$SCRATCH/all.rules"
+expect 'dropped: nothing is good enough; without the rules of' $eight --rules "$SCRATCH/all.rules"
+
+# Options.
+expect 'with --stack te there is a plan' $eight --stack torch --precision fp8
+expect 'with --precision fp16 there is a plan' --model llama3-8b --cluster 1x8:V100
+expect 'with --precision bf16 there is a plan' \
+    --model llama3-8b --cluster 1x8:A100 --set precision=fp8
+expect 'with --seq-len 8192, the model'\''s longest, there is a plan' $eight --seq-len 100000
+expect 'with --memory-margin 0 there is a plan' $eight --memory-margin 0.999
+expect 'with --gpus 512 there is a plan' --model llama3-8b --cluster 1x1000:H100
+
+# Memory: how much is missing, and how many nodes would do.
+expect 'times the usable memory' --model llama3-405b --cluster 1x8:H100
+expect ' H100-SXM5-80GB (' --model llama3-405b --cluster 1x8:H100
+
+# Any group of the pool may have the answer.
+expect 'without --set tp=3 there is a plan' \
+    --model llama3-405b --cluster 1x8:A100,64x8:H100 --set tp=3
