@@ -115,13 +115,30 @@ static bool take_words(struct astra *a, const struct json *flags)
     return question_flags(q, n, words, &a->error);
 }
 
+/* A node group of a plan is a cluster file of one group: JSON is YAML. */
+static bool take_group(struct astra *a, const struct json *group)
+{
+    struct question *q = &a->question;
+    struct str text;
+    str_init(&text);
+    str_add(&text, "{\"groups\": [");
+    json_dump(group, &text);
+    str_add(&text, "]}\n");
+    q->has_cluster =
+        cluster_from_yaml(&q->cluster, str_text(&text), text.length, "node_group", &q->mem, &a->error);
+    str_release(&text);
+    return q->has_cluster;
+}
+
 /* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
 static bool take_pool(struct astra *a, const struct json *plan)
 {
     struct question *q = &a->question;
     if (q->has_cluster)
         return true;
-    if (!question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
+    const struct json *group = json_get(plan, "node_group");
+    if (json_is_object(group) ? !take_group(a, group)
+                              : !question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
         return false;
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
     if (!q->gpus && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "cluster/cluster.h"
 #include "report/plan_words.h"
 
@@ -168,6 +169,40 @@ static struct json *cluster_of(const struct plan *p)
     return v;
 }
 
+static void set_unlike(struct json *o, const char *key, double value, double usual)
+{
+    if (fabs(value - usual) > 1e-9 * fabs(usual))
+        json_set(o, key, json_new_number(value));
+}
+
+/* The same as one group of a cluster file, which can say more: what is as usual for the type is left out. */
+static struct json *node_group_of(const struct plan *p)
+{
+    const struct node_group *g = p->group;
+    struct cluster usual;
+    int64_t gpus = strategy_gpus(&p->strategy);
+    struct json *o = json_new_object();
+    struct str pool;
+    str_init(&pool);
+    str_addf(&pool, "1x%d:%s", g->per_node, g->gpu->name);
+    json_set(o, "gpu", json_new_string(g->gpu->name));
+    json_set(o, "nodes", json_new_integer((gpus + g->per_node - 1) / g->per_node));
+    json_set(o, "gpus_per_node", json_new_integer(g->per_node));
+    if (cluster_from_pool(&usual, str_text(&pool), NULL)) {
+        const struct node_group *u = &usual.group[0];
+        set_unlike(o, "nic_gbit", g->nic_bs * 8 / 1e9, u->nic_bs * 8 / 1e9);
+        if (g->domain != u->domain)
+            json_set(o, "scaleup_domain", json_new_integer(g->domain));
+        set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
+        set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
+        set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
+        if (g->usd_per_hour > 0)
+            set_unlike(o, "price", g->usd_per_hour, u->usd_per_hour);
+    }
+    str_release(&pool);
+    return o;
+}
+
 static void set_figures(struct json *o, const struct plan *p)
 {
     size_t count;
@@ -186,6 +221,7 @@ static struct json *plan_of(const struct plan *p)
     json_set(o, "gpu", json_new_string(p->group->gpu->name));
     json_set(o, "gpus", json_new_integer(strategy_gpus(&p->strategy)));
     json_set(o, "cluster", cluster_of(p));
+    json_set(o, "node_group", node_group_of(p));
     json_set(o, "stack", json_new_string(plan_stack(p)));
     json_set(o, "strategy", strategy_of(&p->strategy));
     json_set(o, "feasible", json_new_bool(p->feasible));

@@ -148,7 +148,7 @@ void least_table_fill(struct least_table *t, struct worker *w, int tp, int cp)
 /* Sums of rounded ticks may be a hair less than rounded sums. */
 static int64_t bound_ticks(double seconds)
 {
-    return (int64_t)(seconds * TICKS_PER_S * (1 - 1e-9));
+    return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
 }
 
 static double micro_batches(const struct strategy *s)

@@ -51,7 +51,7 @@ static bool check_account(const struct plan *p, struct error *err)
     if (gpus != (double)strategy_gpus(&p->strategy))
         return fail(err, ERROR_SYSTEM, "check: the stages have %.0f GPUs, the plan %lld", gpus,
                     (long long)strategy_gpus(&p->strategy));
-    if (fabs(sum - p->step_s) > 1e-9 * p->step_s)
+    if (fabs(sum - p->step_s) > 1e-9 * p->step_s + 1e-9)
         return fail(err, ERROR_SYSTEM, "check: the breakdown adds up to %.9g s, the step is %.9g s", sum, p->step_s);
     return true;
 }
@@ -89,7 +89,7 @@ bool search_check(const struct search_question *q, const struct found *x, struct
     plan_evaluate(&q->scene, &x->strategy, NULL, &mem, &p);
     bool ok = check_rules(q, &x->strategy, err) && check_layers(&p, err) && check_account(&p, err) &&
               check_events(q, &x->strategy, &mem, err);
-    if (ok && llround(p.step_s * TICKS_PER_S) != x->step)
+    if (ok && fabs(p.step_s * TICKS_PER_S - (double)x->step) > 1 + 1e-12 * (double)x->step)
         ok = fail(err, ERROR_SYSTEM, "check: the search says %lld ps a step, from scratch it is %.0f ps",
                   (long long)x->step, p.step_s * TICKS_PER_S);
     arena_release(&mem);

@@ -149,7 +149,7 @@ static void run_rounds(struct search *se, struct search_result *out)
 }
 
 static const char *const FIXED_REASONS[DROP_FIXED] = {
-    [DROP_SPLIT] = "layers cannot be split over the stages that way",
+    [DROP_SPLIT] = "layers cannot be split over the stages that way, or one step takes weeks",
     [DROP_MEMORY] = "does not fit in memory",
     [DROP_SLOWER] = "slower than the plans kept",
 };

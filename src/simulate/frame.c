@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Picoseconds of a step must stay well below the largest int64. */
+static const double LONGEST_S = 3e6;
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s, enum block_kind kind)
 {
     return (struct block_shape){
@@ -118,6 +121,22 @@ static void find_sums(struct frame *f)
     }
 }
 
+/* Seconds of every pass of every stage in one step, one after the other, everything recomputed: more than
+ * any schedule takes. */
+static double longest_step(const struct frame *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->layout.stages; i++) {
+        const struct block_cost *both[] = {&f->sums[f->shape_of[i]].layers, &f->sums[f->shape_of[i]].ends};
+        for (int k = 0; k < 2; k++) {
+            sum += 2 * both[k]->forward_s + both[k]->backward_s + both[k]->forward_comm_s;
+            for (int a = 0; a < AXES; a++)
+                sum += both[k]->comm_s[a] + both[k]->comm_back_s[a];
+        }
+    }
+    return sum * (double)f->micro_batches;
+}
+
 static bool same_class(const struct frame *f, int a, int b)
 {
     for (int i = 0; i < f->layout.stages; i += f->strategy.pp)
@@ -177,6 +196,8 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
     f->limit = framework_limit(sc, s);
     find_shapes(f);
     find_sums(f);
+    if (longest_step(f) > LONGEST_S)
+        return fail(err, ERROR_INFEASIBLE, "one step would take weeks: a smaller global batch or sequence is needed");
     find_classes(f);
     find_sends(f);
     return true;

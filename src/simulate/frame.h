@@ -86,6 +86,9 @@ struct pass {
 void shape_passes(const struct frame *, const struct strategy *, int shape, struct pass *forward,
                   struct pass *backward);
 
+/* Seconds that a pass of a stage spends on posting its transfers. */
+double transfer_fixed_s(const struct frame *);
+
 /* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
 double block_least_s(const struct block_cost *);
 
@@ -124,7 +127,9 @@ struct state {
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
 
-/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1. */
+/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1. HOPELESS when
+ * nothing may be. */
+#define HOPELESS 1e9
 double frame_fullness(const struct frame *, const struct timing *, const struct state *);
 
 /* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */

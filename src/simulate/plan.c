@@ -33,6 +33,7 @@ static void rank_breakdown(const struct frame *f, const struct strategy *s, int 
         out[BREAKDOWN_tp] += m * (fw.comm_s[AXIS_TP] + bw.comm_s[AXIS_TP]);
         out[BREAKDOWN_cp] += m * (fw.comm_s[AXIS_CP] + bw.comm_s[AXIS_CP]);
         out[BREAKDOWN_ep] += m * (fw.comm_s[AXIS_EP] + bw.comm_s[AXIS_EP]);
+        out[BREAKDOWN_pp] += 2 * m * transfer_fixed_s(f);
         if (!s->p2p_overlap && stage < f->layout.stages - 1)
             out[BREAKDOWN_pp] += m * (double)f->send[rank] / TICKS_PER_S;
         if (!s->p2p_overlap && stage > 0)
@@ -131,14 +132,43 @@ static bool schedulable(const struct frame *f, const struct strategy *s)
     return s->pp > 1 && group >= s->pp && group <= f->micro_batches && (rest == 0 || rest >= s->pp);
 }
 
+static void evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
+                     struct arena *scratch, struct arena *mem, struct plan *p)
+{
+    struct error why = {0};
+    struct frame *f = arena_alloc(scratch, sizeof *f);
+    struct layer_costs *costs = arena_alloc(scratch, sizeof *costs);
+    struct timing t;
+    struct state st;
+    layer_costs_of(sc, s, costs);
+    if (!frame_init(f, sc, costs, s, layout, &why)) {
+        plan_add_reason(p, mem, arena_string(mem, why.text));
+        return;
+    }
+    p->layout = f->layout;
+    if (!schedulable(f, s)) {
+        plan_add_reason(p, mem, arena_format(mem, "%lld micro-batches cannot run interleaved over %d stages",
+                                             (long long)f->micro_batches, s->pp));
+        return;
+    }
+    timing_of(f, s, scratch, &t);
+    timing_memory(f, s, scratch, &t);
+    timing_stages(f, s, scratch, &t);
+    timing_run(f, s, scratch, &t);
+    state_of(f, s, scratch, &st);
+    state_times(f, s, scratch, &st);
+    p->computed = true;
+    p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
+    fill_stages(f, s, &t, &st, mem, p);
+    fill_breakdown(f, s, &t, &st, p);
+    fill_rates(p);
+    check_memory(p, mem);
+}
+
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
                    struct arena *mem, struct plan *p)
 {
-    struct error why = {0};
-    struct frame *f = arena_alloc(mem, sizeof *f);
-    struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
-    struct timing t;
-    struct state st;
+    struct arena scratch;
     memset(p, 0, sizeof *p);
     p->model = sc->model;
     p->group = sc->group;
@@ -148,27 +178,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->limit_bytes = scene_limit(sc);
     p->expected_error = cost_expected_error(sc->group);
     p->provenance = cost_provenance(sc->group);
-    layer_costs_of(sc, s, costs);
-    if (!frame_init(f, sc, costs, s, layout, &why)) {
-        plan_add_reason(p, mem, arena_string(mem, why.text));
-        return;
-    }
-    p->layout = f->layout;
-    if (!schedulable(f, s)) {
-        plan_add_reason(p, mem, arena_format(mem, "%lld micro-batches cannot run interleaved over %d stages",
-                                        (long long)f->micro_batches, s->pp));
-        return;
-    }
-    timing_of(f, s, mem, &t);
-    timing_memory(f, s, mem, &t);
-    timing_stages(f, s, mem, &t);
-    timing_run(f, s, mem, &t);
-    state_of(f, s, mem, &st);
-    state_times(f, s, mem, &st);
-    p->computed = true;
-    p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
-    fill_stages(f, s, &t, &st, mem, p);
-    fill_breakdown(f, s, &t, &st, p);
-    fill_rates(p);
-    check_memory(p, mem);
+    arena_init(&scratch);
+    evaluate(sc, s, layout, &scratch, mem, p);
+    arena_release(&scratch);
 }

@@ -124,7 +124,7 @@ double frame_fullness(const struct frame *f, const struct timing *t, const struc
     double most = 0;
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit : INFINITY;
+    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit : HOPELESS; /* context and NCCL are too much */
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,

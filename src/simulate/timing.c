@@ -14,6 +14,10 @@ static int effective_modules(const struct strategy *s)
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
 
+/* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel launches
+ * and a wait, estimated. It keeps virtual stages from looking free. */
+static const double TRANSFER_FIXED_S = 15e-6;
+
 /* How many of a stage's layers are recomputed whole. */
 static int layers_again(const struct strategy *s, int layers)
 {
@@ -111,9 +115,14 @@ static double shape_temporary(const struct frame *f, const struct strategy *s, i
     return fmax(inside, fmax(sums->ends.temporary, sums->ends.temporary_back));
 }
 
-static int64_t ticks(const struct pass *p)
+double transfer_fixed_s(const struct frame *f)
 {
-    double sum = p->compute_s + p->recompute_s;
+    return f->strategy.pp > 1 ? TRANSFER_FIXED_S : 0;
+}
+
+static int64_t ticks(const struct frame *f, const struct pass *p)
+{
+    double sum = p->compute_s + p->recompute_s + transfer_fixed_s(f);
     for (int a = 0; a < AXES; a++)
         sum += p->comm_s[a];
     return llround(sum * TICKS_PER_S);
@@ -159,8 +168,8 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     for (int i = 0; i < f->shapes; i++) {
         struct pass forward, backward;
         shape_passes(f, s, i, &forward, &backward);
-        t->forward[i] = ticks(&forward);
-        t->backward[i] = ticks(&backward);
+        t->forward[i] = ticks(f, &forward);
+        t->backward[i] = ticks(f, &backward);
     }
     sum_classes(f, s, t);
 }

@@ -207,7 +207,9 @@ static void dispatcher_options(const struct builder *b, struct list *l)
 
 static void grouped_options(const struct builder *b, struct list *l)
 {
-    push(l, b->model->experts > 0 && b->te);
+    const char *arch = b->group->gpu->arch; /* grouped products need compute capability 8 */
+    bool able = strcmp(arch, "Volta") != 0 && strcmp(arch, "Turing") != 0;
+    push(l, b->model->experts > 0 && b->te && able);
 }
 
 static void on_options(const struct builder *b, struct list *l)

@@ -49,12 +49,19 @@ void strategy_init(struct strategy *s)
         strategy_set(s, (enum param)i, INFO[i].init);
 }
 
+/* Overlaps that cost nothing come first when switched on. */
+static bool on_first(int p)
+{
+    return p == PARAM_tp_overlap || p == PARAM_p2p_overlap || p == PARAM_overlap_grad_reduce ||
+           p == PARAM_overlap_param_gather;
+}
+
 int strategy_compare(const struct strategy *a, const struct strategy *b)
 {
     const int *x = (const int *)a, *y = (const int *)b;
     for (int i = 0; i < PARAMS; i++)
         if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
+            return (x[i] < y[i]) != on_first(i) ? -1 : 1;
     return 0;
 }
 

@@ -58,7 +58,8 @@ void strategy_take(struct strategy *, const struct strategy *from, int first, in
 
 void strategy_init(struct strategy *); /* every field at its init value */
 
-/* A total order: fields in table order. Negative, zero, positive. */
+/* A total order: fields in table order, smaller values first, but overlap before none. Negative, zero,
+ * positive. */
 int strategy_compare(const struct strategy *, const struct strategy *);
 
 /* "full", "4", "on", "core_attn,mlp" <-> the integer of this parameter. */

@@ -38,7 +38,7 @@ expect 'with --memory-margin 0 there is a plan' $eight --memory-margin 0.999
 expect 'with --gpus 512 there is a plan' --model llama3-8b --cluster 1x1000:H100
 
 # Memory: how much is missing, and how many nodes would do.
-expect 'times the usable memory' --model llama3-405b --cluster 1x8:H100
+expect 'times what may be allocated' --model llama3-405b --cluster 1x8:H100
 expect ' H100-SXM5-80GB (' --model llama3-405b --cluster 1x8:H100
 
 # Any group of the pool may have the answer.
