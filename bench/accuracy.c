@@ -1,5 +1,6 @@
-/* The scoreboard: predicted step times against published runs (data/published.csv), by source, with the
- * direction of the error. It fails on none. */
+/* The scoreboard: predicted step times against published runs (data/published.csv), by source, and memory
+ * and compute of single ranks that we measured (data/measured), with the direction of the error. It fails
+ * on none. */
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -110,27 +111,24 @@ static void print_board(struct row *row, int rows)
     printf("\nmemory: %d of %d runs that worked are said not to fit\n", refused, rows);
 }
 
-int main(int argc, char **argv)
+static bool load(const char *path, struct csv *c, struct arena *mem, struct error *err)
 {
-    const char *path = argc > 1 ? argv[1] : "data/published.csv";
-    static struct row row[MOST_ROWS];
-    struct arena mem;
     struct text text;
+    return file_read(path, mem, &text, err) && csv_parse(c, text.data, text.length, path, mem, err);
+}
+
+static bool board_published(const char *path, struct arena *mem, struct error *err)
+{
+    static struct row row[MOST_ROWS];
     struct csv c;
-    struct error err = {0};
     int rows = 0;
-    arena_init(&mem);
-    if (!file_read(path, &mem, &text, &err) || !csv_parse(&c, text.data, text.length, path, &mem, &err)) {
-        fprintf(stderr, "%s\n", err.text);
-        return 2;
-    }
+    if (!load(path, &c, mem, err))
+        return false;
     for (int i = 0; i < c.rows && rows < MOST_ROWS; i++) {
         struct plan p;
         double step;
-        if (!predict(&c, i, &p, &mem, &err) || !parse_real(csv_at(&c, i, csv_column(&c, "step_s")), &step)) {
-            fprintf(stderr, "%s:%d: %s\n", path, c.line[i], err.text);
-            return 2;
-        }
+        if (!predict(&c, i, &p, mem, err) || !parse_real(csv_at(&c, i, csv_column(&c, "step_s")), &step))
+            return false;
         if (!p.computed) {
             printf("not computed: %s: %s\n", csv_at(&c, i, 0), p.reasons ? p.reason[0] : "?");
             continue;
@@ -141,6 +139,106 @@ int main(int argc, char **argv)
         rows++;
     }
     print_board(row, rows);
+    return true;
+}
+
+/* The flags of a measured rank, word by word. */
+static bool set_flags(struct question *q, const char *text, struct arena *mem, struct error *err)
+{
+    const char *words[256];
+    size_t count = 0;
+    while (*text && count < 256) {
+        size_t n = strcspn(text, " ");
+        words[count++] = arena_copy(mem, text, n);
+        text += n + strspn(text + n, " ");
+    }
+    return question_flags(q, count, words, err);
+}
+
+static bool predict_rank(const struct csv *c, int i, struct plan *p, struct arena *mem, struct error *err)
+{
+    struct question *q = arena_alloc(mem, sizeof *q);
+    struct estimate_question e;
+    question_init(q);
+    if (!set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) ||
+        !set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) || !question_ready(q, err) ||
+        !question_estimate(q, &e, err))
+        return false;
+    plan_evaluate(&e.scene, &e.strategy, e.layout, mem, p);
+    question_release(q);
+    return true;
+}
+
+static double real_at(const struct csv *c, int row, const char *column)
+{
+    double v = 0;
+    return parse_real(csv_at(c, row, csv_column(c, column)), &v) ? v : 0;
+}
+
+struct tally {
+    double sum, size, worst_low;
+    int count;
+};
+
+static void add_error(struct tally *t, double error)
+{
+    t->sum += error;
+    t->size += fabs(error);
+    t->worst_low = fmin(t->worst_low, error);
+    t->count++;
+}
+
+static void print_tally(const char *name, const struct tally *t)
+{
+    if (t->count)
+        printf("%-46s %3d ranks: mean %+.1f %%, mean abs %.1f %%, lowest %+.1f %%\n", name, t->count,
+               100 * t->sum / t->count, 100 * t->size / t->count, 100 * t->worst_low);
+}
+
+static bool board_ranks(const char *path, struct arena *mem, struct error *err)
+{
+    struct csv c;
+    struct tally memory = {0}, test = {0}, fitted = {0}, host = {0};
+    if (!load(path, &c, mem, err))
+        return false;
+    printf("\nsingle Megatron ranks on an H200, torch stack\n%-15s %-11s %9s %9s %8s %9s %9s %8s\n", "rank", "use",
+           "peak MiB", "measured", "error", "ms", "measured", "error");
+    for (int i = 0; i < c.rows; i++) {
+        struct plan p;
+        const char *use = csv_at(&c, i, csv_column(&c, "use"));
+        int stage = (int)real_at(&c, i, "stage");
+        if (!predict_rank(&c, i, &p, mem, err))
+            return false;
+        if (!p.computed || stage >= p.stages)
+            continue;
+        double peak = p.stage[stage].peak_bytes / 1048576, bytes = peak / real_at(&c, i, "peak_mib") - 1;
+        double ms = 1e3 * p.stage[stage].compute_step_s, measured = real_at(&c, i, "compute_ms");
+        add_error(&memory, bytes);
+        printf("%-15s %-11s %9.0f %9.0f %+7.1f%%", csv_at(&c, i, 0), use, peak, real_at(&c, i, "peak_mib"), 100 * bytes);
+        if (measured > 0) {
+            printf(" %9.1f %9.1f %+7.1f%%", ms, measured, 100 * (ms / measured - 1));
+            add_error(strcmp(use, "test") == 0  ? &test
+                      : strcmp(use, "fit") == 0 ? &fitted
+                                                : &host,
+                      ms / measured - 1);
+        }
+        putchar('\n');
+    }
+    print_tally("peak memory (no constant taken from these)", &memory);
+    print_tally("compute, left out", &test);
+    print_tally("compute, used for a constant", &fitted);
+    print_tally("compute, host-bound (not modelled)", &host);
+    return true;
+}
+
+int main(void)
+{
+    struct arena mem;
+    struct error err = {0};
+    arena_init(&mem);
+    bool ok = board_published("data/published.csv", &mem, &err) && board_ranks("data/measured/h200_ranks.csv", &mem, &err);
+    if (!ok)
+        fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);
-    return 0;
+    return ok ? 0 : 2;
 }
