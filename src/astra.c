@@ -277,7 +277,27 @@ struct gathering {
     struct plan *best, *front;
     int bests, fronts;
     struct funnel funnel;
+    double *by_rule; /* [user rules] dropped in all groups */
 };
+
+/* The user's rules are the last of all. */
+static void add_rule_counts(const struct question *q, const struct rules *rules, const struct funnel *f,
+                            struct gathering *all)
+{
+    for (int i = 0; i < q->rules.count; i++)
+        all->by_rule[i] += f->by_rule[rules->count - q->rules.count + i];
+}
+
+static void note_rules(struct astra *a, const struct gathering *all)
+{
+    const struct rules *r = &a->question.rules;
+    a->report.note = arena_array(&a->mem, (size_t)r->count, sizeof *a->report.note);
+    for (int i = 0; i < r->count; i++)
+        if (all->by_rule[i] == 0)
+            a->report.note[a->report.notes++] =
+                arena_format(&a->mem, "%s:%d: this rule dropped nothing that was not dropped before: %s",
+                             r->rule[i].file, r->rule[i].line, r->rule[i].text);
+}
 
 static bool search_group(struct astra *a, int g, struct gathering *all)
 {
@@ -304,6 +324,7 @@ static bool search_group(struct astra *a, int g, struct gathering *all)
     for (int i = 0; i < r->front; i++)
         evaluate(a, &sq->scene, &r->pareto[i], &all->front[all->fronts++]);
     add_funnel(&all->funnel, &r->funnel, &a->mem);
+    add_rule_counts(q, rules, &r->funnel, all);
     a->report.question = question_line(q, &sq->base, &a->mem);
     return true;
 }
@@ -320,6 +341,7 @@ enum astra_status astra_search(struct astra *a)
         return status_of(a, false);
     struct gathering *all = arena_alloc(&a->mem, sizeof *all);
     all->best = arena_array(&a->mem, (size_t)q->top, sizeof *all->best);
+    all->by_rule = arena_array(&a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
     for (int g = 0; g < q->cluster.groups; g++)
         if (!search_group(a, g, all))
             return status_of(a, false);
@@ -330,9 +352,17 @@ enum astra_status astra_search(struct astra *a)
     a->error = (struct error){0};
     const char *line = a->report.question;
     all->fronts = join_fronts(all->front, all->fronts, all->searched > 1);
-    a->report =
-        (struct search_report){&q->model,   &q->cluster, line,         all->bests,      all->best,
-                               all->fronts, all->front,  &all->funnel, now_s() - start, q->stats};
+    a->report = (struct search_report){.model = &q->model,
+                                       .cluster = &q->cluster,
+                                       .question = line,
+                                       .best = all->bests,
+                                       .plan = all->best,
+                                       .front = all->fronts,
+                                       .pareto = all->front,
+                                       .funnel = &all->funnel,
+                                       .elapsed_s = now_s() - start,
+                                       .stats = q->stats};
+    note_rules(a, all);
     a->kind = ANSWER_SEARCH;
     return ASTRA_OK;
 }

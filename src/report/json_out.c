@@ -300,6 +300,7 @@ void report_search_json(const struct search_report *r, struct str *out)
     json_set(o, "best", plans_of(r->plan, r->best));
     json_set(o, "pareto", plans_of(r->pareto, r->front));
     json_set(o, "funnel", funnel_of(r->funnel));
+    json_set(o, "notes", texts_of(r->note, (size_t)r->notes));
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);
 }

@@ -24,6 +24,8 @@ struct search_report {
     const struct funnel *funnel;
     double elapsed_s;
     bool stats;                 /* text: show the funnel */
+    int notes;
+    const char **note;          /* what the user should know: rules without effect */
 };
 
 void report_search_text(const struct search_report *, const struct report_style *, struct str *out);

@@ -326,6 +326,8 @@ void report_search_text(const struct search_report *r, const struct report_style
         print_launch(&r->plan[0], style, &mem, out);
     if (r->stats)
         print_funnel(r->funnel, style, &mem, out);
+    for (int i = 0; i < r->notes; i++)
+        str_addf(out, "%snote: %s\n", i ? "" : "\n", r->note[i]);
     print_effort(r, out);
     arena_release(&mem);
 }

@@ -178,10 +178,13 @@ static void fill_funnel(struct search *se, struct funnel *f)
     int reasons = r->count + DROP_FIXED;
     f->generated = se->space.size_from[0];
     f->drop = arena_array(se->mem, (size_t)reasons, sizeof *f->drop);
+    f->by_rule = arena_array(se->mem, (size_t)r->count, sizeof *f->by_rule);
     for (int i = 0; i < reasons; i++) {
         int64_t sum = 0;
         for (int w = 0; w < se->workers; w++)
             sum += se->worker[w].dropped[i];
+        if (i < r->count)
+            f->by_rule[i] = (double)sum;
         if (sum > 0)
             add_drop(f, i < r->count ? r->rule[i].reason : FIXED_REASONS[i - r->count], sum);
     }

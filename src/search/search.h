@@ -25,6 +25,7 @@ struct funnel {
     double kept;      /* of the judged: fit, and were the best of their kind when found */
     int drops;
     struct drop *drop; /* most first */
+    double *by_rule;   /* [rules] dropped by each rule of the question */
 };
 
 struct found {

@@ -606,8 +606,16 @@ static struct search_report make_search(struct bench *b, const struct choice *co
     for (int i = 0; i < count; i++)
         plans[i] = make_plan(b, choices[i]);
     *f = (struct funnel){1e12 + 112, 100, 10, 2, COUNT(drops), (struct drop *)drops};
-    return (struct search_report){&b->model, &b->cluster, "the question", count, plans, count,
-                                  plans,     f,           0.0123,         true};
+    return (struct search_report){.model = &b->model,
+                                  .cluster = &b->cluster,
+                                  .question = "the question",
+                                  .best = count,
+                                  .plan = plans,
+                                  .front = count,
+                                  .pareto = plans,
+                                  .funnel = f,
+                                  .elapsed_s = 0.0123,
+                                  .stats = true};
 }
 
 static const struct choice *const BOTH[] = {GOOD, INTERLEAVED};
