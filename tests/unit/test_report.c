@@ -605,7 +605,7 @@ static struct search_report make_search(struct bench *b, const struct choice *co
     struct funnel *f = arena_alloc(&b->mem, sizeof *f);
     for (int i = 0; i < count; i++)
         plans[i] = make_plan(b, choices[i]);
-    *f = (struct funnel){1e12 + 112, 100, 10, 2, COUNT(drops), (struct drop *)drops};
+    *f = (struct funnel){1e12 + 112, 100, 10, 2, COUNT(drops), (struct drop *)drops, NULL};
     return (struct search_report){.model = &b->model,
                                   .cluster = &b->cluster,
                                   .question = "the question",
