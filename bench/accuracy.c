@@ -1,6 +1,6 @@
-/* The scoreboard: predicted step times against published runs (data/published.csv), by source, and memory
- * and compute of single ranks that we measured (data/measured), with the direction of the error. It fails
- * on none. */
+/* The scoreboard: predicted step times against published runs (data/published.csv), by source,
+ * and memory and compute of single ranks that we measured (data/measured), with the direction of
+ * the error. It fails on none. */
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -41,9 +41,11 @@ static bool set_strategy(struct question *q, const char *text, struct error *err
     return true;
 }
 
-static bool predict(const struct csv *c, int i, struct plan *p, struct arena *mem, struct error *err)
+static bool predict(const struct csv *c, int i, struct plan *p, struct arena *mem,
+                    struct error *err)
 {
-    static const char *const options[] = {"cluster", "model", "global_batch", "seq_len", "precision"};
+    static const char *const options[] = {"cluster", "model", "global_batch", "seq_len",
+                                          "precision"};
     static const char *const names[] = {"cluster", "model", "global-batch", "seq-len", "precision"};
     struct question *q = arena_alloc(mem, sizeof *q);
     struct estimate_question e;
@@ -88,8 +90,8 @@ static void print_group(const char *name, const struct row *row, int rows)
             sizes += size[n++];
         }
     qsort(size, (size_t)n, sizeof *size, by_size);
-    printf("%-58s %4d %+7.1f %% %6.1f %% %6.1f %%\n", name ? name : "all", n, 100 * sum / n, 100 * sizes / n,
-           100 * size[n / 2]);
+    printf("%-58s %4d %+7.1f %% %6.1f %% %6.1f %%\n", name ? name : "all", n, 100 * sum / n,
+           100 * sizes / n, 100 * size[n / 2]);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -100,7 +102,8 @@ static int compare_rows(const void *a, const void *b)
 static void print_board(struct row *row, int rows)
 {
     qsort(row, (size_t)rows, sizeof *row, compare_rows);
-    printf("%-58s %4s %9s %8s %8s\n", "step time: source and GPU", "runs", "mean", "mean abs", "median");
+    printf("%-58s %4s %9s %8s %8s\n", "step time: source and GPU", "runs", "mean", "mean abs",
+           "median");
     for (int i = 0; i < rows; i++)
         if (i == 0 || strcmp(row[i].group, row[i - 1].group) != 0)
             print_group(row[i].group, row, rows);
@@ -127,7 +130,8 @@ static bool board_published(const char *path, struct arena *mem, struct error *e
     for (int i = 0; i < c.rows && rows < MOST_ROWS; i++) {
         struct plan p;
         double step;
-        if (!predict(&c, i, &p, mem, err) || !parse_real(csv_at(&c, i, csv_column(&c, "step_s")), &step))
+        if (!predict(&c, i, &p, mem, err) ||
+            !parse_real(csv_at(&c, i, csv_column(&c, "step_s")), &step))
             return false;
         if (!p.computed) {
             printf("not computed: %s: %s\n", csv_at(&c, i, 0), p.reasons ? p.reason[0] : "?");
@@ -155,7 +159,8 @@ static bool set_flags(struct question *q, const char *text, struct arena *mem, s
     return question_flags(q, count, words, err);
 }
 
-static bool predict_rank(const struct csv *c, int i, struct plan *p, struct arena *mem, struct error *err)
+static bool predict_rank(const struct csv *c, int i, struct plan *p, struct arena *mem,
+                         struct error *err)
 {
     struct question *q = arena_alloc(mem, sizeof *q);
     struct estimate_question e;
@@ -191,8 +196,8 @@ static void add_error(struct tally *t, double error)
 static void print_tally(const char *name, const struct tally *t)
 {
     if (t->count)
-        printf("%-46s %3d ranks: mean %+.1f %%, mean abs %.1f %%, lowest %+.1f %%\n", name, t->count,
-               100 * t->sum / t->count, 100 * t->size / t->count, 100 * t->worst_low);
+        printf("%-46s %3d ranks: mean %+.1f %%, mean abs %.1f %%, lowest %+.1f %%\n", name,
+               t->count, 100 * t->sum / t->count, 100 * t->size / t->count, 100 * t->worst_low);
 }
 
 static bool board_ranks(const char *path, struct arena *mem, struct error *err)
@@ -201,8 +206,8 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
     struct tally memory = {0}, test = {0}, fitted = {0}, host = {0};
     if (!load(path, &c, mem, err))
         return false;
-    printf("\nsingle Megatron ranks on an H200, torch stack\n%-15s %-11s %9s %9s %8s %9s %9s %8s\n", "rank", "use",
-           "peak MiB", "measured", "error", "ms", "measured", "error");
+    printf("\nsingle Megatron ranks on an H200, torch stack\n%-15s %-11s %9s %9s %8s %9s %9s %8s\n",
+           "rank", "use", "peak MiB", "measured", "error", "ms", "measured", "error");
     for (int i = 0; i < c.rows; i++) {
         struct plan p;
         const char *use = csv_at(&c, i, csv_column(&c, "use"));
@@ -211,10 +216,12 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
             return false;
         if (!p.computed || stage >= p.stages)
             continue;
-        double peak = p.stage[stage].peak_bytes / 1048576, bytes = peak / real_at(&c, i, "peak_mib") - 1;
+        double peak = p.stage[stage].peak_bytes / 1048576,
+               bytes = peak / real_at(&c, i, "peak_mib") - 1;
         double ms = 1e3 * p.stage[stage].compute_step_s, measured = real_at(&c, i, "compute_ms");
         add_error(&memory, bytes);
-        printf("%-15s %-11s %9.0f %9.0f %+7.1f%%", csv_at(&c, i, 0), use, peak, real_at(&c, i, "peak_mib"), 100 * bytes);
+        printf("%-15s %-11s %9.0f %9.0f %+7.1f%%", csv_at(&c, i, 0), use, peak,
+               real_at(&c, i, "peak_mib"), 100 * bytes);
         if (measured > 0) {
             printf(" %9.1f %9.1f %+7.1f%%", ms, measured, 100 * (ms / measured - 1));
             add_error(strcmp(use, "test") == 0  ? &test
@@ -236,7 +243,8 @@ int main(void)
     struct arena mem;
     struct error err = {0};
     arena_init(&mem);
-    bool ok = board_published("data/published.csv", &mem, &err) && board_ranks("data/measured/h200_ranks.csv", &mem, &err);
+    bool ok = board_published("data/published.csv", &mem, &err) &&
+              board_ranks("data/measured/h200_ranks.csv", &mem, &err);
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);

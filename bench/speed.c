@@ -1,6 +1,6 @@
-/* How fast the search is: whole processes, strategies judged per second and core, growth with the pool,
- * and a plain reference that judges every strategy from scratch, in the same run. These machines are noisy:
- * trust ratios more than seconds. */
+/* How fast the search is: whole processes, strategies judged per second and core, growth with
+ * the pool, and a plain reference that judges every strategy from scratch, in the same run.
+ * These machines are noisy: trust ratios more than seconds. */
 #define _DEFAULT_SOURCE
 #include "question.h"
 #include "reference.h"
@@ -53,7 +53,8 @@ static double run_process(const char *const *argv, long *kilobytes)
         execv(argv[0], (char *const *)argv);
         _exit(127);
     }
-    if (child < 0 || wait4(child, &status, 0, &use) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    if (child < 0 || wait4(child, &status, 0, &use) < 0 || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 0) {
         fprintf(stderr, "%s could not be run\n", argv[0]);
         exit(3);
     }
@@ -77,23 +78,25 @@ static void whole_processes(const char *program)
     };
     puts("Whole processes, all cores, start included (median and fastest of 5)");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *argv[] = {program, "search", "--model", rows[i][0], "--cluster", rows[i][1], "--global-batch",
-                              rows[i][2], "--seq-len", rows[i][3], NULL};
+        const char *argv[] = {program,    "search",         "--model",  rows[i][0],  "--cluster",
+                              rows[i][1], "--global-batch", rows[i][2], "--seq-len", rows[i][3],
+                              NULL};
         double seconds[REPEATS];
         long kilobytes = 0;
         for (int k = 0; k < REPEATS; k++)
             seconds[k] = run_process(argv, &kilobytes);
         qsort(seconds, REPEATS, sizeof *seconds, compare_doubles);
-        printf("  %-14s %-12s %7.3f s  %7.3f s  %4ld MB\n", rows[i][0], rows[i][1], seconds[REPEATS / 2],
-               seconds[0], kilobytes / 1024);
+        printf("  %-14s %-12s %7.3f s  %7.3f s  %4ld MB\n", rows[i][0], rows[i][1],
+               seconds[REPEATS / 2], seconds[0], kilobytes / 1024);
     }
 }
 
 /* Judged one by one on one core: every strategy that fits gets its exact step (no bounds). */
 static double judging_rate(const char *model, const char *pool)
 {
-    const char *const options[][2] = {{"model", model}, {"cluster", pool}, {"threads", "1"}, {"exhaustive", ""},
-                                      {"set", "pp=1,2,4,8"}, {"set", "cp=1"}, {NULL, NULL}};
+    const char *const options[][2] = {{"model", model},   {"cluster", pool},     {"threads", "1"},
+                                      {"exhaustive", ""}, {"set", "pp=1,2,4,8"}, {"set", "cp=1"},
+                                      {NULL, NULL}};
     struct question q;
     struct rules rules;
     struct search_question sq;
@@ -108,16 +111,17 @@ static double judging_rate(const char *model, const char *pool)
         best = fmax(best, r.funnel.judged / (now_s() - start));
         question_release(&q);
     }
-    printf("  search, exhaustive   %-10s %-10s %9.0f judged/s and core (%.0f judged, each simulated exactly)\n", model,
-           pool, best, r.funnel.judged);
+    printf("  search, exhaustive   %-10s %-10s %9.0f judged/s and core (%.0f judged, each "
+           "simulated exactly)\n",
+           model, pool, best, r.funnel.judged);
     return best;
 }
 
 static double reference_rate(const char *model, const char *pool)
 {
-    const char *const options[][2] = {{"model", model}, {"cluster", pool}, {"set", "pp=1,2,4,8"},
-                                      {"set", "cp=1"},  {"set", "vpp=1,2"}, {"set", "tp=2"},
-                                      {"set", "split=even"}, {NULL, NULL}};
+    const char *const options[][2] = {
+        {"model", model},   {"cluster", pool}, {"set", "pp=1,2,4,8"}, {"set", "cp=1"},
+        {"set", "vpp=1,2"}, {"set", "tp=2"},   {"set", "split=even"}, {NULL, NULL}};
     struct question q;
     struct rules rules;
     struct search_question sq;
@@ -128,8 +132,9 @@ static double reference_rate(const char *model, const char *pool)
     double start = now_s();
     reference_run(&ref, &sq, &q.mem);
     double rate = ref.valid / (now_s() - start);
-    printf("  plain reference      %-10s %-10s %9.0f judged/s and core (%.0f valid of %.0f tried)\n", model, pool, rate,
-           ref.valid, ref.tried);
+    printf(
+        "  plain reference      %-10s %-10s %9.0f judged/s and core (%.0f valid of %.0f tried)\n",
+        model, pool, rate, ref.valid, ref.tried);
     front_release(&ref.front);
     question_release(&q);
     return rate;
@@ -137,11 +142,15 @@ static double reference_rate(const char *model, const char *pool)
 
 static void growth(void)
 {
-    static const char *const pools[] = {"64x8:H100", "256x8:H100", "1024x8:H100", "4096x8:H100", "12500x8:H100"};
+    static const char *const pools[] = {"64x8:H100", "256x8:H100", "1024x8:H100", "4096x8:H100",
+                                        "12500x8:H100"};
     puts("Growth: llama3-405b, global batch 4096, one thread");
     for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
-        const char *const options[][2] = {{"model", "llama3-405b"}, {"cluster", pools[i]}, {"global-batch", "4096"},
-                                          {"threads", "1"}, {NULL, NULL}};
+        const char *const options[][2] = {{"model", "llama3-405b"},
+                                          {"cluster", pools[i]},
+                                          {"global-batch", "4096"},
+                                          {"threads", "1"},
+                                          {NULL, NULL}};
         struct question q;
         struct rules rules;
         struct search_question sq;
@@ -154,8 +163,8 @@ static void growth(void)
         for (int k = 0; k < r.funnel.drops; k++)
             if (strcmp(r.funnel.drop[k].reason, "more GPUs than the pool has") == 0)
                 pool_cut = r.funnel.drop[k].count;
-        printf("  %-13s %7.3f s  %.2e strategies within the pool  %7.0f judged\n", pools[i], now_s() - start,
-               r.funnel.generated - pool_cut, r.funnel.judged);
+        printf("  %-13s %7.3f s  %.2e strategies within the pool  %7.0f judged\n", pools[i],
+               now_s() - start, r.funnel.generated - pool_cut, r.funnel.judged);
         question_release(&q);
     }
 }

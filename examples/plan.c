@@ -1,4 +1,5 @@
-/* The best plan for a model on a cluster, from a program:  cc plan.c $(pkg-config --cflags --libs astra) */
+/* The best plan for a model on a cluster, from a program:  cc plan.c $(pkg-config --cflags
+ * --libs astra) */
 #include <astra.h>
 #include <stdio.h>
 
@@ -12,8 +13,8 @@ int main(int argc, char **argv)
     if (status == ASTRA_OK)
         status = astra_search(a);
     if (status == ASTRA_OK && astra_plan_get(a, 0, &best))
-        printf("%ld GPUs: tp %d, pp %d, dp %d: %.2f s a step, %.0f tokens/s\n", best.gpus, best.tp, best.pp,
-               best.dp, best.step_s, best.tokens_per_s);
+        printf("%ld GPUs: tp %d, pp %d, dp %d: %.2f s a step, %.0f tokens/s\n", best.gpus, best.tp,
+               best.pp, best.dp, best.step_s, best.tokens_per_s);
     else
         fprintf(stderr, "%s\n", astra_message(a));
     astra_free(a);

@@ -9,10 +9,10 @@
  *         fprintf(stderr, "%s\n", astra_message(a));
  *     astra_free(a);
  *
- * A `struct astra` is one question and its latest answer. Questions are independent: each may be used
- * from one thread at a time, several at once. Nothing is printed and the process is never ended, but
- * for running out of memory. Text that is returned belongs to the question and lives until its next call
- * that asks or prints, or its end. */
+ * A `struct astra` is one question and its latest answer. Questions are independent: each may be
+ * used from one thread at a time, several at once. Nothing is printed and the process is never
+ * ended, but for running out of memory. Text that is returned belongs to the question and lives
+ * until its next call that asks or prints, or its end. */
 #ifndef ASTRA_H
 #define ASTRA_H
 
@@ -26,10 +26,10 @@ extern "C" {
 
 /* Also the exit codes of the command. */
 enum astra_status {
-    ASTRA_OK = 0,     /* found */
-    ASTRA_NONE = 1,   /* a well-formed question without a feasible answer; astra_message says why */
-    ASTRA_INPUT = 2,  /* something given is wrong; astra_message says what and where */
-    ASTRA_SYSTEM = 3  /* a file could not be read or written */
+    ASTRA_OK = 0,    /* found */
+    ASTRA_NONE = 1,  /* a well-formed question without a feasible answer; astra_message says why */
+    ASTRA_INPUT = 2, /* something given is wrong; astra_message says what and where */
+    ASTRA_SYSTEM = 3 /* a file could not be read or written */
 };
 
 enum astra_format { ASTRA_TEXT, ASTRA_JSON, ASTRA_CSV };
@@ -39,35 +39,40 @@ struct astra;
 struct astra *astra_new(void);
 void astra_free(struct astra *); /* NULL is fine */
 
-/* One option by its command-line name without dashes: "model", "cluster", "gpus", "global-batch",
- * "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price", "top", "threads",
- * "exhaustive", "check", "stats" ... "set", "rules" and "price" may be given several times. Files are
- * read at once. */
+/* One option by its command-line name without dashes: "model", "cluster", "gpus",
+ * "global-batch", "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price",
+ * "top", "threads", "exhaustive", "check", "stats" ... "set", "rules" and "price" may be given
+ * several times. Files are read at once. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
 /* Megatron-LM flags, one word each, as they stand on its command line. */
 enum astra_status astra_flags(struct astra *, size_t count, const char *const *words);
 
-/* A plan as `astra_print(..., ASTRA_JSON)` wrote it (an estimate, or the first best of a search). */
+/* A plan as `astra_print(..., ASTRA_JSON)` wrote it (an estimate, or the first best of a
+ * search). */
 enum astra_status astra_load_plan(struct astra *, const char *path);
 
 /* Called now and then during a long search from the thread that asked, with 0..1. */
 void astra_on_progress(struct astra *, void (*progress)(void *context, double done), void *context);
 
-enum astra_status astra_search(struct astra *);   /* the best plans and the front of speed and money */
+enum astra_status
+astra_search(struct astra *); /* the best plans and the front of speed and money */
 enum astra_status astra_estimate(struct astra *); /* the plan given by flags or by "set" */
-enum astra_status astra_explain(struct astra *);  /* as estimate; prints why it is fast, slow or invalid */
+enum astra_status
+astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or invalid */
 enum astra_status astra_list_gpus(struct astra *);
 enum astra_status astra_list_models(struct astra *);
 
-/* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is none. */
+/* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is
+ * none. */
 const char *astra_print(struct astra *, enum astra_format);
 /* The same in text with colour and at most this many columns. */
 const char *astra_print_terminal(struct astra *, int columns, bool colour);
 /* Why the latest call did not return ASTRA_OK. */
 const char *astra_message(const struct astra *);
 
-/* Figures of the latest answer for programs. Search: the best plans, fastest first; estimate: one. */
+/* Figures of the latest answer for programs. Search: the best plans, fastest first; estimate:
+ * one. */
 struct astra_plan {
     int tp, cp, pp, vpp, dp, ep, etp, micro_batch, global_batch, seq_len;
     long gpus;

@@ -259,13 +259,15 @@ static void add_drop(const struct advice *ad, struct str *out)
 static void add_memory(const struct search_result *r, struct str *out)
 {
     if (r->fullness >= HOPELESS) {
-        str_add(out, "no strategy fits in memory; what may be used does not even hold the driver's context and "
+        str_add(out, "no strategy fits in memory; what may be used does not even hold the driver's "
+                     "context and "
                      "communication buffers");
         return;
     }
-    str_addf(out,
-             "no strategy fits in memory; what came nearest needs %.2f times what may be allocated: ",
-             r->fullness);
+    str_addf(
+        out,
+        "no strategy fits in memory; what came nearest needs %.2f times what may be allocated: ",
+        r->fullness);
     strategy_print(&r->nearest, out);
 }
 

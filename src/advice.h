@@ -4,7 +4,9 @@
 
 #include "question.h"
 
-/* One message: what cut the most, and what would help. `results` are those of the groups searched. */
-void advice_write(struct question *, const struct search_result *results, int count, struct error *);
+/* One message: what cut the most, and what would help. `results` are those of the groups
+ * searched. */
+void advice_write(struct question *, const struct search_result *results, int count,
+                  struct error *);
 
 #endif

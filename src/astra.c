@@ -124,8 +124,8 @@ static bool take_group(struct astra *a, const struct json *group)
     str_add(&text, "{\"groups\": [");
     json_dump(group, &text);
     str_add(&text, "]}\n");
-    q->has_cluster =
-        cluster_from_yaml(&q->cluster, str_text(&text), text.length, "node_group", &q->mem, &a->error);
+    q->has_cluster = cluster_from_yaml(&q->cluster, str_text(&text), text.length, "node_group",
+                                       &q->mem, &a->error);
     str_release(&text);
     return q->has_cluster;
 }
@@ -137,8 +137,9 @@ static bool take_pool(struct astra *a, const struct json *plan)
     if (q->has_cluster)
         return true;
     const struct json *group = json_get(plan, "node_group");
-    if (json_is_object(group) ? !take_group(a, group)
-                              : !question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
+    if (json_is_object(group)
+            ? !take_group(a, group)
+            : !question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
         return false;
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
     if (!q->gpus && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
@@ -281,8 +282,8 @@ struct gathering {
 };
 
 /* The user's rules are the last of all. */
-static void add_rule_counts(const struct question *q, const struct rules *rules, const struct funnel *f,
-                            struct gathering *all)
+static void add_rule_counts(const struct question *q, const struct rules *rules,
+                            const struct funnel *f, struct gathering *all)
 {
     for (int i = 0; i < q->rules.count; i++)
         all->by_rule[i] += f->by_rule[rules->count - q->rules.count + i];
@@ -294,9 +295,9 @@ static void note_rules(struct astra *a, const struct gathering *all)
     a->report.note = arena_array(&a->mem, (size_t)r->count, sizeof *a->report.note);
     for (int i = 0; i < r->count; i++)
         if (all->by_rule[i] == 0)
-            a->report.note[a->report.notes++] =
-                arena_format(&a->mem, "%s:%d: this rule dropped nothing that was not dropped before: %s",
-                             r->rule[i].file, r->rule[i].line, r->rule[i].text);
+            a->report.note[a->report.notes++] = arena_format(
+                &a->mem, "%s:%d: this rule dropped nothing that was not dropped before: %s",
+                r->rule[i].file, r->rule[i].line, r->rule[i].text);
 }
 
 static bool search_group(struct astra *a, int g, struct gathering *all)

@@ -12,7 +12,7 @@
 enum { QUESTION_PRICES = 64, QUESTION_SETS = 64 };
 
 struct question {
-    struct arena mem;          /* everything that was read */
+    struct arena mem; /* everything that was read */
     bool has_model, has_cluster, has_flags;
     struct model model;
     struct cluster cluster;
@@ -22,15 +22,15 @@ struct question {
     int precision;             /* -1 = default */
     int te;                    /* -1 = default */
     double memory_margin;
-    int top, threads;          /* threads 0 = all cores */
+    int top, threads; /* threads 0 = all cores */
     bool exhaustive, check, stats;
-    const char *stage;         /* of explain; NULL = all */
+    const char *stage; /* of explain; NULL = all */
     struct setting settings[PARAMS];
     int sets;
     const char *set[QUESTION_SETS];
     int prices;
     const char *price[QUESTION_PRICES];
-    struct rules rules;        /* the user's */
+    struct rules rules; /* the user's */
 };
 
 void question_init(struct question *);
@@ -41,11 +41,13 @@ bool question_flags(struct question *, size_t count, const char *const *words, s
 /* The model is there, prices are applied, and no option contradicts another. */
 bool question_ready(struct question *, struct error *);
 
-/* The search on group `g` of the pool. `rules` is filled with all that apply and must outlive it. */
-bool question_search(struct question *, int g, struct rules *rules, struct search_question *out, struct error *);
+/* The search on group `g` of the pool. `rules` is filled with all that apply and must outlive
+ * it. */
+bool question_search(struct question *, int g, struct rules *rules, struct search_question *out,
+                     struct error *);
 
-/* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused before any
- * rule is judged go to `reasons`. */
+/* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused
+ * before any rule is judged go to `reasons`. */
 struct estimate_question {
     struct scene scene;
     struct strategy strategy;

@@ -1,5 +1,6 @@
-/* The plainest search there is: every strategy of the product, each judged from scratch by all rules and
- * a whole evaluation. The judge of the real search in tests, and what the benchmark compares it with. */
+/* The plainest search there is: every strategy of the product, each judged from scratch by all
+ * rules and a whole evaluation. The judge of the real search in tests, and what the benchmark
+ * compares it with. */
 #ifndef ASTRA_REFERENCE_H
 #define ASTRA_REFERENCE_H
 
@@ -42,7 +43,8 @@ static void reference_judge(struct reference *r)
     r->valid++;
     plan_evaluate(&r->question->scene, &r->strategy, NULL, &r->scratch, &p);
     if (p.computed && p.feasible) {
-        struct found x = {llround(p.step_s * TICKS_PER_S), strategy_gpus(&r->strategy), r->strategy};
+        struct found x = {llround(p.step_s * TICKS_PER_S), strategy_gpus(&r->strategy),
+                          r->strategy};
         r->fitting++;
         shortlist_add(&r->best, &x);
         front_add(&r->front, &x);
@@ -77,7 +79,8 @@ static void reference_run(struct reference *r, const struct search_question *q, 
     r->values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
     r->values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
     r->values[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
-    space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, q->scene.te, mem);
+    space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
+               q->scene.te, mem);
     reference_walk(r, 0);
     arena_release(&r->scratch);
 }

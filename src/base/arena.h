@@ -13,7 +13,8 @@ struct arena {
 
 void arena_init(struct arena *);
 void arena_release(struct arena *);
-/* Makes it empty and reusable; keeps its largest block, so that a steady state allocates nothing. */
+/* Makes it empty and reusable; keeps its largest block, so that a steady state allocates
+ * nothing. */
 void arena_clear(struct arena *);
 
 /* Zeroed, aligned for any type, valid until the arena is released. */

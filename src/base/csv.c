@@ -41,7 +41,8 @@ static enum ending scan_field(struct scanner *s, char *out, struct error *err)
         return END_TEXT;
     char c = *s->at++;
     if (c != ',' && c != '\n') {
-        fail(err, ERROR_INPUT, "%s:%d: expected a comma or the end of the line behind a quoted field", s->name, line);
+        fail(err, ERROR_INPUT,
+             "%s:%d: expected a comma or the end of the line behind a quoted field", s->name, line);
         return END_BROKEN;
     }
     s->line += c == '\n';
@@ -50,7 +51,8 @@ static enum ending scan_field(struct scanner *s, char *out, struct error *err)
 
 static bool skip_empty_lines(struct scanner *s)
 {
-    while (s->at < s->end && (*s->at == '\n' || (*s->at == '\r' && s->at + 1 < s->end && s->at[1] == '\n'))) {
+    while (s->at < s->end &&
+           (*s->at == '\n' || (*s->at == '\r' && s->at + 1 < s->end && s->at[1] == '\n'))) {
         s->line += *s->at == '\n';
         s->at++;
     }
@@ -58,8 +60,8 @@ static bool skip_empty_lines(struct scanner *s)
 }
 
 /* Fields of one row into `field` (up to `most`); -1 when broken, else how many there were. */
-static int scan_row(struct scanner *s, const char **field, int most, struct arena *mem, char *scratch,
-                    struct error *err)
+static int scan_row(struct scanner *s, const char **field, int most, struct arena *mem,
+                    char *scratch, struct error *err)
 {
     int count = 0;
     for (enum ending e = END_FIELD; e == END_FIELD; count++) {
@@ -80,7 +82,8 @@ static int count_lines(const char *text, size_t length)
     return lines;
 }
 
-bool csv_parse(struct csv *c, const char *text, size_t length, const char *name, struct arena *mem, struct error *err)
+bool csv_parse(struct csv *c, const char *text, size_t length, const char *name, struct arena *mem,
+               struct error *err)
 {
     enum { MOST_COLUMNS = 256 };
     struct scanner s = {text, text + length, name, 1};
@@ -95,7 +98,8 @@ bool csv_parse(struct csv *c, const char *text, size_t length, const char *name,
     if (c->columns < 0)
         return false;
     if (c->columns > MOST_COLUMNS)
-        return fail(err, ERROR_INPUT, "%s:1: %d columns, at most %d are read", name, c->columns, MOST_COLUMNS);
+        return fail(err, ERROR_INPUT, "%s:1: %d columns, at most %d are read", name, c->columns,
+                    MOST_COLUMNS);
     size_t most = (size_t)count_lines(s.at, (size_t)(s.end - s.at));
     c->field = arena_array(mem, most * (size_t)c->columns, sizeof *c->field);
     c->line = arena_array(mem, most, sizeof *c->line);
@@ -105,7 +109,8 @@ bool csv_parse(struct csv *c, const char *text, size_t length, const char *name,
         if (n < 0)
             return false;
         if (n != c->columns)
-            return fail(err, ERROR_INPUT, "%s:%d: %d fields, the header has %d", name, line, n, c->columns);
+            return fail(err, ERROR_INPUT, "%s:%d: %d fields, the header has %d", name, line, n,
+                        c->columns);
         c->line[c->rows++] = line;
     }
     return true;

@@ -1,5 +1,5 @@
-/* How things fail: a function that can fail returns bool and takes `struct error *` last. The text is
- * complete as it stands: file, line, column, the value, and what would be right. */
+/* How things fail: a function that can fail returns bool and takes `struct error *` last. The
+ * text is complete as it stands: file, line, column, the value, and what would be right. */
 #ifndef ASTRA_ERROR_H
 #define ASTRA_ERROR_H
 

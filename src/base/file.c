@@ -17,8 +17,8 @@ static bool read_stream(FILE *f, const char *path, struct str *s, struct error *
     size_t n;
     while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) {
         if (s->length + n > FILE_LIMIT)
-            return fail(err, ERROR_INPUT, "%s: larger than %d MiB, which no input of Astra needs", path,
-                        FILE_LIMIT >> 20);
+            return fail(err, ERROR_INPUT, "%s: larger than %d MiB, which no input of Astra needs",
+                        path, FILE_LIMIT >> 20);
         str_add_bytes(s, chunk, n);
     }
     if (ferror(f))

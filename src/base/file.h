@@ -19,7 +19,8 @@ struct text {
 /* "-" is standard input. Directories, unreadable and oversized files are errors naming the path. */
 bool file_read(const char *path, struct arena *, struct text *out, struct error *);
 
-/* Writes to a temporary file beside `path` and renames it: either the old file or the whole new one. */
+/* Writes to a temporary file beside `path` and renames it: either the old file or the whole new
+ * one. */
 bool file_write(const char *path, const char *data, size_t length, struct error *);
 
 bool file_exists(const char *path);

@@ -117,7 +117,8 @@ bool json_bool_of(const struct json *v)
 }
 
 void json_each(const struct json *object,
-               void (*visit)(void *context, const char *key, const struct json *value), void *context)
+               void (*visit)(void *context, const char *key, const struct json *value),
+               void *context)
 {
     const char *key;
     json_t *value;

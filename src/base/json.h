@@ -34,7 +34,8 @@ bool json_bool_of(const struct json *);
 
 /* Visits the members of an object in order. */
 void json_each(const struct json *object,
-               void (*visit)(void *context, const char *key, const struct json *value), void *context);
+               void (*visit)(void *context, const char *key, const struct json *value),
+               void *context);
 
 /* Writing. Adders take ownership of `value`. Non-finite numbers become null. */
 struct json *json_new_object(void);

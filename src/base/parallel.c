@@ -36,7 +36,8 @@ static void *helper_main(void *argument)
     return 0;
 }
 
-void parallel_for(int threads, long count, void (*work)(void *context, int worker, long item), void *context)
+void parallel_for(int threads, long count, void (*work)(void *context, int worker, long item),
+                  void *context)
 {
     struct job job = {work, context, count, 0};
     pthread_t id[MOST_THREADS];

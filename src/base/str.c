@@ -119,7 +119,8 @@ bool same_name(const char *a, const char *b)
     return fold(*a) == fold(*b);
 }
 
-/* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are far. */
+/* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are
+ * far. */
 static size_t distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };

@@ -1,4 +1,5 @@
-/* A YAML document as a tree with the place of every node, over libyaml (included in yaml.c alone). */
+/* A YAML document as a tree with the place of every node, over libyaml (included in yaml.c
+ * alone). */
 #ifndef ASTRA_YAML_H
 #define ASTRA_YAML_H
 
@@ -12,9 +13,9 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml {
     enum yaml_kind kind;
-    int line, column;        /* from 1 */
-    const char *text;        /* of a scalar */
-    const char *key;         /* of a member of a map, else NULL */
+    int line, column; /* from 1 */
+    const char *text; /* of a scalar */
+    const char *key;  /* of a member of a map, else NULL */
     int key_line, key_column;
     const struct yaml *item; /* first member of a list or map, in order */
     const struct yaml *next; /* sibling */

@@ -15,24 +15,25 @@ struct gpu {
     const char *aliases; /* blank-separated short names, case ignored: "H100 H100-SXM" */
     const char *vendor, *arch;
     double bf16_tflops, fp16_tflops, fp8_tflops, fp32_tflops; /* dense peaks */
-    double memory_gb;    /* marketing figure */
-    double usable_gib;   /* what the driver reports as total */
-    double memory_gbs;   /* bandwidth */
+    double memory_gb;                                         /* marketing figure */
+    double usable_gib;                                        /* what the driver reports as total */
+    double memory_gbs;                                        /* bandwidth */
     double l2_mb;
     int sms;
     double boost_mhz;
-    double link_gbs;     /* scale-up link, per GPU and direction */
-    int domain;          /* GPUs joined by it */
-    int per_node;        /* usual GPUs per node */
-    double pcie_gbs;     /* per direction */
-    double nic_gbit;     /* typical NIC speed per GPU */
+    double link_gbs; /* scale-up link, per GPU and direction */
+    int domain;      /* GPUs joined by it */
+    int per_node;    /* usual GPUs per node */
+    double pcie_gbs; /* per direction */
+    double nic_gbit; /* typical NIC speed per GPU */
     double tdp_w;
     double usd_per_hour; /* median on-demand price per GPU-hour of 8-GPU instances, 0 = not known */
     const char *source;
 };
 
 const struct gpu *gpu_table(size_t *count);
-const struct gpu *gpu_find(const char *name, struct error *); /* name or alias; nearest name on error */
+const struct gpu *gpu_find(const char *name,
+                           struct error *); /* name or alias; nearest name on error */
 
 enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
 
@@ -58,8 +59,8 @@ struct cluster {
 /* `text` is a pool string ("64x8:H100", "1..16x8:A100@50,8x8:H100") or a path to a YAML file. */
 bool cluster_load(struct cluster *, const char *text, struct arena *, struct error *);
 bool cluster_from_pool(struct cluster *, const char *pool, struct error *);
-bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name, struct arena *,
-                       struct error *);
+bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name,
+                       struct arena *, struct error *);
 /* "H100=2.5" overrides a price in USD per GPU-hour. */
 bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
 

@@ -31,7 +31,8 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
         }
 }
 
-void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count, struct block_cost *out)
+void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count,
+                    struct block_cost *out)
 {
     double weight_s = 0, beside_weight_s = 0;
     struct op_time attention = {0}, ring = {0};

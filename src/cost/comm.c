@@ -1,19 +1,21 @@
-/* Collectives: wire bytes over bandwidth times an efficiency that grows with the message, plus latency
- * per step. Inside a scale-up domain the link carries them; across domains each node's NICs do, as many
- * as the group has ranks in the node (a ring of one rank per node gets one NIC: NIC sharing). */
+/* Collectives: wire bytes over bandwidth times an efficiency that grows with the message, plus
+ * latency per step. Inside a scale-up domain the link carries them; across domains each node's
+ * NICs do, as many as the group has ranks in the node (a ring of one rank per node gets one NIC:
+ * NIC sharing). */
 #include "cost/cost.h"
 
 #include "cluster/cluster.h"
 
 #include <math.h>
 
-/* Large-message efficiency of the scale-up link and of NICs, message at which half of it is reached per
- * rank, and latency per step. H100: all-gather 335 of 450 GB/s on 8 GPUs at 512 MiB, 48.7 of 50 GB/s
- * send / receive over the NIC (public nccl-tests logs; see doc/cost.md). */
+/* Large-message efficiency of the scale-up link and of NICs, message at which half of it is
+ * reached per rank, and latency per step. H100: all-gather 335 of 450 GB/s on 8 GPUs at 512 MiB,
+ * 48.7 of 50 GB/s send / receive over the NIC (public nccl-tests logs; see doc/cost.md). */
 static const double LINK_ETA = 0.76, NIC_ETA = 0.85;
 static const double LINK_HALF_BYTES = 1.0e6, NIC_HALF_BYTES = 2.0e6;
 static const double LINK_STEP_S = 1.2e-6, NIC_STEP_S = 4e-6, START_S = 8e-6;
-static const double SWITCH_REDUCE = 1.3; /* in-switch reduction of all-reduce: 445 against 335 GB/s */
+static const double SWITCH_REDUCE =
+    1.3; /* in-switch reduction of all-reduce: 445 against 335 GB/s */
 
 /* Ranks of one node talk over the scale-up link where it joins them all, else over PCIe, which the
  * GPUs of a node share in pairs. */
@@ -36,8 +38,8 @@ static double efficiency(double eta, double half, double bytes)
     return eta * bytes / (bytes + half);
 }
 
-/* The bandwidth one rank gets for data that leaves its domain, when `sharers` ranks of the group send
- * from each node. */
+/* The bandwidth one rank gets for data that leaves its domain, when `sharers` ranks of the group
+ * send from each node. */
 static double nic_bandwidth(const struct node_group *g, int sharers, double bytes)
 {
     double bw = g->nic_bs * sharers / g->oversubscription;
@@ -62,7 +64,8 @@ static double all_to_all_time(const struct node_group *g, double bytes, struct p
 {
     double inside = bytes * (p.per_node - 1) / p.ranks;
     double outside = bytes * (p.ranks - p.per_node) / p.ranks;
-    double t = START_S + inside / (p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES * p.ranks, bytes));
+    double t =
+        START_S + inside / (p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES * p.ranks, bytes));
     if (p.nodes > 1) {
         double nic = g->nic_bs / g->oversubscription * efficiency(NIC_ETA, NIC_HALF_BYTES, bytes);
         t = fmax(t, START_S + outside / nic) + NIC_STEP_S * 4 * log2(p.nodes);
@@ -87,7 +90,8 @@ double comm_time(const struct node_group *g, enum comm_kind kind, double bytes, 
     case COMM_SEND:
         break;
     }
-    double bw = p.nodes > 1 ? g->nic_bs / g->oversubscription * efficiency(NIC_ETA, NIC_HALF_BYTES, bytes)
-                            : p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES, bytes);
+    double bw = p.nodes > 1
+                    ? g->nic_bs / g->oversubscription * efficiency(NIC_ETA, NIC_HALF_BYTES, bytes)
+                    : p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES, bytes);
     return START_S + bytes / bw;
 }

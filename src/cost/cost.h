@@ -12,24 +12,24 @@ struct node_group;
 /* Where a group of ranks sits: `ranks` that are `stride` apart in rank order. */
 struct placement {
     int ranks;
-    int per_node;      /* ranks of the group inside one node or scale-up domain */
-    int nodes;         /* nodes or domains it spans */
-    double link_bs;    /* bandwidth between ranks of one node */
+    int per_node;   /* ranks of the group inside one node or scale-up domain */
+    int nodes;      /* nodes or domains it spans */
+    double link_bs; /* bandwidth between ranks of one node */
 };
 struct placement placement_of(const struct node_group *, int ranks, int stride);
 
 struct op_time {
     double forward_s;
-    double backward_s;  /* input and weight gradient together */
-    double weight_s;    /* the weight gradient's part of backward_s */
+    double backward_s; /* input and weight gradient together */
+    double weight_s;   /* the weight gradient's part of backward_s */
 };
 
 /* Times of many operators at once: `precision` as in params.def, `te` the software stack. */
-void cost_predict(const struct node_group *, int precision, bool te, const struct op *ops, size_t count,
-                  struct op_time *out);
+void cost_predict(const struct node_group *, int precision, bool te, const struct op *ops,
+                  size_t count, struct op_time *out);
 
-/* One collective. `bytes` is the full (gathered) buffer; for all-to-all what one rank sends; for send
- * the message. */
+/* One collective. `bytes` is the full (gathered) buffer; for all-to-all what one rank sends; for
+ * send the message. */
 double comm_time(const struct node_group *, enum comm_kind, double bytes, struct placement);
 
 /* A pass over `bytes` of device memory, launch included. */
@@ -41,16 +41,18 @@ const char *cost_provenance(const struct node_group *); /* "measured", "transfer
 
 /* Sums over one block: what the simulation needs to know of it. Doubles only. */
 struct block_cost {
-    double forward_s, backward_s;                  /* compute */
-    double comm_s[AXES], comm_back_s[AXES];        /* exposed, no --tp-comm-overlap */
-    double again_s[MODULES], again_comm_s[MODULES]; /* forward once more when the module is recomputed */
-    double forward_comm_s;                         /* all of it, for full recompute */
-    double saved;                                  /* bytes kept for backward */
-    double dropped[MODULES];                       /* bytes of `saved` not kept when recomputed */
-    double temporary, temporary_back;              /* largest of one operator */
+    double forward_s, backward_s;           /* compute */
+    double comm_s[AXES], comm_back_s[AXES]; /* exposed, no --tp-comm-overlap */
+    double again_s[MODULES],
+        again_comm_s[MODULES];        /* forward once more when the module is recomputed */
+    double forward_comm_s;            /* all of it, for full recompute */
+    double saved;                     /* bytes kept for backward */
+    double dropped[MODULES];          /* bytes of `saved` not kept when recomputed */
+    double temporary, temporary_back; /* largest of one operator */
 };
 
-void block_cost_sum(const struct op *ops, const struct op_time *, size_t count, struct block_cost *out);
+void block_cost_sum(const struct op *ops, const struct op_time *, size_t count,
+                    struct block_cost *out);
 /* Adds a block that runs after another: sums, and the larger temporary. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
 void block_cost_scale(struct block_cost *, double times);

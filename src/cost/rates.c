@@ -1,6 +1,6 @@
-/* Analytic operator times: FLOPs over a sustained rate, with tile and wave quantisation, or bytes over
- * bandwidth, whichever is longer, plus a launch. cost_predict takes whole batches so that a learned
- * model can answer them in one call. */
+/* Analytic operator times: FLOPs over a sustained rate, with tile and wave quantisation, or
+ * bytes over bandwidth, whichever is longer, plus a launch. cost_predict takes whole batches so
+ * that a learned model can answer them in one call. */
 #include "cost/cost.h"
 
 #include "cluster/cluster.h"
@@ -8,11 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-static const double LAUNCH_S = 4e-6;       /* kernel start and tail; cuda launch floor 3-5 us */
-/* One product of one expert where experts run one after the other in eager torch: bound by the host.
- * Measured rank q30_ep8 in data/measured: 1.9 ms an expert, two products, forward and backward. */
+static const double LAUNCH_S = 4e-6; /* kernel start and tail; cuda launch floor 3-5 us */
+/* One product of one expert where experts run one after the other in eager torch: bound by the
+ * host. Measured rank q30_ep8 in data/measured: 1.9 ms an expert, two products, forward and
+ * backward. */
 static const double EXPERT_S = 0.32e-3, EXPERT_BACK_S = 0.63e-3;
-static const double MEMORY_FIXED_S = 6e-6; /* extra of a memory-bound kernel; tens of us in small models */
+static const double MEMORY_FIXED_S =
+    6e-6; /* extra of a memory-bound kernel; tens of us in small models */
 
 struct rates {
     const char *arch;
@@ -37,12 +39,13 @@ static const struct rates *rates_of(const struct gpu *g)
 /* FLOP/s of the matrix units at this precision. A GPU without fp8 computes it as bf16. */
 static double peak(const struct gpu *g, int precision)
 {
-    double half = g->bf16_tflops > 0 && precision != PRECISION_FP16 ? g->bf16_tflops : g->fp16_tflops;
+    double half =
+        g->bf16_tflops > 0 && precision != PRECISION_FP16 ? g->bf16_tflops : g->fp16_tflops;
     return 1e12 * (precision == PRECISION_FP8 && g->fp8_tflops > 0 ? g->fp8_tflops : half);
 }
 
-/* The fraction of 128 x 256 tiles' work that is useful, waves over the SMs included, and the cost of
- * filling a short product along k. */
+/* The fraction of 128 x 256 tiles' work that is useful, waves over the SMs included, and the
+ * cost of filling a short product along k. */
 static double tile_efficiency(const struct gpu *g, double m, double n, double k, double count)
 {
     double tiles = ceil(m / 128) * ceil(n / 256) * count, sms = g->sms > 0 ? g->sms : 108;
@@ -52,7 +55,8 @@ static double tile_efficiency(const struct gpu *g, double m, double n, double k,
     return (0.5 + 0.5 * tile_use) * (0.4 + 0.6 * wave_use) * k / (k + 256);
 }
 
-static double gemm_time(const struct gpu *g, double rate, double m, double n, double k, double count)
+static double gemm_time(const struct gpu *g, double rate, double m, double n, double k,
+                        double count)
 {
     double flops = 2 * m * n * k * count;
     double bytes = 2 * count * (m * k + k * n + m * n);
@@ -67,7 +71,8 @@ double memory_time(const struct node_group *group, double bytes)
     return bytes / (1e9 * g->memory_gbs * rates_of(g)->memory) + MEMORY_FIXED_S;
 }
 
-static struct op_time predict_gemm(const struct node_group *group, int precision, const struct op *o)
+static struct op_time predict_gemm(const struct node_group *group, int precision,
+                                   const struct op *o)
 {
     const struct gpu *g = group->gpu;
     const struct rates *r = rates_of(g);
@@ -76,9 +81,11 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
         rate *= 0.8; /* quantisation passes and lower clocks: fp8 runs reach 1.3-1.6x of bf16 */
     struct op_time t;
     /* experts one after the other, or all in one kernel */
-    double kernels = o->kind == OP_GROUPED ? 1 : o->count, each = o->kind == OP_GROUPED ? o->count : 1;
+    double kernels = o->kind == OP_GROUPED ? 1 : o->count,
+           each = o->kind == OP_GROUPED ? o->count : 1;
     t.forward_s = kernels * gemm_time(g, rate, o->m, o->n, o->k, each);
-    t.weight_s = kernels * gemm_time(g, rate * 0.96, o->n, o->k, o->m, each); /* wgrad 3-5 % lower */
+    t.weight_s =
+        kernels * gemm_time(g, rate * 0.96, o->n, o->k, o->m, each); /* wgrad 3-5 % lower */
     t.backward_s = kernels * gemm_time(g, rate, o->m, o->k, o->n, each) + t.weight_s;
     if (kernels > 1) {
         t.forward_s = fmax(t.forward_s, kernels * EXPERT_S);
@@ -88,20 +95,23 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
 }
 
 /* Forward: q k^T and p v; backward: five products where forward has two. */
-static struct op_time predict_attention(const struct node_group *group, int precision, const struct op *o)
+static struct op_time predict_attention(const struct node_group *group, int precision,
+                                        const struct op *o)
 {
     const struct gpu *g = group->gpu;
     const struct rates *r = rates_of(g);
     double rate = peak(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
-    double fill = o->m / (o->m + r->attention_half); /* short sequences leave SMs idle at the mask's edge */
+    double fill =
+        o->m / (o->m + r->attention_half); /* short sequences leave SMs idle at the mask's edge */
     struct op_time t = {0};
     t.forward_s = flops / (rate * r->attention * fill) + LAUNCH_S;
     t.backward_s = 2.5 * flops / (rate * r->attention_back * fill) + 2 * LAUNCH_S;
     return t;
 }
 
-static struct op_time predict_scores(const struct node_group *group, int precision, const struct op *o)
+static struct op_time predict_scores(const struct node_group *group, int precision,
+                                     const struct op *o)
 {
     double rate = peak(group->gpu, precision) * rates_of(group->gpu)->gemm * 0.7;
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
@@ -123,7 +133,8 @@ static struct op_time predict_comm(const struct node_group *group, const struct 
     return t;
 }
 
-static struct op_time predict(const struct node_group *group, int precision, bool te, const struct op *o)
+static struct op_time predict(const struct node_group *group, int precision, bool te,
+                              const struct op *o)
 {
     struct op_time t = {0};
     switch (o->kind) {
@@ -137,14 +148,15 @@ static struct op_time predict(const struct node_group *group, int precision, boo
     case OP_COMM:
         return predict_comm(group, o);
     case OP_MEMORY:
-        t.forward_s = memory_time(group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */
+        t.forward_s =
+            memory_time(group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */
         t.backward_s = memory_time(group, o->bytes_back * (te ? 1.0 : 1.4));
     }
     return t;
 }
 
-void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops, size_t count,
-                  struct op_time *out)
+void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops,
+                  size_t count, struct op_time *out)
 {
     for (size_t i = 0; i < count; i++)
         out[i] = predict(group, precision, te, &ops[i]);

@@ -377,8 +377,8 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
 static void count_virtual_stages(struct flags_result *r)
 {
     struct strategy *s = &r->strategy;
-    int counted = s->split == SPLIT_BOTH ? 2
-                                         : s->split == SPLIT_EMBEDDING || s->split == SPLIT_LOSS;
+    int counted =
+        s->split == SPLIT_BOTH ? 2 : s->split == SPLIT_EMBEDDING || s->split == SPLIT_LOSS;
     int layers = r->model.layers + counted, per_rank = layers / s->pp;
     if (layers % s->pp || per_rank % r->layers_per_virtual_stage)
         refuse(r, "%d layers per virtual stage do not divide the %d layers of %d ranks",

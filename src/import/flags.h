@@ -15,7 +15,8 @@
 
 #include <stdint.h>
 
-struct arena; struct words;
+struct arena;
+struct words;
 
 enum { FLAGS_MAX_TEXTS = 64 };
 

@@ -313,8 +313,8 @@ static bool set_pattern(struct model *m, const struct words *w, struct error *er
         return false;
     for (int i = 0; i < m->layers; i++) {
         pattern.moe[i] = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
-        pattern.window[i] = m->window &&
-                            (window_every ? (i + 1) % window_every != 0 : window.item[i]);
+        pattern.window[i] =
+            m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
     }
     return model_set_pattern(m, &pattern, err);
 }

@@ -1,14 +1,15 @@
-/* Model states after Megatron's buffers: 2 bytes of weight and 4 of gradient per parameter (contiguous
- * buffers), 12 of optimizer divided over the ranks that share it (megatron.md section 4). */
+/* Model states after Megatron's buffers: 2 bytes of weight and 4 of gradient per parameter
+ * (contiguous buffers), 12 of optimizer divided over the ranks that share it (megatron.md
+ * section 4). */
 #include "memory/memory.h"
 
 #include "base/units.h"
 #include "model/model.h"
 #include "space/layout.h"
 
-/* Allocated to reserved: 1.03-1.09 in real runs without expandable segments, next to nothing with them
- * (the torch stack); context and libraries measured as device-used minus reserved; a communicator costs
- * 0.5-0.7 GB on NVLink machines (nccl issues 864, 964). */
+/* Allocated to reserved: 1.03-1.09 in real runs without expandable segments, next to nothing
+ * with them (the torch stack); context and libraries measured as device-used minus reserved; a
+ * communicator costs 0.5-0.7 GB on NVLink machines (nccl issues 864, 964). */
 static const double RESERVE_TE = 0.03, RESERVE_TORCH = 0.015;
 static const double CONTEXT_BYTES = 0.7 * GIB, COMMUNICATOR_BYTES = 0.35 * GIB;
 
@@ -56,7 +57,8 @@ double expert_shards(const struct strategy *s)
     return n < 1 ? 1 : n;
 }
 
-void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind, const struct strategy *s)
+void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
+                           const struct strategy *s)
 {
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
     out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
@@ -64,13 +66,14 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     out->experts += (double)p.experts / ((double)s->ep * s->etp);
 }
 
-/* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A tied
- * matrix is held by both ends of a pipeline, once when they are the same rank. */
+/* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
+ * tied matrix is held by both ends of a pipeline, once when they are the same rank. */
 static void add_ends(struct rank_params *out, const struct model *m, const struct strategy *s,
                      const struct layout *l, int rank)
 {
     int64_t vocab = model_padded_vocab(m, s->tp);
-    bool first = rank == 0, last = l->loss_stage % s->pp == rank, mtp = l->mtp_stage % s->pp == rank;
+    bool first = rank == 0, last = l->loss_stage % s->pp == rank,
+         mtp = l->mtp_stage % s->pp == rank;
     if (first || (mtp && m->mtp > 0 && !m->tied))
         out->dense += (double)model_embedding_params(m, vocab) / s->tp;
     if (last)
@@ -84,8 +87,8 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
         }
 }
 
-struct rank_params rank_params_of(const struct model *m, const struct strategy *s, const struct layout *l,
-                                  int rank)
+struct rank_params rank_params_of(const struct model *m, const struct strategy *s,
+                                  const struct layout *l, int rank)
 {
     struct rank_params out = {0}, one;
     int count[MODEL_MAX_KINDS] = {0};
@@ -108,7 +111,8 @@ static double optimizer_bytes(const struct strategy *s)
     return 4 + 2.0 * (s->precision_aware ? s->moments_bytes : 4);
 }
 
-static void add_states(struct memory_use *out, double params, double shards, const struct strategy *s)
+static void add_states(struct memory_use *out, double params, double shards,
+                       const struct strategy *s)
 {
     bool full = s->fsdp == FSDP_FULL, grads = full || s->fsdp == FSDP_OPTIM_GRADS;
     bool optimizer = s->dist_opt || grads || s->fsdp == FSDP_OPTIM;
@@ -126,7 +130,8 @@ void memory_of_states(const struct rank_params *p, const struct strategy *s, str
 {
     add_states(out, p->dense, optimizer_shards(s), s);
     add_states(out, p->experts, expert_shards(s), s);
-    /* FSDP: gathered weights of two layers' worth of units and their gradients, about 1/16 of the rank */
+    /* FSDP: gathered weights of two layers' worth of units and their gradients, about 1/16 of
+     * the rank */
     if (s->fsdp == FSDP_FULL)
         out->part[MEMORY_buffers] += 6 * (p->dense + p->experts) / 16;
 }
@@ -136,6 +141,5 @@ void memory_outside(struct memory_use *use, const struct strategy *s, bool te)
     int communicators = 1 + (s->tp > 1) + (s->pp > 1) + (s->cp > 1) + (s->ep > 1) + (s->dp > 1);
     use->part[MEMORY_reserve] = memory_peak(use) * (te ? RESERVE_TE : RESERVE_TORCH);
     use->part[MEMORY_context] = CONTEXT_BYTES;
-    use->part[MEMORY_communicators] =
-        strategy_gpus(s) > 1 ? communicators * COMMUNICATOR_BYTES : 0;
+    use->part[MEMORY_communicators] = strategy_gpus(s) > 1 ? communicators * COMMUNICATOR_BYTES : 0;
 }

@@ -4,27 +4,28 @@
 
 #include "space/strategy.h"
 
-struct layout; struct model;
+struct layout;
+struct model;
 
-/* Parts in the order they are reported. Those of the framework add up to peak_bytes; with the rest they
- * add up to device_bytes.
+/* Parts in the order they are reported. Those of the framework add up to peak_bytes; with the
+ * rest they add up to device_bytes.
  *      name            framework  what */
-#define MEMORY_TABLE(X)                                                                                \
-    X(weights, true, "parameters in 16 bits")                                                          \
-    X(gradients, true, "gradient buffers")                                                             \
-    X(optimizer, true, "master weights and moments")                                                   \
-    X(activations, true, "saved for backward, all micro-batches in flight")                            \
-    X(temporary, true, "largest temporary, recomputed layers included")                                \
-    X(buffers, true, "communication buffers")                                                          \
-    X(reserve, false, "allocator reserve beyond what is allocated")                                    \
-    X(context, false, "driver context and libraries")                                                  \
+#define MEMORY_TABLE(X)                                                                            \
+    X(weights, true, "parameters in 16 bits")                                                      \
+    X(gradients, true, "gradient buffers")                                                         \
+    X(optimizer, true, "master weights and moments")                                               \
+    X(activations, true, "saved for backward, all micro-batches in flight")                        \
+    X(temporary, true, "largest temporary, recomputed layers included")                            \
+    X(buffers, true, "communication buffers")                                                      \
+    X(reserve, false, "allocator reserve beyond what is allocated")                                \
+    X(context, false, "driver context and libraries")                                              \
     X(communicators, false, "NCCL")
 
 enum memory_part {
 #define X(name, framework, help) MEMORY_##name,
     MEMORY_TABLE(X)
 #undef X
-    MEMORY_PARTS
+        MEMORY_PARTS
 };
 
 struct memory_use {
@@ -46,10 +47,12 @@ struct rank_params {
     double dense;   /* reduced over dp x cp */
     double experts; /* reduced over expert data parallelism */
 };
-struct rank_params rank_params_of(const struct model *, const struct strategy *, const struct layout *, int rank);
+struct rank_params rank_params_of(const struct model *, const struct strategy *,
+                                  const struct layout *, int rank);
 
 /* One decoder layer of a kind, added. */
-void rank_params_add_layer(struct rank_params *, const struct model *, int kind, const struct strategy *);
+void rank_params_add_layer(struct rank_params *, const struct model *, int kind,
+                           const struct strategy *);
 
 /* Weights, gradients, optimizer and the buffers of the reduction. */
 void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);

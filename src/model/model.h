@@ -21,14 +21,15 @@ struct layer_kind {
 };
 
 struct model {
-    char name[64]; /* preset name, file name or "inline" */
+    char name[64];   /* preset name, file name or "inline" */
     char family[32]; /* the config's model_type, or "gpt" */
 #define FIELD(field, kind, lo, hi, help) int field;
 #include "model/fields.def"
 #undef FIELD
     int kinds;
     struct layer_kind kind[MODEL_MAX_KINDS];
-    uint8_t layer[MODEL_MAX_LAYERS]; /* kind of each decoder layer; an MTP layer is of the last one's */
+    uint8_t
+        layer[MODEL_MAX_LAYERS]; /* kind of each decoder layer; an MTP layer is of the last one's */
 };
 
 enum model_field {
@@ -53,7 +54,8 @@ void model_field_set(struct model *, enum model_field, int value);
  * key=value pairs. The error names the place, the value and what would be right. */
 bool model_load(struct model *, const char *text, struct arena *, struct error *);
 /* The parts of model_load, for tests and fuzzing. `name` is used in messages. */
-bool model_from_hf(struct model *, const char *json, size_t length, const char *name, struct error *);
+bool model_from_hf(struct model *, const char *json, size_t length, const char *name,
+                   struct error *);
 bool model_from_pairs(struct model *, const char *pairs, struct error *);
 
 /* Fills defaults (kv = heads, head_dim = hidden / heads, ...), checks ranges and that fields agree,
@@ -61,16 +63,16 @@ bool model_from_pairs(struct model *, const char *pairs, struct error *);
 bool model_finish(struct model *, struct error *);
 
 /* Which layers have experts and which a sliding window, for what dense_first, moe_every and
- * window_every cannot say. Called on a finished model; sets those three where they can say it. Where
- * they cannot, they say only that layers differ (never "all alike") and `layer` alone is right; a
- * model_finish behind it would lay out anew. */
+ * window_every cannot say. Called on a finished model; sets those three where they can say it.
+ * Where they cannot, they say only that layers differ (never "all alike") and `layer` alone is
+ * right; a model_finish behind it would lay out anew. */
 struct layer_pattern {
     bool moe[MODEL_MAX_LAYERS], window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
 
-/* Same shape as far as time, memory and parameter count go; on false `difference` says what differs,
- * "hidden is 4096 here and 5120 there". Names are not compared. */
+/* Same shape as far as time, memory and parameter count go; on false `difference` says what
+ * differs, "hidden is 4096 here and 5120 there". Names are not compared. */
 bool model_same(const struct model *a, const struct model *b, char *difference, size_t size);
 
 /* Presets in table order; name NULL ends the list. `published_params` is what the makers state. */
@@ -89,15 +91,18 @@ int64_t model_params_active(const struct model *);
 
 /* Parameters of parts, whole model (not sharded): the memory stage divides them. */
 struct layer_params {
-    int64_t attention_linear; /* qkv, output projection, MLA up-projections, sinks: sharded over TP */
-    int64_t attention_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
+    int64_t
+        attention_linear; /* qkv, output projection, MLA up-projections, sinks: sharded over TP */
+    int64_t
+        attention_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
     int64_t mlp;              /* dense MLP or shared experts: sharded over TP */
     int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
 };
 struct layer_params model_layer_params(const struct model *, const struct layer_kind *);
 int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* + positions, norm */
-int64_t model_head_params(const struct model *, int64_t padded_vocab); /* output matrix, also when tied */
+int64_t model_head_params(const struct model *,
+                          int64_t padded_vocab); /* output matrix, also when tied */
 int64_t model_final_norm_params(const struct model *);
 int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */
 

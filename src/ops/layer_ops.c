@@ -1,8 +1,8 @@
 /* Operators of one block, in the order Megatron runs them. Saved bytes are per software stack
- * (facts: Megatron-LM core 0.20 modules; see doc/ops.md for the table): the norm's input and output,
- * q / k / v, the attention's output with its log-sum-exp, the MLP's first product and its activation.
- * Everything between column- and row-parallel products is divided by tp; what lies on the residual
- * stream only with sequence parallelism. */
+ * (facts: Megatron-LM core 0.20 modules; see doc/ops.md for the table): the norm's input and
+ * output, q / k / v, the attention's output with its log-sum-exp, the MLP's first product and
+ * its activation. Everything between column- and row-parallel products is divided by tp; what
+ * lies on the residual stream only with sequence parallelism. */
 #include "ops/ops.h"
 
 #include "model/model.h"
@@ -41,8 +41,8 @@ static struct op *add_gemm(struct builder *b, const char *name, double m, double
     return o;
 }
 
-/* A pass over memory that reads and writes `elements` in all forward; backward reads the gradient and
- * the saved tensors and writes a gradient, about half as much again. */
+/* A pass over memory that reads and writes `elements` in all forward; backward reads the
+ * gradient and the saved tensors and writes a gradient, about half as much again. */
 static struct op *add_pass(struct builder *b, const char *name, double elements)
 {
     struct op *o = add(b, name, OP_MEMORY);
@@ -68,8 +68,9 @@ static void add_comm(struct builder *b, const char *name, enum comm_kind kind, e
 }
 
 /* Entry of a tensor-parallel region: with sequence parallelism an all-gather forward and a
- * reduce-scatter backward; without it nothing forward and an all-reduce backward, which the mirror
- * image of add_tp_exit stands for. Megatron runs that backward collective beside the weight gradient. */
+ * reduce-scatter backward; without it nothing forward and an all-reduce backward, which the
+ * mirror image of add_tp_exit stands for. Megatron runs that backward collective beside the
+ * weight gradient. */
 static void add_tp_enter(struct builder *b, const char *name, int modules)
 {
     if (!b->s->seq_parallel || b->s->tp == 1)
@@ -95,7 +96,8 @@ static void add_norm(struct builder *b, const char *name, bool saves_input)
     o->modules = MODULE_LAYERNORM;
     o->saved = HALF * elements; /* the output, which is the next product's input */
     if (saves_input) {
-        struct op *input = add(b, "residual", OP_MEMORY); /* bias, dropout, add: one pass, input kept */
+        struct op *input =
+            add(b, "residual", OP_MEMORY); /* bias, dropout, add: one pass, input kept */
         input->bytes = HALF * 3 * elements;
         input->bytes_back = HALF * elements;
         input->saved = HALF * elements;
@@ -113,7 +115,8 @@ static double keys_seen(const struct block_shape *s)
     return full;
 }
 
-static void add_core_attention(struct builder *b, double heads, double qk, double v, double kv_width)
+static void add_core_attention(struct builder *b, double heads, double qk, double v,
+                               double kv_width)
 {
     const struct block_shape *s = b->s;
     bool unfused = s->attention == ATTENTION_UNFUSED || s->attention == ATTENTION_LOCAL;
@@ -166,14 +169,16 @@ static void mla_projections(struct builder *b)
     kv->modules = MODULE_MLA_UP;
     kv->saved = HALF * t * heads * (qk + m->v_dim);
     if (m->q_lora > 0)
-        add_gemm(b, "q down", b->residual, m->q_lora, m->hidden)->saved = HALF * b->residual * 2 * m->q_lora;
+        add_gemm(b, "q down", b->residual, m->q_lora, m->hidden)->saved =
+            HALF * b->residual * 2 * m->q_lora;
     struct op *q = add_gemm(b, "q up", t, heads * qk, m->q_lora > 0 ? m->q_lora : m->hidden);
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * heads * qk;
     add_pass(b, "rope", 2 * t * heads * 2 * qk)->modules = MODULE_MLA_UP;
     add_core_attention(b, heads, qk, m->v_dim, heads * (qk + m->v_dim));
     add_context(b, heads * (qk + m->v_dim), heads * qk);
-    add_gemm(b, "attention out", t, m->hidden, heads * m->v_dim)->saved = HALF * t * heads * m->v_dim;
+    add_gemm(b, "attention out", t, m->hidden, heads * m->v_dim)->saved =
+        HALF * t * heads * m->v_dim;
 }
 
 static void attention_projections(struct builder *b)
@@ -185,7 +190,7 @@ static void attention_projections(struct builder *b)
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     struct op *qkv = add_gemm(b, "qkv", t, q + 2 * k, m->hidden);
     qkv->saved = HALF * t * (q + 2 * k);
-    if (!s->te) /* the value is a view of the fused product, which stays alive beside rotated q and k */
+    if (!s->te) /* the value is a view of the fused product, which stays beside rotated q and k */
         qkv->saved += HALF * t * (q + k);
     if (m->qk_norm)
         add_pass(b, "qk norm", 2 * t * (q + k))->saved = HALF * t * (q + k);
@@ -237,7 +242,8 @@ static void mlp_block(struct builder *b)
     const struct model *m = b->s->model;
     add_norm(b, "mlp norm", true);
     add_tp_enter(b, "mlp gather", MODULE_MLP);
-    add_mlp(b, "mlp up", "mlp down", b->tokens, (double)m->ffn / b->s->tp, OP_GEMM, 1, MODULE_MLP, 0);
+    add_mlp(b, "mlp up", "mlp down", b->tokens, (double)m->ffn / b->s->tp, OP_GEMM, 1, MODULE_MLP,
+            0);
     add_tp_exit(b, "mlp reduce", MODULE_MLP);
     if (m->post_norms)
         add_norm(b, "mlp post norm", false);
@@ -254,7 +260,8 @@ static void add_dispatch(struct builder *b, const char *name, bool combine)
         add_comm(b, name, combine ? COMM_REDUCE_SCATTER : COMM_ALL_GATHER, AXIS_EP,
                  row * b->residual * s->ep, s->ep, s->etp, MODULE_MOE);
     else
-        add_comm(b, name, COMM_ALL_TO_ALL, AXIS_EP, row * b->residual * m->topk, s->ep, s->etp, MODULE_MOE);
+        add_comm(b, name, COMM_ALL_TO_ALL, AXIS_EP, row * b->residual * m->topk, s->ep, s->etp,
+                 MODULE_MOE);
     if (s->etp > 1)
         add_comm(b, name, combine ? COMM_REDUCE_SCATTER : COMM_ALL_GATHER, AXIS_TP,
                  row * b->residual * m->topk * s->etp, s->etp, 1, MODULE_MOE);
@@ -278,8 +285,8 @@ static void moe_block(struct builder *b)
     struct op *sort = add_pass(b, "sort by expert", 2 * routed * m->hidden);
     sort->modules = MODULE_MOE;
     sort->saved = HALF * routed * m->hidden; /* the experts' input */
-    add_mlp(b, "expert up", "expert down", routed, (double)m->expert_ffn / s->etp, kind, experts, MODULE_MOE,
-            MODULE_MOE_ACT);
+    add_mlp(b, "expert up", "expert down", routed, (double)m->expert_ffn / s->etp, kind, experts,
+            MODULE_MOE, MODULE_MOE_ACT);
     add_pass(b, "unsort", 2 * routed * m->hidden)->modules = MODULE_MOE;
     add_dispatch(b, "combine", true);
     struct op *unpermute = add_pass(b, "unpermute", b->residual * (m->topk + 1) * m->hidden);
@@ -304,8 +311,8 @@ static void embedding_block(struct builder *b)
     add_tp_exit(b, "embedding reduce", 0);
 }
 
-/* Final norm, logits and loss. The logits exist in bf16 and in fp32 together (6 bytes each, again in
- * backward: megatron.md section 4). */
+/* Final norm, logits and loss. The logits exist in bf16 and in fp32 together (6 bytes each,
+ * again in backward: megatron.md section 4). */
 static void head_block(struct builder *b)
 {
     const struct block_shape *s = b->s;
@@ -317,13 +324,15 @@ static void head_block(struct builder *b)
     head->temporary = HALF * logits;
     head->temporary_back = HALF * logits + HALF * b->tokens * s->model->hidden;
     struct op *loss = add(b, "cross entropy", OP_MEMORY);
-    loss->bytes = (s->loss_fusion ? 12 : 22) * logits; /* cast, max, subtract, exp, sum, gather in fp32 */
+    loss->bytes =
+        (s->loss_fusion ? 12 : 22) * logits; /* cast, max, subtract, exp, sum, gather in fp32 */
     loss->bytes_back = 10 * logits;
     loss->temporary = HALF * logits;
     add_comm(b, "loss reduce", COMM_ALL_REDUCE, AXIS_TP, SINGLE * 3 * b->tokens, s->tp, 1, 0);
 }
 
-/* An MTP module before its decoder layer: two norms, the embedding again and the 2h -> h product. */
+/* An MTP module before its decoder layer: two norms, the embedding again and the 2h -> h
+ * product. */
 static void mtp_block(struct builder *b)
 {
     const struct model *m = b->s->model;

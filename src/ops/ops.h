@@ -1,6 +1,6 @@
-/* The operators of a Transformer under a strategy. A layer is two blocks, attention and MLP (dense or
- * experts); embedding and head are blocks too. A block's operators depend on few parameters, so that
- * the search builds each block once. */
+/* The operators of a Transformer under a strategy. A layer is two blocks, attention and MLP
+ * (dense or experts); embedding and head are blocks too. A block's operators depend on few
+ * parameters, so that the search builds each block once. */
 #ifndef ASTRA_OPS_H
 #define ASTRA_OPS_H
 
@@ -16,11 +16,11 @@ enum block_kind { BLOCK_ATTENTION, BLOCK_MLP, BLOCK_MOE, BLOCK_EMBEDDING, BLOCK_
 struct block_shape {
     const struct model *model;
     enum block_kind kind;
-    int window;                      /* of attention; 0 = full */
+    int window; /* of attention; 0 = full */
     int tp, cp, ep, etp;
     int micro_batch, seq_len;
     int seq_parallel, precision, cp_comm, dispatcher, grouped_gemm, attention, loss_fusion;
-    bool te;                         /* TransformerEngine, or Megatron's local torch stack */
+    bool te; /* TransformerEngine, or Megatron's local torch stack */
 };
 
 enum op_kind {
@@ -32,7 +32,13 @@ enum op_kind {
     OP_COMM       /* a collective */
 };
 
-enum comm_kind { COMM_ALL_REDUCE, COMM_ALL_GATHER, COMM_REDUCE_SCATTER, COMM_ALL_TO_ALL, COMM_SEND };
+enum comm_kind {
+    COMM_ALL_REDUCE,
+    COMM_ALL_GATHER,
+    COMM_REDUCE_SCATTER,
+    COMM_ALL_TO_ALL,
+    COMM_SEND
+};
 enum comm_axis { AXIS_TP, AXIS_CP, AXIS_EP, AXES };
 
 /* Recompute modules as indices of the bits of recompute_modules. */
@@ -42,17 +48,17 @@ struct op {
     const char *name;
     enum op_kind kind;
     double m, n, k, count;
-    double value_width;           /* attention: width of a value head */
-    double bytes, bytes_back;     /* memory operators */
-    enum comm_kind comm;          /* forward kind; backward runs the mirror image (gather <-> scatter) */
+    double value_width;       /* attention: width of a value head */
+    double bytes, bytes_back; /* memory operators */
+    enum comm_kind comm; /* forward kind; backward runs the mirror image (gather <-> scatter) */
     enum comm_axis axis;
-    int ranks, stride;            /* of the group: ranks `stride` apart */
-    bool hidden_back;             /* backward runs it beside the weight-gradient product */
-    bool beside_attention;        /* both passes run it beside core attention (context ring) */
-    int modules;                  /* recompute modules that run it again (bits) */
-    double saved;                 /* bytes kept from forward to backward */
-    double temporary;             /* bytes alive only while it runs forward */
-    double temporary_back;        /* the same in backward: gradients in and out */
+    int ranks, stride;     /* of the group: ranks `stride` apart */
+    bool hidden_back;      /* backward runs it beside the weight-gradient product */
+    bool beside_attention; /* both passes run it beside core attention (context ring) */
+    int modules;           /* recompute modules that run it again (bits) */
+    double saved;          /* bytes kept from forward to backward */
+    double temporary;      /* bytes alive only while it runs forward */
+    double temporary_back; /* the same in backward: gradients in and out */
 };
 
 enum { OPS_MAX = 32 };

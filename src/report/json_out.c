@@ -175,7 +175,8 @@ static void set_unlike(struct json *o, const char *key, double value, double usu
         json_set(o, key, json_new_number(value));
 }
 
-/* The same as one group of a cluster file, which can say more: what is as usual for the type is left out. */
+/* The same as one group of a cluster file, which can say more: what is as usual for the type is
+ * left out. */
 static struct json *node_group_of(const struct plan *p)
 {
     const struct node_group *g = p->group;

@@ -5,7 +5,8 @@
 #include "search/search.h"
 #include "simulate/plan.h"
 
-struct cluster; struct str;
+struct cluster;
+struct str;
 
 struct report_style {
     int columns; /* width to fit into; 0 = as wide as needed */
@@ -16,16 +17,16 @@ struct report_style {
 struct search_report {
     const struct model *model;
     const struct cluster *cluster;
-    const char *question;       /* one line: model, pool, batch, sequence, precision, stack, margin: defaults included */
+    const char *question; /* one line: model, pool, batch ..., defaults included */
     int best;
-    const struct plan *plan;    /* [best] */
+    const struct plan *plan; /* [best] */
     int front;
-    const struct plan *pareto;  /* [front] fewest GPUs first */
+    const struct plan *pareto; /* [front] fewest GPUs first */
     const struct funnel *funnel;
     double elapsed_s;
-    bool stats;                 /* text: show the funnel */
+    bool stats; /* text: show the funnel */
     int notes;
-    const char **note;          /* what the user should know: rules without effect */
+    const char **note; /* what the user should know: rules without effect */
 };
 
 void report_search_text(const struct search_report *, const struct report_style *, struct str *out);
@@ -36,12 +37,14 @@ void report_plan_text(const struct plan *, const struct report_style *, struct s
 void report_plan_json(const struct plan *, struct str *out);
 void report_plan_csv(const struct plan *, struct str *out);
 
-/* Why the plan is fast or slow, valid or not: reasons, where the step's time goes, stage by stage time
- * and memory with a bar, what the fullest stage consists of. `stage` names one stage of the pipeline of
- * Astra itself ("ops", "memory", "cost", "schedule") to print what it hands on, or is NULL. */
-void report_explain_text(const struct plan *, const char *stage, const struct report_style *, struct str *out);
+/* Why the plan is fast or slow, valid or not: reasons, where the step's time goes, stage by
+ * stage time and memory with a bar, what the fullest stage consists of. `stage` names one stage
+ * of the pipeline of Astra itself ("ops", "memory", "cost", "schedule") to print what it hands
+ * on, or is NULL. */
+void report_explain_text(const struct plan *, const char *stage, const struct report_style *,
+                         struct str *out);
 
-void report_gpus(int format, struct str *out);   /* enum astra_format */
+void report_gpus(int format, struct str *out); /* enum astra_format */
 void report_models(int format, struct str *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* The recurrence. Rank r does w_r warm-up forwards, then rounds of one forward and one backward, then
- * the remaining backwards. Number a rank's rounds j = -w_r, ..., total - 1: round j does forward
- * w_r + j (if there is one) and, from j = 0, backward j. Let all ranks advance together, rank r doing
- * round j = g + r at step g. With w_r = pp - 1 - r (1F1B) or 2 (pp - 1 - r) + (vpp - 1) group
- * (interleaved), what a round needs was done
+/* The recurrence. Rank r does w_r warm-up forwards, then rounds of one forward and one backward,
+ * then the remaining backwards. Number a rank's rounds j = -w_r, ..., total - 1: round j does
+ * forward w_r + j (if there is one) and, from j = 0, backward j. Let all ranks advance together,
+ * rank r doing round j = g + r at step g. With w_r = pp - 1 - r (1F1B) or 2 (pp - 1 - r) + (vpp
+ * - 1) group (interleaved), what a round needs was done
  *
  *      forward of rank r - 1          the same step (1F1B), the step before (interleaved)
  *      backward of rank r + 1         the step before
@@ -11,10 +11,10 @@
  *      backward of rank 0, chunk c + 1    the same number of steps before
  *        (last rank, c < vpp - 1)
  *
- * so the state between steps is one clock and two finish times per rank, and a short history for the
- * two wraps. When that state has moved by the same amount everywhere since an earlier step at the same
- * place of the pattern, it will go on doing so (all operations are max and plus): whole periods are
- * skipped. Brent's method finds the period. */
+ * so the state between steps is one clock and two finish times per rank, and a short history for
+ * the two wraps. When that state has moved by the same amount everywhere since an earlier step
+ * at the same place of the pattern, it will go on doing so (all operations are max and plus):
+ * whole periods are skipped. Brent's method finds the period. */
 #include "schedule/schedule.h"
 
 #include <assert.h>
@@ -24,7 +24,8 @@ enum { HISTORY = 4096 }; /* steps kept for the wraps, a power of two */
 
 struct state {
     int64_t clock[SCHEDULE_MAX_RANKS];
-    int64_t sent[SCHEDULE_MAX_RANKS];     /* when the rank's latest forward output reached the next one */
+    int64_t
+        sent[SCHEDULE_MAX_RANKS]; /* when the rank's latest forward output reached the next one */
     int64_t returned[SCHEDULE_MAX_RANKS]; /* the same of its latest backward output */
 };
 
@@ -32,7 +33,8 @@ struct run {
     const struct pipeline *p;
     int64_t total; /* forward passes of a rank */
     int64_t warmup[SCHEDULE_MAX_RANKS];
-    struct schedule_cursor forward[SCHEDULE_MAX_RANKS], backward[SCHEDULE_MAX_RANKS]; /* what is next */
+    struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
+        backward[SCHEDULE_MAX_RANKS]; /* what is next */
     struct state now;
     int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
     int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
@@ -100,7 +102,8 @@ static int64_t forward_ready(struct run *u, int rank, int64_t step)
     return *slot(u->forward_history, step - (c->size - u->p->pp + 1));
 }
 
-/* Backward chunks come in mirror order: chunk 0 of the cursor is the last, which has no successor. */
+/* Backward chunks come in mirror order: chunk 0 of the cursor is the last, which has no
+ * successor. */
 static int64_t backward_ready(struct run *u, int rank, int64_t step)
 {
     const struct schedule_cursor *c = &u->backward[rank];
@@ -128,7 +131,8 @@ static void do_forward(struct run *u, int rank, int64_t step)
     int chunk = u->forward[rank].chunk;
     bool last = rank == p->pp - 1 && chunk == p->vpp - 1;
     int64_t ready = forward_ready(u, rank, step);
-    u->now.sent[rank] = pass(u, rank, ready, p->forward[chunk * p->pp + rank], last ? 0 : p->send[rank]);
+    u->now.sent[rank] =
+        pass(u, rank, ready, p->forward[chunk * p->pp + rank], last ? 0 : p->send[rank]);
     schedule_advance(p, &u->forward[rank], 1);
 }
 
@@ -146,8 +150,8 @@ static void do_backward(struct run *u, int rank, int64_t step)
     schedule_advance(p, &u->backward[rank], 1);
 }
 
-/* Forwards in the order that gives each the finish time it needs: of this step from rank r - 1 in 1F1B,
- * of the step before when interleaved. Backwards need the step before. */
+/* Forwards in the order that gives each the finish time it needs: of this step from rank r - 1
+ * in 1F1B, of the step before when interleaved. Backwards need the step before. */
 static void do_step(struct run *u, int64_t step)
 {
     int pp = u->p->pp;
@@ -201,8 +205,8 @@ static void skip_passes(struct run *u, int64_t passes)
     }
 }
 
-/* Steps from `from` to `to` in which every rank does a forward and a backward of a full group, in units
- * of the pattern. Returns the step to go on with: `to` or a little before. */
+/* Steps from `from` to `to` in which every rank does a forward and a backward of a full group,
+ * in units of the pattern. Returns the step to go on with: `to` or a little before. */
 static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
 {
     int pp = u->p->pp;
@@ -215,7 +219,8 @@ static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
             do_step(u, step++);
         since++;
         int64_t by = u->now.clock[0] - mark.clock[0];
-        if (moved_evenly(u->now.clock, mark.clock, pp, by) && moved_evenly(u->now.sent, mark.sent, pp, by) &&
+        if (moved_evenly(u->now.clock, mark.clock, pp, by) &&
+            moved_evenly(u->now.sent, mark.sent, pp, by) &&
             moved_evenly(u->now.returned, mark.returned, pp, by)) {
             int64_t periods = (to - step) / (since * unit);
             move(u->now.clock, pp, periods * by);

@@ -1,6 +1,6 @@
-/* In which order a step runs: 1F1B and interleaved 1F1B as Megatron issues them, and when each rank is
- * done. Times are integer picoseconds (ticks), so that sums do not depend on their order and a repeating
- * pattern is recognised exactly. */
+/* In which order a step runs: 1F1B and interleaved 1F1B as Megatron issues them, and when each
+ * rank is done. Times are integer picoseconds (ticks), so that sums do not depend on their order
+ * and a repeating pattern is recognised exactly. */
 #ifndef ASTRA_SCHEDULE_H
 #define ASTRA_SCHEDULE_H
 
@@ -12,18 +12,20 @@ enum { SCHEDULE_MAX_RANKS = 1024 };
 
 struct pipeline {
     int pp, vpp;
-    int group;              /* micro-batches per group of the interleaved schedule, >= pp */
+    int group; /* micro-batches per group of the interleaved schedule, >= pp */
     int64_t micro_batches;
     bool blocking_send;     /* a rank waits until its tensor is sent (no p2p overlap) */
     const int64_t *forward; /* [vpp * pp] ticks of virtual stage v * pp + rank */
     const int64_t *backward;
-    const int64_t *send;    /* [pp] ticks from rank r to r + 1 (the last: to rank 0), either direction */
+    const int64_t
+        *send; /* [pp] ticks from rank r to r + 1 (the last: to rank 0), either direction */
 };
 
 /* Forward passes a rank does before its first backward. */
 int64_t pipeline_warmup(const struct pipeline *, int rank);
 
-/* Micro-batch and chunk of a rank's k-th forward pass (the backward order has chunk vpp - 1 - c). */
+/* Micro-batch and chunk of a rank's k-th forward pass (the backward order has chunk vpp - 1 -
+ * c). */
 struct schedule_item {
     int64_t micro_batch;
     int chunk;
@@ -31,26 +33,27 @@ struct schedule_item {
 };
 struct schedule_item schedule_item(const struct pipeline *, int64_t k);
 
-/* The same one after the other, without a division: passes of one chunk follow each other for a group of
- * micro-batches, then the next chunk's. */
+/* The same one after the other, without a division: passes of one chunk follow each other for a
+ * group of micro-batches, then the next chunk's. */
 struct schedule_cursor {
     int chunk;
-    int64_t index;      /* within the chunk's passes of the group */
+    int64_t index;       /* within the chunk's passes of the group */
     int64_t start, size; /* of the group */
 };
 struct schedule_cursor schedule_begin(const struct pipeline *);
-void schedule_advance(const struct pipeline *, struct schedule_cursor *, int64_t passes); /* <= size - index */
+void schedule_advance(const struct pipeline *, struct schedule_cursor *,
+                      int64_t passes); /* <= size - index */
 
-/* When each rank has finished its last backward pass; returns the latest. The exact recurrence of the
- * order, O(pp) per round of one forward and one backward on every rank; rounds that repeat are skipped,
- * so that the cost does not grow with the number of micro-batches. Needs vpp == 1, or
- * micro_batches % group == 0 or >= pp (Megatron's own rule). */
+/* When each rank has finished its last backward pass; returns the latest. The exact recurrence
+ * of the order, O(pp) per round of one forward and one backward on every rank; rounds that
+ * repeat are skipped, so that the cost does not grow with the number of micro-batches. Needs vpp
+ * == 1, or micro_batches % group == 0 or >= pp (Megatron's own rule). */
 int64_t pipeline_run(const struct pipeline *, int64_t end[]);
 
 /* Never above pipeline_run: for each rank, what must pass before its first and after its last
- * operation, its own work, and the waits for the first and last micro-batch to come back. With `after`
- * (may be NULL) ticks of work that rank r still has to do when its pipeline ends, the bound is on the
- * latest end of that. doc/schedule.md has the proof. */
+ * operation, its own work, and the waits for the first and last micro-batch to come back. With
+ * `after` (may be NULL) ticks of work that rank r still has to do when its pipeline ends, the
+ * bound is on the latest end of that. doc/schedule.md has the proof. */
 int64_t pipeline_lower_bound(const struct pipeline *, const int64_t after[]);
 
 /* Most bytes of activations alive on a rank, when chunk c of one micro-batch holds bytes[c]. */

@@ -1,5 +1,5 @@
-/* What can be said of a schedule without running it: a lower bound of its end, O(pp), and the fullest
- * moment of each rank's activations. doc/schedule.md has the proof of the bound. */
+/* What can be said of a schedule without running it: a lower bound of its end, O(pp), and the
+ * fullest moment of each rank's activations. doc/schedule.md has the proof of the bound. */
 #include "schedule/schedule.h"
 
 static int64_t max2(int64_t a, int64_t b)
@@ -24,8 +24,9 @@ static int64_t busy(const struct pipeline *p, int r)
     return p->micro_batches * per_micro_batch;
 }
 
-/* 1F1B: rank r cannot start the first backward before that micro-batch went down and came back, `away`
- * ticks after its forward; meanwhile it has n forwards to do. The same at the end with n backwards. */
+/* 1F1B: rank r cannot start the first backward before that micro-batch went down and came back,
+ * `away` ticks after its forward; meanwhile it has n forwards to do. The same at the end with n
+ * backwards. */
 static int64_t idle(const struct pipeline *p, int r, int64_t away)
 {
     int64_t n = p->pp - 1 - r, m = p->micro_batches;
@@ -55,9 +56,9 @@ int64_t pipeline_lower_bound(const struct pipeline *p, const int64_t after[])
     return best;
 }
 
-/* Interleaved: go through the rank's order in stretches in which the forward and the backward chunk stay
- * the same, until it repeats, or to its end when the last group is odd. The peak is at a stretch's end or
- * at its first pair. */
+/* Interleaved: go through the rank's order in stretches in which the forward and the backward
+ * chunk stay the same, until it repeats, or to its end when the last group is odd. The peak is
+ * at a stretch's end or at its first pair. */
 static double interleaved_peak(const struct pipeline *p, int rank, const double bytes[])
 {
     int64_t total = p->micro_batches * p->vpp, warmup = pipeline_warmup(p, rank);

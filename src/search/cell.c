@@ -4,12 +4,12 @@
  *   part    ep etp micro_batch                  the same, and what must be recomputed to fit
  *   frame   vpp split sequence parallel ...     bound: no recompute, everything overlapped;
  *                                               memory: everything recomputed, smallest states
- *   timing  recompute, overlap of tp and p2p    bound of its pipeline; memory with the smallest states
+ *   timing  recompute, overlap of tp and p2p    bound of its pipeline; memory with smallest states
  *   pair    timing x optimizer state            memory, and the bound of its step; what survives is
- *                                               decided by the exact recurrence, run once per timing
+ *                                               decided by the exact recurrence, once per timing
  *
- * A bound is never above any step under it, and only what is strictly slower than the cut is dropped:
- * the result is that of trying everything. */
+ * A bound is never above any step under it, and only what is strictly slower than the cut is
+ * dropped: the result is that of trying everything. */
 #include "search/cell.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@
 #include <string.h>
 
 void worker_init(struct worker *w, const struct search_question *q, struct costs_table *costs,
-                 const struct least_table *table, const struct space *space, const struct rule_plan *plan,
-                 const double fixed[SLOTS])
+                 const struct least_table *table, const struct space *space,
+                 const struct rule_plan *plan, const double fixed[SLOTS])
 {
     const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
@@ -30,7 +30,8 @@ void worker_init(struct worker *w, const struct search_question *q, struct costs
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
-    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state, !q->exhaustive);
+    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state,
+                      !q->exhaustive);
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
 }
@@ -61,7 +62,8 @@ static void enter_cell(struct worker *w, struct cell *c)
         walk_set(&w->walk, axis, c->option[axis]);
 }
 
-static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY,
+                                         INFINITY, INFINITY, INFINITY};
 
 static void note_least(const struct worker *w, const struct layer_costs *costs, struct least *out)
 {
@@ -87,13 +89,14 @@ static bool surely_dropped(const struct worker *w, int axis)
 {
     const struct rule_plan *plan = w->walk.plan;
     for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
-        if (!(plan->order[i]->depends & ~w->table->known) && !rule_allows(plan->order[i], w->walk.values))
+        if (!(plan->order[i]->depends & ~w->table->known) &&
+            !rule_allows(plan->order[i], w->walk.values))
             return true;
     return false;
 }
 
-/* Least over the options, from `axis` to the last of a frame, that change costs; `out` is by micro-batch
- * option when that axis is among them. */
+/* Least over the options, from `axis` to the last of a frame, that change costs; `out` is by
+ * micro-batch option when that axis is among them. */
 static void find_least(struct worker *w, int axis, struct least *out)
 {
     const struct space *s = w->walk.space;
@@ -173,15 +176,17 @@ void cell_bound(struct worker *w, struct cell *c)
     double least = INFINITY;
     enter_cell(w, c);
     for (int i = 0; i < batch->options; i++) {
-        double rounds = (double)w->walk.strategy.global_batch / ((double)batch->value[i] * w->walk.strategy.dp);
+        double rounds =
+            (double)w->walk.strategy.global_batch / ((double)batch->value[i] * w->walk.strategy.dp);
         if (rounds >= 1 && isfinite(entry[i].layers))
             least = fmin(least, busy_bound(w, &entry[i], rounds));
     }
     c->bound = isfinite(least) ? bound_ticks(least) : INT64_MAX;
 }
 
-/* The first rank holds at least `layers` layers and the activations of `alive` micro-batches: how many
- * layers it must recompute to fit, and the seconds it is busy then. INFINITY when nothing fits. */
+/* The first rank holds at least `layers` layers and the activations of `alive` micro-batches:
+ * how many layers it must recompute to fit, and the seconds it is busy then. INFINITY when
+ * nothing fits. */
 static double memory_bound(const struct worker *w, double layers, double alive)
 {
     const struct least *l = &w->least;
@@ -198,8 +203,8 @@ static double memory_bound(const struct worker *w, double layers, double alive)
     return micro_batches(&w->walk.strategy) * (layers * l->one_layer + again * l->again);
 }
 
-/* Fewest layers of a chunk, of the first and of the last rank under a split; -1 when only a layout or
- * the user's numbers tell. */
+/* Fewest layers of a chunk, of the first and of the last rank under a split; -1 when only a
+ * layout or the user's numbers tell. */
 struct fewest {
     double chunk, first, last;
 };
@@ -213,13 +218,14 @@ static struct fewest fewest_layers(const struct worker *w)
     double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
     if (s->split >= SPLIT_ENDS)
         return (struct fewest){-1, -1, -1};
-    /* the first chunk, a layer short for the embedding, is the one most often in flight: as if all were */
+    /* the first chunk, a layer short for the embedding, is the one most often in flight: as if
+     * all were */
     return (struct fewest){chunk, (chunk - embedding) * s->vpp, chunk * s->vpp - loss};
 }
 
-/* With vpp and split known: the last rank waits for one chunk of each rank before it, forward and
- * backward (one of them a layer short for the embedding), and does its own layers and the head; the first
- * rank must fit. */
+/* With vpp and split known: the last rank waits for one chunk of each rank before it, forward
+ * and backward (one of them a layer short for the embedding), and does its own layers and the
+ * head; the first rank must fit. */
 static int64_t split_bound(const struct worker *w)
 {
     const struct strategy *s = &w->walk.strategy;
@@ -291,7 +297,8 @@ static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
             memcpy(more, c->kind, (size_t)c->kinds * sizeof *more);
         c->kind = more;
         same = &c->kind[c->kinds++];
-    } else if (step > same->step || (step == same->step && strategy_compare(s, &same->strategy) >= 0)) {
+    } else if (step > same->step ||
+               (step == same->step && strategy_compare(s, &same->strategy) >= 0)) {
         return false;
     }
     *same = x;
@@ -326,7 +333,8 @@ static void add_state(struct worker *w, const struct strategy *s)
 static void count_list(struct worker *w, const struct option_list *l, double beside)
 {
     for (int i = 0; i < l->drops; i++)
-        w->dropped[l->drop[i].rule - w->question->rules->rule] += (int64_t)(l->drop[i].count * beside);
+        w->dropped[l->drop[i].rule - w->question->rules->rule] +=
+            (int64_t)(l->drop[i].count * beside);
     count_fixed(w, DROP_SLOWER, l->slower * beside);
 }
 
@@ -364,7 +372,8 @@ static const struct rule *pair_dropped(struct worker *w, const struct strategy *
 }
 
 /* The exact step where the bound allows it, else anything above the cut. */
-static int64_t step_within(struct worker *w, const struct strategy *s, struct timing *t, const struct state *st)
+static int64_t step_within(struct worker *w, const struct strategy *s, struct timing *t,
+                           const struct state *st)
 {
     int64_t cut = cut_of(w), bound = frame_step(&w->frame, s, t, st);
     if (t->exact || bound > cut)
@@ -374,7 +383,8 @@ static int64_t step_within(struct worker *w, const struct strategy *s, struct ti
     return frame_step(&w->frame, s, t, st);
 }
 
-static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, struct state_option *x)
+static void judge_pair(struct worker *w, struct strategy *s, struct timing *t,
+                       struct state_option *x)
 {
     strategy_take(s, x->strategy, PARAM_FIRST_STATE, PARAMS);
     const struct rule *rule = pair_dropped(w, s);
@@ -426,7 +436,8 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
         judge_pair(w, &s, &t, &w->state[i]);
 }
 
-/* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none fits. */
+/* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none
+ * fits. */
 static bool dropped_by_bound(struct worker *w, int64_t bound, int axis)
 {
     if (bound <= cut_of(w))
@@ -462,8 +473,9 @@ static double least_fullness(struct worker *w, int recompute, int method, int la
     return frame_fullness(&w->frame, &t, &w->smallest);
 }
 
-/* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full recompute
- * is needed, for dropping every module fits; -1: nothing fits, one input for all layers is too much. */
+/* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full
+ * recompute is needed, for dropping every module fits; -1: nothing fits, one input for all
+ * layers is too much. */
 static int least_layers_again(struct worker *w)
 {
     int layers = w->question->scene.model->layers, low = 0, high = 1;
@@ -518,8 +530,9 @@ static void search_frame(struct worker *w)
     int least_layers = least_layers_again(w);
     double pairs = (double)timings->count * w->state_count;
     if (least_layers < 0) {
-        note_fullness(w, &fastest, least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM,
-                                                  w->question->scene.model->layers, 0));
+        note_fullness(
+            w, &fastest,
+            least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, w->question->scene.model->layers, 0));
         count_fixed(w, DROP_MEMORY, pairs);
         return;
     }
@@ -547,7 +560,8 @@ static void walk_frames(struct worker *w, int axis)
     }
     for (int i = 0; i < s->axis[axis].options; i++) {
         walk_set(&w->walk, axis, i);
-        if (axis == s->first_frame + 1 && dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
+        if (axis == s->first_frame + 1 &&
+            dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
             continue;
         const struct rule *rule = walk_bind(&w->walk, axis, i);
         if (rule)
@@ -557,8 +571,8 @@ static void walk_frames(struct worker *w, int axis)
     }
 }
 
-/* Least bytes of the states of one layer, over kinds of layer and states; they grow with the layers. 0
- * when a rule makes the list of states depend on more than the cell. */
+/* Least bytes of the states of one layer, over kinds of layer and states; they grow with the
+ * layers. 0 when a rule makes the list of states depend on more than the cell. */
 static double least_layer_states(struct worker *w)
 {
     const struct model *m = w->question->scene.model;

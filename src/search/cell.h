@@ -1,5 +1,5 @@
-/* One cell of the search: the strategies that share tp, cp, pp and dp. Cells are independent but for what
- * the search has found before, so that threads can take them in any order. */
+/* One cell of the search: the strategies that share tp, cp, pp and dp. Cells are independent but
+ * for what the search has found before, so that threads can take them in any order. */
 #ifndef ASTRA_CELL_H
 #define ASTRA_CELL_H
 
@@ -16,9 +16,9 @@ struct least {
     double layers;    /* all of them */
     double one_layer; /* the cheapest */
     double ends, head;
-    double again;     /* forward of one layer once more */
-    double saved;     /* bytes one layer keeps with every module recomputed */
-    double boundary;  /* bytes of one layer's input */
+    double again;    /* forward of one layer once more */
+    double saved;    /* bytes one layer keeps with every module recomputed */
+    double boundary; /* bytes of one layer's input */
 };
 
 enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep */
@@ -26,12 +26,12 @@ enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep 
 struct cell {
     uint16_t option[CELL_AXES]; /* of the axes before first_part */
     int64_t gpus;
-    int64_t bound;           /* ticks: no strategy of the cell is faster */
-    int64_t cut_kind;        /* ticks: slower ones cannot enter the shortlist */
-    int64_t cut_front;       /* ... nor the front */
+    int64_t bound;     /* ticks: no strategy of the cell is faster */
+    int64_t cut_kind;  /* ticks: slower ones cannot enter the shortlist */
+    int64_t cut_front; /* ... nor the front */
     int kinds;
-    struct found *kind;      /* what was found, the best of each kind; in the worker's memory */
-    double fullness;         /* of what came nearest to fitting */
+    struct found *kind;       /* what was found, the best of each kind; in the worker's memory */
+    double fullness;          /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
 
@@ -54,25 +54,27 @@ struct worker {
     double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
     struct frame frame;
-    struct arena keep;       /* lives as long as the search */
-    struct arena scratch;    /* emptied after every frame */
+    struct arena keep;    /* lives as long as the search */
+    struct arena scratch; /* emptied after every frame */
     struct option_cache timings, states;
     struct cell *cell;
     struct least least;
-    double framework_limit;     /* bytes, of the cell */
-    double layer_states;        /* least bytes of the states of one layer; 0 when not known */
+    double framework_limit; /* bytes, of the cell */
+    double layer_states;    /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
     struct state_option *state; /* owned: of the frame */
     struct state smallest;      /* least bytes of any of them, class by class */
     int64_t judged, simulated, kept;
-    int64_t *dropped;           /* [rules + DROP_FIXED] */
+    int64_t *dropped; /* [rules + DROP_FIXED] */
 };
 
-void worker_init(struct worker *, const struct search_question *, struct costs_table *, const struct least_table *,
-                 const struct space *, const struct rule_plan *, const double fixed[SLOTS]);
+void worker_init(struct worker *, const struct search_question *, struct costs_table *,
+                 const struct least_table *, const struct space *, const struct rule_plan *,
+                 const double fixed[SLOTS]);
 void worker_release(struct worker *);
 
-void least_table_init(struct least_table *, const struct space *, const struct costs_table *, struct arena *);
+void least_table_init(struct least_table *, const struct space *, const struct costs_table *,
+                      struct arena *);
 /* The entries of one option of tp and one of cp. */
 void least_table_fill(struct least_table *, struct worker *, int tp, int cp);
 

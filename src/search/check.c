@@ -1,5 +1,5 @@
-/* A found plan recomputed from scratch, by the plainest way there is: rules one by one, layers and GPUs
- * counted, memory summed stage by stage, and the pipeline run event by event. */
+/* A found plan recomputed from scratch, by the plainest way there is: rules one by one, layers
+ * and GPUs counted, memory summed stage by stage, and the pipeline run event by event. */
 #include "search/search.h"
 
 #include "base/arena.h"
@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-static bool check_rules(const struct search_question *q, const struct strategy *s, struct error *err)
+static bool check_rules(const struct search_question *q, const struct strategy *s,
+                        struct error *err)
 {
     double values[SLOTS] = {0};
     int nodes = (int)((q->gpus_max + q->scene.group->per_node - 1) / q->scene.group->per_node);
@@ -19,8 +20,8 @@ static bool check_rules(const struct search_question *q, const struct strategy *
     slots_set_strategy(values, s);
     for (int i = 0; i < q->rules->count; i++)
         if (!rule_allows(&q->rules->rule[i], values))
-            return fail(err, ERROR_SYSTEM, "check: the plan breaks %s:%d: %s", q->rules->rule[i].file,
-                        q->rules->rule[i].line, q->rules->rule[i].reason);
+            return fail(err, ERROR_SYSTEM, "check: the plan breaks %s:%d: %s",
+                        q->rules->rule[i].file, q->rules->rule[i].line, q->rules->rule[i].reason);
     return true;
 }
 
@@ -29,12 +30,13 @@ static bool check_layers(const struct plan *p, struct error *err)
     int next = 0;
     for (int i = 0; i < p->layout.stages; i++) {
         if (p->layout.first[i] != next && p->layout.layers[i] > 0)
-            return fail(err, ERROR_SYSTEM, "check: virtual stage %d begins with layer %d, not %d", i,
-                        p->layout.first[i], next);
+            return fail(err, ERROR_SYSTEM, "check: virtual stage %d begins with layer %d, not %d",
+                        i, p->layout.first[i], next);
         next += p->layout.layers[i];
     }
     if (next != p->model->layers)
-        return fail(err, ERROR_SYSTEM, "check: the stages hold %d layers, the model has %d", next, p->model->layers);
+        return fail(err, ERROR_SYSTEM, "check: the stages hold %d layers, the model has %d", next,
+                    p->model->layers);
     return true;
 }
 
@@ -52,12 +54,13 @@ static bool check_account(const struct plan *p, struct error *err)
         return fail(err, ERROR_SYSTEM, "check: the stages have %.0f GPUs, the plan %lld", gpus,
                     (long long)strategy_gpus(&p->strategy));
     if (fabs(sum - p->step_s) > 1e-9 * p->step_s + 1e-9)
-        return fail(err, ERROR_SYSTEM, "check: the breakdown adds up to %.9g s, the step is %.9g s", sum, p->step_s);
+        return fail(err, ERROR_SYSTEM, "check: the breakdown adds up to %.9g s, the step is %.9g s",
+                    sum, p->step_s);
     return true;
 }
 
-static bool check_events(const struct search_question *q, const struct strategy *s, struct arena *mem,
-                         struct error *err)
+static bool check_events(const struct search_question *q, const struct strategy *s,
+                         struct arena *mem, struct error *err)
 {
     struct frame *f = arena_alloc(mem, sizeof *f);
     struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
@@ -76,8 +79,8 @@ static bool check_events(const struct search_question *q, const struct strategy 
         return fail(err, ERROR_SYSTEM, "check: the pipeline ends at %lld ps, its events at %lld ps",
                     (long long)latest, (long long)events);
     if (t.bound > latest)
-        return fail(err, ERROR_SYSTEM, "check: the bound %lld ps is above the end %lld ps", (long long)t.bound,
-                    (long long)latest);
+        return fail(err, ERROR_SYSTEM, "check: the bound %lld ps is above the end %lld ps",
+                    (long long)t.bound, (long long)latest);
     return true;
 }
 
@@ -87,10 +90,11 @@ bool search_check(const struct search_question *q, const struct found *x, struct
     struct plan p;
     arena_init(&mem);
     plan_evaluate(&q->scene, &x->strategy, NULL, &mem, &p);
-    bool ok = check_rules(q, &x->strategy, err) && check_layers(&p, err) && check_account(&p, err) &&
-              check_events(q, &x->strategy, &mem, err);
+    bool ok = check_rules(q, &x->strategy, err) && check_layers(&p, err) &&
+              check_account(&p, err) && check_events(q, &x->strategy, &mem, err);
     if (ok && fabs(p.step_s * TICKS_PER_S - (double)x->step) > 1 + 1e-12 * (double)x->step)
-        ok = fail(err, ERROR_SYSTEM, "check: the search says %lld ps a step, from scratch it is %.0f ps",
+        ok = fail(err, ERROR_SYSTEM,
+                  "check: the search says %lld ps a step, from scratch it is %.0f ps",
                   (long long)x->step, p.step_s * TICKS_PER_S);
     arena_release(&mem);
     return ok;

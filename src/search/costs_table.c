@@ -4,16 +4,18 @@
 
 static bool matters(enum param p)
 {
-    static const enum param list[] = {PARAM_tp,           PARAM_cp,       PARAM_ep,         PARAM_etp,
-                                      PARAM_micro_batch,  PARAM_seq_parallel, PARAM_cp_comm, PARAM_dispatcher,
-                                      PARAM_grouped_gemm, PARAM_attention, PARAM_loss_fusion};
+    static const enum param list[] = {PARAM_tp,        PARAM_cp,          PARAM_ep,
+                                      PARAM_etp,       PARAM_micro_batch, PARAM_seq_parallel,
+                                      PARAM_cp_comm,   PARAM_dispatcher,  PARAM_grouped_gemm,
+                                      PARAM_attention, PARAM_loss_fusion};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i] == p)
             return true;
     return false;
 }
 
-void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s, struct arena *mem)
+void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s,
+                      struct arena *mem)
 {
     t->scene = sc;
     t->count = 1;
@@ -26,7 +28,8 @@ void costs_table_init(struct costs_table *t, const struct scene *sc, const struc
     t->slot = arena_array(mem, t->count, sizeof *t->slot);
 }
 
-const struct layer_costs *costs_table_get(struct costs_table *t, const struct walk *w, struct arena *mem)
+const struct layer_costs *costs_table_get(struct costs_table *t, const struct walk *w,
+                                          struct arena *mem)
 {
     size_t at = 0;
     for (int i = 0; i < w->space->first_timing; i++)

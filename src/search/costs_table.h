@@ -1,5 +1,5 @@
-/* Costs of the blocks of a layer for every combination of the parameters they depend on, each computed
- * once, by whichever thread needs it first. */
+/* Costs of the blocks of a layer for every combination of the parameters they depend on, each
+ * computed once, by whichever thread needs it first. */
 #ifndef ASTRA_COSTS_TABLE_H
 #define ASTRA_COSTS_TABLE_H
 
@@ -16,9 +16,11 @@ struct costs_table {
     _Atomic(const struct layer_costs *) *slot;
 };
 
-void costs_table_init(struct costs_table *, const struct scene *, const struct space *, struct arena *);
+void costs_table_init(struct costs_table *, const struct scene *, const struct space *,
+                      struct arena *);
 
 /* Of the walk's strategy. `mem` is the calling thread's, and lives as long as the table. */
-const struct layer_costs *costs_table_get(struct costs_table *, const struct walk *, struct arena *mem);
+const struct layer_costs *costs_table_get(struct costs_table *, const struct walk *,
+                                          struct arena *mem);
 
 #endif

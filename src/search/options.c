@@ -20,14 +20,16 @@ static void forget(struct option_cache *c)
     c->bytes = 0;
 }
 
-/* These move no bytes and never make a step longer: transfers that do not block (a later start of
- * nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c). The gather of
- * parameters is not among them: with it hidden, the rank that gathers longest and the one whose optimizer
- * takes longest add up, without it only each rank's own two. A rule on pairs that looks at the switch may
- * allow one and not the other: then both stay. */
-static void find_switches(struct option_cache *c, const struct space *s, const struct rule_plan *plan)
+/* These move no bytes and never make a step longer: transfers that do not block (a later start
+ * of nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c).
+ * The gather of parameters is not among them: with it hidden, the rank that gathers longest and
+ * the one whose optimizer takes longest add up, without it only each rank's own two. A rule on
+ * pairs that looks at the switch may allow one and not the other: then both stay. */
+static void find_switches(struct option_cache *c, const struct space *s,
+                          const struct rule_plan *plan)
 {
-    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap, PARAM_overlap_grad_reduce};
+    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap,
+                                          PARAM_overlap_grad_reduce};
     uint64_t paired = 0, behind = 0;
     for (int i = 0; i < plan->pairs; i++)
         paired |= plan->order[plan->first[s->axes] + i]->depends;
@@ -41,8 +43,8 @@ static void find_switches(struct option_cache *c, const struct space *s, const s
     }
 }
 
-void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan, int first,
-                       int last, bool dominance)
+void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan,
+                       int first, int last, bool dominance)
 {
     uint64_t needs = 0, own = 0;
     memset(c, 0, sizeof *c);
@@ -80,7 +82,8 @@ static void *room(struct arena *mem, void *old, int count, size_t size)
     return grown;
 }
 
-static void add_drop(struct option_cache *c, struct option_list *l, const struct rule *rule, double count)
+static void add_drop(struct option_cache *c, struct option_list *l, const struct rule *rule,
+                     double count)
 {
     for (int i = 0; i < l->drops; i++)
         if (l->drop[i].rule == rule) {
@@ -109,7 +112,8 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
         return;
     }
     int on = c->alone[axis] ? on_option(a) : -1;
-    bool only_on = on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
+    bool only_on =
+        on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
     for (int i = 0; i < a->options; i++) {
         if (only_on && i != on) {
             l->slower += c->behind[axis];
@@ -131,8 +135,8 @@ static bool is_listed(const struct option_list *l, const struct strategy *s)
     return false;
 }
 
-static bool has_faster(const struct option_cache *c, const struct space *space, const struct option_list *l,
-                       const struct strategy *s)
+static bool has_faster(const struct option_cache *c, const struct space *space,
+                       const struct option_list *l, const struct strategy *s)
 {
     for (int axis = c->first; axis < c->last; axis++) {
         enum param p = space->axis[axis].param[0];
@@ -146,8 +150,8 @@ static bool has_faster(const struct option_cache *c, const struct space *space, 
     return false;
 }
 
-/* Switches that later rules look at. Against the whole list: one that is itself left out has a faster one
- * still. */
+/* Switches that later rules look at. Against the whole list: one that is itself left out has a
+ * faster one still. */
 static void drop_slower(struct option_cache *c, const struct space *space, struct option_list *l)
 {
     int kept = 0;
@@ -181,7 +185,8 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
     e->next = c->bucket[at];
     c->bucket[at] = e;
     list_options(c, w, c->first, &e->list);
-    c->bytes += 2 * (size_t)e->list.count * sizeof *e->list.strategy + sizeof *e; /* grown by doubling */
+    c->bytes +=
+        2 * (size_t)e->list.count * sizeof *e->list.strategy + sizeof *e; /* grown by doubling */
     drop_slower(c, w->space, &e->list);
     return &e->list;
 }

@@ -1,6 +1,6 @@
-/* The search: list the cells (tp, cp, pp, dp) that the rules allow, bound each, and take them best bound first in rounds.
- * Within a round every cell is cut by what was known when the round began, so that the result and every
- * counter are the same whatever the number of threads. */
+/* The search: list the cells (tp, cp, pp, dp) that the rules allow, bound each, and take them
+ * best bound first in rounds. Within a round every cell is cut by what was known when the round
+ * began, so that the result and every counter are the same whatever the number of threads. */
 #include "search/search.h"
 
 #include "base/arena.h"
@@ -25,7 +25,7 @@ struct search {
     int workers;
     struct worker *worker;
     long cells, capacity;
-    struct cell *cell;       /* owned */
+    struct cell *cell;         /* owned */
     const struct cell **order; /* owned: by bound */
     long round_first;
     struct shortlist shortlist;
@@ -217,7 +217,8 @@ static void start(struct search *se, const struct search_question *q, struct are
     fixed[SLOT_cluster_max_gpus] = (double)q->gpus_max;
     fixed[SLOT_cluster_min_gpus] = (double)q->gpus_min;
     fixed[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
-    space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, q->scene.te, mem);
+    space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
+               q->scene.te, mem);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
     least_table_init(&se->least, &se->space, &se->costs, mem);
@@ -245,7 +246,9 @@ void search_run(const struct search_question *q, struct arena *mem, struct searc
     out->fullness = INFINITY;
     start(&se, q, mem);
     list_cells(&se, 0);
-    parallel_for(se.workers, (long)se.space.axis[se.least.tp_axis].options * se.space.axis[se.least.cp_axis].options,
+    parallel_for(se.workers,
+                 (long)se.space.axis[se.least.tp_axis].options *
+                     se.space.axis[se.least.cp_axis].options,
                  fill_one, &se);
     parallel_for(se.workers, se.cells, bound_one, &se);
     sort_cells(&se);

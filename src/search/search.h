@@ -1,5 +1,5 @@
-/* The exact optimizer: the fastest strategies of a space on one group of nodes, and the front of speed
- * and money over the number of GPUs. */
+/* The exact optimizer: the fastest strategies of a space on one group of nodes, and the front of
+ * speed and money over the number of GPUs. */
 #ifndef ASTRA_SEARCH_H
 #define ASTRA_SEARCH_H
 
@@ -11,8 +11,8 @@
 
 struct arena;
 
-/* What happened to the strategies of a space. Every strategy is counted once: generated is the sum of
- * what was dropped (early cuts by their product) and kept. */
+/* What happened to the strategies of a space. Every strategy is counted once: generated is the
+ * sum of what was dropped (early cuts by their product) and kept. */
 struct drop {
     const char *reason;
     double count;
@@ -29,44 +29,45 @@ struct funnel {
 };
 
 struct found {
-    int64_t step;      /* ticks */
+    int64_t step; /* ticks */
     int64_t gpus;
     struct strategy strategy;
 };
 
 struct search_question {
     struct scene scene;
-    struct strategy base;                   /* global_batch, seq_len, precision */
-    const struct setting *settings;         /* [PARAMS] */
-    const struct rules *rules;              /* all that apply */
-    int64_t gpus_min, gpus_max;             /* to use */
-    bool any_gpus;                          /* false: whole nodes only */
-    int top;                                /* how many kinds of plan to return */
+    struct strategy base;           /* global_batch, seq_len, precision */
+    const struct setting *settings; /* [PARAMS] */
+    const struct rules *rules;      /* all that apply */
+    int64_t gpus_min, gpus_max;     /* to use */
+    bool any_gpus;                  /* false: whole nodes only */
+    int top;                        /* how many kinds of plan to return */
     int threads;
-    bool exhaustive;                        /* no bounds: run every strategy that fits */
+    bool exhaustive;                              /* no bounds: run every strategy that fits */
     void (*progress)(void *context, double done); /* may be NULL; 0..1, from the calling thread */
     void *progress_context;
 };
 
 struct search_result {
     int best;
-    struct found *found;        /* [best] fastest first: at most one of each kind, see search_same_kind */
+    struct found *found; /* [best] fastest first: at most one of each kind, see search_same_kind */
     int front;
-    struct found *pareto;       /* [front] fewest GPUs first: none is both slower and dearer than another */
+    struct found
+        *pareto; /* [front] fewest GPUs first: none is both slower and dearer than another */
     struct funnel funnel;
-    double fullness;            /* of the strategy that came nearest to fitting, when nothing fits */
+    double fullness; /* of the strategy that came nearest to fitting, when nothing fits */
     struct strategy nearest;
 };
 
-/* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind; a search
- * returns the best of each kind. */
+/* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind; a
+ * search returns the best of each kind. */
 bool search_same_kind(const struct strategy *, const struct strategy *);
 
 /* Results live in the arena. The same bytes for any number of threads. */
 void search_run(const struct search_question *, struct arena *, struct search_result *);
 
-/* Recomputes a found plan from scratch: rules, GPUs, layers, memory, order of events. False, with what
- * is wrong, if anything differs. */
+/* Recomputes a found plan from scratch: rules, GPUs, layers, memory, order of events. False,
+ * with what is wrong, if anything differs. */
 bool search_check(const struct search_question *, const struct found *, struct error *);
 
 #endif

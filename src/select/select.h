@@ -15,11 +15,12 @@ void shortlist_add(struct shortlist *, const struct found *);
 /* No plan slower than this can enter; INT64_MAX while there is room. */
 int64_t shortlist_threshold(const struct shortlist *);
 
-bool found_before(const struct found *, const struct found *); /* total order: step, then strategy */
+bool found_before(const struct found *,
+                  const struct found *); /* total order: step, then strategy */
 
-/* The best plan for each number of GPUs that is not dominated: a plan is dominated when another is at
- * least as fast on no more GPU-seconds a step, and better in one of the two. GPUs of one type cost the
- * same, so GPU-seconds stand for money. */
+/* The best plan for each number of GPUs that is not dominated: a plan is dominated when another
+ * is at least as fast on no more GPU-seconds a step, and better in one of the two. GPUs of one
+ * type cost the same, so GPU-seconds stand for money. */
 struct front {
     int count, capacity;
     struct found *entry; /* owned; fewest GPUs first */

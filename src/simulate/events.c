@@ -1,5 +1,6 @@
-/* Ranks take turns; each runs its list of passes as far as its inputs have arrived. The order of the
- * list is Megatron's: warm-up forwards, pairs of forward and backward, the remaining backwards. */
+/* Ranks take turns; each runs its list of passes as far as its inputs have arrived. The order of
+ * the list is Megatron's: warm-up forwards, pairs of forward and backward, the remaining
+ * backwards. */
 #include "simulate/events.h"
 
 #include "base/arena.h"
@@ -7,9 +8,10 @@
 struct simulation {
     const struct pipeline *p;
     int64_t total;
-    int64_t *next;     /* [pp] passes done on each rank */
-    int64_t *clock;    /* [pp] */
-    int64_t *forward;  /* [vpp * pp * micro_batches] arrival of the output downstream, -1 = not yet */
+    int64_t *next;  /* [pp] passes done on each rank */
+    int64_t *clock; /* [pp] */
+    int64_t
+        *forward; /* [vpp * pp * micro_batches] arrival of the output downstream, -1 = not yet */
     int64_t *backward; /* the same upstream */
 };
 
@@ -86,7 +88,8 @@ static bool advance(struct simulation *s, int rank, struct event *e)
     return true;
 }
 
-int64_t events_run(const struct pipeline *p, void (*visit)(void *context, const struct event *), void *context)
+int64_t events_run(const struct pipeline *p, void (*visit)(void *context, const struct event *),
+                   void *context)
 {
     struct arena mem;
     arena_init(&mem);

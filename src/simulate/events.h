@@ -1,5 +1,5 @@
-/* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence, and what explain draws.
- * It issues every pass of every rank in Megatron's order. */
+/* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence, and what
+ * explain draws. It issues every pass of every rank in Megatron's order. */
 #ifndef ASTRA_EVENTS_H
 #define ASTRA_EVENTS_H
 
@@ -13,8 +13,9 @@ struct event {
     int64_t start, end; /* ticks */
 };
 
-/* Calls `visit` for each pass in an order in which every pass follows what it needs; returns the end of
- * the step, or -1 when the order cannot be completed. O(passes), memory for all of them. */
-int64_t events_run(const struct pipeline *, void (*visit)(void *context, const struct event *), void *context);
+/* Calls `visit` for each pass in an order in which every pass follows what it needs; returns the
+ * end of the step, or -1 when the order cannot be completed. O(passes), memory for all of them. */
+int64_t events_run(const struct pipeline *, void (*visit)(void *context, const struct event *),
+                   void *context);
 
 #endif

@@ -1,4 +1,5 @@
-/* Building a frame: block costs, the shapes of the virtual stages, classes of alike ranks, transfers. */
+/* Building a frame: block costs, the shapes of the virtual stages, classes of alike ranks,
+ * transfers. */
 #include "simulate/frame.h"
 
 #include "cluster/cluster.h"
@@ -10,18 +11,31 @@
 /* Picoseconds of a step must stay well below the largest int64. */
 static const double LONGEST_S = 3e6;
 
-struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s, enum block_kind kind)
+struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
+                                  enum block_kind kind)
 {
     return (struct block_shape){
-        .model = sc->model, .kind = kind, .tp = s->tp, .cp = s->cp, .ep = s->ep, .etp = s->etp,
-        .micro_batch = s->micro_batch, .seq_len = s->seq_len, .seq_parallel = s->seq_parallel,
-        .precision = s->precision, .cp_comm = s->cp_comm, .dispatcher = s->dispatcher,
-        .grouped_gemm = s->grouped_gemm, .attention = s->attention, .loss_fusion = s->loss_fusion,
+        .model = sc->model,
+        .kind = kind,
+        .tp = s->tp,
+        .cp = s->cp,
+        .ep = s->ep,
+        .etp = s->etp,
+        .micro_batch = s->micro_batch,
+        .seq_len = s->seq_len,
+        .seq_parallel = s->seq_parallel,
+        .precision = s->precision,
+        .cp_comm = s->cp_comm,
+        .dispatcher = s->dispatcher,
+        .grouped_gemm = s->grouped_gemm,
+        .attention = s->attention,
+        .loss_fusion = s->loss_fusion,
         .te = sc->te,
     };
 }
 
-static void block_cost_of(const struct scene *sc, const struct block_shape *shape, struct block_cost *out)
+static void block_cost_of(const struct scene *sc, const struct block_shape *shape,
+                          struct block_cost *out)
 {
     struct op ops[OPS_MAX];
     struct op_time times[OPS_MAX];
@@ -60,9 +74,11 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
     out->boundary_bytes = boundary_bytes(&shape);
 }
 
-static bool same_shape(const struct model *m, const struct stage_shape *a, const struct stage_shape *b)
+static bool same_shape(const struct model *m, const struct stage_shape *a,
+                       const struct stage_shape *b)
 {
-    if (a->layers != b->layers || a->embedding != b->embedding || a->head != b->head || a->mtp != b->mtp)
+    if (a->layers != b->layers || a->embedding != b->embedding || a->head != b->head ||
+        a->mtp != b->mtp)
         return false;
     return m->kinds == 1 ||
            memcmp(&m->layer[a->first_layer], &m->layer[b->first_layer], (size_t)a->layers) == 0;
@@ -121,13 +137,14 @@ static void find_sums(struct frame *f)
     }
 }
 
-/* Seconds of every pass of every stage in one step, one after the other, everything recomputed: more than
- * any schedule takes. */
+/* Seconds of every pass of every stage in one step, one after the other, everything recomputed:
+ * more than any schedule takes. */
 static double longest_step(const struct frame *f)
 {
     double sum = 0;
     for (int i = 0; i < f->layout.stages; i++) {
-        const struct block_cost *both[] = {&f->sums[f->shape_of[i]].layers, &f->sums[f->shape_of[i]].ends};
+        const struct block_cost *both[] = {&f->sums[f->shape_of[i]].layers,
+                                           &f->sums[f->shape_of[i]].ends};
         for (int k = 0; k < 2; k++) {
             sum += 2 * both[k]->forward_s + both[k]->backward_s + both[k]->forward_comm_s;
             for (int a = 0; a < AXES; a++)
@@ -161,7 +178,8 @@ static void find_classes(struct frame *f)
     }
 }
 
-/* Rank r to the next: consecutive blocks of ranks, so they meet inside a node only where both do. */
+/* Rank r to the next: consecutive blocks of ranks, so they meet inside a node only where both
+ * do. */
 static void find_sends(struct frame *f)
 {
     const struct strategy *s = &f->strategy;
@@ -191,13 +209,15 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
         return false;
     }
     if (f->micro_batches < 1)
-        return fail(err, ERROR_INFEASIBLE, "global batch %d is no multiple of micro-batch %d x dp %d",
-                    s->global_batch, s->micro_batch, s->dp);
+        return fail(err, ERROR_INFEASIBLE,
+                    "global batch %d is no multiple of micro-batch %d x dp %d", s->global_batch,
+                    s->micro_batch, s->dp);
     f->limit = framework_limit(sc, s);
     find_shapes(f);
     find_sums(f);
     if (longest_step(f) > LONGEST_S)
-        return fail(err, ERROR_INFEASIBLE, "one step would take weeks: a smaller global batch or sequence is needed");
+        return fail(err, ERROR_INFEASIBLE,
+                    "one step would take weeks: a smaller global batch or sequence is needed");
     find_classes(f);
     find_sends(f);
     return true;

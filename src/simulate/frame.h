@@ -1,10 +1,11 @@
-/* A frame is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual stages,
- * split ...): the layers of each stage and the cost of their blocks. On a frame stand
- *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of each stage,
+/* A frame is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual
+ * stages, split ...): the layers of each stage and the cost of their blocks. On a frame stand
+ *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of a stage,
  *            activations, the pipeline's end;
- *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of the
+ *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of
  *            states, reduction and optimizer seconds.
- * A step is one timing and one state on a frame. Search, estimate and explain all go through here. */
+ * A step is one timing and one state on a frame. Search, estimate and explain all go through
+ * here. */
 #ifndef ASTRA_FRAME_H
 #define ASTRA_FRAME_H
 
@@ -30,29 +31,30 @@ struct block_shape block_shape_of(const struct scene *, const struct strategy *,
 
 struct layer_costs {
     struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
-    struct block_cost embedding, head, mtp;  /* mtp: projection, decoder layer and head of one MTP layer */
+    struct block_cost embedding, head,
+        mtp; /* mtp: projection, decoder layer and head of one MTP layer */
     double boundary_bytes;
 };
 void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
 
 /* Virtual stages with the same layers, embedding and head cost the same. */
 struct stage_shape {
-    int first_layer;  /* of the first such stage: the order of kinds */
+    int first_layer; /* of the first such stage: the order of kinds */
     int layers;
     bool embedding, head;
     int mtp;
 };
 
-/* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart because
- * they are never recomputed. */
+/* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart
+ * because they are never recomputed. */
 struct stage_sums {
     struct block_cost layers; /* temporaries: the largest of one layer */
     struct block_cost ends;
-    double layer_saved;       /* of the layer that saves most */
+    double layer_saved; /* of the layer that saves most */
 };
 
-/* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the first of
- * them has most. */
+/* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the
+ * first of them has most. */
 struct rank_class {
     int rank;
     struct rank_params params;
@@ -74,10 +76,10 @@ struct frame {
     double limit;                          /* bytes that the framework may allocate */
 };
 
-/* False, with the reason, when the layers cannot be split that way. The strategy's layout is computed
- * unless split is SPLIT_LAYOUT, for which `layout` must be given. */
-bool frame_init(struct frame *, const struct scene *, const struct layer_costs *, const struct strategy *,
-                const struct layout *layout, struct error *);
+/* False, with the reason, when the layers cannot be split that way. The strategy's layout is
+ * computed unless split is SPLIT_LAYOUT, for which `layout` must be given. */
+bool frame_init(struct frame *, const struct scene *, const struct layer_costs *,
+                const struct strategy *, const struct layout *layout, struct error *);
 
 /* Seconds of one pass of a stage, by where they go. */
 struct pass {
@@ -94,26 +96,31 @@ double block_least_s(const struct block_cost *);
 
 /* Computed in steps, so that a search can stop at the first that rules a timing out. */
 struct timing {
-    int64_t *forward, *backward; /* [shapes] ticks of one pass */
+    int64_t *forward, *backward;           /* [shapes] ticks of one pass */
     int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
-    int64_t *fill;               /* [classes] earliest start of the class's first rank */
-    int64_t bound;               /* lower bound of the pipeline's end */
-    double *activations;         /* [classes] bytes at the fullest moment */
-    double *temporary;           /* [classes] */
-    int64_t *stage_forward, *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
-    int64_t *end;                /* [pp] exact, once timing_run has */
+    int64_t *fill;                         /* [classes] earliest start of the class's first rank */
+    int64_t bound;                         /* lower bound of the pipeline's end */
+    double *activations;                   /* [classes] bytes at the fullest moment */
+    double *temporary;                     /* [classes] */
+    int64_t *stage_forward,
+        *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
+    int64_t *end;        /* [pp] exact, once timing_run has */
     bool exact;
 };
-/* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound, O(classes). */
+/* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound,
+ * O(classes). */
 void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 void timing_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
-/* The same from below, without walking the schedule: every chunk as small as the smallest of its rank. */
-void timing_least_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* The same from below, without walking the schedule: every chunk as small as the smallest of its
+ * rank. */
+void timing_least_memory(const struct frame *, const struct strategy *, struct arena *,
+                         struct timing *);
 /* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
 void timing_stages(const struct frame *, const struct strategy *, struct arena *, struct timing *);
 /* The exact end; needs timing_stages. */
 void timing_run(const struct frame *, const struct strategy *, struct arena *, struct timing *);
-struct pipeline timing_pipeline(const struct frame *, const struct strategy *, const struct timing *);
+struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
+                                const struct timing *);
 
 /* In two steps as well: bytes first, seconds when they are needed. */
 struct state {
@@ -127,20 +134,21 @@ struct state {
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
 
-/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1. HOPELESS when
- * nothing may be. */
+/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
+ * HOPELESS when nothing may be. */
 #define HOPELESS 1e9
 double frame_fullness(const struct frame *, const struct timing *, const struct state *);
 
 /* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */
-int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *, const struct state *);
+int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
+                   const struct state *);
 
 /* Bytes of activations on one rank at its fullest moment. A class has those of its first rank. */
 double rank_activations(const struct frame *, const struct strategy *, int rank, struct arena *);
 
 /* What the plan says of one rank. */
-void frame_stage(const struct frame *, const struct strategy *, const struct timing *, const struct state *, int rank,
-                 struct arena *, struct plan_stage *out);
+void frame_stage(const struct frame *, const struct strategy *, const struct timing *,
+                 const struct state *, int rank, struct arena *, struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices. */
 double framework_limit(const struct scene *, const struct strategy *);
@@ -149,7 +157,7 @@ double framework_limit(const struct scene *, const struct strategy *);
 double scene_limit(const struct scene *);
 
 /* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
-void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout, struct arena *,
-                   struct plan *out);
+void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout,
+                   struct arena *, struct plan *out);
 
 #endif

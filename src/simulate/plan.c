@@ -1,4 +1,5 @@
-/* Everything predicted of one strategy, for people: the same frame, timing and state as the search. */
+/* Everything predicted of one strategy, for people: the same frame, timing and state as the
+ * search. */
 #include "simulate/plan.h"
 
 #include "base/arena.h"
@@ -21,7 +22,8 @@ const char *breakdown_name(enum breakdown_part part)
 }
 
 /* Seconds of a rank in one step by where they go, bubble left out. */
-static void rank_breakdown(const struct frame *f, const struct strategy *s, int rank, double out[BREAKDOWN_PARTS])
+static void rank_breakdown(const struct frame *f, const struct strategy *s, int rank,
+                           double out[BREAKDOWN_PARTS])
 {
     double m = (double)f->micro_batches;
     memset(out, 0, BREAKDOWN_PARTS * sizeof *out);
@@ -37,7 +39,8 @@ static void rank_breakdown(const struct frame *f, const struct strategy *s, int 
         if (!s->p2p_overlap && stage < f->layout.stages - 1)
             out[BREAKDOWN_pp] += m * (double)f->send[rank] / TICKS_PER_S;
         if (!s->p2p_overlap && stage > 0)
-            out[BREAKDOWN_pp] += m * (double)f->send[rank == 0 ? s->pp - 1 : rank - 1] / TICKS_PER_S;
+            out[BREAKDOWN_pp] +=
+                m * (double)f->send[rank == 0 ? s->pp - 1 : rank - 1] / TICKS_PER_S;
     }
 }
 
@@ -49,8 +52,8 @@ static double sum_of(const double parts[BREAKDOWN_PARTS])
     return sum;
 }
 
-/* The busiest rank's account. Data parallelism gets what the step is longer than without it; the rest
- * of the rank's time is bubble. */
+/* The busiest rank's account. Data parallelism gets what the step is longer than without it; the
+ * rest of the rank's time is bubble. */
 static void fill_breakdown(const struct frame *f, const struct strategy *s, const struct timing *t,
                            const struct state *st, struct plan *p)
 {
@@ -93,7 +96,8 @@ static void fill_rates(struct plan *p)
                                                                        : gpu->fp16_tflops;
     p->tokens_per_s = tokens / p->step_s;
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
-    p->tflops_per_gpu = model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
+    p->tflops_per_gpu =
+        model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
     p->mfu = peak > 0 ? p->tflops_per_gpu / peak : 0;
     double billed = ceil(gpus / p->group->per_node) * p->group->per_node; /* whole nodes */
     p->usd_per_hour = billed * p->group->usd_per_hour;
@@ -115,9 +119,9 @@ static void check_memory(struct plan *p, struct arena *mem)
     for (int r = 0; r < p->stages; r++)
         if (!p->stage[r].fits) {
             plan_add_reason(p, mem,
-                       arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use", r,
-                                    p->stage[r].device_bytes / GIB, p->group->gpu->name,
-                                    p->limit_bytes / GIB));
+                            arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use",
+                                         r, p->stage[r].device_bytes / GIB, p->group->gpu->name,
+                                         p->limit_bytes / GIB));
             return;
         }
 }
@@ -147,8 +151,10 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
     }
     p->layout = f->layout;
     if (!schedulable(f, s)) {
-        plan_add_reason(p, mem, arena_format(mem, "%lld micro-batches cannot run interleaved over %d stages",
-                                             (long long)f->micro_batches, s->pp));
+        plan_add_reason(p, mem,
+                        arena_format(mem,
+                                     "%lld micro-batches cannot run interleaved over %d stages",
+                                     (long long)f->micro_batches, s->pp));
         return;
     }
     timing_of(f, s, scratch, &t);

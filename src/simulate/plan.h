@@ -7,48 +7,50 @@
 #include "space/layout.h"
 #include "space/strategy.h"
 
-struct arena; struct node_group;
+struct arena;
+struct node_group;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
-#define BREAKDOWN_TABLE(X)                                                                             \
+#define BREAKDOWN_TABLE(X)                                                                         \
     X(compute) X(recompute) X(tp) X(cp) X(ep) X(pp) X(dp) X(bubble) X(optimizer)
 
 enum breakdown_part {
 #define X(name) BREAKDOWN_##name,
     BREAKDOWN_TABLE(X)
 #undef X
-    BREAKDOWN_PARTS
+        BREAKDOWN_PARTS
 };
 const char *breakdown_name(enum breakdown_part);
 
 struct plan_stage {
     int gpus, layers;
-    double forward_s, backward_s; /* one micro-batch, all chunks, compute only; backward with recompute */
-    double compute_step_s;        /* all compute of the rank in one step, optimizer included */
-    double idle_s;                /* of one step */
+    double forward_s,
+        backward_s;        /* one micro-batch, all chunks, compute only; backward with recompute */
+    double compute_step_s; /* all compute of the rank in one step, optimizer included */
+    double idle_s;         /* of one step */
     struct memory_use memory;
     double peak_bytes, device_bytes;
     bool fits;
 };
 
 struct plan {
-    const struct model *model;       /* borrowed from the question */
+    const struct model *model; /* borrowed from the question */
     const struct node_group *group;
     struct strategy strategy;
     struct layout layout;
     bool te;
-    bool computed;                   /* false: the strategy cannot be laid out, figures are absent */
+    bool computed; /* false: the strategy cannot be laid out, figures are absent */
     bool feasible;
     int reasons;
-    const char **reason;             /* why not */
+    const char **reason; /* why not */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu;
     double expected_error;
     const char *provenance;
     double breakdown[BREAKDOWN_PARTS];
-    int busiest;                     /* the rank of `breakdown` */
-    double limit_bytes;              /* usable memory less the margin */
+    int busiest;        /* the rank of `breakdown` */
+    double limit_bytes; /* usable memory less the margin */
     int stages;
-    struct plan_stage *stage;        /* [pp] */
+    struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
 };
 

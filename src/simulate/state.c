@@ -17,8 +17,8 @@ static double gradient_bytes(const struct strategy *s)
 }
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
-static void add_collectives(const struct frame *f, const struct strategy *s, double params, double ranks,
-                            int stride, double *reduce_s, double *gather_s)
+static void add_collectives(const struct frame *f, const struct strategy *s, double params,
+                            double ranks, int stride, double *reduce_s, double *gather_s)
 {
     const struct node_group *g = f->scene->group;
     struct placement p = placement_of(g, (int)ranks, stride);
@@ -33,7 +33,8 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
     }
 }
 
-/* FSDP, per micro-batch and layer: gather before forward and before backward, scatter gradients after. */
+/* FSDP, per micro-batch and layer: gather before forward and before backward, scatter gradients
+ * after. */
 static double shard_time(const struct frame *f, double params, double ranks, int stride)
 {
     const struct node_group *g = f->scene->group;
@@ -45,9 +46,11 @@ static double shard_time(const struct frame *f, double params, double ranks, int
                      comm_time(g, COMM_REDUCE_SCATTER, 4 * unit, p));
 }
 
-/* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and moments,
- * writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and runs on the host. */
-static double optimizer_time(const struct frame *f, const struct strategy *s, double params, double shard)
+/* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
+ * moments, writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and
+ * runs on the host. */
+static double optimizer_time(const struct frame *f, const struct strategy *s, double params,
+                             double shard)
 {
     const struct node_group *g = f->scene->group;
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
@@ -69,9 +72,11 @@ static void class_times(const struct frame *f, const struct strategy *s, int c, 
                           shard_time(f, p.experts, expert_ranks, s->etp * s->ep);
     } else {
         add_collectives(f, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
-        add_collectives(f, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c], &out->gather_s[c]);
+        add_collectives(f, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c],
+                        &out->gather_s[c]);
     }
-    double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s) : p.dense + p.experts;
+    double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s)
+                           : p.dense + p.experts;
     out->optimizer_s[c] = optimizer_time(f, s, full ? shard : p.dense + p.experts, shard);
 }
 
@@ -93,12 +98,13 @@ void state_of(const struct frame *f, const struct strategy *s, struct arena *mem
     for (int c = 0; c < f->classes; c++) {
         struct memory_use use = {{0}};
         memory_of_states(&f->class[c].params, s, &use);
-        out->bytes[c] = use.part[MEMORY_weights] + use.part[MEMORY_gradients] + use.part[MEMORY_optimizer] +
-                        use.part[MEMORY_buffers];
+        out->bytes[c] = use.part[MEMORY_weights] + use.part[MEMORY_gradients] +
+                        use.part[MEMORY_optimizer] + use.part[MEMORY_buffers];
     }
 }
 
-void state_times(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
+void state_times(const struct frame *f, const struct strategy *s, struct arena *mem,
+                 struct state *out)
 {
     size_t n = (size_t)f->classes;
     double *reals = arena_array(mem, 4 * n, sizeof *reals);

@@ -1,11 +1,11 @@
-/* One step: the pipeline between the gather of parameters before it and reduction and optimizer behind
- * it.
+/* One step: the pipeline between the gather of parameters before it and reduction and optimizer
+ * behind it.
  *
  *     | gather | forward and backward of all micro-batches | reduce | optimizer | gather |
  *       exposed part with overlap_param_gather               exposed              without it
  *
- * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient norm).
- * The gather of a rank is hidden by the time the pipeline needs to reach it. */
+ * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient
+ * norm). The gather of a rank is hidden by the time the pipeline needs to reach it. */
 #include "simulate/frame.h"
 
 #include "base/units.h"
@@ -15,8 +15,9 @@
 
 /* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
 static const double OVERLAP_TAX = 0.1256;
-/* FSDP prefetches one unit ahead, so that a gather hides behind one layer at a time, not behind any: about
- * half of the compute is of use (public FSDP runs are 13-25 % slower than full overlap predicts). */
+/* FSDP prefetches one unit ahead, so that a gather hides behind one layer at a time, not behind
+ * any: about half of the compute is of use (public FSDP runs are 13-25 % slower than full
+ * overlap predicts). */
 static const double FSDP_WINDOW = 0.5;
 /* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
@@ -27,8 +28,8 @@ static double buckets(const struct frame *f, int c)
     return fmax(1, ceil((f->class[c].params.dense + f->class[c].params.experts) / size));
 }
 
-/* What shows of `total` seconds of communication that runs beside `window` seconds of compute: at least
- * one bucket. */
+/* What shows of `total` seconds of communication that runs beside `window` seconds of compute:
+ * at least one bucket. */
 static double exposed(double total, double window, double pieces)
 {
     double shown = fmin(total, fmax(total / pieces, total - window));
@@ -41,8 +42,8 @@ struct edges {
     double behind; /* optimizer and what follows */
 };
 
-static struct edges edges_of(const struct frame *f, const struct strategy *s, const struct timing *t,
-                             const struct state *st, int c)
+static struct edges edges_of(const struct frame *f, const struct strategy *s,
+                             const struct timing *t, const struct state *st, int c)
 {
     double forward = (double)t->rank_forward[c] / TICKS_PER_S;
     double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = buckets(f, c);
@@ -71,7 +72,8 @@ static int64_t pipeline_end(const struct frame *f, const struct strategy *s, con
     int64_t latest = 0;
     if (!t->exact) {
         for (int c = 0; c < f->classes; c++) { /* own work and fill of the class's first rank */
-            int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) + after[c];
+            int64_t own = t->fill[c] +
+                          f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) + after[c];
             latest = own > latest ? own : latest;
         }
         return latest > t->bound ? latest : t->bound;
@@ -83,7 +85,8 @@ static int64_t pipeline_end(const struct frame *f, const struct strategy *s, con
     return latest;
 }
 
-int64_t frame_step(const struct frame *f, const struct strategy *s, const struct timing *t, const struct state *st)
+int64_t frame_step(const struct frame *f, const struct strategy *s, const struct timing *t,
+                   const struct state *st)
 {
     int64_t after[SCHEDULE_MAX_RANKS], delay = 0, behind = 0;
     for (int c = 0; c < f->classes; c++) {
@@ -110,8 +113,8 @@ double framework_limit(const struct scene *sc, const struct strategy *s)
     return (scene_limit(sc) - fixed) / slope * GIB;
 }
 
-/* Receive buffers of the pipeline, two each way; with sequence parallelism the gathered input of a product
- * and its gradient before it is scattered, which are whole. */
+/* Receive buffers of the pipeline, two each way; with sequence parallelism the gathered input of
+ * a product and its gradient before it is scattered, which are whole. */
 static double transfer_bytes(const struct frame *f)
 {
     const struct strategy *s = &f->strategy;
@@ -124,7 +127,8 @@ double frame_fullness(const struct frame *f, const struct timing *t, const struc
     double most = 0;
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit : HOPELESS; /* context and NCCL are too much */
+    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit
+                        : HOPELESS; /* context and NCCL are too much */
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap and of expert all-to-all
- * under --overlap-moe-expert-parallel-comm: pipelined in chunks, the first and last of which show. */
+/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap and of expert
+ * all-to-all under --overlap-moe-expert-parallel-comm: pipelined in chunks, the first and last
+ * of which show. */
 static const double TP_OVERLAP_EXPOSED = 0.3, MOE_OVERLAP_EXPOSED = 0.25;
 
 static int effective_modules(const struct strategy *s)
@@ -14,8 +15,8 @@ static int effective_modules(const struct strategy *s)
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
 
-/* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel launches
- * and a wait, estimated. It keeps virtual stages from looking free. */
+/* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
+ * launches and a wait, estimated. It keeps virtual stages from looking free. */
 static const double TRANSFER_FIXED_S = 15e-6;
 
 /* How many of a stage's layers are recomputed whole. */
@@ -28,7 +29,8 @@ static int layers_again(const struct strategy *s, int layers)
     return s->recompute_layers < layers ? s->recompute_layers : layers;
 }
 
-/* Seconds of running the first `count` layers of a stage once more, and the bytes they would save. */
+/* Seconds of running the first `count` layers of a stage once more, and the bytes they would
+ * save. */
 struct whole {
     double again_s, saved;
 };
@@ -84,7 +86,8 @@ void shape_passes(const struct frame *f, const struct strategy *s, int shape, st
 
 double block_least_s(const struct block_cost *b)
 {
-    return b->forward_s + b->backward_s + TP_OVERLAP_EXPOSED * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
+    return b->forward_s + b->backward_s +
+           TP_OVERLAP_EXPOSED * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
            b->comm_s[AXIS_CP] + b->comm_back_s[AXIS_CP] +
            MOE_OVERLAP_EXPOSED * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
 }
@@ -101,13 +104,14 @@ static double shape_saved(const struct frame *f, const struct strategy *s, int s
            inputs * f->costs->boundary_bytes + f->sums[shape].ends.saved;
 }
 
-/* The most that is alive beside what is saved: an operator's temporaries, and what backward computes
- * again before it uses it. */
+/* The most that is alive beside what is saved: an operator's temporaries, and what backward
+ * computes again before it uses it. */
 static double shape_temporary(const struct frame *f, const struct strategy *s, int shape)
 {
     const struct stage_sums *sums = &f->sums[shape];
     int layers = f->shape[shape].layers, whole = layers_again(s, layers);
-    double group = s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
+    double group =
+        s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
     double again = whole > 0 ? fmin(group, layers) * sums->layer_saved : 0;
     if (whole == 0 && layers > 0)
         again = block_dropped(&sums->layers, effective_modules(s)) / layers;
@@ -128,11 +132,18 @@ static int64_t ticks(const struct frame *f, const struct pass *p)
     return llround(sum * TICKS_PER_S);
 }
 
-struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s, const struct timing *t)
+struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s,
+                                const struct timing *t)
 {
     int group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
-    return (struct pipeline){s->pp,           s->vpp, group, f->micro_batches, !s->p2p_overlap, t->stage_forward,
-                             t->stage_backward, f->send};
+    return (struct pipeline){s->pp,
+                             s->vpp,
+                             group,
+                             f->micro_batches,
+                             !s->p2p_overlap,
+                             t->stage_forward,
+                             t->stage_backward,
+                             f->send};
 }
 
 /* Own work of each class, and the passes that must reach its first rank before. */
@@ -174,7 +185,8 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     sum_classes(f, s, t);
 }
 
-double rank_activations(const struct frame *f, const struct strategy *s, int rank, struct arena *mem)
+double rank_activations(const struct frame *f, const struct strategy *s, int rank,
+                        struct arena *mem)
 {
     struct timing none = {0};
     struct pipeline p = timing_pipeline(f, s, &none);
@@ -184,8 +196,8 @@ double rank_activations(const struct frame *f, const struct strategy *s, int ran
     return pipeline_peak_bytes(&p, rank, chunk);
 }
 
-static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t,
-                        bool least)
+static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                        struct timing *t, bool least)
 {
     size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
     double *reals = arena_array(mem, 2 * classes + 2 * shapes + (size_t)s->vpp, sizeof *reals);
@@ -212,17 +224,20 @@ static void find_memory(const struct frame *f, const struct strategy *s, struct 
     }
 }
 
-void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                   struct timing *t)
 {
     find_memory(f, s, mem, t, false);
 }
 
-void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                         struct timing *t)
 {
     find_memory(f, s, mem, t, true);
 }
 
-void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem,
+                   struct timing *t)
 {
     size_t stages = (size_t)f->layout.stages;
     t->stage_forward = arena_array(mem, 2 * stages, sizeof *t->stage_forward);
@@ -236,7 +251,8 @@ void timing_stages(const struct frame *f, const struct strategy *s, struct arena
     t->bound = sharper > t->bound ? sharper : t->bound;
 }
 
-void timing_run(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+void timing_run(const struct frame *f, const struct strategy *s, struct arena *mem,
+                struct timing *t)
 {
     struct pipeline p = timing_pipeline(f, s, t);
     t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);

@@ -7,7 +7,9 @@
 
 #include <stdint.h>
 
-struct model; struct strategy; struct str;
+struct model;
+struct strategy;
+struct str;
 
 enum { LAYOUT_MAX_STAGES = 1024 };
 
@@ -15,15 +17,16 @@ struct layout {
     int stages;                         /* pp * vpp */
     uint16_t first[LAYOUT_MAX_STAGES];  /* first decoder layer of each virtual stage */
     uint16_t layers[LAYOUT_MAX_STAGES]; /* how many decoder layers it holds */
-    int mtp_stage;                      /* virtual stage of the MTP layers; the last unless a layout says else */
-    int loss_stage;                     /* virtual stage of output layer and loss */
+    int mtp_stage;  /* virtual stage of the MTP layers; the last unless a layout says else */
+    int loss_stage; /* virtual stage of output layer and loss */
 };
 
-/* Fills the layout that `split`, `pp` and `vpp` of the strategy mean. False, with the reason, when the
- * layers cannot be split that way. SPLIT_LAYOUT is parsed by layout_parse instead. */
+/* Fills the layout that `split`, `pp` and `vpp` of the strategy mean. False, with the reason,
+ * when the layers cannot be split that way. SPLIT_LAYOUT is parsed by layout_parse instead. */
 bool layout_of(struct layout *, const struct model *, const struct strategy *, struct error *);
 
-/* Megatron's --pipeline-model-parallel-layout: "Et*20|t*12L". Sets split to SPLIT_LAYOUT and vpp. */
+/* Megatron's --pipeline-model-parallel-layout: "Et*20|t*12L". Sets split to SPLIT_LAYOUT and
+ * vpp. */
 bool layout_parse(struct layout *, const char *text, const struct model *, struct strategy *,
                   struct error *);
 /* The same language, as short as runs allow. */

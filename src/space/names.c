@@ -9,11 +9,12 @@
 #define DEPENDS(field) (1ull << PARAM_##field)
 
 static const struct slot_info INFO[SLOTS] = {
-#define PARAM(field, kind, lo, hi, init, words, help)                                                  \
+#define PARAM(field, kind, lo, hi, init, words, help)                                              \
     [SLOT_PARAM + PARAM_##field] = {#field, PARAM_##field, DEPENDS(field)},
 #include "space/params.def"
 #undef PARAM
-#define FIELD(field, kind, lo, hi, help) [SLOT_MODEL + MODEL_##field] = {"model." #field, PARAMS, 0},
+#define FIELD(field, kind, lo, hi, help)                                                           \
+    [SLOT_MODEL + MODEL_##field] = {"model." #field, PARAMS, 0},
 #include "model/fields.def"
 #undef FIELD
 #define X(name, depends) [SLOT_##name] = {#name, PARAMS, depends},
@@ -66,14 +67,14 @@ size_t slot_names(const char *names[SLOT_NAMES_MAX])
     return SLOTS + ALIAS_COUNT;
 }
 
-/* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given that of
- * NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
+/* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given
+ * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
 static double capability(const char *arch)
 {
     static const struct {
         const char *arch;
         double capability;
-    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},     {"Ada", 8.9},
+    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},    {"Ada", 8.9},
                  {"CDNA2", 8}, {"Hopper", 9},   {"Blackwell", 10}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strncmp(arch, table[i].arch, strlen(table[i].arch)) == 0)
@@ -81,8 +82,8 @@ static double capability(const char *arch)
     return 9;
 }
 
-void slots_set_fixed(double values[SLOTS], const struct model *m, const struct node_group *g, int nodes,
-                     bool stack_te)
+void slots_set_fixed(double values[SLOTS], const struct model *m, const struct node_group *g,
+                     int nodes, bool stack_te)
 {
     for (int i = 0; i < MODEL_FIELDS; i++)
         values[SLOT_MODEL + i] = model_field_get(m, (enum model_field)i);

@@ -100,7 +100,8 @@ static struct axis *add_axis(struct builder *b, int params, const enum param *pa
         for (int j = 0; j < params; j++)
             keep = keep && allowed(&b->settings[param[j]], l->value[i + j]);
         if (keep)
-            memcpy(&a->value[a->options++ * params], &l->value[i], (size_t)params * sizeof *l->value);
+            memcpy(&a->value[a->options++ * params], &l->value[i],
+                   (size_t)params * sizeof *l->value);
     }
     return a;
 }
@@ -274,9 +275,9 @@ static bool modules_sensible(const struct model *m, int set, bool te)
     bool dense = false, moe = m->experts > 0;
     for (int k = 0; k < m->kinds; k++)
         dense = dense || !m->kind[k].moe;
-    int exist = MODULE_CORE_ATTN | MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
-                (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
-                (m->shared_ffn ? MODULE_SHARED : 0);
+    int exist = MODULE_CORE_ATTN | MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) |
+                (moe ? MODULE_MOE : 0) | (moe && te ? MODULE_MOE_ACT : 0) |
+                (m->mla ? MODULE_MLA_UP : 0) | (m->shared_ffn ? MODULE_SHARED : 0);
     if (set & ~exist)
         return false;
     return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));
@@ -292,8 +293,8 @@ static void push_recompute(struct list *l, int recompute, int method, int layers
 
 static void add_recompute(struct builder *b)
 {
-    static const enum param params[] = {PARAM_recompute, PARAM_recompute_method, PARAM_recompute_layers,
-                                        PARAM_recompute_modules};
+    static const enum param params[] = {PARAM_recompute, PARAM_recompute_method,
+                                        PARAM_recompute_layers, PARAM_recompute_modules};
     struct list l = {0};
     push_recompute(&l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
     for (int set = 1; set < 1 << 7; set++)
@@ -306,7 +307,8 @@ static void add_recompute(struct builder *b)
     free_list(&l);
 }
 
-/* Offload needs the precision-aware optimizer, which otherwise changes nothing at full precision. */
+/* Offload needs the precision-aware optimizer, which otherwise changes nothing at full
+ * precision. */
 static void add_offload(struct builder *b)
 {
     static const enum param params[] = {PARAM_precision_aware, PARAM_optimizer_offload};
@@ -325,13 +327,14 @@ static void add_param(struct builder *b, enum param p)
         add_recompute(b);
     else if (p == PARAM_precision_aware)
         add_offload(b);
-    else if (p != PARAM_recompute_method && p != PARAM_recompute_layers && p != PARAM_recompute_modules &&
-             p != PARAM_optimizer_offload)
+    else if (p != PARAM_recompute_method && p != PARAM_recompute_layers &&
+             p != PARAM_recompute_modules && p != PARAM_optimizer_offload)
         add_single(b, p);
 }
 
-void space_init(struct space *s, const struct model *m, const struct node_group *g, const struct strategy *base,
-                const struct setting settings[PARAMS], int64_t max_gpus, bool te, struct arena *mem)
+void space_init(struct space *s, const struct model *m, const struct node_group *g,
+                const struct strategy *base, const struct setting settings[PARAMS],
+                int64_t max_gpus, bool te, struct arena *mem)
 {
     struct builder b = {s, m, g, base, settings, max_gpus, te, mem};
     s->axes = 0;
@@ -357,7 +360,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
     const char *names[PARAMS], *equals = strchr(text, '=');
     size_t n = equals ? (size_t)(equals - text) : 0;
     if (n == 0 || n >= sizeof name || !equals[1])
-        return fail(err, ERROR_INPUT, "--set %s: expected name=value or name=value,value,...", text);
+        return fail(err, ERROR_INPUT, "--set %s: expected name=value or name=value,value,...",
+                    text);
     memcpy(name, text, n);
     name[n] = 0;
     for (int i = 0; i < PARAMS; i++)
@@ -371,7 +375,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
     for (const char *at = equals + 1; *at; at += strspn(at, ",")) {
         size_t length = strcspn(at, ",");
         if (length >= sizeof word || s->count == SETTING_VALUES)
-            return fail(err, ERROR_INPUT, "--set %s: too long, at most %d values", text, SETTING_VALUES);
+            return fail(err, ERROR_INPUT, "--set %s: too long, at most %d values", text,
+                        SETTING_VALUES);
         memcpy(word, at, length);
         word[length] = 0;
         if (!param_parse((enum param)p, word, &s->value[s->count], err))
@@ -382,7 +387,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
     return true;
 }
 
-/* Parameters that are bound once `axis` is: its own, those before, and those that have no choice. */
+/* Parameters that are bound once `axis` is: its own, those before, and those that have no
+ * choice. */
 static uint64_t bound_after(const struct space *s, int axis)
 {
     uint64_t bits = 0;
@@ -402,7 +408,8 @@ static int axis_of_rule(const struct space *s, const struct rule *r)
     return axis >= s->first_state && r->depends & timing ? s->axes : axis;
 }
 
-void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rules *r, struct arena *mem)
+void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rules *r,
+                    struct arena *mem)
 {
     int n = 0;
     p->order = arena_array(mem, (size_t)r->count + 1, sizeof *p->order);
@@ -416,7 +423,8 @@ void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rul
     assert(n == r->count);
 }
 
-void walk_init(struct walk *w, const struct space *s, const struct rule_plan *plan, const double fixed[SLOTS])
+void walk_init(struct walk *w, const struct space *s, const struct rule_plan *plan,
+               const double fixed[SLOTS])
 {
     w->space = s;
     w->plan = plan;

@@ -1,6 +1,6 @@
-/* Every strategy worth naming: a list of axes, each with its options, in the order of params.def. An
- * axis binds one parameter, or a few that only make sense together (recompute). The space is their
- * product; rules and --set cut it. */
+/* Every strategy worth naming: a list of axes, each with its options, in the order of
+ * params.def. An axis binds one parameter, or a few that only make sense together (recompute).
+ * The space is their product; rules and --set cut it. */
 #ifndef ASTRA_SPACE_H
 #define ASTRA_SPACE_H
 
@@ -8,7 +8,9 @@
 #include "space/names.h"
 #include "space/strategy.h"
 
-struct arena; struct model; struct node_group;
+struct arena;
+struct model;
+struct node_group;
 
 enum { AXIS_PARAMS = 4, SETTING_VALUES = 64 };
 
@@ -30,16 +32,19 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
 struct space {
     int axes;
     struct axis axis[PARAMS];
-    int first_part, first_frame, first_timing, first_state; /* axes before: cells, parts, frames, timings */
-    double size_from[PARAMS + 1];               /* product of the options of axes i and behind */
+    int first_part, first_frame, first_timing,
+        first_state;              /* axes before: cells, parts, frames, timings */
+    double size_from[PARAMS + 1]; /* product of the options of axes i and behind */
 };
 
-/* `base` has the fixed parameters (global_batch, seq_len, precision). `max_gpus` limits the lists. */
-void space_init(struct space *, const struct model *, const struct node_group *, const struct strategy *base,
-                const struct setting settings[PARAMS], int64_t max_gpus, bool te, struct arena *);
+/* `base` has the fixed parameters (global_batch, seq_len, precision). `max_gpus` limits the
+ * lists. */
+void space_init(struct space *, const struct model *, const struct node_group *,
+                const struct strategy *base, const struct setting settings[PARAMS],
+                int64_t max_gpus, bool te, struct arena *);
 
-/* Rules by the axis at which they can be judged: the last of those they look at that has a choice. Timing and state axes are walked apart, so that rules
- * on both are judged on pairs. */
+/* Rules by the axis at which they can be judged: the last of those they look at that has a
+ * choice. Timing and state axes are walked apart, so that rules on both are judged on pairs. */
 struct rule_plan {
     int first[PARAMS + 1]; /* into `order`: rules of axis i are [first[i], first[i + 1]) */
     int pairs;             /* from first[axes] on */
@@ -56,10 +61,12 @@ struct walk {
     int option[PARAMS]; /* by axis */
 };
 /* `fixed` has the values of what is no parameter. Axes without a choice are set at once. */
-void walk_init(struct walk *, const struct space *, const struct rule_plan *, const double fixed[SLOTS]);
+void walk_init(struct walk *, const struct space *, const struct rule_plan *,
+               const double fixed[SLOTS]);
 /* Sets the parameters of an axis to one of its options. */
 void walk_set(struct walk *, int axis, int option);
-/* The same, and judges the rules that became decidable: NULL when it passes, else the rule that drops it. */
+/* The same, and judges the rules that became decidable: NULL when it passes, else the rule that
+ * drops it. */
 const struct rule *walk_bind(struct walk *, int axis, int option);
 
 #endif

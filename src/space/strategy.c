@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct param_info INFO[PARAMS] = {
-#define PARAM(field, kind, lo, hi, init, words, help)                                                  \
+#define PARAM(field, kind, lo, hi, init, words, help)                                              \
     {#field, PARAM_##kind, lo, hi, init, words, help},
 #include "space/params.def"
 #undef PARAM
@@ -93,8 +93,8 @@ static bool parse_set(const struct param_info *p, const char *text, int *value, 
         size_t n = strcspn(text, "+,");
         int i = word_index(p->words, text, n);
         if (i < 0)
-            return fail(err, ERROR_INPUT, "%s is %.*s, expected words of: %s, joined by +", p->name, (int)n,
-                        text, p->words);
+            return fail(err, ERROR_INPUT, "%s is %.*s, expected words of: %s, joined by +", p->name,
+                        (int)n, text, p->words);
         *value |= 1 << i;
         text += n + (text[n] != 0);
     }

@@ -36,15 +36,28 @@ struct param_info {
 
 /* The words of params.def as constants; a unit test holds them to the table. */
 enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };
-enum { SPLIT_EVEN, SPLIT_EMBEDDING, SPLIT_LOSS, SPLIT_BOTH, SPLIT_UNEVEN, SPLIT_ENDS, SPLIT_LAYOUT };
+enum {
+    SPLIT_EVEN,
+    SPLIT_EMBEDDING,
+    SPLIT_LOSS,
+    SPLIT_BOTH,
+    SPLIT_UNEVEN,
+    SPLIT_ENDS,
+    SPLIT_LAYOUT
+};
 enum { CP_P2P, CP_A2A, CP_ALLGATHER };
 enum { DISPATCH_ALLGATHER, DISPATCH_ALLTOALL, DISPATCH_FLEX };
 enum { ATTENTION_AUTO, ATTENTION_FLASH, ATTENTION_FUSED, ATTENTION_UNFUSED, ATTENTION_LOCAL };
 enum { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
 enum { METHOD_NONE, METHOD_UNIFORM, METHOD_BLOCK };
 enum {
-    MODULE_CORE_ATTN = 1, MODULE_LAYERNORM = 2, MODULE_MLP = 4, MODULE_MOE = 8,
-    MODULE_MOE_ACT = 16, MODULE_MLA_UP = 32, MODULE_SHARED = 64
+    MODULE_CORE_ATTN = 1,
+    MODULE_LAYERNORM = 2,
+    MODULE_MLP = 4,
+    MODULE_MOE = 8,
+    MODULE_MOE_ACT = 16,
+    MODULE_MLA_UP = 32,
+    MODULE_SHARED = 64
 };
 enum { FSDP_NONE, FSDP_NO_SHARD, FSDP_OPTIM, FSDP_OPTIM_GRADS, FSDP_FULL };
 
@@ -58,15 +71,16 @@ void strategy_take(struct strategy *, const struct strategy *from, int first, in
 
 void strategy_init(struct strategy *); /* every field at its init value */
 
-/* A total order: fields in table order, smaller values first, but overlap before none. Negative, zero,
- * positive. */
+/* A total order: fields in table order, smaller values first, but overlap before none. Negative,
+ * zero, positive. */
 int strategy_compare(const struct strategy *, const struct strategy *);
 
 /* "full", "4", "on", "core_attn,mlp" <-> the integer of this parameter. */
 bool param_parse(enum param, const char *text, int *value, struct error *);
 void param_print(enum param, int value, struct str *out);
 
-/* GPUs used, and micro-batches per step (0 when global_batch is no multiple of micro_batch * dp). */
+/* GPUs used, and micro-batches per step (0 when global_batch is no multiple of micro_batch *
+ * dp). */
 int64_t strategy_gpus(const struct strategy *);
 int64_t strategy_micro_batches(const struct strategy *);
 

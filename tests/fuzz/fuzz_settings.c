@@ -8,8 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const options[] = {"set", "gpus", "global-batch", "seq-len", "precision", "stack",
-                                          "memory-margin", "top", "threads", "stage", "price"};
+    static const char *const options[] = {"set",       "gpus",  "global-batch",  "seq-len",
+                                          "precision", "stack", "memory-margin", "top",
+                                          "threads",   "stage", "price"};
     struct question q;
     struct error err = {0};
     char text[256];

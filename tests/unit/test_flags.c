@@ -20,10 +20,10 @@
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
-#define LLAMA                                                                              \
-    "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 " \
-    "--group-query-attention --num-query-groups 8 --vocab-size 128256 --swiglu "           \
-    "--normalization RMSNorm --untie-embeddings-and-output-weights --disable-bias-linear " \
+#define LLAMA                                                                                      \
+    "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "         \
+    "--group-query-attention --num-query-groups 8 --vocab-size 128256 --swiglu "                   \
+    "--normalization RMSNorm --untie-embeddings-and-output-weights --disable-bias-linear "         \
     "--position-embedding-type rope --max-position-embeddings 131072 --seq-length 8192 --bf16 "
 
 static struct arena mem;
@@ -376,8 +376,8 @@ static void models(void **state)
 static void odd_pattern(void **state)
 {
     (void)state;
-    struct flags_result r = imported(LLAMA "--num-experts 4 --moe-layer-freq [1]*3+[0]+[1]*28",
-                                     NULL, 8);
+    struct flags_result r =
+        imported(LLAMA "--num-experts 4 --moe-layer-freq [1]*3+[0]+[1]*28", NULL, 8);
     for (int i = 0; i < 32; i++)
         assert_int_equal(r.model.kind[r.model.layer[i]].moe, i != 3);
 }
@@ -519,8 +519,8 @@ static void vocabulary_from_the_model(void **state)
 {
     (void)state;
     struct model m = preset("layers=2,hidden=64,ffn=256,heads=4,vocab=999,gated=0,max_seq=77");
-    struct flags_result r = imported(
-        "--bf16 --num-layers 2 --hidden-size 64 --num-attention-heads 4", &m, 8);
+    struct flags_result r =
+        imported("--bf16 --num-layers 2 --hidden-size 64 --num-attention-heads 4", &m, 8);
     assert_int_equal(r.model.vocab, 999);
     assert_int_equal(r.model.max_seq, 77);
 }
@@ -624,8 +624,8 @@ static const struct {
      "--use-torch-fsdp2 excludes --fp16", "precision=fp16"},
     {"--bf16 --use-megatron-fsdp", 8, "--use-megatron-fsdp needs --ckpt-format fsdp_dtensor",
      "fsdp=optim_grads_params"},
-    {"--bf16 --ckpt-format fsdp_dtensor", 8,
-     "--ckpt-format fsdp_dtensor needs --use-megatron-fsdp", "fsdp=none"},
+    {"--bf16 --ckpt-format fsdp_dtensor", 8, "--ckpt-format fsdp_dtensor needs --use-megatron-fsdp",
+     "fsdp=none"},
     {"--bf16 --use-megatron-fsdp --ckpt-format fsdp_dtensor --megatron-fsdp-version 2 "
      "--use-distributed-optimizer",
      8, "--megatron-fsdp-version 2 excludes --use-distributed-optimizer", "dist_opt=on"},
@@ -639,8 +639,8 @@ static const struct {
      "--cp-comm-type a2a+p2p needs --hierarchical-context-parallel-sizes", "cp_comm=p2p"},
     {"--bf16 --use-tp-pp-dp-mapping --pipeline-model-parallel-size 2 --context-parallel-size 2", 8,
      "--use-tp-pp-dp-mapping with pp > 1 needs etp x ep = tp x cp", "pp=2 etp=1"},
-    {"--bf16 --defer-embedding-wgrad-compute", 8,
-     "--defer-embedding-wgrad-compute needs pp > 1", "pp=1"},
+    {"--bf16 --defer-embedding-wgrad-compute", 8, "--defer-embedding-wgrad-compute needs pp > 1",
+     "pp=1"},
     {"--bf16 --defer-embedding-wgrad-compute --pipeline-model-parallel-size 2 "
      "--no-gradient-accumulation-fusion",
      8, "--defer-embedding-wgrad-compute excludes --no-gradient-accumulation-fusion", "pp=2"},
@@ -729,8 +729,8 @@ static void tied_embeddings(void **state)
 {
     (void)state;
     struct model gpt = preset("gpt3-1.3b");
-    struct flags_result r = imported(
-        "--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion", &gpt, 8);
+    struct flags_result r =
+        imported("--bf16 --use-torch-fsdp2 --no-gradient-accumulation-fusion", &gpt, 8);
     assert_int_equal(r.reasons.count, 1);
     assert_string_equal(r.reasons.text[0],
                         "--use-torch-fsdp2 needs --untie-embeddings-and-output-weights");

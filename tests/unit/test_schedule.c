@@ -1,4 +1,5 @@
-/* The recurrence against the event simulation, the bound against both, and the known closed forms. */
+/* The recurrence against the event simulation, the bound against both, and the known closed
+ * forms. */
 #include "schedule/schedule.h"
 #include "simulate/events.h"
 
@@ -117,7 +118,8 @@ static void bound_is_never_above(void **state)
             many++;
         }
     }
-    print_message("1F1B bound / exact where M >= 2 PP: mean %.4f, least %.4f of %d\n", sum / many, worst, many);
+    print_message("1F1B bound / exact where M >= 2 PP: mean %.4f, least %.4f of %d\n", sum / many,
+                  worst, many);
     assert_true(sum / many > 0.98);
 }
 

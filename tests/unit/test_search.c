@@ -1,4 +1,5 @@
-/* The search against brute force and against itself: pruned or exhaustive, on one thread or several. */
+/* The search against brute force and against itself: pruned or exhaustive, on one thread or
+ * several. */
 #include "question.h"
 #include "reference.h"
 
@@ -42,10 +43,12 @@ static const char *const MODELS[] = {
     "layers=8,hidden=4096,ffn=14336,heads=32,kv=8,vocab=128256,max_seq=32768",
     "layers=10,hidden=8192,ffn=28672,heads=64,kv=8,vocab=32000",
     "layers=5,hidden=12288,ffn=49152,heads=96,vocab=50257,gated=0",
-    "layers=6,hidden=2048,ffn=6144,heads=16,kv=4,vocab=151936,experts=8,topk=2,expert_ffn=1408,dense_first=1",
+    "layers=6,hidden=2048,ffn=6144,heads=16,kv=4,vocab=151936,experts=8,topk=2,expert_ffn=1408,"
+    "dense_first=1",
     "layers=8,hidden=4096,heads=32,kv=8,vocab=32000,ffn=14336,experts=8,topk=2,expert_ffn=14336",
 };
-static const char *const POOLS[] = {"1x4:A100", "2x2:H100", "3x4:L40S", "2x4:V100", "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
+static const char *const POOLS[] = {"1x4:A100", "2x2:H100",       "3x4:L40S", "2x4:V100",
+                                    "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
 
 /* A small question: the space is cut to what brute force can walk. */
 static void random_question(struct question *q)
@@ -69,7 +72,8 @@ static void random_question(struct question *q)
     set(q, "set", pick(0, 1) ? "vpp=1,2" : "vpp=1,2,3");
     set(q, "set", pick(0, 1) ? "split=even,uneven" : "split=even,loss");
     set(q, "set", pick(0, 1) ? "recompute=none,full" : "recompute_layers=0,1,2");
-    set(q, "set", pick(0, 1) ? "recompute_modules=none" : "recompute_modules=none,layernorm,core_attn+mlp");
+    set(q, "set",
+        pick(0, 1) ? "recompute_modules=none" : "recompute_modules=none,layernorm,core_attn+mlp");
     set(q, "set", pick(0, 1) ? "optimizer_offload=0" : "optimizer_offload=0,50");
     set(q, "set", pick(0, 1) ? "fsdp=none" : "overlap_param_gather=off");
     set(q, "set", "ep=1,4");
@@ -120,15 +124,17 @@ static void search_equals_brute_force(void **state)
         front_release(&ref.front);
         question_release(&q);
     }
-    print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS, tried);
+    print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
+                  tried);
     assert_true(answered > PROBLEMS / 2);
 }
 
 static void pruned_equals_exhaustive(void **state)
 {
     (void)state;
-    static const char *const questions[][3] = {
-        {"llama3-8b", "4x8:A100", "256"}, {"gpt3-13b", "8x8:V100", "128"}, {"mixtral-8x7b", "4x8:H100", "64"}};
+    static const char *const questions[][3] = {{"llama3-8b", "4x8:A100", "256"},
+                                               {"gpt3-13b", "8x8:V100", "128"},
+                                               {"mixtral-8x7b", "4x8:H100", "64"}};
     for (int i = 0; i < 3; i++) {
         struct question q;
         struct rules rules;
@@ -186,7 +192,8 @@ static void threads_change_nothing(void **state)
         assert_int_equal(one.found[i].step, many.found[i].step);
         assert_int_equal(strategy_compare(&one.found[i].strategy, &many.found[i].strategy), 0);
     }
-    assert_true(one.funnel.judged == many.funnel.judged && one.funnel.simulated == many.funnel.simulated);
+    assert_true(one.funnel.judged == many.funnel.judged &&
+                one.funnel.simulated == many.funnel.simulated);
     counts_add_up(&one.funnel);
     counts_add_up(&many.funnel);
     question_release(&q);

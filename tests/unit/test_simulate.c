@@ -100,7 +100,8 @@ static void states_by_hand(void **state)
 static void rank_params_add_up(void **state)
 {
     (void)state;
-    static const char *const names[] = {"llama3-8b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b"};
+    static const char *const names[] = {"llama3-8b", "mixtral-8x7b", "deepseek-v3",
+                                        "qwen3-30b-a3b"};
     for (int i = 0; i < 4; i++) {
         load(names[i], "8x8:H100");
         model.mtp = 0;
@@ -185,7 +186,8 @@ static void memory_never_rises_with_tp(void **state)
                     struct strategy s = plan_of(tp, pp, 2, 1, 16);
                     s.seq_parallel = sp && tp > 1;
                     s.recompute = recompute;
-                    s.recompute_modules = recompute == RECOMPUTE_SELECTIVE ? MODULE_CORE_ATTN | MODULE_MLP : 0;
+                    s.recompute_modules =
+                        recompute == RECOMPUTE_SELECTIVE ? MODULE_CORE_ATTN | MODULE_MLP : 0;
                     s.recompute_method = recompute == RECOMPUTE_FULL ? METHOD_UNIFORM : METHOD_NONE;
                     s.recompute_layers = recompute == RECOMPUTE_FULL;
                     struct plan p = evaluate(&s);
@@ -209,7 +211,8 @@ static void recompute_trades_time_for_memory(void **state)
         s.recompute_layers = n;
         struct plan p = evaluate(&s);
         assert_true(p.step_s > before.step_s);
-        assert_true(p.stage[0].memory.part[MEMORY_activations] < before.stage[0].memory.part[MEMORY_activations]);
+        assert_true(p.stage[0].memory.part[MEMORY_activations] <
+                    before.stage[0].memory.part[MEMORY_activations]);
         before = p;
     }
     s.recompute = RECOMPUTE_SELECTIVE;
@@ -224,8 +227,8 @@ static void overlap_is_never_slower(void **state)
 {
     (void)state;
     load("llama3-8b", "4x8:A100");
-    static const enum param switches[] = {PARAM_overlap_grad_reduce, PARAM_overlap_param_gather, PARAM_tp_overlap,
-                                          PARAM_p2p_overlap};
+    static const enum param switches[] = {PARAM_overlap_grad_reduce, PARAM_overlap_param_gather,
+                                          PARAM_tp_overlap, PARAM_p2p_overlap};
     for (int pp = 1; pp <= 4; pp *= 2) {
         struct strategy s = plan_of(2, pp, 16 / pp, 1, 128);
         s.vpp = pp > 1 ? 2 : 1;
