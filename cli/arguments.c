@@ -27,23 +27,22 @@ struct reader {
 };
 
 /* Names of the options that a command takes, library's first. */
-static const char *option_name(const void *context, int wanted)
+static const char *nearest_option(const char *word, const struct command *c)
 {
-    const struct command *c = context;
-    int i = 0;
-    for (const struct astra_option *o = astra_options(); o->name; o++)
-        if (command_takes(c, o) && i++ == wanted)
-            return o->name;
-    for (const struct own_option *o = OWN; o->name; o++)
-        if (i++ == wanted)
-            return o->name;
-    return NULL;
+    const char *names[128];
+    size_t n = 0;
+    for (const struct astra_option *o = astra_options(); o->name && n < 64; o++)
+        if (command_takes(c, o))
+            names[n++] = o->name;
+    for (const struct own_option *o = OWN; o->name && n < 128; o++)
+        names[n++] = o->name;
+    return astra_nearest(word, names, n);
 }
 
 static bool unknown_option(const struct reader *rd)
 {
     const struct command *c = rd->request->command;
-    const char *near = nearest(rd->name, option_name, c);
+    const char *near = nearest_option(rd->name, c);
     if (near)
         complain("%s has no option --%s (did you mean --%s?)", c->name, rd->name, near);
     else if (c->takes_flags)

@@ -55,11 +55,6 @@ void print_command_help(const struct command *);
 /* "astra: message" on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The known name closest to `word`, NULL when none is near. `next` gives the names one by one, from
- * 0, and NULL behind the last. */
-const char *nearest(const char *word, const char *(*next)(const void *context, int i),
-                    const void *context);
-
 /* All of `text` to standard output, or to the file, all or nothing. False after a message. */
 bool write_out(const char *path, const char *text);
 /* Standard output keeps what is printed until a write_out or the end, where it is closed: what is

@@ -65,15 +65,13 @@ static int run(const struct request *r)
     return written ? (int)status : ASTRA_SYSTEM;
 }
 
-static const char *command_name(const void *context, int i)
-{
-    (void)context;
-    return commands()[i].name;
-}
-
 static int unknown_command(const char *word)
 {
-    const char *name = nearest(word, command_name, NULL);
+    const char *names[32];
+    size_t n = 0;
+    for (const struct command *c = commands(); c->name && n < 32; c++)
+        names[n++] = c->name;
+    const char *name = astra_nearest(word, names, n);
     if (name)
         complain("unknown command '%s' (did you mean %s?)", word, name);
     else

@@ -96,6 +96,9 @@ struct astra_option {
 };
 const struct astra_option *astra_options(void);
 
+/* The name closest to a mistyped word, or NULL when none is close. */
+const char *astra_nearest(const char *word, const char *const *names, size_t count);
+
 const char *astra_version(void);
 
 #pragma GCC visibility pop

@@ -540,13 +540,18 @@ const char *const *astra_plan_flags(struct astra *a, size_t index)
 
 const struct astra_option *astra_options(void)
 {
-    static struct astra_option table[64];
-    size_t count;
-    const struct option_info *info = question_options(&count);
-    for (size_t i = 0; i < count; i++)
-        table[i] =
-            (struct astra_option){info[i].name, info[i].argument, info[i].commands, info[i].help};
+    static const struct astra_option table[] = {
+#define OPTION(id, name, argument, commands, help) {name, argument, commands, help},
+#include "options.def"
+#undef OPTION
+        {0},
+    };
     return table;
+}
+
+const char *astra_nearest(const char *word, const char *const *names, size_t count)
+{
+    return nearest_name(word, names, count);
 }
 
 const char *astra_version(void)

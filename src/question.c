@@ -1,4 +1,4 @@
-/* Options are a table: one line gives the name on the command line, its help, and what it sets. */
+/* Takes options one by one (options.def), fills defaults, and builds the questions of the stages. */
 #include "question.h"
 
 #include "base/parallel.h"
@@ -187,42 +187,14 @@ static bool set_stage(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, stages, sizeof stages / sizeof *stages));
 }
 
-static const struct option_info OPTIONS[] = {
-    {"model", "MODEL", "search estimate explain",
-     "preset name, path of a Hugging Face config.json, or layers=32,hidden=4096,...", set_model},
-    {"cluster", "POOL", "search estimate explain", "64x8:H100, 1..16x8:A100@50, or a YAML file",
-     set_cluster},
-    {"gpus", "N", "search estimate explain",
-     "use exactly N GPUs (without it: search at most the pool, the others all of it)", set_gpus},
-    {"global-batch", "N", "search estimate explain", "sequences per step (search: about 4M tokens)",
-     set_global_batch},
-    {"seq-len", "N", "search estimate explain",
-     "tokens per sequence (the model's maximum, at most 8192)", set_seq_len},
-    {"precision", "FORMAT", "search estimate explain", "bf16, fp16 or fp8", set_precision},
-    {"stack", "STACK", "search estimate explain",
-     "te (TransformerEngine) or torch (Megatron's local layers)", set_stack},
-    {"set", "NAME=VALUE", "search estimate explain",
-     "fix a parameter, or restrict it: tp=2,4,8; may be given several times", set_set},
-    {"rules", "FILE", "search estimate explain", "more rules; may be given several times",
-     set_rules},
-    {"price", "GPU=USD", "search estimate explain",
-     "price per GPU-hour; may be given several times", set_price},
-    {"memory-margin", "FRACTION", "search estimate explain",
-     "of the GPU's memory to leave free (0.04)", set_memory_margin},
-    {"top", "K", "search", "how many kinds of plan to list (10)", set_top},
-    {"threads", "N", "search", "threads (all cores); never changes the answer", set_threads},
-    {"exhaustive", "", "search", "no bounds: simulate every strategy that fits", set_exhaustive},
-    {"check", "", "search", "recompute every plan from scratch before printing it", set_check},
-    {"stats", "", "search", "show what dropped how many strategies", set_stats},
-    {"stage", "NAME", "explain", "print what one stage hands on: ops, cost, schedule, memory",
-     set_stage},
+static const struct {
+    const char *name;
+    bool (*set)(struct question *, const char *value, struct error *);
+} OPTIONS[] = {
+#define OPTION(id, name, argument, commands, help) {name, set_##id},
+#include "options.def"
+#undef OPTION
 };
-
-const struct option_info *question_options(size_t *count)
-{
-    *count = sizeof OPTIONS / sizeof *OPTIONS;
-    return OPTIONS;
-}
 
 void question_init(struct question *q)
 {

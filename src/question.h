@@ -63,10 +63,4 @@ int question_global_batch(const struct question *); /* asked for, or the default
 /* One line for people, with the defaults that were used. */
 const char *question_line(struct question *, const struct strategy *base, struct arena *);
 
-struct option_info {
-    const char *name, *argument, *commands, *help;
-    bool (*set)(struct question *, const char *value, struct error *);
-};
-const struct option_info *question_options(size_t *count);
-
 #endif

@@ -73,13 +73,6 @@ void worker_init(struct worker *, const struct search_question *, struct costs_t
                  const double fixed[SLOTS]);
 void worker_release(struct worker *);
 
-void least_table_init(struct least_table *, const struct space *, const struct costs_table *,
-                      struct arena *);
-/* The entries of one option of tp and one of cp. */
-void least_table_fill(struct least_table *, struct worker *, int tp, int cp);
-
-/* Fills cell->bound; the table must be there. */
-void cell_bound(struct worker *, struct cell *);
 /* Searches the cell within its cuts. */
 void cell_search(struct worker *, struct cell *);
 

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "cluster/cluster.h"
+#include "search/bounds.h"
 #include "search/cell.h"
 #include "select/select.h"
 
