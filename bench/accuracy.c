@@ -4,6 +4,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "question.h"
 
 #include <math.h>
@@ -15,8 +16,10 @@ enum { MOST_ROWS = 2000, MOST_GROUPS = 200 };
 
 struct row {
     char group[80];
-    double error; /* predicted over measured, less 1 */
+    double error; /* of the step time: predicted over measured, less 1 */
     bool fits;
+    bool has_memory;
+    double memory_error; /* of the fullest stage's peak, where the source has one */
 };
 
 static bool set(struct question *q, const char *option, const char *value, struct error *err)
@@ -111,13 +114,38 @@ static void print_board(struct row *row, int rows)
     int refused = 0;
     for (int i = 0; i < rows; i++)
         refused += !row[i].fits;
-    printf("\nmemory: %d of %d runs that worked are said not to fit\n", refused, rows);
+    printf("\n%-58s %4s %9s %8s %8s\n", "peak memory, where published", "runs", "mean", "mean abs",
+           "median");
+    int kept = 0;
+    for (int i = 0; i < rows; i++)
+        if (row[i].has_memory) {
+            row[kept] = row[i];
+            row[kept++].error = row[i].memory_error;
+        }
+    for (int i = 0; i < kept; i++)
+        if (i == 0 || strcmp(row[i].group, row[i - 1].group) != 0)
+            print_group(row[i].group, row, kept);
+    printf("%d of %d runs that worked are said not to fit\n", refused, rows);
+}
+
+static double fullest_peak(const struct plan *p)
+{
+    double most = 0;
+    for (int i = 0; i < p->stages; i++)
+        most = fmax(most, p->stage[i].peak_bytes);
+    return most;
 }
 
 static bool load(const char *path, struct csv *c, struct arena *mem, struct error *err)
 {
     struct text text;
     return file_read(path, mem, &text, err) && csv_parse(c, text.data, text.length, path, mem, err);
+}
+
+static double real_at(const struct csv *c, int row, const char *column)
+{
+    double v = 0;
+    return parse_real(csv_at(c, row, csv_column(c, column)), &v) ? v : 0;
 }
 
 static bool board_published(const char *path, struct arena *mem, struct error *err)
@@ -139,6 +167,9 @@ static bool board_published(const char *path, struct arena *mem, struct error *e
         }
         row[rows].error = p.step_s / step - 1;
         row[rows].fits = p.feasible;
+        double peak = real_at(&c, i, "peak_gib");
+        row[rows].has_memory = peak > 0;
+        row[rows].memory_error = peak > 0 ? fullest_peak(&p) / GIB / peak - 1 : 0;
         name_group(row[rows].group, sizeof row[rows].group, csv_at(&c, i, 1), csv_at(&c, i, 2));
         rows++;
     }
@@ -172,12 +203,6 @@ static bool predict_rank(const struct csv *c, int i, struct plan *p, struct aren
     plan_evaluate(&e.scene, &e.strategy, e.layout, mem, p);
     question_release(q);
     return true;
-}
-
-static double real_at(const struct csv *c, int row, const char *column)
-{
-    double v = 0;
-    return parse_real(csv_at(c, row, csv_column(c, column)), &v) ? v : 0;
 }
 
 struct tally {
