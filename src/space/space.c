@@ -269,15 +269,16 @@ static void add_single(struct builder *b, enum param p)
     free_list(&l);
 }
 
-/* Modules that exist in the model, subsets without what a larger module already covers. */
+/* Modules that exist in the model, subsets without what a larger module already covers. Core attention is
+ * left to --set: a fused kernel keeps one number a head and token, there is nothing to gain. */
 static bool modules_sensible(const struct model *m, int set, bool te)
 {
     bool dense = false, moe = m->experts > 0;
     for (int k = 0; k < m->kinds; k++)
         dense = dense || !m->kind[k].moe;
-    int exist = MODULE_CORE_ATTN | MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) |
-                (moe ? MODULE_MOE : 0) | (moe && te ? MODULE_MOE_ACT : 0) |
-                (m->mla ? MODULE_MLA_UP : 0) | (m->shared_ffn ? MODULE_SHARED : 0);
+    int exist = MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
+                (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
+                (m->shared_ffn ? MODULE_SHARED : 0);
     if (set & ~exist)
         return false;
     return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));

@@ -20,7 +20,7 @@ enum param {
 #include "space/params.def"
 #undef PARAM
     PARAMS,
-    PARAM_FIRST_TIMING = PARAM_tp_overlap,
+    PARAM_FIRST_TIMING = PARAM_recompute,
     PARAM_FIRST_STATE = PARAM_dist_opt
 };
 
