@@ -1,4 +1,5 @@
-/* Takes options one by one (options.def), fills defaults, and builds the questions of the stages. */
+/* Takes options one by one (options.def), fills defaults, and builds the questions of the
+ * stages. */
 #include "question.h"
 
 #include "base/parallel.h"

@@ -1,6 +1,6 @@
-/* What bounds a part of the space from below, before any frame of it is built. Seconds and bytes are
- * the least over every option that is still open; doc/search.md has the arguments why none of the
- * bounds is above a step under it. */
+/* What bounds a part of the space from below, before any frame of it is built. Seconds and bytes
+ * are the least over every option that is still open; doc/search.md has the arguments why none
+ * of the bounds is above a step under it. */
 #include "search/bounds.h"
 
 #include "search/cell.h"
@@ -228,7 +228,7 @@ static double least_layer_states(struct worker *w)
         for (int i = 0; i < l->count; i++) {
             struct strategy s = here.strategy;
             struct memory_use use = {{0}};
-            strategy_take(&s, &l->strategy[i], PARAM_FIRST_STATE, PARAMS);
+            option_take(l, i, &s);
             memory_of_states(&p, &s, &use);
             smallest = fmin(smallest, memory_peak(&use));
         }

@@ -117,17 +117,15 @@ static void note_fullness(struct worker *w, const struct strategy *s, double ful
     }
 }
 
-static void add_state(struct worker *w, const struct strategy *s)
+static void add_state(struct worker *w, int option)
 {
     if (w->state_count == w->state_capacity) {
         w->state_capacity = w->state_capacity ? 2 * w->state_capacity : 64;
         w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
     }
-    struct state_option *x = &w->state[w->state_count++];
     struct strategy whole = w->walk.strategy;
-    strategy_take(&whole, s, PARAM_FIRST_STATE, PARAMS);
-    x->strategy = s;
-    state_of(&w->frame, &whole, &w->scratch, &x->state);
+    option_take(w->state_list, option, &whole);
+    state_of(&w->frame, &whole, &w->scratch, &w->state[w->state_count++]);
 }
 
 static void count_list(struct worker *w, const struct option_list *l, double beside)
@@ -145,14 +143,15 @@ static void list_states(struct worker *w, double timings)
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
     count_list(w, l, timings);
+    w->state_list = l;
     w->state_count = 0;
     w->smallest = (struct state){.bytes = arena_array(&w->scratch, n, sizeof(double))};
     for (size_t c = 0; c < n; c++)
         w->smallest.bytes[c] = INFINITY;
     for (int i = 0; i < l->count; i++) {
-        add_state(w, &l->strategy[i]);
+        add_state(w, i);
         for (size_t c = 0; c < n; c++)
-            w->smallest.bytes[c] = fmin(w->smallest.bytes[c], w->state[i].state.bytes[c]);
+            w->smallest.bytes[c] = fmin(w->smallest.bytes[c], w->state[i].bytes[c]);
     }
 }
 
@@ -183,34 +182,32 @@ static int64_t step_within(struct worker *w, const struct strategy *s, struct ti
     return frame_step(&w->frame, s, t, st);
 }
 
-static void judge_pair(struct worker *w, struct strategy *s, struct timing *t,
-                       struct state_option *x)
+static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, int option)
 {
-    strategy_take(s, x->strategy, PARAM_FIRST_STATE, PARAMS);
+    struct state *x = &w->state[option];
+    option_take(w->state_list, option, s);
     const struct rule *rule = pair_dropped(w, s);
     if (rule) {
         w->dropped[rule - w->question->rules->rule]++;
         return;
     }
     w->judged++;
-    double fullness = frame_fullness(&w->frame, t, &x->state);
+    double fullness = frame_fullness(&w->frame, t, x);
     if (fullness > 1) {
         note_fullness(w, s, fullness);
         count_fixed(w, DROP_MEMORY, 1);
         return;
     }
-    if (!x->state.timed)
-        state_times(&w->frame, s, &w->scratch, &x->state);
-    int64_t step = step_within(w, s, t, &x->state);
+    if (!x->timed)
+        state_times(&w->frame, s, &w->scratch, x);
+    int64_t step = step_within(w, s, t, x);
     if (step > cut_of(w) || !keep_found(w, s, step))
         count_fixed(w, DROP_SLOWER, 1);
 }
 
-static void judge_timing(struct worker *w, const struct strategy *timing)
+static void judge_timing(struct worker *w, struct strategy s)
 {
-    struct strategy s = w->walk.strategy;
     struct timing t;
-    strategy_take(&s, timing, PARAM_FIRST_TIMING, PARAM_FIRST_STATE);
     timing_of(&w->frame, &s, &w->scratch, &t);
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
@@ -233,7 +230,7 @@ static void judge_timing(struct worker *w, const struct strategy *timing)
         return;
     }
     for (int i = 0; i < w->state_count; i++)
-        judge_pair(w, &s, &t, &w->state[i]);
+        judge_pair(w, &s, &t, i);
 }
 
 /* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none
@@ -306,11 +303,14 @@ static bool keeps_too_much(const struct strategy *t, int least_layers)
 
 static void judge_timings(struct worker *w, const struct option_list *timings, int least_layers)
 {
-    for (int i = 0; i < timings->count; i++)
-        if (keeps_too_much(&timings->strategy[i], least_layers))
+    for (int i = 0; i < timings->count; i++) {
+        struct strategy s = w->walk.strategy;
+        option_take(timings, i, &s);
+        if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
         else
-            judge_timing(w, &timings->strategy[i]);
+            judge_timing(w, s);
+    }
 }
 
 static void search_frame(struct worker *w)

@@ -35,11 +35,6 @@ struct cell {
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
 
-struct state_option {
-    const struct strategy *strategy;
-    struct state state;
-};
-
 /* Least over everything else, by the options of tp, cp and micro_batch. */
 struct least_table {
     int tp_axis, cp_axis, batch_axis;
@@ -62,8 +57,9 @@ struct worker {
     double framework_limit; /* bytes, of the cell */
     double layer_states;    /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
-    struct state_option *state; /* owned: of the frame */
-    struct state smallest;      /* least bytes of any of them, class by class */
+    struct state *state; /* owned: of the frame, by option of `state_list` */
+    const struct option_list *state_list;
+    struct state smallest; /* least bytes of any of them, class by class */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

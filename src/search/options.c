@@ -1,5 +1,6 @@
 #include "search/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct option_entry {
@@ -68,6 +69,7 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
 
 void option_cache_release(struct option_cache *c)
 {
+    free(c->work);
     arena_release(&c->mem);
 }
 
@@ -107,8 +109,11 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
 {
     const struct axis *a = &w->space->axis[axis];
     if (axis == c->last) {
-        l->strategy = room(&c->mem, l->strategy, l->count, sizeof *l->strategy);
-        l->strategy[l->count++] = w->strategy;
+        if (c->listed == c->capacity) {
+            c->capacity = c->capacity ? 2 * c->capacity : 64;
+            c->work = memory_grow(c->work, (size_t)c->capacity * sizeof *c->work);
+        }
+        c->work[c->listed++] = w->strategy;
         return;
     }
     int on = c->alone[axis] ? on_option(a) : -1;
@@ -127,16 +132,16 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
     }
 }
 
-static bool is_listed(const struct option_list *l, const struct strategy *s)
+static bool is_listed(const struct option_cache *c, const struct strategy *s)
 {
-    for (int i = 0; i < l->count; i++)
-        if (strategy_compare(&l->strategy[i], s) == 0)
+    for (int i = 0; i < c->listed; i++)
+        if (strategy_compare(&c->work[i], s) == 0)
             return true;
     return false;
 }
 
 static bool has_faster(const struct option_cache *c, const struct space *space,
-                       const struct option_list *l, const struct strategy *s)
+                       const struct strategy *s)
 {
     for (int axis = c->first; axis < c->last; axis++) {
         enum param p = space->axis[axis].param[0];
@@ -144,26 +149,34 @@ static bool has_faster(const struct option_cache *c, const struct space *space,
         if (!c->never_slower[axis] || c->alone[axis] || strategy_get(s, p) != 0)
             continue;
         strategy_set(&on, p, 1);
-        if (is_listed(l, &on))
+        if (is_listed(c, &on))
             return true;
     }
     return false;
 }
 
-/* Switches that later rules look at. Against the whole list: one that is itself left out has a
- * faster one still. */
-static void drop_slower(struct option_cache *c, const struct space *space, struct option_list *l)
+/* Copies what was listed but for the slower ones. Switches that later rules look at are compared
+ * with the whole list: one that is itself left out has a faster one still. */
+static void keep_list(struct option_cache *c, const struct space *space, struct option_list *l)
 {
-    int kept = 0;
-    bool *slower = arena_array(&c->mem, (size_t)l->count, sizeof *slower);
-    for (int i = 0; i < l->count; i++)
-        slower[i] = has_faster(c, space, l, &l->strategy[i]);
-    for (int i = 0; i < l->count; i++)
-        if (slower[i])
+    l->first = space->axis[c->first].param[0];
+    l->end = c->last < space->axes ? (int)space->axis[c->last].param[0] : (int)PARAMS;
+    size_t width = (size_t)(l->end - l->first);
+    l->value = arena_array(&c->mem, (size_t)c->listed * width, sizeof *l->value);
+    for (int i = 0; i < c->listed; i++) {
+        if (has_faster(c, space, &c->work[i]))
             l->slower++;
         else
-            l->strategy[kept++] = l->strategy[i];
-    l->count = kept;
+            memcpy(&l->value[(size_t)l->count++ * width], (const int *)&c->work[i] + l->first,
+                   width * sizeof *l->value);
+    }
+    c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_entry);
+}
+
+void option_take(const struct option_list *l, int i, struct strategy *s)
+{
+    size_t width = (size_t)(l->end - l->first);
+    memcpy((int *)s + l->first, &l->value[(size_t)i * width], width * sizeof *l->value);
 }
 
 const struct option_list *options_get(struct option_cache *c, struct walk *w)
@@ -184,9 +197,8 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
     memcpy(e->key, key, (size_t)c->keys * sizeof *key);
     e->next = c->bucket[at];
     c->bucket[at] = e;
+    c->listed = 0;
     list_options(c, w, c->first, &e->list);
-    c->bytes +=
-        2 * (size_t)e->list.count * sizeof *e->list.strategy + sizeof *e; /* grown by doubling */
-    drop_slower(c, w->space, &e->list);
+    keep_list(c, w->space, &e->list);
     return &e->list;
 }

@@ -13,8 +13,9 @@ struct option_drop {
 
 struct option_list {
     int count;
-    struct strategy *strategy; /* [count]: only the parameters of these axes count */
-    double slower; /* left out: another option is never slower and needs no more memory */
+    int first, end; /* parameters [first, end) are those of these axes */
+    int *value;     /* [count * (end - first)] */
+    double slower;  /* left out: another option is never slower and needs no more memory */
     int drops;
     struct option_drop *drop;
 };
@@ -27,6 +28,8 @@ struct option_cache {
     bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
     double behind[PARAMS];     /* options of the axes behind one, up to `last` */
     size_t bytes;              /* of what is remembered */
+    int listed, capacity;      /* while a list is made: */
+    struct strategy *work;     /* owned */
     struct option_entry **bucket;
     struct arena mem;
 };
@@ -39,5 +42,7 @@ void option_cache_release(struct option_cache *);
 /* For the parameters bound in the walk; valid until the next call. The walk's parameters of
  * these axes are changed. */
 const struct option_list *options_get(struct option_cache *, struct walk *);
+/* Sets the parameters of these axes to option `i`. */
+void option_take(const struct option_list *, int i, struct strategy *);
 
 #endif

@@ -269,8 +269,9 @@ static void add_single(struct builder *b, enum param p)
     free_list(&l);
 }
 
-/* Modules that exist in the model, subsets without what a larger module already covers. Core attention is
- * left to --set: a fused kernel keeps one number a head and token, there is nothing to gain. */
+/* Modules that exist in the model, subsets without what a larger module already covers. Core
+ * attention is left to --set: a fused kernel keeps one number a head and token, there is nothing
+ * to gain. */
 static bool modules_sensible(const struct model *m, int set, bool te)
 {
     bool dense = false, moe = m->experts > 0;

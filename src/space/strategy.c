@@ -38,11 +38,6 @@ void strategy_set(struct strategy *s, enum param p, int value)
     ((int *)s)[p] = value;
 }
 
-void strategy_take(struct strategy *s, const struct strategy *from, int first, int end)
-{
-    memcpy((int *)s + first, (const int *)from + first, (size_t)(end - first) * sizeof(int));
-}
-
 void strategy_init(struct strategy *s)
 {
     for (int i = 0; i < PARAMS; i++)

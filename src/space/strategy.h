@@ -66,9 +66,6 @@ int param_find(const char *name); /* index, or -1 */
 int strategy_get(const struct strategy *, enum param);
 void strategy_set(struct strategy *, enum param, int value);
 
-/* Copies the parameters [first, end) in table order. */
-void strategy_take(struct strategy *, const struct strategy *from, int first, int end);
-
 void strategy_init(struct strategy *); /* every field at its init value */
 
 /* A total order: fields in table order, smaller values first, but overlap before none. Negative,
