@@ -256,8 +256,8 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
         }
         putchar('\n');
     }
-    print_tally("peak memory (no constant taken from these)", &memory);
-    print_tally("compute, left out", &test);
+    print_tally("peak memory", &memory);
+    print_tally("compute, test ranks", &test);
     print_tally("compute, used for a constant", &fitted);
     print_tally("compute, host-bound (not modelled)", &host);
     return true;
