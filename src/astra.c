@@ -293,11 +293,14 @@ static void note_rules(struct astra *a, const struct gathering *all)
 {
     const struct rules *r = &a->question.rules;
     a->report.note = arena_array(&a->mem, (size_t)r->count, sizeof *a->report.note);
-    for (int i = 0; i < r->count; i++)
+    for (int i = 0; i < r->count; i++) {
+        const struct rule *rule = &r->rule[i];
+        const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
+                                                    : "dropped nothing that was not dropped before";
         if (all->by_rule[i] == 0)
             a->report.note[a->report.notes++] = arena_format(
-                &a->mem, "%s:%d: this rule dropped nothing that was not dropped before: %s",
-                r->rule[i].file, r->rule[i].line, r->rule[i].text);
+                &a->mem, "%s:%d: this rule %s: %s", rule->file, rule->line, what, rule->text);
+    }
 }
 
 static bool search_group(struct astra *a, int g, struct gathering *all)

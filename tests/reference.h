@@ -68,17 +68,12 @@ static void reference_walk(struct reference *r, int axis)
 
 static void reference_run(struct reference *r, const struct search_question *q, struct arena *mem)
 {
-    int nodes = (int)((q->gpus_max + q->scene.group->per_node - 1) / q->scene.group->per_node);
     r->question = q;
     r->tried = r->valid = r->fitting = 0;
     arena_init(&r->scratch);
     shortlist_init(&r->best, q->top, mem);
     front_init(&r->front);
-    memset(r->values, 0, sizeof r->values);
-    slots_set_fixed(r->values, q->scene.model, q->scene.group, nodes, q->scene.te);
-    r->values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
-    r->values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
-    r->values[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
+    search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);
     reference_walk(r, 0);

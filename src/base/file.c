@@ -58,26 +58,6 @@ bool file_read(const char *path, struct arena *mem, struct text *out, struct err
     return ok;
 }
 
-bool file_write(const char *path, const char *data, size_t length, struct error *err)
-{
-    struct str name;
-    str_init(&name);
-    str_addf(&name, "%s.%ld.tmp", path, (long)getpid());
-    FILE *f = fopen(str_text(&name), "wb");
-    bool ok = f && fwrite(data, 1, length, f) == length;
-    if (f && fclose(f) != 0)
-        ok = false;
-    if (ok && rename(str_text(&name), path) != 0)
-        ok = false;
-    if (!ok) {
-        fail(err, ERROR_SYSTEM, "%s: cannot be written: %s", path, strerror(errno));
-        if (f)
-            remove(str_text(&name));
-    }
-    str_release(&name);
-    return ok;
-}
-
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -1,4 +1,4 @@
-/* Whole files, read with a size limit and written all or nothing. */
+/* Whole files, read with a size limit. */
 #ifndef ASTRA_FILE_H
 #define ASTRA_FILE_H
 
@@ -18,10 +18,6 @@ struct text {
 
 /* "-" is standard input. Directories, unreadable and oversized files are errors naming the path. */
 bool file_read(const char *path, struct arena *, struct text *out, struct error *);
-
-/* Writes to a temporary file beside `path` and renames it: either the old file or the whole new
- * one. */
-bool file_write(const char *path, const char *data, size_t length, struct error *);
 
 bool file_exists(const char *path);
 

@@ -12,11 +12,11 @@ struct unit {
 };
 
 static const struct unit AMOUNTS[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
-static const struct unit DURATIONS[] = {{'S', 1}, {'M', 60}, {'H', 3600}, {'D', 86400}};
 
 /* A number with at most one unit letter behind it. */
-static bool parse_with_unit(const char *text, const struct unit *units, size_t count, double *out)
+bool parse_amount(const char *text, double *out)
 {
+    const size_t count = sizeof AMOUNTS / sizeof *AMOUNTS;
     char number[64];
     size_t n = strlen(text);
     double factor = 1;
@@ -24,11 +24,11 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
         return false;
     if (isalpha((unsigned char)text[n - 1])) {
         size_t i = 0;
-        while (i < count && units[i].letter != toupper((unsigned char)text[n - 1]))
+        while (i < count && AMOUNTS[i].letter != toupper((unsigned char)text[n - 1]))
             i++;
         if (i == count)
             return false;
-        factor = units[i].factor;
+        factor = AMOUNTS[i].factor;
         n--;
     }
     memcpy(number, text, n);
@@ -37,16 +37,6 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
         return false;
     *out *= factor;
     return isfinite(*out);
-}
-
-bool parse_amount(const char *text, double *out)
-{
-    return parse_with_unit(text, AMOUNTS, sizeof AMOUNTS / sizeof *AMOUNTS, out);
-}
-
-bool parse_duration(const char *text, double *out_s)
-{
-    return parse_with_unit(text, DURATIONS, sizeof DURATIONS / sizeof *DURATIONS, out_s);
 }
 
 void add_count(struct str *s, double v)

@@ -1,4 +1,4 @@
-/* Amounts and durations as people write them, and back. */
+/* Amounts as people write them, and back. */
 #ifndef ASTRA_UNITS_H
 #define ASTRA_UNITS_H
 
@@ -10,8 +10,6 @@ struct str;
 
 /* "512", "1.5M", "2T": K, M, B (or G) and T are powers of 1000. False on anything else. */
 bool parse_amount(const char *text, double *out);
-/* "90s", "15m", "12h", "30d"; a bare number is seconds. Seconds. */
-bool parse_duration(const char *text, double *out_s);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_bytes(struct str *, double bytes);     /* 71.3 GiB */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gpu;
 struct node_group;
 
 /* Where a group of ranks sits: `ranks` that are `stride` apart in rank order. */
@@ -31,6 +32,9 @@ void cost_predict(const struct node_group *, int precision, bool te, const struc
 /* One collective. `bytes` is the full (gathered) buffer; for all-to-all what one rank sends; for
  * send the message. */
 double comm_time(const struct node_group *, enum comm_kind, double bytes, struct placement);
+
+/* FLOP/s of the matrix units by the data sheet, dense. */
+double peak_flops(const struct gpu *, int precision);
 
 /* A pass over `bytes` of device memory, launch included. */
 double memory_time(const struct node_group *, double bytes);

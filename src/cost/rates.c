@@ -37,7 +37,7 @@ static const struct rates *rates_of(const struct gpu *g)
 }
 
 /* FLOP/s of the matrix units at this precision. A GPU without fp8 computes it as bf16. */
-static double peak(const struct gpu *g, int precision)
+double peak_flops(const struct gpu *g, int precision)
 {
     double half =
         g->bf16_tflops > 0 && precision != PRECISION_FP16 ? g->bf16_tflops : g->fp16_tflops;
@@ -76,7 +76,7 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
 {
     const struct gpu *g = group->gpu;
     const struct rates *r = rates_of(g);
-    double rate = peak(g, precision) * (o->kind == OP_GROUPED ? r->grouped : r->gemm);
+    double rate = peak_flops(g, precision) * (o->kind == OP_GROUPED ? r->grouped : r->gemm);
     if (precision == PRECISION_FP8)
         rate *= 0.8; /* quantisation passes and lower clocks: fp8 runs reach 1.3-1.6x of bf16 */
     struct op_time t;
@@ -100,7 +100,7 @@ static struct op_time predict_attention(const struct node_group *group, int prec
 {
     const struct gpu *g = group->gpu;
     const struct rates *r = rates_of(g);
-    double rate = peak(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
+    double rate = peak_flops(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
     double fill =
         o->m / (o->m + r->attention_half); /* short sequences leave SMs idle at the mask's edge */
@@ -113,7 +113,7 @@ static struct op_time predict_attention(const struct node_group *group, int prec
 static struct op_time predict_scores(const struct node_group *group, int precision,
                                      const struct op *o)
 {
-    double rate = peak(group->gpu, precision) * rates_of(group->gpu)->gemm * 0.7;
+    double rate = peak_flops(group->gpu, precision) * rates_of(group->gpu)->gemm * 0.7;
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
     struct op_time t = {0};
     t.forward_s = flops / rate + memory_time(group, o->bytes);

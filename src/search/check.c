@@ -3,7 +3,6 @@
 #include "search/search.h"
 
 #include "base/arena.h"
-#include "cluster/cluster.h"
 #include "simulate/events.h"
 
 #include <math.h>
@@ -11,12 +10,8 @@
 static bool check_rules(const struct search_question *q, const struct strategy *s,
                         struct error *err)
 {
-    double values[SLOTS] = {0};
-    int nodes = (int)((q->gpus_max + q->scene.group->per_node - 1) / q->scene.group->per_node);
-    slots_set_fixed(values, q->scene.model, q->scene.group, nodes, q->scene.te);
-    values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
-    values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
-    values[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
+    double values[SLOTS];
+    search_fixed(q, values);
     slots_set_strategy(values, s);
     for (int i = 0; i < q->rules->count; i++)
         if (!rule_allows(&q->rules->rule[i], values))

@@ -207,17 +207,24 @@ static void copy_found(struct search *se, struct search_result *out)
         memcpy(out->pareto, se->front.entry, (size_t)se->front.count * sizeof *out->pareto);
 }
 
+void search_fixed(const struct search_question *q, double values[SLOTS])
+{
+    const struct node_group *g = q->scene.group;
+    memset(values, 0, SLOTS * sizeof *values);
+    slots_set_fixed(values, q->scene.model, g, (int)((q->gpus_max + g->per_node - 1) / g->per_node),
+                    q->scene.te);
+    values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
+    values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
+    values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
+}
+
 static void start(struct search *se, const struct search_question *q, struct arena *mem)
 {
-    double fixed[SLOTS] = {0};
-    int nodes = (int)((q->gpus_max + q->scene.group->per_node - 1) / q->scene.group->per_node);
+    double fixed[SLOTS];
     memset(se, 0, sizeof *se);
     se->question = q;
     se->mem = mem;
-    slots_set_fixed(fixed, q->scene.model, q->scene.group, nodes, q->scene.te);
-    fixed[SLOT_cluster_max_gpus] = (double)q->gpus_max;
-    fixed[SLOT_cluster_min_gpus] = (double)q->gpus_min;
-    fixed[SLOT_cluster_granule] = q->any_gpus ? 1 : q->scene.group->per_node;
+    search_fixed(q, fixed);
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);

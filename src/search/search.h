@@ -63,6 +63,9 @@ struct search_result {
  * search returns the best of each kind. */
 bool search_same_kind(const struct strategy *, const struct strategy *);
 
+/* The values of what is no parameter, as the rules of a search see them. */
+void search_fixed(const struct search_question *, double values[SLOTS]);
+
 /* Results live in the arena. The same bytes for any number of threads. */
 void search_run(const struct search_question *, struct arena *, struct search_result *);
 

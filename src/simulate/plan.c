@@ -89,11 +89,8 @@ static void fill_stages(const struct frame *f, const struct strategy *s, const s
 static void fill_rates(struct plan *p)
 {
     const struct strategy *s = &p->strategy;
-    const struct gpu *gpu = p->group->gpu;
     double gpus = (double)strategy_gpus(s), tokens = (double)s->global_batch * s->seq_len;
-    double peak = s->precision == PRECISION_FP8 && gpu->fp8_tflops > 0 ? gpu->fp8_tflops
-                  : gpu->bf16_tflops > 0                               ? gpu->bf16_tflops
-                                                                       : gpu->fp16_tflops;
+    double peak = peak_flops(p->group->gpu, s->precision) / 1e12;
     p->tokens_per_s = tokens / p->step_s;
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
     p->tflops_per_gpu =
