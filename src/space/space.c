@@ -190,11 +190,6 @@ static void moe_onoff_options(const struct builder *b, struct list *l)
     push_range(l, 0, b->model->experts > 0);
 }
 
-static void shared_onoff_options(const struct builder *b, struct list *l)
-{
-    push_range(l, 0, b->model->shared_ffn > 0);
-}
-
 static void cp_comm_options(const struct builder *b, struct list *l)
 {
     (void)b;
@@ -245,7 +240,6 @@ static options_of *const OPTIONS[PARAMS] = {
     [PARAM_tp_overlap] = onoff_options,
     [PARAM_p2p_overlap] = onoff_options,
     [PARAM_moe_overlap] = moe_onoff_options,
-    [PARAM_shared_overlap] = shared_onoff_options,
     [PARAM_dist_opt] = onoff_options,
     [PARAM_fsdp] = fsdp_options,
     [PARAM_overlap_grad_reduce] = onoff_options,
