@@ -79,9 +79,9 @@ assert shapes.work(g) == (2 * (10 + 6) + 8 * 15, 60)
 
 # Pace: what is left of the time decides; never outside its limits.
 pace = profiler.Pace(100.0)
-assert pace.loop_ms(1, 0.0) == profiler.LOOP_MS[1]
-assert pace.loop_ms(10**6, 0.0) == profiler.LOOP_MS[0]
-assert profiler.LOOP_MS[0] < pace.loop_ms(2000, 0.0) < profiler.LOOP_MS[1]
+assert pace.share_ms(1, 0.0) == profiler.SHARE_MS[1]
+assert pace.share_ms(10**6, 0.0) == profiler.SHARE_MS[0]
+assert profiler.SHARE_MS[0] < pace.share_ms(2000, 0.0) < profiler.SHARE_MS[1]
 
 # A whole run on a make-believe PyTorch whose launches take 1 ms each.
 class Event:
@@ -98,12 +98,16 @@ class Tensor:
 torch = types.SimpleNamespace(
     __version__="0", version=types.SimpleNamespace(cuda="0"), bfloat16=None, device=lambda *a: a,
     randn=lambda *a, **k: Tensor(), empty_like=lambda t: t, mm=lambda *a, **k: None,
-    cuda=Cuda(Event=Event, get_device_name=lambda d: "Make-believe, 1 GiB",
+    cuda=Cuda(Event=Event, OutOfMemoryError=MemoryError, get_device_name=lambda d: "Make-believe, 1 GiB",
               get_device_properties=lambda d: types.SimpleNamespace(total_memory=1 << 30)))
 class Kernels:
     wgrad = "mm_fp32"
     def __init__(self, *a): pass
+    def begin_round(self): self.room = 20
     def build(self, p):
+        self.room -= 1
+        if self.room < 0:
+            raise MemoryError("the round is full")
         if p.family == "fp8_gemm":
             raise kernels.NotAvailable("no fp8 here,\nsecond line")
         def fn(i): Event.now += 1.0
@@ -132,7 +136,7 @@ assert len(rows) + len(list(csv.DictReader(open(path + ".skipped")))) == len(sma
 assert tuple(rows[0]) == table.COLUMNS and rows[0]["gpu"] == "Make-believe, 1 GiB"
 assert {r["time_us"] for r in rows} == {"1000.000"} and {r["spread"] for r in rows} == {"0.0000"}
 assert {r["variant"] for r in rows if r["pass"] == "wgrad"} == {"mm_fp32"}
-assert all(r["loops"] == "25" and r["causal"] == "" for r in rows)
+assert all(r["loops"] == "75" and r["causal"] == "" for r in rows)
 assert any(r["repeat"] == "1" for r in rows)
 assert go(small, True)[0] == 0
 os.remove(path); os.remove(path + ".skipped")
@@ -146,7 +150,11 @@ assert sensor.parse_line("x") is None
 samples = sensor.Samples(types.SimpleNamespace(read=lambda: (1700, None, 60)), 0.0)
 samples.take(); samples.take()
 assert samples.medians() == [1700, None, 60]
-assert clock.summary([300.0, 310.0, 330.0], 10, (1, 2, 3)).time_us == 31.0
+result = clock.summary([400.0, 300.0, 310.0, 330.0, 305.0], 10, (1, 2, 3))
+assert (result.time_us, result.loops, round(result.spread, 4)) == (31.0, 50, round(25 / 310, 4))
+order = clock.deal([3, 6], 1)
+assert sorted(order) == [0] * 3 + [1] * 6 and order == clock.deal([3, 6], 1)
+assert 0 in order[:5] and 0 in order[4:]                    # spread, not in one heap
 END_PYTHON
 python3 "$SCRATCH/test.py" "$SCRATCH" 2>"$SCRATCH/log" || { cat "$SCRATCH/log"; exit 1; }
 

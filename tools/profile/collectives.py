@@ -17,6 +17,7 @@ import table
 
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
 SIZES = tuple(1 << e for e in range(10, 31))
+LOOPS = 3
 
 
 def collective_point(kind, ranks, nodes, dtype="bf16"):
@@ -58,7 +59,7 @@ def time_one(torch, dist, run, watch):
     """The same number of launches on every rank; the slowest rank counts."""
     for _ in range(3):
         run()
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(clock.LOOPS + 1)]
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(LOOPS + 1)]
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(3):
@@ -71,7 +72,7 @@ def time_one(torch, dist, run, watch):
     samples = sensor.Samples(watch)
     dist.barrier()
     events[0].record()
-    for loop in range(clock.LOOPS):
+    for loop in range(LOOPS):
         for _ in range(n):
             run()
         events[loop + 1].record()

@@ -19,7 +19,7 @@ class NotAvailable(Exception):
 
 
 class Pool:
-    """Windows into one allocation, handed out from the start for every point anew."""
+    """Windows into one allocation, handed out from the start for every round anew."""
 
     def __init__(self, tensor):
         self.tensor, self.used = tensor, 0
@@ -47,7 +47,7 @@ class Kernels:
         props = torch.cuda.get_device_properties(device)
         self.l2 = getattr(props, "L2_cache_size", 0) or 64 << 20
         free, _ = torch.cuda.mem_get_info(device)
-        size = min(16 << 30, int(free * 0.15)) // 4096 * 4096
+        size = min(24 << 30, int(free * 0.15)) // 4096 * 4096
         self.inputs = Pool(self.normal(size))
         self.outputs = Pool(torch.empty(size // 2, dtype=torch.bfloat16, device=device))
         self.sums = Pool(torch.zeros(size // 4, dtype=torch.float32, device=device))
@@ -108,13 +108,15 @@ class Kernels:
     def sets(self, moved, most=MAX_SETS):
         return max(1, min(most, math.ceil(2 * self.l2 / max(moved, 1))))
 
+    def begin_round(self):
+        """Points built from now on may use all buffers; those built before must be gone."""
+        for pool in (self.inputs, self.outputs, self.sums, self.fp8):
+            if pool:
+                pool.reset()
+
     def build(self, point):
         """(fn, sets of buffers, graph, point as done). graph: a CUDA graph is a must, must not be,
-        or None: as the clock likes."""
-        for pool in (self.inputs, self.outputs, self.sums):
-            pool.reset()
-        if self.fp8:
-            self.fp8.reset()
+        or None: as the clock likes. MemoryError: does not fit beside the others of the round."""
         built = getattr(self, "build_" + point.family)(point)
         fn, sets = built[:2]
         graph = built[2] if len(built) > 2 else None

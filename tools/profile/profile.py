@@ -3,8 +3,8 @@
 
     python3 tools/profile/profile.py -o h200.csv --minutes 9 --repeat 0.1
 
-Every point runs in a sustained loop on finite random data with the card at its power limit; a row
-has the time, its spread, clock, watts and the versions. A run that ends early keeps what it has;
+Points run mixed, on finite random data and with the card at its power limit as in a training step;
+a row has the time, its spread, clock, watts and the versions. A run that ends early keeps what it has;
 --resume goes on. Started by torchrun on several GPUs it measures collectives instead.
 doc/profile.md explains columns and method.
 
@@ -31,11 +31,10 @@ import table        # noqa: E402
 # PyTorch imports the standard library's module `profile`; it must not find this file instead.
 sys.path[:] = [p for p in sys.path if os.path.realpath(p or os.getcwd()) != HERE]
 
-LOOP_MS = (6.0, 25.0)       # shortest and longest loop; three of them are a point
+SHARE_MS = (15.0, 75.0)     # least and most time of a point in its round
+ROUND = 64                  # points that run together: a mix that draws much the same power
 WARM_S = 2.0
-HEATER_S = 0.3
-LIGHT_S = 1.0               # so long without heavy work, and the heater runs
-HEAVY = 0.45                # heavy: this share of the best TFLOP/s seen, or 0.85 of the power limit
+HEATER_S = 0.15             # before a round: building its points leaves the card idle
 SPARE = 0.97                # share of the time that is planned
 
 
@@ -92,9 +91,9 @@ def guess_s(point):
     return max(slow * flops / 600e12, moved / 3.5e12) + 5e-6
 
 
-def guess_point_s(point, loop_s, overhead_s=0.008):
+def guess_point_s(point, share_s, overhead_s=0.008 + HEATER_S / ROUND):
     launch = guess_s(point)
-    return overhead_s + 4 * launch + clock.LOOPS * max(loop_s, launch)
+    return overhead_s + 4 * launch + max(share_s, clock.LEAST_SLICES * launch)
 
 
 def print_counts(plan, out):
@@ -102,17 +101,17 @@ def print_counts(plan, out):
     seconds = collections.Counter()
     for p, again in plan:
         count[p.family, "again" if again else p.direction] += 1
-        seconds[p.family] += guess_point_s(p, LOOP_MS[1] / 1000)
+        seconds[p.family] += guess_point_s(p, SHARE_MS[1] / 1000)
     print(f"{'family':18} {'points':>6}  {'minutes':>7}  passes", file=out)
     for f in shapes.FAMILIES:
         passes = {d: n for (g, d), n in count.items() if g == f}
         if passes:
             text = ", ".join(f"{d} {n}" for d, n in passes.items())
             print(f"{f:18} {sum(passes.values()):6}  {seconds[f] / 60:7.1f}  {text}", file=out)
-    low = sum(guess_point_s(p, LOOP_MS[0] / 1000) for p, _ in plan) / 60
+    low = sum(guess_point_s(p, SHARE_MS[0] / 1000) for p, _ in plan) / 60
     high = sum(seconds.values()) / 60
-    print(f"{'all':18} {len(plan):6}  {high:7.1f}  with loops of {LOOP_MS[1]:.0f} ms; "
-          f"{low:.1f} minutes with loops of {LOOP_MS[0]:.0f} ms (a guess for a card like the H200)",
+    print(f"{'all':18} {len(plan):6}  {high:7.1f}  with {SHARE_MS[1]:.0f} ms a point; "
+          f"{low:.1f} minutes with {SHARE_MS[0]:.0f} ms (a guess for a card like the H200)",
           file=out)
 
 
@@ -150,36 +149,35 @@ class Progress:
 
 
 class Pace:
-    """Chooses the length of a loop so that the points that are left fit the time that is left."""
+    """Chooses the time of a point so that the points that are left fit the time that is left."""
 
     def __init__(self, deadline):
         self.deadline = deadline
-        self.overhead_s = 0.012     # of a point, beyond its three loops; follows what is seen
+        self.overhead_s = 0.02      # of a point, beyond its share; follows what is seen
 
-    def loop_ms(self, points_left, now):
+    def share_ms(self, points_left, now):
         if self.deadline is None:
-            return LOOP_MS[1]
+            return SHARE_MS[1]
         each = (self.deadline - now) * SPARE / max(1, points_left)
-        return min(LOOP_MS[1], max(LOOP_MS[0], 1000 * (each - self.overhead_s) / clock.LOOPS))
+        return min(SHARE_MS[1], max(SHARE_MS[0], 1000 * (each - self.overhead_s)))
 
-    def learn(self, wall_s, loop_ms):
-        seen = min(1.0, wall_s - clock.LOOPS * loop_ms / 1000)
-        self.overhead_s += 0.02 * (seen - self.overhead_s)
+    def learn(self, wall_s, points, share_ms):
+        seen = min(1.0, wall_s / points - share_ms / 1000)
+        self.overhead_s += 0.2 * (seen - self.overhead_s)
 
     def left_s(self, points_left, now):
-        need = points_left * (self.overhead_s + clock.LOOPS * self.loop_ms(points_left, now) / 1000)
+        need = points_left * (self.overhead_s + self.share_ms(points_left, now) / 1000)
         return need if self.deadline is None else max(0.0, min(need, self.deadline - now))
 
 
 class Heater:
-    """Keeps the card as warm and as throttled as a training step does."""
+    """Makes the card as warm and as throttled as a training step does."""
 
-    def __init__(self, torch, device, limit_w):
-        self.torch, self.limit_w = torch, limit_w
+    def __init__(self, torch, device):
+        self.torch = torch
         self.a, self.b = (torch.randn(8192, 8192, dtype=torch.bfloat16, device=device)
                           for _ in range(2))
         self.c = torch.empty_like(self.a)
-        self.best, self.last = 0.0, 0.0
 
     def run(self, seconds):
         end = time.monotonic() + seconds
@@ -187,18 +185,6 @@ class Heater:
             for _ in range(8):
                 self.torch.mm(self.a, self.b, out=self.c)
             self.torch.cuda.synchronize()
-        self.last = time.monotonic()
-
-    def saw(self, flops, result):
-        rate = flops / result.time_us
-        self.best = max(self.best, rate)
-        hot = bool(self.limit_w and result.watts) and result.watts >= 0.85 * self.limit_w
-        if hot or (flops and rate >= HEAVY * self.best):
-            self.last = time.monotonic()
-
-    def when_needed(self):
-        if time.monotonic() - self.last > LIGHT_S:
-            self.run(HEATER_S)
 
 
 def describe(torch, device, watch):
@@ -217,57 +203,103 @@ def reason(error):
     return f"{type(error).__name__}: {text[0][:160] if text else ''}"
 
 
-def measure(torch, todo, rows, skipped, deadline):
-    """Measures the points in order until the time is over. Returns (done, lost, reasons)."""
-    device = torch.device("cuda", torch.cuda.current_device())
-    watch = sensor.open_sensor(device_uuid(torch, device))
-    done, lost, reasons = 0, False, collections.Counter()
-    try:
-        machine = describe(torch, device, watch)
-        ops = kernels.Kernels(torch, device)
-        timer = clock.Clock(torch, watch)
-        heater = Heater(torch, device, watch.limit_w())
-        limit = 0.85 * torch.cuda.get_device_properties(device).total_memory
-        print(f"{machine['gpu']}, driver {machine['driver']}, torch {machine['torch']}; wgrad: "
-              f"{ops.wgrad}; sensor: {type(watch).__name__}; {len(todo)} points", file=sys.stderr)
-        heater.run(WARM_S)
-        pace, progress = Pace(deadline), Progress(len(todo))
-        for at, (point, again) in enumerate(todo):
-            begin = time.monotonic()
-            if deadline is not None and begin >= deadline:
+class Run:
+    """Builds points, runs them in rounds, writes rows."""
+
+    def __init__(self, torch, rows, skipped, deadline):
+        self.torch, self.rows, self.skipped, self.deadline = torch, rows, skipped, deadline
+        self.device = torch.device("cuda", torch.cuda.current_device())
+        self.watch = sensor.open_sensor(device_uuid(torch, self.device))
+        self.machine = describe(torch, self.device, self.watch)
+        self.ops = kernels.Kernels(torch, self.device)
+        self.timer = clock.Clock(torch, self.watch)
+        self.heater = Heater(torch, self.device)
+        self.pace = Pace(deadline)
+        self.limit = 0.85 * torch.cuda.get_device_properties(self.device).total_memory
+        self.done, self.lost, self.rounds = 0, False, 0
+        self.reasons = collections.Counter()
+
+    def give_up(self, point, again, error):
+        why = reason(error)
+        self.reasons[point.family, point.variant, point.direction, why] += 1
+        self.skipped.write(list(shapes.dataclasses.astuple(point)) + [again, why])
+        self.lost = device_is_lost(self.torch)
+        if not self.lost:
+            self.torch.cuda.empty_cache()
+
+    def build(self, todo):
+        """Prepares the first points of todo that fit together. Returns (built, points taken)."""
+        self.ops.begin_round()
+        built, taken = [], 0
+        for point, again in todo[:ROUND]:
+            if built and self.torch.cuda.memory_reserved(self.device) > self.limit:
                 break
-            heater.when_needed()
-            begin = time.monotonic()
-            loop_ms = pace.loop_ms(len(todo) - at, begin)
             try:
-                fn, sets, graph, as_done = ops.build(point)
-                result = timer.time(fn, sets, loop_ms, graph)
-                rows.write(table.row(as_done, again, result, machine))
-                heater.saw(shapes.work(point)[1], result)
-                done += 1
+                fn, sets, graph, as_done = self.ops.build(point)
+                built.append((as_done, again, self.timer.prepare(fn, sets, graph)))
+            except Exception as e:      # one point must not end the run
+                full = isinstance(e, (MemoryError, self.torch.cuda.OutOfMemoryError))
+                if full and built:
+                    break               # it gets a round of its own
+                self.give_up(point, again, e)
+                if self.lost:
+                    break
+            taken += 1
+        return built, taken
+
+    def round(self, todo):
+        """One round of the first points of todo. Returns how many are over."""
+        begin = time.monotonic()
+        built, taken = self.build(todo)
+        if not built or self.lost:
+            return taken
+        self.heater.run(HEATER_S)
+        share_ms = self.pace.share_ms(len(todo), begin)
+        try:
+            results = self.timer.round([ready for _, _, ready in built], share_ms, self.rounds)
+        except RuntimeError as e:
+            for point, again, _ in built:
+                self.give_up(point, again, e)
+            return taken
+        for (point, again, _), result in zip(built, results):
+            self.rows.write(table.row(point, again, result, self.machine))
+        self.done += len(built)
+        self.rounds += 1
+        self.pace.learn(time.monotonic() - begin, len(built), share_ms)
+        built.clear()
+        if self.torch.cuda.memory_reserved(self.device) > self.limit / 2:
+            self.torch.cuda.empty_cache()
+        return taken
+
+    def all(self, todo):
+        self.heater.run(WARM_S)
+        progress, at = Progress(len(todo)), 0
+        while at < len(todo) and not self.lost:
+            if self.deadline is not None and time.monotonic() >= self.deadline:
+                break
+            try:
+                at += self.round(todo[at:])
             except KeyboardInterrupt:
                 break
-            except Exception as e:      # one point must not end the run
-                why = reason(e)
-                reasons[point.family, point.variant, point.direction, why] += 1
-                skipped.write(list(shapes.dataclasses.astuple(point)) + [again, why])
-                if device_is_lost(torch):
-                    lost = True
-                    break
-                torch.cuda.empty_cache()
-            fn = None
-            if at % 16 == 0 and torch.cuda.memory_reserved(device) > limit:
-                torch.cuda.empty_cache()
-            now = time.monotonic()
-            pace.learn(now - begin, loop_ms)
-            progress.show(at + 1, pace.left_s(len(todo) - at - 1, now), point.family)
-        progress.show(done + sum(reasons.values()), 0, "measured", final=True)
-        if timer.broken_graphs:
-            print(f"{timer.broken_graphs} points ran without a CUDA graph: "
+            left = self.pace.left_s(len(todo) - at, time.monotonic())
+            progress.show(at, left, todo[min(at, len(todo) - 1)][0].family)
+        progress.show(at, 0, "measured", final=True)
+
+
+def measure(torch, todo, rows, skipped, deadline):
+    """Measures the points in order until the time is over. Returns (done, lost, reasons)."""
+    run_all = Run(torch, rows, skipped, deadline)
+    try:
+        print(f"{run_all.machine['gpu']}, driver {run_all.machine['driver']}, torch "
+              f"{run_all.machine['torch']}; wgrad: {run_all.ops.wgrad}; sensor: "
+              f"{type(run_all.watch).__name__}; {len(todo)} points", file=sys.stderr)
+        run_all.all(todo)
+        if run_all.timer.broken_graphs:
+            print(f"{run_all.timer.broken_graphs} points ran without a CUDA graph: "
                   "they could not be captured", file=sys.stderr)
     finally:
-        watch.close()
-    return done, lost, reasons
+        run_all.watch.close()
+    return run_all.done, run_all.lost, run_all.reasons
 
 
 def device_is_lost(torch):
