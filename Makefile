@@ -10,7 +10,7 @@ endif
 OBJCOPY ?= objcopy
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wvla -Werror
-LIBS    := -ljansson -lyaml -lm -pthread
+LIBS    := -lxgboost -ljansson -lyaml -lm -pthread
 INCLUDE := -Iinclude -Isrc
 SHARED  := -shared -Wl,-soname,$(SONAME)
 
@@ -34,7 +34,7 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
 # embedded_models_a_1b_json.
 SRC     := $(wildcard src/*.c src/*/*.c)
-DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules))
+DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.*))
 LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))

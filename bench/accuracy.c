@@ -16,7 +16,8 @@ enum { MOST_ROWS = 2000, MOST_GROUPS = 200 };
 
 struct row {
     char group[80];
-    double error; /* of the step time: predicted over measured, less 1 */
+    char kind[80]; /* GPU and precision */
+    double error;  /* of the step time: predicted over measured, less 1 */
     bool fits;
     bool has_memory;
     double memory_error; /* of the fullest stage's peak, where the source has one */
@@ -102,6 +103,51 @@ static int compare_rows(const void *a, const void *b)
     return strcmp(((const struct row *)a)->group, ((const struct row *)b)->group);
 }
 
+/* The middle of measured / predicted over groups, each group by its own middle, but one. */
+static double factor_without(const struct row *row, int rows, const char *left_out)
+{
+    double middle[MOST_GROUPS], ratio[MOST_ROWS];
+    int groups = 0;
+    for (int i = 0, end; i < rows; i = end) {
+        for (end = i; end < rows && strcmp(row[end].group, row[i].group) == 0; end++)
+            ratio[end - i] = 1 / (1 + row[end].error);
+        qsort(ratio, (size_t)(end - i), sizeof *ratio, by_size);
+        if (groups < MOST_GROUPS && (!left_out || strcmp(left_out, row[i].group) != 0))
+            middle[groups++] = ratio[(end - i) / 2];
+    }
+    qsort(middle, (size_t)groups, sizeof *middle, by_size);
+    return middle[groups / 2];
+}
+
+/* What one factor on all times, taken from the other sources, would make of each source. Sorted
+ * rows. */
+static void print_left_out(const struct row *row, int rows)
+{
+    static struct row scaled[MOST_ROWS];
+    for (int i = 0; i < rows; i++) {
+        scaled[i] = row[i];
+        scaled[i].error = (1 + row[i].error) * factor_without(row, rows, row[i].group) - 1;
+    }
+    print_group(NULL, scaled, rows);
+    printf("  (above: with one factor from the other sources; from all of them it is %.3f)\n",
+           factor_without(row, rows, NULL));
+}
+
+static void print_kinds(const struct row *row, int rows)
+{
+    static struct row by_kind[MOST_ROWS];
+    for (int i = 0; i < rows; i++) {
+        by_kind[i] = row[i];
+        memcpy(by_kind[i].group, row[i].kind, sizeof row[i].kind);
+    }
+    qsort(by_kind, (size_t)rows, sizeof *by_kind, compare_rows);
+    printf("\n%-58s %4s %9s %8s %8s\n", "step time: GPU and precision", "runs", "mean", "mean abs",
+           "median");
+    for (int i = 0; i < rows; i++)
+        if (i == 0 || strcmp(by_kind[i].group, by_kind[i - 1].group) != 0)
+            print_group(by_kind[i].group, by_kind, rows);
+}
+
 static void print_board(struct row *row, int rows)
 {
     qsort(row, (size_t)rows, sizeof *row, compare_rows);
@@ -111,6 +157,8 @@ static void print_board(struct row *row, int rows)
         if (i == 0 || strcmp(row[i].group, row[i - 1].group) != 0)
             print_group(row[i].group, row, rows);
     print_group(NULL, row, rows);
+    print_left_out(row, rows);
+    print_kinds(row, rows);
     int refused = 0;
     for (int i = 0; i < rows; i++)
         refused += !row[i].fits;
@@ -171,6 +219,10 @@ static bool board_published(const char *path, struct arena *mem, struct error *e
         row[rows].has_memory = peak > 0;
         row[rows].memory_error = peak > 0 ? fullest_peak(&p) / GIB / peak - 1 : 0;
         name_group(row[rows].group, sizeof row[rows].group, csv_at(&c, i, 1), csv_at(&c, i, 2));
+        char gpu[80];
+        memcpy(gpu, row[rows].group, sizeof gpu);
+        snprintf(row[rows].kind, sizeof row[rows].kind, "%.20s %s", gpu + 47,
+                 csv_at(&c, i, csv_column(&c, "precision")));
         rows++;
     }
     print_board(row, rows);
@@ -207,6 +259,7 @@ static bool predict_rank(const struct csv *c, int i, struct plan *p, struct aren
 
 struct tally {
     double sum, size, worst_low;
+    double error[MOST_GROUPS];
     int count;
 };
 
@@ -215,7 +268,22 @@ static void add_error(struct tally *t, double error)
     t->sum += error;
     t->size += fabs(error);
     t->worst_low = fmin(t->worst_low, error);
-    t->count++;
+    if (t->count < MOST_GROUPS)
+        t->error[t->count++] = error;
+}
+
+/* Each rank with the middle factor of the others. */
+static void add_left_out(struct tally *to, const struct tally *from)
+{
+    for (int i = 0; i < from->count; i++) {
+        double ratio[MOST_GROUPS];
+        int n = 0;
+        for (int j = 0; j < from->count; j++)
+            if (j != i)
+                ratio[n++] = 1 / (1 + from->error[j]);
+        qsort(ratio, (size_t)n, sizeof *ratio, by_size);
+        add_error(to, (1 + from->error[i]) * ratio[n / 2] - 1);
+    }
 }
 
 static void print_tally(const char *name, const struct tally *t)
@@ -258,6 +326,9 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
     }
     print_tally("peak memory", &memory);
     print_tally("compute, test ranks", &test);
+    struct tally left_out = {0};
+    add_left_out(&left_out, &test);
+    print_tally("the same, factor from the other ranks", &left_out);
     print_tally("compute, used for a constant", &fitted);
     print_tally("compute, host-bound (not modelled)", &host);
     return true;

@@ -145,6 +145,10 @@ static bool read_option(struct reader *rd)
 
 static bool read_positional(struct request *r, const char *word)
 {
+    if (r->command->words) {
+        r->setting[r->settings++] = (struct setting){r->command->words, word};
+        return true;
+    }
     if (r->command->takes_plan && !r->plan)
         r->plan = word;
     else if (r->command->takes_plan)

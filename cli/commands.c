@@ -38,26 +38,39 @@ static const char *const MODELS_EXAMPLES[] = {
     NULL,
 };
 
+static const char *const FIT_EXAMPLES[] = {
+    "astra fit my-gpu.csv --into models",
+    "astra search --model llama3-8b --cluster 1x8:L4 --efficiency models",
+    "astra fit data/measured/h200_operators.csv --sources MEASUREMENTS --into data/efficiency",
+    NULL,
+};
+
 static const struct command COMMANDS[] = {
     {"search", "", "the fastest strategies for a model on a pool of GPUs",
      "Tries every strategy worth naming, drops what Megatron refuses, what makes no sense and\n"
      "what does not fit, and lists the fastest plans, the front of speed and money, and the\n"
      "flags that launch the best one.",
-     false, false, astra_search, SEARCH_EXAMPLES},
+     false, false, astra_search, SEARCH_EXAMPLES, NULL},
     {"estimate", "[-- MEGATRON FLAGS]", "speed and memory of one strategy",
      "Says whether a strategy is valid and fits, how long a step takes and where the time goes.\n"
      "The strategy is given by Megatron-LM's own flags, or by --set; the job uses the whole\n"
      "cluster.",
-     false, true, astra_estimate, ESTIMATE_EXAMPLES},
+     false, true, astra_estimate, ESTIMATE_EXAMPLES, NULL},
     {"explain", "[PLAN.json | -- MEGATRON FLAGS]", "why a plan is fast or slow, valid or not",
      "Takes a plan that search or estimate wrote with --format json (of a search the best one),\n"
      "or a strategy as estimate does.",
-     true, true, astra_explain, EXPLAIN_EXAMPLES},
+     true, true, astra_explain, EXPLAIN_EXAMPLES, NULL},
     {"gpus", "", "the GPU types Astra knows",
-     "Lists names, short names, peaks, memory, links and prices.", false, false, astra_list_gpus,
-     GPUS_EXAMPLES},
+     "Lists names, short names, peaks, memory, links and prices, and where their operator times\n"
+     "come from: measured, transferred from other GPUs of the generation, or the data sheet.",
+     false, false, astra_list_gpus, GPUS_EXAMPLES, NULL},
     {"models", "", "the models Astra knows by name", "Lists presets for --model with their sizes.",
-     false, false, astra_list_models, MODELS_EXAMPLES},
+     false, false, astra_list_models, MODELS_EXAMPLES, NULL},
+    {"fit", "PROFILE.csv ...", "learns operator times from measurements",
+     "Adds a GPU that tools/profile measured to the learned models, or learns them all anew, says\n"
+     "how far off they are on what they have not seen, and writes them to a folder for\n"
+     "--efficiency. doc/operators.md explains how.",
+     false, false, astra_fit, FIT_EXAMPLES, "measured"},
     {0},
 };
 

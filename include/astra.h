@@ -62,6 +62,9 @@ enum astra_status
 astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or invalid */
 enum astra_status astra_list_gpus(struct astra *);
 enum astra_status astra_list_models(struct astra *);
+/* Learns operator times from the tables of "measured" and writes them to the folder "into". Its
+ * answer is a report, in text whatever the format. */
+enum astra_status astra_fit(struct astra *);
 
 /* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is
  * none. */

@@ -4,8 +4,10 @@
 #include "advice.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/parallel.h"
 #include "base/str.h"
 #include "export/export.h"
+#include "learn/fit.h"
 #include "question.h"
 #include "report/report.h"
 
@@ -19,6 +21,7 @@ enum answer_kind {
     ANSWER_PLAN,
     ANSWER_EXPLAIN,
     ANSWER_GPUS,
+    ANSWER_FIT,
     ANSWER_MODELS
 };
 
@@ -30,6 +33,7 @@ struct astra {
     struct plan plan; /* of an estimate */
     struct search_report report;
     struct str text;
+    struct str fit; /* report of a fit */
     void (*progress)(void *context, double done);
     void *progress_context;
 };
@@ -41,6 +45,7 @@ struct astra *astra_new(void)
     question_init(&a->question);
     arena_init(&a->mem);
     str_init(&a->text);
+    str_init(&a->fit);
     return a;
 }
 
@@ -51,6 +56,7 @@ void astra_free(struct astra *a)
     question_release(&a->question);
     arena_release(&a->mem);
     str_release(&a->text);
+    str_release(&a->fit);
     free(a);
 }
 
@@ -349,6 +355,8 @@ enum astra_status astra_search(struct astra *a)
     for (int g = 0; g < q->cluster.groups; g++)
         if (!search_group(a, g, all))
             return status_of(a, false);
+    if (!question_costs_hold(q, &a->error))
+        return status_of(a, false);
     if (all->bests == 0) {
         advice_write(q, all->result, all->searched, &a->error);
         return status_of(a, false);
@@ -392,6 +400,8 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, &e, &a->error))
         return status_of(a, false);
     plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &a->plan);
+    if (!question_costs_hold(&a->question, &a->error))
+        return status_of(a, false);
     judge_rules(a, &e);
     a->kind = kind;
     if (!a->plan.feasible)
@@ -412,7 +422,28 @@ enum astra_status astra_explain(struct astra *a)
 enum astra_status astra_list_gpus(struct astra *a)
 {
     begin(a);
+    if (!question_models(&a->question, &a->error))
+        return status_of(a, false);
     a->kind = ANSWER_GPUS;
+    return ASTRA_OK;
+}
+
+enum astra_status astra_fit(struct astra *a)
+{
+    struct question *q = &a->question;
+    struct fit_question f = {.profile = q->measured_file,
+                             .profiles = q->measured,
+                             .sources = q->sources,
+                             .models = q->efficiency,
+                             .output = q->into,
+                             .plots = q->plots,
+                             .alone = q->alone,
+                             .threads = q->threads ? q->threads : parallel_cores()};
+    begin(a);
+    str_clear(&a->fit);
+    if (!question_fit(q, &a->error) || !fit_run(&f, &a->fit, &a->error))
+        return status_of(a, false);
+    a->kind = ANSWER_FIT;
     return ASTRA_OK;
 }
 
@@ -455,7 +486,9 @@ static const char *print(struct astra *a, enum astra_format format,
     else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
         print_plan(a, format, style);
     else if (a->kind == ANSWER_GPUS)
-        report_gpus(format, &a->text);
+        report_gpus(format, a->question.learned, &a->text);
+    else if (a->kind == ANSWER_FIT)
+        str_add(&a->text, str_text(&a->fit));
     else if (a->kind == ANSWER_MODELS)
         report_models(format, &a->text);
     return str_text(&a->text);

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cost/learned.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,6 +177,50 @@ static bool set_stats(struct question *q, const char *v, struct error *err)
     return true;
 }
 
+static bool set_alone(struct question *q, const char *v, struct error *err)
+{
+    (void)v, (void)err;
+    q->alone = true;
+    return true;
+}
+
+static bool set_measured(struct question *q, const char *v, struct error *err)
+{
+    if (q->measured == QUESTION_TABLES)
+        return fail(err, ERROR_INPUT, "more than %d tables are given", QUESTION_TABLES);
+    q->measured_file[q->measured++] = arena_string(&q->mem, v);
+    return true;
+}
+
+static bool set_folder(struct question *q, const char *option, const char *v, const char **out,
+                       struct error *err)
+{
+    *out = arena_string(&q->mem, v);
+    return *v || fail(err, ERROR_INPUT, "--%s is empty, expected a folder", option);
+}
+
+static bool set_into(struct question *q, const char *v, struct error *err)
+{
+    return set_folder(q, "into", v, &q->into, err);
+}
+
+static bool set_sources(struct question *q, const char *v, struct error *err)
+{
+    return set_folder(q, "sources", v, &q->sources, err);
+}
+
+static bool set_plots(struct question *q, const char *v, struct error *err)
+{
+    return set_folder(q, "plots", v, &q->plots, err);
+}
+
+static bool set_efficiency(struct question *q, const char *v, struct error *err)
+{
+    learned_free(q->learned);
+    q->learned = NULL;
+    return set_folder(q, "efficiency", v, &q->efficiency, err) && question_models(q, err);
+}
+
 static bool set_stage(struct question *q, const char *v, struct error *err)
 {
     static const char *const stages[] = {"ops", "cost", "schedule", "memory"};
@@ -209,6 +254,8 @@ void question_init(struct question *q)
 
 void question_release(struct question *q)
 {
+    question_drop_costs(q);
+    learned_free(q->learned);
     arena_release(&q->mem);
 }
 
@@ -255,6 +302,7 @@ static bool take_setting(struct question *q, enum param p, int *option, int unse
 
 bool question_ready(struct question *q, struct error *err)
 {
+    question_drop_costs(q);
     if (!q->has_cluster)
         return fail(err, ERROR_INPUT,
                     "no cluster is given: add --cluster, for example --cluster 8x8:H100");
@@ -314,7 +362,7 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     int64_t most = (int64_t)group->nodes_max * group->per_node;
     bool range = group->nodes_min < group->nodes_max;
     memset(out, 0, sizeof *out);
-    if (!add_rules(q, true, rules, err))
+    if (!question_costs(q, g, err) || !add_rules(q, true, rules, err))
         return false;
     out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
     strategy_init(&out->base);
@@ -472,7 +520,7 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                               q->gpus ? "job has" : "cluster has", (long long)world));
     out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
-    return add_rules(q, false, &out->rules, err);
+    return question_costs(q, 0, err) && add_rules(q, false, &out->rules, err);
 }
 
 const char *question_line(struct question *q, const struct strategy *base, struct arena *mem)

@@ -9,7 +9,10 @@
 #include "search/search.h"
 #include "space/space.h"
 
-enum { QUESTION_PRICES = 64, QUESTION_SETS = 64 };
+struct group_costs;
+struct learned;
+
+enum { QUESTION_PRICES = 64, QUESTION_SETS = 64, QUESTION_TABLES = 64 };
 
 struct question {
     struct arena mem; /* everything that was read */
@@ -31,6 +34,13 @@ struct question {
     int prices;
     const char *price[QUESTION_PRICES];
     struct rules rules; /* the user's */
+    int measured;       /* of fit */
+    const char *measured_file[QUESTION_TABLES];
+    const char *into, *sources, *plots;
+    bool alone;
+    const char *efficiency;  /* folder of learned models; NULL = those compiled in */
+    struct learned *learned; /* owned; NULL until needed */
+    struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
 };
 
 void question_init(struct question *);
@@ -57,6 +67,17 @@ struct estimate_question {
     int nodes;
 };
 bool question_estimate(struct question *, struct estimate_question *out, struct error *);
+
+/* Nothing is missing for a fit, and nothing contradicts. */
+bool question_fit(const struct question *, struct error *);
+
+/* Learned times (question_costs.c): the models of --efficiency or those compiled in, for group `g`;
+ * once an answer is there, that none of them failed on the way. question_ready() drops those of the
+ * question before. */
+bool question_models(struct question *, struct error *);
+bool question_costs(struct question *, int g, struct error *);
+bool question_costs_hold(const struct question *, struct error *);
+void question_drop_costs(struct question *);
 
 int question_global_batch(const struct question *); /* asked for, or the default of a search */
 

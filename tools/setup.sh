@@ -15,6 +15,7 @@ build,clang    command:objcopy       binutils
 build,clang    header:stdio.h        libc6-dev
 build,clang    header:jansson.h      libjansson-dev
 build,clang    header:yaml.h         libyaml-dev
+build,clang    header:xgboost/c_api.h libxgboost-dev
 test           header:cmocka.h       libcmocka-dev
 test           command:pkg-config    pkg-config
 valgrind       command:valgrind      valgrind

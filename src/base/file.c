@@ -62,3 +62,29 @@ bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
+
+/* Beside the target first, so that whoever reads it sees the old file or the new one. */
+bool file_write(const char *path, const void *data, size_t size, struct error *err)
+{
+    struct str beside;
+    str_init(&beside);
+    str_addf(&beside, "%s.new", path);
+    FILE *f = fopen(str_text(&beside), "wb");
+    bool ok = f && fwrite(data, 1, size, f) == size;
+    if (f && fclose(f) != 0)
+        ok = false;
+    ok = ok && rename(str_text(&beside), path) == 0;
+    if (!ok) {
+        fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+        remove(str_text(&beside));
+    }
+    str_release(&beside);
+    return ok;
+}
+
+bool folder_make(const char *path, struct error *err)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return true;
+    return fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+}

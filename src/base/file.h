@@ -1,4 +1,4 @@
-/* Whole files, read with a size limit. */
+/* Whole files, read with a size limit, and written whole or not at all. */
 #ifndef ASTRA_FILE_H
 #define ASTRA_FILE_H
 
@@ -20,5 +20,8 @@ struct text {
 bool file_read(const char *path, struct arena *, struct text *out, struct error *);
 
 bool file_exists(const char *path);
+
+bool file_write(const char *path, const void *data, size_t size, struct error *);
+bool folder_make(const char *path, struct error *); /* fine when it is there already */
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct arena;
+struct group_costs;
 
 /* One line of gpus.def. Data-sheet units; 0 where the part has no such thing. */
 struct gpu {
@@ -40,14 +41,15 @@ enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
 /* Some nodes of one type. */
 struct node_group {
     const struct gpu *gpu;
-    int nodes_min, nodes_max; /* equal unless a range was given */
-    int per_node;             /* GPUs of a node */
-    int domain;               /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
-    double link_bs;           /* scale-up bandwidth per GPU and direction, bytes/s */
-    double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
-    double oversubscription;  /* >= 1: how much slower the network is between far nodes */
-    double usable_bytes;      /* of one GPU */
-    double usd_per_hour;      /* per GPU; 0 = not known */
+    int nodes_min, nodes_max;  /* equal unless a range was given */
+    int per_node;              /* GPUs of a node */
+    int domain;                /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
+    double link_bs;            /* scale-up bandwidth per GPU and direction, bytes/s */
+    double nic_bs;             /* NIC bandwidth per GPU, bytes/s */
+    double oversubscription;   /* >= 1: how much slower the network is between far nodes */
+    double usable_bytes;       /* of one GPU */
+    double usd_per_hour;       /* per GPU; 0 = not known */
+    struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
 };
 
 struct cluster {

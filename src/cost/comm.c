@@ -1,24 +1,34 @@
-/* Collectives: wire bytes over bandwidth times an efficiency that grows with the message, plus
- * latency per step. Inside a scale-up domain the link carries them; across domains each node's
- * NICs do, as many as the group has ranks in the node (a ring of one rank per node gets one NIC:
- * NIC sharing). */
-#include "cost/cost.h"
+/* Collectives: the analytic time of comm_features.c times a learned factor. The factor is asked for
+ * once per kind and placement, on powers of two of the message:
+ *
+ *   time_s[i] = max(analytic * exp(f), wire, time_s[i - 1], time_s[i] over half the nodes)
+ *
+ * and read off by straight lines. Lines between rising points rise; both ends above bytes over
+ * bandwidth, all of the line is above it. f does not see bandwidths, and a maximum of falling
+ * functions falls: more bandwidth is never slower. O(1) per question, some 20 ns; a new curve costs
+ * one prediction of 31 log2(nodes) rows, 0.1 to 0.5 ms. */
+#include "cost/comm.h"
 
+#include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cost/booster.h"
+#include "cost/group_costs.h"
 
+#include <assert.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Large-message efficiency of the scale-up link and of NICs, message at which half of it is
- * reached per rank, and latency per step. H100: all-gather 335 of 450 GB/s on 8 GPUs at 512 MiB,
- * 48.7 of 50 GB/s send / receive over the NIC (public nccl-tests logs; see doc/cost.md). */
-static const double LINK_ETA = 0.76, NIC_ETA = 0.85;
-static const double LINK_HALF_BYTES = 1.0e6, NIC_HALF_BYTES = 2.0e6;
-static const double LINK_STEP_S = 1.2e-6, NIC_STEP_S = 4e-6, START_S = 8e-6;
-static const double SWITCH_REDUCE =
-    1.3; /* in-switch reduction of all-reduce: 445 against 335 GB/s */
+/* Where no model is loaded, the wire part is divided by these: median of analytic over measured of
+ * messages above 16 MiB in the sources of doc/collectives.md. */
+static const double LINK_ETA = 0.90, PCIE_ETA = 0.57, NIC_ETA = 0.93;
 
-/* Ranks of one node talk over the scale-up link where it joins them all, else over PCIe, which the
- * GPUs of a node share in pairs. */
+enum { HALVINGS = 32 }; /* more than nodes can be halved */
+
+/* Ranks of one node talk over the scale-up link where it joins them all, else over PCIe. */
 struct placement placement_of(const struct node_group *g, int ranks, int stride)
 {
     int reach = g->domain > g->per_node ? g->domain : g->per_node;
@@ -28,70 +38,207 @@ struct placement placement_of(const struct node_group *g, int ranks, int stride)
     if (per_node > ranks)
         per_node = ranks;
     struct placement p = {ranks, per_node, (ranks + per_node - 1) / per_node, g->link_bs};
-    if ((per_node - 1) * stride >= g->domain)
-        p.link_bs = fmin(g->link_bs, 1e9 * g->gpu->pcie_gbs / 2);
+    if (per_node > 1 && (per_node - 1) * stride >= g->domain)
+        p.link_bs = 1e9 * g->gpu->pcie_gbs;
     return p;
 }
 
-static double efficiency(double eta, double half, double bytes)
+struct comm_call comm_call_of(const struct node_group *g, enum comm_kind kind, struct placement p)
 {
-    return eta * bytes / (bytes + half);
+    bool pcie = g->domain < 2 || p.link_bs == 1e9 * g->gpu->pcie_gbs;
+    return (struct comm_call){.kind = kind,
+                              .ranks = p.ranks,
+                              .per_node = p.per_node,
+                              .nodes = p.nodes,
+                              .gpu = g->gpu,
+                              .link_bs = p.link_bs,
+                              .nic_bs = g->nic_bs / g->oversubscription,
+                              .in_switch = !pcie && gpu_reduces_in_switch(g->gpu),
+                              .pcie = pcie};
 }
 
-/* The bandwidth one rank gets for data that leaves its domain, when `sharers` ranks of the group
- * send from each node. */
-static double nic_bandwidth(const struct node_group *g, int sharers, double bytes)
+static double analytic_time(const struct comm_call *c, double bytes)
 {
-    double bw = g->nic_bs * sharers / g->oversubscription;
-    return bw * efficiency(NIC_ETA, NIC_HALF_BYTES * sharers, bytes);
+    struct comm_base b = comm_base_of(c, bytes);
+    double eta = c->nodes > 1 ? NIC_ETA : LINK_ETA;
+    if (c->pcie && c->per_node > 1)
+        eta = PCIE_ETA;
+    return b.latency_s + b.wire_s / eta;
 }
 
-static double ring_time(const struct node_group *g, double bytes, struct placement p, double rounds)
+/* Raises the curve to the times of this call: learned where f is given. */
+static void raise_points(struct comm_curve *out, const struct comm_call *c, const float *f)
 {
-    double share = bytes * (p.ranks - 1) / p.ranks;
-    double link = share / (p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES * p.ranks, bytes));
-    double steps = LINK_STEP_S * (p.per_node - 1), wire = link;
-    if (p.nodes > 1) {
-        double nic = bytes * (p.nodes - 1) / p.nodes / nic_bandwidth(g, p.per_node, bytes);
-        wire = p.per_node > 1 ? fmax(nic, link) : nic;
-        /* tree-like phases across nodes: logarithmic latency up to a limit */
-        steps += NIC_STEP_S * fmin(p.nodes - 1, 4 * log2(p.nodes) + 4);
+    double least = 0;
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        double bytes = ldexp(1, CURVE_FIRST + i), t = analytic_time(c, bytes);
+        struct comm_base b = comm_base_of(c, bytes);
+        if (f)
+            t = (b.latency_s + b.wire_s) * exp((double)f[i]);
+        least = fmax(fmax(least, out->time_s[i]), fmax(t, b.floor_s));
+        out->time_s[i] = least;
     }
-    return START_S + rounds * (wire + steps);
 }
 
-static double all_to_all_time(const struct node_group *g, double bytes, struct placement p)
+/* The call itself and the same over half as many nodes, a quarter, ... two. */
+static int fewer_nodes(const struct comm_call *c, struct comm_call out[HALVINGS])
 {
-    double inside = bytes * (p.per_node - 1) / p.ranks;
-    double outside = bytes * (p.ranks - p.per_node) / p.ranks;
-    double t =
-        START_S + inside / (p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES * p.ranks, bytes));
-    if (p.nodes > 1) {
-        double nic = g->nic_bs / g->oversubscription * efficiency(NIC_ETA, NIC_HALF_BYTES, bytes);
-        t = fmax(t, START_S + outside / nic) + NIC_STEP_S * 4 * log2(p.nodes);
+    int count = 0;
+    out[count++] = *c;
+    while (out[count - 1].nodes > 2 && count < HALVINGS) {
+        struct comm_call half = out[count - 1];
+        half.nodes = (half.nodes + 1) / 2;
+        half.ranks = half.nodes * half.per_node;
+        out[count++] = half;
     }
-    return t;
+    return count;
+}
+
+bool comm_curve_fill(struct comm_curve *out, const struct booster *model, const struct comm_call *c,
+                     struct error *err)
+{
+    float x[HALVINGS][CURVE_POINTS][COMM_FEATURES], f[HALVINGS][CURVE_POINTS];
+    struct comm_call call[HALVINGS];
+    assert(c->ranks > 1 && c->per_node >= 1 && c->nodes >= 1);
+    int calls = fewer_nodes(c, call);
+    for (int k = 0; k < calls; k++)
+        for (int i = 0; i < CURVE_POINTS; i++)
+            comm_features(&call[k], ldexp(1, CURVE_FIRST + i), x[k][i]);
+    size_t rows = (size_t)calls * CURVE_POINTS;
+    bool ok = !model || booster_predict(model, x[0][0], rows, COMM_FEATURES, f[0], err);
+    *out = (struct comm_curve){0};
+    for (int k = calls - 1; k >= 0; k--)
+        raise_points(out, &call[k], model && ok ? f[k] : NULL);
+    return ok;
+}
+
+double comm_curve_time(const struct comm_curve *c, double bytes)
+{
+    int exponent;
+    double mantissa = 2 * frexp(bytes, &exponent); /* bytes = mantissa * 2^(exponent - 1), 1..2 */
+    int i = exponent - 1 - CURVE_FIRST;
+    if (bytes <= 0)
+        return 0;
+    if (i < 0)
+        return c->time_s[0];
+    if (i >= CURVE_POINTS - 1)
+        return c->time_s[CURVE_POINTS - 1] * (bytes / ldexp(1, CURVE_FIRST + CURVE_POINTS - 1));
+    return c->time_s[i] + (mantissa - 1) * (c->time_s[i + 1] - c->time_s[i]);
+}
+
+/* Chains of curves. Readers follow them without a lock; a writer puts a whole curve in front while
+ * it holds the lock. A curve depends on its key alone, so it does not matter who makes it. */
+enum { CHAINS = 1024 };
+
+struct entry {
+    enum comm_kind kind;
+    struct placement placement;
+    struct comm_curve curve;
+    struct entry *next;
+};
+
+struct comm_table {
+    const struct node_group *group;
+    const struct booster *model;
+    pthread_mutex_t lock;
+    _Atomic(struct entry *) chain[CHAINS]; /* owned */
+};
+
+static size_t chain_of(enum comm_kind kind, struct placement p)
+{
+    uint64_t h = (uint64_t)p.ranks * 2654435761u + (uint64_t)p.per_node * 40503u + (uint64_t)kind;
+    return (size_t)((h ^ h >> 15) % CHAINS);
+}
+
+static bool is_for(const struct entry *e, enum comm_kind kind, struct placement p)
+{
+    return e->kind == kind && e->placement.ranks == p.ranks &&
+           e->placement.per_node == p.per_node && e->placement.nodes == p.nodes &&
+           e->placement.link_bs == p.link_bs;
+}
+
+static const struct entry *find(struct entry *e, enum comm_kind kind, struct placement p)
+{
+    while (e && !is_for(e, kind, p))
+        e = e->next;
+    return e;
+}
+
+/* Puts it in front of its chain unless another thread was first. */
+static const struct entry *insert(struct comm_table *t, struct entry *e)
+{
+    _Atomic(struct entry *) *chain = &t->chain[chain_of(e->kind, e->placement)];
+    pthread_mutex_lock(&t->lock);
+    e->next = atomic_load_explicit(chain, memory_order_relaxed);
+    const struct entry *found = find(e->next, e->kind, e->placement);
+    if (!found)
+        atomic_store_explicit(chain, e, memory_order_release);
+    pthread_mutex_unlock(&t->lock);
+    if (!found)
+        return e;
+    free(e);
+    return found;
+}
+
+static const struct entry *make(struct comm_table *t, enum comm_kind kind, struct placement p)
+{
+    struct entry *e = memory_grow(NULL, sizeof *e);
+    struct comm_call call = comm_call_of(t->group, kind, p);
+    *e = (struct entry){.kind = kind, .placement = p};
+    comm_curve_fill(&e->curve, t->model, &call, NULL);
+    return insert(t, e);
+}
+
+bool comm_table_new(struct comm_table **out, const struct node_group *g,
+                    const struct booster *model, struct error *err)
+{
+    struct placement p = {2, 1, 2, g->link_bs};
+    struct comm_call call = comm_call_of(g, COMM_SEND, p);
+    struct comm_curve curve;
+    if (!comm_curve_fill(&curve, model, &call, err))
+        return false;
+    struct comm_table *t = memory_grow(NULL, sizeof *t);
+    memset(t, 0, sizeof *t);
+    t->group = g;
+    t->model = model;
+    if (pthread_mutex_init(&t->lock, NULL) != 0) {
+        free(t);
+        return fail(err, ERROR_SYSTEM, "no lock for the table of collectives");
+    }
+    *out = t;
+    return true;
+}
+
+void comm_table_free(struct comm_table *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < CHAINS; i++)
+        for (struct entry *e = atomic_load(&t->chain[i]), *next; e; e = next) {
+            next = e->next;
+            free(e);
+        }
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, struct placement p)
+{
+    if (p.ranks <= 1 || bytes <= 0)
+        return 0;
+    struct entry *first = atomic_load_explicit(&t->chain[chain_of(kind, p)], memory_order_acquire);
+    const struct entry *e = find(first, kind, p);
+    if (!e)
+        e = make(t, kind, p);
+    return comm_curve_time(&e->curve, bytes);
 }
 
 double comm_time(const struct node_group *g, enum comm_kind kind, double bytes, struct placement p)
 {
     if (p.ranks <= 1 || bytes <= 0)
         return 0;
-    switch (kind) {
-    case COMM_ALL_REDUCE: {
-        double gain = p.nodes == 1 && g->domain >= 8 ? SWITCH_REDUCE : 1;
-        return START_S + (ring_time(g, bytes, p, 2) - START_S) / gain;
-    }
-    case COMM_ALL_GATHER:
-    case COMM_REDUCE_SCATTER:
-        return ring_time(g, bytes, p, 1);
-    case COMM_ALL_TO_ALL:
-        return all_to_all_time(g, bytes, p);
-    case COMM_SEND:
-        break;
-    }
-    double bw = p.nodes > 1
-                    ? g->nic_bs / g->oversubscription * efficiency(NIC_ETA, NIC_HALF_BYTES, bytes)
-                    : p.link_bs * efficiency(LINK_ETA, LINK_HALF_BYTES, bytes);
-    return START_S + bytes / bw;
+    if (g->costs)
+        return comm_table_time(group_costs_comm(g->costs), kind, bytes, p);
+    struct comm_call call = comm_call_of(g, kind, p);
+    return fmax(analytic_time(&call, bytes), comm_base_of(&call, bytes).floor_s);
 }

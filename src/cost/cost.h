@@ -36,8 +36,8 @@ double comm_time(const struct node_group *, enum comm_kind, double bytes, struct
 /* FLOP/s of the matrix units by the data sheet, dense. */
 double peak_flops(const struct gpu *, int precision);
 
-/* A pass over `bytes` of device memory, launch included. */
-double memory_time(const struct node_group *, double bytes);
+/* A pass over `bytes` of device memory, launch included; `kind` an enum memory_kind. */
+double memory_time(const struct node_group *, int kind, double bytes);
 
 /* Expected relative error of step_s for this GPU type, and where its numbers come from. */
 double cost_expected_error(const struct node_group *);

@@ -1,18 +1,15 @@
 /* Analytic operator times: FLOPs over a sustained rate, with tile and wave quantisation, or
- * bytes over bandwidth, whichever is longer, plus a launch. cost_predict takes whole batches so
- * that a learned model can answer them in one call. */
-#include "cost/cost.h"
+ * bytes over bandwidth, whichever is longer, plus a launch. */
+#include "cost/rates.h"
 
 #include "cluster/cluster.h"
+#include "cost/operation.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double LAUNCH_S = 4e-6; /* kernel start and tail; cuda launch floor 3-5 us */
-/* One product of one expert where experts run one after the other in eager torch: bound by the
- * host. Measured rank q30_ep8 in data/measured: 1.9 ms an expert, two products, forward and
- * backward. */
-static const double EXPERT_S = 0.32e-3, EXPERT_BACK_S = 0.63e-3;
+const double EXPERT_S = 0.32e-3, EXPERT_BACK_S = 0.63e-3;
 static const double MEMORY_FIXED_S =
     6e-6; /* extra of a memory-bound kernel; tens of us in small models */
 
@@ -36,12 +33,11 @@ static const struct rates *rates_of(const struct gpu *g)
     return &TABLE[2];
 }
 
-/* FLOP/s of the matrix units at this precision. A GPU without fp8 computes it as bf16. */
 double peak_flops(const struct gpu *g, int precision)
 {
-    double half =
-        g->bf16_tflops > 0 && precision != PRECISION_FP16 ? g->bf16_tflops : g->fp16_tflops;
-    return 1e12 * (precision == PRECISION_FP8 && g->fp8_tflops > 0 ? g->fp8_tflops : half);
+    static const enum dtype DTYPE_OF[] = {
+        [PRECISION_BF16] = DTYPE_BF16, [PRECISION_FP16] = DTYPE_FP16, [PRECISION_FP8] = DTYPE_FP8};
+    return dtype_peak(g, DTYPE_OF[precision]);
 }
 
 /* The fraction of 128 x 256 tiles' work that is useful, waves over the SMs included, and the
@@ -65,7 +61,7 @@ static double gemm_time(const struct gpu *g, double rate, double m, double n, do
     return (compute > memory ? compute : memory) + LAUNCH_S;
 }
 
-double memory_time(const struct node_group *group, double bytes)
+double analytic_memory_time(const struct node_group *group, double bytes)
 {
     const struct gpu *g = group->gpu;
     return bytes / (1e9 * g->memory_gbs * rates_of(g)->memory) + MEMORY_FIXED_S;
@@ -116,8 +112,8 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
     double rate = peak_flops(group->gpu, precision) * rates_of(group->gpu)->gemm * 0.7;
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
     struct op_time t = {0};
-    t.forward_s = flops / rate + memory_time(group, o->bytes);
-    t.backward_s = 2 * flops / rate + memory_time(group, o->bytes_back);
+    t.forward_s = flops / rate + analytic_memory_time(group, o->bytes);
+    t.backward_s = 2 * flops / rate + analytic_memory_time(group, o->bytes_back);
     return t;
 }
 
@@ -133,8 +129,8 @@ static struct op_time predict_comm(const struct node_group *group, const struct 
     return t;
 }
 
-static struct op_time predict(const struct node_group *group, int precision, bool te,
-                              const struct op *o)
+struct op_time analytic_time_of(const struct node_group *group, int precision, bool te,
+                                const struct op *o)
 {
     struct op_time t = {0};
     switch (o->kind) {
@@ -148,28 +144,9 @@ static struct op_time predict(const struct node_group *group, int precision, boo
     case OP_COMM:
         return predict_comm(group, o);
     case OP_MEMORY:
-        t.forward_s =
-            memory_time(group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */
-        t.backward_s = memory_time(group, o->bytes_back * (te ? 1.0 : 1.4));
+        t.forward_s = analytic_memory_time(
+            group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */
+        t.backward_s = analytic_memory_time(group, o->bytes_back * (te ? 1.0 : 1.4));
     }
     return t;
-}
-
-void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops,
-                  size_t count, struct op_time *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = predict(group, precision, te, &ops[i]);
-}
-
-double cost_expected_error(const struct node_group *group)
-{
-    const char *arch = group->gpu->arch;
-    return strcmp(arch, "Ampere") == 0 || strcmp(arch, "Hopper") == 0 ? 0.15 : 0.25;
-}
-
-const char *cost_provenance(const struct node_group *group)
-{
-    (void)group;
-    return "datasheet"; /* analytic rates; nothing here was measured operator by operator */
 }

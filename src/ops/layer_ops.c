@@ -28,6 +28,7 @@ static struct op *add(struct builder *b, const char *name, enum op_kind kind)
     o->name = name;
     o->kind = kind;
     o->count = 1;
+    o->memory_kind = o->memory_kind_back = MEMORY_NONE;
     return o;
 }
 
@@ -41,13 +42,35 @@ static struct op *add_gemm(struct builder *b, const char *name, double m, double
     return o;
 }
 
-/* A pass over memory that reads and writes `elements` in all forward; backward reads the
- * gradient and the saved tensors and writes a gradient, about half as much again. */
-static struct op *add_pass(struct builder *b, const char *name, double elements)
+/* Bytes of one element that a pass reads and writes if nothing is moved twice, as doc/profile.md
+ * counts them: a model that learned from profiles is asked in their terms. */
+static const struct {
+    double forward, back;
+} ELEMENT_BYTES[MEMORY_KINDS] = {
+    [MEMORY_RMS_NORM] = {4, 6},      /* back: gradient and input in, gradient out */
+    [MEMORY_LAYER_NORM] = {4, 6},    /* the same */
+    [MEMORY_SWIGLU_FUSED] = {6, 10}, /* of an output element, which has two inputs */
+    [MEMORY_GELU_FUSED] = {4, 6},
+    [MEMORY_ROPE] = {4, 4}, /* back: the inverse rotation of the gradient */
+    [MEMORY_COPY] = {4, 4},
+    [MEMORY_RESIDUAL] = {6, 6},      /* back: the gradients of both branches are added */
+    [MEMORY_EMBEDDING] = {4, 2},     /* back: without the matrix of gradients */
+    [MEMORY_LOSS_TORCH] = {4, 8},    /* fp32 logits; their gradient */
+    [MEMORY_LOSS_MEGATRON] = {6, 6}, /* bf16 logits in, fp32 probabilities kept; and backward */
+    [MEMORY_PERMUTE] = {4, 4},
+};
+
+/* A pass over `rows` of `width` elements: of the output, where that is narrower than the input. */
+static struct op *add_pass(struct builder *b, const char *name, enum memory_kind kind, double rows,
+                           double width)
 {
     struct op *o = add(b, name, OP_MEMORY);
-    o->bytes = HALF * elements;
-    o->bytes_back = HALF * elements * 1.5;
+    assert(ELEMENT_BYTES[kind].forward > 0);
+    o->memory_kind = o->memory_kind_back = kind;
+    o->m = rows;
+    o->n = width;
+    o->bytes = ELEMENT_BYTES[kind].forward * rows * width;
+    o->bytes_back = ELEMENT_BYTES[kind].back * rows * width;
     return o;
 }
 
@@ -91,17 +114,14 @@ static void add_tp_exit(struct builder *b, const char *name, int modules)
 
 static void add_norm(struct builder *b, const char *name, bool saves_input)
 {
-    double elements = b->residual * b->s->model->hidden;
-    struct op *o = add_pass(b, name, 2 * elements);
+    const struct model *m = b->s->model;
+    double rows = b->residual, width = m->hidden;
+    enum memory_kind kind = m->layer_norm ? MEMORY_LAYER_NORM : MEMORY_RMS_NORM;
+    struct op *o = add_pass(b, name, kind, rows, width);
     o->modules = MODULE_LAYERNORM;
-    o->saved = HALF * elements; /* the output, which is the next product's input */
-    if (saves_input) {
-        struct op *input =
-            add(b, "residual", OP_MEMORY); /* bias, dropout, add: one pass, input kept */
-        input->bytes = HALF * 3 * elements;
-        input->bytes_back = HALF * elements;
-        input->saved = HALF * elements;
-    }
+    o->saved = HALF * rows * width; /* the output, which is the next product's input */
+    if (saves_input)                /* bias, dropout, add: one pass, input kept */
+        add_pass(b, "residual", MEMORY_RESIDUAL, rows, width)->saved = HALF * rows * width;
 }
 
 /* Average keys a query sees: half under the causal mask, the window where it is shorter. */
@@ -125,6 +145,9 @@ static void add_core_attention(struct builder *b, double heads, double qk, doubl
     o->n = unfused ? s->seq_len : keys_seen(s);
     o->k = qk;
     o->value_width = v;
+    o->keys = s->seq_len;
+    o->window = s->window > 0 && s->window < s->seq_len ? s->window : 0;
+    o->kv_share = kv_width / (heads * (qk + v));
     o->count = heads * s->micro_batch;
     o->modules = MODULE_CORE_ATTN;
     if (unfused) { /* scores and probabilities, a byte mask of dropout left out */
@@ -158,6 +181,16 @@ static void add_context(struct builder *b, double kv_width, double q_width)
     o->temporary_back = 2 * o->temporary;
 }
 
+/* Rotates `width` elements of queries and keys together. TransformerEngine's kernel moves them
+ * once, which is a copy, and a copy is one long array: rows make no difference. */
+static struct op *add_rope(struct builder *b, double width)
+{
+    struct op *o = add_pass(b, "rope", b->s->te ? MEMORY_COPY : MEMORY_ROPE, b->tokens, width);
+    if (b->s->te)
+        o->m = o->n = 0;
+    return o;
+}
+
 static void mla_projections(struct builder *b)
 {
     const struct model *m = b->s->model;
@@ -174,7 +207,7 @@ static void mla_projections(struct builder *b)
     struct op *q = add_gemm(b, "q up", t, heads * qk, m->q_lora > 0 ? m->q_lora : m->hidden);
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * heads * qk;
-    add_pass(b, "rope", 2 * t * heads * 2 * qk)->modules = MODULE_MLA_UP;
+    add_rope(b, heads * 2 * qk)->modules = MODULE_MLA_UP;
     add_core_attention(b, heads, qk, m->v_dim, heads * (qk + m->v_dim));
     add_context(b, heads * (qk + m->v_dim), heads * qk);
     add_gemm(b, "attention out", t, m->hidden, heads * m->v_dim)->saved =
@@ -193,9 +226,10 @@ static void attention_projections(struct builder *b)
     if (!s->te) /* the value is a view of the fused product, which stays beside rotated q and k */
         qkv->saved += HALF * t * (q + k);
     if (m->qk_norm)
-        add_pass(b, "qk norm", 2 * t * (q + k))->saved = HALF * t * (q + k);
+        add_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
+            HALF * t * (q + k);
     if (!m->learned_pos)
-        add_pass(b, "rope", 2 * t * (q + k));
+        add_rope(b, q + k);
     add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
     add_context(b, 2 * k, q);
     add_gemm(b, "attention out", t, m->hidden, q)->saved = HALF * t * q;
@@ -214,6 +248,17 @@ static void attention_block(struct builder *b)
         add_norm(b, "attention post norm", false);
 }
 
+/* Megatron compiles bias and activation into one kernel in both stacks. */
+static struct op *add_activation(struct builder *b, double tokens, double inner, double wide)
+{
+    bool gated = b->s->model->gated;
+    struct op *o =
+        add_pass(b, "activation", gated ? MEMORY_SWIGLU_FUSED : MEMORY_GELU_FUSED, tokens, wide);
+    o->saved = HALF * tokens * wide;
+    o->temporary_back = HALF * tokens * (inner + 2 * wide);
+    return o;
+}
+
 /* Two products with the activation between them, `wide` = inner width on this rank. */
 static void add_mlp(struct builder *b, const char *up, const char *down, double tokens, double wide,
                     enum op_kind kind, double experts, int modules, int act_modules)
@@ -226,10 +271,7 @@ static void add_mlp(struct builder *b, const char *up, const char *down, double 
     first->modules = modules;
     first->saved = HALF * tokens * inner;
     first->temporary_back = HALF * tokens * (inner + wide + m->hidden);
-    struct op *act = add_pass(b, "activation", tokens * (inner + wide));
-    act->modules = modules | act_modules;
-    act->saved = HALF * tokens * wide;
-    act->temporary_back = HALF * tokens * (inner + 2 * wide);
+    add_activation(b, tokens, inner, wide)->modules = modules | act_modules;
     struct op *second = add_gemm(b, down, rows, m->hidden, wide);
     second->kind = kind;
     second->count = experts;
@@ -267,6 +309,32 @@ static void add_dispatch(struct builder *b, const char *name, bool combine)
                  row * b->residual * m->topk * s->etp, s->etp, 1, MODULE_MOE);
 }
 
+/* Brings rows into another order, which reads and writes each once. */
+static struct op *add_permute(struct builder *b, const char *name, double rows)
+{
+    struct op *o = add_pass(b, name, MEMORY_PERMUTE, rows, b->s->model->hidden);
+    o->modules = MODULE_MOE;
+    return o;
+}
+
+/* Topk copies of every token, and back: the sum of the copies writes only one row of them. The
+ * backward of either is the forward of the other. */
+static void add_copies(struct builder *b)
+{
+    const struct model *m = b->s->model;
+    struct op *o = add_permute(b, "permute", b->residual * m->topk);
+    o->bytes_back = HALF * b->residual * (m->topk + 1) * m->hidden;
+    o->temporary = HALF * b->residual * m->topk * m->hidden;
+}
+
+static void sum_copies(struct builder *b)
+{
+    const struct model *m = b->s->model;
+    struct op *o = add_permute(b, "unpermute", b->residual * m->topk);
+    o->bytes = HALF * b->residual * (m->topk + 1) * m->hidden;
+    o->temporary_back = HALF * b->residual * m->topk * m->hidden;
+}
+
 static void moe_block(struct builder *b)
 {
     const struct block_shape *s = b->s;
@@ -278,20 +346,15 @@ static void moe_block(struct builder *b)
     struct op *router = add_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;
     router->saved = SINGLE * 3 * b->residual * m->experts; /* logits, scores, routing map in fp32 */
-    struct op *permute = add_pass(b, "permute", 2 * b->residual * m->topk * m->hidden);
-    permute->modules = MODULE_MOE;
-    permute->temporary = HALF * b->residual * m->topk * m->hidden;
+    add_copies(b);
     add_dispatch(b, "dispatch", false);
-    struct op *sort = add_pass(b, "sort by expert", 2 * routed * m->hidden);
-    sort->modules = MODULE_MOE;
-    sort->saved = HALF * routed * m->hidden; /* the experts' input */
+    add_permute(b, "sort by expert", routed)->saved =
+        HALF * routed * m->hidden; /* the experts' input */
     add_mlp(b, "expert up", "expert down", routed, (double)m->expert_ffn / s->etp, kind, experts,
             MODULE_MOE, MODULE_MOE_ACT);
-    add_pass(b, "unsort", 2 * routed * m->hidden)->modules = MODULE_MOE;
+    add_permute(b, "unsort", routed);
     add_dispatch(b, "combine", true);
-    struct op *unpermute = add_pass(b, "unpermute", b->residual * (m->topk + 1) * m->hidden);
-    unpermute->modules = MODULE_MOE;
-    unpermute->temporary_back = HALF * b->residual * m->topk * m->hidden;
+    sum_copies(b);
     if (m->shared_ffn > 0) {
         add_tp_enter(b, "shared gather", MODULE_MOE | MODULE_SHARED);
         add_mlp(b, "shared up", "shared down", b->tokens, (double)m->shared_ffn / s->tp, OP_GEMM, 1,
@@ -302,12 +365,21 @@ static void moe_block(struct builder *b)
         add_norm(b, "mlp post norm", false);
 }
 
+/* Rows of the vocabulary on one rank. */
+static double vocabulary(const struct block_shape *s)
+{
+    return (double)model_padded_vocab(s->model, s->tp) / s->tp;
+}
+
+/* Backward fills a gradient as large as the matrix, however few of its rows were used. */
 static void embedding_block(struct builder *b)
 {
-    const struct block_shape *s = b->s;
-    double elements = b->tokens * s->model->hidden;
-    struct op *o = add_pass(b, "embedding", 2 * elements);
-    o->saved = 8 * b->tokens; /* token ids */
+    double ids = 8 * b->tokens;
+    struct op *o = add_pass(b, "embedding", MEMORY_EMBEDDING, b->tokens, b->s->model->hidden);
+    o->k = vocabulary(b->s);
+    o->bytes += ids;
+    o->bytes_back += HALF * o->k * o->n + ids;
+    o->saved = ids;
     add_tp_exit(b, "embedding reduce", 0);
 }
 
@@ -316,18 +388,15 @@ static void embedding_block(struct builder *b)
 static void head_block(struct builder *b)
 {
     const struct block_shape *s = b->s;
-    double logits = b->tokens * (double)model_padded_vocab(s->model, s->tp) / s->tp;
+    double wide = vocabulary(s), logits = b->tokens * wide;
     add_norm(b, "final norm", true);
     add_tp_enter(b, "head gather", 0);
-    struct op *head = add_gemm(b, "logits", b->tokens, logits / b->tokens, s->model->hidden);
+    struct op *head = add_gemm(b, "logits", b->tokens, wide, s->model->hidden);
     head->saved = SINGLE * logits;
     head->temporary = HALF * logits;
     head->temporary_back = HALF * logits + HALF * b->tokens * s->model->hidden;
-    struct op *loss = add(b, "cross entropy", OP_MEMORY);
-    loss->bytes =
-        (s->loss_fusion ? 12 : 22) * logits; /* cast, max, subtract, exp, sum, gather in fp32 */
-    loss->bytes_back = 10 * logits;
-    loss->temporary = HALF * logits;
+    enum memory_kind kind = s->loss_fusion ? MEMORY_LOSS_TORCH : MEMORY_LOSS_MEGATRON;
+    add_pass(b, "cross entropy", kind, b->tokens, wide)->temporary = HALF * logits;
     add_comm(b, "loss reduce", COMM_ALL_REDUCE, AXIS_TP, SINGLE * 3 * b->tokens, s->tp, 1, 0);
 }
 

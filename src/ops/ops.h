@@ -28,8 +28,18 @@ enum op_kind {
     OP_GROUPED,   /* `count` experts of m x k times k x n in one kernel */
     OP_ATTENTION, /* flash-type: `count` heads, m queries, n keys on average, k = head width */
     OP_SCORES,    /* unfused attention: batched products and a softmax through memory */
-    OP_MEMORY,    /* reads and writes `bytes` forward, `bytes_back` backward */
+    OP_MEMORY,    /* reads and writes `bytes` forward, `bytes_back` backward: m rows of n elements,
+                   * both 0 for one long array; k = vocabulary of an embedding */
     OP_COMM       /* a collective */
+};
+
+/* Memory-bound operators that are told apart. */
+enum memory_kind {
+    MEMORY_NONE = -1, /* not memory-bound */
+#define MEMORY_KIND(id, ...) MEMORY_##id,
+#include "ops/memory_kinds.def"
+#undef MEMORY_KIND
+    MEMORY_KINDS
 };
 
 enum comm_kind {
@@ -48,8 +58,11 @@ struct op {
     const char *name;
     enum op_kind kind;
     double m, n, k, count;
-    double value_width;       /* attention: width of a value head */
-    double bytes, bytes_back; /* memory operators */
+    double value_width;  /* attention: width of a value head */
+    double keys, window; /* attention: keys of a sequence; how many a query sees at most, 0 = all */
+    double kv_share;     /* attention: key-value heads / query heads */
+    double bytes, bytes_back; /* memory operators: inputs read once, outputs written once */
+    int memory_kind, memory_kind_back; /* enum memory_kind, forward and backward */
     enum comm_kind comm; /* forward kind; backward runs the mirror image (gather <-> scatter) */
     enum comm_axis axis;
     int ranks, stride;     /* of the group: ranks `stride` apart */

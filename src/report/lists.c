@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cost/learned.h"
 #include "model/model.h"
 #include "report/csv_out.h"
 #include "report/table.h"
@@ -83,7 +84,16 @@ static void add_gpu_cell(struct table *t, const struct gpu *g, const struct gpu_
         table_add(t, "-");
 }
 
-static void gpus_text(struct str *out)
+static void add_coverage_cells(struct table *t, const struct learned *l, const struct gpu *g)
+{
+    for (int f = 0; f < FAMILIES; f++) {
+        struct coverage c = learned_coverage(l, g, (enum family)f);
+        if (f == FAMILY_GEMM || f == FAMILY_ATTENTION)
+            table_add(t, "%s ±%.0f %%", provenance_name(c.provenance), 100 * c.error);
+    }
+}
+
+static void gpus_text(const struct learned *l, struct str *out)
 {
     const struct report_style plain = {0, false};
     struct arena mem;
@@ -96,10 +106,14 @@ static void gpus_text(struct str *out)
         if (GPU_COLUMNS[c].head)
             table_column(&t, GPU_COLUMNS[c].head,
                          is_text(&GPU_COLUMNS[c]) ? TABLE_LEFT : TABLE_RIGHT, 0);
-    for (size_t i = 0; i < count; i++)
+    table_column(&t, "products", TABLE_LEFT, 0);
+    table_column(&t, "attention", TABLE_LEFT, 0);
+    for (size_t i = 0; i < count; i++) {
         for (int c = 0; c < GPU_COLUMN_COUNT; c++)
             if (GPU_COLUMNS[c].head)
                 add_gpu_cell(&t, &g[i], &GPU_COLUMNS[c]);
+        add_coverage_cells(&t, l, &g[i]);
+    }
     table_print(&t, &plain, out);
     arena_release(&mem);
 }
@@ -139,7 +153,22 @@ static void dump_list(const char *name, struct json *list, struct str *out)
     json_release(o);
 }
 
-static void gpus_json(struct str *out)
+/* Where operator times of a family come from, and how far off they are expected to be. */
+static struct json *coverage_value(const struct learned *l, const struct gpu *g)
+{
+    struct json *all = json_new_object();
+    for (int f = 0; f < FAMILIES; f++) {
+        struct coverage c = learned_coverage(l, g, (enum family)f);
+        struct json *o = json_new_object();
+        json_set(o, "provenance", json_new_string(provenance_name(c.provenance)));
+        json_set(o, "measurements", json_new_integer((int64_t)c.rows));
+        json_set(o, "expected_error", json_new_number(c.error));
+        json_set(all, model_name(f), o);
+    }
+    return all;
+}
+
+static void gpus_json(const struct learned *l, struct str *out)
 {
     size_t count;
     const struct gpu *g = gpu_table(&count);
@@ -148,18 +177,42 @@ static void gpus_json(struct str *out)
         struct json *o = json_new_object();
         for (int c = 0; c < GPU_COLUMN_COUNT; c++)
             json_set(o, GPU_COLUMNS[c].name, gpu_value(&g[i], &GPU_COLUMNS[c]));
+        json_set(o, "operators", coverage_value(l, &g[i]));
         json_append(list, o);
     }
     dump_list("gpus", list, out);
 }
 
-static void gpus_csv(struct str *out)
+static void add_coverage_heads(struct csv *csv)
+{
+    static const char *const WHAT[] = {"provenance", "measurements", "expected_error"};
+    for (int i = 0; i < FAMILIES * 3; i++) {
+        struct str name;
+        str_init(&name);
+        str_addf(&name, "%s_%s", model_name(i / 3), WHAT[i % 3]);
+        csv_text(csv, str_text(&name));
+        str_release(&name);
+    }
+}
+
+static void add_coverage_fields(struct csv *csv, const struct learned *l, const struct gpu *g)
+{
+    for (int f = 0; f < FAMILIES; f++) {
+        struct coverage c = learned_coverage(l, g, (enum family)f);
+        csv_text(csv, provenance_name(c.provenance));
+        csv_number(csv, (double)c.rows);
+        csv_number(csv, c.error);
+    }
+}
+
+static void gpus_csv(const struct learned *l, struct str *out)
 {
     size_t count;
     const struct gpu *g = gpu_table(&count);
     struct csv csv = {out, 0};
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         csv_text(&csv, GPU_COLUMNS[c].name);
+    add_coverage_heads(&csv);
     csv_end(&csv);
     for (size_t i = 0; i < count; i++) {
         for (int c = 0; c < GPU_COLUMN_COUNT; c++)
@@ -168,6 +221,7 @@ static void gpus_csv(struct str *out)
             else
                 csv_number_if(&csv, number_of(&g[i], &GPU_COLUMNS[c]) > 0,
                               number_of(&g[i], &GPU_COLUMNS[c]));
+        add_coverage_fields(&csv, l, &g[i]);
         csv_end(&csv);
     }
 }
@@ -281,11 +335,11 @@ static void models_csv(struct str *out)
 }
 
 /* By enum astra_format. */
-void report_gpus(int format, struct str *out)
+void report_gpus(int format, const struct learned *l, struct str *out)
 {
-    static void (*const writers[])(struct str *) = {
+    static void (*const writers[])(const struct learned *, struct str *) = {
         [ASTRA_TEXT] = gpus_text, [ASTRA_JSON] = gpus_json, [ASTRA_CSV] = gpus_csv};
-    writers[format](out);
+    writers[format](l, out);
 }
 
 void report_models(int format, struct str *out)

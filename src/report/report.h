@@ -6,6 +6,7 @@
 #include "simulate/plan.h"
 
 struct cluster;
+struct learned;
 struct str;
 
 struct report_style {
@@ -44,7 +45,7 @@ void report_plan_csv(const struct plan *, struct str *out);
 void report_explain_text(const struct plan *, const char *stage, const struct report_style *,
                          struct str *out);
 
-void report_gpus(int format, struct str *out); /* enum astra_format */
+void report_gpus(int format, const struct learned *, struct str *out); /* enum astra_format */
 void report_models(int format, struct str *out);
 
 #endif

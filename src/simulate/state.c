@@ -55,8 +55,9 @@ static double optimizer_time(const struct frame *f, const struct strategy *s, do
     const struct node_group *g = f->scene->group;
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
     double adam = 4 + 2 * (4 + 2 * moments) + 2;
-    double seconds = memory_time(g, gradient_bytes(s) * params) + memory_time(g, 4 * shard) +
-                     memory_time(g, adam * shard * (1 - off));
+    double seconds = memory_time(g, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
+                     memory_time(g, MEMORY_GRAD_NORM, 4 * shard) +
+                     memory_time(g, MEMORY_ADAM, adam * shard * (1 - off));
     if (off > 0)
         seconds += off * shard * (6 / (1e9 * g->gpu->pcie_gbs * 0.8) + adam / HOST_BS);
     return seconds;

@@ -1,0 +1,38 @@
+/* Learned times of collectives, ready to be asked often: one curve per kind and placement, time by
+ * message on powers of two, straight lines between them. Curves are made when first asked for. */
+#ifndef ASTRA_COMM_H
+#define ASTRA_COMM_H
+
+#include "cost/comm_features.h"
+#include "cost/cost.h"
+
+struct booster;
+struct comm_table;
+
+/* 256 B to 256 GiB. */
+enum { CURVE_FIRST = 8, CURVE_POINTS = 31 };
+
+struct comm_curve {
+    double time_s[CURVE_POINTS]; /* at 2^(CURVE_FIRST + i) bytes; never falls */
+};
+
+/* `model` NULL: analytic times. Whatever the model says, more bandwidth or fewer bytes are never
+ * slower, twice the nodes never faster, nothing beats the wire. Where the model cannot answer (system trouble), false
+ * with a whole analytic curve. */
+bool comm_curve_fill(struct comm_curve *, const struct booster *model, const struct comm_call *,
+                     struct error *);
+/* Below the first point its time, beyond the last one the last bandwidth. 0 for no bytes. */
+double comm_curve_time(const struct comm_curve *, double bytes);
+
+/* The call that comm_time() is asked for. */
+struct comm_call comm_call_of(const struct node_group *, enum comm_kind, struct placement);
+
+/* Curves of one node group. The group and the model are borrowed and must not change; safe from
+ * several threads at once, and the answers do not depend on who asks first. False when the model
+ * cannot be asked at all. */
+bool comm_table_new(struct comm_table **out, const struct node_group *, const struct booster *model,
+                    struct error *);
+void comm_table_free(struct comm_table *);
+double comm_table_time(struct comm_table *, enum comm_kind, double bytes, struct placement);
+
+#endif

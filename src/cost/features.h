@@ -1,0 +1,48 @@
+/* What a learned model is told of one operation, and the analytic time that its answer multiplies:
+ *
+ *     time = base * exp(f(features)),  never less than FLOPs over the peak.
+ *
+ * Peak and bandwidth of the GPU stand in the base alone. So a GPU with more of either is never
+ * slower, whatever the trees say; its generation and how its units are filled are features. */
+#ifndef ASTRA_FEATURES_H
+#define ASTRA_FEATURES_H
+
+#include "cost/operation.h"
+
+struct gpu;
+
+enum { FEATURES_MAX = 24 };
+
+/* Under which conditions a time was taken: short loops at full clock, or a step's power limit. */
+enum regime { BURST, SUSTAINED };
+
+int features_count(enum family);
+const char *feature_name(enum family, int column);
+/* Writes features_count() numbers. */
+void features_of(const struct operation *, const struct gpu *, enum regime, float *out);
+
+/* A pass over memory takes fixed_s when it is short and its bytes at this share of the bandwidth
+ * when it is long; between them the root of the sum of squares. */
+struct memory_curve {
+    double fixed_s, share;
+};
+struct memory_curves {
+    struct memory_curve of[MEMORY_KINDS][2]; /* forward, backward */
+};
+extern const struct memory_curve PLAIN_CURVE; /* of a kind that nobody measured */
+
+/* `curves` matters to memory-bound operators alone. */
+double base_time(const struct operation *, const struct gpu *, enum regime,
+                 const struct memory_curves *curves);
+/* base_time times exp(f), not faster than the peak. */
+double learned_time(const struct operation *, const struct gpu *, enum regime,
+                    const struct memory_curves *, double f);
+
+/* Fractions of the GPU's units that a product's tiles keep busy in their last wave. */
+double wave_use(double tiles, double units);
+
+/* One number per generation of matrix units: computing chips 0 to 3, graphics chips 5 to 8, AMD
+ * 10. */
+int generation_of(const struct gpu *);
+
+#endif

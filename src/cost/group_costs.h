@@ -1,0 +1,28 @@
+/* Learned times of one node group, each distinct operation predicted once. A node group without it
+ * is timed by the analytic rates. */
+#ifndef ASTRA_GROUP_COSTS_H
+#define ASTRA_GROUP_COSTS_H
+
+#include "cost/learned.h"
+
+struct comm_table;
+struct group_costs;
+struct node_group;
+
+/* Group and models are borrowed and must outlive it; the trees of the models must be ready. */
+bool group_costs_new(struct group_costs **out, const struct node_group *, const struct learned *,
+                     struct error *);
+void group_costs_free(struct group_costs *);
+
+/* Seconds of operations of any families: what is known is looked up, the rest predicted in one
+ * batch per family. Safe from several threads; the answers do not depend on their order. */
+void group_costs_times(struct group_costs *, const struct operation *, size_t count, double *out_s);
+
+struct comm_table *group_costs_comm(struct group_costs *);
+const struct learned *group_costs_models(const struct group_costs *);
+
+/* True when libxgboost could not answer at some time (system trouble): times since then are those
+ * of the base formulas, and no answer that used them may be given. */
+bool group_costs_failed(const struct group_costs *, struct error *);
+
+#endif

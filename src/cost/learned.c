@@ -1,0 +1,298 @@
+/* Loading and asking the learned models. Their trees go to libxgboost only after size and checksum
+ * are those of the manifest: it trusts its input. Scores of GPUs come from `astra fit`. */
+#include "cost/learned.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/parallel.h"
+#include "cluster/cluster.h"
+#include "cost/booster.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT = 1, SHARE_ROWS = 4096 };
+
+extern const char embedded_efficiency_models_json[];
+#define MODEL_FILE(id, file) extern const char embedded_efficiency_##file##_ubj[];
+#include "cost/models.def"
+#undef MODEL_FILE
+
+static const struct {
+    const char *name, *builtin;
+} FILES[LEARNED_MODELS] = {
+#define MODEL_FILE(id, file) [id] = {#file, embedded_efficiency_##file##_ubj},
+#include "cost/models.def"
+#undef MODEL_FILE
+};
+
+const char *model_name(int model)
+{
+    return FILES[model].name;
+}
+
+/* FNV-1a over eight bytes at a time. */
+uint64_t model_hash(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = 14695981039346656037u, word;
+    for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * 1099511628211u;
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; at++, size--)
+        hash = (hash ^ *at) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
+struct loader {
+    struct learned *to;
+    const char *folder; /* NULL: compiled in */
+    const char *name;   /* of the manifest */
+    struct error *err;
+};
+
+static bool broken(struct loader *l, const char *where, const char *what)
+{
+    return fail(l->err, ERROR_INPUT, "%s: %s%s; `astra fit` writes these files", l->name, where,
+                what);
+}
+
+static bool load_bytes(struct loader *l, const struct json *j, int model)
+{
+    struct learned_model *m = &l->to->model[model];
+    char hash[20];
+    size_t expected = (size_t)json_integer_of(json_get(j, "bytes"));
+    if (l->folder) {
+        struct text text;
+        const char *path = arena_format(l->to->mem, "%s/%s.ubj", l->folder, m->name);
+        if (!file_read(path, l->to->mem, &text, l->err))
+            return false;
+        m->bytes = text.data;
+        m->size = text.length;
+    } else {
+        m->bytes = FILES[model].builtin;
+        m->size = expected;
+    }
+    if (m->size != expected)
+        return fail(l->err, ERROR_INPUT, "%s/%s.ubj has %zu bytes, models.json says %zu",
+                    l->folder ? l->folder : "", m->name, m->size, expected);
+    if (!l->folder)
+        return true; /* the program's own */
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)model_hash(m->bytes, m->size));
+    if (strcmp(hash, json_text(json_get(j, "hash"))) != 0)
+        return fail(l->err, ERROR_INPUT,
+                    "%s/%s.ubj is not the file that models.json describes: it hashes to %s",
+                    l->folder, m->name, hash);
+    return true;
+}
+
+static bool check_features(struct loader *l, const struct json *list, enum family family)
+{
+    bool same = (int)json_count(list) == features_count(family);
+    for (int i = 0; same && i < features_count(family); i++)
+        same = strcmp(json_text(json_at(list, (size_t)i)), feature_name(family, i)) == 0;
+    return same || broken(l, model_name((int)family),
+                          " was trained on other features than this version has");
+}
+
+static double number_in(const struct json *j, const char *key, double lo, double hi)
+{
+    const struct json *v = json_get(j, key);
+    double x = json_number_of(v);
+    return json_is_number(v) && x >= lo && x <= hi ? x : NAN;
+}
+
+static bool load_gpu(struct loader *l, const struct json *j, struct learned_model *m)
+{
+    if (m->gpus == LEARNED_GPUS)
+        return broken(l, m->name, " lists too many GPUs");
+    struct gpu_score *s = &m->gpu[m->gpus++];
+    s->gpu = gpu_find(json_text(json_get(j, "gpu")), NULL);
+    s->rows = (size_t)json_integer_of(json_get(j, "rows"));
+    s->offset = number_in(j, "offset", -3, 3);
+    s->shape_error = number_in(j, "shape_error", 0, 100);
+    s->gpu_error = number_in(j, "gpu_error", 0, 100);
+    if (!s->gpu || isnan(s->offset + s->shape_error + s->gpu_error))
+        return broken(l, m->name, ": a line of `gpus` is not complete");
+    return true;
+}
+
+static bool load_curves(struct loader *l, const struct json *list)
+{
+    if (json_count(list) != 2 * MEMORY_KINDS)
+        return broken(l, "memory", " has curves for other kinds of operators");
+    for (size_t i = 0; i < 2 * MEMORY_KINDS; i++) {
+        struct memory_curve *c = &l->to->curves.of[i / 2][i % 2];
+        c->fixed_s = number_in(json_at(list, i), "fixed_s", 1e-9, 1);
+        c->share = number_in(json_at(list, i), "share", 1e-3, 10);
+        if (isnan(c->fixed_s + c->share))
+            return broken(l, "memory", ": a curve is not complete");
+    }
+    return true;
+}
+
+static bool load_model(struct loader *l, const struct json *j, int model)
+{
+    struct learned_model *m = &l->to->model[model];
+    m->name = model_name(model);
+    if (!json_is_object(j))
+        return broken(l, m->name, " is missing");
+    if (!load_bytes(l, j, model))
+        return false;
+    if (model == MODEL_COMM)
+        return true;
+    if (!check_features(l, json_get(j, "features"), (enum family)model))
+        return false;
+    m->gpu_error = number_in(j, "gpu_error", 0, 100);
+    m->arch_error = number_in(j, "arch_error", 0, 100);
+    if (isnan(m->gpu_error + m->arch_error))
+        return broken(l, m->name, " has no errors");
+    const struct json *gpus = json_get(j, "gpus");
+    for (size_t i = 0; i < json_count(gpus); i++)
+        if (!load_gpu(l, json_at(gpus, i), m))
+            return false;
+    return model != FAMILY_MEMORY || load_curves(l, json_get(j, "curves"));
+}
+
+static bool load_manifest(struct loader *l, const char *text, size_t length)
+{
+    struct json *j = json_parse(text, length, l->name, l->err);
+    if (!j)
+        return false;
+    bool ok =
+        json_integer_of(json_get(j, "format")) == FORMAT || broken(l, "", "`format` is not 1");
+    for (int i = 0; ok && i < LEARNED_MODELS; i++)
+        ok = load_model(l, json_get(j, model_name(i)), i);
+    json_release(j);
+    return ok;
+}
+
+bool learned_load(struct learned **out, const char *folder, struct error *err)
+{
+    struct arena *mem = memory_grow(NULL, sizeof *mem);
+    arena_init(mem);
+    struct learned *l = arena_alloc(mem, sizeof *l);
+    l->mem = mem;
+    struct loader loader = {l, folder, "models compiled in", err};
+    struct text text = {embedded_efficiency_models_json, strlen(embedded_efficiency_models_json)};
+    bool ok = true;
+    if (folder) {
+        loader.name = arena_format(mem, "%s/models.json", folder);
+        ok = file_read(loader.name, mem, &text, err);
+    }
+    if (ok && load_manifest(&loader, text.data, text.length)) {
+        *out = l;
+        return true;
+    }
+    learned_free(l);
+    return false;
+}
+
+void learned_free(struct learned *l)
+{
+    if (!l)
+        return;
+    for (int i = 0; i < LEARNED_MODELS; i++)
+        booster_free(l->model[i].booster);
+    struct arena *mem = l->mem;
+    arena_release(mem);
+    free(mem);
+}
+
+struct building {
+    struct learned *l;
+    unsigned models;
+    struct error err[LEARNED_MODELS];
+    bool failed[LEARNED_MODELS];
+};
+
+static void build(void *context, int worker, long item)
+{
+    struct building *b = context;
+    struct learned_model *m = &b->l->model[item];
+    (void)worker;
+    if (b->models >> item & 1 && !m->booster)
+        b->failed[item] = !booster_load(&m->booster, m->bytes, m->size, m->name, &b->err[item]);
+}
+
+bool learned_ready(struct learned *l, unsigned models, struct error *err)
+{
+    struct building b = {.l = l, .models = models};
+    parallel_for(2, LEARNED_MODELS, build, &b);
+    for (int i = 0; i < LEARNED_MODELS; i++)
+        if (b.failed[i])
+            return fail(err, b.err[i].kind, "%s", b.err[i].text);
+    return true;
+}
+
+static const struct gpu_score *score_of(const struct learned_model *m, const struct gpu *g)
+{
+    for (int i = 0; i < m->gpus; i++)
+        if (strcmp(m->gpu[i].gpu->name, g->name) == 0)
+            return &m->gpu[i];
+    return NULL;
+}
+
+/* A batch of at most SHARE_ROWS rows. */
+static bool predict_some(const struct learned *l, const struct gpu *g, const struct operation *op,
+                         size_t count, double *out_s, struct error *err)
+{
+    enum family family = op->family;
+    const struct learned_model *m = &l->model[family];
+    const struct gpu_score *score = score_of(m, g);
+    int columns = features_count(family);
+    float *x = memory_grow(NULL, count * (size_t)(columns + 1) * sizeof *x);
+    float *f = x + count * (size_t)columns;
+    for (size_t i = 0; i < count; i++) {
+        assert(op[i].family == family);
+        features_of(&op[i], g, SUSTAINED, x + i * (size_t)columns);
+    }
+    bool ok = booster_predict(m->booster, x, count, columns, f, err);
+    for (size_t i = 0; ok && i < count; i++)
+        out_s[i] =
+            learned_time(&op[i], g, SUSTAINED, &l->curves, f[i] + (score ? score->offset : 0));
+    free(x);
+    return ok;
+}
+
+bool learned_predict(const struct learned *l, const struct gpu *g, const struct operation *op,
+                     size_t count, double *out_s, struct error *err)
+{
+    for (size_t at = 0; at < count; at += SHARE_ROWS) {
+        size_t some = count - at < SHARE_ROWS ? count - at : SHARE_ROWS;
+        if (!predict_some(l, g, op + at, some, out_s + at, err))
+            return false;
+    }
+    return true;
+}
+
+struct coverage learned_coverage(const struct learned *l, const struct gpu *g, enum family family)
+{
+    const struct learned_model *m = &l->model[family];
+    const struct gpu_score *s = score_of(m, g);
+    if (s && s->rows > 0)
+        return (struct coverage){MEASURED, s->rows, s->shape_error};
+    for (int i = 0; i < m->gpus; i++)
+        if (generation_of(m->gpu[i].gpu) == generation_of(g))
+            return (struct coverage){TRANSFERRED, 0, m->gpu_error};
+    return (struct coverage){DATASHEET, 0, m->arch_error};
+}
+
+const char *provenance_name(enum provenance p)
+{
+    static const char *const NAMES[] = {
+        [MEASURED] = "measured", [TRANSFERRED] = "transferred", [DATASHEET] = "datasheet"};
+    return NAMES[p];
+}
+
+int attention_kernel_of(const struct gpu *g)
+{
+    int generation = generation_of(g);
+    return generation == 2 || generation == 3 ? ATTENTION_CUDNN_KERNEL : ATTENTION_FLASH2_KERNEL;
+}

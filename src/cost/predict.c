@@ -1,0 +1,212 @@
+/* Times of the operators of a block by the learned models: each operator becomes one to three
+ * kernels (forward, input gradient, weight gradient), whose times are looked up or predicted
+ * together. What no model covers (unfused attention, experts bound by the host) stays analytic. */
+#include "cost/cost.h"
+
+#include "cluster/cluster.h"
+#include "cost/group_costs.h"
+#include "cost/rates.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* A real step is slower than its kernels measured in a mix of others: gaps, lower clocks, work that
+ * no operator stands for. torch: the middle of 13 measured ranks (data/measured); te: the middle of
+ * the sources of published runs. Left-out figures of both: doc/accuracy.md. */
+static const double STACK_FACTOR[2] = {[false] = 1.078, [true] = 1.10};
+
+enum { KERNELS = 5 }; /* of one operator at most */
+
+/* Kernels of a product in their order: the three passes, then these two where they are. */
+enum { QUANTISE = PASSES, ADD_GRADIENT };
+
+struct kernels {
+    struct operation op[OPS_MAX * KERNELS];
+    double time_s[OPS_MAX * KERNELS];
+    int count;
+};
+
+static int add(struct kernels *k, struct operation o)
+{
+    assert(k->count < OPS_MAX * KERNELS);
+    o.kv_share = o.kv_share > 0 ? o.kv_share : 1;
+    k->op[k->count] = o;
+    return k->count++;
+}
+
+static enum dtype dtype_of(const struct gpu *g, int precision)
+{
+    if (precision == PRECISION_FP8 && g->fp8_tflops > 0)
+        return DTYPE_FP8;
+    return precision == PRECISION_FP16 ? DTYPE_FP16 : DTYPE_BF16;
+}
+
+/* Forward, dgrad, wgrad. With fp8 the input and the gradient are quantised first, 16 bits read and
+ * 8 written. Without TransformerEngine the weight gradient comes in 16 bits and another pass adds
+ * it to the main gradient. Experts one after the other are `count` equal products. */
+static void add_product(struct kernels *k, const struct gpu *g, int precision, bool te,
+                        const struct op *o)
+{
+    bool grouped = o->kind == OP_GROUPED;
+    double count = grouped ? o->count : 1;
+    struct operation op = {.family = grouped ? FAMILY_GROUPED : FAMILY_GEMM,
+                           .dtype = dtype_of(g, precision),
+                           .m = o->m,
+                           .n = o->n,
+                           .k = o->k,
+                           .count = count};
+    struct operation pass = {.family = FAMILY_MEMORY, .kind = MEMORY_CAST_DOWN, .count = 1};
+    for (int i = 0; i < PASSES; i++) {
+        op.pass = (enum op_pass)i;
+        add(k, op);
+    }
+    pass.bytes = op.dtype == DTYPE_FP8 ? 3 * count * (o->m * o->k + o->m * o->n) : 0;
+    add(k, pass);
+    pass.kind = MEMORY_RESIDUAL;
+    pass.bytes = te ? 0 : (2 + 4 + 4) * count * o->n * o->k;
+    add(k, pass);
+}
+
+static void add_attention(struct kernels *k, const struct gpu *g, int precision, const struct op *o)
+{
+    struct operation op = {.family = FAMILY_ATTENTION,
+                           .dtype = precision == PRECISION_FP16 ? DTYPE_FP16 : DTYPE_BF16,
+                           .m = o->m,
+                           .n = o->keys,
+                           .k = o->k,
+                           .count = o->count,
+                           .value_width = o->value_width,
+                           .kv_share = o->kv_share,
+                           .causal = true,
+                           .window = o->window,
+                           .kernel = attention_kernel_of(g)};
+    add(k, op);
+    op.pass = PASS_BACKWARD;
+    add(k, op);
+}
+
+/* Kinds that have been measured in one direction only look the same in the other. */
+static enum op_pass pass_of(int kind)
+{
+    return kind == MEMORY_RESIDUAL || kind == MEMORY_COPY || kind == MEMORY_CAST_UP ||
+                   kind == MEMORY_CAST_DOWN || kind == MEMORY_PERMUTE
+               ? PASS_FORWARD
+               : PASS_BACKWARD;
+}
+
+static void add_memory(struct kernels *k, const struct op *o)
+{
+    struct operation op = {.family = FAMILY_MEMORY,
+                           .kind = o->memory_kind,
+                           .count = 1,
+                           .m = o->m,
+                           .n = o->n,
+                           .k = o->k,
+                           .bytes = o->bytes};
+    add(k, op);
+    op.kind = o->memory_kind_back;
+    op.pass = pass_of(op.kind);
+    op.bytes = o->bytes_back;
+    add(k, op);
+}
+
+static struct op_time product_time(const struct op *o, const double *t)
+{
+    double kernels = o->kind == OP_GROUPED ? 1 : o->count;
+    double quantise = t[QUANTISE] / 2; /* half of the bytes in each direction */
+    double weight = t[PASS_WGRAD] + t[ADD_GRADIENT];
+    struct op_time r = {.forward_s = kernels * (t[PASS_FORWARD] + quantise),
+                        .backward_s = kernels * (t[PASS_DGRAD] + weight + quantise),
+                        .weight_s = kernels * weight};
+    if (kernels > 1) {
+        r.forward_s = fmax(r.forward_s, kernels * EXPERT_S);
+        r.backward_s = fmax(r.backward_s, kernels * EXPERT_BACK_S);
+    }
+    return r;
+}
+
+static void add_kernels(struct kernels *k, const struct gpu *g, int precision, bool te,
+                        const struct op *o)
+{
+    if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
+        add_product(k, g, precision, te, o);
+    else if (o->kind == OP_ATTENTION)
+        add_attention(k, g, precision, o);
+    else if (o->kind == OP_MEMORY)
+        add_memory(k, o);
+}
+
+static struct op_time time_of(const struct node_group *group, int precision, bool te,
+                              const struct op *o, const double *t)
+{
+    if (o->kind == OP_COMM || o->kind == OP_SCORES)
+        return analytic_time_of(group, precision, te, o);
+    if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
+        return product_time(o, t);
+    return (struct op_time){.forward_s = t[0], .backward_s = t[1]};
+}
+
+static void scale(struct op_time *t, double factor)
+{
+    t->forward_s *= factor;
+    t->backward_s *= factor;
+    t->weight_s *= factor;
+}
+
+static void predict(const struct node_group *group, int precision, bool te, const struct op *ops,
+                    size_t count, struct op_time *out)
+{
+    struct kernels k = {.count = 0};
+    int first[OPS_MAX];
+    assert(count <= OPS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        first[i] = k.count;
+        add_kernels(&k, group->gpu, precision, te, &ops[i]);
+    }
+    group_costs_times(group->costs, k.op, (size_t)k.count, k.time_s);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = time_of(group, precision, te, &ops[i], k.time_s + first[i]);
+        if (ops[i].kind != OP_COMM)
+            scale(&out[i], STACK_FACTOR[te]);
+    }
+}
+
+void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops,
+                  size_t count, struct op_time *out)
+{
+    if (group->costs) {
+        predict(group, precision, te, ops, count, out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = analytic_time_of(group, precision, te, &ops[i]);
+}
+
+double memory_time(const struct node_group *group, int kind, double bytes)
+{
+    if (!group->costs)
+        return analytic_memory_time(group, bytes);
+    struct operation o = {.family = FAMILY_MEMORY, .kind = kind, .bytes = bytes};
+    return bytes > 0
+               ? base_time(&o, group->gpu, SUSTAINED, &group_costs_models(group->costs)->curves)
+               : 0;
+}
+
+/* Of a step: the operators' own error, and what a sum of operators leaves out (published runs,
+ * doc/accuracy.md). */
+double cost_expected_error(const struct node_group *group)
+{
+    static const double STEP_ERROR = 0.10, NO_MODEL = 0.25;
+    if (!group->costs)
+        return NO_MODEL;
+    struct coverage c = learned_coverage(group_costs_models(group->costs), group->gpu, FAMILY_GEMM);
+    return hypot(c.error, STEP_ERROR);
+}
+
+const char *cost_provenance(const struct node_group *group)
+{
+    if (!group->costs)
+        return provenance_name(DATASHEET);
+    return provenance_name(
+        learned_coverage(group_costs_models(group->costs), group->gpu, FAMILY_GEMM).provenance);
+}

@@ -1,0 +1,132 @@
+/* Learning everything anew: read, validate, train on all, write. */
+#include "learn/fit.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "cost/booster.h"
+#include "learn/train.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 20 }; /* of a family, to learn it */
+
+bool of_gpu(const struct sample *s, const void *gpu)
+{
+    return s->gpu == gpu;
+}
+
+bool large_of_gpu(const struct sample *s, const void *gpu)
+{
+    return s->gpu == gpu && s->op.m >= 1024 && s->op.n >= 1024 && s->op.k >= 1024;
+}
+
+static bool read_all(const struct fit_question *q, struct samples *s, struct arena *mem,
+                     struct error *err)
+{
+    for (int i = 0; i < q->profiles; i++)
+        if (!read_profile(q->profile[i], s, err))
+            return false;
+    for (int i = 0; q->sources && i < SOURCES; i++) {
+        const struct source *source = source_of((enum source_id)i);
+        if (i == SOURCE_PROFILE)
+            continue;
+        if (!source->read(arena_format(mem, "%s/%s", q->sources, source->folder), s, err))
+            return false;
+    }
+    return true;
+}
+
+/* Averages over GPUs, every GPU counting once. */
+static double average_error(const struct family_fit *f, enum split split)
+{
+    double sum = 0;
+    int gpus = 0;
+    for (int i = 0; i < f->model.gpus; i++) {
+        struct score s =
+            score_rows(&f->data, f->check.predicted[split][BY_MODEL], of_gpu, f->model.gpu[i].gpu);
+        sum += s.mean;
+        gpus += s.rows > 0;
+    }
+    return gpus > 0 ? sum / gpus : 0;
+}
+
+static void score_gpus(struct family_fit *f, const struct trained *t)
+{
+    size_t count;
+    const struct gpu *table = gpu_table(&count);
+    for (size_t i = 0; i < count && f->model.gpus < LEARNED_GPUS; i++) {
+        if (t->rows[i] == 0)
+            continue;
+        double *const(*predicted)[RIVALS] = (double *const(*)[RIVALS])f->check.predicted;
+        f->model.gpu[f->model.gpus++] = (struct gpu_score){
+            &table[i], t->rows[i], t->offset[i],
+            score_rows(&f->data, predicted[LEFT_SHAPES][BY_MODEL], of_gpu, &table[i]).mean,
+            score_rows(&f->data, predicted[LEFT_GPU][BY_MODEL], of_gpu, &table[i]).mean};
+    }
+    f->model.gpu_error = average_error(f, LEFT_GPU);
+    f->model.arch_error = average_error(f, LEFT_GENERATION);
+}
+
+static bool fit_family(struct fit *all, enum family family, int threads, struct error *err)
+{
+    struct family_fit *f = &all->family[family];
+    struct trained t;
+    dataset_build(&f->data, &all->samples, family, all->mem);
+    if (f->data.rows < LEAST_ROWS)
+        return fail(err, ERROR_INPUT,
+                    "%zu usable measurements of %s operators, %d are needed to learn anything",
+                    f->data.rows, model_name((int)family), LEAST_ROWS);
+    if (!validate(&f->check, &f->data, threads, all->mem, err))
+        return false;
+    unsigned char *every = arena_alloc(all->mem, f->data.rows);
+    memset(every, 1, f->data.rows);
+    if (!train(&t, &f->data, every, threads, all->mem, err))
+        return false;
+    f->curves = t.curves;
+    f->model.name = model_name((int)family);
+    score_gpus(f, &t);
+    bool ok = booster_save(t.booster, all->mem, &f->model.bytes, &f->model.size, err);
+    trained_release(&t);
+    return ok;
+}
+
+static bool fit_collectives(struct fit *all, int threads, struct error *err)
+{
+    struct booster *model;
+    if (!fit_comm(&all->samples, threads, &model, &all->comm, err))
+        return false;
+    bool ok = booster_save(model, all->mem, &all->comm_bytes, &all->comm_size, err);
+    booster_free(model);
+    return ok;
+}
+
+static bool fit_anew(const struct fit_question *q, struct fit *all, struct str *out,
+                     struct error *err)
+{
+    if (!read_all(q, &all->samples, all->mem, err))
+        return false;
+    for (int i = 0; i < FAMILIES; i++)
+        if (!fit_family(all, (enum family)i, q->threads, err))
+            return false;
+    if (!fit_collectives(all, q->threads, err))
+        return false;
+    fit_text(all, out);
+    return fit_write(all, q->output, err) && (!q->plots || fit_plots(all, q->plots, err));
+}
+
+bool fit_run(const struct fit_question *q, struct str *out, struct error *err)
+{
+    if (!q->sources && !q->alone)
+        return fit_add(q, out, err);
+    struct arena mem;
+    arena_init(&mem);
+    struct fit *all = arena_alloc(&mem, sizeof *all);
+    all->mem = &mem;
+    samples_init(&all->samples, &mem);
+    bool ok = fit_anew(q, all, out, err);
+    arena_release(&mem);
+    return ok;
+}

@@ -1,0 +1,57 @@
+/* `astra fit`: learns the operator models from measurements, says how good they are, writes them.
+ *
+ * With a folder of sources, or `alone`, everything is learned anew from what is given. Otherwise a
+ * profile adds its GPU to the models at hand: their trees stay, the GPU gets its own offset, and its
+ * rows, none of which the trees have seen, say how good that is. */
+#ifndef ASTRA_FIT_H
+#define ASTRA_FIT_H
+
+#include "cost/learned.h"
+#include "learn/fit_comm.h"
+#include "learn/validate.h"
+
+struct str;
+
+struct fit_question {
+    const char *const *profile; /* tables of tools/profile */
+    int profiles;
+    const char *sources; /* folder with measurements of others, or NULL */
+    const char *models;  /* folder of models to add to; NULL: those compiled in */
+    const char *output;  /* folder to write to */
+    const char *plots;   /* folder for pictures, or NULL */
+    bool alone;
+    int threads;
+};
+
+struct family_fit {
+    struct dataset data;
+    struct validation check;
+    struct learned_model model; /* scores; bytes in the arena */
+    struct memory_curves curves;
+};
+
+struct fit {
+    struct arena *mem;
+    struct samples samples;
+    struct family_fit family[FAMILIES];
+    struct comm_report comm;
+    const void *comm_bytes;
+    size_t comm_size;
+};
+
+/* `out` gets the report as text. Nothing is written unless everything went well. */
+bool fit_run(const struct fit_question *, struct str *out, struct error *);
+
+/* Parts, each in a file of its own. */
+void fit_text(const struct fit *, struct str *out); /* fit_text.c */
+void fit_skips(const struct samples *, struct str *out);
+bool fit_write(const struct fit *, const char *folder, struct error *);     /* fit_write.c */
+bool fit_plots(const struct fit *, const char *folder, struct error *);     /* fit_plot.c */
+bool fit_add(const struct fit_question *, struct str *out, struct error *); /* fit_add.c */
+bool learned_write(const struct learned *, const struct samples *, const char *folder,
+                   struct error *); /* fit_write.c */
+
+bool of_gpu(const struct sample *, const void *gpu);       /* for score_rows */
+bool large_of_gpu(const struct sample *, const void *gpu); /* m, n, k of 1024 and more */
+
+#endif

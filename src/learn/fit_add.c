@@ -1,0 +1,150 @@
+/* Adding a GPU to models that are there: its rows are new to the trees, so their mean residual is
+ * an honest offset, and the residual of each fifth under the offset of the other four an honest
+ * error. */
+#include "learn/fit.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cluster/cluster.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FOLDS = 5, LEAST_ROWS = 20 };
+
+struct addition {
+    struct learned *models;
+    struct samples samples;
+    struct arena *mem;
+    struct str *out;
+};
+
+static struct gpu_score *slot_of(struct learned_model *m, const struct gpu *g)
+{
+    for (int i = 0; i < m->gpus; i++)
+        if (m->gpu[i].gpu == g)
+            return &m->gpu[i];
+    if (m->gpus == LEARNED_GPUS)
+        return NULL;
+    m->gpu[m->gpus] = (struct gpu_score){.gpu = g};
+    return &m->gpu[m->gpus++];
+}
+
+/* Mean log residual of the rows of a GPU outside (or all, fold -1) of one fold. */
+static double offset_of(const struct dataset *d, const struct gpu *g, const double *residual,
+                        int left_fold)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->sample[i].gpu == g && (int)(d->shape[i] % FOLDS) != left_fold)
+            sum += residual[i], count++;
+    return count > 0 ? sum / count : 0;
+}
+
+static double held_out_error(const struct dataset *d, const struct gpu *g, const double *residual)
+{
+    double sum = 0, count = 0, offset[FOLDS];
+    for (int fold = 0; fold < FOLDS; fold++)
+        offset[fold] = offset_of(d, g, residual, fold);
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->sample[i].gpu == g) {
+            sum += fabs(exp(offset[d->shape[i] % FOLDS] - residual[i]) - 1);
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+static size_t rows_of(const struct dataset *d, const struct gpu *g)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        count += d->sample[i].gpu == g;
+    return count;
+}
+
+/* log(measured / predicted) with no offset of its own. */
+static bool residuals(struct addition *a, const struct dataset *d, double *residual,
+                      struct error *err)
+{
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct sample *s = &d->sample[i];
+        double predicted;
+        if (!learned_predict(a->models, s->gpu, &s->op, 1, &predicted, err))
+            return false;
+        residual[i] = log(s->time_s / predicted);
+    }
+    return true;
+}
+
+static bool add_gpu(struct addition *a, const struct dataset *d, enum family family,
+                    const struct gpu *g, const double *residual, struct error *err)
+{
+    struct learned_model *m = &a->models->model[family];
+    size_t rows = rows_of(d, g);
+    if (rows < LEAST_ROWS) {
+        if (rows > 0)
+            str_addf(a->out, "%-12s %-22s %6zu rows: fewer than %d, not used\n", m->name, g->name,
+                     rows, LEAST_ROWS);
+        return true;
+    }
+    struct gpu_score *s = slot_of(m, g);
+    if (!s)
+        return fail(err, ERROR_INPUT, "the models know %d GPU types, there is no room for %s",
+                    LEARNED_GPUS, g->name);
+    double before = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        before += d->sample[i].gpu == g ? fabs(exp(-residual[i]) - 1) : 0;
+    s->rows = rows;
+    s->offset += offset_of(d, g, residual, -1);
+    /* a GPU that the trees have seen is not better known than it was */
+    s->shape_error = fmax(s->shape_error, held_out_error(d, g, residual));
+    str_addf(a->out, "%-12s %-22s %6zu rows, error %5.1f%% before, %5.1f%% now (left-out shapes)\n",
+             m->name, g->name, rows, 100 * before / (double)rows, 100 * s->shape_error);
+    return true;
+}
+
+static bool add_family(struct addition *a, enum family family, struct error *err)
+{
+    struct dataset d;
+    size_t count;
+    const struct gpu *table = gpu_table(&count);
+    dataset_build(&d, &a->samples, family, a->mem);
+    double *residual = arena_array(a->mem, d.rows + 1, sizeof *residual);
+    if (!residuals(a, &d, residual, err))
+        return false;
+    for (size_t g = 0; g < count; g++)
+        if (!add_gpu(a, &d, family, &table[g], residual, err))
+            return false;
+    return true;
+}
+
+static bool add(const struct fit_question *q, struct addition *a, struct error *err)
+{
+    for (int i = 0; i < q->profiles; i++)
+        if (!read_profile(q->profile[i], &a->samples, err))
+            return false;
+    fit_skips(&a->samples, a->out);
+    str_add(a->out, "\n");
+    if (a->samples.ops == 0)
+        return fail(err, ERROR_INPUT, "no row of the profile can be used");
+    if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))
+        return false;
+    for (int i = 0; i < FAMILIES; i++)
+        if (!add_family(a, (enum family)i, err))
+            return false;
+    return learned_write(a->models, &a->samples, q->output, err);
+}
+
+bool fit_add(const struct fit_question *q, struct str *out, struct error *err)
+{
+    struct arena mem;
+    struct addition a = {.mem = &mem, .out = out};
+    if (!learned_load(&a.models, q->models, err))
+        return false;
+    arena_init(&mem);
+    samples_init(&a.samples, &mem);
+    bool ok = add(q, &a, err);
+    arena_release(&mem);
+    learned_free(a.models);
+    return ok;
+}

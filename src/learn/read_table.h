@@ -1,0 +1,53 @@
+/* The CSV files of a source: a table of files, and for each of them a function that makes samples
+ * of one row. Readers are such tables. */
+#ifndef ASTRA_READ_TABLE_H
+#define ASTRA_READ_TABLE_H
+
+#include "learn/sample.h"
+
+enum { TABLE_COLUMNS = 24 };
+
+struct table_row;
+
+struct table_file {
+    const char *name;    /* below the source's folder */
+    const char *columns; /* that it must have, blank-separated: the order of a row's cells */
+    /* Adds or skips; a count per use. NULL: nothing of the file is used, its rows are counted. */
+    void (*use)(const struct table_row *);
+    const char *gpu;     /* whose times these are, NULL when a column says */
+    const void *context; /* for `use` */
+};
+
+struct table_row {
+    const struct table_file *file;
+    const char *cell[TABLE_COLUMNS]; /* NULL beyond the file's columns */
+    struct samples *to;
+    enum source_id source;
+};
+
+/* A file that is not there is passed over; a folder with none of them is an error. */
+bool read_tables(const char *folder, const struct table_file *, size_t count, enum source_id,
+                 struct samples *, struct error *);
+/* One file wherever it is; `name` in the table is not looked at. */
+bool read_table(const char *path, const struct table_file *, enum source_id, struct samples *,
+                struct error *);
+
+double row_number(const struct table_row *, int column); /* NaN unless a number */
+bool row_says(const struct table_row *, int column, const char *text);
+void row_skip(const struct table_row *, enum skip);
+/* `gpu` NULL: not known. */
+void row_add(const struct table_row *, const struct gpu *, const struct operation *,
+             double time_us);
+
+/* NULL when neither name nor alias is known. */
+const struct gpu *gpu_called(const char *name);
+
+/* Operations with what a source does not say filled in: one product, no window, no grouping. */
+struct operation product_op(enum op_pass, enum dtype, double m, double n, double k);
+/* From the sizes of the pass's own product, an m x n result summed over k, as BLAS calls list it:
+ * back to tokens and an n x k weight. */
+struct operation product_of_result(enum op_pass, enum dtype, double m, double n, double k);
+struct operation attention_op(enum op_pass, enum dtype, double seq, double heads, double width);
+struct operation memory_op(enum op_pass, enum memory_kind, double bytes);
+
+#endif

@@ -1,0 +1,26 @@
+/* One family learned from some rows of its dataset. */
+#ifndef ASTRA_TRAIN_H
+#define ASTRA_TRAIN_H
+
+#include "learn/dataset.h"
+
+struct booster;
+
+struct trained {
+    struct booster *booster; /* owned */
+    struct memory_curves curves;
+    double *offset; /* per line of the GPU table: how a GPU differs from what its numbers say */
+    size_t *rows;   /* of each GPU */
+};
+
+/* Learns from the rows for which use[i] is not 0. Fails without any. */
+bool train(struct trained *, const struct dataset *, const unsigned char *use, int threads,
+           struct arena *, struct error *);
+/* Seconds of the rows for which which[i] is not 0, into out[i]. */
+bool trained_predict(const struct trained *, const struct dataset *, const unsigned char *which,
+                     double *out, struct error *);
+void trained_release(struct trained *);
+
+size_t gpu_index(const struct gpu *); /* line of the GPU table */
+
+#endif

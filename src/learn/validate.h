@@ -1,0 +1,26 @@
+/* How well a family is predicted where nothing was measured. */
+#ifndef ASTRA_VALIDATE_H
+#define ASTRA_VALIDATE_H
+
+#include "learn/rivals.h"
+
+/* What is left out: a fifth of the shapes at a time, in all sources; one GPU; one generation. */
+enum split { LEFT_SHAPES, LEFT_GPU, LEFT_GENERATION, SPLITS };
+
+struct validation {
+    double *predicted[SPLITS][RIVALS]; /* seconds per row; 0: not predicted */
+};
+
+/* `threads` are for training. Deterministic. */
+bool validate(struct validation *, const struct dataset *, int threads, struct arena *,
+              struct error *);
+
+/* Errors over the rows that `want` accepts. */
+struct score {
+    double mean, bias; /* of |predicted / measured - 1|, and with its sign */
+    size_t rows;
+};
+struct score score_rows(const struct dataset *, const double *predicted,
+                        bool (*want)(const struct sample *, const void *), const void *context);
+
+#endif

@@ -1,0 +1,311 @@
+/* Collectives: hand-computed times, and laws that hold whatever the model says: it is trained on
+ * noise here. */
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "cluster/cluster.h"
+#include "cost/booster.h"
+#include "cost/comm.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { KINDS = COMM_SEND + 1, NOISE_ROWS = 4000 };
+
+static const char *const POOLS[] = {"12500x8:H100", "64x8:A100",      "72x4:GB200",
+                                    "8x8:L40S",     "8x8:V100",       "8x8:RTX4090",
+                                    "8x8:MI300X",   "16x8:A100-PCIe", "1x8:B200"};
+static const double LAST_BYTES = 274877906944.0; /* 2^38 */
+
+static struct booster *noise;
+static uint32_t state = 1;
+
+static float draw(float from, float to)
+{
+    state = state * 1664525u + 1013904223u;
+    return from + (to - from) * (float)(state >> 8) / 16777216.0f;
+}
+
+/* Factors between 1/4 and 4 without any order. */
+static int train_noise(void **context)
+{
+    (void)context;
+    static float x[NOISE_ROWS][COMM_FEATURES], y[NOISE_ROWS];
+    for (int i = 0; i < NOISE_ROWS; i++) {
+        for (int j = 0; j < COMM_FEATURES; j++)
+            x[i][j] = (float)(int)draw(-1, 4);
+        x[i][COMM_LOG_SHARE] = draw(-9, 38);
+        y[i] = draw(-1.4f, 1.4f);
+    }
+    struct booster_data data = {x[0], y, NULL, NOISE_ROWS, COMM_FEATURES};
+    struct booster_params params = {.rounds = 30,
+                                    .depth = 6,
+                                    .seed = 1,
+                                    .threads = 1,
+                                    .rate = 0.5,
+                                    .leaf_weight = 1,
+                                    .lambda = 0.1,
+                                    .subsample = 1,
+                                    .columns = 1};
+    return booster_train(&noise, &data, &params, NULL) ? 0 : -1;
+}
+
+static int free_noise(void **context)
+{
+    (void)context;
+    booster_free(noise);
+    return 0;
+}
+
+static struct node_group group_of(const char *pool)
+{
+    struct cluster c;
+    struct error err = {0};
+    if (!cluster_from_pool(&c, pool, &err))
+        print_error("%s\n", err.text);
+    assert_true(err.kind == ERROR_NONE);
+    return c.group[0];
+}
+
+static struct comm_table *table_of(const struct node_group *g, const struct booster *model)
+{
+    struct comm_table *t = NULL;
+    assert_true(comm_table_new(&t, g, model, NULL));
+    return t;
+}
+
+/* Visits placements from two ranks to all GPUs of the group. */
+static void each_placement(const struct node_group *g,
+                           void (*visit)(const struct node_group *, enum comm_kind,
+                                         struct placement))
+{
+    for (int stride = 1; stride <= 8; stride *= 2)
+        for (int64_t n = 2; n <= (int64_t)g->nodes_max * g->per_node / stride; n = n * 5 / 2)
+            for (int kind = 0; kind < KINDS; kind++)
+                visit(g, (enum comm_kind)kind, placement_of(g, (int)n, stride));
+}
+
+static struct comm_curve curve_of(const struct node_group *g, const struct booster *model,
+                                  enum comm_kind kind, struct placement p)
+{
+    struct comm_call call = comm_call_of(g, kind, p);
+    struct comm_curve c;
+    assert_true(comm_curve_fill(&c, model, &call, NULL));
+    return c;
+}
+
+static void check_curve(const struct node_group *g, enum comm_kind kind, struct placement p)
+{
+    struct comm_call call = comm_call_of(g, kind, p);
+    struct comm_curve c = curve_of(g, noise, kind, p);
+    double last = 0;
+    for (double bytes = 1; bytes < 1e13; bytes *= 1.3) {
+        double t = comm_curve_time(&c, bytes);
+        assert_true(isfinite(t) && t > 0);
+        assert_true(t >= last);
+        assert_true(t >= comm_base_of(&call, bytes).floor_s * (1 - 1e-12));
+        last = t;
+    }
+}
+
+static void rises_and_respects_the_wire(void **context)
+{
+    (void)context;
+    for (size_t i = 0; i < sizeof POOLS / sizeof *POOLS; i++) {
+        struct node_group g = group_of(POOLS[i]);
+        each_placement(&g, check_curve);
+    }
+}
+
+/* At every point of the grid, its ends included, both sides meet. */
+static void check_joints(const struct node_group *g, enum comm_kind kind, struct placement p)
+{
+    struct comm_curve c = curve_of(g, noise, kind, p);
+    for (double bytes = 256; bytes <= LAST_BYTES; bytes *= 2) {
+        double left = comm_curve_time(&c, bytes * (1 - 1e-9));
+        double right = comm_curve_time(&c, bytes * (1 + 1e-9));
+        assert_true(right - left <= 1e-6 * left);
+    }
+}
+
+static void no_jumps(void **context)
+{
+    (void)context;
+    for (size_t i = 0; i < sizeof POOLS / sizeof *POOLS; i++) {
+        struct node_group g = group_of(POOLS[i]);
+        each_placement(&g, check_joints);
+    }
+}
+
+static void assert_not_slower(const struct node_group *fast, const struct node_group *slow,
+                              enum comm_kind kind, int ranks, int stride)
+{
+    struct comm_curve f = curve_of(fast, noise, kind, placement_of(fast, ranks, stride));
+    struct comm_curve s = curve_of(slow, noise, kind, placement_of(slow, ranks, stride));
+    for (double bytes = 64; bytes < 1e12; bytes *= 3)
+        assert_true(comm_curve_time(&f, bytes) <= comm_curve_time(&s, bytes));
+}
+
+static void check_bandwidth(const struct node_group *g, enum comm_kind kind, struct placement p)
+{
+    int stride = p.per_node > 1 ? 1 : g->per_node;
+    struct node_group link = *g, nic = *g, far = *g;
+    link.link_bs *= 1.37;
+    nic.nic_bs *= 1.37;
+    far.oversubscription *= 2;
+    assert_not_slower(&link, g, kind, p.ranks, stride);
+    assert_not_slower(&nic, g, kind, p.ranks, stride);
+    assert_not_slower(g, &far, kind, p.ranks, stride);
+}
+
+static void more_bandwidth_is_never_slower(void **context)
+{
+    (void)context;
+    for (size_t i = 0; i < sizeof POOLS / sizeof *POOLS; i++) {
+        struct node_group g = group_of(POOLS[i]);
+        each_placement(&g, check_bandwidth);
+    }
+}
+
+static void check_nodes(const struct node_group *g, enum comm_kind kind, struct placement p)
+{
+    struct comm_call few = comm_call_of(g, kind, p), many = few;
+    struct comm_curve a, b;
+    many.nodes = 2 * few.nodes;
+    many.ranks = many.nodes * many.per_node;
+    few.ranks = few.nodes * few.per_node;
+    if (few.nodes == 1) /* inside a node it is another wire */
+        return;
+    assert_true(comm_curve_fill(&a, noise, &few, NULL) && comm_curve_fill(&b, noise, &many, NULL));
+    for (int i = 0; i < CURVE_POINTS; i++)
+        assert_true(b.time_s[i] >= a.time_s[i]);
+}
+
+static void more_nodes_are_never_faster(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("12500x8:H100");
+    each_placement(&g, check_nodes);
+}
+
+/* H100, 450 GB/s: latency 4.5 us + 0.8 us a step; half a message beside what is exchanged. */
+static void by_hand_inside_a_node(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("1x8:H100");
+    struct comm_call c = comm_call_of(&g, COMM_ALL_GATHER, placement_of(&g, 8, 1));
+    struct comm_base b = comm_base_of(&c, 450e6);
+    assert_true(fabs(b.latency_s - (4.5e-6 + 7 * 0.8e-6)) < 1e-12);
+    assert_true(fabs(b.wire_s - (0.875 + 0.5) * 1e-3) < 1e-12);
+    assert_true(fabs(b.floor_s - 0.875e-3) < 1e-12);
+    c.kind = COMM_ALL_REDUCE; /* in the switch: everything once, the reduced eighth again */
+    assert_true(fabs(comm_base_of(&c, 450e6).floor_s - 1.125e-3) < 1e-12);
+    c.in_switch = false;
+    assert_true(fabs(comm_base_of(&c, 450e6).floor_s - 1.75e-3) < 1e-12);
+}
+
+/* 50 GB/s a NIC. A ring of eight ranks a node has eight NICs, one of single ranks has one. */
+static void by_hand_across_nodes(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("10x8:H100");
+    struct comm_call c = comm_call_of(&g, COMM_ALL_GATHER, placement_of(&g, 80, 1));
+    assert_int_equal(c.per_node, 8);
+    assert_true(fabs(comm_base_of(&c, 400e6).floor_s - 0.9e-3) < 1e-12);
+    c = comm_call_of(&g, COMM_ALL_GATHER, placement_of(&g, 10, 8));
+    assert_int_equal(c.per_node, 1);
+    assert_true(fabs(comm_base_of(&c, 400e6).floor_s - 7.2e-3) < 1e-12);
+    c = comm_call_of(&g, COMM_ALL_TO_ALL, placement_of(&g, 80, 1));
+    assert_true(fabs(comm_base_of(&c, 400e6).floor_s - 7.2e-3) < 1e-12);
+    c = comm_call_of(&g, COMM_SEND, placement_of(&g, 2, 8));
+    assert_true(fabs(comm_base_of(&c, 400e6).floor_s - 8e-3) < 1e-12);
+}
+
+static void pcie_beyond_the_domain(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("2x8:A100-PCIe");
+    struct placement pair = placement_of(&g, 2, 1), four = placement_of(&g, 4, 1);
+    assert_true(pair.link_bs == g.link_bs && !comm_call_of(&g, COMM_SEND, pair).pcie);
+    assert_true(four.link_bs == 32e9 && comm_call_of(&g, COMM_ALL_REDUCE, four).pcie);
+}
+
+static void nothing_to_do(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("2x8:H100");
+    struct comm_table *t = table_of(&g, noise);
+    assert_true(comm_table_time(t, COMM_ALL_REDUCE, 1e6, placement_of(&g, 1, 1)) == 0);
+    assert_true(comm_table_time(t, COMM_ALL_REDUCE, 0, placement_of(&g, 8, 1)) == 0);
+    assert_true(comm_time(&g, COMM_ALL_REDUCE, 1e6, placement_of(&g, 1, 1)) == 0);
+    comm_table_free(t);
+}
+
+/* Without a model a table is close to the plain formula: it only reads between its points. */
+static void without_a_model(void **context)
+{
+    (void)context;
+    struct node_group g = group_of("10x8:H100");
+    struct comm_table *t = table_of(&g, NULL);
+    for (double bytes = 300; bytes < 1e11; bytes *= 1.7) {
+        struct placement p = placement_of(&g, 40, 2);
+        double a = comm_time(&g, COMM_ALL_GATHER, bytes, p);
+        assert_true(fabs(comm_table_time(t, COMM_ALL_GATHER, bytes, p) / a - 1) < 1e-9);
+    }
+    comm_table_free(t);
+}
+
+enum { QUESTIONS = 4000 };
+
+struct crowd {
+    const struct node_group *group;
+    struct comm_table *table;
+    double answer[QUESTIONS];
+};
+
+static void ask(void *context, int worker, long item)
+{
+    (void)worker;
+    struct crowd *c = context;
+    struct placement p = placement_of(c->group, 2 + (int)(item * 7 % 97), 1 + (int)(item % 8));
+    enum comm_kind kind = (enum comm_kind)(item % KINDS);
+    c->answer[item] = comm_table_time(c->table, kind, 1000.0 * (double)(item + 1), p);
+}
+
+static void threads_agree(void **context)
+{
+    (void)context;
+    static struct crowd one, many;
+    struct node_group g = group_of("64x8:H100");
+    one = (struct crowd){.group = &g, .table = table_of(&g, noise)};
+    many = (struct crowd){.group = &g, .table = table_of(&g, noise)};
+    for (long i = QUESTIONS - 1; i >= 0; i--)
+        ask(&one, 0, i);
+    parallel_for(8, QUESTIONS, ask, &many);
+    for (int i = 0; i < QUESTIONS; i++)
+        assert_true(one.answer[i] == many.answer[i]);
+    comm_table_free(one.table);
+    comm_table_free(many.table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rises_and_respects_the_wire),
+        cmocka_unit_test(no_jumps),
+        cmocka_unit_test(more_bandwidth_is_never_slower),
+        cmocka_unit_test(more_nodes_are_never_faster),
+        cmocka_unit_test(by_hand_inside_a_node),
+        cmocka_unit_test(by_hand_across_nodes),
+        cmocka_unit_test(pcie_beyond_the_domain),
+        cmocka_unit_test(nothing_to_do),
+        cmocka_unit_test(without_a_model),
+        cmocka_unit_test(threads_agree),
+    };
+    return cmocka_run_group_tests(tests, train_noise, free_noise);
+}

@@ -1,0 +1,236 @@
+/* The ops stage: memory-bound operators, their kinds, sizes and bytes against hand-computed ones in
+ * the terms of doc/profile.md; and that no preset has one without. */
+#include "base/arena.h"
+#include "model/model.h"
+#include "ops/ops.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static struct model from_pairs(const char *pairs)
+{
+    struct model m;
+    struct error err = {0};
+    if (!model_from_pairs(&m, pairs, &err))
+        fail_msg("%s: %s", pairs, err.text);
+    return m;
+}
+
+/* 1000 tokens in all, the residual stream divided by tp. */
+static struct block_shape shape_of(const struct model *m, enum block_kind kind, int tp, bool te)
+{
+    return (struct block_shape){.model = m,
+                                .kind = kind,
+                                .tp = tp,
+                                .cp = 1,
+                                .ep = 1,
+                                .etp = 1,
+                                .micro_batch = 2,
+                                .seq_len = 500,
+                                .seq_parallel = 1,
+                                .grouped_gemm = 1,
+                                .te = te};
+}
+
+static struct op op_called(const struct block_shape *s, const char *name)
+{
+    struct op ops[OPS_MAX];
+    int n = block_ops(s, ops);
+    for (int i = 0; i < n; i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return ops[i];
+    fail_msg("no operator %s", name);
+    return ops[0];
+}
+
+/* `each` and `each_back` are bytes of one of the m x n elements, `more` what comes on top. */
+struct memory_case {
+    enum block_kind block;
+    const char *name;
+    int kind;
+    double m, n, k;
+    double each, each_back, more, more_back;
+};
+
+static void check_case(const struct model *m, int tp, bool te, const struct memory_case *c)
+{
+    struct block_shape s = shape_of(m, c->block, tp, te);
+    struct op o = op_called(&s, c->name);
+    double elements = c->m * c->n;
+    assert_int_equal(o.kind, OP_MEMORY);
+    if (o.memory_kind != c->kind || o.memory_kind_back != c->kind)
+        fail_msg("%s: kinds %d and %d", c->name, o.memory_kind, o.memory_kind_back);
+    if (o.m != c->m || o.n != c->n || o.k != c->k)
+        fail_msg("%s: %g x %g, %g", c->name, o.m, o.n, o.k);
+    if (o.bytes != c->each * elements + c->more ||
+        o.bytes_back != c->each_back * elements + c->more_back)
+        fail_msg("%s: bytes %.0f and %.0f", c->name, o.bytes, o.bytes_back);
+}
+
+/* vocab 32000 is padded to 32000 at tp 2 (125 times 256), 16000 a rank; heads 16 + 4 of 64. */
+static const char GATED[] =
+    "layers=2,hidden=2048,ffn=5632,heads=32,kv=8,head_dim=64,vocab=32000,gated=1,qk_norm=1";
+
+static const struct memory_case GATED_CASES[] = {
+    {BLOCK_ATTENTION, "attention norm", MEMORY_RMS_NORM, 500, 2048, 0, 4, 6, 0, 0},
+    {BLOCK_ATTENTION, "residual", MEMORY_RESIDUAL, 500, 2048, 0, 6, 6, 0, 0},
+    {BLOCK_ATTENTION, "qk norm", MEMORY_RMS_NORM, 20000, 64, 0, 4, 6, 0, 0},
+    {BLOCK_MLP, "mlp norm", MEMORY_RMS_NORM, 500, 2048, 0, 4, 6, 0, 0},
+    {BLOCK_MLP, "activation", MEMORY_SWIGLU_FUSED, 1000, 2816, 0, 6, 10, 0, 0},
+    {BLOCK_EMBEDDING, "embedding", MEMORY_EMBEDDING, 1000, 2048, 16000, 4, 2, 8000, 65544000},
+    {BLOCK_HEAD, "final norm", MEMORY_RMS_NORM, 500, 2048, 0, 4, 6, 0, 0},
+    {BLOCK_HEAD, "cross entropy", MEMORY_LOSS_MEGATRON, 1000, 16000, 0, 6, 6, 0, 0},
+};
+
+static void gated_rms_model(void **state)
+{
+    static const struct memory_case ROPE[] = {
+        {BLOCK_ATTENTION, "rope", MEMORY_ROPE, 1000, 1280, 0, 4, 4, 0, 0},
+        {BLOCK_ATTENTION, "rope", MEMORY_COPY, 0, 0, 0, 4, 4, 5120000, 5120000}, /* no rows */
+    };
+    struct model m = from_pairs(GATED);
+    (void)state;
+    for (int te = 0; te < 2; te++) {
+        for (size_t i = 0; i < COUNT(GATED_CASES); i++)
+            check_case(&m, 2, te, &GATED_CASES[i]);
+        check_case(&m, 2, te, &ROPE[te]);
+    }
+}
+
+/* vocab 50257 is padded to 50304 at tp 1. */
+static void layer_norm_model(void **state)
+{
+    static const struct memory_case CASES[] = {
+        {BLOCK_ATTENTION, "attention norm", MEMORY_LAYER_NORM, 1000, 1024, 0, 4, 6, 0, 0},
+        {BLOCK_MLP, "residual", MEMORY_RESIDUAL, 1000, 1024, 0, 6, 6, 0, 0},
+        {BLOCK_MLP, "activation", MEMORY_GELU_FUSED, 1000, 4096, 0, 4, 6, 0, 0},
+        {BLOCK_EMBEDDING, "embedding", MEMORY_EMBEDDING, 1000, 1024, 50304, 4, 2, 8000, 103030592},
+        {BLOCK_HEAD, "final norm", MEMORY_LAYER_NORM, 1000, 1024, 0, 4, 6, 0, 0},
+        {BLOCK_HEAD, "cross entropy", MEMORY_LOSS_MEGATRON, 1000, 50304, 0, 6, 6, 0, 0},
+    };
+    struct model m = from_pairs("layers=2,hidden=1024,ffn=4096,heads=16,vocab=50257,max_seq=1024,"
+                                "gated=0,layer_norm=1,learned_pos=1,tied=1");
+    (void)state;
+    for (int te = 0; te < 2; te++)
+        for (size_t i = 0; i < COUNT(CASES); i++)
+            check_case(&m, 1, te, &CASES[i]);
+}
+
+static void fused_loss(void **state)
+{
+    struct model m = from_pairs(GATED);
+    struct block_shape s = shape_of(&m, BLOCK_HEAD, 2, true);
+    (void)state;
+    s.loss_fusion = 1;
+    struct op o = op_called(&s, "cross entropy");
+    assert_int_equal(o.memory_kind, MEMORY_LOSS_TORCH);
+    assert_true(o.bytes == 4 * 16e6 && o.bytes_back == 8 * 16e6);
+}
+
+/* Two experts a token: copying is 4 bytes of each copied element, summing 2 of each copy and 2 of
+ * each sum; backward of one is forward of the other. */
+static void expert_rows(void **state)
+{
+    static const struct memory_case CASES[] = {
+        {BLOCK_MOE, "permute", MEMORY_PERMUTE, 2000, 512, 0, 4, 3, 0, 0},
+        {BLOCK_MOE, "sort by expert", MEMORY_PERMUTE, 2000, 512, 0, 4, 4, 0, 0},
+        {BLOCK_MOE, "activation", MEMORY_SWIGLU_FUSED, 2000, 768, 0, 6, 10, 0, 0},
+        {BLOCK_MOE, "unsort", MEMORY_PERMUTE, 2000, 512, 0, 4, 4, 0, 0},
+        {BLOCK_MOE, "unpermute", MEMORY_PERMUTE, 2000, 512, 0, 3, 4, 0, 0},
+    };
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
+                                "experts=8,topk=2,expert_ffn=768");
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++)
+        check_case(&m, 1, true, &CASES[i]);
+}
+
+/* Multi-latent attention rotates whole queries and keys: 4 heads of 2 x (64 + 32). */
+static void latent_rope(void **state)
+{
+    static const struct memory_case ROPE = {
+        BLOCK_ATTENTION, "rope", MEMORY_ROPE, 1000, 768, 0, 4, 4, 0, 0};
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=4,vocab=32000,gated=1,mla=1,"
+                                "kv_lora=128,qk_nope=64,qk_rope=32,v_dim=64");
+    (void)state;
+    check_case(&m, 1, false, &ROPE);
+}
+
+static bool is_kind(int kind)
+{
+    return kind >= 0 && kind < MEMORY_KINDS;
+}
+
+static void check_op(const struct op *o, const char *model)
+{
+    if (o->kind != OP_MEMORY) {
+        assert_int_equal(o->memory_kind, MEMORY_NONE);
+        assert_int_equal(o->memory_kind_back, MEMORY_NONE);
+        return;
+    }
+    bool array = o->memory_kind == MEMORY_COPY;
+    if (!is_kind(o->memory_kind) || !is_kind(o->memory_kind_back))
+        fail_msg("%s: %s has no kind", model, o->name);
+    if (!(o->bytes > 0 && o->bytes_back > 0))
+        fail_msg("%s: %s moves nothing", model, o->name);
+    if (array ? o->m != 0 || o->n != 0 : !(o->m * o->n > 0))
+        fail_msg("%s: %s has %g rows of %g", model, o->name, o->m, o->n);
+    if ((o->memory_kind == MEMORY_EMBEDDING) != (o->k > 0))
+        fail_msg("%s: %s has a vocabulary of %g", model, o->name, o->k);
+}
+
+static bool has_block(const struct model *m, enum block_kind kind)
+{
+    if (kind == BLOCK_MLP)
+        return m->ffn > 0;
+    return kind == BLOCK_MOE ? m->experts > 0 : kind != BLOCK_MTP || m->mtp > 0;
+}
+
+static int check_blocks(const struct model *m, int tp, bool te)
+{
+    int seen = 0;
+    for (int kind = BLOCK_ATTENTION; kind <= BLOCK_MTP; kind++) {
+        struct block_shape s = shape_of(m, (enum block_kind)kind, tp, te);
+        struct op ops[OPS_MAX];
+        int n = has_block(m, s.kind) ? block_ops(&s, ops) : 0;
+        for (int i = 0; i < n; i++)
+            check_op(&ops[i], m->name);
+        seen += n;
+    }
+    return seen;
+}
+
+static void every_preset(void **state)
+{
+    struct arena mem;
+    struct error err = {0};
+    (void)state;
+    arena_init(&mem);
+    for (const struct model_preset *p = model_presets(); p->name; p++) {
+        struct model m;
+        if (!model_load(&m, p->name, &mem, &err))
+            fail_msg("%s: %s", p->name, err.text);
+        for (int te = 0; te < 2; te++)
+            for (int tp = 1; tp <= 8; tp *= 8)
+                assert_true(check_blocks(&m, tp, te) > 0);
+    }
+    arena_release(&mem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gated_rms_model), cmocka_unit_test(layer_norm_model),
+        cmocka_unit_test(fused_loss),      cmocka_unit_test(expert_rows),
+        cmocka_unit_test(latent_rope),     cmocka_unit_test(every_preset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
