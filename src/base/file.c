@@ -63,8 +63,34 @@ bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Beside the target first, so that whoever reads it sees the old file or the new one. */
-bool file_write(const char *path, const void *data, size_t size, struct error *err)
+bool files_replace(const char *const *path, size_t count, struct error *err)
+{
+    struct str beside;
+    bool ok = true;
+    str_init(&beside);
+    for (size_t i = 0; ok && i < count; i++) {
+        str_clear(&beside);
+        str_addf(&beside, "%s.new", path[i]);
+        ok = rename(str_text(&beside), path[i]) == 0 ||
+             fail(err, ERROR_SYSTEM, "%s: %s", path[i], strerror(errno));
+    }
+    str_release(&beside);
+    return ok;
+}
+
+void files_forget(const char *const *path, size_t count)
+{
+    struct str beside;
+    str_init(&beside);
+    for (size_t i = 0; i < count; i++) {
+        str_clear(&beside);
+        str_addf(&beside, "%s.new", path[i]);
+        remove(str_text(&beside));
+    }
+    str_release(&beside);
+}
+
+bool file_write_beside(const char *path, const void *data, size_t size, struct error *err)
 {
     struct str beside;
     str_init(&beside);
@@ -73,13 +99,17 @@ bool file_write(const char *path, const void *data, size_t size, struct error *e
     bool ok = f && fwrite(data, 1, size, f) == size;
     if (f && fclose(f) != 0)
         ok = false;
-    ok = ok && rename(str_text(&beside), path) == 0;
     if (!ok) {
         fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
         remove(str_text(&beside));
     }
     str_release(&beside);
     return ok;
+}
+
+bool file_write(const char *path, const void *data, size_t size, struct error *err)
+{
+    return file_write_beside(path, data, size, err) && files_replace(&path, 1, err);
 }
 
 bool folder_make(const char *path, struct error *err)

@@ -22,6 +22,11 @@ bool file_read(const char *path, struct arena *, struct text *out, struct error 
 bool file_exists(const char *path);
 
 bool file_write(const char *path, const void *data, size_t size, struct error *);
+/* Several files that belong together: each is written beside its place (path.new), and when all
+ * are, all are moved, or else forgotten. */
+bool file_write_beside(const char *path, const void *data, size_t size, struct error *);
+bool files_replace(const char *const *path, size_t count, struct error *);
+void files_forget(const char *const *path, size_t count);
 bool folder_make(const char *path, struct error *); /* fine when it is there already */
 
 #endif

@@ -71,11 +71,14 @@ void svg_dots_end(struct str *s)
     str_add(s, "\"/>\n");
 }
 
+/* A white rim keeps letters apart from lines behind them. */
 void svg_text(struct str *s, int x, int y, const struct svg_font *font, const char *text)
 {
     static const char *const ANCHOR[] = {"start", "middle", "end"};
-    str_addf(s, "<text x=\"%d\" y=\"%d\" font-size=\"%d\" text-anchor=\"%s\"", x, y, font->size,
-             ANCHOR[font->anchor]);
+    str_addf(s,
+             "<text x=\"%d\" y=\"%d\" font-size=\"%d\" text-anchor=\"%s\" stroke=\"#ffffff\" "
+             "stroke-width=\"6\" paint-order=\"stroke\"",
+             x, y, font->size, ANCHOR[font->anchor]);
     if (font->turn)
         str_addf(s, " transform=\"rotate(%d %d %d)\"", font->turn, x, y);
     str_add(s, ">");

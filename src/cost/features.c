@@ -206,23 +206,51 @@ const struct memory_curve PLAIN_CURVE = {4e-6, 0.8};
  * of burst ones; B200: 0.44 and 0.74). Graphics chips need twice that and meet their limit at once
  * (L40S: 0.97 W and 0.57 of the peak; A40: 2.0 and 0.74). More peak at the same power still means
  * more speed. */
-static double throttle(const struct gpu *g, enum regime regime)
+static double throttle(const struct gpu *g, enum dtype dtype, enum regime regime)
 {
     bool graphics = generation_of(g) >= 5 && generation_of(g) <= 8;
-    double watts = g->tdp_w / (1e-12 * dtype_peak(g, DTYPE_BF16));
+    double half_peak = dtype_peak(g, dtype) / (dtype == DTYPE_FP8 && g->fp8_tflops > 0 ? 2 : 1);
+    double watts = g->tdp_w / (1e-12 * half_peak); /* 8 bits take half the energy of 16 */
     if (g->tdp_w <= 0 || (regime == BURST && !graphics))
         return 1;
     return fmax(1, sqrt((graphics ? 1.3 : 0.8) / watts));
 }
 
+/* The gradient of an embedding adds token rows to a table one by one: an element of them takes as
+ * long as some 50 bytes in passing (H200: 12 to 20 ps against 0.3 ps a byte). */
+static double passing_bytes(const struct operation *o)
+{
+    bool scatter = o->kind == MEMORY_EMBEDDING && o->pass == PASS_BACKWARD;
+    return o->bytes + (scatter ? 48 * o->m * o->n : 0);
+}
+
+/* How much longer a kernel takes because its tiles are whole and come in whole waves: 128 x 128
+ * results of a product, 128 queries of attention. Dense products know ways around (split sums, other
+ * tiles); their trees are told of waves instead. */
+static double whole_waves(const struct operation *o, const struct gpu *g)
+{
+    struct product p = product_of(o);
+    double wide = o->family == FAMILY_ATTENTION ? 1 : p.columns / 128;
+    double rows = o->family == FAMILY_ATTENTION ? o->m / 128 : p.rows / 128;
+    double tiles = ceil(rows) * ceil(wide) * o->count;
+    return tiles / (rows * wide * o->count) / wave_use(tiles, units_of(g));
+}
+
+double pass_time(const struct operation *o, const struct gpu *g)
+{
+    return passing_bytes(o) / (1e9 * g->memory_gbs);
+}
+
 double base_time(const struct operation *o, const struct gpu *g, enum regime regime,
                  const struct memory_curves *curves)
 {
-    double compute = operation_flops(o) / dtype_peak(g, o->dtype) * throttle(g, regime);
+    double compute = operation_flops(o) / dtype_peak(g, o->dtype) * throttle(g, o->dtype, regime);
     double memory = operation_bytes(o) / (1e9 * g->memory_gbs);
+    if (o->family == FAMILY_GROUPED || o->family == FAMILY_ATTENTION)
+        compute *= whole_waves(o, g);
     if (o->family == FAMILY_MEMORY) {
         const struct memory_curve *c = &curves->of[o->kind][o->pass != PASS_FORWARD];
-        return hypot(c->fixed_s, memory / c->share);
+        return hypot(c->fixed_s, pass_time(o, g) / c->share);
     }
     return fmax(compute, memory) + FLOOR_S;
 }

@@ -29,6 +29,8 @@ struct memory_curve {
 struct memory_curves {
     struct memory_curve of[MEMORY_KINDS][2]; /* forward, backward */
 };
+/* Seconds of a memory-bound pass at the full bandwidth. */
+double pass_time(const struct operation *, const struct gpu *);
 extern const struct memory_curve PLAIN_CURVE; /* of a kind that nobody measured */
 
 /* `curves` matters to memory-bound operators alone. */

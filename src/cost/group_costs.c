@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 16, FULL = SLOTS / 4 * 3, BATCH = 128 };
+enum { SLOTS = 1 << 16, FULL = SLOTS / 4 * 3, BATCH = 256 };
 
 struct entry {
     struct operation key;

@@ -108,18 +108,54 @@ static double number_in(const struct json *j, const char *key, double lo, double
     return json_is_number(v) && x >= lo && x <= hi ? x : NAN;
 }
 
+static const struct gpu_score *score_of(const struct learned_model *m, const struct gpu *g)
+{
+    for (int i = 0; i < m->gpus; i++)
+        if (strcmp(m->gpu[i].gpu->name, g->name) == 0)
+            return &m->gpu[i];
+    return NULL;
+}
+
+static bool load_score(struct loader *l, const struct json *j, const char *model,
+                       struct gpu_score *s)
+{
+    static const struct {
+        const char *key;
+        double lo, hi;
+    } NUMBERS[] = {{"rows", 0, 1e12},
+                   {"offset", -OFFSET_LIMIT, OFFSET_LIMIT},
+                   {"shape_error", 0, 100},
+                   {"gpu_error", 0, 100}};
+    double value[sizeof NUMBERS / sizeof *NUMBERS];
+    for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++) {
+        value[i] = number_in(j, NUMBERS[i].key, NUMBERS[i].lo, NUMBERS[i].hi);
+        if (isnan(value[i]) || (i == 0 && !json_is_integer(json_get(j, NUMBERS[i].key))))
+            return broken(l, model,
+                          arena_format(l->to->mem, ": %s of %s is not a number from %g to %g",
+                                       NUMBERS[i].key, s->gpu->name, NUMBERS[i].lo, NUMBERS[i].hi));
+    }
+    s->rows = (size_t)value[0];
+    s->offset = value[1];
+    s->shape_error = value[2];
+    s->gpu_error = value[3];
+    return true;
+}
+
 static bool load_gpu(struct loader *l, const struct json *j, struct learned_model *m)
 {
+    const char *name = json_text(json_get(j, "gpu"));
+    const struct gpu *g = gpu_find(name, NULL);
     if (m->gpus == LEARNED_GPUS)
         return broken(l, m->name, " lists too many GPUs");
-    struct gpu_score *s = &m->gpu[m->gpus++];
-    s->gpu = gpu_find(json_text(json_get(j, "gpu")), NULL);
-    s->rows = (size_t)json_integer_of(json_get(j, "rows"));
-    s->offset = number_in(j, "offset", -3, 3);
-    s->shape_error = number_in(j, "shape_error", 0, 100);
-    s->gpu_error = number_in(j, "gpu_error", 0, 100);
-    if (!s->gpu || isnan(s->offset + s->shape_error + s->gpu_error))
-        return broken(l, m->name, ": a line of `gpus` is not complete");
+    if (!g || score_of(m, g))
+        return broken(
+            l, m->name,
+            arena_format(l->to->mem, ": GPU '%s' is %s", name, g ? "listed twice" : "not known"));
+    struct gpu_score *s = &m->gpu[m->gpus];
+    s->gpu = g;
+    if (!load_score(l, j, m->name, s))
+        return false;
+    m->gpus++;
     return true;
 }
 
@@ -152,12 +188,22 @@ static bool load_model(struct loader *l, const struct json *j, int model)
     m->gpu_error = number_in(j, "gpu_error", 0, 100);
     m->arch_error = number_in(j, "arch_error", 0, 100);
     if (isnan(m->gpu_error + m->arch_error))
-        return broken(l, m->name, " has no errors");
+        return broken(l, m->name, ": gpu_error or arch_error is not a number from 0 to 100");
     const struct json *gpus = json_get(j, "gpus");
+    if (!json_is_array(gpus))
+        return broken(l, m->name, " has no list `gpus`");
     for (size_t i = 0; i < json_count(gpus); i++)
         if (!load_gpu(l, json_at(gpus, i), m))
             return false;
     return model != FAMILY_MEMORY || load_curves(l, json_get(j, "curves"));
+}
+
+static void load_source(void *context, const char *key, const struct json *value)
+{
+    struct learned *l = context;
+    if (l->sources < LEARNED_SOURCES && json_integer_of(value) > 0)
+        l->source[l->sources++] =
+            (struct learned_source){arena_string(l->mem, key), (size_t)json_integer_of(value)};
 }
 
 static bool load_manifest(struct loader *l, const char *text, size_t length)
@@ -167,20 +213,22 @@ static bool load_manifest(struct loader *l, const char *text, size_t length)
         return false;
     bool ok =
         json_integer_of(json_get(j, "format")) == FORMAT || broken(l, "", "`format` is not 1");
+    if (json_is_object(json_get(j, "rows_by_source")))
+        json_each(json_get(j, "rows_by_source"), load_source, l->to);
     for (int i = 0; ok && i < LEARNED_MODELS; i++)
         ok = load_model(l, json_get(j, model_name(i)), i);
     json_release(j);
     return ok;
 }
 
-bool learned_load(struct learned **out, const char *folder, struct error *err)
+static bool load(struct learned **out, const char *folder, const char *name, struct text text,
+                 struct error *err)
 {
     struct arena *mem = memory_grow(NULL, sizeof *mem);
     arena_init(mem);
     struct learned *l = arena_alloc(mem, sizeof *l);
     l->mem = mem;
-    struct loader loader = {l, folder, "models compiled in", err};
-    struct text text = {embedded_efficiency_models_json, strlen(embedded_efficiency_models_json)};
+    struct loader loader = {l, folder, name, err};
     bool ok = true;
     if (folder) {
         loader.name = arena_format(mem, "%s/models.json", folder);
@@ -192,6 +240,18 @@ bool learned_load(struct learned **out, const char *folder, struct error *err)
     }
     learned_free(l);
     return false;
+}
+
+bool learned_load(struct learned **out, const char *folder, struct error *err)
+{
+    struct text text = {embedded_efficiency_models_json, strlen(embedded_efficiency_models_json)};
+    return load(out, folder, "models compiled in", text, err);
+}
+
+bool learned_parse(struct learned **out, const char *text, size_t length, const char *name,
+                   struct error *err)
+{
+    return load(out, NULL, name, (struct text){text, length}, err);
 }
 
 void learned_free(struct learned *l)
@@ -231,32 +291,37 @@ bool learned_ready(struct learned *l, unsigned models, struct error *err)
     return true;
 }
 
-static const struct gpu_score *score_of(const struct learned_model *m, const struct gpu *g)
+/* More rows never take less time, but trees may step down: as far as 2^AHEAD times the rows, the
+ * shortest time counts. Only grouped products need it, which have few measurements between sizes. */
+static int ahead_of(enum family family)
 {
-    for (int i = 0; i < m->gpus; i++)
-        if (strcmp(m->gpu[i].gpu->name, g->name) == 0)
-            return &m->gpu[i];
-    return NULL;
+    return family == FAMILY_GROUPED ? 2 : 0;
 }
 
-/* A batch of at most SHARE_ROWS rows. */
+/* A batch of at most SHARE_ROWS rows: each operation as it is and with more rows, one after the
+ * other. */
 static bool predict_some(const struct learned *l, const struct gpu *g, const struct operation *op,
                          size_t count, double *out_s, struct error *err)
 {
     enum family family = op->family;
     const struct learned_model *m = &l->model[family];
     const struct gpu_score *score = score_of(m, g);
-    int columns = features_count(family);
-    float *x = memory_grow(NULL, count * (size_t)(columns + 1) * sizeof *x);
-    float *f = x + count * (size_t)columns;
-    for (size_t i = 0; i < count; i++) {
-        assert(op[i].family == family);
-        features_of(&op[i], g, SUSTAINED, x + i * (size_t)columns);
+    size_t columns = (size_t)features_count(family), each = (size_t)ahead_of(family) + 1;
+    float *x = memory_grow(NULL, count * each * (columns + 1) * sizeof *x);
+    float *f = x + count * each * columns;
+    for (size_t i = 0; i < count * each; i++) {
+        struct operation o = op[i / each];
+        assert(o.family == family);
+        o.m = ldexp(o.m, (int)(i % each));
+        features_of(&o, g, SUSTAINED, x + i * columns);
     }
-    bool ok = booster_predict(m->booster, x, count, columns, f, err);
-    for (size_t i = 0; ok && i < count; i++)
-        out_s[i] =
-            learned_time(&op[i], g, SUSTAINED, &l->curves, f[i] + (score ? score->offset : 0));
+    bool ok = booster_predict(m->booster, x, count * each, (int)columns, f, err);
+    for (size_t i = 0; ok && i < count * each; i++) {
+        struct operation o = op[i / each];
+        o.m = ldexp(o.m, (int)(i % each));
+        double t = learned_time(&o, g, SUSTAINED, &l->curves, f[i] + (score ? score->offset : 0));
+        out_s[i / each] = i % each == 0 ? t : fmin(t, out_s[i / each]);
+    }
     free(x);
     return ok;
 }
@@ -272,6 +337,12 @@ bool learned_predict(const struct learned *l, const struct gpu *g, const struct 
     return true;
 }
 
+/* Models of a single GPU cannot tell how far off they are elsewhere. */
+static double known_error(double error)
+{
+    return error > 0 ? error : 0.5;
+}
+
 struct coverage learned_coverage(const struct learned *l, const struct gpu *g, enum family family)
 {
     const struct learned_model *m = &l->model[family];
@@ -280,8 +351,8 @@ struct coverage learned_coverage(const struct learned *l, const struct gpu *g, e
         return (struct coverage){MEASURED, s->rows, s->shape_error};
     for (int i = 0; i < m->gpus; i++)
         if (generation_of(m->gpu[i].gpu) == generation_of(g))
-            return (struct coverage){TRANSFERRED, 0, m->gpu_error};
-    return (struct coverage){DATASHEET, 0, m->arch_error};
+            return (struct coverage){TRANSFERRED, 0, known_error(m->gpu_error)};
+    return (struct coverage){DATASHEET, 0, known_error(m->arch_error)};
 }
 
 const char *provenance_name(enum provenance p)

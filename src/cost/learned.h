@@ -15,7 +15,13 @@ struct arena;
 struct booster;
 struct gpu;
 
-enum { LEARNED_MODELS = FAMILIES + 1, MODEL_COMM = FAMILIES, LEARNED_GPUS = 64 };
+enum {
+    LEARNED_MODELS = FAMILIES + 1,
+    MODEL_COMM = FAMILIES,
+    LEARNED_GPUS = 64,
+    LEARNED_SOURCES = 32
+};
+enum { OFFSET_LIMIT = 3 }; /* of |offset|: a GPU 20 times as fast as its kind is a mistake */
 
 /* What one family knows of one GPU type. */
 struct gpu_score {
@@ -37,14 +43,25 @@ struct learned_model {
         arch_error; /* averages over GPUs: left out, and with all of their generation */
 };
 
+/* Where the measurements come from. */
+struct learned_source {
+    const char *name;
+    size_t rows;
+};
+
 struct learned {
     struct arena *mem; /* owned */
+    struct learned_source source[LEARNED_SOURCES];
+    int sources;
     struct learned_model model[LEARNED_MODELS];
     struct memory_curves curves;
 };
 
 /* Reads and checks everything but builds no trees yet. `folder` NULL: the models compiled in. */
 bool learned_load(struct learned **out, const char *folder, struct error *);
+/* A manifest alone: its trees are not looked at and must not be built. `name` stands in messages. */
+bool learned_parse(struct learned **out, const char *text, size_t length, const char *name,
+                   struct error *);
 void learned_free(struct learned *);
 
 /* Builds the trees of these models (bits 1 << family), on up to two threads. Not thread-safe. */

@@ -20,15 +20,17 @@ enum { KERNELS = 5 }; /* of one operator at most */
 /* Kernels of a product in their order: the three passes, then these two where they are. */
 enum { QUANTISE = PASSES, ADD_GRADIENT };
 
+enum { MOST_OPS = 16 * OPS_MAX }; /* of one call; more are done in pieces */
+
 struct kernels {
-    struct operation op[OPS_MAX * KERNELS];
-    double time_s[OPS_MAX * KERNELS];
+    struct operation op[MOST_OPS * KERNELS];
+    double time_s[MOST_OPS * KERNELS];
     int count;
 };
 
 static int add(struct kernels *k, struct operation o)
 {
-    assert(k->count < OPS_MAX * KERNELS);
+    assert(k->count < MOST_OPS * KERNELS);
     o.kv_share = o.kv_share > 0 ? o.kv_share : 1;
     k->op[k->count] = o;
     return k->count++;
@@ -110,7 +112,14 @@ static void add_memory(struct kernels *k, const struct op *o)
     add(k, op);
 }
 
-static struct op_time product_time(const struct op *o, const double *t)
+static void scale(struct op_time *t, double factor)
+{
+    t->forward_s *= factor;
+    t->backward_s *= factor;
+    t->weight_s *= factor;
+}
+
+static struct op_time product_time(const struct op *o, const double *t, double factor)
 {
     double kernels = o->kind == OP_GROUPED ? 1 : o->count;
     double quantise = t[QUANTISE] / 2; /* half of the bytes in each direction */
@@ -118,7 +127,8 @@ static struct op_time product_time(const struct op *o, const double *t)
     struct op_time r = {.forward_s = kernels * (t[PASS_FORWARD] + quantise),
                         .backward_s = kernels * (t[PASS_DGRAD] + weight + quantise),
                         .weight_s = kernels * weight};
-    if (kernels > 1) {
+    scale(&r, factor);
+    if (kernels > 1) { /* the host's own time, as it was measured */
         r.forward_s = fmax(r.forward_s, kernels * EXPERT_S);
         r.backward_s = fmax(r.backward_s, kernels * EXPERT_BACK_S);
     }
@@ -139,46 +149,42 @@ static void add_kernels(struct kernels *k, const struct gpu *g, int precision, b
 static struct op_time time_of(const struct node_group *group, int precision, bool te,
                               const struct op *o, const double *t)
 {
-    if (o->kind == OP_COMM || o->kind == OP_SCORES)
-        return analytic_time_of(group, precision, te, o);
     if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
-        return product_time(o, t);
-    return (struct op_time){.forward_s = t[0], .backward_s = t[1]};
-}
-
-static void scale(struct op_time *t, double factor)
-{
-    t->forward_s *= factor;
-    t->backward_s *= factor;
-    t->weight_s *= factor;
+        return product_time(o, t, STACK_FACTOR[te]);
+    if (o->kind == OP_COMM)
+        return analytic_time_of(group, precision, te, o);
+    struct op_time r = {.forward_s = t[0], .backward_s = t[1]};
+    if (o->kind == OP_SCORES)
+        r = analytic_time_of(group, precision, te, o);
+    scale(&r, STACK_FACTOR[te]);
+    return r;
 }
 
 static void predict(const struct node_group *group, int precision, bool te, const struct op *ops,
                     size_t count, struct op_time *out)
 {
-    struct kernels k = {.count = 0};
-    int first[OPS_MAX];
-    assert(count <= OPS_MAX);
+    struct kernels k;
+    int first[MOST_OPS];
+    assert(count <= MOST_OPS);
+    k.count = 0;
     for (size_t i = 0; i < count; i++) {
         first[i] = k.count;
         add_kernels(&k, group->gpu, precision, te, &ops[i]);
     }
     group_costs_times(group->costs, k.op, (size_t)k.count, k.time_s);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         out[i] = time_of(group, precision, te, &ops[i], k.time_s + first[i]);
-        if (ops[i].kind != OP_COMM)
-            scale(&out[i], STACK_FACTOR[te]);
-    }
 }
 
 void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops,
                   size_t count, struct op_time *out)
 {
-    if (group->costs) {
-        predict(group, precision, te, ops, count, out);
-        return;
+    size_t some;
+    for (size_t at = 0; group->costs && at < count; at += some) {
+        some = count - at < MOST_OPS ? count - at : MOST_OPS;
+        predict(group, precision, te, ops + at, some, out + at);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; !group->costs && i < count; i++)
         out[i] = analytic_time_of(group, precision, te, &ops[i]);
 }
 

@@ -141,7 +141,7 @@ static struct memory_curve fit_curve(const struct dataset *d, const unsigned cha
         if (!use[i] || s->op.kind != kind || (s->op.pass != PASS_FORWARD) != backward)
             continue;
         double w = d->weight[i], t = pow(s->time_s * 1e6, -2); /* us, so that sums stay tame */
-        double x = pow(s->op.bytes / (1e3 * s->gpu->memory_gbs), 2) * t;
+        double x = pow(1e6 * pass_time(&s->op, s->gpu), 2) * t;
         xx += w * x * x, x1 += w * x * t, one += w * t * t, xt += w * x, t1 += w * t;
     }
     double det = xx * one - x1 * x1;

@@ -83,7 +83,7 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
         return false;
     unsigned char *every = arena_alloc(all->mem, f->data.rows);
     memset(every, 1, f->data.rows);
-    if (!train(&t, &f->data, every, threads, all->mem, err))
+    if (!train(&t, &f->data, every, all->mem, err))
         return false;
     f->curves = t.curves;
     f->model.name = model_name((int)family);
@@ -93,9 +93,23 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
     return ok;
 }
 
+/* A profile of one GPU has no collectives: those compiled in stay. */
+static bool keep_collectives(struct fit *all, struct error *err)
+{
+    struct learned *l;
+    if (!learned_load(&l, NULL, err))
+        return false;
+    all->comm_bytes = arena_copy(all->mem, l->model[MODEL_COMM].bytes, l->model[MODEL_COMM].size);
+    all->comm_size = l->model[MODEL_COMM].size;
+    learned_free(l);
+    return true;
+}
+
 static bool fit_collectives(struct fit *all, int threads, struct error *err)
 {
     struct booster *model;
+    if (all->samples.comms == 0)
+        return keep_collectives(all, err);
     if (!fit_comm(&all->samples, threads, &model, &all->comm, err))
         return false;
     bool ok = booster_save(model, all->mem, &all->comm_bytes, &all->comm_size, err);

@@ -76,6 +76,19 @@ static bool residuals(struct addition *a, const struct dataset *d, double *resid
     return true;
 }
 
+/* Peaks catch times in too large a unit, nothing but this those in too small a one. */
+static bool is_likely(double offset, const struct learned_model *m, const struct gpu *g,
+                      struct error *err)
+{
+    if (fabs(offset) <= OFFSET_LIMIT)
+        return true;
+    return fail(
+        err, ERROR_INPUT,
+        "%s operators of %s take %.3g times as long as predicted, more than any GPU differs "
+        "from its kind; is `time_us` in microseconds?",
+        m->name, g->name, exp(offset));
+}
+
 static bool add_gpu(struct addition *a, const struct dataset *d, enum family family,
                     const struct gpu *g, const double *residual, struct error *err)
 {
@@ -94,10 +107,16 @@ static bool add_gpu(struct addition *a, const struct dataset *d, enum family fam
     double before = 0;
     for (size_t i = 0; i < d->rows; i++)
         before += d->sample[i].gpu == g ? fabs(exp(-residual[i]) - 1) : 0;
-    s->rows = rows;
-    s->offset += offset_of(d, g, residual, -1);
+    double share = (double)rows / (double)(rows + s->rows), old_error = s->shape_error;
+    double shift = offset_of(d, g, residual, -1);
+    if (!is_likely(shift, m, g, err))
+        return false;
+    if (s->rows == 0)
+        s->gpu_error = before / (double)rows;
+    s->rows += rows;
+    s->offset += share * shift; /* what was measured before keeps its weight */
     /* a GPU that the trees have seen is not better known than it was */
-    s->shape_error = fmax(s->shape_error, held_out_error(d, g, residual));
+    s->shape_error = fmax(old_error, held_out_error(d, g, residual));
     str_addf(a->out, "%-12s %-22s %6zu rows, error %5.1f%% before, %5.1f%% now (left-out shapes)\n",
              m->name, g->name, rows, 100 * before / (double)rows, 100 * s->shape_error);
     return true;

@@ -56,8 +56,9 @@ static const struct svg_font TITLE = {34, SVG_START, 0}, PLAIN = {26, SVG_START,
 struct picture {
     const struct family_fit *fit;
     const double *predicted; /* of left-out shapes */
-    double lo, hi;           /* of both times, log10 of seconds */
-    size_t own, others;      /* rows that can be shown */
+    size_t own, others;      /* rows of a profile, of other sources */
+    size_t shown;
+    double lo, hi; /* of both times, log10 of seconds */
     struct str *out;
 };
 
@@ -82,22 +83,14 @@ static bool any(const struct sample *s, const void *context)
     return true;
 }
 
-/* Rows counted, and the range of times widened to thirds of a decade. */
-static void measure(struct picture *p)
+static void count_rows(struct picture *p)
 {
     const struct dataset *d = &p->fit->data;
-    p->lo = INFINITY, p->hi = -INFINITY;
     for (size_t i = 0; i < d->rows; i++) {
-        if (p->predicted[i] <= 0)
-            continue;
         bool own = d->sample[i].source == SOURCE_PROFILE;
-        double x = log10(d->sample[i].time_s), y = log10(p->predicted[i]);
-        p->own += own, p->others += !own;
-        p->lo = fmin(p->lo, fmin(x, y));
-        p->hi = fmax(p->hi, fmax(x, y));
+        p->own += p->predicted[i] > 0 && own;
+        p->others += p->predicted[i] > 0 && !own;
     }
-    p->lo = floor(3 * p->lo) / 3;
-    p->hi = ceil(3 * p->hi) / 3;
 }
 
 /* Multiples of the golden ratio are spread evenly, and in step with no order of the rows. */
@@ -107,6 +100,23 @@ static bool is_shown(const struct picture *p, size_t row)
     double share = room / (double)p->others;
     return p->predicted[row] > 0 && (p->fit->data.sample[row].source == SOURCE_PROFILE ||
                                      (uint32_t)row * 2654435769u <= share * UINT32_MAX);
+}
+
+/* The range of the times that are shown, widened to thirds of a decade. */
+static void find_range(struct picture *p)
+{
+    const struct dataset *d = &p->fit->data;
+    p->lo = INFINITY, p->hi = -INFINITY;
+    for (size_t i = 0; i < d->rows; i++) {
+        if (!is_shown(p, i))
+            continue;
+        double x = log10(d->sample[i].time_s), y = log10(p->predicted[i]);
+        p->lo = fmin(p->lo, fmin(x, y));
+        p->hi = fmax(p->hi, fmax(x, y));
+        p->shown++;
+    }
+    p->lo = floor(3 * p->lo) / 3;
+    p->hi = ceil(3 * p->hi + 1e-9) / 3;
 }
 
 static int across(const struct picture *p, double log_s)
@@ -238,12 +248,9 @@ static void draw_legend(const struct picture *p)
 
 static void draw_title(const struct picture *p, const char *title)
 {
-    size_t shown = 0;
     struct str text;
     str_init(&text);
-    for (size_t i = 0; i < p->fit->data.rows; i++)
-        shown += is_shown(p, i);
-    str_addf(&text, "shapes left out of training; %zu of %zu rows shown", shown,
+    str_addf(&text, "shapes left out of training; %zu of %zu rows shown", p->shown,
              p->own + p->others);
     svg_text(p->out, LEFT, 48, &TITLE, title);
     svg_text(p->out, LEFT, 86, &PLAIN, str_text(&text));
@@ -280,7 +287,8 @@ static bool plot_family(const struct fit *f, enum family family, const char *fol
     str_init(&title);
     str_addf(&title, "%s: %zu rows, mean error %.1f %%", p.fit->model.name, all.rows,
              100 * all.mean);
-    measure(&p);
+    count_rows(&p);
+    find_range(&p);
     draw(&p, str_text(&title));
     bool ok = file_write(arena_format(f->mem, "%s/predicted.%s.svg", folder, p.fit->model.name),
                          out.data, out.length, err);

@@ -1,6 +1,5 @@
 /* The files of the models: trees as they are, and models.json with where they come from, how good
- * they are and how to tell that a file is whole. Written last, so that a folder with models.json is
- * complete. */
+ * they are and how to tell that a file is whole. */
 #include "learn/fit.h"
 
 #include "base/arena.h"
@@ -76,78 +75,88 @@ static struct json *family_lines(const struct learned_model *m, enum family fami
     return j;
 }
 
-static struct json *source_lines(const struct samples *s)
+/* Rows by the name of their source: those of the models that were added to, and new ones. */
+static struct json *source_lines(const struct learned *old, const struct samples *s)
 {
     struct json *j = json_new_object();
-    for (int i = 0; i < SOURCES; i++)
-        if (s->skipped[i][SKIP_NONE] > 0)
-            json_set(j, source_of((enum source_id)i)->name,
-                     json_new_integer((int64_t)s->skipped[i][SKIP_NONE]));
+    for (int i = 0; old && i < old->sources; i++)
+        json_set(j, old->source[i].name, json_new_integer((int64_t)old->source[i].rows));
+    for (int i = 0; i < SOURCES; i++) {
+        const char *name = source_of((enum source_id)i)->name;
+        int64_t rows = (int64_t)s->skipped[i][SKIP_NONE];
+        if (rows > 0)
+            json_set(j, name, json_new_integer(rows + json_integer_of(json_get(j, name))));
+    }
     return j;
 }
 
-static bool write_trees(const char *folder, int model, const void *bytes, size_t size,
-                        struct arena *mem, struct error *err)
+/* The trees of all models and models.json: all of them or none. */
+struct folder {
+    const char *path[LEARNED_MODELS + 1];
+    size_t written;
+};
+
+static bool write_one(struct folder *f, const char *path, const void *bytes, size_t size,
+                      struct error *err)
 {
-    return file_write(arena_format(mem, "%s/%s.ubj", folder, model_name(model)), bytes, size, err);
+    f->path[f->written] = path;
+    if (!file_write_beside(path, bytes, size, err))
+        return false;
+    f->written++;
+    return true;
 }
 
-static bool write_manifest(struct json *j, const char *folder, struct arena *mem, struct error *err)
+static bool write_all(const struct learned_model *const model[LEARNED_MODELS], struct json *j,
+                      const char *folder, struct arena *mem, struct error *err)
 {
+    struct folder f = {.written = 0};
     struct str text;
+    bool ok = folder_make(folder, err);
+    for (int i = 0; ok && i < LEARNED_MODELS; i++)
+        ok = write_one(&f, arena_format(mem, "%s/%s.ubj", folder, model_name(i)), model[i]->bytes,
+                       model[i]->size, err);
     str_init(&text);
     json_dump(j, &text);
-    json_release(j);
-    bool ok =
-        file_write(arena_format(mem, "%s/models.json", folder), str_text(&text), text.length, err);
+    ok = ok && write_one(&f, arena_format(mem, "%s/models.json", folder), str_text(&text),
+                         text.length, err);
     str_release(&text);
-    return ok;
+    if (ok && files_replace(f.path, f.written, err))
+        return true;
+    files_forget(f.path, f.written);
+    return false;
 }
 
-static struct json *new_manifest(const struct samples *s)
+static bool write_models(const struct learned_model *const model[LEARNED_MODELS],
+                         const struct memory_curves *curves, struct json *sources,
+                         const char *folder, struct arena *mem, struct error *err)
 {
     struct json *j = json_new_object();
     json_set(j, "format", json_new_integer(1));
-    json_set(j, "rows_by_source", source_lines(s));
-    return j;
+    json_set(j, "rows_by_source", sources);
+    for (int i = 0; i < LEARNED_MODELS; i++)
+        json_set(j, model_name(i),
+                 i == MODEL_COMM ? trees(model[i]->bytes, model[i]->size)
+                                 : family_lines(model[i], (enum family)i, curves));
+    bool ok = write_all(model, j, folder, mem, err);
+    json_release(j);
+    return ok;
 }
 
 bool fit_write(const struct fit *f, const char *folder, struct error *err)
 {
-    if (!folder_make(folder, err))
-        return false;
-    struct json *j = new_manifest(&f->samples);
-    for (int i = 0; i < FAMILIES; i++) {
-        const struct learned_model *m = &f->family[i].model;
-        json_set(j, model_name(i), family_lines(m, (enum family)i, &f->family[i].curves));
-        if (!write_trees(folder, i, m->bytes, m->size, f->mem, err)) {
-            json_release(j);
-            return false;
-        }
-    }
-    json_set(j, model_name(MODEL_COMM), trees(f->comm_bytes, f->comm_size));
-    if (!write_trees(folder, MODEL_COMM, f->comm_bytes, f->comm_size, f->mem, err)) {
-        json_release(j);
-        return false;
-    }
-    return write_manifest(j, folder, f->mem, err);
+    struct learned_model comm = {.bytes = f->comm_bytes, .size = f->comm_size};
+    const struct learned_model *model[LEARNED_MODELS] = {[MODEL_COMM] = &comm};
+    for (int i = 0; i < FAMILIES; i++)
+        model[i] = &f->family[i].model;
+    return write_models(model, &f->family[FAMILY_MEMORY].curves, source_lines(NULL, &f->samples),
+                        folder, f->mem, err);
 }
 
 bool learned_write(const struct learned *l, const struct samples *s, const char *folder,
                    struct error *err)
 {
-    if (!folder_make(folder, err))
-        return false;
-    struct json *j = new_manifest(s);
-    for (int i = 0; i < LEARNED_MODELS; i++) {
-        const struct learned_model *m = &l->model[i];
-        json_set(j, model_name(i),
-                 i == MODEL_COMM ? trees(m->bytes, m->size)
-                                 : family_lines(m, (enum family)i, &l->curves));
-        if (!write_trees(folder, i, m->bytes, m->size, l->mem, err)) {
-            json_release(j);
-            return false;
-        }
-    }
-    return write_manifest(j, folder, l->mem, err);
+    const struct learned_model *model[LEARNED_MODELS];
+    for (int i = 0; i < LEARNED_MODELS; i++)
+        model[i] = &l->model[i];
+    return write_models(model, &l->curves, source_lines(l, s), folder, l->mem, err);
 }

@@ -1,6 +1,7 @@
 /* Our own profile of a GPU (doc/profile.md): one CSV with every family in it. The table of families
  * says which function reads a row; memory-bound kinds come from ops/memory_kinds.def. */
 #include "base/arena.h"
+#include "cluster/cluster.h"
 #include "learn/read_table.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { FAMILY, VARIANT, PASS, DTYPE, M, N, K, COUNT, SEQ, HEADS, KV_HEADS, HEAD_
     "time_us gpu sm_mhz"
 /* clang-format on */
 
-enum { LONGEST_GPU = 63, NO_NAME = -1 };
+enum { LONGEST_GPU = 63, NO_NAME = -1, LEAST_MHZ = 100, MOST_MHZ = 10000 };
 
 static int index_of(const char *text, const char *const *names, int count)
 {
@@ -69,7 +70,7 @@ static void add(const struct table_row *r, const struct operation *op)
     size_t before = r->to->ops;
     row_add(r, device(r->cell[GPU]), op, row_number(r, TIME_US));
     double mhz = row_number(r, SM_MHZ);
-    if (r->to->ops > before && mhz > 0)
+    if (r->to->ops > before && mhz >= LEAST_MHZ && mhz <= MOST_MHZ) /* else no clock of a GPU */
         r->to->op[before].mhz = mhz;
 }
 
@@ -173,12 +174,12 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_clock(const struct sample *s, size_t count)
+static double median_clock(const struct sample *s, size_t count, const struct gpu *g)
 {
     double *mhz = memory_grow(NULL, (count + 1) * sizeof *mhz), middle = 0;
     size_t known = 0;
     for (size_t i = 0; i < count; i++)
-        if (s[i].mhz > 0)
+        if (s[i].gpu == g && s[i].mhz > 0)
             mhz[known++] = s[i].mhz;
     qsort(mhz, known, sizeof *mhz, compare_doubles);
     if (known > 0)
@@ -187,13 +188,17 @@ static double median_clock(const struct sample *s, size_t count)
     return middle;
 }
 
-/* Brings every time to the middle clock of its profile. */
+/* Brings every time to the middle clock of its GPU in this profile. */
 static void even_out_clock(struct sample *s, size_t count)
 {
-    double middle = median_clock(s, count);
-    for (size_t i = 0; i < count; i++)
-        if (s[i].mhz > 0)
-            s[i].time_s *= pow(s[i].mhz / middle, ELASTICITY[s[i].op.family]);
+    size_t gpus;
+    const struct gpu *g = gpu_table(&gpus);
+    for (const struct gpu *end = g + gpus; g < end; g++) {
+        double middle = median_clock(s, count, g);
+        for (size_t i = 0; i < count; i++)
+            if (s[i].gpu == g && s[i].mhz > 0)
+                s[i].time_s *= pow(s[i].mhz / middle, ELASTICITY[s[i].op.family]);
+    }
 }
 
 bool read_profile(const char *path, struct samples *to, struct error *err)

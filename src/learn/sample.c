@@ -56,8 +56,11 @@ static enum skip check_sizes(const struct sample *s)
             return SKIP_NOT_A_NUMBER;
         return o->window < 0 ? SKIP_NOT_POSITIVE
                              : check_numbers(attention, sizeof attention / sizeof *attention);
-    case FAMILY_MEMORY:
-        return check_numbers(memory, sizeof memory / sizeof *memory);
+    case FAMILY_MEMORY: /* rows and width may be missing, but not one of them */
+        if (!isfinite(o->m + o->n + o->k))
+            return SKIP_NOT_A_NUMBER;
+        return o->n > 0 && o->m <= 0 ? SKIP_NOT_POSITIVE
+                                     : check_numbers(memory, sizeof memory / sizeof *memory);
     default:
         return check_numbers(product, sizeof product / sizeof *product);
     }

@@ -14,8 +14,8 @@ struct trained {
 };
 
 /* Learns from the rows for which use[i] is not 0. Fails without any. */
-bool train(struct trained *, const struct dataset *, const unsigned char *use, int threads,
-           struct arena *, struct error *);
+bool train(struct trained *, const struct dataset *, const unsigned char *use, struct arena *,
+           struct error *);
 /* Seconds of the rows for which which[i] is not 0, into out[i]. */
 bool trained_predict(const struct trained *, const struct dataset *, const unsigned char *which,
                      double *out, struct error *);

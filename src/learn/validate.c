@@ -1,6 +1,7 @@
 #include "learn/validate.h"
 
 #include "base/arena.h"
+#include "base/parallel.h"
 #include "cluster/cluster.h"
 #include "learn/train.h"
 
@@ -22,45 +23,67 @@ static int fold_of(const struct dataset *d, size_t row, enum split split)
     }
 }
 
-struct masks {
-    unsigned char *use, *which;
+/* One fold of one split. */
+struct job {
+    struct validation *v;
+    const struct dataset *d;
+    bool failed[SPLITS * MANY_FOLDS];
+    struct error err[SPLITS * MANY_FOLDS];
 };
 
-static bool split_rows(const struct dataset *d, enum split split, int fold, struct masks *m)
+static bool split_rows(const struct dataset *d, enum split split, int fold, unsigned char *use,
+                       unsigned char *which)
 {
     size_t used = 0, left = 0;
     for (size_t i = 0; i < d->rows; i++) {
-        m->which[i] = fold_of(d, i, split) == fold;
-        m->use[i] = !m->which[i];
-        used += m->use[i], left += m->which[i];
+        which[i] = fold_of(d, i, split) == fold;
+        use[i] = !which[i];
+        used += use[i], left += which[i];
     }
     return used > 0 && left > 0;
 }
 
-static bool run_fold(struct validation *v, const struct dataset *d, enum split split,
-                     const struct masks *m, int threads, struct arena *mem, struct error *err)
+static bool run_fold(const struct job *j, enum split split, const unsigned char *use,
+                     const unsigned char *which, struct arena *mem, struct error *err)
 {
     struct trained t;
-    bool ok = train(&t, d, m->use, threads, mem, err) &&
-              trained_predict(&t, d, m->which, v->predicted[split][BY_MODEL], err);
+    double **predicted = j->v->predicted[split];
+    bool ok = train(&t, j->d, use, mem, err) &&
+              trained_predict(&t, j->d, which, predicted[BY_MODEL], err);
     trained_release(&t);
     for (int r = BY_CONSTANT; ok && r < RIVALS; r++)
-        rival_predict((enum rival)r, d, m->use, m->which, v->predicted[split][r]);
+        rival_predict((enum rival)r, j->d, use, which, predicted[r]);
     return ok;
+}
+
+/* Rows of different folds are different rows: no two jobs write to the same place. */
+static void work(void *context, int worker, long item)
+{
+    struct job *j = context;
+    enum split split = (enum split)(item / MANY_FOLDS);
+    struct arena mem;
+    (void)worker;
+    arena_init(&mem);
+    unsigned char *use = arena_alloc(&mem, j->d->rows + 1);
+    unsigned char *which = arena_alloc(&mem, j->d->rows + 1);
+    if (split_rows(j->d, split, (int)(item % MANY_FOLDS), use, which))
+        j->failed[item] = !run_fold(j, split, use, which, &mem, &j->err[item]);
+    arena_release(&mem);
 }
 
 bool validate(struct validation *v, const struct dataset *d, int threads, struct arena *mem,
               struct error *err)
 {
-    struct masks m = {arena_alloc(mem, d->rows + 1), arena_alloc(mem, d->rows + 1)};
-    for (int s = 0; s < SPLITS; s++) {
+    struct job *j = arena_alloc(mem, sizeof *j);
+    j->v = v;
+    j->d = d;
+    for (int s = 0; s < SPLITS; s++)
         for (int r = 0; r < RIVALS; r++)
             v->predicted[s][r] = arena_array(mem, d->rows + 1, sizeof(double));
-        for (int fold = 0; fold < MANY_FOLDS; fold++)
-            if (split_rows(d, (enum split)s, fold, &m) &&
-                !run_fold(v, d, (enum split)s, &m, threads, mem, err))
-                return false;
-    }
+    parallel_for(threads, SPLITS * MANY_FOLDS, work, j);
+    for (int i = 0; i < SPLITS * MANY_FOLDS; i++)
+        if (j->failed[i])
+            return fail(err, j->err[i].kind, "%s", j->err[i].text);
     return true;
 }
 

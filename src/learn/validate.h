@@ -11,7 +11,7 @@ struct validation {
     double *predicted[SPLITS][RIVALS]; /* seconds per row; 0: not predicted */
 };
 
-/* `threads` are for training. Deterministic. */
+/* Folds run on `threads` threads, each on one. Deterministic, whatever their number. */
 bool validate(struct validation *, const struct dataset *, int threads, struct arena *,
               struct error *);
 

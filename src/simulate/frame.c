@@ -34,40 +34,72 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
     };
 }
 
-static void block_cost_of(const struct scene *sc, const struct block_shape *shape,
-                          struct block_cost *out)
+/* Blocks of a model: dense MLP, experts, attention of each kind of layer, embedding, head, MTP. */
+enum { MLP, EXPERTS, EMBEDDING, HEAD, MTP, ATTENTION, BLOCKS = ATTENTION + MODEL_MAX_KINDS };
+
+struct blocks {
+    struct op op[BLOCKS * OPS_MAX];
+    struct op_time time[BLOCKS * OPS_MAX];
+    int first[BLOCKS], count[BLOCKS]; /* operators of each; count 0: the model has no such block */
+    int ops;
+};
+
+static void add_block(struct blocks *b, int block, const struct block_shape *shape)
 {
-    struct op ops[OPS_MAX];
-    struct op_time times[OPS_MAX];
-    int n = block_ops(shape, ops);
-    cost_predict(sc->group, shape->precision, sc->te, ops, (size_t)n, times);
-    block_cost_sum(ops, times, (size_t)n, out);
+    b->first[block] = b->ops;
+    b->count[block] = block_ops(shape, b->op + b->ops);
+    b->ops += b->count[block];
+}
+
+/* All operators first, so that what has to be predicted is predicted in one batch. */
+static void collect_blocks(const struct model *m, struct block_shape shape, struct blocks *b)
+{
+    static const enum block_kind KINDS[] = {[MLP] = BLOCK_MLP,
+                                            [EXPERTS] = BLOCK_MOE,
+                                            [EMBEDDING] = BLOCK_EMBEDDING,
+                                            [HEAD] = BLOCK_HEAD,
+                                            [MTP] = BLOCK_MTP};
+    const bool has[] = {[MLP] = m->ffn > 0,
+                        [EXPERTS] = m->experts > 0,
+                        [EMBEDDING] = true,
+                        [HEAD] = true,
+                        [MTP] = m->mtp > 0};
+    for (int i = 0; i < ATTENTION; i++) {
+        shape.kind = KINDS[i];
+        if (has[i])
+            add_block(b, i, &shape);
+    }
+    shape.kind = BLOCK_ATTENTION;
+    for (int k = 0; k < m->kinds; k++) {
+        shape.window = m->kind[k].window;
+        add_block(b, ATTENTION + k, &shape);
+    }
+}
+
+static void sum_block(const struct blocks *b, int block, struct block_cost *out)
+{
+    int first = b->first[block];
+    block_cost_sum(b->op + first, b->time + first, (size_t)b->count[block], out);
 }
 
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
+    struct blocks b = {.ops = 0};
     struct block_cost mlp[2];
-    for (int moe = 0; moe < 2; moe++) {
-        shape.kind = moe ? BLOCK_MOE : BLOCK_MLP;
-        if (moe ? m->experts > 0 : m->ffn > 0)
-            block_cost_of(sc, &shape, &mlp[moe]);
-    }
+    collect_blocks(m, shape, &b);
+    cost_predict(sc->group, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
+    for (int moe = 0; moe < 2; moe++)
+        sum_block(&b, moe ? EXPERTS : MLP, &mlp[moe]);
     for (int k = 0; k < m->kinds; k++) {
-        shape.kind = BLOCK_ATTENTION;
-        shape.window = m->kind[k].window;
-        block_cost_of(sc, &shape, &out->kind[k]);
+        sum_block(&b, ATTENTION + k, &out->kind[k]);
         block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
     }
-    shape.kind = BLOCK_EMBEDDING;
-    block_cost_of(sc, &shape, &out->embedding);
-    shape.kind = BLOCK_HEAD;
-    block_cost_of(sc, &shape, &out->head);
-    memset(&out->mtp, 0, sizeof out->mtp);
+    sum_block(&b, EMBEDDING, &out->embedding);
+    sum_block(&b, HEAD, &out->head);
+    sum_block(&b, MTP, &out->mtp);
     if (m->mtp > 0) {
-        shape.kind = BLOCK_MTP;
-        block_cost_of(sc, &shape, &out->mtp);
         block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);
         block_cost_add(&out->mtp, &out->head);
     }

@@ -1,0 +1,79 @@
+/* Any bytes as a profile: refused with a message, or samples that can be learned from, with finite
+ * times and features, and every row counted. */
+#define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "learn/dataset.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[64];
+
+static void remove_file(void)
+{
+    remove(path);
+}
+
+/* One file for all inputs: readers take a path. */
+static void write_input(const uint8_t *data, size_t size)
+{
+    if (!path[0]) {
+        snprintf(path, sizeof path, "%s/astra-fuzz-XXXXXX", P_tmpdir);
+        int handle = mkstemp(path);
+        if (handle < 0 || close(handle) != 0 || atexit(remove_file) != 0)
+            abort();
+    }
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
+        abort();
+}
+
+static void check_sample(const struct sample *s)
+{
+    struct memory_curves curves;
+    for (int i = 0; i < 2 * MEMORY_KINDS; i++)
+        curves.of[i / 2][i % 2] = PLAIN_CURVE;
+    assert(s->gpu && s->source == SOURCE_PROFILE && s->op.family < FAMILIES);
+    assert(isfinite(s->time_s) && s->time_s > 0 && isfinite(s->mhz) && s->mhz >= 0);
+    double base = base_time(&s->op, s->gpu, SUSTAINED, &curves);
+    assert(isfinite(base) && base > 0 && isfinite(log(s->time_s / base)));
+}
+
+static void check_dataset(const struct samples *all, enum family family, struct arena *mem)
+{
+    struct dataset d;
+    dataset_build(&d, all, family, mem);
+    assert(d.rows <= all->ops);
+    for (size_t i = 0; i < d.rows * (size_t)d.columns; i++)
+        assert(isfinite(d.x[i]));
+    for (size_t i = 0; i < d.rows; i++)
+        check_sample(&d.sample[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena mem;
+    struct samples all;
+    struct error err = {0};
+    arena_init(&mem);
+    samples_init(&all, &mem);
+    write_input(data, size);
+    if (read_profile(path, &all, &err)) {
+        assert(all.ops == all.skipped[SOURCE_PROFILE][SKIP_NONE]);
+        for (size_t i = 0; i < all.ops; i++)
+            check_sample(&all.op[i]);
+        for (int f = 0; f < FAMILIES; f++)
+            check_dataset(&all, (enum family)f, &mem);
+    } else
+        assert(err.kind == ERROR_INPUT && strncmp(err.text, path, strlen(path)) == 0);
+    arena_release(&mem);
+    return 0;
+}
