@@ -144,6 +144,10 @@ static bool add(const struct fit_question *q, struct addition *a, struct error *
             return false;
     fit_skips(&a->samples, a->out);
     str_add(a->out, "\n");
+    if (a->samples.ops == 0 && a->samples.comms > 0)
+        return fail(err, ERROR_INPUT,
+                    "the tables have collectives alone, which cannot be added: --sources or "
+                    "--alone learns from them");
     if (a->samples.ops == 0)
         return fail(err, ERROR_INPUT, "no row of the profile can be used");
     if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))

@@ -77,7 +77,7 @@ static void add(struct samples *to, const struct comm_sample *c, double least_s)
         b = base_of(c);
     if (whole_row && b.latency_s + b.wire_s < least_s)
         samples_skip(to, c->source, SKIP_OTHER_KIND);
-    else if (c->time_s < 0.97 * b.floor_s) /* times are rounded */
+    else if (c->time_s > 0 && c->time_s < 0.97 * b.floor_s) /* times are rounded */
         samples_skip(to, c->source, SKIP_ABOVE_PEAK);
     else
         samples_add_comm(to, c);
@@ -99,6 +99,21 @@ static bool read_beside(const char *folder, const struct table_file *file, size_
         any = any || file_exists(arena_format(&mem, "%s/%s", folder, file[i].name));
     arena_release(&mem);
     return !any || read_tables(folder, file, count, source, to, err);
+}
+
+void add_profiled_collective(const struct table_row *r, const struct profiled_collective *p)
+{
+    struct comm_sample c = {.source = r->source, .bytes = p->bytes, .time_s = p->time_s};
+    int ranks = whole(p->ranks), nodes = whole(p->nodes);
+    if (!kind_called(p->kind, &c.kind) || nodes < 1 || ranks % nodes != 0) {
+        row_skip(r, SKIP_OTHER_KIND);
+        return;
+    }
+    place_inside(&c, p->gpu, ranks / nodes);
+    c.ranks = ranks;
+    c.nodes = nodes;
+    c.nic_bs = nodes > 1 && p->gpu ? 1e9 / 8 * p->gpu->nic_gbit : 0;
+    add(r->to, &c, 0);
 }
 
 /* nccl-tests. One type of number is enough: the wire does not know it. The L40S nodes had no

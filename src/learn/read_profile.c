@@ -2,6 +2,7 @@
  * says which function reads a row; memory-bound kinds come from ops/memory_kinds.def. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
 #include <math.h>
@@ -127,7 +128,7 @@ static void use_memory(const struct table_row *r)
 {
     int kind = memory_kind_of(r), pass = pass_of(r);
     if (kind == NO_NAME || pass == NO_NAME || pass == PASS_WGRAD) {
-        row_skip(r, SKIP_OTHER_KIND); /* unfused attention, launches, collectives among them */
+        row_skip(r, SKIP_OTHER_KIND); /* unfused attention and launches among them */
         return;
     }
     struct operation op =
@@ -141,6 +142,18 @@ static void use_memory(const struct table_row *r)
     add(r, &op);
 }
 
+/* m nodes, count ranks, n bytes. */
+static void use_collective(const struct table_row *r)
+{
+    struct profiled_collective c = {.kind = r->cell[VARIANT],
+                                    .gpu = device(r->cell[GPU]),
+                                    .ranks = row_number(r, COUNT),
+                                    .nodes = row_number(r, M),
+                                    .bytes = row_number(r, N),
+                                    .time_s = 1e-6 * row_number(r, TIME_US)};
+    add_profiled_collective(r, &c);
+}
+
 /* Every wgrad variant of a dense product counts, also the one of an older PyTorch that adds in a
  * second kernel: it is what that stack runs. Experts one after the other are dense products. */
 static void use_row(const struct table_row *r)
@@ -151,6 +164,7 @@ static void use_row(const struct table_row *r)
     } FAMILY_READERS[] = {{"gemm", NULL, use_product},
                           {"fp8_gemm", NULL, use_product},
                           {"grouped_gemm", "grouped_mm", use_product},
+                          {"collective", NULL, use_collective},
                           {"attention", "flash", use_attention},
                           {"attention", "cudnn", use_attention}};
     for (size_t i = 0; i < sizeof FAMILY_READERS / sizeof *FAMILY_READERS; i++)

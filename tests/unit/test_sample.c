@@ -251,9 +251,12 @@ static void expect(const struct fixture *f, const struct want *want, size_t coun
 static void expect_skips(const struct fixture *f, enum source_id source, size_t nan,
                          size_t not_positive, size_t above, size_t unknown, size_t other)
 {
-    const size_t want[SKIPS] = {
-        [SKIP_NONE] = f->got.ops,  [SKIP_NOT_A_NUMBER] = nan,    [SKIP_NOT_POSITIVE] = not_positive,
-        [SKIP_ABOVE_PEAK] = above, [SKIP_UNKNOWN_GPU] = unknown, [SKIP_OTHER_KIND] = other};
+    const size_t want[SKIPS] = {[SKIP_NONE] = f->got.ops + f->got.comms,
+                                [SKIP_NOT_A_NUMBER] = nan,
+                                [SKIP_NOT_POSITIVE] = not_positive,
+                                [SKIP_ABOVE_PEAK] = above,
+                                [SKIP_UNKNOWN_GPU] = unknown,
+                                [SKIP_OTHER_KIND] = other};
     for (int i = 0; i < SKIPS; i++)
         if (f->got.skipped[source][i] != want[i])
             fail_msg("%zu rows skipped for reason %d, expected %zu", f->got.skipped[source][i], i,
@@ -309,7 +312,11 @@ static void profile_is_read(void **state)
         "attention,cudnn,backward,bf16,,,,2,2048,8,8,128,128,0,0,1,1,99,0,NVIDIA H200,0,\n"
         "norm,rms,backward,bf16,4096,4096,,,,,,,,,,1e8,0,30,0,NVIDIA H200,0,\n"
         "adam,fused,step,fp32,1000,,,,,,,,,,,2e8,0,50,0,NVIDIA H200,0,\n"
+        "collective,all_reduce,forward,fp32,2,1048576,,16,,,,,,,,1048576,0,100,0,"
+        "NVIDIA H100 80GB HBM3,0,\n"
+        "collective,all_reduce,forward,fp32,1,1048576,,2,,,,,,,,1048576,0,-1,0,NVIDIA H200,0,\n"
         /* other kinds */
+        "collective,broadcast,forward,fp32,1,1048576,,2,,,,,,,,1048576,0,50,0,NVIDIA H200,0,\n"
         "grouped_gemm,loop,forward,bf16,512,1024,2048,8,,,,,,,,1,1,90,0,NVIDIA H200,0,\n"
         "unfused_attention,torch,forward,bf16,,,,2,2048,8,8,128,128,0,0,1,1,99,0,NVIDIA H200,0,\n"
         "launch,graph,forward,bf16,,,,,,,,,,,,0,0,2,0,NVIDIA H200,0,\n"
@@ -327,7 +334,11 @@ static void profile_is_read(void **state)
     if (!read_profile(f->file[0], &f->got, &f->err))
         fail_msg("%s", f->err.text);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_PROFILE, 3, 2, 1, 1, 5);
+    expect_skips(f, SOURCE_PROFILE, 3, 3, 1, 1, 6);
+    assert_int_equal(f->got.comms, 1);
+    const struct comm_sample *c = f->got.comm;
+    assert_true(c->kind == COMM_ALL_REDUCE && c->ranks == 16 && c->nodes == 2 && c->per_node == 8);
+    assert_true(c->bytes == 1048576 && same(c->time_s, 1e-4) && same(c->nic_bs, 50e9));
 }
 
 static void aiconfigurator_is_read(void **state)
