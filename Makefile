@@ -90,7 +90,7 @@ golden: $(BUILD)/astra ## rewrite tests/golden from what the program prints now
 	@$(RUN_TESTS) rewrite
 
 valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind
-	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full' LIMIT_S=600 $(RUN_TESTS) unit seeds bad
+	@OMP_NUM_THREADS=1 RUNNER='valgrind -q --error-exitcode=99 --leak-check=full' LIMIT_S=600 $(RUN_TESTS) unit seeds bad
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS
 	+@$(MAKE) --no-print-directory FUZZ=1 CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run

@@ -1,10 +1,12 @@
 /* The scoreboard: predicted step times against published runs (data/published.csv), by source,
- * and memory and compute of single ranks that we measured (data/measured), with the direction of
- * the error. It fails on none. */
+ * memory and compute of single ranks and operators that we measured (data/measured), with the
+ * direction of the error. It fails on none. */
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cost/learned.h"
+#include "learn/sample.h"
 #include "question.h"
 
 #include <math.h>
@@ -334,13 +336,87 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
     return true;
 }
 
+/* Operators of h200_operators_test.csv whose (n, k), or whole point, the models were not trained on. */
+struct operators {
+    struct samples test, trained;
+    struct learned *models;
+};
+
+static bool is_known(const struct operators *o, const struct operation *a)
+{
+    bool product = a->family == FAMILY_GEMM || a->family == FAMILY_GROUPED;
+    for (size_t i = 0; i < o->trained.ops; i++) {
+        const struct operation *b = &o->trained.op[i].op;
+        if (a->family == b->family && a->n == b->n && a->k == b->k &&
+            (product || (a->kind == b->kind && a->m == b->m && a->count == b->count &&
+                         a->bytes == b->bytes && a->kv_share == b->kv_share)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_large(const struct operation *o)
+{
+    return o->m >= 1024 && o->n >= 1024 && o->k >= 1024;
+}
+
+static bool print_operators(const struct operators *o, enum family family, int pass, bool fp8,
+                            bool large, struct error *err)
+{
+    static const char *const PASS[] = {"forward", "backward", "wgrad"};
+    struct tally t = {0};
+    for (size_t i = 0; i < o->test.ops; i++) {
+        const struct sample *s = &o->test.op[i];
+        double predicted;
+        if (s->op.family != family || (int)s->op.pass != pass ||
+            (s->op.dtype == DTYPE_FP8) != fp8 || (large && !is_large(&s->op)) ||
+            is_known(o, &s->op))
+            continue;
+        if (!learned_predict(o->models, s->gpu, &s->op, 1, &predicted, err))
+            return false;
+        double error = predicted / s->time_s - 1;
+        t.sum += error;
+        t.size += fabs(error);
+        t.count++;
+    }
+    if (t.count > 0)
+        printf("%-10s %-4s %-9s %-16s %5d %+7.1f %% %6.1f %%\n", model_name((int)family),
+               fp8 ? "fp8" : "", PASS[pass], large ? "m n k >= 1024" : "", t.count,
+               100 * t.sum / t.count, 100 * t.size / t.count);
+    return true;
+}
+
+static bool board_operators(const char *test, const char *trained, struct arena *mem,
+                            struct error *err)
+{
+    struct operators o;
+    samples_init(&o.test, mem);
+    samples_init(&o.trained, mem);
+    if (!read_profile(test, &o.test, err) || !read_profile(trained, &o.trained, err) ||
+        !learned_load(&o.models, NULL, err))
+        return false;
+    bool ok = learned_ready(o.models, (1u << FAMILIES) - 1, err);
+    printf("\n%-42s %5s %9s %8s\n", "operators on an H200, measured afterwards", "rows", "mean",
+           "mean abs");
+    for (int i = 0; ok && i < FAMILIES * 2 * PASSES * 2; i++) {
+        enum family family = (enum family)(i / (4 * PASSES));
+        bool large = i % 2 == 0;
+        if (!large || family == FAMILY_GEMM)
+            ok = print_operators(&o, family, i / 2 % PASSES, i / (2 * PASSES) % 2, large, err);
+    }
+    learned_free(o.models);
+    return ok;
+}
+
 int main(void)
 {
     struct arena mem;
     struct error err = {0};
     arena_init(&mem);
     bool ok = board_published("data/published.csv", &mem, &err) &&
-              board_ranks("data/measured/h200_ranks.csv", &mem, &err);
+              board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
+              board_operators("data/measured/h200_operators_test.csv",
+                              "data/measured/h200_operators.csv", &mem, &err);
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);

@@ -289,8 +289,8 @@ static const struct doubling {
 } DOUBLINGS[] = {
 #define FIELD(name) offsetof(struct operation, name)
     {FAMILY_GEMM, "m", FIELD(m), FIELD(m), 0.70, 0.75},
-    {FAMILY_GEMM, "n", FIELD(n), FIELD(n), 0.30, 0.90},
-    {FAMILY_GEMM, "k", FIELD(k), FIELD(k), 0.30, 0.90},
+    {FAMILY_GEMM, "n", FIELD(n), FIELD(n), 0.30, 0.80},
+    {FAMILY_GEMM, "k", FIELD(k), FIELD(k), 0.30, 0.80},
     {FAMILY_GROUPED, "m", FIELD(m), FIELD(m), 0.60, 0.90},
     {FAMILY_GROUPED, "n", FIELD(n), FIELD(n), 0.60, 0.65},
     {FAMILY_GROUPED, "k", FIELD(k), FIELD(k), 0.65, 0.85},
