@@ -97,7 +97,7 @@ static void print_group(const char *name, const struct row *row, int rows)
         }
     qsort(size, (size_t)n, sizeof *size, by_size);
     printf("%-58s %4d %+7.1f %% %6.1f %% %6.1f %%\n", name ? name : "all", n, 100 * sum / n,
-           100 * sizes / n, 100 * size[n / 2]);
+           100 * sizes / n, 50 * (size[(n - 1) / 2] + size[n / 2]));
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -269,7 +269,7 @@ static void add_error(struct tally *t, double error)
 {
     t->sum += error;
     t->size += fabs(error);
-    t->worst_low = fmin(t->worst_low, error);
+    t->worst_low = t->count ? fmin(t->worst_low, error) : error;
     if (t->count < MOST_GROUPS)
         t->error[t->count++] = error;
 }
@@ -336,22 +336,30 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
     return true;
 }
 
-/* Operators of h200_operators_test.csv whose (n, k), or whole point, the models were not trained on. */
+/* Operators of h200_operators_test.csv whose weight sizes, head configuration or pass the models
+ * were not trained on. */
 struct operators {
     struct samples test, trained;
     struct learned *models;
 };
 
+static bool is_alike(const struct operation *a, const struct operation *b)
+{
+    if (a->family != b->family || a->k != b->k)
+        return false;
+    if (a->family == FAMILY_ATTENTION)
+        return a->heads == b->heads && a->kv_share == b->kv_share &&
+               a->value_width == b->value_width;
+    if (a->family == FAMILY_MEMORY)
+        return a->kind == b->kind && a->m == b->m && a->n == b->n && a->bytes == b->bytes;
+    return a->n == b->n;
+}
+
 static bool is_known(const struct operators *o, const struct operation *a)
 {
-    bool product = a->family == FAMILY_GEMM || a->family == FAMILY_GROUPED;
-    for (size_t i = 0; i < o->trained.ops; i++) {
-        const struct operation *b = &o->trained.op[i].op;
-        if (a->family == b->family && a->n == b->n && a->k == b->k &&
-            (product || (a->kind == b->kind && a->m == b->m && a->count == b->count &&
-                         a->bytes == b->bytes && a->kv_share == b->kv_share)))
+    for (size_t i = 0; i < o->trained.ops; i++)
+        if (is_alike(a, &o->trained.op[i].op))
             return true;
-    }
     return false;
 }
 
@@ -386,13 +394,18 @@ static bool print_operators(const struct operators *o, enum family family, int p
     return true;
 }
 
-static bool board_operators(const char *test, const char *trained, struct arena *mem,
-                            struct error *err)
+static bool board_operators(struct arena *mem, struct error *err)
 {
+    static const char *const TRAINED[] = {"data/measured/h200_operators.csv",
+                                          "data/measured/h200_operators_2.csv",
+                                          "data/measured/h200_operators_3.csv"};
     struct operators o;
     samples_init(&o.test, mem);
     samples_init(&o.trained, mem);
-    if (!read_profile(test, &o.test, err) || !read_profile(trained, &o.trained, err) ||
+    for (size_t i = 0; i < sizeof TRAINED / sizeof *TRAINED; i++)
+        if (!read_profile(TRAINED[i], &o.trained, err))
+            return false;
+    if (!read_profile("data/measured/h200_operators_test.csv", &o.test, err) ||
         !learned_load(&o.models, NULL, err))
         return false;
     bool ok = learned_ready(o.models, (1u << FAMILIES) - 1, err);
@@ -415,8 +428,7 @@ int main(void)
     arena_init(&mem);
     bool ok = board_published("data/published.csv", &mem, &err) &&
               board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
-              board_operators("data/measured/h200_operators_test.csv",
-                              "data/measured/h200_operators.csv", &mem, &err);
+              board_operators(&mem, &err);
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);

@@ -216,9 +216,15 @@ static bool set_plots(struct question *q, const char *v, struct error *err)
 
 static bool set_efficiency(struct question *q, const char *v, struct error *err)
 {
+    const char *folder;
+    struct learned *l;
+    if (!set_folder(q, "efficiency", v, &folder, err) || !learned_load(&l, folder, err))
+        return false;
+    question_drop_costs(q); /* they look at the models of before */
     learned_free(q->learned);
-    q->learned = NULL;
-    return set_folder(q, "efficiency", v, &q->efficiency, err) && question_models(q, err);
+    q->learned = l;
+    q->efficiency = folder;
+    return true;
 }
 
 static bool set_stage(struct question *q, const char *v, struct error *err)

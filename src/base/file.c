@@ -109,7 +109,10 @@ bool file_write_beside(const char *path, const void *data, size_t size, struct e
 
 bool file_write(const char *path, const void *data, size_t size, struct error *err)
 {
-    return file_write_beside(path, data, size, err) && files_replace(&path, 1, err);
+    if (file_write_beside(path, data, size, err) && files_replace(&path, 1, err))
+        return true;
+    files_forget(&path, 1);
+    return false;
 }
 
 bool folder_make(const char *path, struct error *err)

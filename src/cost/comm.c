@@ -141,6 +141,7 @@ struct comm_table {
     const struct node_group *group;
     const struct booster *model;
     pthread_mutex_t lock;
+    atomic_bool failed; /* some curve is analytic because the model did not answer */
     _Atomic(struct entry *) chain[CHAINS]; /* owned */
 };
 
@@ -185,7 +186,8 @@ static const struct entry *make(struct comm_table *t, enum comm_kind kind, struc
     struct entry *e = memory_grow(NULL, sizeof *e);
     struct comm_call call = comm_call_of(t->group, kind, p);
     *e = (struct entry){.kind = kind, .placement = p};
-    comm_curve_fill(&e->curve, t->model, &call, NULL);
+    if (!comm_curve_fill(&e->curve, t->model, &call, NULL))
+        atomic_store(&t->failed, true);
     return insert(t, e);
 }
 
@@ -220,6 +222,11 @@ void comm_table_free(struct comm_table *t)
         }
     pthread_mutex_destroy(&t->lock);
     free(t);
+}
+
+bool comm_table_failed(const struct comm_table *t)
+{
+    return atomic_load(&t->failed);
 }
 
 double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, struct placement p)

@@ -33,6 +33,8 @@ struct comm_call comm_call_of(const struct node_group *, enum comm_kind, struct 
 bool comm_table_new(struct comm_table **out, const struct node_group *, const struct booster *model,
                     struct error *);
 void comm_table_free(struct comm_table *);
+/* The model did not answer at some time: times since then may be analytic. */
+bool comm_table_failed(const struct comm_table *);
 double comm_table_time(struct comm_table *, enum comm_kind, double bytes, struct placement);
 
 #endif

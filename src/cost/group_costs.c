@@ -71,6 +71,8 @@ const struct learned *group_costs_models(const struct group_costs *c)
 
 bool group_costs_failed(const struct group_costs *c, struct error *err)
 {
+    if (comm_table_failed(c->comm))
+        return !fail(err, ERROR_SYSTEM, "the model of collectives did not answer");
     return atomic_load(&c->failed) && !fail(err, ERROR_SYSTEM, "%s", c->trouble.text);
 }
 

@@ -291,8 +291,9 @@ bool learned_ready(struct learned *l, unsigned models, struct error *err)
     return true;
 }
 
-/* More rows never take less time, but trees may step down: as far as 2^AHEAD times the rows, the
- * shortest time counts. Only grouped products need it, which have few measurements between sizes. */
+/* More rows seldom take less time, but trees may step down: the shortest of the times of the rows,
+ * twice and four times as many counts. Only grouped products need it, which have few measurements
+ * between sizes. */
 static int ahead_of(enum family family)
 {
     return family == FAMILY_GROUPED ? 2 : 0;

@@ -18,11 +18,6 @@ bool of_gpu(const struct sample *s, const void *gpu)
     return s->gpu == gpu;
 }
 
-bool large_of_gpu(const struct sample *s, const void *gpu)
-{
-    return s->gpu == gpu && s->op.m >= 1024 && s->op.n >= 1024 && s->op.k >= 1024;
-}
-
 static bool read_all(const struct fit_question *q, struct samples *s, struct arena *mem,
                      struct error *err)
 {
@@ -70,11 +65,36 @@ static void score_gpus(struct family_fit *f, const struct trained *t)
     f->model.arch_error = average_error(f, LEFT_GENERATION);
 }
 
+/* What too few rows say nothing about stays as it is compiled in: collectives, which a profile of
+ * one GPU has not, or a family that its software cannot run. */
+static bool keep_model(struct fit *all, int model, struct error *err)
+{
+    struct learned *l;
+    if (!learned_load(&l, NULL, err))
+        return false;
+    const struct learned_model *m = &l->model[model];
+    const void *bytes = arena_copy(all->mem, m->bytes, m->size);
+    if (model == MODEL_COMM) {
+        all->comm_bytes = bytes;
+        all->comm_size = m->size;
+    } else {
+        all->family[model].model = *m;
+        all->family[model].model.bytes = bytes;
+        all->family[model].model.name = model_name(model);
+        all->family[model].curves = l->curves;
+        all->family[model].kept = true;
+    }
+    learned_free(l);
+    return true;
+}
+
 static bool fit_family(struct fit *all, enum family family, int threads, struct error *err)
 {
     struct family_fit *f = &all->family[family];
     struct trained t;
     dataset_build(&f->data, &all->samples, family, all->mem);
+    if (f->data.rows < LEAST_ROWS && family != FAMILY_GEMM)
+        return keep_model(all, (int)family, err);
     if (f->data.rows < LEAST_ROWS)
         return fail(err, ERROR_INPUT,
                     "%zu usable measurements of %s operators, %d are needed to learn anything",
@@ -83,8 +103,10 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
         return false;
     unsigned char *every = arena_alloc(all->mem, f->data.rows);
     memset(every, 1, f->data.rows);
-    if (!train(&t, &f->data, every, all->mem, err))
+    if (!train(&t, &f->data, every, all->mem, err)) {
+        trained_release(&t);
         return false;
+    }
     f->curves = t.curves;
     f->model.name = model_name((int)family);
     score_gpus(f, &t);
@@ -93,23 +115,11 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
     return ok;
 }
 
-/* A profile of one GPU has no collectives: those compiled in stay. */
-static bool keep_collectives(struct fit *all, struct error *err)
-{
-    struct learned *l;
-    if (!learned_load(&l, NULL, err))
-        return false;
-    all->comm_bytes = arena_copy(all->mem, l->model[MODEL_COMM].bytes, l->model[MODEL_COMM].size);
-    all->comm_size = l->model[MODEL_COMM].size;
-    learned_free(l);
-    return true;
-}
-
 static bool fit_collectives(struct fit *all, int threads, struct error *err)
 {
     struct booster *model;
     if (all->samples.comms == 0)
-        return keep_collectives(all, err);
+        return keep_model(all, MODEL_COMM, err);
     if (!fit_comm(&all->samples, threads, &model, &all->comm, err))
         return false;
     bool ok = booster_save(model, all->mem, &all->comm_bytes, &all->comm_size, err);
@@ -128,7 +138,7 @@ static bool fit_anew(const struct fit_question *q, struct fit *all, struct str *
     if (!fit_collectives(all, q->threads, err))
         return false;
     fit_text(all, out);
-    return fit_write(all, q->output, err) && (!q->plots || fit_plots(all, q->plots, err));
+    return (!q->plots || fit_plots(all, q->plots, err)) && fit_write(all, q->output, err);
 }
 
 bool fit_run(const struct fit_question *q, struct str *out, struct error *err)

@@ -28,6 +28,7 @@ struct family_fit {
     struct validation check;
     struct learned_model model; /* scores; bytes in the arena */
     struct memory_curves curves;
+    bool kept; /* too few rows: the model compiled in */
 };
 
 struct fit {
@@ -51,7 +52,6 @@ bool fit_add(const struct fit_question *, struct str *out, struct error *); /* f
 bool learned_write(const struct learned *, const struct samples *, const char *folder,
                    struct error *); /* fit_write.c */
 
-bool of_gpu(const struct sample *, const void *gpu);       /* for score_rows */
-bool large_of_gpu(const struct sample *, const void *gpu); /* m, n, k of 1024 and more */
+bool of_gpu(const struct sample *, const void *gpu); /* for score_rows */
 
 #endif

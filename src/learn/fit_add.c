@@ -12,7 +12,10 @@
 
 enum { FOLDS = 5, LEAST_ROWS = 20 };
 
+static const double MOST_ERROR = 100; /* that a manifest may say */
+
 struct addition {
+    size_t used; /* rows that changed something */
     struct learned *models;
     struct samples samples;
     struct arena *mem;
@@ -41,14 +44,16 @@ static double offset_of(const struct dataset *d, const struct gpu *g, const doub
     return count > 0 ? sum / count : 0;
 }
 
-static double held_out_error(const struct dataset *d, const struct gpu *g, const double *residual)
+/* With this share of the offset that the rows ask for. */
+static double held_out_error(const struct dataset *d, const struct gpu *g, const double *residual,
+                             double share)
 {
     double sum = 0, count = 0, offset[FOLDS];
     for (int fold = 0; fold < FOLDS; fold++)
         offset[fold] = offset_of(d, g, residual, fold);
     for (size_t i = 0; i < d->rows; i++)
         if (d->sample[i].gpu == g) {
-            sum += fabs(exp(offset[d->shape[i] % FOLDS] - residual[i]) - 1);
+            sum += fabs(exp(share * offset[d->shape[i] % FOLDS] - residual[i]) - 1);
             count++;
         }
     return count > 0 ? sum / count : 0;
@@ -62,7 +67,7 @@ static size_t rows_of(const struct dataset *d, const struct gpu *g)
     return count;
 }
 
-/* log(measured / predicted) with no offset of its own. */
+/* log(measured / predicted), the offset that the GPU has already included. */
 static bool residuals(struct addition *a, const struct dataset *d, double *residual,
                       struct error *err)
 {
@@ -107,18 +112,21 @@ static bool add_gpu(struct addition *a, const struct dataset *d, enum family fam
     double before = 0;
     for (size_t i = 0; i < d->rows; i++)
         before += d->sample[i].gpu == g ? fabs(exp(-residual[i]) - 1) : 0;
-    double share = (double)rows / (double)(rows + s->rows), old_error = s->shape_error;
-    double shift = offset_of(d, g, residual, -1);
-    if (!is_likely(shift, m, g, err))
+    /* what was measured before keeps its weight, a row of a profile counting as in training */
+    double old_rows = (double)s->rows / source_of(SOURCE_PROFILE)->weight;
+    double share = (double)rows / ((double)rows + old_rows), shift = offset_of(d, g, residual, -1);
+    double now = held_out_error(d, g, residual, share);
+    if (!is_likely(shift, m, g, err) || !is_likely(s->offset + share * shift, m, g, err))
         return false;
     if (s->rows == 0)
-        s->gpu_error = before / (double)rows;
+        s->gpu_error = fmin(before / (double)rows, MOST_ERROR);
     s->rows += rows;
-    s->offset += share * shift; /* what was measured before keeps its weight */
+    s->offset += share * shift;
     /* a GPU that the trees have seen is not better known than it was */
-    s->shape_error = fmax(old_error, held_out_error(d, g, residual));
+    s->shape_error = fmin(fmax(s->shape_error, now), MOST_ERROR);
+    a->used += rows;
     str_addf(a->out, "%-12s %-22s %6zu rows, error %5.1f%% before, %5.1f%% now (left-out shapes)\n",
-             m->name, g->name, rows, 100 * before / (double)rows, 100 * s->shape_error);
+             m->name, g->name, rows, 100 * before / (double)rows, 100 * now);
     return true;
 }
 
@@ -137,6 +145,22 @@ static bool add_family(struct addition *a, enum family family, struct error *err
     return true;
 }
 
+static bool nothing_usable(const struct samples *s, struct error *err)
+{
+    const size_t *n = s->skipped[SOURCE_PROFILE];
+    if (*s->unknown_gpu)
+        return fail(
+            err, ERROR_INPUT,
+            "no row of the profile can be used: %zu are of GPUs that are not known, such as "
+            "'%s'; astra gpus lists those that are",
+            n[SKIP_UNKNOWN_GPU], s->unknown_gpu);
+    return fail(
+        err, ERROR_INPUT,
+        "no row of the profile can be used: %zu without a number, %zu not above 0, %zu faster "
+        "than the peak, %zu of another kind (products in bf16 need a GPU with bf16 units)",
+        n[SKIP_NOT_A_NUMBER], n[SKIP_NOT_POSITIVE], n[SKIP_ABOVE_PEAK], n[SKIP_OTHER_KIND]);
+}
+
 static bool add(const struct fit_question *q, struct addition *a, struct error *err)
 {
     for (int i = 0; i < q->profiles; i++)
@@ -149,12 +173,20 @@ static bool add(const struct fit_question *q, struct addition *a, struct error *
                     "the tables have collectives alone, which cannot be added: --sources or "
                     "--alone learns from them");
     if (a->samples.ops == 0)
-        return fail(err, ERROR_INPUT, "no row of the profile can be used");
+        return nothing_usable(&a->samples, err);
     if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))
         return false;
     for (int i = 0; i < FAMILIES; i++)
         if (!add_family(a, (enum family)i, err))
             return false;
+    if (a->used == 0)
+        return fail(err, ERROR_INPUT,
+                    "no operators of a GPU have %d usable rows: there is nothing to add",
+                    LEAST_ROWS);
+    if (a->samples.comms > 0)
+        str_addf(a->out, "%zu collectives were not added: --sources or --alone learns from them\n",
+                 a->samples.comms);
+    a->samples.skipped[SOURCE_PROFILE][SKIP_NONE] = a->used;
     return learned_write(a->models, &a->samples, q->output, err);
 }
 

@@ -302,7 +302,7 @@ bool fit_plots(const struct fit *f, const char *folder, struct error *err)
     if (!folder_make(folder, err))
         return false;
     for (int i = 0; i < FAMILIES; i++)
-        if (!plot_family(f, (enum family)i, folder, err))
+        if (!f->family[i].kept && !plot_family(f, (enum family)i, folder, err))
             return false;
     return true;
 }

@@ -142,6 +142,11 @@ void fit_text(const struct fit *f, struct str *out)
     fit_skips(&f->samples, out);
     for (int i = 0; i < FAMILIES; i++) {
         const struct family_fit *one = &f->family[i];
+        if (one->kept) {
+            str_addf(out, "\n%s: %zu rows are too few, as compiled in\n", one->model.name,
+                     one->data.rows);
+            continue;
+        }
         str_addf(out, "\n%s: %zu rows, %zu KB of trees\n", one->model.name, one->data.rows,
                  one->model.size / 1000);
         head(out, "left-out shapes (mean error)");

@@ -90,7 +90,7 @@ static struct json *source_lines(const struct learned *old, const struct samples
     return j;
 }
 
-/* The trees of all models and models.json: all of them or none. */
+/* The trees of all models and models.json, whose checksums tell when they are not of one write. */
 struct folder {
     const char *path[LEARNED_MODELS + 1];
     size_t written;

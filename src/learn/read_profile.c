@@ -6,6 +6,7 @@
 #include "learn/read_table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,10 @@ static const struct gpu *device(const char *said)
 static void add(const struct table_row *r, const struct operation *op)
 {
     size_t before = r->to->ops;
-    row_add(r, device(r->cell[GPU]), op, row_number(r, TIME_US));
+    const struct gpu *g = device(r->cell[GPU]);
+    if (!g && !*r->to->unknown_gpu)
+        snprintf(r->to->unknown_gpu, sizeof r->to->unknown_gpu, "%s", r->cell[GPU]);
+    row_add(r, g, op, row_number(r, TIME_US));
     double mhz = row_number(r, SM_MHZ);
     if (r->to->ops > before && mhz >= LEAST_MHZ && mhz <= MOST_MHZ) /* else no clock of a GPU */
         r->to->op[before].mhz = mhz;
@@ -202,7 +206,7 @@ static double median_clock(const struct sample *s, size_t count, const struct gp
     return middle;
 }
 
-/* The clock of real training steps where we know it: middle of 13 ranks of Megatron-LM at the power
+/* The clock of real training steps where we know it: middle of 14 ranks of Megatron-LM at the power
  * limit (data/measured/h200_ranks.csv, 1,515 to 1,725 MHz). 0: not known. */
 static double step_clock(const struct gpu *g)
 {

@@ -58,6 +58,7 @@ struct samples {
     struct comm_sample *comm;
     size_t comms, comm_room;
     size_t skipped[SOURCES][SKIPS]; /* [..][SKIP_NONE] counts the rows that are used */
+    char unknown_gpu[64];           /* the first name of a profile that nobody knows */
 };
 
 void samples_init(struct samples *, struct arena *);
