@@ -21,11 +21,14 @@ static bool trouble(struct error *err, const char *what)
     return fail(err, ERROR_SYSTEM, "%s: libxgboost says: %.*s", what, length, why);
 }
 
-/* Numbers are written with %.9g in the C locale's way: XGBoost reads them back with the same. */
+/* With a point, whatever the host program's locale says. */
 static bool set_number(BoosterHandle b, const char *name, double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.9g", value);
+    for (char *c = text; *c; c++)
+        if (*c == ',')
+            *c = '.';
     return XGBoosterSetParam(b, name, text) == 0;
 }
 

@@ -17,8 +17,8 @@ struct comm_curve {
 };
 
 /* `model` NULL: analytic times. Whatever the model says, more bandwidth or fewer bytes are never
- * slower, twice the nodes never faster, nothing beats the wire. Where the model cannot answer (system trouble), false
- * with a whole analytic curve. */
+ * slower, twice the nodes never faster, nothing beats the wire. Where the model cannot answer
+ * (system trouble), false with a whole analytic curve. */
 bool comm_curve_fill(struct comm_curve *, const struct booster *model, const struct comm_call *,
                      struct error *);
 /* Below the first point its time, beyond the last one the last bandwidth. 0 for no bytes. */

@@ -225,8 +225,8 @@ static double passing_bytes(const struct operation *o)
 }
 
 /* How much longer a kernel takes because its tiles are whole and come in whole waves: 128 x 128
- * results of a product, 128 queries of attention. Dense products know ways around (split sums, other
- * tiles); their trees are told of waves instead. */
+ * results of a product, 128 queries of attention. Dense products know ways around (split sums,
+ * other tiles); their trees are told of waves instead. */
 static double whole_waves(const struct operation *o, const struct gpu *g)
 {
     struct product p = product_of(o);

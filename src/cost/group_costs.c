@@ -1,5 +1,5 @@
-/* A hash table from operation to time. Readers take no lock: slots are filled once, with a pointer to
- * a finished entry, and never emptied. Writers predict outside the lock and enter under it. When
+/* A hash table from operation to time. Readers take no lock: slots are filled once, with a pointer
+ * to a finished entry, and never emptied. Writers predict outside the lock and enter under it. When
  * the table is full times are right as before, only no longer kept. */
 #include "cost/group_costs.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, SHARE_ROWS = 4096 };
+enum { SHARE_ROWS = 4096 };
 
 extern const char embedded_efficiency_models_json[];
 #define MODEL_FILE(id, file) extern const char embedded_efficiency_##file##_ubj[];
@@ -211,8 +211,8 @@ static bool load_manifest(struct loader *l, const char *text, size_t length)
     struct json *j = json_parse(text, length, l->name, l->err);
     if (!j)
         return false;
-    bool ok =
-        json_integer_of(json_get(j, "format")) == FORMAT || broken(l, "", "`format` is not 1");
+    bool ok = json_integer_of(json_get(j, "format")) == LEARNED_FORMAT ||
+              broken(l, "", "`format` is not 1");
     if (json_is_object(json_get(j, "rows_by_source")))
         json_each(json_get(j, "rows_by_source"), load_source, l->to);
     for (int i = 0; ok && i < LEARNED_MODELS; i++)

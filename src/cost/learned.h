@@ -1,6 +1,6 @@
 /* The learned models: one booster per operator family and one for collectives, with what is known
- * of their errors. They come compiled in, or from a folder that `astra fit` wrote; both are the same
- * files: models.json with provenance and errors, and a UBJSON file per model. */
+ * of their errors. They come compiled in, or from a folder that `astra fit` wrote; both are the
+ * same files: models.json with provenance and errors, and a UBJSON file per model. */
 #ifndef ASTRA_LEARNED_H
 #define ASTRA_LEARNED_H
 
@@ -19,7 +19,8 @@ enum {
     LEARNED_MODELS = FAMILIES + 1,
     MODEL_COMM = FAMILIES,
     LEARNED_GPUS = 64,
-    LEARNED_SOURCES = 32
+    LEARNED_SOURCES = 32,
+    LEARNED_FORMAT = 1
 };
 enum { OFFSET_LIMIT = 3 }; /* of |offset|: a GPU 20 times as fast as its kind is a mistake */
 
@@ -59,7 +60,7 @@ struct learned {
 
 /* Reads and checks everything but builds no trees yet. `folder` NULL: the models compiled in. */
 bool learned_load(struct learned **out, const char *folder, struct error *);
-/* A manifest alone: its trees are not looked at and must not be built. `name` stands in messages. */
+/* A manifest alone: its trees are not looked at and must not be built. `name` is for messages. */
 bool learned_parse(struct learned **out, const char *text, size_t length, const char *name,
                    struct error *);
 void learned_free(struct learned *);

@@ -1,3 +1,5 @@
+/* Samples become rows: sorted, repetitions joined to their median, thinned by a fixed hash, and
+ * told apart by the shape that has to be left out as a whole. */
 #include "learn/dataset.h"
 
 #include "base/arena.h"

@@ -1,8 +1,8 @@
 /* `astra fit`: learns the operator models from measurements, says how good they are, writes them.
  *
  * With a folder of sources, or `alone`, everything is learned anew from what is given. Otherwise a
- * profile adds its GPU to the models at hand: their trees stay, the GPU gets its own offset, and its
- * rows, none of which the trees have seen, say how good that is. */
+ * profile adds its GPU to the models at hand: their trees stay, the GPU gets its own offset, and
+ * its rows, none of which the trees have seen, say how good that is. */
 #ifndef ASTRA_FIT_H
 #define ASTRA_FIT_H
 

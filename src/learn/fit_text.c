@@ -1,5 +1,5 @@
-/* The report of a fit: rows used and skipped, errors of left-out shapes, GPUs and generations beside
- * those of the three rivals. */
+/* The report of a fit: rows used and skipped, errors of left-out shapes, GPUs and generations
+ * beside those of the three rivals. */
 #include "learn/fit.h"
 
 #include "base/str.h"

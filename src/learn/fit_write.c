@@ -131,7 +131,7 @@ static bool write_models(const struct learned_model *const model[LEARNED_MODELS]
                          const char *folder, struct arena *mem, struct error *err)
 {
     struct json *j = json_new_object();
-    json_set(j, "format", json_new_integer(1));
+    json_set(j, "format", json_new_integer(LEARNED_FORMAT));
     json_set(j, "rows_by_source", sources);
     for (int i = 0; i < LEARNED_MODELS; i++)
         json_set(j, model_name(i),

@@ -296,7 +296,6 @@ static const struct {
     double nic_gbs;
 } NETWORK[] = {{"IB 400Gb/GPU (inferred)", 50},
                {"EFAv2 3200Gb/node", 50},
-
                {"IB NDR 400Gb/GPU; SHARP job", 50},
                {"Nebius IB (2 nodes)", 50},
                {"AWS p6-b200 EFAv4 8x400Gb", 50},

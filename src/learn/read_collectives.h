@@ -15,8 +15,8 @@ bool read_vidur_comm(const char *folder, struct samples *, struct error *);
 bool read_sailor_comm(const char *folder, struct samples *, struct error *);
 bool read_simumax_comm(const char *folder, struct samples *, struct error *);
 
-/* A collective that tools/profile measured, or imported from nccl-tests: `ranks` over `nodes`, whose
- * NICs are taken to be the usual ones of the GPU. */
+/* A collective that tools/profile measured, or imported from nccl-tests: `ranks` over `nodes`,
+ * whose NICs are taken to be the usual ones of the GPU. */
 struct profiled_collective {
     const char *kind;
     const struct gpu *gpu;

@@ -1,3 +1,5 @@
+/* Cross-validation: every fold of every split trains on the rest and predicts what was left out,
+ * the model and its rivals alike. O(folds * training); folds run side by side. */
 #include "learn/validate.h"
 
 #include "base/arena.h"
@@ -5,6 +7,7 @@
 #include "cluster/cluster.h"
 #include "learn/train.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +78,9 @@ bool validate(struct validation *v, const struct dataset *d, int threads, struct
               struct error *err)
 {
     struct job *j = arena_alloc(mem, sizeof *j);
+    size_t gpus;
+    gpu_table(&gpus);
+    assert(gpus <= MANY_FOLDS);
     j->v = v;
     j->d = d;
     for (int s = 0; s < SPLITS; s++)
