@@ -101,6 +101,16 @@ static bool read_beside(const char *folder, const struct table_file *file, size_
     return !any || read_tables(folder, file, count, source, to, err);
 }
 
+/* Nodes of four GPUs in a domain of 72 count as one domain. */
+static void place_across(struct comm_sample *c, const struct gpu *g, int ranks, int nodes)
+{
+    if (g && g->domain > g->per_node)
+        nodes = (ranks + g->domain - 1) / g->domain;
+    place_inside(c, g, nodes > 0 ? ranks / nodes : 0);
+    c->ranks = ranks;
+    c->nodes = nodes;
+}
+
 void add_profiled_collective(const struct table_row *r, const struct profiled_collective *p)
 {
     struct comm_sample c = {.source = r->source, .bytes = p->bytes, .time_s = p->time_s};
@@ -109,10 +119,8 @@ void add_profiled_collective(const struct table_row *r, const struct profiled_co
         row_skip(r, SKIP_OTHER_KIND);
         return;
     }
-    place_inside(&c, p->gpu, ranks / nodes);
-    c.ranks = ranks;
-    c.nodes = nodes;
-    c.nic_bs = nodes > 1 && p->gpu ? 1e9 / 8 * p->gpu->nic_gbit : 0;
+    place_across(&c, p->gpu, ranks, nodes);
+    c.nic_bs = c.nodes > 1 && p->gpu ? 1e9 / 8 * p->gpu->nic_gbit : 0;
     add(r->to, &c, 0);
 }
 
@@ -313,16 +321,6 @@ static double network_gbs(const char *network)
         if (strcmp(network, NETWORK[i].network) == 0)
             return NETWORK[i].nic_gbs;
     return NAN;
-}
-
-/* Nodes of four GPUs in a domain of 72 count as one domain. */
-static void place_across(struct comm_sample *c, const struct gpu *g, int ranks, int nodes)
-{
-    if (g && g->domain > g->per_node)
-        nodes = (ranks + g->domain - 1) / g->domain;
-    place_inside(c, g, nodes > 0 ? ranks / nodes : 0);
-    c->ranks = ranks;
-    c->nodes = nodes;
 }
 
 /* The first cluster's pairs ran at 13 GB/s over a network that is not stated. A time that was
