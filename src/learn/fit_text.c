@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 
+#include <string.h>
+
 static const char *const PASS_NAMES[PASSES] = {"forward", "dgrad", "wgrad"};
 
 struct want {
@@ -89,7 +91,9 @@ static void shape_table(const struct family_fit *f, struct str *out)
                 pass_lines(f, f->model.gpu[i].gpu, source, fp8, out);
 }
 
-static void average_line(const struct family_fit *f, enum split split, bool large, struct str *out)
+/* Every GPU counts once; `vendor` NULL: of all. */
+static void average_line(const struct family_fit *f, enum split split, bool large,
+                         const char *vendor, struct str *out)
 {
     double sum[RIVALS] = {0}, bias = 0;
     size_t rows = 0;
@@ -97,6 +101,8 @@ static void average_line(const struct family_fit *f, enum split split, bool larg
     for (int i = 0; i < f->model.gpus; i++) {
         struct want w = {f->model.gpu[i].gpu, -1, -1, -1, large};
         struct score s = {0};
+        if (vendor && strcmp(w.gpu->vendor, vendor) != 0)
+            continue;
         for (int r = RIVALS - 1; r >= 0; r--) {
             s = score_rows(&f->data, f->check.predicted[split][r], wanted, &w);
             sum[r] += s.mean;
@@ -105,11 +111,15 @@ static void average_line(const struct family_fit *f, enum split split, bool larg
         rows += s.rows;
         gpus += s.rows > 0;
     }
+    struct str label;
+    str_init(&label);
+    str_addf(&label, "average over GPUs%s%s%s", vendor ? " of " : "", vendor ? vendor : "",
+             large ? ", m n k >= 1024" : "");
     if (gpus > 0)
-        str_addf(out, "  %-48s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n",
-                 large ? "average over GPUs, m n k >= 1024" : "average over GPUs", rows,
-                 100 * sum[0] / gpus, 100 * bias / gpus, 100 * sum[1] / gpus, 100 * sum[2] / gpus,
-                 100 * sum[3] / gpus);
+        str_addf(out, "  %-48s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", str_text(&label),
+                 rows, 100 * sum[0] / gpus, 100 * bias / gpus, 100 * sum[1] / gpus,
+                 100 * sum[2] / gpus, 100 * sum[3] / gpus);
+    str_release(&label);
 }
 
 static void left_out_table(const struct family_fit *f, enum split split, struct str *out)
@@ -118,9 +128,12 @@ static void left_out_table(const struct family_fit *f, enum split split, struct 
         struct want w = {f->model.gpu[i].gpu, -1, -1, -1, false};
         line(f, split, f->model.gpu[i].gpu->name, &w, out);
     }
-    average_line(f, split, false, out);
-    if (f->data.family == FAMILY_GEMM)
-        average_line(f, split, true, out);
+    average_line(f, split, false, NULL, out);
+    if (f->data.family != FAMILY_GEMM)
+        return;
+    average_line(f, split, true, NULL, out);
+    average_line(f, split, false, "NVIDIA", out);
+    average_line(f, split, true, "NVIDIA", out);
 }
 
 static void comm_line(const struct fit *f, int source, struct str *out)
