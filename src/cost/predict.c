@@ -1,6 +1,5 @@
-/* Times of the operators of a block by the learned models: each operator becomes one to three
- * kernels (forward, input gradient, weight gradient), whose times are looked up or predicted
- * together. What no model covers (unfused attention, experts bound by the host) stays analytic. */
+/* Times of the operators of a block by the learned models: each operator becomes a few
+ * kernels (forward, gradients, passes around them), whose times are looked up or predicted together. What no model covers (unfused attention, experts bound by the host) stays analytic. */
 #include "cost/cost.h"
 
 #include "cluster/cluster.h"
@@ -28,12 +27,11 @@ struct kernels {
     int count;
 };
 
-static int add(struct kernels *k, struct operation o)
+static void add(struct kernels *k, struct operation o)
 {
     assert(k->count < MOST_OPS * KERNELS);
     o.kv_share = o.kv_share > 0 ? o.kv_share : 1;
-    k->op[k->count] = o;
-    return k->count++;
+    k->op[k->count++] = o;
 }
 
 static enum dtype dtype_of(const struct gpu *g, int precision)
