@@ -363,11 +363,6 @@ static bool is_known(const struct operators *o, const struct operation *a)
     return false;
 }
 
-static bool is_large(const struct operation *o)
-{
-    return o->m >= 1024 && o->n >= 1024 && o->k >= 1024;
-}
-
 static bool print_operators(const struct operators *o, enum family family, int pass, bool fp8,
                             bool large, struct error *err)
 {
@@ -377,7 +372,7 @@ static bool print_operators(const struct operators *o, enum family family, int p
         const struct sample *s = &o->test.op[i];
         double predicted;
         if (s->op.family != family || (int)s->op.pass != pass ||
-            (s->op.dtype == DTYPE_FP8) != fp8 || (large && !is_large(&s->op)) ||
+            (s->op.dtype == DTYPE_FP8) != fp8 || (large && !operation_is_large(&s->op)) ||
             is_known(o, &s->op))
             continue;
         if (!learned_predict(o->models, s->gpu, &s->op, 1, &predicted, err))

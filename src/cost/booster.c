@@ -32,35 +32,22 @@ static bool set_number(BoosterHandle b, const char *name, double value)
     return XGBoosterSetParam(b, name, text) == 0;
 }
 
-static bool set_monotone(BoosterHandle b, const signed char *monotone, int columns)
-{
-    char text[512] = "(";
-    size_t at = 1;
-    for (int i = 0; i < columns; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d", i ? "," : "", monotone[i]);
-    snprintf(text + at, sizeof text - at, ")");
-    return XGBoosterSetParam(b, "monotone_constraints", text) == 0;
-}
-
-static bool set_params(BoosterHandle b, const struct booster_params *p, int columns)
+static bool set_params(BoosterHandle b, const struct booster_params *p)
 {
     return XGBoosterSetParam(b, "verbosity", "0") == 0 &&
            XGBoosterSetParam(b, "tree_method", "hist") == 0 &&
-           XGBoosterSetParam(b, "objective",
-                             p->absolute ? "reg:pseudohubererror" : "reg:squarederror") == 0 &&
-           (!p->absolute || XGBoosterSetParam(b, "huber_slope", "0.05") == 0) &&
+           XGBoosterSetParam(b, "objective", "reg:squarederror") == 0 &&
            set_number(b, "nthread", p->threads > 0 ? p->threads : 1) &&
            set_number(b, "max_depth", p->depth) && set_number(b, "seed", p->seed) &&
            set_number(b, "eta", p->rate) && set_number(b, "min_child_weight", p->leaf_weight) &&
            set_number(b, "lambda", p->lambda) && set_number(b, "subsample", p->subsample) &&
            set_number(b, "colsample_bytree", p->columns) && set_number(b, "max_bin", 256) &&
-           set_number(b, "base_score", 0) &&
-           (!p->monotone || set_monotone(b, p->monotone, columns));
+           set_number(b, "base_score", 0);
 }
 
-static bool train(BoosterHandle b, DMatrixHandle data, const struct booster_params *p, int columns)
+static bool train(BoosterHandle b, DMatrixHandle data, const struct booster_params *p)
 {
-    if (!set_params(b, p, columns))
+    if (!set_params(b, p))
         return false;
     for (int round = 0; round < p->rounds; round++)
         if (XGBoosterUpdateOneIter(b, round, data) != 0)
@@ -88,8 +75,8 @@ bool booster_train(struct booster **out, const struct booster_data *d,
 {
     DMatrixHandle data = NULL;
     BoosterHandle handle = NULL;
-    bool ok = load_data(&data, d) && XGBoosterCreate(&data, 1, &handle) == 0 &&
-              train(handle, data, p, d->columns);
+    bool ok =
+        load_data(&data, d) && XGBoosterCreate(&data, 1, &handle) == 0 && train(handle, data, p);
     if (!ok)
         trouble(err, "training");
     if (data)

@@ -19,12 +19,10 @@ struct booster_data {
 
 struct booster_params {
     int rounds, depth, seed, threads;
-    double rate;                 /* learning rate */
-    double leaf_weight;          /* least sum of weights in a leaf */
-    double lambda;               /* L2 penalty of leaf values */
-    double subsample, columns;   /* shares drawn for a tree, 1 = all */
-    const signed char *monotone; /* per column -1, 0, 1; NULL = free */
-    bool absolute;               /* minimise the absolute error (pseudo-Huber), not the square */
+    double rate;               /* learning rate */
+    double leaf_weight;        /* least sum of weights in a leaf */
+    double lambda;             /* L2 penalty of leaf values */
+    double subsample, columns; /* shares drawn for a tree, 1 = all */
 };
 
 /* Deterministic: the same data and parameters give the same bytes, whatever the threads. */

@@ -76,7 +76,7 @@ int generation_of(const struct gpu *g)
     return 2;
 }
 
-static double units_of(const struct gpu *g)
+double gpu_units(const struct gpu *g)
 {
     return g->sms > 0 ? g->sms : 108;
 }
@@ -139,10 +139,10 @@ static void product_features(const struct operation *o, const struct gpu *g, flo
     *out++ = (float)o->pass;
     *out++ = o->dtype == DTYPE_FP8 ? 1 + (float)o->kernel : 0;
     *out++ = (float)useful;
-    *out++ = log2_of(wide / units_of(g));
-    *out++ = (float)wave_use(wide, units_of(g));
-    *out++ = (float)wave_use(square, units_of(g));
-    *out++ = log2_of(p.depth * square / units_of(g));
+    *out++ = log2_of(wide / gpu_units(g));
+    *out++ = (float)wave_use(wide, gpu_units(g));
+    *out++ = (float)wave_use(square, gpu_units(g));
+    *out++ = log2_of(p.depth * square / gpu_units(g));
     *out++ = log2_of(divisor(o->n)); /* rows of all operands in memory are n or k long */
     *out++ = log2_of(divisor(o->k));
     *out++ = log2_of(fmin(divisor(o->n), divisor(o->k)));
@@ -166,8 +166,8 @@ static void attention_features(const struct operation *o, const struct gpu *g, f
     *out++ = o->window > 0 && o->window < o->n;
     *out++ = (float)o->kernel;
     double tiles = ceil(o->m / 128) * o->count;
-    *out++ = (float)wave_use(tiles, units_of(g));
-    *out++ = log2_of(tiles / units_of(g));
+    *out++ = (float)wave_use(tiles, gpu_units(g));
+    *out++ = log2_of(tiles / gpu_units(g));
     *out++ = log2_of(operation_flops(o));
 }
 
@@ -198,6 +198,8 @@ void features_of(const struct operation *o, const struct gpu *g, enum regime reg
     gpu_features(g, product && regime == SUSTAINED, out + own_columns(o->family));
 }
 
+/* Launch floor of 3 to 5 us; residual, copy and GELU of the H200 profile reach 0.7 to 0.9 of the
+ * bandwidth. */
 const struct memory_curve PLAIN_CURVE = {4e-6, 0.8};
 
 /* How much slower the matrix units run at the power limit. Watts rise faster than the clock, about
@@ -224,16 +226,15 @@ static double passing_bytes(const struct operation *o)
     return o->bytes + (scatter ? 48 * o->m * o->n : 0);
 }
 
-/* How much longer a kernel takes because its tiles are whole and come in whole waves: 128 x 128
- * results of a product, 128 queries of attention. Dense products know ways around (split sums,
- * other tiles); their trees are told of waves instead. */
-static double whole_waves(const struct operation *o, const struct gpu *g)
+/* Dense products know ways around (split sums, other tiles); their trees are told of waves
+ * instead. */
+double whole_waves(const struct operation *o, const struct gpu *g)
 {
     struct product p = product_of(o);
     double wide = o->family == FAMILY_ATTENTION ? 1 : p.columns / 128;
     double rows = o->family == FAMILY_ATTENTION ? o->m / 128 : p.rows / 128;
     double tiles = ceil(rows) * ceil(wide) * o->count;
-    return tiles / (rows * wide * o->count) / wave_use(tiles, units_of(g));
+    return tiles / (rows * wide * o->count) / wave_use(tiles, gpu_units(g));
 }
 
 double pass_time(const struct operation *o, const struct gpu *g)

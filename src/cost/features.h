@@ -40,8 +40,12 @@ double base_time(const struct operation *, const struct gpu *, enum regime,
 double learned_time(const struct operation *, const struct gpu *, enum regime,
                     const struct memory_curves *, double f);
 
-/* Fractions of the GPU's units that a product's tiles keep busy in their last wave. */
+double gpu_units(const struct gpu *); /* SMs; an A100's where the table has none */
+/* The share of its waves' room that so many tiles use. */
 double wave_use(double tiles, double units);
+/* How much longer a product or attention takes because its tiles are whole and come in whole waves:
+ * 128 x 128 results of a product, 128 queries of attention. */
+double whole_waves(const struct operation *, const struct gpu *);
 
 /* One number per generation of matrix units: computing chips 0 to 3, graphics chips 5 to 8, AMD
  * 10. */

@@ -75,6 +75,11 @@ double operation_bytes(const struct operation *o)
     }
 }
 
+bool operation_is_large(const struct operation *o)
+{
+    return o->m >= 1024 && o->n >= 1024 && o->k >= 1024;
+}
+
 double dtype_peak(const struct gpu *g, enum dtype dtype)
 {
     if (dtype == DTYPE_FP8 && g->fp8_tflops > 0)

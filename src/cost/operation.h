@@ -51,6 +51,8 @@ struct operation {
 double operation_flops(const struct operation *);
 /* Bytes that have to move: operands and result once, wgrad reads and writes an fp32 result. */
 double operation_bytes(const struct operation *);
+/* m, n and k of 1024 and more: what most of a step is. */
+bool operation_is_large(const struct operation *);
 /* Dense FLOP/s of the data sheet. What a GPU has no unit for runs as 16-bit numbers. */
 double dtype_peak(const struct gpu *, enum dtype);
 

@@ -3,7 +3,7 @@
 #include "cost/rates.h"
 
 #include "cluster/cluster.h"
-#include "cost/operation.h"
+#include "cost/features.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ double peak_flops(const struct gpu *g, int precision)
  * cost of filling a short product along k. */
 static double tile_efficiency(const struct gpu *g, double m, double n, double k, double count)
 {
-    double tiles = ceil(m / 128) * ceil(n / 256) * count, sms = g->sms > 0 ? g->sms : 108;
+    double tiles = ceil(m / 128) * ceil(n / 256) * count, sms = gpu_units(g);
     double waves = tiles / sms, tile_use = m * n * count / (tiles * 128 * 256);
     double wave_use = waves / ceil(waves);
     /* small tiles and split-k soften both: half of the loss remains */

@@ -19,14 +19,19 @@ const struct source *source_of(enum source_id id)
     return &TABLE[id];
 }
 
+size_t gpu_index(const struct gpu *g)
+{
+    size_t count;
+    return (size_t)(g - gpu_table(&count));
+}
+
 enum { KEYS = 15 };
 
 /* What was measured, by whom: rows with equal keys are repetitions. Times do not count. */
 static void key_of(const struct sample *s, double key[KEYS])
 {
     const struct operation *o = &s->op;
-    size_t gpus;
-    double all[KEYS] = {s->source,      (double)(s->gpu - gpu_table(&gpus)),
+    double all[KEYS] = {s->source,      (double)gpu_index(s->gpu),
                         o->pass,        o->dtype,
                         o->kernel,      o->kind,
                         o->m,           o->n,

@@ -19,6 +19,11 @@ struct dataset {
     uint32_t *shape; /* equal for rows that must be left out together: weight or head sizes */
 };
 
+/* Folds of left-out shapes: row i is of fold shape[i] % SHAPE_FOLDS. */
+enum { SHAPE_FOLDS = 5 };
+
+size_t gpu_index(const struct gpu *); /* line of the GPU table */
+
 void dataset_build(struct dataset *, const struct samples *, enum family, struct arena *);
 
 /* The fixed costs and bandwidth shares of memory-bound kinds, from the rows for which use[i] is

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_ROWS = 20 }; /* of a family, to learn it */
-
 bool of_gpu(const struct sample *s, const void *gpu)
 {
     return s->gpu == gpu;
@@ -93,12 +91,12 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
     struct family_fit *f = &all->family[family];
     struct trained t;
     dataset_build(&f->data, &all->samples, family, all->mem);
-    if (f->data.rows < LEAST_ROWS && family != FAMILY_GEMM)
+    if (f->data.rows < FIT_LEAST_ROWS && family != FAMILY_GEMM)
         return keep_model(all, (int)family, err);
-    if (f->data.rows < LEAST_ROWS)
+    if (f->data.rows < FIT_LEAST_ROWS)
         return fail(err, ERROR_INPUT,
                     "%zu usable measurements of %s operators, %d are needed to learn anything",
-                    f->data.rows, model_name((int)family), LEAST_ROWS);
+                    f->data.rows, model_name((int)family), FIT_LEAST_ROWS);
     if (!validate(&f->check, &f->data, threads, all->mem, err))
         return false;
     unsigned char *every = arena_alloc(all->mem, f->data.rows);

@@ -12,6 +12,8 @@
 
 struct str;
 
+enum { FIT_LEAST_ROWS = 20 }; /* of a family, to learn it or to add a GPU to it */
+
 struct fit_question {
     const char *const *profile; /* tables of tools/profile */
     int profiles;

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { FOLDS = 5, LEAST_ROWS = 20 };
-
 static const double MOST_ERROR = 100; /* that a manifest may say */
 
 struct addition {
@@ -39,7 +37,7 @@ static double offset_of(const struct dataset *d, const struct gpu *g, const doub
 {
     double sum = 0, count = 0;
     for (size_t i = 0; i < d->rows; i++)
-        if (d->sample[i].gpu == g && (int)(d->shape[i] % FOLDS) != left_fold)
+        if (d->sample[i].gpu == g && (int)(d->shape[i] % SHAPE_FOLDS) != left_fold)
             sum += residual[i], count++;
     return count > 0 ? sum / count : 0;
 }
@@ -48,12 +46,12 @@ static double offset_of(const struct dataset *d, const struct gpu *g, const doub
 static double held_out_error(const struct dataset *d, const struct gpu *g, const double *residual,
                              double share)
 {
-    double sum = 0, count = 0, offset[FOLDS];
-    for (int fold = 0; fold < FOLDS; fold++)
+    double sum = 0, count = 0, offset[SHAPE_FOLDS];
+    for (int fold = 0; fold < SHAPE_FOLDS; fold++)
         offset[fold] = offset_of(d, g, residual, fold);
     for (size_t i = 0; i < d->rows; i++)
         if (d->sample[i].gpu == g) {
-            sum += fabs(exp(share * offset[d->shape[i] % FOLDS] - residual[i]) - 1);
+            sum += fabs(exp(share * offset[d->shape[i] % SHAPE_FOLDS] - residual[i]) - 1);
             count++;
         }
     return count > 0 ? sum / count : 0;
@@ -99,10 +97,10 @@ static bool add_gpu(struct addition *a, const struct dataset *d, enum family fam
 {
     struct learned_model *m = &a->models->model[family];
     size_t rows = rows_of(d, g);
-    if (rows < LEAST_ROWS) {
+    if (rows < FIT_LEAST_ROWS) {
         if (rows > 0)
             str_addf(a->out, "%-12s %-22s %6zu rows: fewer than %d, not used\n", m->name, g->name,
-                     rows, LEAST_ROWS);
+                     rows, FIT_LEAST_ROWS);
         return true;
     }
     struct gpu_score *s = slot_of(m, g);
@@ -182,7 +180,7 @@ static bool add(const struct fit_question *q, struct addition *a, struct error *
     if (a->used == 0)
         return fail(err, ERROR_INPUT,
                     "no operators of a GPU have %d usable rows: there is nothing to add",
-                    LEAST_ROWS);
+                    FIT_LEAST_ROWS);
     if (a->samples.comms > 0)
         str_addf(a->out, "%zu collectives were not added: --sources or --alone learns from them\n",
                  a->samples.comms);

@@ -21,7 +21,7 @@ static bool wanted(const struct sample *s, const void *context)
     return (!w->gpu || s->gpu == w->gpu) && (w->pass < 0 || (int)s->op.pass == w->pass) &&
            (w->dtype < 0 || (s->op.dtype == DTYPE_FP8) == (w->dtype == DTYPE_FP8)) &&
            (w->source < 0 || (int)s->source == w->source) &&
-           (!w->large || (s->op.m >= 1024 && s->op.n >= 1024 && s->op.k >= 1024));
+           (!w->large || operation_is_large(&s->op));
 }
 
 void fit_skips(const struct samples *s, struct str *out)

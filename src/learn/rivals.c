@@ -5,10 +5,11 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-static const double LAUNCH_S = 4e-6;
+static const double LAUNCH_S = 4e-6; /* kernel start and tail: the launch floor is 3 to 5 us */
 
 /* Rows of one class run the same kind of kernel. */
 static int class_of(const struct operation *o)
@@ -23,25 +24,15 @@ static double roofline(const struct sample *s)
     return fmax(compute, operation_bytes(o) / (1e9 * s->gpu->memory_gbs));
 }
 
-/* Whole tiles of 128 x 128 results (128 queries of attention) in whole waves over the units. */
+/* Whole tiles in whole waves, and a launch. */
 static double quantised(const struct sample *s)
 {
     const struct operation *o = &s->op;
-    double units = s->gpu->sms > 0 ? s->gpu->sms : 108;
-    double compute = operation_flops(o) / dtype_peak(s->gpu, o->dtype);
-    double memory = operation_bytes(o) / (1e9 * s->gpu->memory_gbs), tiles, use = 1;
+    double memory = operation_bytes(o) / (1e9 * s->gpu->memory_gbs);
     if (o->family == FAMILY_MEMORY)
         return memory + LAUNCH_S;
-    double rows = o->pass == PASS_WGRAD ? o->n : o->m;
-    double columns = o->pass == PASS_FORWARD ? o->n : o->k;
-    if (o->family == FAMILY_ATTENTION) {
-        tiles = ceil(o->m / 128) * o->count;
-        use = o->m / (ceil(o->m / 128) * 128);
-    } else {
-        tiles = ceil(rows / 128) * ceil(columns / 128) * o->count;
-        use = rows * columns * o->count / (tiles * 128 * 128);
-    }
-    return fmax(compute / (use * wave_use(tiles, units)), memory) + LAUNCH_S;
+    double compute = operation_flops(o) / dtype_peak(s->gpu, o->dtype);
+    return fmax(compute * whole_waves(o, s->gpu), memory) + LAUNCH_S;
 }
 
 /* Mean log ratio of time to `bound` over the rows like `s`: of its GPU and class if any, else of
@@ -54,16 +45,13 @@ struct ratio_table {
     double all_sum, all_weight;
 };
 
-static size_t gpu_slot(const struct gpu *g)
-{
-    size_t count;
-    return (size_t)(g - gpu_table(&count)) % ALL_GPUS;
-}
-
 static struct ratio_table *ratios(const struct dataset *d, const unsigned char *use,
                                   double (*bound)(const struct sample *))
 {
     struct ratio_table *t = memory_grow(NULL, sizeof *t);
+    size_t gpus;
+    gpu_table(&gpus);
+    assert(gpus <= ALL_GPUS);
     *t = (struct ratio_table){0};
     for (size_t i = 0; i < d->rows; i++) {
         if (!use[i])
@@ -71,7 +59,7 @@ static struct ratio_table *ratios(const struct dataset *d, const unsigned char *
         const struct sample *s = &d->sample[i];
         double y = log(s->time_s / bound(s)), w = d->weight[i];
         int c = class_of(&s->op);
-        t->sum[c][gpu_slot(s->gpu)] += w * y, t->weight[c][gpu_slot(s->gpu)] += w;
+        t->sum[c][gpu_index(s->gpu)] += w * y, t->weight[c][gpu_index(s->gpu)] += w;
         t->sum[c][ALL_GPUS] += w * y, t->weight[c][ALL_GPUS] += w;
         t->all_sum += w * y, t->all_weight += w;
     }
@@ -81,7 +69,7 @@ static struct ratio_table *ratios(const struct dataset *d, const unsigned char *
 static double ratio_of(const struct ratio_table *t, const struct sample *s)
 {
     int c = class_of(&s->op);
-    size_t g = gpu_slot(s->gpu);
+    size_t g = gpu_index(s->gpu);
     if (t->weight[c][g] > 0)
         return exp(t->sum[c][g] / t->weight[c][g]);
     if (t->weight[c][ALL_GPUS] > 0)

@@ -21,12 +21,6 @@ static const struct {
                     [FAMILY_MEMORY] = {220, 6, 0.11, 1, 0.8, 0.8}};
 static const double PRIOR_ROWS = 50; /* as many rows say that a GPU has no offset */
 
-size_t gpu_index(const struct gpu *g)
-{
-    size_t count;
-    return (size_t)(g - gpu_table(&count));
-}
-
 /* Copies the rows of `which` together. Returns how many. */
 static size_t pack(const struct dataset *d, const unsigned char *which, float *x)
 {

@@ -21,6 +21,4 @@ bool trained_predict(const struct trained *, const struct dataset *, const unsig
                      double *out, struct error *);
 void trained_release(struct trained *);
 
-size_t gpu_index(const struct gpu *); /* line of the GPU table */
-
 #endif

@@ -11,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { FOLDS = 5, MANY_FOLDS = 64 };
+enum { MANY_FOLDS = 64 };
 
 static int fold_of(const struct dataset *d, size_t row, enum split split)
 {
     const struct sample *s = &d->sample[row];
     switch (split) {
     case LEFT_SHAPES:
-        return (int)(d->shape[row] % FOLDS);
+        return (int)(d->shape[row] % SHAPE_FOLDS);
     case LEFT_GPU:
         return (int)gpu_index(s->gpu);
     default:
