@@ -106,9 +106,9 @@ accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
-	clang-format -i $(TREE_C) tests/reference.h
+	clang-format -i $(TREE_C) tests/*.h
 format-check: | build/setup/format ## list what `make format` would change
-	@clang-format --dry-run --Werror $(TREE_C) tests/reference.h
+	@clang-format --dry-run --Werror $(TREE_C) tests/*.h
 
 install: all ## install under PREFIX (and DESTDIR)
 	@$(INSTALL)

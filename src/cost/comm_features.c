@@ -139,7 +139,7 @@ static const struct {
 } GENERATION[] = {{"Volta", 0},  {"Turing", 1},    {"Ampere", 2},         {"Ada", 2},
                   {"Hopper", 3}, {"Blackwell", 4}, {"Blackwell Ultra", 4}};
 
-static float generation_of(const struct gpu *g)
+static float link_generation(const struct gpu *g)
 {
     for (size_t i = 0; i < sizeof GENERATION / sizeof *GENERATION; i++)
         if (strcmp(g->arch, GENERATION[i].arch) == 0)
@@ -166,7 +166,7 @@ static float generation_seen(const struct comm_call *c)
 {
     if (c->nodes > 1)
         return -1;
-    return c->pcie && is_consumer(c->gpu) ? -2 : generation_of(c->gpu);
+    return c->pcie && is_consumer(c->gpu) ? -2 : link_generation(c->gpu);
 }
 
 void comm_features(const struct comm_call *c, double bytes, float out[COMM_FEATURES])
