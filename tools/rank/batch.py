@@ -1,0 +1,102 @@
+"""Many ranks on one GPU: several at once while what they are expected to need fits beside each
+other, those near the GPU's limit alone.
+
+    MEGATRON=checkout python3 batch.py LIST -o FOLDER [--jobs 8] [--minutes 9] [--trace]
+
+A line of LIST: name, world size, pipeline stage, MiB expected, Megatron's flags, with tabs
+between them. Writes FOLDER/NAME.json (and NAME.trace.json, NAME.log).
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONTEXT_MIB = 1024  # of every process beside what its allocator holds
+ALONE = 0.8         # of the GPU: above it nothing else may run
+
+
+def flag(flags, name, default):
+    return int(flags[flags.index(name) + 1]) if name in flags else default
+
+
+class Rank:
+    def __init__(self, line):
+        self.name, world, stage, expected, flags = line.rstrip("\n").split("\t")
+        self.world, self.stage, self.flags = int(world), int(stage), flags.split()
+        self.mib = float(expected) * 1.08 + CONTEXT_MIB
+        pp = flag(self.flags, "--pipeline-model-parallel-size", 1)
+        self.rank = self.stage * (self.world // pp)
+        self.process = None
+
+    def start(self, a, port):
+        path = os.path.join(a.output, self.name)
+        command = [sys.executable, os.path.join(HERE, "rank.py"), "--world", str(self.world),
+                   "--rank", str(self.rank), "--iterations", str(a.iterations)]
+        if a.trace:
+            command += ["--trace", path + ".trace.json"]
+        self.log = open(path + ".log", "w")
+        env = dict(os.environ, MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+        self.process = subprocess.Popen(command + ["--"] + self.flags, stdout=self.log,
+                                        stderr=subprocess.STDOUT, env=env)
+        self.began = time.time()
+
+    def finish(self, a, alone):
+        self.log.close()
+        path = os.path.join(a.output, self.name)
+        lines = [x for x in open(path + ".log", errors="replace") if x.startswith("RANK {")]
+        out = json.loads(lines[-1][5:]) if lines else dict(status="no result")
+        out.update(name=self.name, stage=self.stage, world=self.world, alone=alone,
+                   seconds=round(time.time() - self.began, 1), flags=" ".join(self.flags))
+        with open(path + ".json", "w") as f:
+            json.dump(out, f)
+        print(self.name, out["status"], out.get("peak_mib"), out.get("iteration_mib"),
+              out.get("reserved_mib"), out["seconds"], flush=True)
+
+
+def total_mib():
+    text = subprocess.check_output(["nvidia-smi", "--query-gpu=memory.total",
+                                    "--format=csv,noheader,nounits"], text=True)
+    return float(text.split()[0])
+
+
+def may_start(rank, running, total, jobs):
+    if not running:
+        return True
+    if len(running) >= jobs or rank.mib > ALONE * total or any(r.mib > ALONE * total for r in running):
+        return False
+    return sum(r.mib for r in running) + rank.mib < 0.97 * total
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("list")
+    p.add_argument("-o", dest="output", required=True)
+    p.add_argument("--jobs", type=int, default=8)
+    p.add_argument("--minutes", type=float, default=9)
+    p.add_argument("--iterations", type=int, default=3)
+    p.add_argument("--trace", action="store_true")
+    a = p.parse_args()
+    os.makedirs(a.output, exist_ok=True)
+    waiting = [Rank(line) for line in open(a.list) if line.strip()]
+    total, running, port, end = total_mib(), [], 21000, time.time() + 60 * a.minutes
+    while (waiting or running) and time.time() < end:
+        for r in [r for r in running if r.process.poll() is not None]:
+            running.remove(r)
+            r.finish(a, r.mib > ALONE * total)
+        for r in list(waiting):
+            if may_start(r, running, total, a.jobs):
+                waiting.remove(r)
+                running.append(r)
+                port += 1
+                r.start(a, port)
+        time.sleep(0.2)
+    for r in running:
+        r.process.kill()
+    print("not run:", " ".join(r.name for r in waiting + running) or "none")
+
+
+if __name__ == "__main__":
+    main()
