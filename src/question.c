@@ -88,6 +88,15 @@ static bool set_memory_margin(struct question *q, const char *v, struct error *e
     return true;
 }
 
+/* Beyond all tokens on one rank there is nothing; no pool has so many ranks. */
+static bool set_expert_imbalance(struct question *q, const char *v, struct error *err)
+{
+    if (!parse_real(v, &q->imbalance) || q->imbalance < 1 || q->imbalance > 4096)
+        return fail(err, ERROR_INPUT,
+                    "--expert-imbalance is '%s', expected a factor from 1 (balanced) to 4096", v);
+    return true;
+}
+
 static bool has_value(const struct setting *s, int value)
 {
     for (int i = 0; i < s->count; i++)
@@ -255,6 +264,7 @@ void question_init(struct question *q)
     rules_init(&q->rules);
     q->precision = q->te = -1;
     q->memory_margin = 0.04;
+    q->imbalance = 1;
     q->top = 10;
 }
 
@@ -370,7 +380,9 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     memset(out, 0, sizeof *out);
     if (!question_costs(q, g, err) || !add_rules(q, true, rules, err))
         return false;
-    out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
+    out->scene =
+        (struct scene){&q->model,        group,        q->te != 0,
+                       q->memory_margin, q->imbalance, q->has_flags && q->flags.hidden_dropout > 0};
     strategy_init(&out->base);
     out->base.seq_len = question_seq_len(q);
     out->base.global_batch = question_global_batch(q);
@@ -524,7 +536,9 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                  arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
                               s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
                               q->gpus ? "job has" : "cluster has", (long long)world));
-    out->scene = (struct scene){&q->model, group, q->te != 0, q->memory_margin};
+    out->scene =
+        (struct scene){&q->model,        group,        q->te != 0,
+                       q->memory_margin, q->imbalance, q->has_flags && q->flags.hidden_dropout > 0};
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     return question_costs(q, 0, err) && add_rules(q, false, &out->rules, err);
 }
@@ -546,6 +560,9 @@ const char *question_line(struct question *q, const struct strategy *base, struc
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", q->precision < 0 ? " (default)" : "",
              q->te == 0 ? "torch" : "te", 100 * q->memory_margin);
+    if (q->imbalance > 1)
+        str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
+                 q->imbalance);
     const char *line = arena_string(mem, str_text(&s));
     str_release(&s);
     return line;

@@ -24,7 +24,7 @@ struct question {
     int global_batch, seq_len; /* 0 = default */
     int precision;             /* -1 = default */
     int te;                    /* -1 = default */
-    double memory_margin;
+    double memory_margin, imbalance;
     int top, threads; /* threads 0 = all cores */
     bool exhaustive, check, stats;
     const char *stage; /* of explain; NULL = all */

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-#define GIB (1024.0 * 1024.0 * 1024.0)
+#define MIB (1024.0 * 1024.0)
+#define GIB (1024.0 * MIB)
 
 struct str;
 

@@ -53,10 +53,11 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
+        out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
+        out->peak = fmax(out->peak, out->saved + o->temporary_back);
         out->saved += o->saved;
-        out->temporary = fmax(out->temporary, o->temporary);
-        out->temporary_back = fmax(out->temporary_back, o->temporary_back);
     }
+    out->peak = fmax(out->peak, out->forward);
     double ring_s = exposed(ring.forward_s, attention.forward_s);
     out->comm_s[AXIS_CP] += ring_s;
     out->forward_comm_s += ring_s;
@@ -69,21 +70,22 @@ void block_cost_add(struct block_cost *sum, const struct block_cost *part)
 {
     double *a = (double *)sum;
     const double *b = (const double *)part;
-    double temporary = fmax(sum->temporary, part->temporary);
-    double temporary_back = fmax(sum->temporary_back, part->temporary_back);
+    double forward = fmax(sum->forward, sum->saved + part->forward);
+    double peak = fmax(sum->peak, sum->saved + part->peak);
     for (size_t i = 0; i < sizeof *sum / sizeof *a; i++)
         a[i] += b[i];
-    sum->temporary = temporary;
-    sum->temporary_back = temporary_back;
+    sum->forward = forward;
+    sum->peak = peak;
 }
 
 void block_cost_scale(struct block_cost *b, double times)
 {
-    double *a = (double *)b, temporary = b->temporary, temporary_back = b->temporary_back;
+    double *a = (double *)b, before = (times - 1) * b->saved;
+    double forward = before + b->forward, peak = before + b->peak;
     for (size_t i = 0; i < sizeof *b / sizeof *a; i++)
         a[i] *= times;
-    b->temporary = temporary;
-    b->temporary_back = temporary_back;
+    b->forward = forward;
+    b->peak = peak;
 }
 
 int modules_once(int modules)

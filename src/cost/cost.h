@@ -48,18 +48,18 @@ struct block_cost {
     double forward_s, backward_s;           /* compute */
     double comm_s[AXES], comm_back_s[AXES]; /* exposed, no --tp-comm-overlap */
     double again_s[MODULES],
-        again_comm_s[MODULES];        /* forward once more when the module is recomputed */
-    double forward_comm_s;            /* all of it, for full recompute */
-    double saved;                     /* bytes kept for backward */
-    double dropped[MODULES];          /* bytes of `saved` not kept when recomputed */
-    double temporary, temporary_back; /* largest of one operator */
+        again_comm_s[MODULES]; /* forward once more when the module is recomputed */
+    double forward_comm_s;     /* all of it, for full recompute */
+    double saved;              /* bytes kept for backward */
+    double dropped[MODULES];   /* bytes of `saved` not kept when recomputed */
+    double forward, peak;      /* most bytes of the block alive at once: forward, in either pass */
 };
 
 void block_cost_sum(const struct op *ops, const struct op_time *, size_t count,
                     struct block_cost *out);
-/* Adds a block that runs after another: sums, and the larger temporary. */
+/* Adds a block that runs after another: what that keeps is gone when `sum` runs backward. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
-void block_cost_scale(struct block_cost *, double times);
+void block_cost_scale(struct block_cost *, double times); /* the same block, times >= 1 */
 
 /* Modules inside a recomputed MoE layer are not recomputed twice. */
 int modules_once(int modules);

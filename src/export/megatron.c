@@ -135,6 +135,14 @@ static void add_p2p_overlap(struct writer *w, const struct param_flag *p)
         writer_word(w, p->flag);
 }
 
+static void add_loss_te(struct writer *w, const struct param_flag *p)
+{
+    if (!w->strategy->loss_te || !has(w, p))
+        return;
+    writer_word(w, p->flag);
+    writer_word(w, "te");
+}
+
 static void add_fsdp(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->fsdp == FSDP_NONE || !writer_has(w, "--use-megatron-fsdp", 14))
@@ -188,6 +196,7 @@ static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag 
     [PARAM_cp_comm] = add_cp_comm,
     [PARAM_p2p_overlap] = add_p2p_overlap,
     [PARAM_fsdp] = add_fsdp,
+    [PARAM_loss_te] = add_loss_te,
     [PARAM_grad_bf16] = add_gradients,
     [PARAM_main_grads_bf16] = add_main_grads,
     [PARAM_moments_bytes] = add_moments,

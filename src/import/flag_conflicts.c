@@ -59,11 +59,6 @@ static void add_precision(struct flags_result *r, const struct words *w)
         {delayed && is_selective(w) && s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT),
          "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
          "default)"},
-        /* tc:1566 */
-        {gather && !fp8, "--fp8-param-gather needs --fp8-format"},
-        /* args:1097 */
-        {gather && !s->dist_opt && s->fsdp == FSDP_NONE,
-         "--fp8-param-gather needs --use-distributed-optimizer or FSDP"},
         /* args:1889 */
         {gather && words_has(w, "--optimizer-cpu-offload") && !delayed,
          "--fp8-param-gather with --optimizer-cpu-offload needs --fp8-recipe delayed"},
@@ -235,10 +230,6 @@ static void add_kernels(struct flags_result *r, const struct words *w)
         /* tc:1743 */
         {words_has(w, "--moe-enable-deepep") && s->dispatcher != DISPATCH_FLEX,
          "--moe-enable-deepep needs --moe-token-dispatcher-type flex"},
-        /* args:1698 */
-        {s->loss_fusion && is(w, "--cross-entropy-fusion-impl", "te", "native"),
-         "--cross-entropy-fusion-impl te is refused together with --cross-entropy-loss-fusion: "
-         "use native"},
         /* tc:3074, args:1904 */
         {words_has(w, "--delay-wgrad-compute") && (!s->moe_overlap || r->stack_torch),
          "--delay-wgrad-compute needs --overlap-moe-expert-parallel-comm and TransformerEngine"},

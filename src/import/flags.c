@@ -318,6 +318,12 @@ static bool read_dropout(const struct words *w, const char *flag, double *out, s
     return true;
 }
 
+static void read_loss(struct flags_result *r, const struct words *w)
+{
+    const char *kind = words_value(w, "--cross-entropy-fusion-impl");
+    r->strategy.loss_te = kind && strcmp(kind, "te") == 0;
+}
+
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
@@ -325,6 +331,7 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
                *samples = words_value(w, "--train-samples");
     const char *impl = words_value(w, "--transformer-impl");
     r->stack_torch = impl && strcmp(impl, "local") == 0;
+    read_loss(r, w);
     if (iters && (!parse_int(iters, &r->train_iters) || r->train_iters < 0))
         return fail(err, ERROR_INPUT, "--train-iters is '%s', expected a number not below 0",
                     iters);

@@ -7,11 +7,15 @@
 #include "model/model.h"
 #include "space/layout.h"
 
-/* Allocated to reserved: 1.03-1.09 in real runs without expandable segments, next to nothing
- * with them (the torch stack); context and libraries measured as device-used minus reserved; a
- * communicator costs 0.5-0.7 GB on NVLink machines (nccl issues 864, 964). */
-static const double RESERVE_TE = 0.03, RESERVE_TORCH = 0.015;
-static const double CONTEXT_BYTES = 0.7 * GIB, COMMUNICATOR_BYTES = 0.35 * GIB;
+#include <math.h>
+
+/* Reserved beyond allocated: 2.8 to 7.9 % in SimuMax's 16 runs, in the mean 5 %, without expandable
+ * segments; with them (the torch stack) what near-full ranks could not use was up to 2.2 %, mostly
+ * below 1 %. Context and libraries: device-used minus reserved is 836 MiB on an H200 in every run.
+ * A communicator costs 0.5-0.7 GB on NVLink machines (nccl issues 864, 964), not all of which is
+ * full at the peak. */
+static const double RESERVE_TE = 0.05, RESERVE_TORCH = 0.015;
+static const double CONTEXT_BYTES = 836 * MIB, COMMUNICATOR_BYTES = 0.35 * GIB;
 
 static const struct memory_part_info INFO[MEMORY_PARTS] = {
 #define X(name, framework, help) {#name, framework, help},
@@ -58,37 +62,46 @@ double expert_shards(const struct strategy *s)
 }
 
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
-                           const struct strategy *s)
+                           const struct strategy *s, bool te)
 {
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
+    if (!te && m->mla) { /* the local layers shard the down-projections too */
+        int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
+        p.attention_linear += down;
+        p.attention_replicated -= down;
+    }
     out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
     out->dense += (double)(p.attention_replicated + p.mlp_replicated);
-    out->experts += (double)p.experts / ((double)s->ep * s->etp);
+    double experts = (double)p.experts / ((double)s->ep * s->etp);
+    out->experts += experts;
+    out->linear += (double)(p.attention_linear + p.mlp) / s->tp + experts;
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
  * tied matrix is held by both ends of a pipeline, once when they are the same rank. */
 static void add_ends(struct rank_params *out, const struct model *m, const struct strategy *s,
-                     const struct layout *l, int rank)
+                     const struct layout *l, int rank, bool te)
 {
     int64_t vocab = model_padded_vocab(m, s->tp);
     bool first = rank == 0, last = l->loss_stage % s->pp == rank,
          mtp = l->mtp_stage % s->pp == rank;
-    if (first || (mtp && m->mtp > 0 && !m->tied))
-        out->dense += (double)model_embedding_params(m, vocab) / s->tp;
+    if (first || (mtp && m->mtp > 0 && !m->tied)) {
+        double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
+        out->dense += matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix);
+    }
     if (last)
         out->dense += (double)model_final_norm_params(m);
     if (last && !(first && m->tied))
         out->dense += (double)model_head_params(m, vocab) / s->tp;
     if (mtp)
         for (int i = 0; i < m->mtp; i++) {
-            rank_params_add_layer(out, m, m->layer[m->layers - 1], s);
+            rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
             out->dense += (double)model_mtp_params(m) / s->tp;
         }
 }
 
 struct rank_params rank_params_of(const struct model *m, const struct strategy *s,
-                                  const struct layout *l, int rank)
+                                  const struct layout *l, int rank, bool te)
 {
     struct rank_params out = {0}, one;
     int count[MODEL_MAX_KINDS] = {0};
@@ -97,11 +110,12 @@ struct rank_params rank_params_of(const struct model *m, const struct strategy *
             count[m->layer[l->first[stage] + i]]++;
     for (int k = 0; k < m->kinds; k++) {
         one = (struct rank_params){0};
-        rank_params_add_layer(&one, m, k, s);
+        rank_params_add_layer(&one, m, k, s, te);
         out.dense += count[k] * one.dense;
         out.experts += count[k] * one.experts;
+        out.linear += count[k] * one.linear;
     }
-    add_ends(&out, m, s, l, rank);
+    add_ends(&out, m, s, l, rank, te);
     return out;
 }
 
@@ -111,29 +125,53 @@ static double optimizer_bytes(const struct strategy *s)
     return 4 + 2.0 * (s->precision_aware ? s->moments_bytes : 4);
 }
 
+double kept_gradient_bytes(const struct strategy *s)
+{
+    return s->grad_bf16 || s->main_grads_bf16 ? 2 : 4;
+}
+
+static bool shards_optimizer(const struct strategy *s)
+{
+    return s->dist_opt || s->fsdp >= FSDP_OPTIM;
+}
+
 static void add_states(struct memory_use *out, double params, double shards,
                        const struct strategy *s)
 {
     bool full = s->fsdp == FSDP_FULL, grads = full || s->fsdp == FSDP_OPTIM_GRADS;
-    bool optimizer = s->dist_opt || grads || s->fsdp == FSDP_OPTIM;
-    double gradient = s->grad_bf16 || s->main_grads_bf16 ? 2 : 4;
-    double states = optimizer_bytes(s);
-    if (s->grad_bf16 && !s->main_grads_bf16)
-        states += 4; /* the fp32 gradient shard is made at the step */
     out->part[MEMORY_weights] += 2 * params / (full ? shards : 1);
-    out->part[MEMORY_gradients] += gradient * params / (grads ? shards : 1);
-    out->part[MEMORY_optimizer] +=
-        states * params / (optimizer ? shards : 1) * (1 - s->optimizer_offload / 100.0);
+    out->part[MEMORY_gradients] += kept_gradient_bytes(s) * params / (grads ? shards : 1);
+    out->part[MEMORY_optimizer] += optimizer_bytes(s) * params /
+                                   (shards_optimizer(s) ? shards : 1) *
+                                   (1 - s->optimizer_offload / 100.0);
 }
 
 void memory_of_states(const struct rank_params *p, const struct strategy *s, struct memory_use *out)
 {
     add_states(out, p->dense, optimizer_shards(s), s);
     add_states(out, p->experts, expert_shards(s), s);
-    /* FSDP: gathered weights of two layers' worth of units and their gradients, about 1/16 of
-     * the rank */
-    if (s->fsdp == FSDP_FULL)
-        out->part[MEMORY_buffers] += 6 * (p->dense + p->experts) / 16;
+}
+
+/* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. */
+double memory_of_step(const struct rank_params *p, const struct strategy *s)
+{
+    bool copied = s->grad_bf16 && !s->main_grads_bf16;
+    if (!copied)
+        return 0;
+    if (!shards_optimizer(s))
+        return 4 * (p->dense + p->experts);
+    return 4 * (p->dense / optimizer_shards(s) + p->experts / expert_shards(s));
+}
+
+/* Buffers of weights and gradients are made while the weights that go into them still exist: the
+ * dense ones first, then the experts' (param_and_grad_buffer.py). */
+double memory_of_setup(const struct rank_params *p, const struct strategy *s)
+{
+    double buffers = 2 + kept_gradient_bytes(s);
+    if (!s->dist_opt || s->fsdp != FSDP_NONE)
+        return 0;
+    return fmax(2 * (p->dense + p->experts) + buffers * p->dense,
+                2 * p->experts + buffers * (p->dense + p->experts));
 }
 
 void memory_outside(struct memory_use *use, const struct strategy *s, bool te)

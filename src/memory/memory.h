@@ -15,8 +15,8 @@ struct model;
     X(gradients, true, "gradient buffers")                                                         \
     X(optimizer, true, "master weights and moments")                                               \
     X(activations, true, "saved for backward, all micro-batches in flight")                        \
-    X(temporary, true, "largest temporary, recomputed layers included")                            \
-    X(buffers, true, "communication buffers")                                                      \
+    X(temporary, true, "beside them at that moment, recomputed layers included")                   \
+    X(buffers, true, "workspaces, buffers of communication and of gradient buckets")               \
     X(reserve, false, "allocator reserve beyond what is allocated")                                \
     X(context, false, "driver context and libraries")                                              \
     X(communicators, false, "NCCL")
@@ -42,22 +42,30 @@ const struct memory_part_info *memory_part_info(enum memory_part);
 double memory_peak(const struct memory_use *);   /* what the framework allocates */
 double memory_device(const struct memory_use *); /* what the GPU must have */
 
-/* Parameters held by one GPU of a pipeline rank. */
+/* Parameters held by one GPU of a pipeline rank. `te` as in ops.h. */
 struct rank_params {
     double dense;   /* reduced over dp x cp */
     double experts; /* reduced over expert data parallelism */
+    double linear;  /* of both, in the products of layers: what fp8 converts */
 };
 struct rank_params rank_params_of(const struct model *, const struct strategy *,
-                                  const struct layout *, int rank);
+                                  const struct layout *, int rank, bool te);
 
 /* One decoder layer of a kind, added. */
 void rank_params_add_layer(struct rank_params *, const struct model *, int kind,
-                           const struct strategy *);
+                           const struct strategy *, bool te);
 
-/* Weights, gradients, optimizer and the buffers of the reduction. */
+/* Weights, gradients and optimizer: proportional to the parameters. */
 void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);
 
-/* The parts outside the framework's allocator, from what is already in `use`. `te` as in ops.h. */
+/* Bytes that are there only while the optimizer steps; and all of them while the buffers of the
+ * distributed optimizer are set up, before there is an optimizer. */
+double memory_of_step(const struct rank_params *, const struct strategy *);
+double memory_of_setup(const struct rank_params *, const struct strategy *);
+
+double kept_gradient_bytes(const struct strategy *); /* of one parameter */
+
+/* The parts outside the framework's allocator, from what is already in `use`. */
 void memory_outside(struct memory_use *use, const struct strategy *, bool te);
 
 /* Ways the optimizer of dense and of expert parameters is sharded over. */

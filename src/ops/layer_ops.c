@@ -1,10 +1,11 @@
-/* Operators of one block, in the order Megatron runs them. Saved bytes are per software stack
- * (facts: Megatron-LM core 0.20 modules; see doc/ops.md for the table): the norm's input and
- * output, q / k / v, the attention's output with its log-sum-exp, the MLP's first product and
- * its activation. Everything between column- and row-parallel products is divided by tp; what
- * lies on the residual stream only with sequence parallelism. */
+/* Operators of one block, in the order Megatron runs them, with the bytes that each keeps and
+ * needs (doc/ops.md has the table). Bytes are per software stack, read off the allocations of real
+ * ranks at their peaks for `torch`, from the modules' source for `te`. Everything between column-
+ * and row-parallel products is divided by tp; what lies on the residual stream only with sequence
+ * parallelism. */
 #include "ops/ops.h"
 
+#include "base/units.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -12,12 +13,28 @@
 
 enum { HALF = 2, SINGLE = 4 }; /* bytes of bf16 / fp16 and of fp32 */
 
+/* What routing keeps of each token and expert: an int64 index, a probability, a logit, and a byte
+ * that tells whether it goes there (moe_utils.py: permute, topk_routing_with_score_function). */
+enum { ROUTER_BYTES = 8 + HALF + HALF + 1 };
+
+/* Fused permutation (`te`) keeps an int32 map of two entries per token and expert instead. */
+enum { PERMUTE_BYTES = 8 };
+
+/* Summing a bias gradient over all tokens: PyTorch's reduction spreads one output over so many
+ * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB seen
+ * on an H200). */
+static const double BIAS_SCRATCH = 132 * MIB;
+
 struct builder {
     const struct block_shape *s;
     struct op *out;
     int count;
     double tokens;   /* of one micro-batch on one context-parallel rank */
     double residual; /* tokens of the residual stream held by one rank */
+    double whole;  /* bytes of hidden states of all tokens, as tensor-parallel products see them */
+    double stream; /* bytes of the residual stream, and of its gradient */
+    double input;  /* bytes of an element that a product keeps as its input */
+    bool sharded;  /* the two differ: sequence parallelism */
 };
 
 static struct op *add(struct builder *b, const char *name, enum op_kind kind)
@@ -32,13 +49,34 @@ static struct op *add(struct builder *b, const char *name, enum op_kind kind)
     return o;
 }
 
+/* A product of m rows. Backward holds the gradients of output and input; without fused
+ * accumulation (`torch`) also the weight's own gradient before it is added. */
 static struct op *add_gemm(struct builder *b, const char *name, double m, double n, double k)
 {
     struct op *o = add(b, name, OP_GEMM);
     o->m = m;
     o->n = n;
     o->k = k;
-    o->temporary_back = HALF * m * (n + k);
+    o->temporary_back = HALF * (m * (n + k) + (b->s->te ? 0 : n * k));
+    return o;
+}
+
+/* Column-parallel: with sequence parallelism backward gathers the input once more (`torch`: into a
+ * buffer that stays, memory.h) and scatters its gradient. */
+static struct op *add_column(struct builder *b, const char *name, double n)
+{
+    struct op *o = add_gemm(b, name, b->tokens, n, b->s->model->hidden);
+    if (b->sharded)
+        o->temporary_back += b->stream + (b->s->te ? b->whole : 0);
+    return o;
+}
+
+/* Row-parallel: the output's gradient is the stream's, gathered with sequence parallelism. */
+static struct op *add_row(struct builder *b, const char *name, double k)
+{
+    struct op *o = add_gemm(b, name, b->tokens, b->s->model->hidden, k);
+    if (!b->sharded)
+        o->temporary_back -= b->whole;
     return o;
 }
 
@@ -86,8 +124,6 @@ static void add_comm(struct builder *b, const char *name, enum comm_kind kind, e
     o->ranks = ranks;
     o->stride = stride;
     o->modules = modules;
-    o->temporary = kind == COMM_ALL_GATHER ? bytes : 0;
-    o->temporary_back = o->temporary;
 }
 
 /* Entry of a tensor-parallel region: with sequence parallelism an all-gather forward and a
@@ -98,8 +134,7 @@ static void add_tp_enter(struct builder *b, const char *name, int modules)
 {
     if (!b->s->seq_parallel || b->s->tp == 1)
         return;
-    add_comm(b, name, COMM_ALL_GATHER, AXIS_TP, HALF * b->tokens * b->s->model->hidden, b->s->tp, 1,
-             modules);
+    add_comm(b, name, COMM_ALL_GATHER, AXIS_TP, b->whole, b->s->tp, 1, modules);
     b->out[b->count - 1].hidden_back = true;
 }
 
@@ -108,20 +143,21 @@ static void add_tp_exit(struct builder *b, const char *name, int modules)
     if (b->s->tp == 1)
         return;
     enum comm_kind kind = b->s->seq_parallel ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
-    add_comm(b, name, kind, AXIS_TP, HALF * b->tokens * b->s->model->hidden, b->s->tp, 1, modules);
+    add_comm(b, name, kind, AXIS_TP, b->whole, b->s->tp, 1, modules);
     b->out[b->count - 1].hidden_back = !b->s->seq_parallel;
 }
 
 static void add_norm(struct builder *b, const char *name, bool saves_input)
 {
     const struct model *m = b->s->model;
-    double rows = b->residual, width = m->hidden;
     enum memory_kind kind = m->layer_norm ? MEMORY_LAYER_NORM : MEMORY_RMS_NORM;
-    struct op *o = add_pass(b, name, kind, rows, width);
+    struct op *o = add_pass(b, name, kind, b->residual, m->hidden);
     o->modules = MODULE_LAYERNORM;
-    o->saved = HALF * rows * width; /* the output, which is the next product's input */
-    if (saves_input)                /* bias, dropout, add: one pass, input kept */
-        add_pass(b, "residual", MEMORY_RESIDUAL, rows, width)->saved = HALF * rows * width;
+    o->saved = b->input * b->residual * m->hidden; /* the output: the next product's input */
+    o->temporary_back = 2 * b->stream;
+    if (saves_input) /* bias, dropout, add: one pass, input kept, and a byte where dropout masks */
+        add_pass(b, "residual", MEMORY_RESIDUAL, b->residual, m->hidden)->saved =
+            b->stream + (b->s->dropout ? b->stream / HALF : 0);
 }
 
 /* Average keys a query sees: half under the causal mask, the window where it is shorter. */
@@ -158,7 +194,11 @@ static void add_core_attention(struct builder *b, double heads, double qk, doubl
         o->temporary_back = HALF * 2 * scores;
     } else {
         o->saved = SINGLE * b->tokens * heads; /* log-sum-exp */
-        o->temporary_back = HALF * b->tokens * (heads * (qk + v) + 2 * kv_width);
+        if (s->cp > 1 && s->cp_comm == CP_A2A) /* the output before it is exchanged */
+            o->saved += HALF * b->tokens * heads * v;
+        /* output and its gradient, those of q, k, v, and an fp32 sum of the query's */
+        o->temporary_back = b->tokens * (SINGLE * heads + HALF * heads * (2 * v + qk) +
+                                         HALF * kv_width + SINGLE * heads * qk);
     }
 }
 
@@ -183,35 +223,43 @@ static void add_context(struct builder *b, double kv_width, double q_width)
 
 /* Rotates `width` elements of queries and keys together. TransformerEngine's kernel moves them
  * once, which is a copy, and a copy is one long array: rows make no difference. */
-static struct op *add_rope(struct builder *b, double width)
+static struct op *add_rope(struct builder *b, double width, double head)
 {
     struct op *o = add_pass(b, "rope", b->s->te ? MEMORY_COPY : MEMORY_ROPE, b->tokens, width);
     if (b->s->te)
         o->m = o->n = 0;
+    else /* cosines and sines of each position, once for the queries and once for the keys */
+        o->saved = HALF * 4 * head * b->tokens / b->s->micro_batch;
     return o;
+}
+
+/* Bytes of an element of the attention's output: kept for its own backward, and in fp8 once more
+ * as the next product's input. */
+static double attention_kept(const struct builder *b)
+{
+    return HALF + (b->input < HALF ? b->input : 0);
 }
 
 static void mla_projections(struct builder *b)
 {
     const struct model *m = b->s->model;
     double heads = (double)m->heads / b->s->tp, qk = m->qk_nope + m->qk_rope;
-    double t = b->tokens;
+    double t = b->tokens, down = b->s->te ? b->residual : t; /* torch gathers what it sharded */
     add_gemm(b, "kv down", b->residual, m->kv_lora + m->qk_rope, m->hidden)->saved =
-        HALF * b->residual * (m->kv_lora + m->qk_rope);
+        HALF * (down * (m->kv_lora + m->qk_rope) + b->residual * m->kv_lora); /* and its norm */
     struct op *kv = add_gemm(b, "kv up", t, heads * (m->qk_nope + m->v_dim), m->kv_lora);
     kv->modules = MODULE_MLA_UP;
     kv->saved = HALF * t * heads * (qk + m->v_dim);
     if (m->q_lora > 0)
         add_gemm(b, "q down", b->residual, m->q_lora, m->hidden)->saved =
-            HALF * b->residual * 2 * m->q_lora;
+            HALF * (down + b->residual) * m->q_lora;
     struct op *q = add_gemm(b, "q up", t, heads * qk, m->q_lora > 0 ? m->q_lora : m->hidden);
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * heads * qk;
-    add_rope(b, heads * 2 * qk)->modules = MODULE_MLA_UP;
+    add_rope(b, heads * 2 * qk, m->qk_rope)->modules = MODULE_MLA_UP;
     add_core_attention(b, heads, qk, m->v_dim, heads * (qk + m->v_dim));
     add_context(b, heads * (qk + m->v_dim), heads * qk);
-    add_gemm(b, "attention out", t, m->hidden, heads * m->v_dim)->saved =
-        HALF * t * heads * m->v_dim;
+    add_row(b, "attention out", heads * m->v_dim)->saved = attention_kept(b) * t * heads * m->v_dim;
 }
 
 static void attention_projections(struct builder *b)
@@ -221,18 +269,23 @@ static void attention_projections(struct builder *b)
     double heads = (double)m->heads / s->tp;
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
-    struct op *qkv = add_gemm(b, "qkv", t, q + 2 * k, m->hidden);
-    qkv->saved = HALF * t * (q + 2 * k);
-    if (!s->te) /* the value is a view of the fused product, which stays beside rotated q and k */
-        qkv->saved += HALF * t * (q + k);
-    if (m->qk_norm)
+    add_column(b, "qkv", q + 2 * k)->saved = HALF * t * (q + 2 * k);
+    if (m->qk_norm) { /* torch: keys are a view of the product, and queries unless groups are split */
+        bool view = kv_heads <= 1 || m->kv == m->heads;
         add_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
-            HALF * t * (q + k);
-    if (!m->learned_pos)
-        add_rope(b, q + k);
+            HALF * t *
+            (s->te  ? q + k
+             : view ? 0
+                    : q);
+    }
+    if (!m->learned_pos) {
+        struct op *rope = add_rope(b, q + k, m->head_dim);
+        if (!s->te) /* values are a view of the product, which stays beside rotated q and k */
+            rope->saved += HALF * t * (q + k);
+    }
     add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
     add_context(b, 2 * k, q);
-    add_gemm(b, "attention out", t, m->hidden, q)->saved = HALF * t * q;
+    add_row(b, "attention out", q)->saved = attention_kept(b) * t * q;
 }
 
 static void attention_block(struct builder *b)
@@ -254,29 +307,22 @@ static struct op *add_activation(struct builder *b, double tokens, double inner,
     bool gated = b->s->model->gated;
     struct op *o =
         add_pass(b, "activation", gated ? MEMORY_SWIGLU_FUSED : MEMORY_GELU_FUSED, tokens, wide);
-    o->saved = HALF * tokens * wide;
-    o->temporary_back = HALF * tokens * (inner + 2 * wide);
+    o->saved = b->input * tokens * wide;
+    o->temporary_back = HALF * tokens * (inner + wide);
+    if (b->s->model->linear_bias)
+        o->temporary_back += BIAS_SCRATCH;
     return o;
 }
 
 /* Two products with the activation between them, `wide` = inner width on this rank. */
-static void add_mlp(struct builder *b, const char *up, const char *down, double tokens, double wide,
-                    enum op_kind kind, double experts, int modules, int act_modules)
+static void add_mlp(struct builder *b, const char *up, const char *down, double wide, int modules)
 {
-    const struct model *m = b->s->model;
-    double inner = wide * (m->gated ? 2 : 1), rows = tokens / experts;
-    struct op *first = add_gemm(b, up, rows, inner, m->hidden);
-    first->kind = kind;
-    first->count = experts;
+    double inner = wide * (b->s->model->gated ? 2 : 1);
+    struct op *first = add_column(b, up, inner);
     first->modules = modules;
-    first->saved = HALF * tokens * inner;
-    first->temporary_back = HALF * tokens * (inner + wide + m->hidden);
-    add_activation(b, tokens, inner, wide)->modules = modules | act_modules;
-    struct op *second = add_gemm(b, down, rows, m->hidden, wide);
-    second->kind = kind;
-    second->count = experts;
-    second->modules = modules;
-    second->temporary_back = HALF * tokens * (wide + m->hidden);
+    first->saved = HALF * b->tokens * inner;
+    add_activation(b, b->tokens, inner, wide)->modules = modules;
+    add_row(b, down, wide)->modules = modules;
 }
 
 static void mlp_block(struct builder *b)
@@ -284,8 +330,7 @@ static void mlp_block(struct builder *b)
     const struct model *m = b->s->model;
     add_norm(b, "mlp norm", true);
     add_tp_enter(b, "mlp gather", MODULE_MLP);
-    add_mlp(b, "mlp up", "mlp down", b->tokens, (double)m->ffn / b->s->tp, OP_GEMM, 1, MODULE_MLP,
-            0);
+    add_mlp(b, "mlp up", "mlp down", (double)m->ffn / b->s->tp, MODULE_MLP);
     add_tp_exit(b, "mlp reduce", MODULE_MLP);
     if (m->post_norms)
         add_norm(b, "mlp post norm", false);
@@ -324,7 +369,6 @@ static void add_copies(struct builder *b)
     const struct model *m = b->s->model;
     struct op *o = add_permute(b, "permute", b->residual * m->topk);
     o->bytes_back = HALF * b->residual * (m->topk + 1) * m->hidden;
-    o->temporary = HALF * b->residual * m->topk * m->hidden;
 }
 
 static void sum_copies(struct builder *b)
@@ -332,35 +376,82 @@ static void sum_copies(struct builder *b)
     const struct model *m = b->s->model;
     struct op *o = add_permute(b, "unpermute", b->residual * m->topk);
     o->bytes = HALF * b->residual * (m->topk + 1) * m->hidden;
-    o->temporary_back = HALF * b->residual * m->topk * m->hidden;
+}
+
+/* The experts of one rank. One grouped product works on all at once; one after the other
+ * (`torch`), gradients between the products are of one expert at a time, and what the other
+ * experts kept stays. */
+struct experts {
+    double rows;        /* that reach them */
+    double wide, inner; /* of one expert on this rank */
+    double count, turns;
+};
+
+static void add_expert_products(struct builder *b, const struct experts *x)
+{
+    double hidden = b->s->model->hidden, rows = x->rows, turn = rows / x->turns;
+    double rest = 1 - 1 / x->turns, weight = b->s->te ? 0 : HALF * hidden;
+    double incoming = HALF * rows * hidden, held = x->turns > 1 ? incoming : 0;
+    enum op_kind kind = b->s->te && b->s->grouped_gemm ? OP_GROUPED : OP_GEMM;
+    struct op *up = add_gemm(b, "expert up", rows / x->count, x->inner, hidden);
+    up->saved = HALF * rows * x->inner;
+    struct op *act = add_activation(b, rows, x->inner, x->wide);
+    struct op *down = add_gemm(b, "expert down", rows / x->count, hidden, x->wide);
+    up->kind = down->kind = kind;
+    up->count = down->count = x->count;
+    up->modules = down->modules = MODULE_MOE;
+    act->modules = MODULE_MOE | MODULE_MOE_ACT;
+    up->temporary_back = held + rest * (up->saved + act->saved) +
+                         HALF * turn * (x->inner + hidden) + weight * x->inner;
+    act->temporary_back = held + rest * act->saved + HALF * turn * (x->inner + x->wide);
+    down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
+}
+
+/* Forward, all of it still referenced when the experts are done: copied rows as sent, rows as
+ * received and the experts' outputs; with several experts also before and after sorting; then the
+ * sum, and the shared expert's output. */
+static double routed_bytes(const struct builder *b, const struct experts *x)
+{
+    const struct block_shape *s = b->s;
+    double row = HALF * s->model->hidden, sent = row * b->residual * s->model->topk;
+    double received = row * x->rows, out = b->stream * (s->model->shared_ffn > 0 ? 2 : 1);
+    if (x->count <= 1)
+        return sent + received + out;
+    return sent + 2 * received + received / s->etp * (s->etp > 1 ? 2 : 1) + out;
+}
+
+static void add_shared_expert(struct builder *b)
+{
+    const struct block_shape *s = b->s;
+    if (s->model->shared_ffn == 0)
+        return;
+    add_tp_enter(b, "shared gather", MODULE_MOE | MODULE_SHARED);
+    add_mlp(b, "shared up", "shared down", (double)s->model->shared_ffn / s->tp,
+            MODULE_MOE | MODULE_SHARED);
+    add_tp_exit(b, "shared reduce", MODULE_MOE | MODULE_SHARED);
 }
 
 static void moe_block(struct builder *b)
 {
     const struct block_shape *s = b->s;
     const struct model *m = s->model;
-    double routed = b->residual * m->topk * s->etp; /* rows that reach the experts of this rank */
-    double experts = (double)m->experts / s->ep;
-    enum op_kind kind = s->grouped_gemm && s->te ? OP_GROUPED : OP_GEMM;
+    struct experts x = {.rows = b->residual * m->topk * s->etp * s->imbalance,
+                        .wide = (double)m->expert_ffn / s->etp,
+                        .count = (double)m->experts / s->ep};
+    x.inner = x.wide * (m->gated ? 2 : 1);
+    x.turns = s->te && s->grouped_gemm ? 1 : x.count;
     add_norm(b, "mlp norm", true);
+    add_shared_expert(b);
     struct op *router = add_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;
-    router->saved = SINGLE * 3 * b->residual * m->experts; /* logits, scores, routing map in fp32 */
+    router->saved = (ROUTER_BYTES + (s->te ? PERMUTE_BYTES : 0)) * b->residual * m->experts;
     add_copies(b);
     add_dispatch(b, "dispatch", false);
-    add_permute(b, "sort by expert", routed)->saved =
-        HALF * routed * m->hidden; /* the experts' input */
-    add_mlp(b, "expert up", "expert down", routed, (double)m->expert_ffn / s->etp, kind, experts,
-            MODULE_MOE, MODULE_MOE_ACT);
-    add_permute(b, "unsort", routed);
+    add_permute(b, "sort by expert", x.rows)->saved = b->input * x.rows * m->hidden;
+    add_expert_products(b, &x);
+    add_permute(b, "unsort", x.rows)->temporary = routed_bytes(b, &x);
     add_dispatch(b, "combine", true);
     sum_copies(b);
-    if (m->shared_ffn > 0) {
-        add_tp_enter(b, "shared gather", MODULE_MOE | MODULE_SHARED);
-        add_mlp(b, "shared up", "shared down", b->tokens, (double)m->shared_ffn / s->tp, OP_GEMM, 1,
-                MODULE_MOE | MODULE_SHARED, 0);
-        add_tp_exit(b, "shared reduce", MODULE_MOE | MODULE_SHARED);
-    }
     if (m->post_norms)
         add_norm(b, "mlp post norm", false);
 }
@@ -380,23 +471,27 @@ static void embedding_block(struct builder *b)
     o->bytes += ids;
     o->bytes_back += HALF * o->k * o->n + ids;
     o->saved = ids;
+    o->temporary_back = HALF * o->k * o->n + (b->sharded ? b->whole : 0);
     add_tp_exit(b, "embedding reduce", 0);
 }
 
-/* Final norm, logits and loss. The logits exist in bf16 and in fp32 together (6 bytes each,
- * again in backward: megatron.md section 4). */
+/* Final norm, logits and loss. The loss keeps its probabilities in fp32; the logits, and in
+ * backward their gradient, are there in 16 bits beside them. Megatron's fused loss holds a second
+ * fp32 array while it sums; TransformerEngine's puts the gradient where the logits were. */
 static void head_block(struct builder *b)
 {
     const struct block_shape *s = b->s;
+    bool in_place = s->loss_fusion && s->loss_te;
     double wide = vocabulary(s), logits = b->tokens * wide;
     add_norm(b, "final norm", true);
     add_tp_enter(b, "head gather", 0);
     struct op *head = add_gemm(b, "logits", b->tokens, wide, s->model->hidden);
-    head->saved = SINGLE * logits;
-    head->temporary = HALF * logits;
-    head->temporary_back = HALF * logits + HALF * b->tokens * s->model->hidden;
+    head->temporary_back += b->sharded ? b->stream : 0;
     enum memory_kind kind = s->loss_fusion ? MEMORY_LOSS_TORCH : MEMORY_LOSS_MEGATRON;
-    add_pass(b, "cross entropy", kind, b->tokens, wide)->temporary = HALF * logits;
+    struct op *loss = add_pass(b, "cross entropy", kind, b->tokens, wide);
+    loss->saved = (in_place ? HALF : SINGLE) * logits;
+    loss->temporary = in_place ? 0 : (HALF + (s->loss_fusion ? SINGLE : 0)) * logits;
+    loss->temporary_back = in_place ? HALF * logits : (HALF + SINGLE) * logits;
     add_comm(b, "loss reduce", COMM_ALL_REDUCE, AXIS_TP, SINGLE * 3 * b->tokens, s->tp, 1, 0);
 }
 
@@ -409,7 +504,7 @@ static void mtp_block(struct builder *b)
     add_norm(b, "mtp embedding norm", true);
     add_tp_enter(b, "mtp gather", 0);
     add_gemm(b, "mtp projection", b->tokens, (double)m->hidden / b->s->tp, 2.0 * m->hidden)->saved =
-        HALF * b->residual * 2 * m->hidden;
+        2 * b->stream;
     add_tp_exit(b, "mtp reduce", 0);
 }
 
@@ -422,7 +517,13 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     struct builder b = {.s = s, .out = out};
     b.tokens = (double)s->micro_batch * s->seq_len / s->cp;
     b.residual = s->seq_parallel ? b.tokens / s->tp : b.tokens;
+    b.whole = HALF * b.tokens * s->model->hidden;
+    b.stream = HALF * b.residual * s->model->hidden;
+    b.sharded = s->seq_parallel && s->tp > 1;
+    b.input = s->te && s->precision == PRECISION_FP8 ? 1 : HALF;
     build[s->kind](&b);
+    for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
+        out[i].temporary_back += b.stream;
     return b.count;
 }
 

@@ -19,8 +19,10 @@ struct block_shape {
     int window; /* of attention; 0 = full */
     int tp, cp, ep, etp;
     int micro_batch, seq_len;
-    int seq_parallel, precision, cp_comm, dispatcher, grouped_gemm, attention, loss_fusion;
-    bool te; /* TransformerEngine, or Megatron's local torch stack */
+    int seq_parallel, precision, cp_comm, dispatcher, grouped_gemm, attention, loss_fusion, loss_te;
+    double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
+    bool dropout;     /* of hidden states */
+    bool te;          /* TransformerEngine, or Megatron's local torch stack */
 };
 
 enum op_kind {
@@ -69,9 +71,10 @@ struct op {
     bool hidden_back;      /* backward runs it beside the weight-gradient product */
     bool beside_attention; /* both passes run it beside core attention (context ring) */
     int modules;           /* recompute modules that run it again (bits) */
-    double saved;          /* bytes kept from forward to backward */
-    double temporary;      /* bytes alive only while it runs forward */
-    double temporary_back; /* the same in backward: gradients in and out */
+    /* Memory. Bytes of its output (and what else it makes) that stay until the backward of what
+     * follows; bytes beside all that is kept so far while it runs forward; bytes beside what the
+     * operators before it keep while it runs backward, when its own output is gone. */
+    double saved, temporary, temporary_back;
 };
 
 enum { OPS_MAX = 32 };

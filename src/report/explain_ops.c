@@ -69,7 +69,7 @@ static void each_block(const struct plan *p, block_printer *print, const struct 
                             [BLOCK_EMBEDDING] = true,
                             [BLOCK_HEAD] = true,
                             [BLOCK_MTP] = m->mtp > 0};
-    const struct scene scene = {m, p->group, p->te, 1 - p->limit_bytes / p->group->usable_bytes};
+    const struct scene scene = plan_scene(p);
     struct block_shape shape = block_shape_of(&scene, &p->strategy, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
         shape.window = m->kind[k].window;

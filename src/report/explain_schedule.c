@@ -137,8 +137,7 @@ void explain_schedule(const struct plan *plan, const struct report_style *style,
                       struct str *out)
 {
     const struct strategy *s = &plan->strategy;
-    const struct scene scene = {plan->model, plan->group, plan->te,
-                                1 - plan->limit_bytes / plan->group->usable_bytes};
+    const struct scene scene = plan_scene(plan);
     struct frame *f = arena_alloc(mem, sizeof *f);
     struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
     struct timing time;

@@ -105,6 +105,7 @@ static struct json *stage_of(const struct plan *p, int i)
     json_set(o, "peak_bytes", bytes_of(s->peak_bytes));
     json_set(o, "device_bytes", bytes_of(s->device_bytes));
     json_set(o, "fits", json_new_bool(s->fits));
+    json_set(o, "fullest", json_new_string(moment_name(s->moment)));
     json_set(o, "memory", memory_of(&s->memory));
     return o;
 }

@@ -56,7 +56,18 @@ int64_t pipeline_run(const struct pipeline *, int64_t end[]);
  * bound is on the latest end of that. doc/schedule.md has the proof. */
 int64_t pipeline_lower_bound(const struct pipeline *, const int64_t after[]);
 
-/* Most bytes of activations alive on a rank, when chunk c of one micro-batch holds bytes[c]. */
-double pipeline_peak_bytes(const struct pipeline *, int rank, const double bytes[]);
+/* Bytes of one chunk and micro-batch: kept until its backward; the most alive at once while it runs
+ * forward, and in either pass. */
+struct chunk_bytes {
+    double saved, forward, peak; /* saved <= forward <= peak */
+};
+
+/* The fullest moment of a rank. */
+struct fullest {
+    double bytes; /* most alive at once */
+    double saved; /* of them, kept between passes */
+    int chunk;    /* that runs then */
+};
+struct fullest pipeline_fullest(const struct pipeline *, int rank, const struct chunk_bytes[]);
 
 #endif

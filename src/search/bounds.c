@@ -224,7 +224,7 @@ static double least_layer_states(struct worker *w)
     w->walk = here;
     for (int k = 0; k < m->kinds; k++) {
         struct rank_params p = {0};
-        rank_params_add_layer(&p, m, k, &here.strategy);
+        rank_params_add_layer(&p, m, k, &here.strategy, w->question->scene.te);
         for (int i = 0; i < l->count; i++) {
             struct strategy s = here.strategy;
             struct memory_use use = {{0}};

@@ -138,14 +138,14 @@ static void count_list(struct worker *w, const struct option_list *l, double bes
 
 static void list_states(struct worker *w, double timings)
 {
-    size_t n = (size_t)w->frame.classes;
+    size_t n = 3 * (size_t)w->frame.classes; /* a state's three arrays, one behind the other */
     struct walk here = w->walk;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
     count_list(w, l, timings);
     w->state_list = l;
     w->state_count = 0;
-    w->smallest = (struct state){.bytes = arena_array(&w->scratch, n, sizeof(double))};
+    w->smallest = state_bytes(&w->frame, &w->scratch);
     for (size_t c = 0; c < n; c++)
         w->smallest.bytes[c] = INFINITY;
     for (int i = 0; i < l->count; i++) {

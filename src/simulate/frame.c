@@ -30,6 +30,9 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .grouped_gemm = s->grouped_gemm,
         .attention = s->attention,
         .loss_fusion = s->loss_fusion,
+        .loss_te = s->loss_te,
+        .imbalance = sc->imbalance,
+        .dropout = sc->dropout,
         .te = sc->te,
     };
 }
@@ -82,6 +85,32 @@ static void sum_block(const struct blocks *b, int block, struct block_cost *out)
     block_cost_sum(b->op + first, b->time + first, (size_t)b->count[block], out);
 }
 
+/* Bytes of one 16-bit tensor for each distinct shape of weight among the products of some blocks.
+ * Where weight gradients are added as they are computed (`te`), the product's backward still has to
+ * return a gradient: one that is never read, made once per shape and kept for ever
+ * (get_dummy_wgrad in TE's module/base.py). The router's product is PyTorch's. */
+static double dummy_bytes(const struct blocks *b, int from, int to)
+{
+    double sum = 0;
+    for (int i = from; i < to; i++) {
+        const struct op *o = &b->op[i];
+        bool counts =
+            (o->kind == OP_GEMM || o->kind == OP_GROUPED) && strcmp(o->name, "router") != 0;
+        for (int j = from; counts && j < i; j++)
+            counts = !(b->op[j].kind == o->kind && b->op[j].n == o->n && b->op[j].k == o->k);
+        sum += counts ? 2 * o->n * o->k : 0;
+    }
+    return sum;
+}
+
+/* The head's block ends the list of dense ones; see the enumeration. */
+static void find_dummies(const struct blocks *b, struct layer_costs *out)
+{
+    int head = b->first[HEAD], behind = head + b->count[HEAD];
+    out->head_dummies = dummy_bytes(b, head, behind);
+    out->dummies = dummy_bytes(b, 0, head) + dummy_bytes(b, behind, b->ops);
+}
+
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
     const struct model *m = sc->model;
@@ -104,6 +133,9 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
         block_cost_add(&out->mtp, &out->head);
     }
     out->boundary_bytes = boundary_bytes(&shape);
+    out->dummies = out->head_dummies = 0;
+    if (sc->te)
+        find_dummies(&b, out);
 }
 
 static bool same_shape(const struct model *m, const struct stage_shape *a,
@@ -145,14 +177,10 @@ static void sum_layers(const struct frame *f, const struct stage_shape *x, struc
     if (m->kinds == 1 && x->layers > 0) {
         out->layers = f->costs->kind[0];
         block_cost_scale(&out->layers, x->layers);
-        out->layer_saved = f->costs->kind[0].saved;
         return;
     }
-    for (int i = 0; i < x->layers; i++) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
-        block_cost_add(&out->layers, b);
-        out->layer_saved = fmax(out->layer_saved, b->saved);
-    }
+    for (int i = 0; i < x->layers; i++)
+        block_cost_add(&out->layers, &f->costs->kind[m->layer[x->first_layer + i]]);
 }
 
 static void find_sums(struct frame *f)
@@ -204,7 +232,8 @@ static void find_classes(struct frame *f)
         if (c < 0) {
             c = f->classes++;
             f->class[c].rank = r;
-            f->class[c].params = rank_params_of(f->scene->model, &f->strategy, &f->layout, r);
+            f->class[c].params =
+                rank_params_of(f->scene->model, &f->strategy, &f->layout, r, f->scene->te);
         }
         f->class_of[r] = (uint16_t)c;
     }
@@ -253,9 +282,4 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
     find_classes(f);
     find_sends(f);
     return true;
-}
-
-double scene_limit(const struct scene *sc)
-{
-    return sc->group->usable_bytes * (1 - sc->memory_margin);
 }

@@ -24,6 +24,8 @@ struct scene {
     const struct node_group *group;
     bool te;
     double memory_margin; /* fraction of the usable memory that stays free */
+    double imbalance;     /* of experts, as in ops.h */
+    bool dropout;         /* of hidden states: its masks are kept */
 };
 
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
@@ -34,6 +36,7 @@ struct layer_costs {
     struct block_cost embedding, head,
         mtp; /* mtp: projection, decoder layer and head of one MTP layer */
     double boundary_bytes;
+    double dummies, head_dummies; /* bytes, of layers and of the logits: see frame.c */
 };
 void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
 
@@ -48,9 +51,7 @@ struct stage_shape {
 /* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart
  * because they are never recomputed. */
 struct stage_sums {
-    struct block_cost layers; /* temporaries: the largest of one layer */
-    struct block_cost ends;
-    double layer_saved; /* of the layer that saves most */
+    struct block_cost layers, ends;
 };
 
 /* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the
@@ -88,6 +89,10 @@ struct pass {
 void shape_passes(const struct frame *, const struct strategy *, int shape, struct pass *forward,
                   struct pass *backward);
 
+/* Recompute modules that take effect; how many of a stage's layers are recomputed whole. */
+int effective_modules(const struct strategy *);
+int layers_again(const struct strategy *, int layers);
+
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct frame *);
 
@@ -100,8 +105,8 @@ struct timing {
     int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
     int64_t *fill;                         /* [classes] earliest start of the class's first rank */
     int64_t bound;                         /* lower bound of the pipeline's end */
-    double *activations;                   /* [classes] bytes at the fullest moment */
-    double *temporary;                     /* [classes] */
+    double *activations;                   /* [classes] bytes kept at the fullest moment */
+    double *temporary;                     /* [classes] beside them */
     int64_t *stage_forward,
         *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
     int64_t *end;        /* [pp] exact, once timing_run has */
@@ -125,12 +130,15 @@ struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
 /* In two steps as well: bytes first, seconds when they are needed. */
 struct state {
     double *bytes;               /* [classes] */
+    double *step_bytes;          /* [classes] only while the optimizer steps, without activations */
+    double *setup_bytes;         /* [classes] all there is before the first step */
     bool timed;                  /* the rest is there */
     double *reduce_s, *gather_s; /* [classes] whole collectives of one step */
     double *optimizer_s;         /* [classes] */
     double *shard_s;             /* [classes] FSDP collectives of one micro-batch */
     double tied_s;               /* all-reduce of tied embeddings */
 };
+struct state state_bytes(const struct frame *, struct arena *); /* arrays of bytes, in this order */
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
 
@@ -143,18 +151,29 @@ double frame_fullness(const struct frame *, const struct timing *, const struct 
 int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
                    const struct state *);
 
-/* Bytes of activations on one rank at its fullest moment. A class has those of its first rank. */
-double rank_activations(const struct frame *, const struct strategy *, int rank, struct arena *);
+/* Buckets of the gradients of a class, as overlapped reduction makes them. */
+double frame_buckets(const struct frame *, int class);
+
+/* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
+ * gathered units of FSDP. */
+double state_buffers(const struct frame *, const struct strategy *, int class);
 
 /* What the plan says of one rank. */
-void frame_stage(const struct frame *, const struct strategy *, const struct timing *,
-                 const struct state *, int rank, struct arena *, struct plan_stage *out);
+void frame_stage(const struct frame *, const struct strategy *, const struct state *, int rank,
+                 struct arena *, struct plan_stage *out);
+
+/* The memory of one rank, by part, and when it is fullest; for frame_stage. */
+void frame_stage_memory(const struct frame *, const struct strategy *, int rank, struct arena *,
+                        struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices. */
 double framework_limit(const struct scene *, const struct strategy *);
 
 /* Bytes a GPU may use. */
 double scene_limit(const struct scene *);
+
+/* The scene a plan was evaluated in. */
+struct scene plan_scene(const struct plan *);
 
 /* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
 void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout,

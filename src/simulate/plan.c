@@ -77,13 +77,13 @@ static void fill_breakdown(const struct frame *f, const struct strategy *s, cons
     p->breakdown[BREAKDOWN_bubble] = fmax(0, p->step_s - sum_of(p->breakdown));
 }
 
-static void fill_stages(const struct frame *f, const struct strategy *s, const struct timing *t,
-                        const struct state *st, struct arena *mem, struct plan *p)
+static void fill_stages(const struct frame *f, const struct strategy *s, const struct state *st,
+                        struct arena *mem, struct plan *p)
 {
     p->stages = s->pp;
     p->stage = arena_array(mem, (size_t)s->pp, sizeof *p->stage);
     for (int r = 0; r < s->pp; r++)
-        frame_stage(f, s, t, st, r, mem, &p->stage[r]);
+        frame_stage(f, s, st, r, mem, &p->stage[r]);
 }
 
 static void fill_rates(struct plan *p)
@@ -99,6 +99,24 @@ static void fill_rates(struct plan *p)
     double billed = ceil(gpus / p->group->per_node) * p->group->per_node; /* whole nodes */
     p->usd_per_hour = billed * p->group->usd_per_hour;
     p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s / tokens * 1e6;
+}
+
+static const struct {
+    const char *name, *words;
+} MOMENT[MOMENTS] = {
+#define X(name, words) {#name, words},
+    MOMENT_TABLE(X)
+#undef X
+};
+
+const char *moment_name(enum memory_moment m)
+{
+    return MOMENT[m].name;
+}
+
+const char *moment_words(enum memory_moment m)
+{
+    return MOMENT[m].words;
 }
 
 void plan_add_reason(struct plan *p, struct arena *mem, const char *text)
@@ -162,10 +180,17 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
     state_times(f, s, scratch, &st);
     p->computed = true;
     p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
-    fill_stages(f, s, &t, &st, mem, p);
+    fill_stages(f, s, &st, mem, p);
     fill_breakdown(f, s, &t, &st, p);
     fill_rates(p);
     check_memory(p, mem);
+}
+
+struct scene plan_scene(const struct plan *p)
+{
+    return (struct scene){p->model,     p->group,
+                          p->te,        1 - p->limit_bytes / p->group->usable_bytes,
+                          p->imbalance, p->dropout};
 }
 
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
@@ -178,6 +203,8 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->strategy = *s;
     p->te = sc->te;
     p->feasible = true;
+    p->imbalance = sc->imbalance;
+    p->dropout = sc->dropout;
     p->limit_bytes = scene_limit(sc);
     p->expected_error = cost_expected_error(sc->group);
     p->provenance = cost_provenance(sc->group);

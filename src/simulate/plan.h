@@ -22,6 +22,26 @@ enum breakdown_part {
 };
 const char *breakdown_name(enum breakdown_part);
 
+/* When a rank's memory is fullest. */
+#define MOMENT_TABLE(X)                                                                            \
+    X(embedding, "in the embedding")                                                               \
+    X(layer, "in the last layer that keeps its activations")                                       \
+    X(recompute, "in a recomputed layer")                                                          \
+    X(mtp, "in multi-token prediction")                                                            \
+    X(head, "at the loss")                                                                         \
+    X(step, "while the optimizer steps")                                                           \
+    X(setup, "while the gradient buffers are made, before the first step")
+
+enum memory_moment {
+#define X(name, words) MOMENT_##name,
+    MOMENT_TABLE(X)
+#undef X
+        MOMENTS
+};
+
+const char *moment_name(enum memory_moment);
+const char *moment_words(enum memory_moment);
+
 struct plan_stage {
     int gpus, layers;
     double forward_s,
@@ -29,6 +49,7 @@ struct plan_stage {
     double compute_step_s; /* all compute of the rank in one step, optimizer included */
     double idle_s;         /* of one step */
     struct memory_use memory;
+    enum memory_moment moment;
     double peak_bytes, device_bytes;
     bool fits;
 };
@@ -39,6 +60,8 @@ struct plan {
     struct strategy strategy;
     struct layout layout;
     bool te;
+    double imbalance; /* as in the scene */
+    bool dropout;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
     bool feasible;
     int reasons;

@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The host's Adam: bytes per second of one GPU's share of its memory bandwidth (a server of 8 GPUs
  * streams 200-400 GB/s); with it offloaded steps of Qwen3-30B-A3B take 1.9-4.2 times as long. */
@@ -27,7 +28,7 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
         return;
     if (s->dist_opt) {
         *reduce_s += comm_time(g, COMM_REDUCE_SCATTER, gradients, p);
-        *gather_s += comm_time(g, COMM_ALL_GATHER, 2 * params, p);
+        *gather_s += comm_time(g, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
     } else {
         *reduce_s += comm_time(g, COMM_ALL_REDUCE, gradients, p);
     }
@@ -92,15 +93,56 @@ static double tied_time(const struct frame *f, const struct strategy *s)
     return comm_time(f->scene->group, COMM_ALL_REDUCE, gradient_bytes(s) * params, p);
 }
 
+/* Parameters of one FSDP unit: a layer, the largest of the kinds. */
+static double unit_params(const struct frame *f)
+{
+    const struct model *m = f->scene->model;
+    double most = 0;
+    for (int k = 0; k < m->kinds; k++) {
+        struct rank_params p = {0};
+        rank_params_add_layer(&p, m, k, &f->strategy, f->scene->te);
+        most = fmax(most, p.dense + p.experts);
+    }
+    return most;
+}
+
+/* Bytes of fp8 copies of a weight that stay from one micro-batch to the next, where it is kept in 16
+ * bits: one, and on GPUs before Blackwell another transposed (TE module/base.py, per-tensor
+ * recipes). */
+static double fp8_copies(const struct frame *f, const struct strategy *s)
+{
+    if (s->precision != PRECISION_FP8 || s->fp8_params)
+        return 0;
+    return strcmp(f->scene->group->gpu->arch, "Blackwell") == 0 ? 1 : 2;
+}
+
+/* Every bucket ends on a multiple of the ranks that share it and of 128 parameters
+ * (optimizer/param_layout.py): less than their product more. FSDP: two units gathered and their
+ * gradients whole, this one's and the one before. */
+double state_buffers(const struct frame *f, const struct strategy *s, int c)
+{
+    double each = 2 + kept_gradient_bytes(s), copies = fp8_copies(f, s) * f->class[c].params.linear;
+    if (s->fsdp == FSDP_FULL)
+        return 2 * each * unit_params(f) + copies;
+    return copies + (s->dist_opt ? frame_buckets(f, c) * 128 * each : 0);
+}
+
+struct state state_bytes(const struct frame *f, struct arena *mem)
+{
+    double *bytes = arena_array(mem, 3 * (size_t)f->classes, sizeof *bytes);
+    return (struct state){
+        .bytes = bytes, .step_bytes = bytes + f->classes, .setup_bytes = bytes + 2 * f->classes};
+}
+
 void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
 {
-    out->timed = false;
-    out->bytes = arena_array(mem, (size_t)f->classes, sizeof *out->bytes);
+    *out = state_bytes(f, mem);
     for (int c = 0; c < f->classes; c++) {
         struct memory_use use = {{0}};
         memory_of_states(&f->class[c].params, s, &use);
-        out->bytes[c] = use.part[MEMORY_weights] + use.part[MEMORY_gradients] +
-                        use.part[MEMORY_optimizer] + use.part[MEMORY_buffers];
+        out->bytes[c] = memory_peak(&use) + state_buffers(f, s, c);
+        out->step_bytes[c] = memory_of_step(&f->class[c].params, s);
+        out->setup_bytes[c] = memory_of_setup(&f->class[c].params, s);
     }
 }
 

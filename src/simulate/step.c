@@ -22,7 +22,7 @@ static const double FSDP_WINDOW = 0.5;
 /* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
 
-static double buckets(const struct frame *f, int c)
+double frame_buckets(const struct frame *f, int c)
 {
     double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->strategy.dp);
     return fmax(1, ceil((f->class[c].params.dense + f->class[c].params.experts) / size));
@@ -46,7 +46,7 @@ static struct edges edges_of(const struct frame *f, const struct strategy *s,
                              const struct timing *t, const struct state *st, int c)
 {
     double forward = (double)t->rank_forward[c] / TICKS_PER_S;
-    double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = buckets(f, c);
+    double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = frame_buckets(f, c);
     struct edges e = {st->reduce_s[c], 0, st->optimizer_s[c]};
     if (s->overlap_grad_reduce)
         e.after = exposed(st->reduce_s[c], backward, pieces);
@@ -99,43 +99,10 @@ int64_t frame_step(const struct frame *f, const struct strategy *s, const struct
     return delay + pipeline_end(f, s, t, after) + behind + to_ticks(st->tied_s);
 }
 
-/* Outside parts grow with the framework's; the same sum as memory_device. */
-static double device_bytes(const struct scene *sc, const struct strategy *s, double framework)
-{
-    struct memory_use use = {{[MEMORY_temporary] = framework}};
-    memory_outside(&use, s, sc->te);
-    return memory_device(&use);
-}
-
-double framework_limit(const struct scene *sc, const struct strategy *s)
-{
-    double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
-    return (scene_limit(sc) - fixed) / slope * GIB;
-}
-
-/* Receive buffers of the pipeline, two each way; with sequence parallelism the gathered input of
- * a product and its gradient before it is scattered, which are whole. */
-static double transfer_bytes(const struct frame *f)
-{
-    const struct strategy *s = &f->strategy;
-    double pipeline = s->pp > 1 ? 4 * f->costs->boundary_bytes : 0;
-    return pipeline + (s->seq_parallel ? 2 * s->tp * f->costs->boundary_bytes : 0);
-}
-
-double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
-{
-    double most = 0;
-    for (int c = 0; c < f->classes; c++)
-        most = fmax(most, st->bytes[c] + t->activations[c] + t->temporary[c]);
-    return f->limit > 0 ? (most + transfer_bytes(f)) / f->limit
-                        : HOPELESS; /* context and NCCL are too much */
-}
-
-void frame_stage(const struct frame *f, const struct strategy *s, const struct timing *t,
-                 const struct state *st, int rank, struct arena *mem, struct plan_stage *out)
+void frame_stage(const struct frame *f, const struct strategy *s, const struct state *st, int rank,
+                 struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
-    const struct rank_class *k = &f->class[c];
     struct pass fw, bw;
     out->gpus = s->tp * s->cp * s->dp;
     out->layers = 0;
@@ -148,13 +115,5 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct t
     }
     out->compute_step_s =
         (double)f->micro_batches * (out->forward_s + out->backward_s) + st->optimizer_s[c];
-    out->memory = (struct memory_use){{0}};
-    memory_of_states(&k->params, s, &out->memory);
-    out->memory.part[MEMORY_activations] = rank_activations(f, s, rank, mem);
-    out->memory.part[MEMORY_temporary] = t->temporary[c];
-    out->memory.part[MEMORY_buffers] += transfer_bytes(f);
-    memory_outside(&out->memory, s, f->scene->te);
-    out->peak_bytes = memory_peak(&out->memory);
-    out->device_bytes = memory_device(&out->memory);
-    out->fits = out->peak_bytes <= f->limit;
+    frame_stage_memory(f, s, rank, mem, out);
 }

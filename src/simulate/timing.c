@@ -1,4 +1,4 @@
-/* Seconds and activations of each stage under the timing parameters. */
+/* Seconds of each stage under the timing parameters. */
 #include "simulate/frame.h"
 
 #include "base/arena.h"
@@ -10,7 +10,7 @@
  * of which show. */
 static const double TP_OVERLAP_EXPOSED = 0.3, MOE_OVERLAP_EXPOSED = 0.25;
 
-static int effective_modules(const struct strategy *s)
+int effective_modules(const struct strategy *s)
 {
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
@@ -19,8 +19,7 @@ static int effective_modules(const struct strategy *s)
  * launches and a wait, estimated. It keeps virtual stages from looking free. */
 static const double TRANSFER_FIXED_S = 15e-6;
 
-/* How many of a stage's layers are recomputed whole. */
-static int layers_again(const struct strategy *s, int layers)
+int layers_again(const struct strategy *s, int layers)
 {
     if (s->recompute != RECOMPUTE_FULL)
         return 0;
@@ -29,32 +28,22 @@ static int layers_again(const struct strategy *s, int layers)
     return s->recompute_layers < layers ? s->recompute_layers : layers;
 }
 
-/* Seconds of running the first `count` layers of a stage once more, and the bytes they would
- * save. */
-struct whole {
-    double again_s, saved;
-};
-
-static struct whole first_layers(const struct frame *f, int shape, int count)
+/* Seconds of running the first `count` layers of a stage once more. */
+static double layers_again_s(const struct frame *f, int shape, int count)
 {
     const struct model *m = f->scene->model;
     const struct stage_shape *x = &f->shape[shape];
     const struct block_cost *all = &f->sums[shape].layers;
-    struct whole out = {0};
+    double again_s = 0;
     if (count == 0)
-        return out;
-    if (count == x->layers || m->kinds == 1) {
-        double part = (double)count / x->layers;
-        out.again_s = part * (all->forward_s + all->forward_comm_s);
-        out.saved = part * all->saved;
-        return out;
-    }
+        return 0;
+    if (count == x->layers || m->kinds == 1)
+        return (double)count / x->layers * (all->forward_s + all->forward_comm_s);
     for (int i = 0; i < count; i++) {
         const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
-        out.again_s += b->forward_s + b->forward_comm_s;
-        out.saved += b->saved;
+        again_s += b->forward_s + b->forward_comm_s;
     }
-    return out;
+    return again_s;
 }
 
 static double modules_again(const struct block_cost *b, int modules)
@@ -77,7 +66,7 @@ void shape_passes(const struct frame *f, const struct strategy *s, int shape, st
     forward->compute_s = l->forward_s + e->forward_s;
     backward->compute_s = l->backward_s + e->backward_s;
     forward->recompute_s = 0;
-    backward->recompute_s = first_layers(f, shape, whole).again_s + modules_again(l, modules);
+    backward->recompute_s = layers_again_s(f, shape, whole) + modules_again(l, modules);
     for (int a = 0; a < AXES; a++) {
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
@@ -90,33 +79,6 @@ double block_least_s(const struct block_cost *b)
            TP_OVERLAP_EXPOSED * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
            b->comm_s[AXIS_CP] + b->comm_back_s[AXIS_CP] +
            MOE_OVERLAP_EXPOSED * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
-}
-
-/* Bytes a micro-batch leaves on a stage until its backward. */
-static double shape_saved(const struct frame *f, const struct strategy *s, int shape)
-{
-    const struct block_cost *l = &f->sums[shape].layers;
-    int whole = layers_again(s, f->shape[shape].layers);
-    double inputs = whole;
-    if (s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1)
-        inputs = ceil((double)whole / s->recompute_layers);
-    return l->saved - first_layers(f, shape, whole).saved - block_dropped(l, effective_modules(s)) +
-           inputs * f->costs->boundary_bytes + f->sums[shape].ends.saved;
-}
-
-/* The most that is alive beside what is saved: an operator's temporaries, and what backward
- * computes again before it uses it. */
-static double shape_temporary(const struct frame *f, const struct strategy *s, int shape)
-{
-    const struct stage_sums *sums = &f->sums[shape];
-    int layers = f->shape[shape].layers, whole = layers_again(s, layers);
-    double group =
-        s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
-    double again = whole > 0 ? fmin(group, layers) * sums->layer_saved : 0;
-    if (whole == 0 && layers > 0)
-        again = block_dropped(&sums->layers, effective_modules(s)) / layers;
-    double inside = again + fmax(sums->layers.temporary, sums->layers.temporary_back);
-    return fmax(inside, fmax(sums->ends.temporary, sums->ends.temporary_back));
 }
 
 double transfer_fixed_s(const struct frame *f)
@@ -183,57 +145,6 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
         t->backward[i] = ticks(f, &backward);
     }
     sum_classes(f, s, t);
-}
-
-double rank_activations(const struct frame *f, const struct strategy *s, int rank,
-                        struct arena *mem)
-{
-    struct timing none = {0};
-    struct pipeline p = timing_pipeline(f, s, &none);
-    double *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
-    for (int v = 0; v < s->vpp; v++)
-        chunk[v] = shape_saved(f, s, f->shape_of[v * s->pp + rank]);
-    return pipeline_peak_bytes(&p, rank, chunk);
-}
-
-static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                        struct timing *t, bool least)
-{
-    size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
-    double *reals = arena_array(mem, 2 * classes + 2 * shapes + (size_t)s->vpp, sizeof *reals);
-    double *saved = reals + 2 * classes, *temporary = saved + shapes, *chunk = temporary + shapes;
-    struct pipeline p = timing_pipeline(f, s, t);
-    t->activations = reals;
-    t->temporary = reals + classes;
-    for (int i = 0; i < f->shapes; i++) {
-        saved[i] = shape_saved(f, s, i);
-        temporary[i] = shape_temporary(f, s, i);
-    }
-    for (int c = 0; c < f->classes; c++) {
-        int rank = f->class[c].rank;
-        double smallest = INFINITY;
-        for (int v = 0; v < s->vpp; v++) {
-            int shape = f->shape_of[v * s->pp + rank];
-            chunk[v] = saved[shape];
-            smallest = fmin(smallest, saved[shape]);
-            t->temporary[c] = fmax(t->temporary[c], temporary[shape]);
-        }
-        for (int v = 0; least && v < s->vpp; v++)
-            chunk[v] = smallest;
-        t->activations[c] = pipeline_peak_bytes(&p, rank, chunk);
-    }
-}
-
-void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                   struct timing *t)
-{
-    find_memory(f, s, mem, t, false);
-}
-
-void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                         struct timing *t)
-{
-    find_memory(f, s, mem, t, true);
 }
 
 void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem,

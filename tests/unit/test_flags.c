@@ -564,10 +564,6 @@ static const struct {
      "--moe-layer-recompute and --recompute-granularity full exclude each other", "recompute=full"},
     {"--bf16 --moe-enable-deepep", 8, "--moe-enable-deepep needs --moe-token-dispatcher-type flex",
      "dispatcher=allgather"},
-    {"--bf16 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te", 8,
-     "--cross-entropy-fusion-impl te is refused together with --cross-entropy-loss-fusion: use "
-     "native",
-     "loss_fusion=on"},
     {"--bf16 --fp8-format hybrid --fp4-format e2m1", 8,
      "--fp8-format and --fp4-format exclude each other", "precision=fp8"},
     {"--bf16 --fp8-format hybrid --recompute-granularity selective --recompute-modules layernorm",
@@ -575,10 +571,6 @@ static const struct {
      "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
      "default)",
      "recompute_modules=layernorm"},
-    {"--bf16 --fp8-param-gather --use-distributed-optimizer", 8,
-     "--fp8-param-gather needs --fp8-format", "precision=bf16"},
-    {"--bf16 --fp8-format hybrid --fp8-param-gather", 8,
-     "--fp8-param-gather needs --use-distributed-optimizer or FSDP", "dist_opt=off"},
     {"--bf16 --fp8-format hybrid --fp8-param-gather --use-distributed-optimizer "
      "--use-precision-aware-optimizer --optimizer-cpu-offload --fp8-recipe tensorwise",
      8, "--fp8-param-gather with --optimizer-cpu-offload needs --fp8-recipe delayed",
@@ -1044,6 +1036,8 @@ static void normalise(struct strategy *s, const struct model *m)
         s->grad_bf16 = 1;
     if (s->moments_bytes == 3)
         s->moments_bytes = 4;
+    if (s->precision != PRECISION_FP8 || s->optimizer_offload > 0)
+        s->fp8_params = 0;
 }
 
 static struct strategy random_strategy(const struct model *m, struct layout *l)
@@ -1078,7 +1072,8 @@ static void trip(const struct model *m)
     const char *flags = exported(m, &s, &l, NULL, rand() % 2);
     struct flags_result r = imported(flags, NULL, strategy_gpus(&s));
     char difference[160] = "";
-    assert_int_equal(r.reasons.count, 0);
+    if (r.reasons.count > 0)
+        fail_msg("%s: %s", flags, r.reasons.text[0]);
     if (!model_same(m, &r.model, difference, sizeof difference))
         fail_msg("%s: %s", flags, difference);
     assert_int_equal(r.has_layout, s.split == SPLIT_UNEVEN || s.split == SPLIT_LAYOUT);

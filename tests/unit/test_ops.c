@@ -37,6 +37,7 @@ static struct block_shape shape_of(const struct model *m, enum block_kind kind, 
                                 .seq_len = 500,
                                 .seq_parallel = 1,
                                 .grouped_gemm = 1,
+                                .imbalance = 1,
                                 .te = te};
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -156,7 +157,8 @@ static void order_of_stages_matters(void **state)
 
 struct alive {
     int rank;
-    double bytes[8], now, most;
+    struct chunk_bytes chunk[8];
+    double now, most;
 };
 
 static void count_alive(void *context, const struct event *e)
@@ -164,9 +166,10 @@ static void count_alive(void *context, const struct event *e)
     struct alive *a = context;
     if (e->rank != a->rank)
         return;
-    a->now += e->backward ? -a->bytes[e->chunk] : a->bytes[e->chunk];
-    if (a->now > a->most)
-        a->most = a->now;
+    const struct chunk_bytes *b = &a->chunk[e->chunk];
+    a->now -= e->backward ? b->saved : 0;
+    a->most = fmax(a->most, a->now + (e->backward ? b->peak : b->forward));
+    a->now += e->backward ? 0 : b->saved;
 }
 
 static void activations_alive_match_the_order(void **state)
@@ -176,10 +179,15 @@ static void activations_alive_match_the_order(void **state)
         struct case_data c;
         random_case(&c, true);
         struct alive a = {.rank = (int)pick(0, c.p.pp - 1)};
-        for (int v = 0; v < c.p.vpp; v++)
-            a.bytes[v] = (double)pick(1, i % 3 ? 5 : 1);
+        for (int v = 0; v < c.p.vpp; v++) {
+            double saved = (double)pick(1, i % 3 ? 5 : 1);
+            double forward = saved + (double)pick(0, i % 2 ? 4 : 0);
+            a.chunk[v] = (struct chunk_bytes){saved, forward, forward + (double)pick(0, 9)};
+        }
         events_run(&c.p, count_alive, &a);
-        assert_true(a.most == pipeline_peak_bytes(&c.p, a.rank, a.bytes));
+        struct fullest f = pipeline_fullest(&c.p, a.rank, a.chunk);
+        assert_true(a.most == f.bytes);
+        assert_true(f.saved <= f.bytes && f.chunk < c.p.vpp);
     }
 }
 

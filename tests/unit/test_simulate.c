@@ -27,7 +27,7 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04};
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, false};
 }
 
 static struct strategy plan_of(int tp, int pp, int dp, int micro_batch, int global_batch)
@@ -80,7 +80,7 @@ static void saved_bytes_by_hand(void **state)
 static void states_by_hand(void **state)
 {
     (void)state;
-    struct rank_params p = {1e9, 0};
+    struct rank_params p = {.dense = 1e9};
     struct strategy s = plan_of(1, 1, 8, 1, 8);
     struct memory_use use = {{0}};
     memory_of_states(&p, &s, &use);
@@ -112,7 +112,7 @@ static void rank_params_add_up(void **state)
         double params = 0;
         assert_true(layout_of(&l, &model, &s, &err));
         for (int r = 0; r < 4; r++) {
-            struct rank_params p = rank_params_of(&model, &s, &l, r);
+            struct rank_params p = rank_params_of(&model, &s, &l, r, true);
             params += p.dense + p.experts;
         }
         int64_t padding = 2 * (model_padded_vocab(&model, 1) - model.vocab) * model.hidden;

@@ -1,0 +1,267 @@
+/* What a rank holds when it is fullest. A stage runs its layers one after the other; each keeps
+ * something for its backward, and what later ones keep is gone when an earlier one runs backward.
+ * So one pass over them in forward order finds the peak: the most of (kept before it + its own
+ * peak). */
+#include "simulate/frame.h"
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+
+#include <math.h>
+
+/* A piece of a stage, one micro-batch. */
+struct kept {
+    struct chunk_bytes bytes;
+    enum memory_moment moment; /* of the peak */
+};
+
+/* `times` equal pieces behind what `k` has. */
+static void run(struct kept *k, struct chunk_bytes piece, int times, enum memory_moment moment)
+{
+    if (times <= 0)
+        return;
+    double before = k->bytes.saved + (times - 1) * piece.saved;
+    k->bytes.forward = fmax(k->bytes.forward, before + piece.forward);
+    if (before + piece.peak > k->bytes.peak) {
+        k->bytes.peak = before + piece.peak;
+        k->moment = moment;
+    }
+    k->bytes.saved += times * piece.saved;
+}
+
+static struct chunk_bytes block_bytes(const struct block_cost *b)
+{
+    return (struct chunk_bytes){b->saved, b->forward, b->peak};
+}
+
+/* Layers that keep what `modules` do not recompute. A module's own peak stays: it is computed
+ * again before its backward. */
+static void run_layers(const struct frame *f, const struct stage_shape *x, int from, int count,
+                       int modules, struct kept *k)
+{
+    const struct model *m = f->scene->model;
+    int times = m->kinds == 1 ? count : 1;
+    for (int i = 0; i < count; i += times) {
+        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + from + i]];
+        struct chunk_bytes layer = block_bytes(b);
+        layer.saved -= block_dropped(b, modules);
+        run(k, layer, times, MOMENT_layer);
+    }
+}
+
+/* The first `count` layers, of which only the input of each group is kept. Backward computes a
+ * group again, while the gradient of its output waits. */
+static void run_groups(const struct frame *f, const struct stage_shape *x, int count, int group,
+                       struct kept *k)
+{
+    double input = f->costs->boundary_bytes;
+    for (int at = 0, size, times; at < count; at += size * times) {
+        struct kept inside = {0};
+        size = group < count - at ? group : count - at;
+        times = f->scene->model->kinds == 1 ? (count - at) / size : 1;
+        run_layers(f, x, at, size, 0, &inside);
+        struct chunk_bytes all = {input, input + inside.bytes.forward - inside.bytes.saved, 0};
+        all.peak = input + fmax(inside.bytes.peak, inside.bytes.forward + input);
+        all.forward = fmax(all.forward, input);
+        run(k, all, times, MOMENT_recompute);
+    }
+    /* recomputed layers with experts sit in reference cycles: the gradients of their inputs stay
+     * until Python collects them */
+    if (f->scene->model->experts > 0 && count > 1)
+        k->bytes.peak += (count - 1) * input;
+}
+
+/* A tied matrix on one rank: the head's gradient of it waits for the embedding's, unless it is
+ * added as it is computed. */
+static double tied_gradient(const struct frame *f, const struct stage_shape *x)
+{
+    const struct model *m = f->scene->model;
+    if (f->scene->te || !m->tied || !x->embedding || !x->head)
+        return 0;
+    return 2.0 * (double)model_head_params(m, model_padded_vocab(m, f->strategy.tp)) /
+           f->strategy.tp;
+}
+
+static struct kept shape_kept(const struct frame *f, const struct strategy *s, int shape)
+{
+    const struct stage_shape *x = &f->shape[shape];
+    int whole = layers_again(s, x->layers);
+    int group =
+        s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
+    struct kept k = {0};
+    run(&k, block_bytes(&f->costs->embedding), x->embedding, MOMENT_embedding);
+    run_groups(f, x, whole, group, &k);
+    run_layers(f, x, whole, x->layers - whole, effective_modules(s), &k);
+    k.bytes.peak += tied_gradient(f, x);
+    run(&k, block_bytes(&f->costs->mtp), x->mtp, MOMENT_mtp);
+    struct chunk_bytes head = block_bytes(&f->costs->head);
+    if (f->strategy.pp > 1) { /* the input that came last and the one before it */
+        head.forward += f->costs->boundary_bytes;
+        head.peak = fmax(head.peak, head.forward);
+    }
+    run(&k, head, x->head, MOMENT_head);
+    return k;
+}
+
+static struct fullest rank_fullest(const struct frame *f, const struct strategy *s, int rank,
+                                   struct arena *mem)
+{
+    struct timing none = {0};
+    struct pipeline p = timing_pipeline(f, s, &none);
+    struct chunk_bytes *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
+    for (int v = 0; v < s->vpp; v++)
+        chunk[v] = shape_kept(f, s, f->shape_of[v * s->pp + rank]).bytes;
+    return pipeline_fullest(&p, rank, chunk);
+}
+
+/* The smallest of the chunks, without what is beside it. */
+static struct chunk_bytes least_chunk(const struct chunk_bytes *chunk, int count)
+{
+    double saved = chunk[0].saved;
+    for (int v = 1; v < count; v++)
+        saved = fmin(saved, chunk[v].saved);
+    return (struct chunk_bytes){saved, saved, saved};
+}
+
+static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                        struct timing *t, bool least)
+{
+    size_t classes = (size_t)f->classes;
+    struct chunk_bytes *shape = arena_array(mem, (size_t)f->shapes + (size_t)s->vpp, sizeof *shape);
+    struct chunk_bytes *chunk = shape + f->shapes;
+    struct pipeline p = timing_pipeline(f, s, t);
+    t->activations = arena_array(mem, 2 * classes, sizeof *t->activations);
+    t->temporary = t->activations + classes;
+    for (int i = 0; i < f->shapes; i++)
+        shape[i] = shape_kept(f, s, i).bytes;
+    for (int c = 0; c < f->classes; c++) {
+        for (int v = 0; v < s->vpp; v++)
+            chunk[v] = shape[f->shape_of[v * s->pp + f->class[c].rank]];
+        if (least && s->vpp > 1) {
+            struct chunk_bytes small = least_chunk(chunk, s->vpp);
+            for (int v = 0; v < s->vpp; v++)
+                chunk[v] = small;
+        }
+        struct fullest most = pipeline_fullest(&p, f->class[c].rank, chunk);
+        t->activations[c] = most.saved;
+        t->temporary[c] = most.bytes - most.saved;
+    }
+}
+
+void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                   struct timing *t)
+{
+    find_memory(f, s, mem, t, false);
+}
+
+void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
+                         struct timing *t)
+{
+    find_memory(f, s, mem, t, true);
+}
+
+/* Workspaces of cuBLAS, 32 MiB each: PyTorch's, one for each of the two threads that run forward
+ * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass);
+ * TransformerEngine's own, and four more for grouped products (TE cpp_extensions/gemm.py). */
+static double workspace_bytes(const struct frame *f, bool torch_products)
+{
+    const double one = 32 * MIB;
+    bool grouped = f->scene->model->experts > 0 && f->strategy.grouped_gemm;
+    if (!f->scene->te)
+        return 2 * one;
+    return one + (torch_products ? 2 * one : 0) + (grouped ? 4 * one : 0);
+}
+
+/* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
+ * goes back to the stage before, interleaved also an output that was just sent and an input that
+ * came early; the buffer that products gather their input into (`te` has its own
+ * but for the logits), and that of the all-gather dispatcher. */
+static double frame_buffers(const struct frame *f, int rank)
+{
+    const struct strategy *s = &f->strategy;
+    const struct model *m = f->scene->model;
+    bool last = f->layout.loss_stage % s->pp == rank;
+    double one = f->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : rank > 0 ? one : 0;
+    sum += workspace_bytes(f, last || m->experts > 0);
+    sum += f->costs->dummies + (last ? f->costs->head_dummies : 0);
+    if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
+        sum += one * s->tp;
+    if (m->experts > 0 && s->ep > 1 && s->dispatcher == DISPATCH_ALLGATHER)
+        sum += one * s->ep;
+    return sum;
+}
+
+/* Outside parts grow with the framework's; the same sum as memory_device. */
+static double device_bytes(const struct scene *sc, const struct strategy *s, double framework)
+{
+    struct memory_use use = {{[MEMORY_temporary] = framework}};
+    memory_outside(&use, s, sc->te);
+    return memory_device(&use);
+}
+
+double scene_limit(const struct scene *sc)
+{
+    return sc->group->usable_bytes * (1 - sc->memory_margin);
+}
+
+double framework_limit(const struct scene *sc, const struct strategy *s)
+{
+    double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
+    return (scene_limit(sc) - fixed) / slope * GIB;
+}
+
+double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
+{
+    double most = 0;
+    for (int c = 0; c < f->classes; c++) {
+        double beside = fmax(t->activations[c] + t->temporary[c], st->step_bytes[c]);
+        double steps = st->bytes[c] + beside + frame_buffers(f, f->class[c].rank);
+        most = fmax(most, fmax(steps, st->setup_bytes[c]));
+    }
+    return f->limit > 0 ? most / f->limit : HOPELESS; /* context and NCCL are too much */
+}
+
+/* Before there are buffers and an optimizer: what memory_of_setup adds up. */
+static void fill_setup(const struct frame *f, const struct strategy *s, int c, double bytes,
+                       struct plan_stage *out)
+{
+    struct memory_use states = {{0}}, *use = &out->memory;
+    memory_of_states(&f->class[c].params, s, &states);
+    *use = (struct memory_use){{0}};
+    use->part[MEMORY_weights] = states.part[MEMORY_weights];
+    use->part[MEMORY_gradients] = states.part[MEMORY_gradients];
+    use->part[MEMORY_temporary] =
+        bytes - states.part[MEMORY_weights] - states.part[MEMORY_gradients];
+    out->moment = MOMENT_setup;
+}
+
+static void fill_steps(const struct frame *f, const struct strategy *s, int rank, struct arena *mem,
+                       struct plan_stage *out)
+{
+    int c = f->class_of[rank];
+    struct fullest most = rank_fullest(f, s, rank, mem);
+    double step = memory_of_step(&f->class[c].params, s);
+    struct memory_use *use = &out->memory;
+    *use = (struct memory_use){{0}};
+    memory_of_states(&f->class[c].params, s, use);
+    use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
+    use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
+    use->part[MEMORY_buffers] = frame_buffers(f, rank) + state_buffers(f, s, c);
+    out->moment = step > most.bytes
+                      ? MOMENT_step
+                      : shape_kept(f, s, f->shape_of[most.chunk * s->pp + rank]).moment;
+}
+
+void frame_stage_memory(const struct frame *f, const struct strategy *s, int rank,
+                        struct arena *mem, struct plan_stage *out)
+{
+    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s);
+    fill_steps(f, s, rank, mem, out);
+    if (setup > memory_peak(&out->memory))
+        fill_setup(f, s, f->class_of[rank], setup, out);
+    memory_outside(&out->memory, s, f->scene->te);
+    out->peak_bytes = memory_peak(&out->memory);
+    out->device_bytes = memory_device(&out->memory);
+    out->fits = out->peak_bytes <= f->limit;
+}
