@@ -1,7 +1,8 @@
 /* The scoreboard: predicted step times against published runs (data/published.csv), by source,
- * memory and compute of single ranks and operators that we measured (data/measured), with the
- * direction of the error. It fails on none. */
-#include "base/csv.h"
+ * memory (accuracy_memory.c), compute of single ranks and operators that we measured
+ * (data/measured), with the direction of the error. It fails on none. */
+#include "accuracy.h"
+
 #include "base/file.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -15,15 +16,6 @@
 #include <string.h>
 
 enum { MOST_ROWS = 2000, MOST_GROUPS = 200 };
-
-struct row {
-    char group[80];
-    char kind[80]; /* GPU and precision */
-    double error;  /* of the step time: predicted over measured, less 1 */
-    bool fits;
-    bool has_memory;
-    double memory_error; /* of the fullest stage's peak, where the source has one */
-};
 
 static bool set(struct question *q, const char *option, const char *value, struct error *err)
 {
@@ -47,24 +39,48 @@ static bool set_strategy(struct question *q, const char *text, struct error *err
     return true;
 }
 
-static bool predict(const struct csv *c, int i, struct plan *p, struct arena *mem,
-                    struct error *err)
+static bool all_allow(const struct rules *rules, const double values[SLOTS])
+{
+    for (int i = 0; i < rules->count; i++)
+        if (!rule_allows(&rules->rule[i], values))
+            return false;
+    return true;
+}
+
+static void judge(const struct estimate_question *e, struct judged *out, struct arena *mem)
+{
+    double values[SLOTS] = {0};
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_strategy(values, &e->strategy);
+    out->allowed = e->reasons.count == 0 && all_allow(&e->rules, values);
+    out->usable_bytes = e->scene.group->usable_bytes;
+    plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
+}
+
+static bool answer(struct question *q, struct judged *out, struct arena *mem, struct error *err)
+{
+    struct estimate_question e;
+    bool ok = question_ready(q, err) && question_estimate(q, &e, err);
+    if (ok)
+        judge(&e, out, mem);
+    ok = ok && question_costs_hold(q, err);
+    question_release(q);
+    return ok;
+}
+
+bool predict_run(const struct csv *c, int i, struct judged *out, struct arena *mem,
+                 struct error *err)
 {
     static const char *const options[] = {"cluster", "model", "global_batch", "seq_len",
                                           "precision"};
     static const char *const names[] = {"cluster", "model", "global-batch", "seq-len", "precision"};
     struct question *q = arena_alloc(mem, sizeof *q);
-    struct estimate_question e;
     question_init(q);
     for (int k = 0; k < 5; k++)
         if (!set(q, names[k], csv_at(c, i, csv_column(c, options[k])), err))
             return false;
-    if (!set_strategy(q, csv_at(c, i, csv_column(c, "strategy")), err) || !question_ready(q, err) ||
-        !question_estimate(q, &e, err))
-        return false;
-    plan_evaluate(&e.scene, &e.strategy, e.layout, mem, p);
-    question_release(q);
-    return true;
+    return set_strategy(q, csv_at(c, i, csv_column(c, "strategy")), err) &&
+           answer(q, out, mem, err);
 }
 
 /* Source up to its details, and the GPU. */
@@ -102,7 +118,9 @@ static void print_group(const char *name, const struct row *row, int rows)
 
 static int compare_rows(const void *a, const void *b)
 {
-    return strcmp(((const struct row *)a)->group, ((const struct row *)b)->group);
+    const struct row *x = a, *y = b;
+    int order = strcmp(x->group, y->group);
+    return order ? order : strcmp(x->id, y->id);
 }
 
 /* The middle of measured / predicted over groups, each group by its own middle, but one. */
@@ -161,21 +179,6 @@ static void print_board(struct row *row, int rows)
     print_group(NULL, row, rows);
     print_left_out(row, rows);
     print_kinds(row, rows);
-    int refused = 0;
-    for (int i = 0; i < rows; i++)
-        refused += !row[i].fits;
-    printf("\n%-58s %4s %9s %8s %8s\n", "peak memory, where published", "runs", "mean", "mean abs",
-           "median");
-    int kept = 0;
-    for (int i = 0; i < rows; i++)
-        if (row[i].has_memory) {
-            row[kept] = row[i];
-            row[kept++].error = row[i].memory_error;
-        }
-    for (int i = 0; i < kept; i++)
-        if (i == 0 || strcmp(row[i].group, row[i - 1].group) != 0)
-            print_group(row[i].group, row, kept);
-    printf("%d of %d runs that worked are said not to fit\n", refused, rows);
 }
 
 static double fullest_peak(const struct plan *p)
@@ -186,48 +189,59 @@ static double fullest_peak(const struct plan *p)
     return most;
 }
 
-static bool load(const char *path, struct csv *c, struct arena *mem, struct error *err)
+bool load_table(const char *path, struct csv *c, struct arena *mem, struct error *err)
 {
     struct text text;
     return file_read(path, mem, &text, err) && csv_parse(c, text.data, text.length, path, mem, err);
 }
 
-static double real_at(const struct csv *c, int row, const char *column)
+double real_at(const struct csv *c, int row, const char *column)
 {
+    int at = csv_column(c, column);
     double v = 0;
-    return parse_real(csv_at(c, row, csv_column(c, column)), &v) ? v : 0;
+    return at >= 0 && parse_real(csv_at(c, row, at), &v) ? v : 0;
 }
 
-static bool board_published(const char *path, struct arena *mem, struct error *err)
+/* Whether row `i` could be computed is in `computed`. */
+static bool read_run(const struct csv *c, int i, struct row *out, bool *computed, struct arena *mem,
+                     struct error *err)
 {
-    static struct row row[MOST_ROWS];
-    struct csv c;
-    int rows = 0;
-    if (!load(path, &c, mem, err))
+    struct judged j;
+    double step, peak = real_at(c, i, "peak_gib");
+    if (!predict_run(c, i, &j, mem, err) ||
+        !parse_real(csv_at(c, i, csv_column(c, "step_s")), &step))
         return false;
-    for (int i = 0; i < c.rows && rows < MOST_ROWS; i++) {
-        struct plan p;
-        double step;
-        if (!predict(&c, i, &p, mem, err) ||
-            !parse_real(csv_at(&c, i, csv_column(&c, "step_s")), &step))
-            return false;
-        if (!p.computed) {
-            printf("not computed: %s: %s\n", csv_at(&c, i, 0), p.reasons ? p.reason[0] : "?");
-            continue;
-        }
-        row[rows].error = p.step_s / step - 1;
-        row[rows].fits = p.feasible;
-        double peak = real_at(&c, i, "peak_gib");
-        row[rows].has_memory = peak > 0;
-        row[rows].memory_error = peak > 0 ? fullest_peak(&p) / GIB / peak - 1 : 0;
-        name_group(row[rows].group, sizeof row[rows].group, csv_at(&c, i, 1), csv_at(&c, i, 2));
-        char gpu[80];
-        memcpy(gpu, row[rows].group, sizeof gpu);
-        snprintf(row[rows].kind, sizeof row[rows].kind, "%.20s %s", gpu + 47,
-                 csv_at(&c, i, csv_column(&c, "precision")));
-        rows++;
+    *computed = j.plan.computed;
+    if (!*computed) {
+        printf("not computed: %s: %s\n", csv_at(c, i, 0), j.plan.reasons ? j.plan.reason[0] : "?");
+        return true;
     }
-    print_board(row, rows);
+    *out = (struct row){.id = csv_at(c, i, 0),
+                        .error = j.plan.step_s / step - 1,
+                        .fits = j.plan.feasible,
+                        .allowed = j.allowed,
+                        .has_memory = peak > 0};
+    out->memory_error = peak > 0 ? fullest_peak(&j.plan) / GIB / peak - 1 : 0;
+    name_group(out->group, sizeof out->group, csv_at(c, i, 1), csv_at(c, i, 2));
+    snprintf(out->kind, sizeof out->kind, "%.20s %s", out->group + 47,
+             csv_at(c, i, csv_column(c, "precision")));
+    return true;
+}
+
+static bool board_published(const char *path, struct row *row, int *rows, struct arena *mem,
+                            struct error *err)
+{
+    struct csv c;
+    *rows = 0;
+    if (!load_table(path, &c, mem, err))
+        return false;
+    for (int i = 0; i < c.rows && *rows < MOST_ROWS; i++) {
+        bool computed;
+        if (!read_run(&c, i, &row[*rows], &computed, mem, err))
+            return false;
+        *rows += computed;
+    }
+    print_board(row, *rows);
     return true;
 }
 
@@ -244,19 +258,13 @@ static bool set_flags(struct question *q, const char *text, struct arena *mem, s
     return question_flags(q, count, words, err);
 }
 
-static bool predict_rank(const struct csv *c, int i, struct plan *p, struct arena *mem,
-                         struct error *err)
+bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *mem,
+                  struct error *err)
 {
     struct question *q = arena_alloc(mem, sizeof *q);
-    struct estimate_question e;
     question_init(q);
-    if (!set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) ||
-        !set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) || !question_ready(q, err) ||
-        !question_estimate(q, &e, err))
-        return false;
-    plan_evaluate(&e.scene, &e.strategy, e.layout, mem, p);
-    question_release(q);
-    return true;
+    return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
+           set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) && answer(q, out, mem, err);
 }
 
 struct tally {
@@ -299,21 +307,22 @@ static bool board_ranks(const char *path, struct arena *mem, struct error *err)
 {
     struct csv c;
     struct tally memory = {0}, test = {0}, fitted = {0}, host = {0};
-    if (!load(path, &c, mem, err))
+    if (!load_table(path, &c, mem, err))
         return false;
     printf("\nsingle Megatron ranks on an H200, torch stack\n%-15s %-11s %9s %9s %8s %9s %9s %8s\n",
            "rank", "use", "peak MiB", "measured", "error", "ms", "measured", "error");
     for (int i = 0; i < c.rows; i++) {
-        struct plan p;
+        struct judged j;
         const char *use = csv_at(&c, i, csv_column(&c, "use"));
         int stage = (int)real_at(&c, i, "stage");
-        if (!predict_rank(&c, i, &p, mem, err))
+        if (!predict_rank(&c, i, &j, mem, err))
             return false;
-        if (!p.computed || stage >= p.stages)
+        if (!j.plan.computed || stage >= j.plan.stages)
             continue;
-        double peak = p.stage[stage].peak_bytes / 1048576,
+        double peak = j.plan.stage[stage].peak_bytes / 1048576,
                bytes = peak / real_at(&c, i, "peak_mib") - 1;
-        double ms = 1e3 * p.stage[stage].compute_step_s, measured = real_at(&c, i, "compute_ms");
+        double ms = 1e3 * j.plan.stage[stage].compute_step_s,
+               measured = real_at(&c, i, "compute_ms");
         add_error(&memory, bytes);
         printf("%-15s %-11s %9.0f %9.0f %+7.1f%%", csv_at(&c, i, 0), use, peak,
                real_at(&c, i, "peak_mib"), 100 * bytes);
@@ -418,10 +427,13 @@ static bool board_operators(struct arena *mem, struct error *err)
 
 int main(void)
 {
+    static struct row row[MOST_ROWS];
+    int rows;
     struct arena mem;
     struct error err = {0};
     arena_init(&mem);
-    bool ok = board_published("data/published.csv", &mem, &err) &&
+    bool ok = board_published("data/published.csv", row, &rows, &mem, &err) &&
+              board_memory(row, rows, &mem, &err) &&
               board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
               board_operators(&mem, &err);
     if (!ok)
