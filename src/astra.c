@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "learn/fit.h"
 #include "question.h"
+#include "remedy.h"
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -400,9 +401,10 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, &e, &a->error))
         return status_of(a, false);
     plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &a->plan);
+    judge_rules(a, &e);
+    a->plan.remedy = remedy_of(&a->question, &e, &a->plan, &a->mem);
     if (!question_costs_hold(&a->question, &a->error))
         return status_of(a, false);
-    judge_rules(a, &e);
     a->kind = kind;
     if (!a->plan.feasible)
         fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);

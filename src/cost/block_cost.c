@@ -65,6 +65,24 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
     out->comm_back_s[AXIS_TP] += exposed(beside_weight_s, weight_s);
 }
 
+struct block_peak block_peak_of(const struct op *ops, size_t count, double forward_beside)
+{
+    struct block_peak peak = {0};
+    double saved = 0, most = -1;
+    for (size_t i = 0; i < count; i++) {
+        double own[] = {ops[i].saved + ops[i].temporary, ops[i].temporary_back};
+        for (int back = 0; back < 2; back++) {
+            double alive = saved + own[back] + (back ? 0 : forward_beside);
+            if (alive <= most)
+                continue;
+            most = alive;
+            peak = (struct block_peak){i, back == 1, saved, own[back]};
+        }
+        saved += ops[i].saved;
+    }
+    return peak;
+}
+
 /* Field by field: every member is a double. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part)
 {

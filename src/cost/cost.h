@@ -57,6 +57,14 @@ struct block_cost {
 
 void block_cost_sum(const struct op *ops, const struct op_time *, size_t count,
                     struct block_cost *out);
+/* The operator at which the bytes of block_cost.peak are alive: what those before it keep, and what
+ * it has itself. `forward_beside` are bytes that wait elsewhere while the block runs forward. */
+struct block_peak {
+    size_t op;
+    bool backward;
+    double before, own;
+};
+struct block_peak block_peak_of(const struct op *ops, size_t count, double forward_beside);
 /* Adds a block that runs after another: what that keeps is gone when `sum` runs backward. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
 void block_cost_scale(struct block_cost *, double times); /* the same block, times >= 1 */

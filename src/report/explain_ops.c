@@ -52,20 +52,12 @@ static bool window_seen(const struct model *m, int k)
     return false;
 }
 
-static bool has_layers(const struct model *m, bool moe)
-{
-    for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == moe)
-            return true;
-    return false;
-}
-
 static void each_block(const struct plan *p, block_printer *print, const struct report_style *style,
                        struct arena *mem, struct str *out)
 {
     const struct model *m = p->model;
-    const bool present[] = {[BLOCK_MLP] = has_layers(m, false),
-                            [BLOCK_MOE] = has_layers(m, true),
+    const bool present[] = {[BLOCK_MLP] = model_has_layers(m, false),
+                            [BLOCK_MOE] = model_has_layers(m, true),
                             [BLOCK_EMBEDDING] = true,
                             [BLOCK_HEAD] = true,
                             [BLOCK_MTP] = m->mtp > 0};

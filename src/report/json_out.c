@@ -216,6 +216,20 @@ static void set_figures(struct json *o, const struct plan *p)
     }
 }
 
+/* Only of a plan that memory alone forbids and a change saves. */
+static void set_remedy(struct json *o, const struct remedy *r)
+{
+    if (!r || !r->fits)
+        return;
+    struct json *x = json_new_object();
+    json_set(x, "set", texts_of((const char *const *)r->set, r->sets));
+    json_set(x, "flags", texts_of((const char *const *)r->flag, r->flags));
+    json_set(x, "numerics", json_new_bool(r->numerics));
+    json_set(x, "step_s", json_new_number(r->plan->step_s));
+    json_set(x, "device_bytes", bytes_of(plan_fullest(r->plan)->device_bytes));
+    json_set(o, "remedy", x);
+}
+
 static struct json *plan_of(const struct plan *p)
 {
     struct json *o = json_new_object();
@@ -235,6 +249,7 @@ static struct json *plan_of(const struct plan *p)
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
     json_set(o, "money", money_of(p));
     json_set(o, "engine", engine_of(p));
+    set_remedy(o, p->remedy);
     return o;
 }
 

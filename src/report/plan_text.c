@@ -54,6 +54,7 @@ void print_verdict(const struct plan *p, const struct report_style *style, struc
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
+    print_remedy(p, style, out);
 }
 
 static void add_money_row(struct table *t, const struct plan *p)

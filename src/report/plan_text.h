@@ -9,8 +9,10 @@ struct str;
 
 /* Model, GPUs, batch, parameters: what is judged. */
 void print_plan_question(const struct plan *, const struct report_style *, struct str *out);
-/* Fits, does not fit, or is invalid, with every reason. */
+/* Fits, does not fit, or is invalid, with every reason and a remedy. */
 void print_verdict(const struct plan *, const struct report_style *, struct str *out);
+/* What would make it fit, if that was asked for. */
+void print_remedy(const struct plan *, const struct report_style *, struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
                    struct str *out);

@@ -779,6 +779,50 @@ static void verdicts(void **state)
     }
 }
 
+/* A remedy is part of the verdict and of the JSON; where nothing fits, of the text alone. */
+static void remedies_are_printed(void **state)
+{
+    static const char *set[] = {"dist_opt=on", "micro_batch=1"};
+    static const char *flags[] = {"--use-distributed-optimizer", "--micro-batch-size", "1"};
+    struct bench b;
+    (void)state;
+    start(&b, "llama3-8b", "2x8:H100");
+    struct plan then = make_plan(&b, GOOD), p = make_plan(&b, TOO_BIG);
+    struct remedy r = {.fits = true,
+                       .plan = &then,
+                       .sets = COUNT(set),
+                       .set = set,
+                       .flags = COUNT(flags),
+                       .flag = flags,
+                       .add = "--use-distributed-optimizer",
+                       .remove = "--sequence-parallel"};
+    then.step_s = 1.25 * p.step_s;
+    p.remedy = &r;
+    report_plan_text(&p, &PLAIN, &b.out);
+    must_contain(&b.out, "\n  - cheapest change that makes it fit: --set dist_opt=on --set "
+                         "micro_batch=1 (Megatron: with --use-distributed-optimizer, without "
+                         "--sequence-parallel); stage ");
+    must_contain(&b.out, ", 25.0 % longer\n");
+    must_lack(&b.out, "numerics");
+    str_clear(&b.out);
+    report_plan_json(&p, &b.out);
+    struct json *v = json_parse(str_text(&b.out), b.out.length, "plan", NULL);
+    assert_non_null(v);
+    must_be_valid(v, "plan");
+    assert_int_equal(json_count(json_get(json_get(v, "remedy"), "set")), COUNT(set));
+    assert_float_equal(json_number_of(json_get(json_get(v, "remedy"), "step_s")), then.step_s,
+                       1e-8 * then.step_s);
+    json_release(v);
+    r.fits = false;
+    r.gpus = 4096;
+    str_clear(&b.out);
+    report_plan_json(&p, &b.out);
+    must_lack(&b.out, "\"remedy\"");
+    report_plan_text(&p, &PLAIN, &b.out);
+    must_contain(&b.out, "; 4096 of these GPUs would do\n");
+    release(&b);
+}
+
 static void alike_stages_are_one_row(void **state)
 {
     static const struct choice four[] = {{PARAM_pp, 8},
@@ -857,6 +901,10 @@ static void stages_of_astra_explain_themselves(void **state)
         {"schedule", "\n     3  4+4 "},
         {"schedule", "\n  rank  3  ."},
         {"memory", "\n  stage  weights  gradients "},
+        {"memory", "\n  Against the limit (| at 75.9 GiB): W weights, G gradients, "},
+        {"memory", "\n  - in flight: 11 forward passes at most wait for their backward, each of "
+                   "one of the 2 virtual stages and one of 32 micro-batches; "},
+        {"memory", "\n  - at the operator '"},
         {"nonsense", "No stage is called 'nonsense'"},
     };
     (void)state;
@@ -1150,6 +1198,7 @@ int main(void)
         cmocka_unit_test(search_text_without_plans),
         cmocka_unit_test(style_is_kept),
         cmocka_unit_test(verdicts),
+        cmocka_unit_test(remedies_are_printed),
         cmocka_unit_test(alike_stages_are_one_row),
         cmocka_unit_test(hints_fit_the_plan),
         cmocka_unit_test(good_plans_get_no_memory_hints),
