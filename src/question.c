@@ -361,7 +361,7 @@ int question_global_batch(const struct question *q)
 static bool add_rules(struct question *q, bool search, struct rules *rules, struct error *err)
 {
     rules_init(rules);
-    if (!rules_add_megatron(rules, &q->mem, err))
+    if (!rules_add_megatron(rules, &q->mem, err) || !rules_add_engine(rules, &q->mem, err))
         return false;
     if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules),
                               "pool.rules", &q->mem, err) ||

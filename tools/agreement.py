@@ -3,7 +3,7 @@
 
 Flag lists come from two sources. `random` draws plans over every parameter: a third at will, the
 others built to be valid and then broken in none, one or two places. `search` takes the plans that
-`astra search` prints. Each list goes to `astra estimate` (reasons other than memory are refusals)
+`astra search` prints. Each list goes to `astra estimate` (reasons other than memory and engine.rules are refusals)
 and to the validator, a program that reads lines "WORLD_SIZE flag flag ..." and answers each with
 "OK key=value ..." or "FAIL message"; it gets the checkout in MEGATRON and the GPU's compute
 capability in ARCH. Where both accept, they must also read the same dp, vpp, sequence parallelism
@@ -413,7 +413,7 @@ def ask_astra(astra, case):
     plan = json.loads(out.stdout)
     s = plan["strategy"]
     memory = re.compile(r" needs [0-9.]+ [KMGTP]iB")
-    return {"reasons": [r for r in plan["reasons"] if not memory.search(r)],
+    return {"reasons": [r for r in plan["reasons"] if not memory.search(r) and "(engine.rules:" not in r],
             "read": {"dp": s["dp"], "vpp": s["vpp"], "sp": int(s["seq_parallel"]),
                      "microbatches": s["global_batch"] // (s["micro_batch"] * s["dp"])},
             "completion": [w for flag, name in DEFAULTS.items() if flag not in case["flags"]

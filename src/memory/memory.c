@@ -130,9 +130,9 @@ double kept_gradient_bytes(const struct strategy *s)
     return s->grad_bf16 || s->main_grads_bf16 ? 2 : 4;
 }
 
-static bool shards_optimizer(const struct strategy *s)
+bool shards_optimizer(const struct strategy *s)
 {
-    return s->dist_opt || s->fsdp >= FSDP_OPTIM;
+    return s->fsdp == FSDP_NONE ? s->dist_opt : s->fsdp >= FSDP_OPTIM;
 }
 
 static void add_states(struct memory_use *out, double params, double shards,

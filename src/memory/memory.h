@@ -68,6 +68,10 @@ double kept_gradient_bytes(const struct strategy *); /* of one parameter */
 /* The parts outside the framework's allocator, from what is already in `use`. */
 void memory_outside(struct memory_use *use, const struct strategy *, bool te);
 
+/* Every data-parallel rank has a part of the optimizer. FSDP has its own way, whatever the
+ * distributed optimizer's switch says: no_shard divides nothing (megatron_fsdp's README). */
+bool shards_optimizer(const struct strategy *);
+
 /* Ways the optimizer of dense and of expert parameters is sharded over. */
 double optimizer_shards(const struct strategy *);
 double expert_data_parallel(const struct strategy *);

@@ -99,6 +99,8 @@ struct layer_params {
     int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
 };
+/* Whether any layer has experts, or has none. */
+bool model_has_layers(const struct model *, bool moe);
 struct layer_params model_layer_params(const struct model *, const struct layer_kind *);
 int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* + positions, norm */
 int64_t model_head_params(const struct model *,

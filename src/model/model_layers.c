@@ -127,3 +127,11 @@ bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct er
         shorten_window(m, p);
     return true;
 }
+
+bool model_has_layers(const struct model *m, bool moe)
+{
+    for (int k = 0; k < m->kinds; k++)
+        if (m->kind[k].moe == moe)
+            return true;
+    return false;
+}

@@ -403,7 +403,8 @@ static void add_expert_products(struct builder *b, const struct experts *x)
     act->modules = MODULE_MOE | MODULE_MOE_ACT;
     up->temporary_back = held + rest * (up->saved + act->saved) +
                          HALF * turn * (x->inner + hidden) + weight * x->inner;
-    act->temporary_back = held + rest * act->saved + HALF * turn * (x->inner + x->wide);
+    act->temporary_back = held + rest * act->saved + HALF * turn * (x->inner + x->wide) +
+                          (b->s->model->linear_bias ? BIAS_SCRATCH : 0);
     down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
 }
 
@@ -483,6 +484,7 @@ static void head_block(struct builder *b)
     const struct block_shape *s = b->s;
     bool in_place = s->loss_fusion && s->loss_te;
     double wide = vocabulary(s), logits = b->tokens * wide;
+    b->input = HALF; /* the logits are never in fp8 */
     add_norm(b, "final norm", true);
     add_tp_enter(b, "head gather", 0);
     struct op *head = add_gemm(b, "logits", b->tokens, wide, s->model->hidden);

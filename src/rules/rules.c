@@ -14,6 +14,7 @@
 
 extern const char embedded_rules_megatron_rules[];
 extern const char embedded_rules_sense_rules[];
+extern const char embedded_rules_engine_rules[];
 
 void rules_init(struct rules *r)
 {
@@ -153,6 +154,12 @@ bool rules_add_sense(struct rules *r, struct arena *mem, struct error *err)
 {
     const char *text = embedded_rules_sense_rules;
     return rules_add(r, text, strlen(text), "sense.rules", mem, err);
+}
+
+bool rules_add_engine(struct rules *r, struct arena *mem, struct error *err)
+{
+    const char *text = embedded_rules_engine_rules;
+    return rules_add(r, text, strlen(text), "engine.rules", mem, err);
 }
 
 void rules_append(struct rules *r, const struct rules *more, struct arena *mem)

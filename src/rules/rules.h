@@ -43,6 +43,8 @@ bool rules_add_megatron(struct rules *, struct arena *, struct error *);
 /* What Megatron runs but a search need not look at: the same as another strategy, or of no use.
  * From data/rules/sense.rules. */
 bool rules_add_sense(struct rules *, struct arena *, struct error *);
+/* What Megatron accepts and then cannot run. From data/rules/engine.rules. */
+bool rules_add_engine(struct rules *, struct arena *, struct error *);
 
 /* Adds rules that were parsed before; they share their code and texts. */
 void rules_append(struct rules *, const struct rules *more, struct arena *);

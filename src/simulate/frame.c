@@ -62,8 +62,8 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
                                             [EMBEDDING] = BLOCK_EMBEDDING,
                                             [HEAD] = BLOCK_HEAD,
                                             [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = m->ffn > 0,
-                        [EXPERTS] = m->experts > 0,
+    const bool has[] = {[MLP] = model_has_layers(m, false),
+                        [EXPERTS] = model_has_layers(m, true),
                         [EMBEDDING] = true,
                         [HEAD] = true,
                         [MTP] = m->mtp > 0};

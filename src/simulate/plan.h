@@ -54,6 +54,19 @@ struct plan_stage {
     bool fits;
 };
 
+/* What would make a plan fit whose only fault is a stage that is too full. */
+struct remedy {
+    bool fits;                /* false: nothing on these GPUs does */
+    bool numerics;            /* the change rounds numbers of the training differently */
+    bool anew;                /* no one or two changes suffice: another plan */
+    const struct plan *plan;  /* with the change; the one that needs least where nothing fits */
+    size_t sets, flags;       /* words */
+    const char **set;         /* "tp=8": what differs, as --set takes it */
+    const char **flag;        /* launch flags of the plan, as plan.engine has them */
+    const char *add, *remove; /* flags that differ, for people; "" = none */
+    int64_t gpus;             /* where nothing fits: GPUs of this type that would do, 0 = unknown */
+};
+
 struct plan {
     const struct model *model; /* borrowed from the question */
     const struct node_group *group;
@@ -75,6 +88,7 @@ struct plan {
     int stages;
     struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
+    const struct remedy *remedy;         /* NULL unless asked for, and memory is the only fault */
 };
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */

@@ -26,7 +26,7 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
     double gradients = gradient_bytes(s) * params;
     if (params <= 0 || ranks <= 1)
         return;
-    if (s->dist_opt) {
+    if (shards_optimizer(s)) {
         *reduce_s += comm_time(g, COMM_REDUCE_SCATTER, gradients, p);
         *gather_s += comm_time(g, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
     } else {
@@ -68,7 +68,7 @@ static void class_times(const struct frame *f, const struct strategy *s, int c, 
 {
     struct rank_params p = f->class[c].params;
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
-    bool full = s->fsdp == FSDP_FULL, sharded = s->dist_opt || s->fsdp >= FSDP_OPTIM;
+    bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     if (full) {
         out->shard_s[c] = shard_time(f, p.dense, ranks, s->tp) +
                           shard_time(f, p.experts, expert_ranks, s->etp * s->ep);
@@ -117,14 +117,26 @@ static double fp8_copies(const struct frame *f, const struct strategy *s)
 }
 
 /* Every bucket ends on a multiple of the ranks that share it and of 128 parameters
- * (optimizer/param_layout.py): less than their product more. FSDP: two units gathered and their
- * gradients whole, this one's and the one before. */
+ * (optimizer/param_layout.py). */
+static double bucket_padding(const struct strategy *s)
+{
+    int64_t ranks = (int64_t)optimizer_shards(s), a = ranks, b = 128;
+    while (b > 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (double)(ranks / a * 128);
+}
+
+/* Padding of buckets. FSDP: two units gathered and their gradients whole, this one's and the one
+ * before. Copies in fp8. */
 double state_buffers(const struct frame *f, const struct strategy *s, int c)
 {
     double each = 2 + kept_gradient_bytes(s), copies = fp8_copies(f, s) * f->class[c].params.linear;
     if (s->fsdp == FSDP_FULL)
         return 2 * each * unit_params(f) + copies;
-    return copies + (s->dist_opt ? frame_buckets(f, c) * 128 * each : 0);
+    return copies + (s->dist_opt ? frame_buckets(f, c) * bucket_padding(s) * each : 0);
 }
 
 struct state state_bytes(const struct frame *f, struct arena *mem)

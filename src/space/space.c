@@ -208,12 +208,6 @@ static void grouped_options(const struct builder *b, struct list *l)
     push(l, b->model->experts > 0 && b->te && able);
 }
 
-static void on_options(const struct builder *b, struct list *l)
-{
-    (void)b;
-    push(l, 1);
-}
-
 static void fsdp_options(const struct builder *b, struct list *l)
 {
     (void)b;
@@ -236,7 +230,7 @@ static options_of *const OPTIONS[PARAMS] = {
     [PARAM_cp_comm] = cp_comm_options,
     [PARAM_dispatcher] = dispatcher_options,
     [PARAM_grouped_gemm] = grouped_options,
-    [PARAM_loss_fusion] = on_options,
+    [PARAM_loss_fusion] = onoff_options,
     [PARAM_tp_overlap] = onoff_options,
     [PARAM_p2p_overlap] = onoff_options,
     [PARAM_moe_overlap] = moe_onoff_options,

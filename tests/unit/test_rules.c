@@ -208,9 +208,9 @@ static void run_shipped(const struct rules *rules, const char *path)
     assert_int_equal(wrong, 0);
 }
 
-static void check_shipped(const struct rules *rules)
+static void check_shipped(const struct rules *rules, int least)
 {
-    assert_true(rules->count > 20);
+    assert_true(rules->count >= least);
     for (int i = 0; i < rules->count; i++) {
         const struct rule *r = &rules->rule[i];
         assert_int_equal(rule_constant(r), 0);
@@ -228,7 +228,7 @@ static void megatron_rules_hold(void **state)
     rules_init(&rules);
     if (!rules_add_megatron(&rules, &mem, &err))
         fail_msg("%s", err.text);
-    check_shipped(&rules);
+    check_shipped(&rules, 20);
     run_shipped(&rules, "tests/rules/megatron.txt");
 }
 
@@ -240,8 +240,20 @@ static void sense_rules_hold(void **state)
     rules_init(&rules);
     if (!rules_add_sense(&rules, &mem, &err))
         fail_msg("%s", err.text);
-    check_shipped(&rules);
+    check_shipped(&rules, 20);
     run_shipped(&rules, "tests/rules/sense.txt");
+}
+
+static void engine_rules_hold(void **state)
+{
+    struct rules rules;
+    struct error err = {0};
+    (void)state;
+    rules_init(&rules);
+    if (!rules_add_engine(&rules, &mem, &err))
+        fail_msg("%s", err.text);
+    check_shipped(&rules, 1);
+    run_shipped(&rules, "tests/rules/engine.txt");
 }
 
 static void example_file_loads(void **state)
@@ -557,6 +569,7 @@ int main(void)
         cmocka_unit_test(language_suite_holds),
         cmocka_unit_test(megatron_rules_hold),
         cmocka_unit_test(sense_rules_hold),
+        cmocka_unit_test(engine_rules_hold),
         cmocka_unit_test(example_file_loads),
         cmocka_unit_test(names_are_unique_and_resolve),
         cmocka_unit_test(words_are_no_names),

@@ -1,6 +1,5 @@
-/* Operators, memory and step time: cases computed by hand, and laws that hold for any plan. */
+/* Step time: its account, and laws that hold for any plan. */
 #include "base/arena.h"
-#include "base/units.h"
 #include "cluster/cluster.h"
 #include "simulate/frame.h"
 
@@ -9,7 +8,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -58,66 +56,6 @@ static double sum(const double *x, int n)
     for (int i = 0; i < n; i++)
         total += x[i];
     return total;
-}
-
-/* One layer, hidden 1024, ffn 4096, 8 heads of 128, 2048 tokens, bf16, everything kept:
- *   norms: 2 inputs and 2 outputs, 4 x 2 x 1024; q, k, v 2 x 3 x 1024; output 2 x 1024;
- *   log-sum-exp 4 x 8; gate and up 2 x 8192; activation 2 x 4096   per token */
-static void saved_bytes_by_hand(void **state)
-{
-    (void)state;
-    load("layers=1,hidden=1024,ffn=4096,heads=8,vocab=1024", "1x1:H100");
-    struct scene sc = scene();
-    struct strategy s = plan_of(1, 1, 1, 1, 1);
-    struct layer_costs costs;
-    layer_costs_of(&sc, &s, &costs);
-    double per_token = 8.0 * 1024 + 6.0 * 1024 + 2.0 * 1024 + 4 * 8 + 2.0 * 8192 + 2.0 * 4096;
-    assert_true(costs.kind[0].saved == per_token * 2048);
-    assert_true(costs.boundary_bytes == 2.0 * 1024 * 2048);
-}
-
-/* States: 18 bytes per parameter, 6 + 12 / d with the distributed optimizer. */
-static void states_by_hand(void **state)
-{
-    (void)state;
-    struct rank_params p = {.dense = 1e9};
-    struct strategy s = plan_of(1, 1, 8, 1, 8);
-    struct memory_use use = {{0}};
-    memory_of_states(&p, &s, &use);
-    assert_true(memory_peak(&use) == 18e9);
-    s.dist_opt = 1;
-    memset(&use, 0, sizeof use);
-    memory_of_states(&p, &s, &use);
-    assert_true(memory_peak(&use) == 7.5e9);
-    s.precision_aware = 1;
-    s.optimizer_offload = 50;
-    memset(&use, 0, sizeof use);
-    memory_of_states(&p, &s, &use);
-    assert_true(memory_peak(&use) == 6.75e9);
-}
-
-/* Parameters of all ranks together are the model's, tied copies and padding apart. */
-static void rank_params_add_up(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"llama3-8b", "mixtral-8x7b", "deepseek-v3",
-                                        "qwen3-30b-a3b"};
-    for (int i = 0; i < 4; i++) {
-        load(names[i], "8x8:H100");
-        model.mtp = 0;
-        struct strategy s = plan_of(1, 4, 1, 1, 4);
-        s.split = SPLIT_UNEVEN;
-        struct layout l;
-        struct error err = {0};
-        double params = 0;
-        assert_true(layout_of(&l, &model, &s, &err));
-        for (int r = 0; r < 4; r++) {
-            struct rank_params p = rank_params_of(&model, &s, &l, r, true);
-            params += p.dense + p.experts;
-        }
-        int64_t padding = 2 * (model_padded_vocab(&model, 1) - model.vocab) * model.hidden;
-        assert_true(fabs(params - (double)(model_params_total(&model) + padding)) < 1);
-    }
 }
 
 static void breakdown_adds_up(void **state)
@@ -172,33 +110,6 @@ static void faster_hardware_is_never_slower(void **state)
     }
 }
 
-/* At fixed dp, cp and micro-batches, more tensor parallelism never needs more; the padding of the
- * vocabulary is taken out by one that every tp divides. */
-static void memory_never_rises_with_tp(void **state)
-{
-    (void)state;
-    load("layers=16,hidden=8192,ffn=28672,heads=64,kv=8,vocab=131072", "64x8:H100");
-    for (int sp = 0; sp <= 1; sp++)
-        for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_FULL; recompute++)
-            for (int pp = 1; pp <= 4; pp *= 2) {
-                double before[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-                for (int tp = 1; tp <= 8; tp *= 2) {
-                    struct strategy s = plan_of(tp, pp, 2, 1, 16);
-                    s.seq_parallel = sp && tp > 1;
-                    s.recompute = recompute;
-                    s.recompute_modules =
-                        recompute == RECOMPUTE_SELECTIVE ? MODULE_CORE_ATTN | MODULE_MLP : 0;
-                    s.recompute_method = recompute == RECOMPUTE_FULL ? METHOD_UNIFORM : METHOD_NONE;
-                    s.recompute_layers = recompute == RECOMPUTE_FULL;
-                    struct plan p = evaluate(&s);
-                    for (int r = 0; r < pp; r++) {
-                        assert_true(p.stage[r].peak_bytes <= before[r]);
-                        before[r] = p.stage[r].peak_bytes;
-                    }
-                }
-            }
-}
-
 static void recompute_trades_time_for_memory(void **state)
 {
     (void)state;
@@ -246,13 +157,9 @@ static void overlap_is_never_slower(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_bytes_by_hand),
-        cmocka_unit_test(states_by_hand),
-        cmocka_unit_test(rank_params_add_up),
         cmocka_unit_test(breakdown_adds_up),
         cmocka_unit_test(one_stage_has_no_bubble),
         cmocka_unit_test(faster_hardware_is_never_slower),
-        cmocka_unit_test(memory_never_rises_with_tp),
         cmocka_unit_test(recompute_trades_time_for_memory),
         cmocka_unit_test(overlap_is_never_slower),
     };

@@ -4,7 +4,8 @@ other, those near the GPU's limit alone.
     MEGATRON=checkout python3 batch.py LIST -o FOLDER [--jobs 8] [--minutes 9] [--trace]
 
 A line of LIST: name, world size, pipeline stage, MiB expected, Megatron's flags, with tabs
-between them. Writes FOLDER/NAME.json (and NAME.trace.json, NAME.log).
+between them; lines that begin with # are left out. Writes FOLDER/NAME.json (and NAME.trace.json,
+NAME.log). doc/rank.md has the fields.
 """
 import argparse
 import json
@@ -18,6 +19,11 @@ CONTEXT_MIB = 1024  # of every process beside what its allocator holds
 ALONE = 0.8         # of the GPU: above it nothing else may run
 
 
+def refuse(why, code=2):
+    print("batch.py: " + why, file=sys.stderr)
+    sys.exit(code)
+
+
 def flag(flags, name, default):
     return int(flags[flags.index(name) + 1]) if name in flags else default
 
@@ -28,6 +34,8 @@ class Rank:
         self.world, self.stage, self.flags = int(world), int(stage), flags.split()
         self.mib = float(expected) * 1.08 + CONTEXT_MIB
         pp = flag(self.flags, "--pipeline-model-parallel-size", 1)
+        if not 0 <= self.stage < pp or self.world % pp:
+            raise ValueError(f"stage {self.stage} of {pp}, world size {self.world}")
         self.rank = self.stage * (self.world // pp)
         self.process = None
 
@@ -57,9 +65,32 @@ class Rank:
 
 
 def total_mib():
-    text = subprocess.check_output(["nvidia-smi", "--query-gpu=memory.total",
-                                    "--format=csv,noheader,nounits"], text=True)
-    return float(text.split()[0])
+    try:
+        text = subprocess.check_output(["nvidia-smi", "--query-gpu=memory.total",
+                                        "--format=csv,noheader,nounits"], text=True)
+        return float(text.split()[0])
+    except (OSError, subprocess.CalledProcessError, IndexError, ValueError) as e:
+        refuse(f"nvidia-smi does not tell the GPU's memory: {e}", 3)
+
+
+def read_list(path):
+    """All ranks of the list, or a message that names the line which is none."""
+    try:
+        lines = open(path).readlines()
+    except OSError as e:
+        refuse(f"{path}: {e.strerror}")
+    ranks, names = [], set()
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            ranks.append(Rank(line))
+        except (ValueError, IndexError) as e:
+            refuse(f"{path}:{number}: expected name, world size, stage, MiB, flags with tabs: {e}")
+        if ranks[-1].name in names:
+            refuse(f"{path}:{number}: {ranks[-1].name} is there twice, its results would be one file")
+        names.add(ranks[-1].name)
+    return ranks
 
 
 def may_start(rank, running, total, jobs):
@@ -79,8 +110,10 @@ def main():
     p.add_argument("--iterations", type=int, default=3)
     p.add_argument("--trace", action="store_true")
     a = p.parse_args()
+    if not os.path.isfile(os.path.join(os.environ.get("MEGATRON", ""), "pretrain_gpt.py")):
+        refuse("MEGATRON must name a Megatron-LM checkout (a folder with pretrain_gpt.py)")
+    waiting = read_list(a.list)
     os.makedirs(a.output, exist_ok=True)
-    waiting = [Rank(line) for line in open(a.list) if line.strip()]
     total, running, port, end = total_mib(), [], 21000, time.time() + 60 * a.minutes
     while (waiting or running) and time.time() < end:
         for r in [r for r in running if r.process.poll() is not None]:

@@ -3,9 +3,10 @@
     MEGATRON=checkout python3 rank.py --world 64 --rank 8 [--iterations 3] [--trace FILE] -- FLAGS
 
 FLAGS are Megatron's own. The process group is fake: kernels and memory are real, nothing is
-sent. Prints one line `RANK {json}`. Needs PyTorch alone: where TransformerEngine is missing,
-attention is torch's SDPA and norms are torch's, in every layer, sequence parallelism included
-(stack `torch`). Exit status 0 also when the rank ran out of memory: that is a result.
+sent. Prints one line `RANK {json}`. Needs PyTorch alone: attention of Megatron's local layers is
+torch's SDPA and norms are torch's, sequence parallelism included (stack `torch`). Exit status 0
+also when the rank ran out of memory: that is a result; 1 when Megatron failed, 2 on bad usage.
+doc/rank.md has the fields of the line and of the trace.
 """
 import argparse
 import contextlib
@@ -22,6 +23,11 @@ RUN_FLAGS = """--fake-process-group --mock-data --tokenizer-type NullTokenizer -
     --weight-decay 0.1 --no-check-for-nan-in-loss-and-grad --distributed-timeout-minutes 10""".split()
 
 
+def refuse(why):
+    print("rank.py: " + why, file=sys.stderr)
+    sys.exit(2)
+
+
 def arguments():
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("--world", type=int, required=True)
@@ -31,13 +37,21 @@ def arguments():
     p.add_argument("flags", nargs=argparse.REMAINDER)
     a = p.parse_args()
     a.flags = a.flags[1:] if a.flags[:1] == ["--"] else a.flags
+    if not 0 <= a.rank < a.world:
+        refuse(f"--rank is {a.rank}, of a world of {a.world} it is 0 to {a.world - 1}")
+    if a.iterations < 1:
+        refuse(f"--iterations is {a.iterations}, at least 1 is needed")
+    if not a.flags:
+        refuse("Megatron's flags are missing: they follow --")
+    if a.trace and not os.path.isdir(os.path.dirname(a.trace) or "."):
+        refuse(f"--trace {a.trace}: there is no such folder")
     return a
 
 
 def environment(a):
     megatron = os.environ.get("MEGATRON")
     if not megatron or not os.path.isfile(os.path.join(megatron, "pretrain_gpt.py")):
-        sys.exit("rank.py: MEGATRON must name a Megatron-LM checkout")
+        refuse("MEGATRON must name a Megatron-LM checkout (a folder with pretrain_gpt.py)")
     os.environ.update(RANK=str(a.rank), WORLD_SIZE=str(a.world), LOCAL_RANK="0",
                       MASTER_ADDR="127.0.0.1")
     connections = "8" if "--use-megatron-fsdp" in a.flags else "1"  # what Megatron demands
@@ -163,7 +177,7 @@ class Watch:
 
 
 def place(frames):
-    """The two innermost lines of Megatron that led to an allocation."""
+    """The innermost lines of Megatron that led to an allocation, three at most."""
     lines = [f"{os.path.basename(f['filename'])}:{f['line']} {f['name']}" for f in frames
              if "/megatron/" in f["filename"] or f["filename"].endswith("rank.py")]
     return " < ".join(lines[:3])

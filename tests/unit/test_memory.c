@@ -1,0 +1,1570 @@
+/* The memory stage: what operators keep and need, states, buffers and moments against sums made by
+ * hand; the composition against a walk that runs every operator; laws of random strategies; ranks
+ * and runs that were measured. */
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "question.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static uint64_t seed = 88172645463325252ull;
+
+static int pick(int lo, int hi)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return lo + (int)(seed % (uint64_t)(hi - lo + 1));
+}
+
+static void must(bool ok, const struct error *err)
+{
+    if (!ok)
+        fail_msg("%s", err->text);
+}
+
+static struct model from_pairs(const char *pairs)
+{
+    struct model m;
+    struct error err = {0};
+    must(model_from_pairs(&m, pairs, &err), &err);
+    return m;
+}
+
+/* Operators. Two sequences of 512 tokens; X are the bytes of their hidden states, 256 wide. */
+#define T 1024.0
+#define X (2 * T * 256)
+
+/* 8 heads of 64 on 2 groups: 512 of queries, 128 of keys, 128 of values. */
+#define DENSE_OF(layers)                                                                           \
+    "layers=" #layers ",hidden=256,ffn=1024,heads=8,kv=2,head_dim=64,vocab=1000,gated=1"
+#define DENSE DENSE_OF(2)
+#define MANY_HEADS "layers=2,hidden=256,ffn=1024,heads=8,kv=8,head_dim=64,vocab=1000,gated=1"
+/* 4 heads of 64. */
+#define BIASED                                                                                     \
+    "layers=2,hidden=256,ffn=1024,heads=4,vocab=1000,max_seq=512,gated=0,layer_norm=1,"            \
+    "learned_pos=1,linear_bias=1,qkv_bias=1,tied=1"
+/* Heads of 32 + 16 for scores and 24 of values: 384 of queries, 448 from the latent. */
+#define LATENT                                                                                     \
+    "layers=2,hidden=256,ffn=1024,heads=8,vocab=1000,gated=1,mla=1,q_lora=96,kv_lora=64,"          \
+    "qk_nope=32,qk_rope=16,v_dim=24"
+/* Two of four experts a token: 2 T rows. */
+#define EXPERTS DENSE ",experts=4,topk=2,expert_ffn=128"
+
+/* `back` without the gradient of the residual stream, which waits beside every operator but the
+ * head's. Operators in the order they run; with `all`, those that are not listed keep and need
+ * nothing. */
+struct op_case {
+    const char *name;
+    double saved, temporary, back;
+};
+
+struct block_case {
+    const char *what, *model;
+    struct block_shape shape; /* 0 ways mean 1 */
+    bool all;
+    struct op_case op[12];
+};
+
+static int at_least_one(int n)
+{
+    return n > 0 ? n : 1;
+}
+
+static struct block_shape full_shape(const struct block_case *c, const struct model *m)
+{
+    struct block_shape s = c->shape;
+    s.model = m;
+    s.tp = at_least_one(s.tp);
+    s.cp = at_least_one(s.cp);
+    s.ep = at_least_one(s.ep);
+    s.etp = at_least_one(s.etp);
+    s.imbalance = s.imbalance > 0 ? s.imbalance : 1;
+    s.micro_batch = 2;
+    s.seq_len = 512;
+    return s;
+}
+
+static void check_op(const char *what, const struct op *o, const struct op_case *c, double stream)
+{
+    if (o->saved != c->saved || o->temporary != c->temporary ||
+        o->temporary_back != c->back + stream)
+        fail_msg("%s, %s: %.0f kept, %.0f beside, %.0f backward; by hand %.0f, %.0f, %.0f", what,
+                 o->name, o->saved, o->temporary, o->temporary_back, c->saved, c->temporary,
+                 c->back + stream);
+}
+
+static void check_block(const struct block_case *c)
+{
+    struct model m = from_pairs(c->model);
+    struct block_shape s = full_shape(c, &m);
+    struct op ops[OPS_MAX];
+    const struct op_case *next = c->op;
+    double stream = s.kind == BLOCK_HEAD ? 0 : X / s.cp / (s.seq_parallel ? s.tp : 1);
+    int n = block_ops(&s, ops);
+    for (int i = 0; i < n; i++) {
+        const struct op_case nothing = {ops[i].name, 0, 0, 0};
+        if (next->name && strcmp(next->name, ops[i].name) == 0)
+            check_op(c->what, &ops[i], next++, stream);
+        else if (c->all)
+            check_op(c->what, &ops[i], &nothing, stream);
+    }
+    if (next->name)
+        fail_msg("%s: no operator %s at its place", c->what, next->name);
+}
+
+static void check_blocks(const struct block_case *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        check_block(&c[i]);
+}
+
+/* Norm: its output is kept, backward has gradients of both sides. Residual: the norm's input.
+ * Products: backward has gradients of output and input, in torch also the weight's. Row-parallel
+ * ones get the stream's gradient, unless it has to be gathered. Core attention: 4 bytes a head and
+ * token; backward o, do, dq (3 x 64), dk, dv and an fp32 dq. */
+static const struct block_case ATTENTION_CASES[] = {
+    {"torch",
+     DENSE,
+     {.kind = BLOCK_ATTENTION},
+     true,
+     {{"attention norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T + 2.0 * 768 * 256},
+      /* rotated q and k; cosines and sines twice, 64 wide, of 512 positions */
+      {"rope", 2 * (512 + 128) * T + 2.0 * 4 * 64 * 512, 0, 0},
+      {"core attention", 4 * T * 8, 0, (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64) * T},
+      {"attention out", 2 * T * 512, 0, 2 * T * 512 + 2.0 * 256 * 512}}},
+    {"te",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .te = true},
+     true,
+     {{"attention norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T},
+      {"core attention", 4 * T * 8, 0, (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64) * T},
+      {"attention out", 2 * T * 512, 0, 2 * T * 512}}},
+    {"torch, tp 2",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .tp = 2},
+     true,
+     {{"attention norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"qkv", 2 * T * 384, 0, 2 * (384 + 256) * T + 2.0 * 384 * 256},
+      {"rope", 2 * (256 + 64) * T + 2.0 * 4 * 64 * 512, 0, 0},
+      {"core attention", 4 * T * 4, 0, (4 * 4 + 2 * 4 * 64 * 3 + 2 * 128 + 4 * 4 * 64) * T},
+      {"attention out", 2 * T * 256, 0, 2 * T * 256 + 2.0 * 256 * 256}}},
+    /* the scattered gradient X / 2 beside the product's; the output's gradient X is gathered */
+    {"torch, tp 2, sequence-parallel",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .tp = 2, .seq_parallel = 1},
+     true,
+     {{"attention norm", X / 2, 0, X},
+      {"residual", X / 2, 0, 0},
+      {"qkv", 2 * T * 384, 0, 2 * (384 + 256) * T + 2.0 * 384 * 256 + X / 2},
+      {"rope", 2 * (256 + 64) * T + 2.0 * 4 * 64 * 512, 0, 0},
+      {"core attention", 4 * T * 4, 0, (4 * 4 + 2 * 4 * 64 * 3 + 2 * 128 + 4 * 4 * 64) * T},
+      {"attention out", 2 * T * 256, 0, X + 2 * T * 256 + 2.0 * 256 * 256}}},
+    /* te gathers the input into a tensor of its own */
+    {"te, tp 2, sequence-parallel",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .tp = 2, .seq_parallel = 1, .te = true},
+     true,
+     {{"attention norm", X / 2, 0, X},
+      {"residual", X / 2, 0, 0},
+      {"qkv", 2 * T * 384, 0, 2 * (384 + 256) * T + X / 2 + X},
+      {"core attention", 4 * T * 4, 0, (4 * 4 + 2 * 4 * 64 * 3 + 2 * 128 + 4 * 4 * 64) * T},
+      {"attention out", 2 * T * 256, 0, X + 2 * T * 256}}},
+    {"tp 4 of 2 groups: one whole group of keys each",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .tp = 4, .te = true},
+     false,
+     {{"qkv", 2 * (128 + 128) * T, 0, 2 * (256 + 256) * T}}},
+    /* a byte of a product's input; the attention's output also in 16 bits for its own backward */
+    {"te, fp8",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .te = true, .precision = PRECISION_FP8},
+     false,
+     {{"attention norm", X / 2, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T},
+      {"attention out", 3 * T * 512, 0, 2 * T * 512}}},
+    {"dropout: a byte of mask", /* beside each element of 2 */
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .dropout = true},
+     false,
+     {{"residual", X + X / 2, 0, 0}}},
+    {"torch, qk norm", /* queries are copied to be split off their groups */
+     DENSE ",qk_norm=1",
+     {.kind = BLOCK_ATTENTION},
+     false,
+     {{"qk norm", 2 * T * 512, 0, 0}}},
+    {"te, qk norm",
+     DENSE ",qk_norm=1",
+     {.kind = BLOCK_ATTENTION, .te = true},
+     false,
+     {{"qk norm", 2 * (512 + 128) * T, 0, 0}}},
+    {"torch, qk norm, one group a rank",
+     DENSE ",qk_norm=1",
+     {.kind = BLOCK_ATTENTION, .tp = 2},
+     false,
+     {{"qk norm", 0, 0, 0}}},
+    {"torch, qk norm, no groups",
+     MANY_HEADS ",qk_norm=1",
+     {.kind = BLOCK_ATTENTION},
+     false,
+     {{"qk norm", 0, 0, 0}}},
+    {"post norms",
+     DENSE ",post_norms=1",
+     {.kind = BLOCK_ATTENTION},
+     false,
+     {{"attention norm", X, 0, 2 * X}, {"attention post norm", X, 0, 2 * X}}},
+    {"torch, scores in memory", /* and their softmax: 8 heads of 2 sequences, 512 x 512 */
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .attention = ATTENTION_LOCAL},
+     false,
+     {{"core attention", 2.0 * 2 * 16 * 512 * 512, 0, 2.0 * 2 * 16 * 512 * 512}}},
+    {"torch, learned positions",
+     BIASED,
+     {.kind = BLOCK_ATTENTION},
+     true,
+     {{"attention norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T + 2.0 * 768 * 256},
+      {"core attention", 4 * T * 4, 0, (4 * 4 + 2 * 4 * 64 * 3 + 2 * 512 + 4 * 4 * 64) * T},
+      {"attention out", 2 * T * 256, 0, 2 * T * 256 + 2.0 * 256 * 256}}},
+/* Half the tokens of each sequence here: keys and values of 256 x 2 bytes are K bytes, twice
+     * that forward (what came and what comes) and with gradients backward. */
+#define K (2 * T / 2 * 256)
+    {"te, context ring",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .cp = 2, .cp_comm = CP_P2P, .te = true},
+     false,
+     {{"core attention", 4 * T / 2 * 8, 0, T / 2 * (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64)},
+      {"context ring", 0, 2 * K, 4 * K}}},
+    {"te, context all-to-all: the output before it is exchanged",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .cp = 2, .cp_comm = CP_A2A, .te = true},
+     false,
+     {{"core attention", 4 * T / 2 * 8 + 2 * T / 2 * 512, 0,
+       T / 2 * (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64)},
+      {"context exchange", 0, 2 * K, 4 * K}}},
+    {"te, context all-gather of 4 ranks",
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .cp = 4, .cp_comm = CP_ALLGATHER, .te = true},
+     false,
+     {{"context ring", 0, 2 * K, 4 * K}}}, /* 4 x K / 2 */
+#undef K
+};
+
+/* kv down: 64 + 16 and the norm of the 64; kv up: keys (48) and values (24) of 8 heads. */
+static const struct block_case LATENT_CASES[] = {
+    {"torch, latent",
+     LATENT,
+     {.kind = BLOCK_ATTENTION},
+     true,
+     {{"attention norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"kv down", 2 * (80 + 64) * T, 0, 2 * (80 + 256) * T + 2.0 * 80 * 256},
+      {"kv up", 2 * T * 8 * (48 + 24), 0, 2 * (448 + 64) * T + 2.0 * 448 * 64},
+      {"q down", 2 * (96 + 96) * T, 0, 2 * (96 + 256) * T + 2.0 * 96 * 256},
+      {"q up", 2 * T * 384, 0, 2 * (384 + 96) * T + 2.0 * 384 * 96},
+      {"rope", 2.0 * 4 * 16 * 512, 0, 0},
+      {"core attention", 4 * T * 8, 0,
+       (4 * 8 + 2 * 8 * (24 + 24 + 48) + 2 * 8 * (48 + 24) + 4 * 8 * 48) * T},
+      {"attention out", 2 * T * 192, 0, 2 * T * 192 + 2.0 * 256 * 192}}},
+    {"te, latent, tp 2, sequence-parallel",
+     LATENT,
+     {.kind = BLOCK_ATTENTION, .tp = 2, .seq_parallel = 1, .te = true},
+     true,
+     {{"attention norm", X / 2, 0, X},
+      {"residual", X / 2, 0, 0},
+      {"kv down", (80 + 64) * T, 0, (80 + 256) * T},
+      {"kv up", 2 * T * 4 * (48 + 24), 0, 2 * (224 + 64) * T},
+      {"q down", (96 + 96) * T, 0, (96 + 256) * T},
+      {"q up", 2 * T * 192, 0, 2 * (192 + 96) * T},
+      {"core attention", 4 * T * 4, 0,
+       (4 * 4 + 2 * 4 * (24 + 24 + 48) + 2 * 4 * (48 + 24) + 4 * 4 * 48) * T},
+      {"attention out", 2 * T * 96, 0, X + 2 * T * 96}}},
+    {"torch, latent, tp 2, sequence-parallel: gathered down-projections",
+     LATENT,
+     {.kind = BLOCK_ATTENTION, .tp = 2, .seq_parallel = 1},
+     false,
+     {{"kv down", 2 * T * 80 + T * 64, 0, (80 + 256) * T + 2.0 * 80 * 256},
+      {"q down", 2 * T * 96 + T * 96, 0, (96 + 256) * T + 2.0 * 96 * 256}}},
+};
+
+static const struct block_case MLP_CASES[] = {
+    {"torch, gated",
+     DENSE,
+     {.kind = BLOCK_MLP},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"mlp up", 2 * T * 2048, 0, 2 * (2048 + 256) * T + 2.0 * 2048 * 256},
+      {"activation", 2 * T * 1024, 0, 2 * (2048 + 1024) * T},
+      {"mlp down", 0, 0, 2 * T * 1024 + 2.0 * 256 * 1024}}},
+    {"te, gated, fp8, tp 2, sequence-parallel, dropout",
+     DENSE,
+     {.kind = BLOCK_MLP,
+      .tp = 2,
+      .seq_parallel = 1,
+      .te = true,
+      .precision = PRECISION_FP8,
+      .dropout = true},
+     true,
+     {{"mlp norm", X / 4, 0, X},
+      {"residual", X / 2 + X / 4, 0, 0},
+      {"mlp up", 2 * T * 1024, 0, 2 * (1024 + 256) * T + X / 2 + X},
+      {"activation", T * 512, 0, 2 * (1024 + 512) * T},
+      {"mlp down", 0, 0, X + 2 * T * 512}}},
+    /* 1 MiB of scratch for each of an H200's 132 multiprocessors, to sum the bias's gradient */
+    {"torch, biased, not gated, post norm",
+     BIASED ",post_norms=1",
+     {.kind = BLOCK_MLP},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"mlp up", 2 * T * 1024, 0, 2 * (1024 + 256) * T + 2.0 * 1024 * 256},
+      {"activation", 2 * T * 1024, 0, 2 * (1024 + 1024) * T + 132 * MIB},
+      {"mlp down", 0, 0, 2 * T * 1024 + 2.0 * 256 * 1024},
+      {"mlp post norm", X, 0, 2 * X}}},
+};
+
+/* R rows reach the experts, 256 wide: 2 X bytes. The router keeps 13 bytes of a token and expert,
+ * te 8 more. All at once: gradients of all rows. In turn: those of one expert, the rows that come
+ * back and what the three others still keep. After the experts: rows as sent, received, sorted,
+ * computed (2 X each) and their sum X. */
+#define R (2 * T)
+static const struct block_case EXPERT_CASES[] = {
+    {"te, grouped",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .te = true},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"router", 21 * T * 4, 0, 2 * (4 + 256) * T},
+      {"sort by expert", 2 * R * 256, 0, 0},
+      {"expert up", 2 * R * 256, 0, 2 * (256 + 256) * R},
+      {"activation", 2 * R * 128, 0, 2 * (256 + 128) * R},
+      {"expert down", 0, 0, 2 * (256 + 128) * R},
+      {"unsort", 0, 2 * X + 3 * 2 * X + X, 0}}},
+    {"torch, four in turn",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .grouped_gemm = 1},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"router", 13 * T * 4, 0, 2 * (4 + 256) * T + 2.0 * 4 * 256},
+      {"sort by expert", 2 * R * 256, 0, 0},
+      {"expert up", 2 * R * 256, 0,
+       2 * X + 0.75 * 2 * (256 + 128) * R + 2 * R / 4 * (256 + 256) + 2.0 * 256 * 256},
+      {"activation", 2 * R * 128, 0, 2 * X + 0.75 * 2 * R * 128 + 2 * R / 4 * (256 + 128)},
+      {"expert down", 0, 0, 2 * X + 2 * R / 4 * 128 + 2.0 * 256 * 128},
+      {"unsort", 0, 2 * X + 3 * 2 * X + X, 0}}},
+    {"torch, one expert of ep 4: no order to restore",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .ep = 4, .dispatcher = DISPATCH_ALLTOALL},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"router", 13 * T * 4, 0, 2 * (4 + 256) * T + 2.0 * 4 * 256},
+      {"sort by expert", 2 * R * 256, 0, 0},
+      {"expert up", 2 * R * 256, 0, 2 * (256 + 256) * R + 2.0 * 256 * 256},
+      {"activation", 2 * R * 128, 0, 2 * (256 + 128) * R},
+      {"expert down", 0, 0, 2 * (256 + 128) * R + 2.0 * 256 * 128},
+      {"unsort", 0, 2 * X + 2 * X + X, 0}}},
+    /* Half the tokens here, all of them gathered: R rows, experts half as wide. X sent; 2 X
+     * received, and sorted; of the outputs this half, before and after; X / 2 summed. */
+    {"te, etp 2, sequence-parallel",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .tp = 2, .etp = 2, .seq_parallel = 1, .grouped_gemm = 1, .te = true},
+     true,
+     {{"mlp norm", X / 2, 0, X},
+      {"residual", X / 2, 0, 0},
+      {"router", 21 * T / 2 * 4, 0, 2 * T / 2 * (4 + 256)},
+      {"sort by expert", 2 * R * 256, 0, 0},
+      {"expert up", 2 * R * 128, 0, 2 * (128 + 256) * R},
+      {"activation", 2 * R * 64, 0, 2 * (128 + 64) * R},
+      {"expert down", 0, 0, 2 * (256 + 64) * R},
+      {"unsort", 0, X + 2 * 2 * X + 2 * X + X / 2, 0}}},
+    /* A quarter of the tokens: X / 2 sent; 2 X received, sorted; a quarter of the outputs, before
+     * and after; X / 4 summed. */
+    {"te, etp 4, sequence-parallel",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .tp = 4, .etp = 4, .seq_parallel = 1, .grouped_gemm = 1, .te = true},
+     false,
+     {{"unsort", 0, X / 2 + 2 * 2 * X + X + X / 4, 0}}},
+    {"te, imbalance 1.5",
+     EXPERTS,
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .imbalance = 1.5, .te = true},
+     true,
+     {{"mlp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"router", 21 * T * 4, 0, 2 * (4 + 256) * T},
+      {"sort by expert", 3 * R * 256, 0, 0},
+      {"expert up", 3 * R * 256, 0, 3 * (256 + 256) * R},
+      {"activation", 3 * R * 128, 0, 3 * (256 + 128) * R},
+      {"expert down", 0, 0, 3 * (256 + 128) * R},
+      {"unsort", 0, 2 * X + 3 * 3 * X + X, 0}}},
+    {"te, biased: scratch for the sum of its gradient",
+     EXPERTS ",linear_bias=1",
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .te = true},
+     false,
+     {{"activation", 2 * R * 128, 0, 2 * (256 + 128) * R + 132 * MIB}}},
+    {"te, fp8, shared expert: its output waits for the sum",
+     EXPERTS ",shared_ffn=512",
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .precision = PRECISION_FP8, .te = true},
+     true,
+     {{"mlp norm", X / 2, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"shared up", 2 * T * 1024, 0, 2 * (1024 + 256) * T},
+      {"activation", T * 512, 0, 2 * (1024 + 512) * T},
+      {"shared down", 0, 0, 2 * T * 512},
+      {"router", 21 * T * 4, 0, 2 * (4 + 256) * T},
+      {"sort by expert", R * 256, 0, 0},
+      {"expert up", 2 * R * 256, 0, 2 * (256 + 256) * R},
+      {"activation", R * 128, 0, 2 * (256 + 128) * R},
+      {"expert down", 0, 0, 2 * (256 + 128) * R},
+      {"unsort", 0, 2 * X + 3 * 2 * X + 2 * X, 0}}},
+};
+#undef R
+
+/* The vocabulary is padded to 1024; at tp 2 512 rows a rank. L logits. */
+#define L (T * 1024)
+static const struct block_case END_CASES[] = {
+    {"torch, loss", /* fp32 probabilities kept; 16-bit logits, then their gradient, beside them */
+     DENSE,
+     {.kind = BLOCK_HEAD},
+     true,
+     {{"final norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"logits", 0, 0, 2 * (1024 + 256) * T + 2.0 * 1024 * 256},
+      {"cross entropy", 4 * L, 2 * L, 6 * L}}},
+    {"te, Megatron's fused loss: a second fp32 array",
+     DENSE,
+     {.kind = BLOCK_HEAD, .loss_fusion = 1, .te = true},
+     true,
+     {{"final norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"logits", 0, 0, 2 * (1024 + 256) * T},
+      {"cross entropy", 4 * L, 6 * L, 6 * L}}},
+    {"te, TransformerEngine's fused loss: in place",
+     DENSE,
+     {.kind = BLOCK_HEAD, .loss_fusion = 1, .loss_te = 1, .te = true},
+     true,
+     {{"final norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"logits", 0, 0, 2 * (1024 + 256) * T},
+      {"cross entropy", 2 * L, 0, 2 * L}}},
+    {"te, fp8: never the logits",
+     DENSE,
+     {.kind = BLOCK_HEAD, .precision = PRECISION_FP8, .te = true},
+     false,
+     {{"final norm", X, 0, 2 * X}}},
+    {"torch, loss, tp 2, sequence-parallel",
+     DENSE,
+     {.kind = BLOCK_HEAD, .tp = 2, .seq_parallel = 1},
+     true,
+     {{"final norm", X / 2, 0, X},
+      {"residual", X / 2, 0, 0},
+      {"logits", 0, 0, 2 * (512 + 256) * T + 2.0 * 512 * 256 + X / 2},
+      {"cross entropy", 4 * L / 2, 2 * L / 2, 6 * L / 2}}},
+    {"embedding", /* int64 tokens; a gradient of the whole matrix */
+     DENSE,
+     {.kind = BLOCK_EMBEDDING},
+     true,
+     {{"embedding", 8 * T, 0, 2.0 * 1024 * 256}}},
+    {"embedding, tp 2, sequence-parallel",
+     DENSE,
+     {.kind = BLOCK_EMBEDDING, .tp = 2, .seq_parallel = 1},
+     true,
+     {{"embedding", 8 * T, 0, 2.0 * 512 * 256 + X}}},
+    {"torch, multi-token prediction: two norms side by side, 512 wide",
+     DENSE ",mtp=1",
+     {.kind = BLOCK_MTP},
+     true,
+     {{"mtp norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"mtp embedding norm", X, 0, 2 * X},
+      {"residual", X, 0, 0},
+      {"mtp projection", 2 * X, 0, 2 * (256 + 512) * T + 2.0 * 256 * 512}}},
+};
+#undef L
+
+static void operators_by_hand(void **state)
+{
+    (void)state;
+    check_blocks(ATTENTION_CASES, COUNT(ATTENTION_CASES));
+    check_blocks(LATENT_CASES, COUNT(LATENT_CASES));
+    check_blocks(MLP_CASES, COUNT(MLP_CASES));
+    check_blocks(EXPERT_CASES, COUNT(EXPERT_CASES));
+    check_blocks(END_CASES, COUNT(END_CASES));
+}
+
+/* States of 1 G dense parameters over dp 8 and 2 G of experts over ep 4, of which there are 2
+ * copies. In G bytes: weights, gradients, optimizer; the step's; all while buffers are made, which
+ * is the larger of
+ *      2 x 3 of loose weights and the dense buffers,   2 x 2 and all buffers. */
+struct state_case {
+    const char *what;
+    struct strategy s; /* no instances mean 1, no bytes of moments 4 */
+    double gb[5];      /* weights, gradients, optimizer, step, setup */
+};
+
+static const struct state_case STATE_CASES[] = {
+    {"plain", {.dist_opt = 0}, {6, 12, 36, 0, 0}},
+    {"distributed", /* 12 x (1 / 8 + 2 / 2); max(6 + 6, 4 + 18) */
+     {.dist_opt = 1},
+     {6, 12, 13.5, 0, 22}},
+    {"two instances", /* 12 x (1 / 4 + 2 / 1) */
+     {.optimizer_instances = 2, .dist_opt = 1},
+     {6, 12, 27, 0, 22}},
+    {"moments of two bytes", /* 8 x 1.125 */
+     {.dist_opt = 1, .precision_aware = 1, .moments_bytes = 2},
+     {6, 12, 9, 0, 22}},
+    {"moments of two bytes, not asked for", {.moments_bytes = 2}, {6, 12, 36, 0, 0}},
+    {"fp8 moments, bf16 gradients kept", /* 6 x 1.125; max(6 + 4, 4 + 12) */
+     {.dist_opt = 1, .precision_aware = 1, .moments_bytes = 1, .main_grads_bf16 = 1},
+     {6, 6, 6.75, 0, 16}},
+    {"half on the host", {.dist_opt = 1, .optimizer_offload = 50}, {6, 12, 6.75, 0, 22}},
+    {"all on the host", {.optimizer_offload = 100}, {6, 12, 0, 0, 0}},
+    {"bf16 gradients: fp32 copies for the step", {.grad_bf16 = 1}, {6, 6, 36, 12, 0}},
+    {"the same, distributed", /* 4 x 1.125 */
+     {.grad_bf16 = 1, .dist_opt = 1},
+     {6, 6, 13.5, 4.5, 16}},
+    {"bf16 gradients all the way", /* 12 x 1.125, no copies */
+     {.grad_bf16 = 1, .dist_opt = 1, .precision_aware = 1, .main_grads_bf16 = 1},
+     {6, 6, 13.5, 0, 16}},
+    /* FSDP switches the distributed optimizer on, but no_shard divides nothing */
+    {"fsdp, no_shard", {.dist_opt = 1, .fsdp = FSDP_NO_SHARD}, {6, 12, 36, 0, 0}},
+    {"fsdp, no_shard, bf16 gradients",
+     {.dist_opt = 1, .fsdp = FSDP_NO_SHARD, .grad_bf16 = 1},
+     {6, 6, 36, 12, 0}},
+    {"fsdp, optim", {.dist_opt = 1, .fsdp = FSDP_OPTIM}, {6, 12, 13.5, 0, 0}},
+    {"fsdp, optim_grads", /* 4 x 1.125 */
+     {.dist_opt = 1, .fsdp = FSDP_OPTIM_GRADS},
+     {6, 4.5, 13.5, 0, 0}},
+    {"fsdp, all", /* 2 x 1.125 */
+     {.dist_opt = 1, .fsdp = FSDP_FULL},
+     {2.25, 4.5, 13.5, 0, 0}},
+    {"weights in fp8: one copy, one transposed",
+     {.precision = PRECISION_FP8, .fp8_params = 1},
+     {6, 12, 36, 0, 0}},
+};
+
+static void check_state(const struct state_case *c)
+{
+    const struct rank_params p = {.dense = 1e9, .experts = 2e9};
+    struct strategy s = c->s;
+    struct memory_use use = {{0}};
+    s.tp = s.pp = s.cp = s.etp = 1;
+    s.dp = 8;
+    s.ep = 4;
+    s.optimizer_instances = at_least_one(s.optimizer_instances);
+    s.moments_bytes = s.moments_bytes > 0 ? s.moments_bytes : 4;
+    memory_of_states(&p, &s, &use);
+    const double got[] = {use.part[MEMORY_weights], use.part[MEMORY_gradients],
+                          use.part[MEMORY_optimizer], memory_of_step(&p, &s),
+                          memory_of_setup(&p, &s)};
+    for (size_t i = 0; i < COUNT(got); i++)
+        if (fabs(got[i] - 1e9 * c->gb[i]) > 1)
+            fail_msg("%s: figure %zu is %.0f, by hand %.3g G", c->what, i, got[i], c->gb[i]);
+}
+
+static void states_by_hand(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(STATE_CASES); i++)
+        check_state(&STATE_CASES[i]);
+}
+
+/* Plans on a pool, for what needs a whole frame. */
+static struct arena mem;
+static struct model model;
+static struct cluster cluster;
+
+static struct scene scene_of(const char *pairs, const char *pool, bool te)
+{
+    struct error err = {0};
+    model = from_pairs(pairs);
+    must(cluster_load(&cluster, pool, &mem, &err), &err);
+    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, false};
+}
+
+static struct strategy ways(int tp, int pp, int dp, int batch)
+{
+    struct strategy s;
+    strategy_init(&s);
+    s.tp = tp;
+    s.pp = pp;
+    s.dp = dp;
+    s.global_batch = batch;
+    s.seq_len = 512;
+    return s;
+}
+
+static struct plan evaluate(const struct scene *sc, const struct strategy *s)
+{
+    struct plan p;
+    plan_evaluate(sc, s, NULL, &mem, &p);
+    if (!p.computed)
+        fail_msg("%s", p.reasons ? p.reason[0] : "not computed");
+    return p;
+}
+
+static double part_of(const struct plan *p, int rank, enum memory_part part)
+{
+    return p->stage[rank].memory.part[part];
+}
+
+/* Parameters of DENSE in a layer: 768 x 256 + 256 x 512 + 3 x 1024 x 256, and two norms. */
+#define LAYER (768.0 * 256 + 256.0 * 512 + 3.0 * 1024 * 256 + 2 * 256)
+#define FEW_WORDS "layers=4,hidden=256,ffn=1024,heads=4,vocab=100,gated=1"
+#define MATRIX (1024.0 * 256) /* of the padded vocabulary */
+
+/* Untied: embedding, final norm (256), head. Tied on one rank: one matrix; on two: one each. */
+static void tied_matrices(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        struct scene sc = scene_of(tied ? DENSE ",tied=1" : DENSE, "1x8:H100", false);
+        struct strategy one = ways(1, 1, 1, 1), two = ways(1, 2, 1, 2);
+        struct plan a = evaluate(&sc, &one), b = evaluate(&sc, &two);
+        double whole = 2 * LAYER + 256 + (tied ? 1 : 2) * MATRIX;
+        assert_true(part_of(&a, 0, MEMORY_weights) == 2 * whole);
+        assert_true(part_of(&b, 0, MEMORY_weights) == 2 * (LAYER + MATRIX));
+        assert_true(part_of(&b, 1, MEMORY_weights) == 2 * (LAYER + 256 + MATRIX));
+    }
+}
+
+/* Parameters of all ranks together are the model's, tied copies and padding apart. */
+static void rank_params_add_up(void **state)
+{
+    static const char *const NAMES[] = {"llama3-8b", "mixtral-8x7b", "deepseek-v3",
+                                        "qwen3-30b-a3b"};
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(NAMES); i++) {
+        struct strategy s = ways(1, 4, 1, 4);
+        struct layout l;
+        struct error err = {0};
+        double params = 0;
+        must(model_load(&model, NAMES[i / 2], &mem, &err), &err);
+        model.mtp = 0;
+        s.split = SPLIT_UNEVEN;
+        must(layout_of(&l, &model, &s, &err), &err);
+        for (int r = 0; r < 4; r++) {
+            struct rank_params p = rank_params_of(&model, &s, &l, r, i % 2);
+            params += p.dense + p.experts;
+        }
+        int64_t padding = 2 * (model_padded_vocab(&model, 1) - model.vocab) * model.hidden;
+        assert_true(fabs(params - (double)(model_params_total(&model) + padding)) < 1);
+    }
+}
+
+/* One layer, hidden 1024, ffn 4096, 8 heads of 128, 2048 tokens, bf16, everything kept:
+ *   norms: 2 inputs and 2 outputs, 4 x 2 x 1024; q, k, v 2 x 3 x 1024; output 2 x 1024;
+ *   log-sum-exp 4 x 8; gate and up 2 x 8192; activation 2 x 4096   per token */
+static void layer_by_hand(void **state)
+{
+    (void)state;
+    struct scene sc =
+        scene_of("layers=1,hidden=1024,ffn=4096,heads=8,vocab=1024", "1x1:H100", true);
+    struct strategy s = ways(1, 1, 1, 1);
+    struct layer_costs costs;
+    s.seq_len = 2048;
+    layer_costs_of(&sc, &s, &costs);
+    double per_token = 8.0 * 1024 + 6.0 * 1024 + 2.0 * 1024 + 4 * 8 + 2.0 * 8192 + 2.0 * 4096;
+    assert_true(costs.kind[0].saved == per_token * 2048);
+    assert_true(costs.boundary_bytes == 2.0 * 1024 * 2048);
+}
+
+/* In a model whose fullest moment is a layer, the head's gradient of a tied matrix waits there:
+ * 2 x 128 x 256 bytes; te adds it to the buffer at once. */
+static void tied_gradient_waits(void **state)
+{
+    (void)state;
+    for (int te = 0; te < 2; te++) {
+        double temporary[2];
+        for (int tied = 0; tied < 2; tied++) {
+            struct scene sc = scene_of(tied ? FEW_WORDS ",tied=1" : FEW_WORDS, "1x8:H100", te);
+            struct strategy s = ways(1, 1, 1, 1);
+            struct plan p = evaluate(&sc, &s);
+            assert_int_equal(p.stage[0].moment, MOMENT_layer);
+            temporary[tied] = part_of(&p, 0, MEMORY_temporary) + part_of(&p, 0, MEMORY_activations);
+        }
+        assert_true(temporary[1] - temporary[0] == (te ? 0 : 2.0 * 128 * 256));
+    }
+}
+
+/* B: bytes of hidden states on a rank, 2 x 512 x 256, halved by sequence parallelism. Torch: two
+ * workspaces of 32 MiB; gradients sent back B, interleaved 3 B; what products gather 2 B / 2. */
+#define B (2.0 * 512 * 256)
+#define WORK (32 * MIB)
+/* Never-read gradients of te: qkv 768 x 256, out 256 x 512, up 2048 x 256, down 256 x 1024. */
+#define DUMMIES (2 * (768.0 * 256 + 256.0 * 512 + 2048.0 * 256 + 256.0 * 1024))
+#define HEAD_DUMMY (2 * MATRIX)
+#define EXPERT_BUFFERS (DUMMIES + 2 * (256.0 * 256 + 256.0 * 128) + HEAD_DUMMY + 2 * B)
+
+static void buffers_by_hand(void **state)
+{
+    static const struct {
+        const char *what, *model;
+        bool te;
+        int tp, pp, vpp, sp;
+        double first, last;
+    } CASES[] = {
+        {"torch", DENSE, false, 1, 1, 1, 0, 2 * WORK, 2 * WORK},
+        {"torch, pipeline", DENSE, false, 1, 2, 1, 0, 2 * WORK, 2 * WORK + B},
+        {"torch, sp", DENSE, false, 2, 2, 1, 1, 2 * WORK + B, 2 * WORK + B + B / 2},
+        {"torch, interleaved", DENSE_OF(4), false, 1, 2, 2, 0, 2 * WORK + 3 * B, 2 * WORK + 3 * B},
+        {"te, pipeline: torch's workspaces for the logits", DENSE, true, 1, 2, 1, 0, WORK + DUMMIES,
+         3 * WORK + DUMMIES + HEAD_DUMMY + B},
+        /* every matrix is halved by tp */
+        {"te, sp: logits gather with torch", DENSE, true, 2, 2, 1, 1, WORK + DUMMIES / 2,
+         3 * WORK + DUMMIES / 2 + HEAD_DUMMY / 2 + B / 2 + B},
+        /* four workspaces more for grouped products of 256 x 256 and 256 x 128; every token of two
+         * ranks gathered; a dense layer in front */
+        {"te, experts", EXPERTS ",dense_first=1", true, 1, 1, 1, 0, 7 * WORK + EXPERT_BUFFERS,
+         7 * WORK + EXPERT_BUFFERS},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct scene sc = scene_of(CASES[i].model, "1x8:H100", CASES[i].te);
+        struct strategy s = ways(CASES[i].tp, CASES[i].pp, 1, 4);
+        s.vpp = CASES[i].vpp;
+        s.seq_parallel = CASES[i].sp;
+        s.ep = s.dp = model.experts > 0 ? 2 : 1;
+        s.grouped_gemm = model.experts > 0;
+        struct plan p = evaluate(&sc, &s);
+        double first = part_of(&p, 0, MEMORY_buffers), last = part_of(&p, s.pp - 1, MEMORY_buffers);
+        if (first != CASES[i].first || last != CASES[i].last)
+            fail_msg("%s: %.0f and %.0f, by hand %.0f and %.0f", CASES[i].what, first, last,
+                     CASES[i].first, CASES[i].last);
+    }
+}
+
+/* A frame of one rank, and what its state adds to the buffers. */
+static double state_buffers_of(const struct scene *sc, const struct strategy *s)
+{
+    struct frame *f = arena_alloc(&mem, sizeof *f);
+    struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
+    struct error err = {0};
+    layer_costs_of(sc, s, costs);
+    must(frame_init(f, sc, costs, s, NULL, &err), &err);
+    return state_buffers(f, s, 0);
+}
+
+/* Two layers are one bucket of 40 M parameters: less than 128 more of 2 + 4 bytes, 2 + 2 where
+ * gradients are bf16. FSDP: two layers gathered, with their gradients. fp8: a copy of the layers'
+ * products, and a transposed one before Blackwell, unless the weights are in fp8 themselves. */
+static void state_buffers_by_hand(void **state)
+{
+    const double products = 2 * (LAYER - 2 * 256);
+    static const struct strategy PLAIN = {.fsdp = 0}, SHARDED = {.dist_opt = 1},
+                                 HALF_GRADS = {.dist_opt = 1, .grad_bf16 = 1},
+                                 FULL = {.dist_opt = 1, .fsdp = FSDP_FULL},
+                                 FP8 = {.precision = PRECISION_FP8},
+                                 ALL_FP8 = {.precision = PRECISION_FP8, .fp8_params = 1};
+    const struct {
+        const char *pool;
+        const struct strategy *s;
+        double bytes;
+    } cases[] = {
+        {"1x8:H100", &PLAIN, 0},
+        {"1x8:H100", &SHARDED, 128 * 6},
+        {"1x8:H100", &HALF_GRADS, 128 * 4},
+        {"1x8:H100", &FULL, 2 * 6 * LAYER},
+        {"1x8:H100", &FP8, 2 * products},
+        {"1x8:B200", &FP8, products},
+        {"1x8:H100", &ALL_FP8, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct scene sc = scene_of(DENSE, cases[i].pool, true);
+        struct strategy s = ways(1, 1, 8, 8);
+        for (int p = PARAM_FIRST_STATE; p < PARAMS; p++)
+            if (strategy_get(cases[i].s, (enum param)p))
+                strategy_set(&s, (enum param)p, strategy_get(cases[i].s, (enum param)p));
+        s.precision = cases[i].s->precision;
+        if (state_buffers_of(&sc, &s) != cases[i].bytes)
+            fail_msg("case %zu: %.0f, by hand %.0f", i, state_buffers_of(&sc, &s), cases[i].bytes);
+    }
+}
+
+/* 4 % of 80 GiB stays free. Outside the framework: 836 MiB of context; 0.35 GiB for each kind of
+ * group and the world; 1.5 % of reserve with expandable segments, 5 % without. */
+static void outside_by_hand(void **state)
+{
+    (void)state;
+    for (int te = 0; te < 2; te++) {
+        struct memory_use use = {{[MEMORY_weights] = 10 * GIB, [MEMORY_temporary] = 10 * GIB}};
+        struct strategy alone = ways(1, 1, 1, 1), many = ways(2, 2, 2, 4);
+        memory_outside(&use, &alone, te);
+        assert_true(use.part[MEMORY_reserve] == (te ? 0.05 : 0.015) * 20 * GIB);
+        assert_true(use.part[MEMORY_context] == 836 * MIB);
+        assert_true(use.part[MEMORY_communicators] == 0);
+        memory_outside(&use, &many, te); /* world, tp, pp, dp */
+        assert_true(fabs(use.part[MEMORY_communicators] - 4 * 0.35 * GIB) < 1);
+        assert_true(memory_peak(&use) == 20 * GIB);
+    }
+}
+
+static void moments(void **state)
+{
+    static const struct {
+        const char *model;
+        int batch, recompute, grad_bf16, dist_opt;
+        enum memory_moment moment;
+    } CASES[] = {
+        {FEW_WORDS, 8, RECOMPUTE_NONE, 0, 0, MOMENT_layer},
+        {FEW_WORDS, 8, RECOMPUTE_FULL, 0, 0, MOMENT_recompute},
+        {"layers=2,hidden=256,ffn=256,heads=4,vocab=99000", 8, RECOMPUTE_NONE, 0, 0, MOMENT_head},
+        {"layers=1,hidden=64,ffn=64,heads=1,vocab=4000000,tied=1", 1, RECOMPUTE_NONE, 0, 0,
+         MOMENT_embedding},
+        {"layers=8,hidden=4096,ffn=16384,heads=32,vocab=1000", 1, RECOMPUTE_FULL, 1, 0,
+         MOMENT_step},
+        {"layers=8,hidden=4096,ffn=16384,heads=32,vocab=1000", 1, RECOMPUTE_NONE, 0, 1,
+         MOMENT_setup},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct scene sc = scene_of(CASES[i].model, "8x8:H100", true);
+        struct strategy s = ways(1, 1, 64, 64 * CASES[i].batch);
+        s.micro_batch = CASES[i].batch;
+        s.seq_len = 16;
+        s.recompute = CASES[i].recompute;
+        s.recompute_method = s.recompute ? METHOD_UNIFORM : METHOD_NONE;
+        s.recompute_layers = s.recompute ? 1 : 0;
+        s.grad_bf16 = CASES[i].grad_bf16;
+        s.dist_opt = CASES[i].dist_opt;
+        enum memory_moment got = evaluate(&sc, &s).stage[0].moment;
+        if (got != CASES[i].moment)
+            fail_msg("case %zu: %s", i, moment_name(got));
+    }
+}
+
+/* Composition. Random operators with whole numbers, so that sums are exact. */
+enum { LIST = 24 };
+
+static int random_ops(struct op *out)
+{
+    int n = pick(1, LIST);
+    memset(out, 0, LIST * sizeof *out);
+    for (int i = 0; i < n; i++) {
+        out[i].saved = pick(0, 9);
+        out[i].temporary = pick(0, 2) ? 0 : pick(0, 30);
+        out[i].temporary_back = pick(0, 1) ? 0 : pick(0, 30);
+    }
+    return n;
+}
+
+/* What runs forward, then backward, one operator at a time. */
+struct tape {
+    double alive, most_forward, most;
+};
+
+static void note(struct tape *t, double beside)
+{
+    t->most = fmax(t->most, t->alive + beside);
+}
+
+static void run_forward(struct tape *t, const struct op *op, int n)
+{
+    for (int i = 0; i < n; i++) {
+        t->alive += op[i].saved;
+        note(t, op[i].temporary);
+        t->most_forward = fmax(t->most_forward, t->alive + op[i].temporary);
+    }
+}
+
+static void run_backward(struct tape *t, const struct op *op, int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        t->alive -= op[i].saved;
+        note(t, op[i].temporary_back);
+    }
+}
+
+static void check_sums(const struct block_cost *b, const struct op *const *list, const int *count,
+                       int lists)
+{
+    struct tape t = {0};
+    for (int i = 0; i < lists; i++)
+        run_forward(&t, list[i], count[i]);
+    assert_true(b->saved == t.alive && b->forward == t.most_forward);
+    for (int i = lists - 1; i >= 0; i--)
+        run_backward(&t, list[i], count[i]);
+    assert_true(t.alive == 0);
+    assert_true(b->peak == t.most);
+}
+
+static void sums_equal_a_walk(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        struct op a[LIST], b[LIST];
+        struct op_time none[LIST] = {{0}};
+        struct block_cost one, other;
+        int n = random_ops(a), m = random_ops(b), times = pick(1, 5);
+        block_cost_sum(a, none, (size_t)n, &one);
+        block_cost_sum(b, none, (size_t)m, &other);
+        check_sums(&one, (const struct op *const[]){a}, &n, 1);
+        block_cost_add(&other, &one);
+        check_sums(&other, (const struct op *const[]){b, a}, (const int[]){m, n}, 2);
+        block_cost_scale(&one, times);
+        check_sums(&one, (const struct op *const[]){a, a, a, a, a}, (const int[]){n, n, n, n, n},
+                   times);
+    }
+}
+
+/* A whole stage of small models with up to four kinds of layers. */
+static void random_model(char *text, size_t size)
+{
+    int layers = pick(1, 7), experts = pick(0, 2) ? 0 : 4;
+    int used = snprintf(text, size, "layers=%d,hidden=%d,ffn=%d,heads=4,kv=%d,vocab=%d,gated=%d",
+                        layers, 64 * pick(1, 4), 64 * pick(1, 9), pick(0, 1) ? 2 : 4,
+                        pick(0, 3) ? 1000 : 50000, pick(0, 1));
+    if (experts)
+        used += snprintf(text + used, size - (size_t)used,
+                         ",experts=4,topk=2,expert_ffn=%d,shared_ffn=%d,dense_first=%d",
+                         64 * pick(1, 4), 64 * pick(0, 2), pick(0, layers - 1));
+    if (pick(0, 1))
+        used += snprintf(text + used, size - (size_t)used, ",window=64,window_every=%d",
+                         pick(2, layers + 1));
+    snprintf(text + used, size - (size_t)used, ",tied=%d,mtp=%d", pick(0, 1), pick(0, 4) == 0);
+}
+
+static void random_recompute(struct strategy *s)
+{
+    s->recompute = pick(RECOMPUTE_NONE, RECOMPUTE_FULL);
+    s->recompute_method = s->recompute_layers = s->recompute_modules = 0;
+    if (s->recompute == RECOMPUTE_SELECTIVE)
+        s->recompute_modules = pick(1, 127);
+    if (s->recompute == RECOMPUTE_FULL) {
+        s->recompute_method = pick(METHOD_UNIFORM, METHOD_BLOCK);
+        s->recompute_layers = pick(1, 4);
+    }
+}
+
+struct list {
+    struct op op[3 * OPS_MAX];
+    int count;
+};
+
+static void append(struct list *l, const struct scene *sc, const struct strategy *s,
+                   enum block_kind kind, int window)
+{
+    struct block_shape shape = block_shape_of(sc, s, kind);
+    shape.window = window;
+    l->count += block_ops(&shape, l->op + l->count);
+}
+
+static void append_layer(struct list *l, const struct scene *sc, const struct strategy *s,
+                         int layer)
+{
+    const struct layer_kind *k = &sc->model->kind[sc->model->layer[layer]];
+    append(l, sc, s, BLOCK_ATTENTION, k->window);
+    append(l, sc, s, k->moe ? BLOCK_MOE : BLOCK_MLP, 0);
+}
+
+struct stage {
+    struct list embedding, layer[8], mtp, head; /* empty: on another rank */
+    int layers, again, group;                   /* recomputed whole: the first `again`, in groups */
+    int modules;                                /* of the others */
+    bool moe[8];    /* recomputed inputs of such layers stay, with their gradients */
+    double input;   /* bytes of a layer's input */
+    double waiting; /* of an input that is still there when the head runs forward */
+    double tied;    /* of the head's gradient that waits for the embedding's */
+};
+
+static void find_ends(struct stage *x, const struct scene *sc, const struct strategy *s, int rank)
+{
+    const struct model *m = sc->model;
+    if (rank == 0)
+        append(&x->embedding, sc, s, BLOCK_EMBEDDING, 0);
+    if (rank < s->pp - 1)
+        return;
+    append(&x->head, sc, s, BLOCK_HEAD, 0);
+    if (m->mtp > 0) {
+        append(&x->mtp, sc, s, BLOCK_MTP, 0);
+        append_layer(&x->mtp, sc, s, m->layers - 1);
+        append(&x->mtp, sc, s, BLOCK_HEAD, 0);
+    }
+    x->waiting = s->pp > 1 ? x->input : 0;
+    if (s->pp == 1 && m->tied && !sc->te)
+        x->tied = 2.0 * (double)model_padded_vocab(m, 1) * m->hidden;
+}
+
+static void find_stage(struct stage *x, const struct scene *sc, const struct strategy *s,
+                       const struct layout *l, int rank)
+{
+    const struct model *m = sc->model;
+    struct block_shape any = block_shape_of(sc, s, BLOCK_MLP);
+    memset(x, 0, sizeof *x);
+    x->layers = l->layers[rank];
+    for (int i = 0; i < x->layers; i++) {
+        append_layer(&x->layer[i], sc, s, l->first[rank] + i);
+        x->moe[i] = m->kind[m->layer[l->first[rank] + i]].moe;
+    }
+    bool full = s->recompute == RECOMPUTE_FULL, uniform = s->recompute_method == METHOD_UNIFORM;
+    int some = s->recompute_layers < x->layers ? s->recompute_layers : x->layers;
+    x->again = full ? (uniform ? x->layers : some) : 0;
+    x->group = uniform ? s->recompute_layers : 1;
+    x->modules = s->recompute == RECOMPUTE_SELECTIVE ? s->recompute_modules : 0;
+    x->input = boundary_bytes(&any);
+    find_ends(x, sc, s, rank);
+}
+
+static double dropped(const struct list *l, int modules)
+{
+    double sum = 0;
+    for (int i = 0; i < l->count; i++)
+        sum += l->op[i].modules & modules ? l->op[i].saved : 0;
+    return sum;
+}
+
+static int last_of(const struct stage *x, int first)
+{
+    return first + x->group < x->again ? first + x->group : x->again;
+}
+
+static void group_backward(struct tape *t, const struct stage *x, int first)
+{
+    int end = last_of(x, first);
+    bool stays = false;
+    t->alive += x->input; /* the gradient of the output waits */
+    for (int i = first; i < end; i++)
+        run_forward(t, x->layer[i].op, x->layer[i].count);
+    t->alive -= x->input; /* counted by every operator's own backward */
+    for (int i = end - 1; i >= first; i--) {
+        run_backward(t, x->layer[i].op, x->layer[i].count);
+        stays = stays || x->moe[i];
+    }
+    t->alive += stays ? x->input : -x->input;
+}
+
+/* Forward of one micro-batch. A layer that drops modules does so when it is done. */
+static void stage_forward(struct tape *t, const struct stage *x)
+{
+    run_forward(t, x->embedding.op, x->embedding.count);
+    for (int i = 0; i < x->again; i = last_of(x, i))
+        t->alive += x->input;
+    for (int i = x->again; i < x->layers; i++) {
+        run_forward(t, x->layer[i].op, x->layer[i].count);
+        t->alive -= dropped(&x->layer[i], x->modules);
+    }
+    run_forward(t, x->mtp.op, x->mtp.count);
+    t->alive += x->waiting;
+    run_forward(t, x->head.op, x->head.count);
+    t->alive -= x->waiting;
+}
+
+/* Backward: such a layer computes all of its modules again first. What stays is collected before
+ * the embedding's turn. */
+static void stage_backward(struct tape *t, const struct stage *x)
+{
+    run_backward(t, x->head.op, x->head.count);
+    run_backward(t, x->mtp.op, x->mtp.count);
+    t->alive += x->tied;
+    for (int i = x->layers - 1; i >= x->again; i--) {
+        t->alive += dropped(&x->layer[i], x->modules);
+        run_backward(t, x->layer[i].op, x->layer[i].count);
+    }
+    double behind = t->alive;
+    for (int i = 0; i < x->again; i = last_of(x, i))
+        behind -= x->input;
+    for (int i = (x->again - 1) / x->group * x->group; x->again > 0 && i >= 0; i -= x->group)
+        group_backward(t, x, i);
+    t->alive = behind;
+    run_backward(t, x->embedding.op, x->embedding.count);
+    t->alive -= x->tied;
+}
+
+/* `flying` forwards and one backward: 1F1B at its fullest. */
+static double walk_stage(const struct stage *x, int64_t flying)
+{
+    struct tape t = {0};
+    double kept = 0;
+    for (int64_t i = 0; i < flying; i++) {
+        stage_forward(&t, x);
+        kept = i == 0 ? t.alive : kept;
+    }
+    stage_backward(&t, x);
+    assert_true(fabs(t.alive - (double)(flying - 1) * kept) < 1);
+    return t.most;
+}
+
+/* Modules one by one: each is computed again when what follows it runs backward. The least that one
+ * micro-batch's layers hold. */
+static double finest_walk(const struct stage *x)
+{
+    double kept = 0, most = 0;
+    for (int i = 0; i < x->embedding.count; i++)
+        kept += x->embedding.op[i].saved;
+    for (int i = 0; i < x->layers; i++) {
+        const struct list *l = &x->layer[i];
+        for (int k = l->count - 1; k >= 0; k--) {
+            double alive = kept;
+            int back = k > 0 ? l->op[k].modules | l->op[k - 1].modules : l->op[k].modules;
+            for (int j = 0; j < k; j++)
+                alive += l->op[j].modules & x->modules & ~back ? 0 : l->op[j].saved;
+            most = fmax(most, alive + l->op[k].temporary_back);
+        }
+        for (int k = 0; k < l->count; k++)
+            kept += l->op[k].modules & x->modules ? 0 : l->op[k].saved;
+    }
+    return most;
+}
+
+/* True where the plan has exactly what the walk has. With experts it may have more: what stays of
+ * unlike recomputed layers, and a tied gradient beside the fullest moment of forward, too. */
+static bool check_stage(const struct scene *sc, const struct strategy *s, const struct plan *p,
+                        int rank)
+{
+    static struct stage x;
+    int64_t flying =
+        strategy_micro_batches(s) < s->pp - rank ? strategy_micro_batches(s) : s->pp - rank;
+    find_stage(&x, sc, s, &p->layout, rank);
+    double got = part_of(p, rank, MEMORY_activations) + part_of(p, rank, MEMORY_temporary);
+    double walked = walk_stage(&x, flying);
+    double stays = x.again > 1 ? (x.again - 1) * x.input : 0;
+    double more = model.experts > 0 ? stays + x.tied : 0;
+    bool same = fabs(got - walked) <= 1e-9 * walked;
+    if (!same && !(got > walked && got <= walked + more))
+        fail_msg("rank %d of %d, recompute %d %d %d %d: %.0f, walked %.0f", rank, s->pp,
+                 s->recompute, s->recompute_method, s->recompute_layers, s->recompute_modules, got,
+                 walked);
+    assert_true(s->recompute == RECOMPUTE_FULL || finest_walk(&x) <= got * (1 + 1e-12));
+    return same;
+}
+
+static void stages_equal_a_walk(void **state)
+{
+    int same = 0, stages = 0;
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        char text[256];
+        random_model(text, sizeof text);
+        struct scene sc = scene_of(text, "1x8:H100", pick(0, 1));
+        struct strategy s = ways(1, pick(1, model.layers < 5 ? model.layers : 5), 1, pick(1, 4));
+        s.split = SPLIT_UNEVEN;
+        s.seq_len = 64 * pick(1, 4);
+        s.grouped_gemm = pick(0, 1);
+        random_recompute(&s);
+        struct plan p = evaluate(&sc, &s);
+        for (int r = 0; r < s.pp; r++, stages++)
+            same += check_stage(&sc, &s, &p, r);
+        arena_clear(&mem);
+    }
+    print_message("%d of %d stages are what was walked\n", same, stages);
+    assert_true(same > 0.9 * stages);
+}
+
+/* Laws. Models of one and of several kinds of layers, and any strategy Megatron can lay out. */
+static const char *const MODELS[] = {
+    "layers=16,hidden=2048,ffn=5632,heads=16,kv=4,vocab=32000",
+    "layers=16,hidden=4096,ffn=16384,heads=32,vocab=1000",
+    "layers=16,hidden=1024,ffn=4096,heads=16,vocab=50257,gated=0,layer_norm=1,tied=1",
+    "layers=16,hidden=1024,ffn=4096,heads=16,kv=4,vocab=151936,experts=8,topk=2,expert_ffn=768,"
+    "shared_ffn=1024,dense_first=3",
+    "layers=16,hidden=1024,ffn=2048,heads=16,vocab=129280,mla=1,q_lora=384,kv_lora=128,qk_nope=64,"
+    "qk_rope=32,v_dim=64,experts=16,topk=4,expert_ffn=256,mtp=1",
+    "layers=16,hidden=1536,ffn=6144,heads=16,kv=8,vocab=262144,window=512,window_every=4,"
+    "qk_norm=1,post_norms=1,tied=1",
+};
+
+static void random_structure(struct strategy *s)
+{
+    static const int WAYS[] = {1, 1, 2, 4, 16};
+    *s = ways(WAYS[pick(0, 3)], WAYS[pick(0, 3)], WAYS[pick(0, 4)], 1);
+    s->cp = pick(0, 3) ? 1 : 2;
+    s->micro_batch = pick(1, 2);
+    s->global_batch = s->micro_batch * s->dp * s->pp * pick(1, 4);
+    s->vpp = s->pp > 1 && pick(0, 1) ? 2 : 1;
+    s->seq_len = 64 << pick(0, 5);
+    s->seq_parallel = s->tp > 1 && pick(0, 1);
+    s->split = pick(0, 2) ? SPLIT_EVEN : SPLIT_UNEVEN;
+    s->cp_comm = pick(CP_P2P, CP_ALLGATHER);
+    s->dispatcher = pick(DISPATCH_ALLGATHER, DISPATCH_ALLTOALL);
+    s->grouped_gemm = pick(0, 1);
+    s->attention = pick(0, 3) ? ATTENTION_FLASH : ATTENTION_LOCAL;
+    s->precision = pick(0, 2) ? PRECISION_BF16 : PRECISION_FP8;
+    s->loss_fusion = pick(0, 1);
+    s->loss_te = s->loss_fusion && pick(0, 1);
+    if (model.experts > 0) {
+        s->ep = pick(0, 1) && s->dp <= 4 ? s->dp * s->cp : 1;
+        s->etp = pick(0, 1) ? s->tp : 1;
+    }
+}
+
+static void random_state(struct strategy *s)
+{
+    s->dist_opt = pick(0, 1);
+    s->fsdp = s->dist_opt && pick(0, 2) == 0 ? pick(FSDP_NO_SHARD, FSDP_FULL) : FSDP_NONE;
+    s->grad_bf16 = pick(0, 2) == 0;
+    s->precision_aware = s->dist_opt && pick(0, 1);
+    s->moments_bytes = s->precision_aware ? 2 : 4;
+    s->main_grads_bf16 = s->precision_aware && pick(0, 1);
+    s->fp8_params = s->precision == PRECISION_FP8 && pick(0, 1);
+    s->optimizer_offload = pick(0, 3) ? 0 : 50;
+}
+
+static struct scene random_case(struct strategy *s)
+{
+    struct scene sc = scene_of(MODELS[pick(0, COUNT(MODELS) - 1)], "64x8:H100", pick(0, 1));
+    sc.dropout = pick(0, 3) == 0;
+    sc.imbalance = model.experts > 0 && pick(0, 1) ? 1.25 : 1;
+    random_structure(s);
+    random_recompute(s);
+    random_state(s);
+    return sc;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+static void check_parts(const struct plan_stage *x)
+{
+    double sum = 0, framework = 0;
+    for (int i = 0; i < MEMORY_PARTS; i++) {
+        assert_true(x->memory.part[i] >= 0);
+        sum += x->memory.part[i];
+        framework += memory_part_info((enum memory_part)i)->framework ? x->memory.part[i] : 0;
+    }
+    assert_true(near(framework, x->peak_bytes) && near(sum, x->device_bytes));
+}
+
+/* The search's own way to the same figures. */
+static void check_frame(const struct scene *sc, const struct strategy *s, const struct plan *p)
+{
+    struct frame *f = arena_alloc(&mem, sizeof *f);
+    struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
+    struct error err = {0};
+    struct timing t, least;
+    struct state st;
+    double most = 0;
+    layer_costs_of(sc, s, costs);
+    must(frame_init(f, sc, costs, s, NULL, &err), &err);
+    timing_of(f, s, &mem, &t);
+    least = t;
+    timing_memory(f, s, &mem, &t);
+    timing_least_memory(f, s, &mem, &least);
+    state_of(f, s, &mem, &st);
+    for (int c = 0; c < f->classes; c++)
+        assert_true(least.activations[c] + least.temporary[c] <=
+                    (t.activations[c] + t.temporary[c]) * (1 + 1e-12));
+    for (int r = 0; r < s->pp; r++) {
+        int first = f->class[f->class_of[r]].rank;
+        struct memory_use states = {{0}};
+        memory_of_states(&f->class[f->class_of[r]].params, s, &states);
+        assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
+        assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
+        assert_int_equal(p->stage[r].fits, p->stage[r].peak_bytes <= f->limit);
+        assert_true(p->stage[r].fits == (p->stage[r].device_bytes <= p->limit_bytes) ||
+                    near(p->stage[r].device_bytes, p->limit_bytes));
+        most = fmax(most, p->stage[r].peak_bytes);
+    }
+    assert_true(near(frame_fullness(f, &t, &st), most / f->limit));
+}
+
+static void parts_and_search_agree(void **state)
+{
+    int seen[MOMENTS] = {0};
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s);
+        struct plan p = evaluate(&sc, &s);
+        for (int r = 0; r < p.stages; r++) {
+            check_parts(&p.stage[r]);
+            seen[p.stage[r].moment]++;
+        }
+        check_frame(&sc, &s, &p);
+        arena_clear(&mem);
+    }
+    assert_true(seen[MOMENT_step] > 0 && seen[MOMENT_setup] > 0 && seen[MOMENT_recompute] > 0 &&
+                seen[MOMENT_head] > 0 && seen[MOMENT_layer] > 0);
+}
+
+static void never_less(const struct plan *more, const struct plan *p, const char *what)
+{
+    for (int r = 0; r < p->stages; r++)
+        if (more->stage[r].peak_bytes < p->stage[r].peak_bytes * (1 - 1e-12))
+            fail_msg("%s: stage %d needs %.0f, before %.0f", what, r, more->stage[r].peak_bytes,
+                     p->stage[r].peak_bytes);
+}
+
+static void more_work_needs_no_less(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct strategy s, t;
+        struct scene sc = random_case(&s);
+        struct plan p = evaluate(&sc, &s), q;
+        t = s;
+        t.seq_len *= 2;
+        q = evaluate(&sc, &t);
+        never_less(&q, &p, "twice the sequence");
+        t = s;
+        t.micro_batch *= 2;
+        t.global_batch *= 2;
+        q = evaluate(&sc, &t);
+        never_less(&q, &p, "twice the micro-batch");
+        t = s;
+        t.global_batch *= 2;
+        q = evaluate(&sc, &t);
+        never_less(&q, &p, "twice the micro-batches");
+        sc.imbalance *= 1.5;
+        q = evaluate(&sc, &s);
+        never_less(&q, &p, "experts less balanced");
+        arena_clear(&mem);
+    }
+}
+
+/* Recomputing more keeps less between the passes; beside that it may need more. */
+static void recompute_keeps_less(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s);
+        double before = INFINITY;
+        s.vpp = 1;
+        s.grad_bf16 = s.dist_opt = s.fsdp = 0; /* no moment without activations */
+        s.recompute_method = s.recompute_layers = s.recompute_modules = 0;
+        for (s.recompute = RECOMPUTE_NONE; s.recompute <= RECOMPUTE_FULL; s.recompute++) {
+            bool full = s.recompute == RECOMPUTE_FULL;
+            s.recompute_modules = s.recompute == RECOMPUTE_SELECTIVE ? pick(1, 127) : 0;
+            s.recompute_method = full ? METHOD_UNIFORM : METHOD_NONE;
+            s.recompute_layers = full;
+            struct plan p = evaluate(&sc, &s);
+            assert_true(part_of(&p, 0, MEMORY_activations) <= before * (1 + 1e-12));
+            before = part_of(&p, 0, MEMORY_activations);
+        }
+        arena_clear(&mem);
+    }
+}
+
+/* At fixed dp, cp and micro-batches, more tensor parallelism never needs more; the padding of the
+ * vocabulary is taken out by one that every tp divides. */
+static void memory_never_rises_with_tp(void **state)
+{
+    (void)state;
+    struct scene sc =
+        scene_of("layers=16,hidden=8192,ffn=28672,heads=64,kv=8,vocab=131072", "64x8:H100", true);
+    for (int sp = 0; sp <= 1; sp++)
+        for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_FULL; recompute++)
+            for (int pp = 1; pp <= 4; pp *= 2) {
+                double before[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+                for (int tp = 1; tp <= 8; tp *= 2) {
+                    struct strategy s = ways(tp, pp, 2, 16);
+                    s.seq_len = 2048;
+                    s.seq_parallel = sp && tp > 1;
+                    s.recompute = recompute;
+                    s.recompute_modules =
+                        recompute == RECOMPUTE_SELECTIVE ? MODULE_CORE_ATTN | MODULE_MLP : 0;
+                    s.recompute_method = recompute == RECOMPUTE_FULL ? METHOD_UNIFORM : METHOD_NONE;
+                    s.recompute_layers = recompute == RECOMPUTE_FULL;
+                    struct plan p = evaluate(&sc, &s);
+                    for (int r = 0; r < pp; r++) {
+                        assert_true(p.stage[r].peak_bytes <= before[r]);
+                        before[r] = p.stage[r].peak_bytes;
+                    }
+                }
+            }
+}
+
+/* Measurements. */
+static const char *cell(const struct csv *c, int row, const char *column)
+{
+    return csv_at(c, row, csv_column(c, column));
+}
+
+static double real_cell(const struct csv *c, int row, const char *column)
+{
+    double v = NAN;
+    if (!parse_real(cell(c, row, column), &v))
+        fail_msg("%s: %s is '%s'", csv_at(c, row, 0), column, cell(c, row, column));
+    return v;
+}
+
+static void load_csv(struct csv *c, const char *path)
+{
+    struct text text;
+    struct error err = {0};
+    must(file_read(path, &mem, &text, &err) &&
+             csv_parse(c, text.data, text.length, path, &mem, &err),
+         &err);
+}
+
+static bool allowed(const struct estimate_question *e)
+{
+    double values[SLOTS] = {0};
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_strategy(values, &e->strategy);
+    for (int i = 0; i < e->rules.count; i++)
+        if (!rule_allows(&e->rules.rule[i], values))
+            return false;
+    return e->reasons.count == 0;
+}
+
+/* The words of `text`, apart. */
+static size_t split(const char *text, const char *words[], size_t most)
+{
+    size_t count = 0;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        assert_true(count < most);
+        words[count++] = arena_copy(&mem, text, n);
+        text += n + strspn(text + n, " ");
+    }
+    return count;
+}
+
+/* True when nothing but memory may refuse the plan. */
+static bool finish_plan(struct question *q, struct plan *p)
+{
+    struct estimate_question e;
+    struct error err = {0};
+    must(question_ready(q, &err) && question_estimate(q, &e, &err), &err);
+    plan_evaluate(&e.scene, &e.strategy, e.layout, &mem, p);
+    return allowed(&e);
+}
+
+static bool rank_plan(struct question *q, const struct csv *c, int row, struct plan *p)
+{
+    const char *words[256];
+    struct error err = {0};
+    size_t count = split(cell(c, row, "flags"), words, COUNT(words));
+    question_init(q);
+    must(question_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
+    must(question_flags(q, count, words, &err), &err);
+    return finish_plan(q, p);
+}
+
+struct tally {
+    double sum; /* of absolute errors */
+    int ranks;  /* whose peak was in the steps that were measured */
+    int worked, refused;
+    int full, by_memory; /* ran out; refused for that, not by a rule */
+};
+
+/* FSDP gathers units ahead of their use: as many as there may be are counted. */
+static void check_rank(const struct csv *c, int row, const struct plan *p, struct tally *t)
+{
+    int stage = (int)real_cell(c, row, "stage");
+    bool fsdp = p->strategy.fsdp != FSDP_NONE;
+    assert_true(p->computed && stage < p->stages);
+    t->worked++;
+    t->refused += !p->stage[stage].fits;
+    if (p->stage[stage].moment == MOMENT_setup)
+        return;
+    double error = p->stage[stage].peak_bytes / MIB / real_cell(c, row, "peak_mib") - 1;
+    if (error < (fsdp ? 0 : -0.02) || error > (fsdp ? 0.04 : 0.02))
+        fail_msg("%s: %+.2f %%", csv_at(c, row, 0), 100 * error);
+    t->sum += fabs(error);
+    t->ranks++;
+}
+
+static void measured_ranks(void **state)
+{
+    struct csv c;
+    struct tally t = {0};
+    (void)state;
+    load_csv(&c, "data/measured/h200_memory.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct question q;
+        struct plan p;
+        bool ok = strcmp(cell(&c, i, "status"), "ok") == 0, valid = rank_plan(&q, &c, i, &p);
+        if (ok)
+            check_rank(&c, i, &p, &t);
+        else if (valid && p.feasible)
+            fail_msg("%s ran out of memory and is called feasible", csv_at(&c, i, 0));
+        t.full += !ok;
+        t.by_memory += !ok && !p.feasible;
+        question_release(&q);
+    }
+    print_message("%d ranks: mean error of the peak %.2f %%; refused %d of %d that worked, all %d "
+                  "that ran out (%d by memory)\n",
+                  t.ranks, 100 * t.sum / t.ranks, t.refused, t.worked, t.full, t.by_memory);
+    assert_true(t.ranks >= 100 && t.by_memory >= 7); /* the table was read */
+    assert_true(t.sum <= 0.005 * t.ranks);
+    assert_true(t.refused <= 0.05 * t.worked);
+}
+
+static void published_plan(struct question *q, const struct csv *c, int row, struct plan *p)
+{
+    static const char *const OPTIONS[][2] = {{"cluster", "cluster"},
+                                             {"model", "model"},
+                                             {"global-batch", "global_batch"},
+                                             {"seq-len", "seq_len"},
+                                             {"precision", "precision"}};
+    const char *words[64];
+    struct error err = {0};
+    size_t count = split(cell(c, row, "strategy"), words, COUNT(words));
+    question_init(q);
+    for (size_t i = 0; i < COUNT(OPTIONS); i++)
+        must(question_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
+    for (size_t i = 0; i < count; i++)
+        must(question_set(q, "set", words[i], &err), &err);
+    finish_plan(q, p);
+}
+
+/* SimuMax's runs of TransformerEngine: the fullest rank. */
+static void published_peaks(void **state)
+{
+    struct csv c;
+    int runs = 0;
+    (void)state;
+    load_csv(&c, "data/published.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct question q;
+        struct plan p;
+        double most = 0;
+        if (strncmp(csv_at(&c, i, 0), "simumax_", 8) != 0)
+            continue;
+        published_plan(&q, &c, i, &p);
+        for (int r = 0; p.computed && r < p.stages; r++)
+            most = fmax(most, p.stage[r].peak_bytes);
+        double error = most / GIB / real_cell(&c, i, "peak_gib") - 1;
+        if (fabs(error) > 0.005)
+            fail_msg("%s: %+.2f %%", csv_at(&c, i, 0), 100 * error);
+        runs++;
+        question_release(&q);
+    }
+    assert_true(runs == 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_by_hand),      cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(measured_ranks),         cmocka_unit_test(published_peaks),
+    };
+    arena_init(&mem);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_release(&mem);
+    return failed;
+}
