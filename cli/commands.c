@@ -22,6 +22,7 @@ static const char *const ESTIMATE_EXAMPLES[] = {
 static const char *const EXPLAIN_EXAMPLES[] = {
     "astra explain plan.json",
     "astra explain plan.json --stage memory",
+    "astra explain plan.json --trace step.json",
     "astra explain --model llama3-8b --cluster 1x8:H100 --set tp=4 --set pp=2 --stage schedule",
     NULL,
 };

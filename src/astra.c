@@ -11,6 +11,7 @@
 #include "question.h"
 #include "remedy.h"
 #include "report/report.h"
+#include "report/trace_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +405,8 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     judge_rules(a, &e);
     a->plan.remedy = remedy_of(&a->question, &e, &a->plan, &a->mem);
     if (!question_costs_hold(&a->question, &a->error))
+        return status_of(a, false);
+    if (a->question.trace && !trace_write(&a->plan, a->question.trace, &a->error))
         return status_of(a, false);
     a->kind = kind;
     if (!a->plan.feasible)

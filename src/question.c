@@ -248,6 +248,18 @@ static bool set_stage(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, stages, sizeof stages / sizeof *stages));
 }
 
+static bool set_trace(struct question *q, const char *v, struct error *err)
+{
+    if (!*v)
+        return fail(err, ERROR_INPUT, "--trace is empty, expected the name of a file");
+    if (strcmp(v, "-") == 0)
+        return fail(err, ERROR_INPUT,
+                    "--trace is '-', expected the name of a file: the answer goes to standard "
+                    "output");
+    q->trace = arena_string(&q->mem, v);
+    return true;
+}
+
 static const struct {
     const char *name;
     bool (*set)(struct question *, const char *value, struct error *);

@@ -28,6 +28,7 @@ struct question {
     int top, threads; /* threads 0 = all cores */
     bool exhaustive, check, stats;
     const char *stage; /* of explain; NULL = all */
+    const char *trace; /* file of a trace; NULL = none */
     struct setting settings[PARAMS];
     int sets;
     const char *set[QUESTION_SETS];

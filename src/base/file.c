@@ -109,6 +109,9 @@ bool file_write_beside(const char *path, const void *data, size_t size, struct e
 
 bool file_write(const char *path, const void *data, size_t size, struct error *err)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
     if (file_write_beside(path, data, size, err) && files_replace(&path, 1, err))
         return true;
     files_forget(&path, 1);

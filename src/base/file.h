@@ -21,6 +21,7 @@ bool file_read(const char *path, struct arena *, struct text *out, struct error 
 
 bool file_exists(const char *path);
 
+/* What is there and no plain file (a folder, a device) is left alone: an error. */
 bool file_write(const char *path, const void *data, size_t size, struct error *);
 /* Several files that belong together: each is written beside its place (path.new), and when all
  * are there, all are moved. A move can still fail half way, where the target is a folder or the

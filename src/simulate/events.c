@@ -84,7 +84,7 @@ static bool advance(struct simulation *s, int rank, struct event *e)
     *cell(s, t.backward ? s->backward : s->forward, stage, t.item.micro_batch) = end + send;
     s->clock[rank] = p->blocking_send ? end + send : end;
     s->next[rank]++;
-    *e = (struct event){rank, t.chunk, t.backward, t.item.micro_batch, start, end};
+    *e = (struct event){rank, t.chunk, t.backward, t.item.micro_batch, start, end, end + send};
     return true;
 }
 

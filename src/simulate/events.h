@@ -1,5 +1,5 @@
 /* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence, and what
- * explain draws. It issues every pass of every rank in Megatron's order. */
+ * explain and traces draw. It issues every pass of every rank in Megatron's order. */
 #ifndef ASTRA_EVENTS_H
 #define ASTRA_EVENTS_H
 
@@ -11,6 +11,7 @@ struct event {
     bool backward;
     int64_t micro_batch;
     int64_t start, end; /* ticks */
+    int64_t sent;       /* when its output has arrived; `end` when it goes nowhere */
 };
 
 /* Calls `visit` for each pass in an order in which every pass follows what it needs; returns the

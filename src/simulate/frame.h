@@ -147,7 +147,27 @@ void state_times(const struct frame *, const struct strategy *, struct arena *, 
 #define HOPELESS 1e9
 double frame_fullness(const struct frame *, const struct timing *, const struct state *);
 
-/* Ticks of one step. With timing.exact false a lower bound: never above the exact value. */
+/* What a rank of a class does outside the passes of the pipeline. Seconds. */
+struct edges {
+    double delay;  /* before its first forward */
+    double after;  /* between its last backward and the optimizer */
+    double behind; /* optimizer and what follows */
+};
+struct edges frame_edges(const struct frame *, const struct strategy *, const struct timing *,
+                         const struct state *, int class);
+
+/* One step, part after part. Ticks. */
+struct step_parts {
+    int64_t delay;    /* until the pipeline begins */
+    int64_t pipeline; /* until the last rank has reduced its gradients */
+    int64_t tied;     /* all-reduce of tied embeddings */
+    int64_t behind;   /* optimizer and what follows */
+};
+struct step_parts frame_parts(const struct frame *, const struct strategy *, const struct timing *,
+                              const struct state *);
+
+/* Ticks of one step, the sum of its parts. With timing.exact false a lower bound: never above the
+ * exact value. */
 int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
                    const struct state *);
 

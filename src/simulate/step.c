@@ -1,8 +1,8 @@
 /* One step: the pipeline between the gather of parameters before it and reduction and optimizer
  * behind it.
  *
- *     | gather | forward and backward of all micro-batches | reduce | optimizer | gather |
- *       exposed part with overlap_param_gather               exposed              without it
+ *     | gather | forward and backward of all micro-batches | reduce | tied | optimizer | gather |
+ *       exposed part with overlap_param_gather               exposed                     without it
  *
  * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient
  * norm). The gather of a rank is hidden by the time the pipeline needs to reach it. */
@@ -36,18 +36,12 @@ static double exposed(double total, double window, double pieces)
     return shown + OVERLAP_TAX * (total - shown);
 }
 
-struct edges {
-    double after;  /* between a rank's last backward and the optimizer */
-    double delay;  /* before its first forward */
-    double behind; /* optimizer and what follows */
-};
-
-static struct edges edges_of(const struct frame *f, const struct strategy *s,
-                             const struct timing *t, const struct state *st, int c)
+struct edges frame_edges(const struct frame *f, const struct strategy *s, const struct timing *t,
+                         const struct state *st, int c)
 {
     double forward = (double)t->rank_forward[c] / TICKS_PER_S;
     double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = frame_buckets(f, c);
-    struct edges e = {st->reduce_s[c], 0, st->optimizer_s[c]};
+    struct edges e = {.after = st->reduce_s[c], .behind = st->optimizer_s[c]};
     if (s->overlap_grad_reduce)
         e.after = exposed(st->reduce_s[c], backward, pieces);
     if (s->overlap_param_gather)
@@ -85,18 +79,27 @@ static int64_t pipeline_end(const struct frame *f, const struct strategy *s, con
     return latest;
 }
 
+struct step_parts frame_parts(const struct frame *f, const struct strategy *s,
+                              const struct timing *t, const struct state *st)
+{
+    int64_t after[SCHEDULE_MAX_RANKS];
+    struct step_parts p = {.tied = to_ticks(st->tied_s)};
+    for (int c = 0; c < f->classes; c++) {
+        struct edges e = frame_edges(f, s, t, st, c);
+        int64_t late = to_ticks(e.delay) - t->fill[c], tail = to_ticks(e.behind);
+        after[c] = to_ticks(e.after);
+        p.delay = late > p.delay ? late : p.delay;
+        p.behind = tail > p.behind ? tail : p.behind;
+    }
+    p.pipeline = pipeline_end(f, s, t, after);
+    return p;
+}
+
 int64_t frame_step(const struct frame *f, const struct strategy *s, const struct timing *t,
                    const struct state *st)
 {
-    int64_t after[SCHEDULE_MAX_RANKS], delay = 0, behind = 0;
-    for (int c = 0; c < f->classes; c++) {
-        struct edges e = edges_of(f, s, t, st, c);
-        int64_t late = to_ticks(e.delay) - t->fill[c], tail = to_ticks(e.behind);
-        after[c] = to_ticks(e.after);
-        delay = late > delay ? late : delay;
-        behind = tail > behind ? tail : behind;
-    }
-    return delay + pipeline_end(f, s, t, after) + behind + to_ticks(st->tied_s);
+    struct step_parts p = frame_parts(f, s, t, st);
+    return p.delay + p.pipeline + p.tied + p.behind;
 }
 
 void frame_stage(const struct frame *f, const struct strategy *s, const struct state *st, int rank,
