@@ -251,7 +251,8 @@ static void find_sends(struct frame *f)
         int64_t from = r * block, to = (r + 1) % s->pp * block;
         bool inside = s->pp > 1 && from / reach == to / reach;
         struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, g->link_bs};
-        double t = s->pp > 1 ? comm_time(g, COMM_SEND, f->costs->boundary_bytes, p) : 0;
+        double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
+        double t = s->pp > 1 ? comm_time(g, COMM_SEND, f->costs->boundary_bytes / cut, p) : 0;
         f->send[r] = llround(t * TICKS_PER_S);
     }
 }

@@ -15,6 +15,10 @@ int effective_modules(const struct strategy *s)
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
 
+/* Host seconds of one operator in eager PyTorch: Python, autograd, launches. Chosen on every sixth
+ * of vTrain's 720 runs of small models on A100 nodes; doc/accuracy.md has the other five. */
+static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
+
 /* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
  * launches and a wait, estimated. It keeps virtual stages from looking free. */
 static const double TRANSFER_FIXED_S = 15e-6;
@@ -55,6 +59,15 @@ static double modules_again(const struct block_cost *b, int modules)
     return sum;
 }
 
+/* A pass takes at least as long as the host needs to issue it. */
+static void wait_for_host(struct pass *p, double host_s)
+{
+    double sum = p->compute_s + p->recompute_s;
+    for (int a = 0; a < AXES; a++)
+        sum += p->comm_s[a];
+    p->compute_s += fmax(0, host_s - sum);
+}
+
 void shape_passes(const struct frame *f, const struct strategy *s, int shape, struct pass *forward,
                   struct pass *backward)
 {
@@ -71,6 +84,10 @@ void shape_passes(const struct frame *f, const struct strategy *s, int shape, st
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
+    double launches = l->launches + e->launches, layers = f->shape[shape].layers;
+    double again = whole > 0 ? l->launches * whole / layers : 0;
+    wait_for_host(forward, launches * LAUNCH_FORWARD_S);
+    wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);
 }
 
 double block_least_s(const struct block_cost *b)

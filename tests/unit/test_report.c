@@ -847,7 +847,8 @@ static void alike_stages_are_one_row(void **state)
 
 static void hints_fit_the_plan(void **state)
 {
-    static const struct choice plain_tp[] = {{PARAM_tp, 8}, {PARAM_dp, 2}, {PARAM_tp, -1}};
+    static const struct choice plain_tp[] = {
+        {PARAM_tp, 8}, {PARAM_dp, 2}, {PARAM_micro_batch, 4}, {PARAM_tp, -1}};
     static const struct choice few[] = {
         {PARAM_pp, 8}, {PARAM_dp, 2}, {PARAM_global_batch, 8}, {PARAM_tp, -1}};
     static const struct choice wide[] = {{PARAM_tp, 16}, {PARAM_tp, -1}};
