@@ -80,14 +80,14 @@ static int64_t ticks_of(double seconds)
 }
 
 /* The last piece that there is ends with the pass: sums in another order may differ by a tick. */
-static struct cuts cuts_of(const struct frame *f, const struct pass *p, int64_t ticks)
+static struct cuts cuts_of(const struct pass *p, double post_s, int64_t ticks)
 {
     double part[PIECES] = {[AGAIN] = p->recompute_s, [PASS] = p->compute_s}, sum = 0;
     struct cuts c;
     int last = POST;
     for (int a = 0; a < AXES; a++)
         part[AXIS + a] = p->comm_s[a];
-    part[POST] = transfer_fixed_s(f);
+    part[POST] = post_s;
     while (last > PASS && part[last] == 0)
         last--;
     for (int i = 0; i < PIECES; i++) {
@@ -260,13 +260,14 @@ static void set_scene(struct trace *t, const struct scene *sc)
 static void find_cuts(struct trace *t)
 {
     const struct frame *f = &t->frame;
+    double post_s = transfer_fixed_s(f, &t->plan->strategy);
     for (int b = 0; b < 2; b++)
         t->cuts[b] = arena_array(t->mem, (size_t)f->shapes, sizeof *t->cuts[b]);
     for (int i = 0; i < f->shapes; i++) {
         struct pass forward, backward;
         shape_passes(f, &t->plan->strategy, i, &forward, &backward);
-        t->cuts[0][i] = cuts_of(f, &forward, t->timing.forward[i]);
-        t->cuts[1][i] = cuts_of(f, &backward, t->timing.backward[i]);
+        t->cuts[0][i] = cuts_of(&forward, post_s, t->timing.forward[i]);
+        t->cuts[1][i] = cuts_of(&backward, post_s, t->timing.backward[i]);
     }
 }
 

@@ -35,7 +35,7 @@ static void rank_breakdown(const struct frame *f, const struct strategy *s, int 
         out[BREAKDOWN_tp] += m * (fw.comm_s[AXIS_TP] + bw.comm_s[AXIS_TP]);
         out[BREAKDOWN_cp] += m * (fw.comm_s[AXIS_CP] + bw.comm_s[AXIS_CP]);
         out[BREAKDOWN_ep] += m * (fw.comm_s[AXIS_EP] + bw.comm_s[AXIS_EP]);
-        out[BREAKDOWN_pp] += 2 * m * transfer_fixed_s(f);
+        out[BREAKDOWN_pp] += 2 * m * transfer_fixed_s(f, s);
         if (!s->p2p_overlap && stage < f->layout.stages - 1)
             out[BREAKDOWN_pp] += m * (double)f->send[rank] / TICKS_PER_S;
         if (!s->p2p_overlap && stage > 0)

@@ -13,8 +13,6 @@
 
 #include <math.h>
 
-/* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
-static const double OVERLAP_TAX = 0.1256;
 /* FSDP prefetches one unit ahead, so that a gather hides behind one layer at a time, not behind
  * any: about half of the compute is of use (public FSDP runs are 13-25 % slower than full
  * overlap predicts). */

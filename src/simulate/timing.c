@@ -10,6 +10,12 @@
  * of which show. */
 static const double TP_OVERLAP_EXPOSED = 0.3, MOE_OVERLAP_EXPOSED = 0.25;
 
+/* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
+static double overlapped(double exposed)
+{
+    return exposed + OVERLAP_TAX * (1 - exposed);
+}
+
 int effective_modules(const struct strategy *s)
 {
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
@@ -73,9 +79,9 @@ void shape_passes(const struct frame *f, const struct strategy *s, int shape, st
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
     int whole = layers_again(s, f->shape[shape].layers), modules = effective_modules(s);
-    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? TP_OVERLAP_EXPOSED : 1,
+    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
                            [AXIS_CP] = 1,
-                           [AXIS_EP] = s->moe_overlap ? MOE_OVERLAP_EXPOSED : 1};
+                           [AXIS_EP] = s->moe_overlap ? overlapped(MOE_OVERLAP_EXPOSED) : 1};
     forward->compute_s = l->forward_s + e->forward_s;
     backward->compute_s = l->backward_s + e->backward_s;
     forward->recompute_s = 0;
@@ -93,19 +99,27 @@ void shape_passes(const struct frame *f, const struct strategy *s, int shape, st
 double block_least_s(const struct block_cost *b)
 {
     return b->forward_s + b->backward_s +
-           TP_OVERLAP_EXPOSED * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
+           overlapped(TP_OVERLAP_EXPOSED) * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
            b->comm_s[AXIS_CP] + b->comm_back_s[AXIS_CP] +
-           MOE_OVERLAP_EXPOSED * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
+           overlapped(MOE_OVERLAP_EXPOSED) * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
 }
 
-double transfer_fixed_s(const struct frame *f)
+/* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the same
+ * for all. */
+double transfer_fixed_s(const struct frame *f, const struct strategy *s)
 {
-    return f->strategy.pp > 1 ? TRANSFER_FIXED_S : 0;
+    int64_t shortest = f->send[0];
+    if (f->strategy.pp == 1)
+        return 0;
+    for (int r = 1; r < f->strategy.pp; r++)
+        shortest = f->send[r] < shortest ? f->send[r] : shortest;
+    return TRANSFER_FIXED_S +
+           (s->p2p_overlap ? OVERLAP_TAX * (double)shortest / TICKS_PER_S : 0);
 }
 
-static int64_t ticks(const struct frame *f, const struct pass *p)
+static int64_t ticks(double fixed_s, const struct pass *p)
 {
-    double sum = p->compute_s + p->recompute_s + transfer_fixed_s(f);
+    double sum = p->compute_s + p->recompute_s + fixed_s;
     for (int a = 0; a < AXES; a++)
         sum += p->comm_s[a];
     return llround(sum * TICKS_PER_S);
@@ -155,11 +169,12 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     t->rank_backward = t->rank_forward + classes;
     t->fill = t->rank_backward + classes;
     t->exact = false;
+    double fixed_s = transfer_fixed_s(f, s);
     for (int i = 0; i < f->shapes; i++) {
         struct pass forward, backward;
         shape_passes(f, s, i, &forward, &backward);
-        t->forward[i] = ticks(f, &forward);
-        t->backward[i] = ticks(f, &backward);
+        t->forward[i] = ticks(fixed_s, &forward);
+        t->backward[i] = ticks(fixed_s, &backward);
     }
     sum_classes(f, s, t);
 }
