@@ -49,7 +49,8 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind bench accuracy format format-check: SETUP_FLAGS :=
+demo test unit cases golden fuzz-run valgrind bench accuracy experts: SETUP_FLAGS :=
+format format-check: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -103,6 +104,8 @@ fuzz-run: $(FUZZERS)
 bench: $(BUILD)/bench-speed ## measure the search
 	@$<
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
+	@$<
+experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
@@ -177,14 +180,15 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(L
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
-$(BUILD)/bench-accuracy: $(BUILD)/bench/accuracy_memory.o
+$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time rank memory)
+$(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy format \
-        format-check install uninstall clean FORCE
+.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy experts \
+        format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -1,11 +1,10 @@
-/* The scoreboard: predicted step times against published runs (data/published.csv), by source,
- * memory (accuracy_memory.c), compute of single ranks and operators that we measured
- * (data/measured), with the direction of the error. It fails on none. */
+/* The scoreboard: step times of published runs (accuracy_time.c), the order of layouts
+ * (accuracy_rank.c), memory (accuracy_memory.c), compute of single ranks and operators that we
+ * measured (data/measured), with the direction of the error. It fails on none. */
 #include "accuracy.h"
 
 #include "base/file.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
 #include "question.h"
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 2000, MOST_GROUPS = 200 };
+enum { MOST_RANKS = 200 };
 
 static bool set(struct question *q, const char *option, const char *value, struct error *err)
 {
@@ -53,7 +52,10 @@ static void judge(const struct estimate_question *e, struct judged *out, struct 
     slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
     slots_set_strategy(values, &e->strategy);
     out->allowed = e->reasons.count == 0 && all_allow(&e->rules, values);
-    out->usable_bytes = e->scene.group->usable_bytes;
+    out->moe = model_has_layers(e->scene.model, true);
+    const struct node_group *g = e->scene.group;
+    out->reach = g->domain > g->per_node ? g->domain : g->per_node;
+    out->usable_bytes = g->usable_bytes;
     plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
 }
 
@@ -83,16 +85,9 @@ bool predict_run(const struct csv *c, int i, struct judged *out, struct arena *m
            answer(q, out, mem, err);
 }
 
-/* Source up to its details, and the GPU. */
-static void name_group(char *out, size_t size, const char *source, const char *cluster)
+bool is_named(const char *text, const char *start)
 {
-    size_t n = strcspn(source, "(");
-    if (n > 46)
-        n = 46;
-    snprintf(out, size, "%-46.*s %s", (int)n, source, strchr(cluster, ':') + 1);
-    char *at = strchr(out + 46, '@');
-    if (at)
-        *at = 0;
+    return strncmp(text, start, strlen(start)) == 0;
 }
 
 static int by_size(const void *a, const void *b)
@@ -101,92 +96,39 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_group(const char *name, const struct row *row, int rows)
+double median(double *value, int count)
 {
-    double size[MOST_ROWS], sum = 0, sizes = 0;
-    int n = 0;
-    for (int i = 0; i < rows; i++)
-        if (!name || strcmp(row[i].group, name) == 0) {
-            sum += row[i].error;
-            size[n] = fabs(row[i].error);
-            sizes += size[n++];
-        }
-    qsort(size, (size_t)n, sizeof *size, by_size);
-    printf("%-58s %4d %+7.1f %% %6.1f %% %6.1f %%\n", name ? name : "all", n, 100 * sum / n,
-           100 * sizes / n, 50 * (size[(n - 1) / 2] + size[n / 2]));
+    qsort(value, (size_t)count, sizeof *value, by_size);
+    return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-static int compare_rows(const void *a, const void *b)
+double value_at_share(double *value, int count, double share)
 {
-    const struct row *x = a, *y = b;
-    int order = strcmp(x->group, y->group);
-    return order ? order : strcmp(x->id, y->id);
+    qsort(value, (size_t)count, sizeof *value, by_size);
+    int at = (int)ceil(share * count) - 1;
+    return value[at < 0 ? 0 : at];
 }
 
-/* The middle of measured / predicted over groups, each group by its own middle, but one. */
-static double factor_without(const struct row *row, int rows, const char *left_out)
+double rank_of(const double *value, int count, double one)
 {
-    double middle[MOST_GROUPS], ratio[MOST_ROWS];
-    int groups = 0;
-    for (int i = 0, end; i < rows; i = end) {
-        for (end = i; end < rows && strcmp(row[end].group, row[i].group) == 0; end++)
-            ratio[end - i] = 1 / (1 + row[end].error);
-        qsort(ratio, (size_t)(end - i), sizeof *ratio, by_size);
-        if (groups < MOST_GROUPS && (!left_out || strcmp(left_out, row[i].group) != 0))
-            middle[groups++] = ratio[(end - i) / 2];
+    int below = 0, same = 0;
+    for (int i = 0; i < count; i++) {
+        below += value[i] < one;
+        same += value[i] == one;
     }
-    qsort(middle, (size_t)groups, sizeof *middle, by_size);
-    return middle[groups / 2];
+    return below + (same + 1) / 2.0;
 }
 
-/* What one factor on all times, taken from the other sources, would make of each source. Sorted
- * rows. */
-static void print_left_out(const struct row *row, int rows)
+double rank_correlation(const double *a, const double *b, int count)
 {
-    static struct row scaled[MOST_ROWS];
-    for (int i = 0; i < rows; i++) {
-        scaled[i] = row[i];
-        scaled[i].error = (1 + row[i].error) * factor_without(row, rows, row[i].group) - 1;
+    double middle = (count + 1) / 2.0, both = 0, of_a = 0, of_b = 0;
+    for (int i = 0; i < count; i++) {
+        double x = rank_of(a, count, a[i]) - middle, y = rank_of(b, count, b[i]) - middle;
+        both += x * y;
+        of_a += x * x;
+        of_b += y * y;
     }
-    print_group(NULL, scaled, rows);
-    printf("  (above: with one factor from the other sources; from all of them it is %.3f)\n",
-           factor_without(row, rows, NULL));
-}
-
-static void print_kinds(const struct row *row, int rows)
-{
-    static struct row by_kind[MOST_ROWS];
-    for (int i = 0; i < rows; i++) {
-        by_kind[i] = row[i];
-        memcpy(by_kind[i].group, row[i].kind, sizeof row[i].kind);
-    }
-    qsort(by_kind, (size_t)rows, sizeof *by_kind, compare_rows);
-    printf("\n%-58s %4s %9s %8s %8s\n", "step time: GPU and precision", "runs", "mean", "mean abs",
-           "median");
-    for (int i = 0; i < rows; i++)
-        if (i == 0 || strcmp(by_kind[i].group, by_kind[i - 1].group) != 0)
-            print_group(by_kind[i].group, by_kind, rows);
-}
-
-static void print_board(struct row *row, int rows)
-{
-    qsort(row, (size_t)rows, sizeof *row, compare_rows);
-    printf("%-58s %4s %9s %8s %8s\n", "step time: source and GPU", "runs", "mean", "mean abs",
-           "median");
-    for (int i = 0; i < rows; i++)
-        if (i == 0 || strcmp(row[i].group, row[i - 1].group) != 0)
-            print_group(row[i].group, row, rows);
-    print_group(NULL, row, rows);
-    print_left_out(row, rows);
-    print_kinds(row, rows);
-}
-
-static double fullest_peak(const struct plan *p)
-{
-    double most = 0;
-    for (int i = 0; i < p->stages; i++)
-        most = fmax(most, p->stage[i].peak_bytes);
-    return most;
+    return of_a > 0 && of_b > 0 ? both / sqrt(of_a * of_b) : 0;
 }
 
 bool load_table(const char *path, struct csv *c, struct arena *mem, struct error *err)
@@ -200,49 +142,6 @@ double real_at(const struct csv *c, int row, const char *column)
     int at = csv_column(c, column);
     double v = 0;
     return at >= 0 && parse_real(csv_at(c, row, at), &v) ? v : 0;
-}
-
-/* Whether row `i` could be computed is in `computed`. */
-static bool read_run(const struct csv *c, int i, struct row *out, bool *computed, struct arena *mem,
-                     struct error *err)
-{
-    struct judged j;
-    double step, peak = real_at(c, i, "peak_gib");
-    if (!predict_run(c, i, &j, mem, err) ||
-        !parse_real(csv_at(c, i, csv_column(c, "step_s")), &step))
-        return false;
-    *computed = j.plan.computed;
-    if (!*computed) {
-        printf("not computed: %s: %s\n", csv_at(c, i, 0), j.plan.reasons ? j.plan.reason[0] : "?");
-        return true;
-    }
-    *out = (struct row){.id = csv_at(c, i, 0),
-                        .error = j.plan.step_s / step - 1,
-                        .fits = j.plan.feasible,
-                        .allowed = j.allowed,
-                        .has_memory = peak > 0};
-    out->memory_error = peak > 0 ? fullest_peak(&j.plan) / GIB / peak - 1 : 0;
-    name_group(out->group, sizeof out->group, csv_at(c, i, 1), csv_at(c, i, 2));
-    snprintf(out->kind, sizeof out->kind, "%.20s %s", out->group + 47,
-             csv_at(c, i, csv_column(c, "precision")));
-    return true;
-}
-
-static bool board_published(const char *path, struct row *row, int *rows, struct arena *mem,
-                            struct error *err)
-{
-    struct csv c;
-    *rows = 0;
-    if (!load_table(path, &c, mem, err))
-        return false;
-    for (int i = 0; i < c.rows && *rows < MOST_ROWS; i++) {
-        bool computed;
-        if (!read_run(&c, i, &row[*rows], &computed, mem, err))
-            return false;
-        *rows += computed;
-    }
-    print_board(row, *rows);
-    return true;
 }
 
 /* The flags of a measured rank, word by word. */
@@ -269,7 +168,7 @@ bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *
 
 struct tally {
     double sum, size, worst_low;
-    double error[MOST_GROUPS];
+    double error[MOST_RANKS];
     int count;
 };
 
@@ -278,7 +177,7 @@ static void add_error(struct tally *t, double error)
     t->sum += error;
     t->size += fabs(error);
     t->worst_low = t->count ? fmin(t->worst_low, error) : error;
-    if (t->count < MOST_GROUPS)
+    if (t->count < MOST_RANKS)
         t->error[t->count++] = error;
 }
 
@@ -286,13 +185,13 @@ static void add_error(struct tally *t, double error)
 static void add_left_out(struct tally *to, const struct tally *from)
 {
     for (int i = 0; i < from->count; i++) {
-        double ratio[MOST_GROUPS];
+        double ratio[MOST_RANKS];
         int n = 0;
         for (int j = 0; j < from->count; j++)
             if (j != i)
                 ratio[n++] = 1 / (1 + from->error[j]);
-        qsort(ratio, (size_t)n, sizeof *ratio, by_size);
-        add_error(to, (1 + from->error[i]) * ratio[n / 2] - 1);
+        if (n > 0)
+            add_error(to, (1 + from->error[i]) * median(ratio, n) - 1);
     }
 }
 
@@ -432,8 +331,7 @@ int main(void)
     struct arena mem;
     struct error err = {0};
     arena_init(&mem);
-    bool ok = board_published("data/published.csv", row, &rows, &mem, &err) &&
-              board_memory(row, rows, &mem, &err) &&
+    bool ok = board_time(row, &rows, &mem, &err) && board_memory(row, rows, &mem, &err) &&
               board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
               board_operators(&mem, &err);
     if (!ok)

@@ -1,16 +1,27 @@
-/* What the parts of the scoreboard share: tables that are read, and their rows predicted. */
+/* What the parts of the scoreboard share: tables that are read, their rows predicted, medians and
+ * ranks. */
 #ifndef ASTRA_ACCURACY_H
 #define ASTRA_ACCURACY_H
 
 #include "base/csv.h"
 #include "simulate/plan.h"
 
+enum { MOST_ROWS = 2000 };
+
 /* A published run (data/published.csv). */
 struct row {
     const char *id;
+    const char *source, *project; /* as published, details apart; its first word */
+    const char *cluster, *model, *gpu, *precision;
     char group[80]; /* source and GPU */
     char kind[80];  /* GPU and precision */
-    double error;   /* of the step time: predicted over measured, less 1 */
+    struct strategy strategy;
+    bool moe;
+    bool tp_across; /* tensor parallelism reaches over more than one node or NVLink domain */
+    double measured_s, predicted_s;
+    double error; /* of the step time: predicted over measured, less 1 */
+    double expected_error;
+    const char *provenance;
     bool fits;
     bool allowed; /* as in struct judged */
     bool has_memory;
@@ -20,6 +31,8 @@ struct row {
 struct judged {
     struct plan plan;
     bool allowed;        /* by the rules of `astra estimate`; memory apart */
+    bool moe;            /* any layer has experts */
+    int reach;           /* GPUs of a node, or of an NVLink domain where that is larger */
     double usable_bytes; /* of a GPU, before the margin */
 };
 
@@ -29,6 +42,27 @@ double real_at(const struct csv *, int row, const char *column); /* 0 where ther
 /* A row with model and strategy in columns, and one with the flags of Megatron. */
 bool predict_run(const struct csv *, int row, struct judged *, struct arena *, struct error *);
 bool predict_rank(const struct csv *, int row, struct judged *, struct arena *, struct error *);
+
+bool is_named(const char *text, const char *start); /* whether the text begins so */
+
+/* Both sort what they are given; `count` is at least 1. The smallest value that at least `share`
+ * of the values do not exceed. */
+double median(double *value, int count);
+double value_at_share(double *value, int count, double share);
+
+/* Rank from 1; equal values share the mean of their ranks. */
+double rank_of(const double *value, int count, double one);
+/* Spearman's correlation of the ranks; 0 where one side does not vary. */
+double rank_correlation(const double *a, const double *b, int count);
+
+/* Step times of published runs (accuracy_time.c). Leaves the rows of the main table in `row`,
+ * which has room for MOST_ROWS, sorted by group. */
+bool board_time(struct row *row, int *rows, struct arena *, struct error *);
+
+/* Order of layouts (accuracy_rank.c): of the main table, and of small runs, all of them and those
+ * that no constant was chosen on. */
+void board_rank(const struct row *row, int rows, const struct row *small, int smalls,
+                const struct row *others, int rest);
 
 /* Peak memory and fit decisions (accuracy_memory.c). `row` sorted by group. */
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);

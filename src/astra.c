@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "export/export.h"
+#include "gains.h"
 #include "learn/fit.h"
 #include "question.h"
 #include "remedy.h"
@@ -404,6 +405,8 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &a->plan);
     judge_rules(a, &e);
     a->plan.remedy = remedy_of(&a->question, &e, &a->plan, &a->mem);
+    if (kind == ANSWER_EXPLAIN && !a->question.stage)
+        a->plan.gains = gains_of(&a->question, &e, &a->plan, &a->mem);
     if (!question_costs_hold(&a->question, &a->error))
         return status_of(a, false);
     if (a->question.trace && !trace_write(&a->plan, a->question.trace, &a->error))

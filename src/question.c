@@ -392,9 +392,13 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     memset(out, 0, sizeof *out);
     if (!question_costs(q, g, err) || !add_rules(q, true, rules, err))
         return false;
-    out->scene =
-        (struct scene){&q->model,        group,        q->te != 0,
-                       q->memory_margin, q->imbalance, q->has_flags && q->flags.hidden_dropout > 0};
+    out->scene = (struct scene){&q->model,
+                                group,
+                                q->te != 0,
+                                q->memory_margin,
+                                q->imbalance,
+                                q->has_flags && q->flags.hidden_dropout > 0,
+                                q->has_flags && q->flags.whole_init};
     strategy_init(&out->base);
     out->base.seq_len = question_seq_len(q);
     out->base.global_batch = question_global_batch(q);
@@ -548,9 +552,13 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                  arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
                               s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
                               q->gpus ? "job has" : "cluster has", (long long)world));
-    out->scene =
-        (struct scene){&q->model,        group,        q->te != 0,
-                       q->memory_margin, q->imbalance, q->has_flags && q->flags.hidden_dropout > 0};
+    out->scene = (struct scene){&q->model,
+                                group,
+                                q->te != 0,
+                                q->memory_margin,
+                                q->imbalance,
+                                q->has_flags && q->flags.hidden_dropout > 0,
+                                q->has_flags && q->flags.whole_init};
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     return question_costs(q, 0, err) && add_rules(q, false, &out->rules, err);
 }
@@ -572,7 +580,7 @@ const char *question_line(struct question *q, const struct strategy *base, struc
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", q->precision < 0 ? " (default)" : "",
              q->te == 0 ? "torch" : "te", 100 * q->memory_margin);
-    if (q->imbalance > 1)
+    if (q->imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->imbalance);
     const char *line = arena_string(mem, str_text(&s));

@@ -24,6 +24,7 @@ struct move {
     bool (*apply)(const struct model *, struct strategy *, int option);
     int options;
     bool numerics; /* the numbers of the training change */
+    bool saves;    /* memory: of use to a remedy; gains take all that leave the numbers alone */
 };
 /* In the order in which two of them are applied. */
 const struct move *remedy_moves(size_t *count);

@@ -50,10 +50,10 @@ struct block_cost {
     double again_s[MODULES],
         again_comm_s[MODULES]; /* forward once more when the module is recomputed */
     double forward_comm_s;     /* all of it, for full recompute */
-    double launches; /* calls of the host, forward: one for each expert that runs in turn */
-    double saved;              /* bytes kept for backward */
-    double dropped[MODULES];   /* bytes of `saved` not kept when recomputed */
-    double forward, peak;      /* most bytes of the block alive at once: forward, in either pass */
+    double launches;         /* calls of the host, forward: one for each expert that runs in turn */
+    double saved;            /* bytes kept for backward */
+    double dropped[MODULES]; /* bytes of `saved` not kept when recomputed */
+    double forward, peak;    /* most bytes of the block alive at once: forward, in either pass */
 };
 
 void block_cost_sum(const struct op *ops, const struct op_time *, size_t count,

@@ -150,6 +150,8 @@ static void add_fsdp(struct writer *w, const struct param_flag *p)
     writer_word(w, "--use-megatron-fsdp");
     add_param_word(w, p);
     writer_pair(w, "--ckpt-format", "fsdp_dtensor"); /* demanded */
+    if (w->strategy->fsdp != FSDP_NO_SHARD && writer_has(w, "--init-model-with-meta-device", 12))
+        writer_word(w, "--init-model-with-meta-device"); /* else the whole stage is built first */
 }
 
 /* Under fp16 Megatron sums gradients in 16 bits unless told otherwise, under bf16 in fp32. */

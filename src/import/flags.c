@@ -332,6 +332,7 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     const char *impl = words_value(w, "--transformer-impl");
     r->stack_torch = impl && strcmp(impl, "local") == 0;
     read_loss(r, w);
+    r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     if (iters && (!parse_int(iters, &r->train_iters) || r->train_iters < 0))
         return fail(err, ERROR_INPUT, "--train-iters is '%s', expected a number not below 0",
                     iters);

@@ -39,6 +39,7 @@ struct flags_result {
 
     bool stack_torch; /* --transformer-impl local */
     double attention_dropout, hidden_dropout;
+    bool whole_init; /* FSDP that builds the whole stage on every GPU before it shards it */
     int64_t train_iters, train_samples; /* 0 = not there */
 
     struct flags_texts reasons; /* why Megatron would refuse the plan */

@@ -61,9 +61,12 @@ void memory_of_states(const struct rank_params *, const struct strategy *, struc
 /* Bytes that are there only while the optimizer steps; and all of them while the buffers of the
  * distributed optimizer are set up, before there is an optimizer. */
 double memory_of_step(const struct rank_params *, const struct strategy *);
-double memory_of_setup(const struct rank_params *, const struct strategy *);
+double memory_of_setup(const struct rank_params *, const struct strategy *, bool whole_init);
 
 double kept_gradient_bytes(const struct strategy *); /* of one parameter */
+
+/* Of what is allocated, that the allocator holds beyond it. */
+double memory_reserve(const struct strategy *, bool te);
 
 /* The parts outside the framework's allocator, from what is already in `use`. */
 void memory_outside(struct memory_use *use, const struct strategy *, bool te);

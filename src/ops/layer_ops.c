@@ -152,8 +152,9 @@ static void add_norm(struct builder *b, const char *name, bool saves_input)
     const struct model *m = b->s->model;
     enum memory_kind kind = m->layer_norm ? MEMORY_LAYER_NORM : MEMORY_RMS_NORM;
     struct op *o = add_pass(b, name, kind, b->residual, m->hidden);
-    o->modules = MODULE_LAYERNORM;
-    o->saved = b->input * b->residual * m->hidden; /* the output: the next product's input */
+    /* the output: the next product's input, or of a norm behind a block the stream's own */
+    o->modules = saves_input ? MODULE_LAYERNORM : 0;
+    o->saved = (saves_input ? b->input : HALF) * b->residual * m->hidden;
     o->temporary_back = 2 * b->stream;
     if (saves_input) /* bias, dropout, add: one pass, input kept, and a byte where dropout masks */
         add_pass(b, "residual", MEMORY_RESIDUAL, b->residual, m->hidden)->saved =
@@ -415,6 +416,8 @@ static double routed_bytes(const struct builder *b, const struct experts *x)
 {
     const struct block_shape *s = b->s;
     double row = HALF * s->model->hidden, sent = row * b->residual * s->model->topk;
+    if (s->dispatcher == DISPATCH_ALLGATHER) /* the sum has a row for every token of the group */
+        sent = row * b->residual * s->ep * s->etp;
     double received = row * x->rows, out = b->stream * (s->model->shared_ffn > 0 ? 2 : 1);
     if (x->count <= 1)
         return sent + received + out;
@@ -450,7 +453,10 @@ static void moe_block(struct builder *b)
     add_dispatch(b, "dispatch", false);
     add_permute(b, "sort by expert", x.rows)->saved = b->input * x.rows * m->hidden;
     add_expert_products(b, &x);
-    add_permute(b, "unsort", x.rows)->temporary = routed_bytes(b, &x);
+    struct op *unsort = add_permute(b, "unsort", x.rows);
+    unsort->temporary = routed_bytes(b, &x);
+    if (s->dispatcher == DISPATCH_ALLGATHER) /* and its gradient */
+        unsort->temporary_back = HALF * m->hidden * (b->residual * s->ep * s->etp + x.rows);
     add_dispatch(b, "combine", true);
     sum_copies(b);
     if (m->post_norms)

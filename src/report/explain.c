@@ -1,6 +1,6 @@
 /* Why a plan is fast or slow, valid or not: the verdict with its reasons, where the step's time
- * goes, stage by stage, and where memory goes. With the name of one of Astra's own stages, what
- * that stage hands on instead. */
+ * goes, stage by stage, where memory goes, and what would gain most. With the name of one of
+ * Astra's own stages, what that stage hands on instead. */
 #include "report/explain.h"
 
 #include "base/arena.h"
@@ -95,7 +95,10 @@ static void explain_all(const struct plan *p, const struct report_style *style, 
     print_breakdown(p, style, mem, out);
     print_stage_bars(p, style, mem, out);
     explain_memory(p, style, mem, out);
-    print_hints(p, style, out);
+    if (p->gains) /* which say with figures what hints can only guess */
+        print_gains(p, style, out);
+    else
+        print_hints(p, style, out);
 }
 
 void report_explain_text(const struct plan *p, const char *stage, const struct report_style *style,

@@ -156,8 +156,9 @@ static const char *const WHY[MOMENTS] = {
     [MOMENT_layer] = "every layer has run forward and keeps what its backward needs; backward "
                      "begins with the last one, whose temporary tensors come on top of all that "
                      "is kept",
-    [MOMENT_recompute] = "recomputed layers keep only their input; backward computes one again, "
-                         "and what that keeps and needs comes on top of all inputs",
+    [MOMENT_recompute] = "recomputed layers keep only the input of each group (of one layer, "
+                         "unless recompute_layers says more); backward computes a group again, and "
+                         "what that keeps and needs comes on top of all inputs",
     [MOMENT_mtp] = "multi-token prediction runs a layer and a loss of its own behind the last "
                    "layer, on top of all that the layers keep",
     [MOMENT_head] = "logits and loss take bytes for every token and every word of the "

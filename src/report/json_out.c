@@ -216,18 +216,46 @@ static void set_figures(struct json *o, const struct plan *p)
     }
 }
 
+static struct json *change_of(const struct change *c)
+{
+    struct json *x = json_new_object();
+    json_set(x, "set", texts_of((const char *const *)c->set, c->sets));
+    json_set(x, "flags", texts_of((const char *const *)c->flag, c->flags));
+    json_set(x, "step_s", json_new_number(c->plan->step_s));
+    return x;
+}
+
 /* Only of a plan that memory alone forbids and a change saves. */
 static void set_remedy(struct json *o, const struct remedy *r)
 {
     if (!r || !r->fits)
         return;
-    struct json *x = json_new_object();
-    json_set(x, "set", texts_of((const char *const *)r->set, r->sets));
-    json_set(x, "flags", texts_of((const char *const *)r->flag, r->flags));
+    struct json *x = change_of(&r->change);
     json_set(x, "numerics", json_new_bool(r->numerics));
-    json_set(x, "step_s", json_new_number(r->plan->step_s));
-    json_set(x, "device_bytes", bytes_of(plan_fullest(r->plan)->device_bytes));
+    json_set(x, "device_bytes", bytes_of(plan_fullest(r->change.plan)->device_bytes));
     json_set(o, "remedy", x);
+}
+
+static struct json *gain_of(const struct plan *from, const struct gain *gain)
+{
+    struct json *x = change_of(&gain->change);
+    json_set(x, "shrinks", json_new_string(breakdown_name(gain->part)));
+    json_set(x, "before_s", json_new_number(from->breakdown[gain->part]));
+    json_set(x, "then_s", json_new_number(gain->change.plan->breakdown[gain->part]));
+    return x;
+}
+
+/* Only of `explain`. */
+static void set_gains(struct json *o, const struct gains *g)
+{
+    if (!g)
+        return;
+    struct json *list = json_new_array();
+    for (int i = 0; i < g->count; i++)
+        json_append(list, gain_of(g->from, &g->gain[i]));
+    json_set(o, "gains", list);
+    if (g->found)
+        json_set(o, "searched", change_of(&g->searched));
 }
 
 static struct json *plan_of(const struct plan *p)
@@ -250,6 +278,7 @@ static struct json *plan_of(const struct plan *p)
     json_set(o, "money", money_of(p));
     json_set(o, "engine", engine_of(p));
     set_remedy(o, p->remedy);
+    set_gains(o, p->gains);
     return o;
 }
 

@@ -3,6 +3,7 @@
 #define ASTRA_PLAN_TEXT_H
 
 struct arena;
+struct change;
 struct plan;
 struct report_style;
 struct str;
@@ -13,6 +14,10 @@ void print_plan_question(const struct plan *, const struct report_style *, struc
 void print_verdict(const struct plan *, const struct report_style *, struct str *out);
 /* What would make it fit, if that was asked for. */
 void print_remedy(const struct plan *, const struct report_style *, struct str *out);
+/* "--set a=1 --set b=on (Megatron: with --a 1 --b, without --c)". */
+void add_change(const struct change *, struct str *out);
+/* What would gain most, if that was asked for. */
+void print_gains(const struct plan *, const struct report_style *, struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
                    struct str *out);

@@ -12,19 +12,14 @@
 
 static const double MANIFOLD = 2, AS_BEFORE = 0.0005; /* how a ratio of step times is worded */
 
-static void add_settings(const struct remedy *r, struct str *out)
+void add_change(const struct change *c, struct str *out)
 {
-    for (size_t i = 0; i < r->sets; i++)
-        str_addf(out, "%s--set %s", i ? " " : "", r->set[i]);
-}
-
-/* " (Megatron: with --a 1, without --b)". */
-static void add_flag_changes(const struct remedy *r, struct str *out)
-{
-    if (!*r->add && !*r->remove)
+    for (size_t i = 0; i < c->sets; i++)
+        str_addf(out, "%s--set %s", i ? " " : "", c->set[i]);
+    if (!*c->add && !*c->remove)
         return;
-    str_addf(out, " (Megatron: %s%s%s%s%s)", *r->add ? "with " : "", r->add,
-             *r->add && *r->remove ? ", " : "", *r->remove ? "without " : "", r->remove);
+    str_addf(out, " (Megatron: %s%s%s%s%s)", *c->add ? "with " : "", c->add,
+             *c->add && *c->remove ? ", " : "", *c->remove ? "without " : "", c->remove);
 }
 
 static void add_cost(const struct plan *p, const struct plan *then, struct str *out)
@@ -46,9 +41,11 @@ static void add_needs(const struct plan *p, const struct remedy *r, struct str *
 {
     str_addf(out, "nothing that was tried fits on %lld %s: the least, ",
              (long long)strategy_gpus(&p->strategy), p->group->gpu->name);
-    add_plan_words(&r->plan->strategy, out);
+    add_plan_words(&r->change.plan->strategy, out);
+    for (size_t i = 0; i < r->change.sets; i++)
+        str_addf(out, "%s%s", i ? " " : " with --set ", r->change.set[i]);
     str_addf(out, ", needs %.1f GiB on every GPU of its fullest stage",
-             plan_fullest(r->plan)->device_bytes / GIB);
+             plan_fullest(r->change.plan)->device_bytes / GIB);
     if (r->gpus > 0)
         str_addf(out, "; %lld of these GPUs would do", (long long)r->gpus);
 }
@@ -63,12 +60,11 @@ void print_remedy(const struct plan *p, const struct report_style *style, struct
     if (r->fits) {
         str_add(&text, r->anew ? "no one or two changes make it fit, another plan does: "
                                : "cheapest change that makes it fit: ");
-        add_settings(r, &text);
-        add_flag_changes(r, &text);
+        add_change(&r->change, &text);
         if (r->numerics)
             str_add(&text, "; it changes the numerics of the training, nothing else that was tried "
                            "fits");
-        add_cost(p, r->plan, &text);
+        add_cost(p, r->change.plan, &text);
     } else {
         add_needs(p, r, &text);
     }

@@ -205,6 +205,15 @@ static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, i
         count_fixed(w, DROP_SLOWER, 1);
 }
 
+/* `smallest` is of no one state: the one that comes nearest. */
+static void note_nearest(struct worker *w, struct strategy s, const struct timing *t)
+{
+    for (int i = 0; i < w->state_count; i++) {
+        option_take(w->state_list, i, &s);
+        note_fullness(w, &s, frame_fullness(&w->frame, t, &w->state[i]));
+    }
+}
+
 static void judge_timing(struct worker *w, struct strategy s)
 {
     struct timing t;
@@ -220,7 +229,8 @@ static void judge_timing(struct worker *w, struct strategy s)
         fullness = frame_fullness(&w->frame, &t, &w->smallest);
     }
     if (fullness > 1) {
-        note_fullness(w, &s, fullness);
+        if (fullness < w->cell->fullness)
+            note_nearest(w, s, &t);
         count_fixed(w, DROP_MEMORY, w->state_count);
         return;
     }
@@ -292,6 +302,17 @@ static int least_layers_again(struct worker *w)
     return high;
 }
 
+/* Nothing fits: what keeps least, one input for all layers of a chunk. */
+static void note_least(struct worker *w, struct strategy s)
+{
+    struct timing t;
+    s.recompute = RECOMPUTE_FULL;
+    s.recompute_method = METHOD_UNIFORM;
+    s.recompute_layers = w->question->scene.model->layers;
+    timing_memory(&w->frame, &s, &w->scratch, &t);
+    note_nearest(w, s, &t);
+}
+
 /* Whether this timing cannot fit, by least_layers_again. */
 static bool keeps_too_much(const struct strategy *t, int least_layers)
 {
@@ -330,9 +351,7 @@ static void search_frame(struct worker *w)
     int least_layers = least_layers_again(w);
     double pairs = (double)timings->count * w->state_count;
     if (least_layers < 0) {
-        note_fullness(
-            w, &fastest,
-            least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, w->question->scene.model->layers, 0));
+        note_least(w, fastest);
         count_fixed(w, DROP_MEMORY, pairs);
         return;
     }

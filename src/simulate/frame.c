@@ -11,6 +11,16 @@
 /* Picoseconds of a step must stay well below the largest int64. */
 static const double LONGEST_S = 3e6;
 
+/* At most all copies of all tokens of the group reach one rank, and no token one expert twice. */
+static double possible_imbalance(const struct scene *sc, const struct strategy *s)
+{
+    const struct model *m = sc->model;
+    if (m->experts == 0)
+        return 1;
+    double most = s->ep * fmin(m->topk, (double)m->experts / s->ep) / m->topk;
+    return fmax(1, fmin(sc->imbalance, most));
+}
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
                                   enum block_kind kind)
 {
@@ -31,7 +41,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .attention = s->attention,
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
-        .imbalance = sc->imbalance,
+        .imbalance = possible_imbalance(sc, s),
         .dropout = sc->dropout,
         .te = sc->te,
     };

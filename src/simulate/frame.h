@@ -26,6 +26,7 @@ struct scene {
     double memory_margin; /* fraction of the usable memory that stays free */
     double imbalance;     /* of experts, as in ops.h */
     bool dropout;         /* of hidden states: its masks are kept */
+    bool whole_init;      /* FSDP without --init-model-with-meta-device */
 };
 
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
@@ -132,10 +133,11 @@ struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
 
 /* In two steps as well: bytes first, seconds when they are needed. */
 struct state {
-    double *bytes;               /* [classes] */
-    double *step_bytes;          /* [classes] only while the optimizer steps, without activations */
-    double *setup_bytes;         /* [classes] all there is before the first step */
-    bool timed;                  /* the rest is there */
+    double *bytes;       /* [classes] */
+    double *step_bytes;  /* [classes] only while the optimizer steps, without activations */
+    double *setup_bytes; /* [classes] all there is before the first step */
+    double stretch;      /* bytes on the GPU, of those that the frame's own state would need */
+    bool timed;          /* the rest is there */
     double *reduce_s, *gather_s; /* [classes] whole collectives of one step */
     double *optimizer_s;         /* [classes] */
     double *shard_s;             /* [classes] FSDP collectives of one micro-batch */

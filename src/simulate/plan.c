@@ -61,7 +61,7 @@ static void fill_breakdown(const struct frame *f, const struct strategy *s, cons
     int64_t latest = 0;
     for (int r = 0; r < s->pp; r++) {
         rank_breakdown(f, s, r, parts);
-        p->stage[r].idle_s = p->step_s - sum_of(parts) - st->optimizer_s[f->class_of[r]];
+        p->stage[r].idle_s = fmax(0, p->step_s - sum_of(parts) - st->optimizer_s[f->class_of[r]]);
         if (sum_of(parts) > busiest) {
             busiest = sum_of(parts);
             p->busiest = r;
@@ -131,14 +131,16 @@ void plan_add_reason(struct plan *p, struct arena *mem, const char *text)
 
 static void check_memory(struct plan *p, struct arena *mem)
 {
-    for (int r = 0; r < p->stages; r++)
-        if (!p->stage[r].fits) {
-            plan_add_reason(p, mem,
-                            arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use",
-                                         r, p->stage[r].device_bytes / GIB, p->group->gpu->name,
-                                         p->limit_bytes / GIB));
-            return;
-        }
+    int fullest = 0;
+    for (int r = 1; r < p->stages; r++)
+        if (p->stage[r].device_bytes > p->stage[fullest].device_bytes)
+            fullest = r;
+    if (p->stage[fullest].fits)
+        return;
+    plan_add_reason(p, mem,
+                    arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use", fullest,
+                                 p->stage[fullest].device_bytes / GIB, p->group->gpu->name,
+                                 p->limit_bytes / GIB));
 }
 
 /* Megatron refuses such schedules, and they cannot be computed. */
@@ -188,9 +190,9 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
 
 struct scene plan_scene(const struct plan *p)
 {
-    return (struct scene){p->model,     p->group,
-                          p->te,        1 - p->limit_bytes / p->group->usable_bytes,
-                          p->imbalance, p->dropout};
+    return (struct scene){
+        p->model,     p->group,   p->te,        1 - p->limit_bytes / p->group->usable_bytes,
+        p->imbalance, p->dropout, p->whole_init};
 }
 
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
@@ -205,6 +207,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->feasible = true;
     p->imbalance = sc->imbalance;
     p->dropout = sc->dropout;
+    p->whole_init = sc->whole_init;
     p->limit_bytes = scene_limit(sc);
     p->expected_error = cost_expected_error(sc->group);
     p->provenance = cost_provenance(sc->group);

@@ -54,17 +54,35 @@ struct plan_stage {
     bool fits;
 };
 
-/* What would make a plan fit whose only fault is a stage that is too full. */
-struct remedy {
-    bool fits;                /* false: nothing on these GPUs does */
-    bool numerics;            /* the change rounds numbers of the training differently */
-    bool anew;                /* no one or two changes suffice: another plan */
-    const struct plan *plan;  /* with the change; the one that needs least where nothing fits */
+/* Another plan for the same job, and what makes it of the one that was asked about. */
+struct change {
+    const struct plan *plan;
     size_t sets, flags;       /* words */
     const char **set;         /* "tp=8": what differs, as --set takes it */
     const char **flag;        /* launch flags of the plan, as plan.engine has them */
     const char *add, *remove; /* flags that differ, for people; "" = none */
-    int64_t gpus;             /* where nothing fits: GPUs of this type that would do, 0 = unknown */
+};
+
+/* What would make a plan fit whose only fault is a stage that is too full. */
+struct remedy {
+    bool fits;            /* false: nothing on these GPUs does */
+    bool numerics;        /* the change rounds numbers of the training differently */
+    bool anew;            /* no one or two changes suffice: another plan */
+    struct change change; /* to the one that needs least where nothing fits */
+    int64_t gpus;         /* where nothing fits: GPUs of this type that would do, 0 = unknown */
+};
+
+/* What would make it faster: the best change of each of the kinds that gain most. */
+enum { GAINS_MAX = 3 };
+struct gains {
+    const struct plan *from; /* the plan, or what its remedy makes of it */
+    int count;
+    struct gain {
+        struct change change;
+        enum breakdown_part part; /* that shrinks most, in seconds */
+    } gain[GAINS_MAX];            /* fastest first */
+    bool found;                   /* the search finds something, perhaps slower than `from` */
+    struct change searched;       /* to its best plan on the same GPUs */
 };
 
 struct plan {
@@ -74,7 +92,7 @@ struct plan {
     struct layout layout;
     bool te;
     double imbalance; /* as in the scene */
-    bool dropout;
+    bool dropout, whole_init;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
     bool feasible;
     int reasons;
@@ -89,6 +107,7 @@ struct plan {
     struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
     const struct remedy *remedy;         /* NULL unless asked for, and memory is the only fault */
+    const struct gains *gains; /* NULL unless asked for, and it fits, or its remedy does */
 };
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */

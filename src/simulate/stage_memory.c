@@ -187,8 +187,8 @@ static double frame_buffers(const struct frame *f, int rank)
     sum += f->costs->dummies + (last ? f->costs->head_dummies : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;
-    if (m->experts > 0 && s->ep > 1 && s->dispatcher == DISPATCH_ALLGATHER)
-        sum += one * s->ep;
+    if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)
+        sum += one * s->ep * s->etp;
     return sum;
 }
 
@@ -219,7 +219,8 @@ double frame_fullness(const struct frame *f, const struct timing *t, const struc
         double steps = st->bytes[c] + beside + frame_buffers(f, f->class[c].rank);
         most = fmax(most, fmax(steps, st->setup_bytes[c]));
     }
-    return f->limit > 0 ? most / f->limit : HOPELESS; /* context and NCCL are too much */
+    /* otherwise context and NCCL are too much */
+    return f->limit > 0 ? most * st->stretch / f->limit : HOPELESS;
 }
 
 /* Before there are buffers and an optimizer: what memory_of_setup adds up. */
@@ -229,10 +230,10 @@ static void fill_setup(const struct frame *f, const struct strategy *s, int c, d
     struct memory_use states = {{0}}, *use = &out->memory;
     memory_of_states(&f->class[c].params, s, &states);
     *use = (struct memory_use){{0}};
-    use->part[MEMORY_weights] = states.part[MEMORY_weights];
-    use->part[MEMORY_gradients] = states.part[MEMORY_gradients];
-    use->part[MEMORY_temporary] =
-        bytes - states.part[MEMORY_weights] - states.part[MEMORY_gradients];
+    use->part[MEMORY_weights] = fmin(bytes, states.part[MEMORY_weights]);
+    bytes -= use->part[MEMORY_weights];
+    use->part[MEMORY_gradients] = fmin(bytes, states.part[MEMORY_gradients]);
+    use->part[MEMORY_temporary] = bytes - use->part[MEMORY_gradients];
     out->moment = MOMENT_setup;
 }
 
@@ -256,7 +257,7 @@ static void fill_steps(const struct frame *f, const struct strategy *s, int rank
 void frame_stage_memory(const struct frame *f, const struct strategy *s, int rank,
                         struct arena *mem, struct plan_stage *out)
 {
-    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s);
+    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
     fill_steps(f, s, rank, mem, out);
     if (setup > memory_peak(&out->memory))
         fill_setup(f, s, f->class_of[rank], setup, out);

@@ -34,17 +34,18 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
     }
 }
 
-/* FSDP, per micro-batch and layer: gather before forward and before backward, scatter gradients
- * after. */
-static double shard_time(const struct frame *f, double params, double ranks, int stride)
+/* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
+ * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
+static double shard_time(const struct frame *f, const struct strategy *s, double params,
+                         double ranks, int stride)
 {
     const struct node_group *g = f->scene->group;
     struct placement p = placement_of(g, (int)ranks, stride);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || ranks <= 1)
         return 0;
-    return layers * (2 * comm_time(g, COMM_ALL_GATHER, 2 * unit, p) +
-                     comm_time(g, COMM_REDUCE_SCATTER, 4 * unit, p));
+    double gather_s = s->fsdp == FSDP_FULL ? comm_time(g, COMM_ALL_GATHER, 2 * unit, p) : 0;
+    return layers * (2 * gather_s + comm_time(g, COMM_REDUCE_SCATTER, 4 * unit, p));
 }
 
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
@@ -69,13 +70,15 @@ static void class_times(const struct frame *f, const struct strategy *s, int c, 
     struct rank_params p = f->class[c].params;
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
-    if (full) {
-        out->shard_s[c] = shard_time(f, p.dense, ranks, s->tp) +
-                          shard_time(f, p.experts, expert_ranks, s->etp * s->ep);
-    } else {
+    if (!full) {
         add_collectives(f, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
         add_collectives(f, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c],
                         &out->gather_s[c]);
+    }
+    if (s->fsdp >= FSDP_OPTIM_GRADS) {
+        out->reduce_s[c] = 0;
+        out->shard_s[c] = shard_time(f, s, p.dense, ranks, s->tp) +
+                          shard_time(f, s, p.experts, expert_ranks, s->etp * s->ep);
     }
     double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s)
                            : p.dense + p.experts;
@@ -142,19 +145,23 @@ double state_buffers(const struct frame *f, const struct strategy *s, int c)
 struct state state_bytes(const struct frame *f, struct arena *mem)
 {
     double *bytes = arena_array(mem, 3 * (size_t)f->classes, sizeof *bytes);
-    return (struct state){
-        .bytes = bytes, .step_bytes = bytes + f->classes, .setup_bytes = bytes + 2 * f->classes};
+    return (struct state){.bytes = bytes,
+                          .step_bytes = bytes + f->classes,
+                          .setup_bytes = bytes + 2 * f->classes,
+                          .stretch = 1};
 }
 
 void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
 {
     *out = state_bytes(f, mem);
+    out->stretch =
+        (1 + memory_reserve(s, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
     for (int c = 0; c < f->classes; c++) {
         struct memory_use use = {{0}};
         memory_of_states(&f->class[c].params, s, &use);
         out->bytes[c] = memory_peak(&use) + state_buffers(f, s, c);
         out->step_bytes[c] = memory_of_step(&f->class[c].params, s);
-        out->setup_bytes[c] = memory_of_setup(&f->class[c].params, s);
+        out->setup_bytes[c] = memory_of_setup(&f->class[c].params, s, f->scene->whole_init);
     }
 }
 

@@ -113,8 +113,7 @@ double transfer_fixed_s(const struct frame *f, const struct strategy *s)
         return 0;
     for (int r = 1; r < f->strategy.pp; r++)
         shortest = f->send[r] < shortest ? f->send[r] : shortest;
-    return TRANSFER_FIXED_S +
-           (s->p2p_overlap ? OVERLAP_TAX * (double)shortest / TICKS_PER_S : 0);
+    return TRANSFER_FIXED_S + (s->p2p_overlap ? OVERLAP_TAX * (double)shortest / TICKS_PER_S : 0);
 }
 
 static int64_t ticks(double fixed_s, const struct pass *p)

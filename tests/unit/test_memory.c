@@ -94,6 +94,8 @@ static struct block_shape full_shape(const struct block_case *c, const struct mo
     s.imbalance = s.imbalance > 0 ? s.imbalance : 1;
     s.micro_batch = 2;
     s.seq_len = 512;
+    if (!strstr(c->what, "all-gather"))
+        s.dispatcher = DISPATCH_ALLTOALL;
     return s;
 }
 
@@ -361,6 +363,11 @@ static const struct block_case EXPERT_CASES[] = {
       {"activation", 2 * R * 128, 0, 2 * (256 + 128) * R},
       {"expert down", 0, 0, 2 * (256 + 128) * R},
       {"unsort", 0, 2 * X + 3 * 2 * X + X, 0}}},
+    {"te, grouped, all-gather over two", /* a row for every token of both ranks, and its gradient */
+     EXPERTS,
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .te = true, .ep = 2},
+     false,
+     {{"sort by expert", 2 * R * 256, 0, 0}, {"unsort", 0, 2 * X + 3 * 2 * X + X, 2 * X + 2 * X}}},
     {"torch, four in turn",
      EXPERTS,
      {.kind = BLOCK_MOE, .grouped_gemm = 1},
@@ -549,10 +556,10 @@ static const struct state_case STATE_CASES[] = {
      {.grad_bf16 = 1, .dist_opt = 1, .precision_aware = 1, .main_grads_bf16 = 1},
      {6, 6, 13.5, 0, 16}},
     /* FSDP switches the distributed optimizer on, but no_shard divides nothing */
-    {"fsdp, no_shard", {.dist_opt = 1, .fsdp = FSDP_NO_SHARD}, {6, 12, 36, 0, 0}},
+    {"fsdp, no_shard", {.dist_opt = 1, .fsdp = FSDP_NO_SHARD}, {6, 12, 36, 0, 22}},
     {"fsdp, no_shard, bf16 gradients",
      {.dist_opt = 1, .fsdp = FSDP_NO_SHARD, .grad_bf16 = 1},
-     {6, 6, 36, 12, 0}},
+     {6, 6, 36, 12, 16}},
     {"fsdp, optim", {.dist_opt = 1, .fsdp = FSDP_OPTIM}, {6, 12, 13.5, 0, 0}},
     {"fsdp, optim_grads", /* 4 x 1.125 */
      {.dist_opt = 1, .fsdp = FSDP_OPTIM_GRADS},
@@ -578,7 +585,7 @@ static void check_state(const struct state_case *c)
     memory_of_states(&p, &s, &use);
     const double got[] = {use.part[MEMORY_weights], use.part[MEMORY_gradients],
                           use.part[MEMORY_optimizer], memory_of_step(&p, &s),
-                          memory_of_setup(&p, &s)};
+                          memory_of_setup(&p, &s, false)};
     for (size_t i = 0; i < COUNT(got); i++)
         if (fabs(got[i] - 1e9 * c->gb[i]) > 1)
             fail_msg("%s: figure %zu is %.0f, by hand %.3g G", c->what, i, got[i], c->gb[i]);
@@ -601,7 +608,7 @@ static struct scene scene_of(const char *pairs, const char *pool, bool te)
     struct error err = {0};
     model = from_pairs(pairs);
     must(cluster_load(&cluster, pool, &mem, &err), &err);
-    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, false};
+    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, false, false};
 }
 
 static struct strategy ways(int tp, int pp, int dp, int batch)

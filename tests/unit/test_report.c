@@ -61,7 +61,7 @@ static struct plan make_plan(struct bench *b, const struct choice *choices)
     struct scene *scene = arena_alloc(&b->mem, sizeof *scene);
     struct strategy s;
     struct plan p;
-    *scene = (struct scene){&b->model, &b->cluster.group[0], true, 0.04, 1, false};
+    *scene = (struct scene){&b->model, &b->cluster.group[0], true, 0.04, 1, false, false};
     strategy_init(&s);
     s.seq_len = 4096;
     s.global_batch = 64;
@@ -789,13 +789,13 @@ static void remedies_are_printed(void **state)
     start(&b, "llama3-8b", "2x8:H100");
     struct plan then = make_plan(&b, GOOD), p = make_plan(&b, TOO_BIG);
     struct remedy r = {.fits = true,
-                       .plan = &then,
-                       .sets = COUNT(set),
-                       .set = set,
-                       .flags = COUNT(flags),
-                       .flag = flags,
-                       .add = "--use-distributed-optimizer",
-                       .remove = "--sequence-parallel"};
+                       .change = {.plan = &then,
+                                  .sets = COUNT(set),
+                                  .set = set,
+                                  .flags = COUNT(flags),
+                                  .flag = flags,
+                                  .add = "--use-distributed-optimizer",
+                                  .remove = "--sequence-parallel"}};
     then.step_s = 1.25 * p.step_s;
     p.remedy = &r;
     report_plan_text(&p, &PLAIN, &b.out);
@@ -821,6 +821,83 @@ static void remedies_are_printed(void **state)
     report_plan_text(&p, &PLAIN, &b.out);
     must_contain(&b.out, "; 4096 of these GPUs would do\n");
     release(&b);
+}
+
+/* Gains take the place of hints; figures are those of the two plans. */
+static void gains_are_printed(void **state)
+{
+    static const char *set[] = {"tp=4", "dp=4"};
+    static const char *flags[] = {"--tensor-model-parallel-size", "4"};
+    struct bench b;
+    (void)state;
+    start(&b, "llama3-8b", "2x8:H100");
+    struct plan p = make_plan(&b, GOOD), then = p;
+    struct change change = {.plan = &then,
+                            .sets = COUNT(set),
+                            .set = set,
+                            .flags = COUNT(flags),
+                            .flag = flags,
+                            .add = "--tensor-model-parallel-size 4",
+                            .remove = ""};
+    struct gains g = {.from = &p,
+                      .count = 1,
+                      .gain = {{.change = change, .part = BREAKDOWN_tp}},
+                      .found = true,
+                      .searched = change};
+    p.breakdown[BREAKDOWN_tp] = 0.2 * p.step_s;
+    then.breakdown[BREAKDOWN_tp] = 0.05 * p.step_s;
+    then.step_s = 0.85 * p.step_s;
+    p.gains = &g;
+    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    must_contain(&b.out, "\nWhat would gain most (one change each)\n  - ");
+    must_contain(&b.out, ", 15.0 % shorter (tp 20.0 % -> 5.0 %): --set tp=4 --set dp=4 (Megatron: "
+                         "with --tensor-model-parallel-size 4)\n  - searched: the best plan that "
+                         "search finds on 16 GPUs takes ");
+    must_contain(&b.out, ", 15.0 % shorter: tp 2, pp 2, dp 4, ");
+    must_lack(&b.out, "Hints");
+    str_clear(&b.out);
+    report_plan_json(&p, &b.out);
+    struct json *v = json_parse(str_text(&b.out), b.out.length, "plan", NULL);
+    assert_non_null(v);
+    must_be_valid(v, "plan");
+    const struct json *gain = json_at(json_get(v, "gains"), 0);
+    assert_string_equal(json_text(json_get(gain, "shrinks")), "tp");
+    assert_float_equal(json_number_of(json_get(gain, "then_s")), 0.05 * p.step_s, 1e-8 * p.step_s);
+    assert_int_equal(json_count(json_get(json_get(v, "searched"), "set")), COUNT(set));
+    json_release(v);
+    release(&b);
+}
+
+static void searches_that_find_little_say_so(void **state)
+{
+    static const struct {
+        double faster; /* the plan of the search */
+        int gains;
+        const char *want;
+    } cases[] = {
+        {0, 0, "  - no single change gains 1 %; searched: this plan is the best, search finds no "},
+        {0, 0, " finds no faster plan on 16 GPUs\n"},
+        {-0.1, 1, "\n  - searched: search finds no faster plan on 16 GPUs\n"},
+        {0.0002, 0, ", less than 0.1 % shorter: tp 2, "},
+        {0.004, 0, ", 0.4 % shorter: tp 2, "},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bench b;
+        start(&b, "llama3-8b", "2x8:H100");
+        struct plan p = make_plan(&b, GOOD), then = p;
+        struct change change = {.plan = &then, .add = "", .remove = ""};
+        struct gains g = {.from = &p,
+                          .count = cases[i].gains,
+                          .gain = {{.change = change}},
+                          .found = true,
+                          .searched = change};
+        then.step_s = (1 - cases[i].faster) * p.step_s;
+        p.gains = &g;
+        report_explain_text(&p, NULL, &PLAIN, &b.out);
+        must_contain(&b.out, cases[i].want);
+        release(&b);
+    }
 }
 
 static void alike_stages_are_one_row(void **state)
@@ -1200,6 +1277,8 @@ int main(void)
         cmocka_unit_test(style_is_kept),
         cmocka_unit_test(verdicts),
         cmocka_unit_test(remedies_are_printed),
+        cmocka_unit_test(gains_are_printed),
+        cmocka_unit_test(searches_that_find_little_say_so),
         cmocka_unit_test(alike_stages_are_one_row),
         cmocka_unit_test(hints_fit_the_plan),
         cmocka_unit_test(good_plans_get_no_memory_hints),

@@ -44,7 +44,7 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, false};
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, false, false};
 }
 
 static struct plan evaluate(const struct strategy *s)

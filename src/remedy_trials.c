@@ -1,0 +1,144 @@
+/* A trial stops at the first thing that rules it out: rules, layers, memory, and only then the
+ * seconds of a step. */
+#include "remedy_trials.h"
+
+#include "report/plan_words.h"
+
+#include <math.h>
+#include <string.h>
+
+void trials_init(struct trials *t, const struct estimate_question *e, struct arena *mem)
+{
+    *t = (struct trials){.asked = e, .mem = mem, .fullness = INFINITY};
+    arena_init(&t->frame_mem);
+    arena_init(&t->scratch);
+    rules_init(&t->sense);
+    if (!rules_add_sense(&t->sense, mem, NULL))
+        rules_init(&t->sense); /* cannot be: they are compiled in */
+    slots_set_fixed(t->values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_strategy(t->values, &e->strategy);
+    t->lax = arena_array(mem, (size_t)t->sense.count, sizeof *t->lax);
+    for (int i = 0; i < t->sense.count; i++)
+        t->lax[i] = !rule_allows(&t->sense.rule[i], t->values);
+}
+
+void trials_release(struct trials *t)
+{
+    arena_release(&t->frame_mem);
+    arena_release(&t->scratch);
+}
+
+static bool allowed(struct trials *t, const struct strategy *s)
+{
+    const struct rules *r = &t->asked->rules;
+    slots_set_strategy(t->values, s);
+    for (int i = 0; i < r->count; i++)
+        if (!rule_allows(&r->rule[i], t->values))
+            return false;
+    for (int i = 0; i < t->sense.count; i++)
+        if (!t->lax[i] && !rule_allows(&t->sense.rule[i], t->values))
+            return false;
+    return true;
+}
+
+static bool same_structure(const struct strategy *a, const struct strategy *b)
+{
+    for (int p = 0; p < PARAM_FIRST_TIMING; p++)
+        if (strategy_get(a, (enum param)p) != strategy_get(b, (enum param)p))
+            return false;
+    return true;
+}
+
+/* False when the layers cannot be split that way. */
+static bool set_frame(struct trials *t, const struct strategy *s)
+{
+    const struct scene *scene = &t->asked->scene;
+    if (t->frame && same_structure(&t->framed, s))
+        return !t->framed_fails;
+    arena_clear(&t->frame_mem);
+    struct layer_costs *costs = arena_alloc(&t->frame_mem, sizeof *costs);
+    t->frame = arena_alloc(&t->frame_mem, sizeof *t->frame);
+    t->framed = *s;
+    layer_costs_of(scene, s, costs);
+    t->framed_fails = !frame_init(t->frame, scene, costs, s, t->asked->layout, NULL);
+    return !t->framed_fails;
+}
+
+static void keep_nearest(struct trials *t, double fullness, const struct strategy *s)
+{
+    if (fullness >= t->fullness)
+        return;
+    t->fullness = fullness;
+    t->nearest = *s;
+}
+
+bool trials_try(struct trials *t, const struct strategy *s, int64_t *step)
+{
+    struct timing timing;
+    struct state state;
+    if (!allowed(t, s) || !set_frame(t, s))
+        return false;
+    arena_clear(&t->scratch);
+    timing_of(t->frame, s, &t->scratch, &timing);
+    timing_memory(t->frame, s, &t->scratch, &timing);
+    state_of(t->frame, s, &t->scratch, &state);
+    double fullness = frame_fullness(t->frame, &timing, &state);
+    keep_nearest(t, fullness, s);
+    if (fullness > 1)
+        return false;
+    timing_stages(t->frame, s, &t->scratch, &timing);
+    timing_run(t->frame, s, &t->scratch, &timing);
+    state_times(t->frame, s, &t->scratch, &state);
+    *step = frame_step(t->frame, s, &timing, &state);
+    return true;
+}
+
+void trials_note(struct trials *t, const struct strategy *s)
+{
+    struct plan p;
+    plan_evaluate(&t->asked->scene, s, NULL, &t->scratch, &p);
+    if (!p.computed)
+        return;
+    double limit = framework_limit(&t->asked->scene, s);
+    keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
+}
+
+struct question question_anew(const struct question *asked, const struct strategy *s)
+{
+    static const enum param kept[] = {PARAM_grad_bf16, PARAM_main_grads_bf16, PARAM_moments_bytes,
+                                      PARAM_fp8_params, PARAM_p2p_scatter};
+    struct question q = *asked;
+    memset(q.settings, 0, sizeof q.settings);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        int value = strategy_get(s, kept[i]);
+        if (value != param_info(kept[i])->init)
+            q.settings[kept[i]] = (struct setting){1, {value}};
+    }
+    q.global_batch = s->global_batch;
+    q.seq_len = s->seq_len;
+    q.precision = s->precision;
+    q.gpus = strategy_gpus(s);
+    return q;
+}
+
+bool search_anew(const struct question *asked, struct found *out, struct strategy *nearest)
+{
+    struct question q = *asked;
+    struct rules rules;
+    struct search_question sq;
+    struct search_result result = {0};
+    arena_init(&q.mem);
+    bool found = question_search(&q, 0, &rules, &sq, NULL);
+    if (found) {
+        sq.top = 1;
+        sq.exhaustive = false;
+        search_run(&sq, &q.mem, &result);
+        found = result.best > 0;
+        if (found)
+            *out = result.found[0];
+        else if (nearest && isfinite(result.fullness))
+            *nearest = result.nearest;
+    }
+    arena_release(&q.mem);
+    return found;
+}

@@ -1,0 +1,40 @@
+/* Trials of changed strategies, and the search asked anew: what remedies and gains share. */
+#ifndef ASTRA_REMEDY_TRIALS_H
+#define ASTRA_REMEDY_TRIALS_H
+
+#include "base/arena.h"
+#include "question.h"
+#include "rules/rules.h"
+
+/* Rules hold as for any estimate; those of a search (sense.rules) but for what the plan itself
+ * does not follow. Trials that share a structure share its frame, so that thousands of them take
+ * milliseconds. */
+struct trials {
+    const struct estimate_question *asked;
+    struct rules sense;
+    bool *lax; /* [sense.count] rules of sense that the plan itself does not follow */
+    double values[SLOTS];
+    struct arena frame_mem, scratch, *mem;
+    struct frame *frame; /* NULL until there is one; of the structure of `framed` */
+    struct strategy framed;
+    bool framed_fails;
+    double fullness; /* of what came nearest to fitting */
+    struct strategy nearest;
+};
+
+/* The question must outlive the trials. */
+void trials_init(struct trials *, const struct estimate_question *, struct arena *mem);
+void trials_release(struct trials *);
+
+/* True, with the ticks of a step, when the strategy is allowed and fits but for the last bit:
+ * plan_evaluate() has the last word. */
+bool trials_try(struct trials *, const struct strategy *, int64_t *step);
+/* A strategy that does not fit, seen elsewhere, may be the nearest. */
+void trials_note(struct trials *, const struct strategy *);
+
+/* The same question to the search: GPUs, batch, numerics and engine are the strategy's. */
+struct question question_anew(const struct question *asked, const struct strategy *);
+/* The fastest plan on group 0; in `nearest`, unless NULL, what came nearest when there is none. */
+bool search_anew(const struct question *, struct found *out, struct strategy *nearest);
+
+#endif
