@@ -169,26 +169,6 @@ static bool is_inside(struct bench *b, const struct search_question *sq, const s
     return x->allowed && rules_hold(b, sq->rules, values, x, "passed over") && inside;
 }
 
-/* A rule that looks at nothing but the question and what was asked for drops everything or
- * nothing: those that drop the expert's plan are left aside, or there would be no search. */
-static void leave_aside(struct bench *b, const struct search_question *sq, struct rules *rules,
-                        const struct expert *x)
-{
-    double values[SLOTS];
-    uint64_t fixed = 1ull << PARAM_global_batch | 1ull << PARAM_seq_len | 1ull << PARAM_precision;
-    int kept = 0;
-    for (int i = 0; i < COUNT(KEPT); i++)
-        fixed |= 1ull << KEPT[i];
-    search_fixed(sq, values);
-    slots_set_strategy(values, &x->strategy);
-    for (int i = 0; i < rules->count; i++)
-        if (rules->rule[i].depends & ~fixed || rule_allows(&rules->rule[i], values))
-            rules->rule[kept++] = rules->rule[i];
-        else
-            add_note(b, x, arena_format(&b->mem, "rule left aside: %s", rules->rule[i].reason));
-    rules->count = kept;
-}
-
 static struct searched *search_of(struct bench *b, const char *key)
 {
     int i = 0;
@@ -232,7 +212,6 @@ static bool find_best(struct bench *b, int row, struct question *q, enum scope s
               question_search(q, 0, &rules, &sq, err);
     if (ok) {
         struct searched *s = search_of(b, key);
-        leave_aside(b, &sq, &rules, x);
         x->inside[scope] = is_inside(b, &sq, x);
         if (words.length)
             add_note(b, x, arena_format(&b->mem, "asked for: %s", str_text(&words)));

@@ -161,7 +161,8 @@ static void predict(struct group_costs *c, const struct wanted *w, double *out_s
 static void times_of_family(struct group_costs *c, const struct operation *op, size_t count,
                             enum family family, double *out_s)
 {
-    struct wanted w = {.count = 0};
+    struct wanted w; /* large: only what is counted is filled */
+    w.count = 0;
     for (size_t i = 0; i < count; i++) {
         struct entry *e;
         if (op[i].family != family)

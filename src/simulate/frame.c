@@ -125,8 +125,11 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
 {
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
-    struct blocks b = {.ops = 0};
+    struct blocks b; /* large: only what is counted is filled */
     struct block_cost mlp[2];
+    b.ops = 0;
+    memset(b.count, 0, sizeof b.count);
+    memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
     cost_predict(sc->group, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
     for (int moe = 0; moe < 2; moe++)
