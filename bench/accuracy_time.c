@@ -1,5 +1,6 @@
 /* The scoreboard of step times: predictions against published runs (data/published.csv) and small
- * runs in which the host sets the pace (data/published_small.csv), by source, GPU and parallelism;
+ * runs in which the host sets the pace (data/published_small.csv) and with experts
+ * (data/published_moe.csv), by source, GPU and parallelism;
  * what one residual factor makes of runs, sources and projects that it was not taken from; and how
  * often the error stays within the one that we expect. Aims stand beside the figures. */
 #include "accuracy.h"
@@ -363,6 +364,16 @@ static void board_small(const struct row *chosen, int count, const struct row *o
     print_classes(others, rest, CLASS_PP_1, CLASS_PP_MORE, 0.15);
 }
 
+/* Runs of one plan by several releases differ by up to 1.7 times: no one figure can meet them. */
+static void board_moe(struct row *row, int rows)
+{
+    qsort(row, (size_t)rows, sizeof *row, compare_rows);
+    putchar('\n');
+    print_head(WIDE, "step time: MoE (data/published_moe.csv)", "  aim mean abs");
+    print_keys(row, rows, KEY_GROUP);
+    print_classes(row, rows, CLASS_MOE, CLASS_MOE, 0.15);
+}
+
 static double fullest_peak(const struct plan *p)
 {
     double most = 0;
@@ -447,10 +458,11 @@ static bool read_runs(const char *path, struct row *row, int *rows, struct arena
 
 bool board_time(struct row *row, int *rows, struct arena *mem, struct error *err)
 {
-    static struct row small[MOST_ROWS], chosen[MOST_ROWS], others[MOST_ROWS];
-    int smalls, count = 0, rest = 0;
+    static struct row small[MOST_ROWS], chosen[MOST_ROWS], others[MOST_ROWS], moe[MOST_ROWS];
+    int smalls, moes, count = 0, rest = 0;
     if (!read_runs("data/published.csv", row, rows, mem, err) ||
-        !read_runs("data/published_small.csv", small, &smalls, mem, err))
+        !read_runs("data/published_small.csv", small, &smalls, mem, err) ||
+        !read_runs("data/published_moe.csv", moe, &moes, mem, err))
         return false;
     for (int i = 0; i < smalls; i++)
         if (i % 6 == 0)
@@ -461,6 +473,7 @@ bool board_time(struct row *row, int *rows, struct arena *mem, struct error *err
     print_sources(row, *rows);
     print_kinds(row, *rows);
     board_small(chosen, count, others, rest);
+    board_moe(moe, moes);
     board_cross(row, *rows);
     board_rank(row, *rows, small, smalls, others, rest);
     board_coverage(row, *rows, others, rest);
