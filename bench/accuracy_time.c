@@ -335,7 +335,8 @@ static void print_coverage(const char *name, const struct row *row, int rows,
            100.0 * within / n, value_at_share(ratio, n, 0.8));
 }
 
-static void board_coverage(const struct row *row, int rows, const struct row *others, int rest)
+static void board_coverage(const struct row *row, int rows, const struct row *others, int rest,
+                           const struct row *moe, int moes)
 {
     printf("\n%-58s %4s  %10s %8s %8s\n", "coverage of expected_error, by provenance", "runs",
            "expected", "within", "for 80 %");
@@ -344,6 +345,7 @@ static void board_coverage(const struct row *row, int rows, const struct row *ot
             print_coverage(row[i].provenance, row, rows, row[i].provenance);
     print_coverage("all", row, rows, NULL);
     print_coverage("small runs, but those that host seconds were chosen on", others, rest, NULL);
+    print_coverage("runs with experts", moe, moes, NULL);
     printf("  (for 80 %%: times the expected error that holds 80 %% of the runs)\n");
 }
 
@@ -476,6 +478,6 @@ bool board_time(struct row *row, int *rows, struct arena *mem, struct error *err
     board_moe(moe, moes);
     board_cross(row, *rows);
     board_rank(row, *rows, small, smalls, others, rest);
-    board_coverage(row, *rows, others, rest);
+    board_coverage(row, *rows, others, rest, moe, moes);
     return true;
 }

@@ -383,6 +383,17 @@ static bool add_rules(struct question *q, bool search, struct rules *rules, stru
     return true;
 }
 
+static struct scene scene_of(const struct question *q, const struct node_group *group)
+{
+    return (struct scene){.model = &q->model,
+                          .group = group,
+                          .te = q->te != 0,
+                          .memory_margin = q->memory_margin,
+                          .imbalance = q->imbalance,
+                          .dropout = q->has_flags && q->flags.hidden_dropout > 0,
+                          .whole_init = q->has_flags && q->flags.whole_init};
+}
+
 bool question_search(struct question *q, int g, struct rules *rules, struct search_question *out,
                      struct error *err)
 {
@@ -392,13 +403,7 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     memset(out, 0, sizeof *out);
     if (!question_costs(q, g, err) || !add_rules(q, true, rules, err))
         return false;
-    out->scene = (struct scene){&q->model,
-                                group,
-                                q->te != 0,
-                                q->memory_margin,
-                                q->imbalance,
-                                q->has_flags && q->flags.hidden_dropout > 0,
-                                q->has_flags && q->flags.whole_init};
+    out->scene = scene_of(q, group);
     strategy_init(&out->base);
     out->base.seq_len = question_seq_len(q);
     out->base.global_batch = question_global_batch(q);
@@ -552,13 +557,7 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                  arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
                               s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
                               q->gpus ? "job has" : "cluster has", (long long)world));
-    out->scene = (struct scene){&q->model,
-                                group,
-                                q->te != 0,
-                                q->memory_margin,
-                                q->imbalance,
-                                q->has_flags && q->flags.hidden_dropout > 0,
-                                q->has_flags && q->flags.whole_init};
+    out->scene = scene_of(q, group);
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     return question_costs(q, 0, err) && add_rules(q, false, &out->rules, err);
 }

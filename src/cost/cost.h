@@ -39,8 +39,9 @@ double peak_flops(const struct gpu *, int precision);
 /* A pass over `bytes` of device memory, launch included; `kind` an enum memory_kind. */
 double memory_time(const struct node_group *, int kind, double bytes);
 
-/* Expected relative error of step_s for this GPU type, and where its numbers come from. */
-double cost_expected_error(const struct node_group *);
+/* Expected relative error of step_s for this GPU type and a model with or without experts, and
+ * where its numbers come from. */
+double cost_expected_error(const struct node_group *, bool experts);
 const char *cost_provenance(const struct node_group *); /* "measured", "transferred", "datasheet" */
 
 /* Sums over one block: what the simulation needs to know of it. Doubles only. */

@@ -209,7 +209,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->dropout = sc->dropout;
     p->whole_init = sc->whole_init;
     p->limit_bytes = scene_limit(sc);
-    p->expected_error = cost_expected_error(sc->group);
+    p->expected_error = cost_expected_error(sc->group, sc->model->experts > 0);
     p->provenance = cost_provenance(sc->group);
     arena_init(&scratch);
     evaluate(sc, s, layout, &scratch, mem, p);

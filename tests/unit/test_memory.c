@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "question.h"
+#include "random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,16 +19,6 @@
 #include <cmocka.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
-
-static uint64_t seed = 88172645463325252ull;
-
-static int pick(int lo, int hi)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return lo + (int)(seed % (uint64_t)(hi - lo + 1));
-}
 
 static void must(bool ok, const struct error *err)
 {

@@ -2,6 +2,7 @@
  * several. */
 #include "question.h"
 #include "reference.h"
+#include "random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,16 +14,6 @@
 
 /* 70 take 40 s; all agreed when this was written. */
 enum { PROBLEMS = 10 };
-
-static uint64_t seed = 88172645463325252ull;
-
-static int pick(int lo, int hi)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return lo + (int)(seed % (uint64_t)(hi - lo + 1));
-}
 
 static void must(bool ok, const struct error *err)
 {

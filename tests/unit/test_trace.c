@@ -8,6 +8,7 @@
 #include "cluster/cluster.h"
 #include "simulate/events.h"
 #include "simulate/frame.h"
+#include "random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -24,16 +25,6 @@ enum { MOST_RANKS = 8, MOST_CHUNKS = 4, MOST_MICRO_BATCHES = 32, MOST_THREADS = 
 static struct arena mem;
 static struct model model;
 static struct cluster cluster;
-
-static uint64_t seed = 88172645463325252ull;
-
-static int pick(int lo, int hi)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return lo + (int)(seed % (uint64_t)(hi - lo + 1));
-}
 
 static void load(const char *name, const char *pool)
 {
