@@ -11,6 +11,7 @@
 #include "learn/fit.h"
 #include "question.h"
 #include "remedy.h"
+#include "report/plan_words.h"
 #include "report/report.h"
 #include "report/trace_out.h"
 
@@ -573,8 +574,11 @@ const char *const *astra_plan_flags(struct astra *a, size_t index)
     const struct plan *p = plan_at(a, index);
     const char **flags = NULL;
     size_t count = 0;
-    if (!p || !export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, &a->mem,
-                                     &flags, &count, &a->error))
+    if (!p)
+        return NULL;
+    struct export_run run = plan_run(p);
+    if (!export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, &run, &a->mem, &flags,
+                               &count, &a->error))
         return NULL;
     const char **list = arena_array(&a->mem, count + 1, sizeof *list);
     if (count > 0)

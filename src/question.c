@@ -390,7 +390,8 @@ static struct scene scene_of(const struct question *q, const struct node_group *
                           .te = q->te != 0,
                           .memory_margin = q->memory_margin,
                           .imbalance = q->imbalance,
-                          .dropout = q->has_flags && q->flags.hidden_dropout > 0,
+                          .attention_dropout = q->has_flags ? q->flags.attention_dropout : 0,
+                          .hidden_dropout = q->has_flags ? q->flags.hidden_dropout : 0,
                           .whole_init = q->has_flags && q->flags.whole_init};
 }
 

@@ -248,15 +248,23 @@ static void add_torch_stack(struct writer *w)
     writer_word(w, "--no-rope-fusion");
 }
 
+static void add_rate(struct writer *w, const char *flag, double rate)
+{
+    struct str text;
+    str_init(&text);
+    str_addf(&text, rate == 0 ? "%.1f" : "%.15g", rate);
+    writer_text(w, flag, &text);
+}
+
 /* What the figures are computed for and Megatron's defaults are not, and what its validator
  * demands. */
 static void add_conditions(struct writer *w)
 {
-    writer_pair(w, "--attention-dropout", "0.0");
-    writer_pair(w, "--hidden-dropout", "0.0");
+    add_rate(w, "--attention-dropout", w->run.attention_dropout);
+    add_rate(w, "--hidden-dropout", w->run.hidden_dropout);
     if (w->strategy->attention == ATTENTION_LOCAL)
         writer_pair(w, "--spec", "local");
-    if (w->stack_torch)
+    if (w->run.stack_torch)
         add_torch_stack(w);
 }
 
@@ -283,11 +291,12 @@ static bool read_release(const char *version, int *release, struct error *err)
 }
 
 bool export_megatron_flags(const struct model *m, const struct strategy *s, const struct layout *l,
-                           const char *version, bool stack_torch, struct arena *mem,
+                           const char *version, const struct export_run *run, struct arena *mem,
                            const char ***flags, size_t *count, struct error *err)
 {
-    struct writer w = {
-        .model = m, .strategy = s, .layout = l, .stack_torch = stack_torch, .mem = mem, .err = err};
+    struct writer w = {.model = m, .strategy = s, .layout = l, .mem = mem, .err = err};
+    if (run)
+        w.run = *run;
     if (!read_release(version, &w.release, err))
         return false;
     w.word = arena_array(mem, WRITER_MAX_WORDS, sizeof *w.word);

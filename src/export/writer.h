@@ -3,6 +3,7 @@
 #define ASTRA_WRITER_H
 
 #include "base/error.h"
+#include "export/export.h"
 
 #include <stddef.h>
 
@@ -18,7 +19,7 @@ struct writer {
     const struct model *model;
     const struct strategy *strategy;
     const struct layout *layout;
-    bool stack_torch;
+    struct export_run run;
     int release; /* 0.N of Megatron core; INT_MAX = HEAD */
     struct arena *mem;
     const char **word; /* room for WRITER_MAX_WORDS */

@@ -187,11 +187,11 @@ static void add_core_attention(struct builder *b, double heads, double qk, doubl
     o->kv_share = kv_width / (heads * (qk + v));
     o->count = heads * s->micro_batch;
     o->modules = MODULE_CORE_ATTN;
-    if (unfused) { /* scores and probabilities, a byte mask of dropout left out */
+    if (unfused) { /* scores and probabilities; dropout keeps a byte of mask */
         double scores = o->m * s->seq_len * o->count;
         o->bytes = HALF * 4 * scores;
         o->bytes_back = HALF * 6 * scores;
-        o->saved = HALF * 2 * scores;
+        o->saved = (HALF * 2 + s->attention_dropout) * scores;
         o->temporary_back = HALF * 2 * scores;
     } else {
         o->saved = SINGLE * b->tokens * heads; /* log-sum-exp */

@@ -22,7 +22,8 @@ struct block_shape {
     int seq_parallel, precision, cp_comm, dispatcher, grouped_gemm, attention, loss_fusion, loss_te;
     double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
     bool dropout;     /* of hidden states */
-    bool te;          /* TransformerEngine, or Megatron's local torch stack */
+    bool attention_dropout;
+    bool te; /* TransformerEngine, or Megatron's local torch stack */
 };
 
 enum op_kind {

@@ -56,13 +56,19 @@ bool plan_fits(const struct plan *p)
     return true;
 }
 
+struct export_run plan_run(const struct plan *p)
+{
+    return (struct export_run){!p->te, p->attention_dropout, p->hidden_dropout};
+}
+
 bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
 {
     bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
     if (needs_layout && p->layout.stages == 0)
         return false;
-    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, !p->te, mem, words,
-                                 count, NULL);
+    struct export_run run = plan_run(p);
+    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, &run, mem, words, count,
+                                 NULL);
 }
 
 void add_recompute(const struct strategy *s, struct str *out)

@@ -2,6 +2,7 @@
 #ifndef ASTRA_PLAN_WORDS_H
 #define ASTRA_PLAN_WORDS_H
 
+#include "export/export.h"
 #include "simulate/plan.h"
 
 #include <stdbool.h>
@@ -21,6 +22,9 @@ const struct plan_figure *plan_figures(size_t *count);
 bool plan_figure_get(const struct plan *, const struct plan_figure *, double *value);
 
 const char *plan_stack(const struct plan *); /* "te", "torch" */
+
+/* What the flags of a plan say of its run. */
+struct export_run plan_run(const struct plan *);
 
 /* The stage that needs most memory; the plan must be computed. */
 const struct plan_stage *plan_fullest(const struct plan *);

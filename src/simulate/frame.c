@@ -42,7 +42,8 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
         .imbalance = possible_imbalance(sc, s),
-        .dropout = sc->dropout,
+        .dropout = sc->hidden_dropout > 0,
+        .attention_dropout = sc->attention_dropout > 0,
         .te = sc->te,
     };
 }

@@ -23,10 +23,10 @@ struct scene {
     const struct model *model;
     const struct node_group *group;
     bool te;
-    double memory_margin; /* fraction of the usable memory that stays free */
-    double imbalance;     /* of experts, as in ops.h */
-    bool dropout;         /* of hidden states: its masks are kept */
-    bool whole_init;      /* FSDP without --init-model-with-meta-device */
+    double memory_margin;                     /* fraction of the usable memory that stays free */
+    double imbalance;                         /* of experts, as in ops.h */
+    double attention_dropout, hidden_dropout; /* rates: masks are kept */
+    bool whole_init;                          /* FSDP without --init-model-with-meta-device */
 };
 
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */

@@ -190,9 +190,14 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
 
 struct scene plan_scene(const struct plan *p)
 {
-    return (struct scene){
-        p->model,     p->group,   p->te,        1 - p->limit_bytes / p->group->usable_bytes,
-        p->imbalance, p->dropout, p->whole_init};
+    return (struct scene){p->model,
+                          p->group,
+                          p->te,
+                          1 - p->limit_bytes / p->group->usable_bytes,
+                          p->imbalance,
+                          p->attention_dropout,
+                          p->hidden_dropout,
+                          p->whole_init};
 }
 
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
@@ -206,7 +211,8 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->te = sc->te;
     p->feasible = true;
     p->imbalance = sc->imbalance;
-    p->dropout = sc->dropout;
+    p->attention_dropout = sc->attention_dropout;
+    p->hidden_dropout = sc->hidden_dropout;
     p->whole_init = sc->whole_init;
     p->limit_bytes = scene_limit(sc);
     p->expected_error = cost_expected_error(sc->group, sc->model->experts > 0);

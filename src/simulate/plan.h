@@ -92,7 +92,8 @@ struct plan {
     struct layout layout;
     bool te;
     double imbalance; /* as in the scene */
-    bool dropout, whole_init;
+    double attention_dropout, hidden_dropout;
+    bool whole_init;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
     bool feasible;
     int reasons;

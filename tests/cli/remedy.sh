@@ -93,3 +93,16 @@ grep -q ' GiB on every GPU of its fullest stage; 64 of these GPUs would do$' "$S
 # A plan that breaks a rule has no remedy for its memory.
 refused --cluster 1x8:H100 --model llama3-70b --set tp=3 --format json
 if grep -q '"remedy"' "$SCRATCH/text"; then exit 1; fi
+
+# From flags, with Megatron's default dropout, whose masks are counted: the flags keep it.
+code=0
+"$ASTRA" estimate --cluster 1x8:H100 --format json -- --num-layers 32 --hidden-size 4096 \
+    --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --bf16 \
+    --micro-batch-size 8 --global-batch-size 64 --vocab-size 50304 --sequence-parallel \
+    --tensor-model-parallel-size 2 --use-distributed-optimizer \
+    >"$SCRATCH/plan.json" 2>/dev/null || code=$?
+[ $code -eq 1 ] || { echo "exit code $code of flags with dropout"; exit 1; }
+set --
+words_of flags >"$SCRATCH/flags"
+while IFS= read -r word; do set -- "$@" "$word"; done <"$SCRATCH/flags"
+must_keep 'flags with dropout' --cluster 1x8:H100 -- "$@"

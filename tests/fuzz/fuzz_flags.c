@@ -51,8 +51,8 @@ static bool again(struct flags_result *r, struct arena *mem)
     bool string = r->strategy.split == SPLIT_UNEVEN || r->strategy.split == SPLIT_LAYOUT;
     if (string && !r->has_layout && !layout_of(&l, &r->model, &r->strategy, NULL))
         return false;
-    if (!export_megatron_flags(&r->model, &r->strategy, &l, NULL, r->stack_torch, mem, &flags,
-                               &count, NULL))
+    const struct export_run run = {r->stack_torch, r->attention_dropout, r->hidden_dropout};
+    if (!export_megatron_flags(&r->model, &r->strategy, &l, NULL, &run, mem, &flags, &count, NULL))
         abort();
     if (!take(r, (int)count, flags, strategy_gpus(&r->strategy), mem))
         abort();

@@ -800,7 +800,8 @@ static const char *exported(const struct model *m, const struct strategy *s, con
     const char **flags;
     size_t count;
     struct error err = {0};
-    if (!export_megatron_flags(m, s, l, version, torch, &mem, &flags, &count, &err))
+    const struct export_run run = {.stack_torch = torch};
+    if (!export_megatron_flags(m, s, l, version, &run, &mem, &flags, &count, &err))
         fail_msg("%s", err.text);
     return joined(flags, count);
 }
@@ -947,7 +948,7 @@ static void versions(void **state)
         size_t count;
         struct error err = {0};
         assert_true(layout_of(&l, &llama, &s, NULL));
-        bool ok = export_megatron_flags(&llama, &s, &l, VERSIONS[i].version, false, &mem, &flags,
+        bool ok = export_megatron_flags(&llama, &s, &l, VERSIONS[i].version, NULL, &mem, &flags,
                                         &count, &err);
         assert_int_equal(ok, VERSIONS[i].message == NULL);
         assert_string_equal(err.text, VERSIONS[i].message ? VERSIONS[i].message : "");

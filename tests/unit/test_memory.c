@@ -599,7 +599,7 @@ static struct scene scene_of(const char *pairs, const char *pool, bool te)
     struct error err = {0};
     model = from_pairs(pairs);
     must(cluster_load(&cluster, pool, &mem, &err), &err);
-    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, false, false};
+    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, 0, 0, false};
 }
 
 static struct strategy ways(int tp, int pp, int dp, int batch)
@@ -1223,7 +1223,7 @@ static void random_state(struct strategy *s)
 static struct scene random_case(struct strategy *s)
 {
     struct scene sc = scene_of(MODELS[pick(0, COUNT(MODELS) - 1)], "64x8:H100", pick(0, 1));
-    sc.dropout = pick(0, 3) == 0;
+    sc.hidden_dropout = pick(0, 3) == 0 ? 0.1 : 0;
     sc.imbalance = model.experts > 0 && pick(0, 1) ? 1.25 : 1;
     random_structure(s);
     random_recompute(s);

@@ -25,7 +25,7 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, false, false};
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false};
 }
 
 static struct strategy plan_of(int tp, int pp, int dp, int micro_batch, int global_batch)

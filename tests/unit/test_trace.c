@@ -35,7 +35,7 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, false, false};
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false};
 }
 
 static struct plan evaluate(const struct strategy *s)
