@@ -146,13 +146,15 @@ class Watch:
     """Peaks of each iteration; of the last one also what was alive then."""
 
     def __init__(self, a):
-        self.a, self.peaks, self.params, self.alive = a, [], None, None
+        self.a, self.peaks, self.alive, self.setup = a, [], None, None
 
     def wrap(self, step):
         import torch
 
         def train_step(*args, **words):
             last = len(self.peaks) + 1 == self.a.iterations
+            if not self.peaks:
+                self.setup = torch.cuda.max_memory_allocated()
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
             if last and self.a.trace:
@@ -216,6 +218,8 @@ def result(watch, status):
     import torch
     out = dict(status=status, iterations=len(watch.peaks),
                iteration_mib=[round(x / 2**20, 1) for x in watch.peaks])
+    if watch.setup is not None:  # the most that was allocated before the first step
+        out.update(setup_mib=round(watch.setup / 2**20, 1))
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         free, total = torch.cuda.mem_get_info()
         stats = torch.cuda.memory_stats()
