@@ -1,5 +1,6 @@
-/* Times of the operators of a block by the learned models: each operator becomes a few
- * kernels (forward, gradients, passes around them), whose times are looked up or predicted together. What no model covers (unfused attention, experts bound by the host) stays analytic. */
+/* Times of the operators of a block by the learned models: each operator becomes a few kernels
+ * (forward, gradients, passes around them), whose times are looked up or predicted together.
+ * What no model covers (unfused attention, experts bound by the host) stays analytic. */
 #include "cost/cost.h"
 
 #include "cluster/cluster.h"
@@ -198,8 +199,9 @@ double memory_time(const struct node_group *group, int kind, double bytes)
                : 0;
 }
 
-/* Of a step: the operators' own error, and what a sum of operators leaves out: published runs are
- * 9 % off on average, with experts 20 % (doc/accuracy.md). Without models: a guess, on the safe side. */
+/* Of a step: the operators' own error, and what a sum of operators leaves out: published runs
+ * are 9 % off on average, with experts 20 % (doc/accuracy.md). Without models: a guess, on the
+ * safe side. */
 double cost_expected_error(const struct node_group *group, bool experts)
 {
     static const double STEP_ERROR[] = {[false] = 0.10, [true] = 0.20}, NO_MODEL = 0.25;

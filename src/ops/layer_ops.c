@@ -21,8 +21,8 @@ enum { ROUTER_BYTES = 8 + HALF + HALF + 1 };
 enum { PERMUTE_BYTES = 8 };
 
 /* Summing a bias gradient over all tokens: PyTorch's reduction spreads one output over so many
- * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB seen
- * on an H200). */
+ * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
+ * seen on an H200). */
 static const double BIAS_SCRATCH = 132 * MIB;
 
 struct builder {
@@ -271,7 +271,7 @@ static void attention_projections(struct builder *b)
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     add_column(b, "qkv", q + 2 * k)->saved = HALF * t * (q + 2 * k);
-    if (m->qk_norm) { /* torch: keys are a view of the product, and queries unless groups are split */
+    if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
         add_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
             HALF * t *

@@ -1,5 +1,5 @@
-/* The passes and transfers are those of the event simulation, moved by the delay of the pipeline; what
- * stands around them are the parts that frame_step adds up.
+/* The passes and transfers are those of the event simulation, moved by the delay of the pipeline;
+ * what stands around them are the parts that frame_step adds up.
  *
  *     compute            | F0 |    | F1 |        | R0 | B0 |
  *     communication           |tp|      |tp|               |tp|      exposed seconds of the pass
@@ -7,11 +7,12 @@
  *     transfers                  |F0 to 1| |F1 to 1|
  *
  * A pass is its compute, then its exposed communication, one axis after the other: in truth they
- * alternate layer by layer. A transfer may outlast the next one's begin, so that there are as many
- * threads of transfers as are under way at once.
+ * alternate layer by layer. A transfer may outlast the next one's begin, so that there are as
+ * many threads of transfers as are under way at once.
  *
- * A slice is a begin and an end, not a begin and a length: viewers round each number to nanoseconds,
- * so that a length could reach into the next slice, and Perfetto drops slices that overlap. */
+ * A slice is a begin and an end, not a begin and a length: viewers round each number to
+ * nanoseconds, so that a length could reach into the next slice, and Perfetto drops slices that
+ * overlap. */
 #include "report/trace_out.h"
 
 #include "base/arena.h"

@@ -1,6 +1,6 @@
-/* One step of a plan as a Chrome / Perfetto trace: JSON in the Trace Event Format. Every rank of the
- * pipeline is a process, what it does at once are its threads. Every moment is one of those that
- * make up step_s. */
+/* One step of a plan as a Chrome / Perfetto trace: JSON in the Trace Event Format. Every rank of
+ * the pipeline is a process, what it does at once are its threads. Every moment is one of those
+ * that make up step_s. */
 #ifndef ASTRA_TRACE_OUT_H
 #define ASTRA_TRACE_OUT_H
 

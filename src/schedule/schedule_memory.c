@@ -1,6 +1,7 @@
-/* The fullest moment of a rank, from the order of its passes. Passes are taken in stretches in which
- * the forward and the backward chunk stay the same: what is alive grows or shrinks evenly there, so
- * that the fullest pair is the first or the last. Whole periods of the steady part are skipped. */
+/* The fullest moment of a rank, from the order of its passes. Passes are taken in stretches in
+ * which the forward and the backward chunk stay the same: what is alive grows or shrinks evenly
+ * there, so that the fullest pair is the first or the last. Whole periods of the steady part are
+ * skipped. */
 #include "schedule/schedule.h"
 
 static void note(struct fullest *f, double saved, double beside, int chunk)

@@ -109,9 +109,9 @@ static double unit_params(const struct frame *f)
     return most;
 }
 
-/* Bytes of fp8 copies of a weight that stay from one micro-batch to the next, where it is kept in 16
- * bits: one, and on GPUs before Blackwell another transposed (TE module/base.py, per-tensor
- * recipes). */
+/* Bytes of fp8 copies of a weight that stay from one micro-batch to the next, where it is kept
+ * in 16 bits: one, and on GPUs before Blackwell another transposed (TE module/base.py,
+ * per-tensor recipes). */
 static double fp8_copies(const struct frame *f, const struct strategy *s)
 {
     if (s->precision != PRECISION_FP8 || s->fp8_params)

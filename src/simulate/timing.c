@@ -104,8 +104,8 @@ double block_least_s(const struct block_cost *b)
            overlapped(MOE_OVERLAP_EXPOSED) * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
 }
 
-/* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the same
- * for all. */
+/* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the
+ * same for all. */
 double transfer_fixed_s(const struct frame *f, const struct strategy *s)
 {
     int64_t shortest = f->send[0];

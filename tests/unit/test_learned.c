@@ -1,6 +1,6 @@
 /* The models compiled in, over everything that may be asked of them: laws that hold whatever the
- * trees say, how far a time may fall when a size doubles, and the table of a node group from several
- * threads. */
+ * trees say, how far a time may fall when a size doubles, and the table of a node group from
+ * several threads. */
 #include "cluster/cluster.h"
 #include "cost/group_costs.h"
 

@@ -198,8 +198,8 @@ static void judge_pass(void *context, const struct event *e)
     j->last[e->rank] = j->delay + e->end;
 }
 
-/* The slowest gather holds up the first pass of its rank, the slowest reduction the optimizers, which
- * begin together. */
+/* The slowest gather holds up the first pass of its rank, the slowest reduction the optimizers,
+ * which begin together. */
 static void judge_edges(const struct seen *x, const struct step_parts *parts, const int64_t *end)
 {
     int64_t reduced = 0;
