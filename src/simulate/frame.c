@@ -114,7 +114,7 @@ static double dummy_bytes(const struct blocks *b, int from, int to)
     return sum;
 }
 
-/* The head's block ends the list of dense ones; see the enumeration. */
+/* The head's operators stand between the others'. */
 static void find_dummies(const struct blocks *b, struct layer_costs *out)
 {
     int head = b->first[HEAD], behind = head + b->count[HEAD];

@@ -28,18 +28,7 @@ must_take() { # WHAT STEP ARGUMENTS...
     exit 1
 }
 
-# The arguments, one a line, without the settings that the change has; then the change's.
-changed() { # ARGUMENTS...
-    while [ $# -gt 0 ]; do
-        if [ "$1" = --set ] && grep -q "^${2%%=*}=" "$SCRATCH/set"; then
-            shift 2
-        else
-            echo "$1"
-            shift
-        fi
-    done
-    sed 's/^/--set\n/' "$SCRATCH/set"
-}
+. tests/changed.sh
 
 must_keep() { # FILE ARGUMENTS...
     file=$1

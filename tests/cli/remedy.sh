@@ -27,18 +27,7 @@ must_keep() { # WHAT ARGUMENTS...: feasible, with the step and the memory of the
     exit 1
 }
 
-# The arguments, one a line, without the settings that the remedy changes; then the remedy's.
-changed() { # ARGUMENTS...
-    while [ $# -gt 0 ]; do
-        if [ "$1" = --set ] && grep -q "^${2%%=*}=" "$SCRATCH/set"; then
-            shift 2
-        else
-            echo "$1"
-            shift
-        fi
-    done
-    sed 's/^/--set\n/' "$SCRATCH/set"
-}
+. tests/changed.sh
 
 check() { # CLUSTER ARGUMENTS...
     code=0

@@ -11,22 +11,7 @@
 
 #include <cmocka.h>
 
-static struct arena mem;
-static struct model model;
-static struct cluster cluster;
-
-static void load(const char *name, const char *pool)
-{
-    struct error err = {0};
-    if (!model_load(&model, name, &mem, &err) || !cluster_load(&cluster, pool, &mem, &err))
-        print_error("%s\n", err.text);
-    assert_true(err.kind == ERROR_NONE);
-}
-
-static struct scene scene(void)
-{
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false};
-}
+#include "scene.h"
 
 static struct strategy plan_of(int tp, int pp, int dp, int micro_batch, int global_batch)
 {

@@ -20,23 +20,9 @@
 
 #include <cmocka.h>
 
+#include "scene.h"
+
 enum { MOST_RANKS = 8, MOST_CHUNKS = 4, MOST_MICRO_BATCHES = 32, MOST_THREADS = 64 };
-
-static struct arena mem;
-static struct model model;
-static struct cluster cluster;
-
-static void load(const char *name, const char *pool)
-{
-    struct error err = {0};
-    if (!model_load(&model, name, &mem, &err) || !cluster_load(&cluster, pool, &mem, &err))
-        fail_msg("%s", err.text);
-}
-
-static struct scene scene(void)
-{
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false};
-}
 
 static struct plan evaluate(const struct strategy *s)
 {

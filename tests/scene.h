@@ -1,0 +1,24 @@
+/* One model on one pool, as most tests of plans need it. Needs cmocka.h before it. */
+#ifndef ASTRA_TESTS_SCENE_H
+#define ASTRA_TESTS_SCENE_H
+
+#include "cluster/cluster.h"
+#include "must.h"
+#include "simulate/frame.h"
+
+static struct arena mem;
+static struct model model;
+static struct cluster cluster;
+
+static void load(const char *name, const char *pool)
+{
+    struct error err = {0};
+    must(model_load(&model, name, &mem, &err) && cluster_load(&cluster, pool, &mem, &err), &err);
+}
+
+static struct scene scene(void)
+{
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false};
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* Ranks and runs that were measured, against what is predicted of them. */
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "question.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "must.h"
+
+static struct arena mem;
+
+/* Measurements. */
+static const char *cell(const struct csv *c, int row, const char *column)
+{
+    return csv_at(c, row, csv_column(c, column));
+}
+
+static double real_cell(const struct csv *c, int row, const char *column)
+{
+    double v = NAN;
+    if (!parse_real(cell(c, row, column), &v))
+        fail_msg("%s: %s is '%s'", csv_at(c, row, 0), column, cell(c, row, column));
+    return v;
+}
+
+static void load_csv(struct csv *c, const char *path)
+{
+    struct text text;
+    struct error err = {0};
+    must(file_read(path, &mem, &text, &err) &&
+             csv_parse(c, text.data, text.length, path, &mem, &err),
+         &err);
+}
+
+static bool allowed(const struct estimate_question *e)
+{
+    double values[SLOTS] = {0};
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_strategy(values, &e->strategy);
+    for (int i = 0; i < e->rules.count; i++)
+        if (!rule_allows(&e->rules.rule[i], values))
+            return false;
+    return e->reasons.count == 0;
+}
+
+/* The words of `text`, apart. */
+static size_t split(const char *text, const char *words[], size_t most)
+{
+    size_t count = 0;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        assert_true(count < most);
+        words[count++] = arena_copy(&mem, text, n);
+        text += n + strspn(text + n, " ");
+    }
+    return count;
+}
+
+/* True when nothing but memory may refuse the plan. */
+static bool finish_plan(struct question *q, struct plan *p)
+{
+    struct estimate_question e;
+    struct error err = {0};
+    must(question_ready(q, &err) && question_estimate(q, &e, &err), &err);
+    plan_evaluate(&e.scene, &e.strategy, e.layout, &mem, p);
+    return allowed(&e);
+}
+
+static bool rank_plan(struct question *q, const struct csv *c, int row, struct plan *p)
+{
+    const char *words[256];
+    struct error err = {0};
+    size_t count = split(cell(c, row, "flags"), words, COUNT(words));
+    question_init(q);
+    must(question_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
+    must(question_flags(q, count, words, &err), &err);
+    return finish_plan(q, p);
+}
+
+struct tally {
+    double sum; /* of absolute errors */
+    int ranks;  /* whose peak was in the steps that were measured */
+    int worked, refused;
+    int full, by_memory; /* ran out; refused for that, not by a rule */
+};
+
+/* FSDP gathers units ahead of their use: as many as there may be are counted. */
+static void check_rank(const struct csv *c, int row, const struct plan *p, struct tally *t)
+{
+    int stage = (int)real_cell(c, row, "stage");
+    bool fsdp = p->strategy.fsdp != FSDP_NONE;
+    assert_true(p->computed && stage < p->stages);
+    t->worked++;
+    t->refused += !p->stage[stage].fits;
+    if (p->stage[stage].moment == MOMENT_setup)
+        return;
+    double error = p->stage[stage].peak_bytes / MIB / real_cell(c, row, "peak_mib") - 1;
+    if (error < (fsdp ? 0 : -0.02) || error > (fsdp ? 0.04 : 0.02))
+        fail_msg("%s: %+.2f %%", csv_at(c, row, 0), 100 * error);
+    t->sum += fabs(error);
+    t->ranks++;
+}
+
+static void measured_ranks(void **state)
+{
+    struct csv c;
+    struct tally t = {0};
+    (void)state;
+    load_csv(&c, "data/measured/h200_memory.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct question q;
+        struct plan p;
+        bool ok = strcmp(cell(&c, i, "status"), "ok") == 0, valid = rank_plan(&q, &c, i, &p);
+        if (ok)
+            check_rank(&c, i, &p, &t);
+        else if (valid && p.feasible)
+            fail_msg("%s ran out of memory and is called feasible", csv_at(&c, i, 0));
+        t.full += !ok;
+        t.by_memory += !ok && !p.feasible;
+        question_release(&q);
+    }
+    print_message("%d ranks: mean error of the peak %.2f %%; refused %d of %d that worked, all %d "
+                  "that ran out (%d by memory)\n",
+                  t.ranks, 100 * t.sum / t.ranks, t.refused, t.worked, t.full, t.by_memory);
+    assert_true(t.ranks >= 100 && t.by_memory >= 7); /* the table was read */
+    assert_true(t.sum <= 0.005 * t.ranks);
+    assert_true(t.refused <= 0.05 * t.worked);
+}
+
+static void published_plan(struct question *q, const struct csv *c, int row, struct plan *p)
+{
+    static const char *const OPTIONS[][2] = {{"cluster", "cluster"},
+                                             {"model", "model"},
+                                             {"global-batch", "global_batch"},
+                                             {"seq-len", "seq_len"},
+                                             {"precision", "precision"}};
+    const char *words[64];
+    struct error err = {0};
+    size_t count = split(cell(c, row, "strategy"), words, COUNT(words));
+    question_init(q);
+    for (size_t i = 0; i < COUNT(OPTIONS); i++)
+        must(question_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
+    for (size_t i = 0; i < count; i++)
+        must(question_set(q, "set", words[i], &err), &err);
+    finish_plan(q, p);
+}
+
+/* SimuMax's runs of TransformerEngine: the fullest rank. */
+static void published_peaks(void **state)
+{
+    struct csv c;
+    int runs = 0;
+    (void)state;
+    load_csv(&c, "data/published.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct question q;
+        struct plan p;
+        double most = 0;
+        if (strncmp(csv_at(&c, i, 0), "simumax_", 8) != 0)
+            continue;
+        published_plan(&q, &c, i, &p);
+        for (int r = 0; p.computed && r < p.stages; r++)
+            most = fmax(most, p.stage[r].peak_bytes);
+        double error = most / GIB / real_cell(&c, i, "peak_gib") - 1;
+        if (fabs(error) > 0.005)
+            fail_msg("%s: %+.2f %%", csv_at(&c, i, 0), 100 * error);
+        runs++;
+        question_release(&q);
+    }
+    assert_true(runs == 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_ranks),
+        cmocka_unit_test(published_peaks),
+    };
+    arena_init(&mem);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_release(&mem);
+    return failed;
+}
