@@ -32,6 +32,9 @@ struct gpu {
     const char *source;
 };
 
+/* CUDA compute capability; other makers' parts have that of NVIDIA's with the same formats. */
+double gpu_capability(const struct gpu *);
+
 const struct gpu *gpu_table(size_t *count);
 const struct gpu *gpu_find(const char *name,
                            struct error *); /* name or alias; nearest name on error */

@@ -76,3 +76,18 @@ const struct gpu *gpu_find(const char *name, struct error *err)
     arena_release(&mem);
     return NULL;
 }
+
+/* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given
+ * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
+double gpu_capability(const struct gpu *gpu)
+{
+    static const struct {
+        const char *arch;
+        double capability;
+    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},    {"Ada", 8.9},
+                 {"CDNA2", 8}, {"Hopper", 9},   {"Blackwell", 10}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strncmp(gpu->arch, table[i].arch, strlen(table[i].arch)) == 0)
+            return table[i].capability;
+    return 9;
+}

@@ -6,7 +6,6 @@
 #include "cluster/cluster.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The host's Adam: bytes per second of one GPU's share of its memory bandwidth (a server of 8 GPUs
  * streams 200-400 GB/s); with it offloaded steps of Qwen3-30B-A3B take 1.9-4.2 times as long. */
@@ -116,7 +115,7 @@ static double fp8_copies(const struct frame *f, const struct strategy *s)
 {
     if (s->precision != PRECISION_FP8 || s->fp8_params)
         return 0;
-    return strcmp(f->scene->group->gpu->arch, "Blackwell") == 0 ? 1 : 2;
+    return gpu_capability(f->scene->group->gpu) < 10 ? 2 : 1;
 }
 
 /* Every bucket ends on a multiple of the ranks that share it and of 128 parameters

@@ -67,21 +67,6 @@ size_t slot_names(const char *names[SLOT_NAMES_MAX])
     return SLOTS + ALIAS_COUNT;
 }
 
-/* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given
- * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
-static double capability(const char *arch)
-{
-    static const struct {
-        const char *arch;
-        double capability;
-    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},    {"Ada", 8.9},
-                 {"CDNA2", 8}, {"Hopper", 9},   {"Blackwell", 10}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strncmp(arch, table[i].arch, strlen(table[i].arch)) == 0)
-            return table[i].capability;
-    return 9;
-}
-
 void slots_set_fixed(double values[SLOTS], const struct model *m, const struct node_group *g,
                      int nodes, bool stack_te)
 {
@@ -92,7 +77,7 @@ void slots_set_fixed(double values[SLOTS], const struct model *m, const struct n
     values[SLOT_cluster_nodes] = nodes;
     values[SLOT_cluster_max_gpus] = values[SLOT_cluster_min_gpus] = (double)nodes * g->per_node;
     values[SLOT_cluster_granule] = g->per_node;
-    values[SLOT_cluster_compute_capability] = capability(g->gpu->arch);
+    values[SLOT_cluster_compute_capability] = gpu_capability(g->gpu);
     values[SLOT_stack_te] = stack_te;
 }
 
