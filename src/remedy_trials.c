@@ -53,15 +53,13 @@ static bool same_structure(const struct strategy *a, const struct strategy *b)
 static bool set_frame(struct trials *t, const struct strategy *s)
 {
     const struct scene *scene = &t->asked->scene;
-    if (t->frame && same_structure(&t->framed, s))
-        return !t->framed_fails;
+    if (t->has_frame && same_structure(&t->framed, s))
+        return t->frame;
     arena_clear(&t->frame_mem);
-    struct layer_costs *costs = arena_alloc(&t->frame_mem, sizeof *costs);
-    t->frame = arena_alloc(&t->frame_mem, sizeof *t->frame);
     t->framed = *s;
-    layer_costs_of(scene, s, costs);
-    t->framed_fails = !frame_init(t->frame, scene, costs, s, t->asked->layout, NULL);
-    return !t->framed_fails;
+    t->has_frame = true;
+    t->frame = frame_new(scene, s, t->asked->layout, &t->frame_mem, NULL);
+    return t->frame;
 }
 
 static void keep_nearest(struct trials *t, double fullness, const struct strategy *s)

@@ -15,9 +15,9 @@ struct trials {
     bool *lax; /* [sense.count] rules of sense that the plan itself does not follow */
     double values[SLOTS];
     struct arena frame_mem, scratch, *mem;
-    struct frame *frame; /* NULL until there is one; of the structure of `framed` */
+    bool has_frame;
+    struct frame *frame; /* of the structure of `framed`; NULL where that has none */
     struct strategy framed;
-    bool framed_fails;
     double fullness; /* of what came nearest to fitting */
     struct strategy nearest;
 };

@@ -123,3 +123,14 @@ int64_t cluster_max_gpus(const struct cluster *c)
         gpus += (int64_t)c->group[i].nodes_max * c->group[i].per_node;
     return gpus;
 }
+
+double cluster_between(const struct cluster *c, const struct node_group *a,
+                       const struct node_group *b)
+{
+    int from = (int)(a - c->group), to = (int)(b - c->group);
+    for (int i = 0; i < c->links; i++)
+        if ((c->link[i].from == from && c->link[i].to == to) ||
+            (c->link[i].from == to && c->link[i].to == from))
+            return c->link[i].bs;
+    return 0;
+}

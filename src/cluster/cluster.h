@@ -55,9 +55,19 @@ struct node_group {
     struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
 };
 
+/* A link between two groups that is slower than their NICs. */
+struct group_link {
+    int from, to; /* groups, either way */
+    double bs;    /* per GPU, bytes/s */
+};
+
+enum { CLUSTER_MAX_LINKS = CLUSTER_MAX_GROUPS * CLUSTER_MAX_GROUPS / 2 };
+
 struct cluster {
     int groups;
     struct node_group group[CLUSTER_MAX_GROUPS];
+    int links;
+    struct group_link link[CLUSTER_MAX_LINKS];
     char text[256]; /* as the user wrote it */
 };
 
@@ -70,5 +80,8 @@ bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const 
 bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
 
 int64_t cluster_max_gpus(const struct cluster *);
+/* Bytes/s per GPU that the link between two of its groups carries; 0 = as much as their NICs. */
+double cluster_between(const struct cluster *, const struct node_group *,
+                       const struct node_group *);
 
 #endif

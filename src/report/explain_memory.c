@@ -206,11 +206,12 @@ static int fullest_layer(const struct frame *f, const struct strategy *s, int ra
     int found = f->layout.first[rank], modules = effective_modules(s);
     double most = -1;
     for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+        const struct layer_costs *costs = f->mesh[f->mesh_of[rank]].costs;
         int layers = f->layout.layers[stage], whole = layers_again(s, layers);
         double before = 0;
         for (int i = again ? 0 : whole; i < (again ? whole : layers); i++) {
             int layer = f->layout.first[stage] + i;
-            const struct block_cost *b = &f->costs->kind[f->scene->model->layer[layer]];
+            const struct block_cost *b = &costs->kind[f->scene->model->layer[layer]];
             if (before + b->peak >= most) {
                 most = before + b->peak;
                 found = layer;
@@ -221,10 +222,12 @@ static int fullest_layer(const struct frame *f, const struct strategy *s, int ra
     return found;
 }
 
-static void collect(const struct frame *f, const struct strategy *s, int rank,
+static void collect(const struct frame *f, const struct strategy *all, int rank,
                     enum memory_moment moment, struct run *r)
 {
     const struct model *m = f->scene->model;
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->mesh_of[rank], all, &room);
     struct block_shape shape = block_shape_of(f->scene, s, BLOCK_ATTENTION);
     r->count = 0;
     r->forward_beside = 0;
@@ -239,7 +242,7 @@ static void collect(const struct frame *f, const struct strategy *s, int rank,
     if (moment == MOMENT_head || moment == MOMENT_mtp)
         add_block(r, shape, BLOCK_HEAD, 0);
     if (moment == MOMENT_recompute || (moment == MOMENT_head && s->pp > 1))
-        r->forward_beside = f->costs->boundary_bytes;
+        r->forward_beside = f->mesh[f->mesh_of[rank]].costs->boundary_bytes;
 }
 
 static void print_moment(const struct frame *f, const struct plan *p, int rank,
@@ -332,16 +335,14 @@ static void print_fullest(const struct plan *p, const struct report_style *style
     const struct plan_stage *s = plan_fullest(p);
     const struct scene scene = plan_scene(p);
     int rank = (int)(s - p->stage);
-    struct frame *f = arena_alloc(mem, sizeof *f);
-    struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
     struct str title;
     str_init(&title);
     str_addf(&title, "What fills stage %d, the fullest", rank);
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
     print_fullest_parts(p, s, style, mem, out);
-    layer_costs_of(&scene, &p->strategy, costs);
-    if (!frame_init(f, &scene, costs, &p->strategy, &p->layout, NULL))
+    const struct frame *f = frame_new(&scene, &p->strategy, &p->layout, mem, NULL);
+    if (!f)
         return; /* cannot be: the plan was computed on the same frame */
     str_add(out, "\n");
     if (s->moment != MOMENT_step && s->moment != MOMENT_setup)

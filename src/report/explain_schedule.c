@@ -138,11 +138,9 @@ void explain_schedule(const struct plan *plan, const struct report_style *style,
 {
     const struct strategy *s = &plan->strategy;
     const struct scene scene = plan_scene(plan);
-    struct frame *f = arena_alloc(mem, sizeof *f);
-    struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
+    struct frame *f = frame_new(&scene, s, &plan->layout, mem, NULL);
     struct timing time;
-    layer_costs_of(&scene, s, costs);
-    if (!frame_init(f, &scene, costs, s, &plan->layout, NULL))
+    if (!f)
         return; /* cannot be: the plan was computed on the same frame */
     timing_of(f, s, mem, &time);
     timing_stages(f, s, mem, &time);

@@ -62,8 +62,7 @@ struct lanes {
 
 struct trace {
     const struct plan *plan;
-    struct frame frame;
-    struct layer_costs costs;
+    struct frame *frame;
     struct timing timing;
     struct state state;
     struct pipeline pipeline;
@@ -196,7 +195,7 @@ static void draw_pass(void *context, const struct event *e)
 {
     struct trace *t = context;
     int stage = e->chunk * t->pipeline.pp + e->rank;
-    const struct cuts *c = &t->cuts[e->backward][t->frame.shape_of[stage]];
+    const struct cuts *c = &t->cuts[e->backward][t->frame->shape_of[stage]];
     int64_t start = t->parts.delay + e->start, from = start;
     char args[96], name[32];
     snprintf(args, sizeof args, ",\"args\":{\"micro_batch\":%lld,\"chunk\":%d}",
@@ -224,7 +223,7 @@ static void draw_edge(struct trace *t, int rank, int64_t start, int64_t end, con
 /* What frame_step adds to the passes. */
 static void draw_edges(struct trace *t, int rank)
 {
-    const struct frame *f = &t->frame;
+    const struct frame *f = t->frame;
     const struct state *st = &t->state;
     int pp = t->pipeline.pp, c = f->class_of[rank];
     struct edges e = frame_edges(f, &t->plan->strategy, &t->timing, st, c);
@@ -245,22 +244,20 @@ static void set_scene(struct trace *t, const struct scene *sc)
 {
     const struct plan *p = t->plan;
     const struct strategy *s = &p->strategy;
-    layer_costs_of(sc, s, &t->costs);
-    bool ok = frame_init(&t->frame, sc, &t->costs, s, &p->layout, NULL);
-    assert(ok);
-    (void)ok;
-    timing_of(&t->frame, s, t->mem, &t->timing);
-    timing_stages(&t->frame, s, t->mem, &t->timing);
-    timing_run(&t->frame, s, t->mem, &t->timing);
-    state_of(&t->frame, s, t->mem, &t->state);
-    state_times(&t->frame, s, t->mem, &t->state);
-    t->pipeline = timing_pipeline(&t->frame, s, &t->timing);
-    t->parts = frame_parts(&t->frame, s, &t->timing, &t->state);
+    t->frame = frame_new(sc, s, &p->layout, t->mem, NULL);
+    assert(t->frame);
+    timing_of(t->frame, s, t->mem, &t->timing);
+    timing_stages(t->frame, s, t->mem, &t->timing);
+    timing_run(t->frame, s, t->mem, &t->timing);
+    state_of(t->frame, s, t->mem, &t->state);
+    state_times(t->frame, s, t->mem, &t->state);
+    t->pipeline = timing_pipeline(t->frame, s, &t->timing);
+    t->parts = frame_parts(t->frame, s, &t->timing, &t->state);
 }
 
 static void find_cuts(struct trace *t)
 {
-    const struct frame *f = &t->frame;
+    const struct frame *f = t->frame;
     double post_s = transfer_fixed_s(f, &t->plan->strategy);
     for (int b = 0; b < 2; b++)
         t->cuts[b] = arena_array(t->mem, (size_t)f->shapes, sizeof *t->cuts[b]);
@@ -275,7 +272,7 @@ static void find_cuts(struct trace *t)
 /* Slices of one micro-batch on all stages. */
 static int64_t slices_of_passes(const struct trace *t)
 {
-    const struct frame *f = &t->frame;
+    const struct frame *f = t->frame;
     int pp = t->pipeline.pp, stages = f->layout.stages;
     int64_t count = 0;
     for (int i = 0; i < stages; i++) {

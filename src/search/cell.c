@@ -370,7 +370,7 @@ static void walk_frames(struct worker *w, int axis)
     const struct scene *scene = &w->question->scene;
     if (axis == s->first_timing) {
         const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
-        if (frame_init(&w->frame, scene, costs, &w->walk.strategy, NULL, NULL))
+        if (frame_init(&w->frame, scene, &costs, &w->walk.strategy, NULL, NULL))
             search_frame(w);
         else
             count_fixed(w, DROP_SPLIT, s->size_from[axis]);

@@ -57,11 +57,9 @@ static bool check_account(const struct plan *p, struct error *err)
 static bool check_events(const struct search_question *q, const struct strategy *s,
                          struct arena *mem, struct error *err)
 {
-    struct frame *f = arena_alloc(mem, sizeof *f);
-    struct layer_costs *costs = arena_alloc(mem, sizeof *costs);
+    struct frame *f = frame_new(&q->scene, s, NULL, mem, err);
     struct timing t;
-    layer_costs_of(&q->scene, s, costs);
-    if (!frame_init(f, &q->scene, costs, s, NULL, err))
+    if (!f)
         return false;
     timing_of(f, s, mem, &t);
     timing_stages(f, s, mem, &t);

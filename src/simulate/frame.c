@@ -2,6 +2,7 @@
  * transfers. */
 #include "simulate/frame.h"
 
+#include "base/arena.h"
 #include "cluster/cluster.h"
 
 #include <assert.h>
@@ -155,8 +156,8 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
 static bool same_shape(const struct model *m, const struct stage_shape *a,
                        const struct stage_shape *b)
 {
-    if (a->layers != b->layers || a->embedding != b->embedding || a->head != b->head ||
-        a->mtp != b->mtp)
+    if (a->layers != b->layers || a->mesh != b->mesh || a->embedding != b->embedding ||
+        a->head != b->head || a->mtp != b->mtp)
         return false;
     return m->kinds == 1 ||
            memcmp(&m->layer[a->first_layer], &m->layer[b->first_layer], (size_t)a->layers) == 0;
@@ -177,8 +178,9 @@ static void find_shapes(struct frame *f)
     const struct layout *l = &f->layout;
     f->shapes = 0;
     for (int i = 0; i < l->stages; i++) {
-        struct stage_shape x = {l->first[i], l->layers[i], i == 0, i == l->loss_stage,
-                                i == l->mtp_stage ? f->scene->model->mtp : 0};
+        struct stage_shape x = {
+            l->first[i], l->layers[i],       f->mesh_of[i % f->strategy.pp],
+            i == 0,      i == l->loss_stage, i == l->mtp_stage ? f->scene->model->mtp : 0};
         f->shape_of[i] = (uint16_t)shape_index(f, &x);
     }
 }
@@ -187,27 +189,29 @@ static void find_shapes(struct frame *f)
 static void sum_layers(const struct frame *f, const struct stage_shape *x, struct stage_sums *out)
 {
     const struct model *m = f->scene->model;
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
     memset(out, 0, sizeof *out);
     if (m->kinds == 1 && x->layers > 0) {
-        out->layers = f->costs->kind[0];
+        out->layers = costs->kind[0];
         block_cost_scale(&out->layers, x->layers);
         return;
     }
     for (int i = 0; i < x->layers; i++)
-        block_cost_add(&out->layers, &f->costs->kind[m->layer[x->first_layer + i]]);
+        block_cost_add(&out->layers, &costs->kind[m->layer[x->first_layer + i]]);
 }
 
 static void find_sums(struct frame *f)
 {
     for (int i = 0; i < f->shapes; i++) {
         const struct stage_shape *x = &f->shape[i];
+        const struct layer_costs *costs = f->mesh[x->mesh].costs;
         sum_layers(f, x, &f->sums[i]);
         if (x->embedding)
-            block_cost_add(&f->sums[i].ends, &f->costs->embedding);
+            block_cost_add(&f->sums[i].ends, &costs->embedding);
         if (x->head)
-            block_cost_add(&f->sums[i].ends, &f->costs->head);
+            block_cost_add(&f->sums[i].ends, &costs->head);
         for (int k = 0; k < x->mtp; k++)
-            block_cost_add(&f->sums[i].ends, &f->costs->mtp);
+            block_cost_add(&f->sums[i].ends, &costs->mtp);
     }
 }
 
@@ -244,39 +248,113 @@ static void find_classes(struct frame *f)
         while (c >= 0 && !same_class(f, r, f->class[c].rank))
             c--;
         if (c < 0) {
+            int mesh = f->mesh_of[r];
             c = f->classes++;
             f->class[c].rank = r;
-            f->class[c].params =
-                rank_params_of(f->scene->model, &f->strategy, &f->layout, r, f->scene->te);
+            f->class[c].mesh = mesh;
+            f->class[c].params = rank_params_of(f->scene->model, &f->mesh[mesh].strategy,
+                                                &f->layout, r, f->scene->te);
         }
         f->class_of[r] = (uint16_t)c;
     }
 }
 
-/* Rank r to the next: consecutive blocks of ranks, so they meet inside a node only where both
- * do. */
+/* Seconds of sending a micro-batch's tensor from or to a rank of a mesh, as its own network does
+ * it. */
+static double send_time(const struct frame *f, int mesh, bool inside)
+{
+    const struct frame_mesh *m = &f->mesh[mesh];
+    const struct strategy *s = &m->strategy;
+    struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->group->link_bs};
+    double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
+    return comm_time(m->group, COMM_SEND, m->costs->boundary_bytes / cut, p);
+}
+
+/* Consecutive blocks of ranks meet inside a node only where both are in it. */
+static bool same_node(const struct frame_mesh *m, int from, int to)
+{
+    int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
+    int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
+    return (from - m->first_rank) * block / reach == (to - m->first_rank) * block / reach;
+}
+
+/* Between two meshes the slower side decides, and the link between their groups. */
+static double crossing_time(const struct frame *f, int from, int to)
+{
+    const struct frame_mesh *a = &f->mesh[from], *b = &f->mesh[to];
+    double own = fmax(send_time(f, from, false), send_time(f, to, false));
+    double link_bs = f->scene->cluster ? cluster_between(f->scene->cluster, a->group, b->group) : 0;
+    double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
+    return link_bs > 0 ? fmax(own, bytes / link_bs) : own;
+}
+
+/* Rank r to the next, the last to the first. */
 static void find_sends(struct frame *f)
 {
-    const struct strategy *s = &f->strategy;
-    const struct node_group *g = f->scene->group;
-    int64_t block = (int64_t)s->tp * s->cp * s->dp;
-    int reach = g->domain > g->per_node ? g->domain : g->per_node;
-    for (int r = 0; r < s->pp; r++) {
-        int64_t from = r * block, to = (r + 1) % s->pp * block;
-        bool inside = s->pp > 1 && from / reach == to / reach;
-        struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, g->link_bs};
-        double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
-        double t = s->pp > 1 ? comm_time(g, COMM_SEND, f->costs->boundary_bytes / cut, p) : 0;
+    int pp = f->strategy.pp;
+    for (int r = 0; r < pp; r++) {
+        int to = (r + 1) % pp, a = f->mesh_of[r], b = f->mesh_of[to];
+        double t = 0;
+        if (pp > 1)
+            t = a == b ? send_time(f, a, same_node(&f->mesh[a], r, to)) : crossing_time(f, a, b);
         f->send[r] = llround(t * TICKS_PER_S);
     }
 }
 
-bool frame_init(struct frame *f, const struct scene *sc, const struct layer_costs *costs,
+struct scene scene_on(const struct scene *sc, const struct node_group *g)
+{
+    struct scene one = *sc;
+    one.group = g;
+    one.meshes = NULL;
+    return one;
+}
+
+const struct strategy *frame_strategy(const struct frame *f, int mesh, const struct strategy *s,
+                                      struct strategy *room)
+{
+    return f->scene->meshes ? mesh_strategy(&f->scene->meshes->mesh[mesh], s, room) : s;
+}
+
+static void set_mesh(struct frame *f, int i, const struct node_group *g,
+                     const struct layer_costs *costs, int first, int stages)
+{
+    const struct scene one = scene_on(f->scene, g);
+    struct frame_mesh *m = &f->mesh[i];
+    struct strategy room;
+    m->group = g;
+    m->costs = costs;
+    m->first_rank = first;
+    m->strategy = *frame_strategy(f, i, &f->strategy, &room);
+    m->limit = framework_limit(&one, &m->strategy);
+    for (int r = first; r < first + stages; r++)
+        f->mesh_of[r] = (uint8_t)i;
+}
+
+/* False when the meshes have other ranks than the pipeline. */
+static bool set_meshes(struct frame *f, const struct layer_costs *const costs[])
+{
+    const struct mesh_list *l = f->scene->meshes;
+    int rank = 0, pp = f->strategy.pp;
+    f->meshes = l ? l->count : 1;
+    for (int i = 0; l && i < l->count; i++)
+        rank += l->mesh[i].stages;
+    if (l && rank != pp)
+        return false;
+    rank = 0;
+    for (int i = 0; l && i < l->count; rank += l->mesh[i++].stages)
+        set_mesh(f, i, l->mesh[i].group, costs[i], rank, l->mesh[i].stages);
+    if (!l)
+        set_mesh(f, 0, f->scene->group, costs[0], 0, pp);
+    return true;
+}
+
+bool frame_init(struct frame *f, const struct scene *sc, const struct layer_costs *const costs[],
                 const struct strategy *s, const struct layout *layout, struct error *err)
 {
     f->scene = sc;
-    f->costs = costs;
     f->strategy = *s;
+    if (!set_meshes(f, costs))
+        return fail(err, ERROR_INFEASIBLE, "the pool's stages are not the pipeline's %d", s->pp);
     f->micro_batches = strategy_micro_batches(s);
     if (s->split == SPLIT_LAYOUT) {
         assert(layout);
@@ -288,7 +366,6 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
         return fail(err, ERROR_INFEASIBLE,
                     "global batch %d is no multiple of micro-batch %d x dp %d", s->global_batch,
                     s->micro_batch, s->dp);
-    f->limit = framework_limit(sc, s);
     find_shapes(f);
     find_sums(f);
     if (longest_step(f) > LONGEST_S)
@@ -297,4 +374,21 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
     find_classes(f);
     find_sends(f);
     return true;
+}
+
+struct frame *frame_new(const struct scene *sc, const struct strategy *s,
+                        const struct layout *layout, struct arena *mem, struct error *err)
+{
+    struct frame *f = arena_alloc(mem, sizeof *f);
+    const struct layer_costs *costs[MESHES_MAX];
+    int meshes = sc->meshes ? sc->meshes->count : 1;
+    for (int i = 0; i < meshes; i++) {
+        struct layer_costs *made = arena_alloc(mem, sizeof *made);
+        const struct mesh *m = sc->meshes ? &sc->meshes->mesh[i] : NULL;
+        const struct scene one = scene_on(sc, m ? m->group : sc->group);
+        struct strategy room;
+        layer_costs_of(&one, m ? mesh_strategy(m, s, &room) : s, made);
+        costs[i] = made;
+    }
+    return frame_init(f, sc, costs, s, layout, err) ? f : NULL;
 }

@@ -15,19 +15,25 @@
 #include "schedule/schedule.h"
 #include "simulate/plan.h"
 #include "space/layout.h"
+#include "space/mesh.h"
 
 struct arena;
+struct cluster;
 
-/* One question on one group of nodes. */
+/* One question on one group of nodes, or on the meshes of a mixed job. */
 struct scene {
     const struct model *model;
-    const struct node_group *group;
+    const struct node_group *group; /* of the first mesh where there are several */
     bool te;
     double memory_margin;                     /* fraction of the usable memory that stays free */
     double imbalance;                         /* of experts, as in ops.h */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
     bool whole_init;                          /* FSDP without --init-model-with-meta-device */
+    const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
+    const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
 };
+/* The same question on one of its meshes alone. */
+struct scene scene_on(const struct scene *, const struct node_group *);
 
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
 struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
@@ -41,10 +47,11 @@ struct layer_costs {
 };
 void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
 
-/* Virtual stages with the same layers, embedding and head cost the same. */
+/* Virtual stages on one mesh with the same layers, embedding and head cost the same. */
 struct stage_shape {
     int first_layer; /* of the first such stage: the order of kinds */
     int layers;
+    int mesh;
     bool embedding, head;
     int mtp;
 };
@@ -58,14 +65,24 @@ struct stage_sums {
 /* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the
  * first of them has most. */
 struct rank_class {
-    int rank;
+    int rank, mesh;
     struct rank_params params;
+};
+
+/* A mesh as the frame sees it: what its ranks run, and on what. */
+struct frame_mesh {
+    const struct node_group *group;
+    const struct layer_costs *costs;
+    struct strategy strategy; /* structural parameters of its own */
+    double limit;             /* bytes that the framework may allocate */
+    int first_rank;
 };
 
 struct frame {
     const struct scene *scene;
-    const struct layer_costs *costs;
-    struct strategy strategy;
+    struct strategy strategy; /* what all ranks share, and the first mesh's own */
+    int meshes;
+    struct frame_mesh mesh[MESHES_MAX];
     struct layout layout;
     int64_t micro_batches;
     int shapes, classes;
@@ -74,20 +91,28 @@ struct frame {
     struct rank_class class[SCHEDULE_MAX_RANKS];
     uint16_t shape_of[LAYOUT_MAX_STAGES];  /* by virtual stage */
     uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
+    uint8_t mesh_of[SCHEDULE_MAX_RANKS];   /* by rank */
     int64_t send[SCHEDULE_MAX_RANKS];      /* ticks */
-    double limit;                          /* bytes that the framework may allocate */
 };
 
 /* False, with the reason, when the layers cannot be split that way. The strategy's layout is
- * computed unless split is SPLIT_LAYOUT, for which `layout` must be given. */
-bool frame_init(struct frame *, const struct scene *, const struct layer_costs *,
+ * computed unless split is SPLIT_LAYOUT, for which `layout` must be given. `costs` are of each
+ * mesh. */
+bool frame_init(struct frame *, const struct scene *, const struct layer_costs *const costs[],
                 const struct strategy *, const struct layout *layout, struct error *);
+/* The same with costs of its own, all in the arena; NULL for false. */
+struct frame *frame_new(const struct scene *, const struct strategy *, const struct layout *layout,
+                        struct arena *, struct error *);
+
+/* The strategy `s` of all ranks as those of one mesh run it: mesh_strategy(). */
+const struct strategy *frame_strategy(const struct frame *, int mesh, const struct strategy *s,
+                                      struct strategy *room);
 
 /* Seconds of one pass of a stage, by where they go. */
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];
 };
-void shape_passes(const struct frame *, const struct strategy *, int shape, struct pass *forward,
+void shape_passes(const struct frame *, const struct strategy *all, int shape, struct pass *forward,
                   struct pass *backward);
 
 /* Recompute modules that take effect; how many of a stage's layers are recomputed whole. */

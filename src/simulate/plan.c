@@ -86,18 +86,37 @@ static void fill_stages(const struct frame *f, const struct strategy *s, const s
         frame_stage(f, s, st, r, mem, &p->stage[r]);
 }
 
+/* Whole nodes of each group; 0 when a price is not known. */
+static double usd_per_hour(const struct plan *p)
+{
+    double sum = 0;
+    for (int r = 0, next; r < p->stages; r = next) {
+        const struct node_group *g = p->stage[r].group;
+        double gpus = 0;
+        for (next = r; next < p->stages && p->stage[next].group == g; next++)
+            gpus += p->stage[next].gpus;
+        if (g->usd_per_hour <= 0)
+            return 0;
+        sum += ceil(gpus / g->per_node) * g->per_node * g->usd_per_hour;
+    }
+    return sum;
+}
+
 static void fill_rates(struct plan *p)
 {
     const struct strategy *s = &p->strategy;
-    double gpus = (double)strategy_gpus(s), tokens = (double)s->global_batch * s->seq_len;
-    double peak = peak_flops(p->group->gpu, s->precision) / 1e12;
+    double tokens = (double)s->global_batch * s->seq_len, peak = 0, gpus = 0;
+    for (int r = 0; r < p->stages; r++) {
+        gpus += p->stage[r].gpus;
+        peak += p->stage[r].gpus * peak_flops(p->stage[r].group->gpu, s->precision) / 1e12;
+    }
+    p->gpus = (int64_t)gpus;
     p->tokens_per_s = tokens / p->step_s;
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
     p->tflops_per_gpu =
         model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
-    p->mfu = peak > 0 ? p->tflops_per_gpu / peak : 0;
-    double billed = ceil(gpus / p->group->per_node) * p->group->per_node; /* whole nodes */
-    p->usd_per_hour = billed * p->group->usd_per_hour;
+    p->mfu = peak > 0 ? p->tflops_per_gpu * gpus / peak : 0;
+    p->usd_per_hour = usd_per_hour(p);
     p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s / tokens * 1e6;
 }
 
@@ -133,14 +152,16 @@ static void check_memory(struct plan *p, struct arena *mem)
 {
     int fullest = 0;
     for (int r = 1; r < p->stages; r++)
-        if (p->stage[r].device_bytes > p->stage[fullest].device_bytes)
+        if (p->stage[r].device_bytes * p->stage[fullest].limit_bytes >
+            p->stage[fullest].device_bytes * p->stage[r].limit_bytes)
             fullest = r;
-    if (p->stage[fullest].fits)
+    const struct plan_stage *s = &p->stage[fullest];
+    p->limit_bytes = s->limit_bytes;
+    if (s->fits)
         return;
     plan_add_reason(p, mem,
                     arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use", fullest,
-                                 p->stage[fullest].device_bytes / GIB, p->group->gpu->name,
-                                 p->limit_bytes / GIB));
+                                 s->device_bytes / GIB, s->group->gpu->name, s->limit_bytes / GIB));
 }
 
 /* Megatron refuses such schedules, and they cannot be computed. */
@@ -157,12 +178,10 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
                      struct arena *scratch, struct arena *mem, struct plan *p)
 {
     struct error why = {0};
-    struct frame *f = arena_alloc(scratch, sizeof *f);
-    struct layer_costs *costs = arena_alloc(scratch, sizeof *costs);
+    struct frame *f = frame_new(sc, s, layout, scratch, &why);
     struct timing t;
     struct state st;
-    layer_costs_of(sc, s, costs);
-    if (!frame_init(f, sc, costs, s, layout, &why)) {
+    if (!f) {
         plan_add_reason(p, mem, arena_string(mem, why.text));
         return;
     }
@@ -190,14 +209,30 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
 
 struct scene plan_scene(const struct plan *p)
 {
-    return (struct scene){p->model,
-                          p->group,
-                          p->te,
-                          1 - p->limit_bytes / p->group->usable_bytes,
-                          p->imbalance,
-                          p->attention_dropout,
-                          p->hidden_dropout,
-                          p->whole_init};
+    return (struct scene){.model = p->model,
+                          .group = p->group,
+                          .te = p->te,
+                          .memory_margin = p->memory_margin,
+                          .imbalance = p->imbalance,
+                          .attention_dropout = p->attention_dropout,
+                          .hidden_dropout = p->hidden_dropout,
+                          .whole_init = p->whole_init,
+                          .meshes = p->meshes,
+                          .cluster = p->cluster};
+}
+
+/* The least sure of its groups. */
+static void fill_trust(const struct scene *sc, struct plan *p)
+{
+    int meshes = sc->meshes ? sc->meshes->count : 1;
+    for (int i = 0; i < meshes; i++) {
+        const struct node_group *g = sc->meshes ? sc->meshes->mesh[i].group : sc->group;
+        double error = cost_expected_error(g, sc->model->experts > 0);
+        if (error > p->expected_error) {
+            p->expected_error = error;
+            p->provenance = cost_provenance(g);
+        }
+    }
 }
 
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
@@ -207,16 +242,19 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     memset(p, 0, sizeof *p);
     p->model = sc->model;
     p->group = sc->group;
+    p->meshes = sc->meshes;
+    p->cluster = sc->cluster;
     p->strategy = *s;
+    p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
     p->te = sc->te;
     p->feasible = true;
+    p->memory_margin = sc->memory_margin;
     p->imbalance = sc->imbalance;
     p->attention_dropout = sc->attention_dropout;
     p->hidden_dropout = sc->hidden_dropout;
     p->whole_init = sc->whole_init;
     p->limit_bytes = scene_limit(sc);
-    p->expected_error = cost_expected_error(sc->group, sc->model->experts > 0);
-    p->provenance = cost_provenance(sc->group);
+    fill_trust(sc, p);
     arena_init(&scratch);
     evaluate(sc, s, layout, &scratch, mem, p);
     arena_release(&scratch);

@@ -8,6 +8,8 @@
 #include "space/strategy.h"
 
 struct arena;
+struct cluster;
+struct mesh_list;
 struct node_group;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
@@ -43,6 +45,7 @@ const char *moment_name(enum memory_moment);
 const char *moment_words(enum memory_moment);
 
 struct plan_stage {
+    const struct node_group *group;
     int gpus, layers;
     double forward_s,
         backward_s;        /* one micro-batch, all chunks, compute only; backward with recompute */
@@ -51,6 +54,7 @@ struct plan_stage {
     struct memory_use memory;
     enum memory_moment moment;
     double peak_bytes, device_bytes;
+    double limit_bytes; /* usable memory of its GPUs less the margin */
     bool fits;
 };
 
@@ -88,10 +92,13 @@ struct gains {
 struct plan {
     const struct model *model; /* borrowed from the question */
     const struct node_group *group;
+    const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
+    const struct cluster *cluster;
     struct strategy strategy;
+    int64_t gpus;
     struct layout layout;
     bool te;
-    double imbalance; /* as in the scene */
+    double memory_margin, imbalance; /* as in the scene */
     double attention_dropout, hidden_dropout;
     bool whole_init;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
@@ -103,7 +110,7 @@ struct plan {
     const char *provenance;
     double breakdown[BREAKDOWN_PARTS];
     int busiest;        /* the rank of `breakdown` */
-    double limit_bytes; /* usable memory less the margin */
+    double limit_bytes; /* usable memory less the margin; of the fullest stage in a mixed job */
     int stages;
     struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */

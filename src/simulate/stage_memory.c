@@ -43,7 +43,8 @@ static void run_layers(const struct frame *f, const struct stage_shape *x, int f
     const struct model *m = f->scene->model;
     int times = m->kinds == 1 ? count : 1;
     for (int i = 0; i < count; i += times) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + from + i]];
+        const struct block_cost *b =
+            &f->mesh[x->mesh].costs->kind[m->layer[x->first_layer + from + i]];
         struct chunk_bytes layer = block_bytes(b);
         layer.saved -= block_dropped(b, modules);
         run(k, layer, times, MOMENT_layer);
@@ -55,7 +56,7 @@ static void run_layers(const struct frame *f, const struct stage_shape *x, int f
 static void run_groups(const struct frame *f, const struct stage_shape *x, int count, int group,
                        struct kept *k)
 {
-    double input = f->costs->boundary_bytes;
+    double input = f->mesh[x->mesh].costs->boundary_bytes;
     for (int at = 0, size, times; at < count; at += size * times) {
         struct kept inside = {0};
         size = group < count - at ? group : count - at;
@@ -77,27 +78,30 @@ static void run_groups(const struct frame *f, const struct stage_shape *x, int c
 static double tied_gradient(const struct frame *f, const struct stage_shape *x)
 {
     const struct model *m = f->scene->model;
+    int tp = f->mesh[x->mesh].strategy.tp;
     if (f->scene->te || !m->tied || !x->embedding || !x->head)
         return 0;
-    return 2.0 * (double)model_head_params(m, model_padded_vocab(m, f->strategy.tp)) /
-           f->strategy.tp;
+    return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
 
-static struct kept shape_kept(const struct frame *f, const struct strategy *s, int shape)
+static struct kept shape_kept(const struct frame *f, const struct strategy *all, int shape)
 {
     const struct stage_shape *x = &f->shape[shape];
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, x->mesh, all, &room);
     int whole = layers_again(s, x->layers);
     int group =
         s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
     struct kept k = {0};
-    run(&k, block_bytes(&f->costs->embedding), x->embedding, MOMENT_embedding);
+    run(&k, block_bytes(&costs->embedding), x->embedding, MOMENT_embedding);
     run_groups(f, x, whole, group, &k);
     run_layers(f, x, whole, x->layers - whole, effective_modules(s), &k);
     k.bytes.peak += tied_gradient(f, x);
-    run(&k, block_bytes(&f->costs->mtp), x->mtp, MOMENT_mtp);
-    struct chunk_bytes head = block_bytes(&f->costs->head);
+    run(&k, block_bytes(&costs->mtp), x->mtp, MOMENT_mtp);
+    struct chunk_bytes head = block_bytes(&costs->head);
     if (f->strategy.pp > 1) { /* the input that came last and the one before it */
-        head.forward += f->costs->boundary_bytes;
+        head.forward += costs->boundary_bytes;
         head.peak = fmax(head.peak, head.forward);
     }
     run(&k, head, x->head, MOMENT_head);
@@ -179,12 +183,13 @@ static double workspace_bytes(const struct frame *f, bool torch_products)
  * but for the logits), and that of the all-gather dispatcher. */
 static double frame_buffers(const struct frame *f, int rank)
 {
-    const struct strategy *s = &f->strategy;
+    const struct frame_mesh *own = &f->mesh[f->mesh_of[rank]];
+    const struct strategy *s = &own->strategy;
     const struct model *m = f->scene->model;
     bool last = f->layout.loss_stage % s->pp == rank;
-    double one = f->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : rank > 0 ? one : 0;
+    double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : rank > 0 ? one : 0;
     sum += workspace_bytes(f, last || m->experts > 0);
-    sum += f->costs->dummies + (last ? f->costs->head_dummies : 0);
+    sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;
     if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)
@@ -217,16 +222,19 @@ double frame_fullness(const struct frame *f, const struct timing *t, const struc
     for (int c = 0; c < f->classes; c++) {
         double beside = fmax(t->activations[c] + t->temporary[c], st->step_bytes[c]);
         double steps = st->bytes[c] + beside + frame_buffers(f, f->class[c].rank);
-        most = fmax(most, fmax(steps, st->setup_bytes[c]));
+        double bytes = fmax(steps, st->setup_bytes[c]), limit = f->mesh[f->class[c].mesh].limit;
+        /* otherwise context and NCCL are too much */
+        most = fmax(most, limit > 0 ? bytes * st->stretch / limit : HOPELESS);
     }
-    /* otherwise context and NCCL are too much */
-    return f->limit > 0 ? most * st->stretch / f->limit : HOPELESS;
+    return most;
 }
 
 /* Before there are buffers and an optimizer: what memory_of_setup adds up. */
-static void fill_setup(const struct frame *f, const struct strategy *s, int c, double bytes,
+static void fill_setup(const struct frame *f, const struct strategy *all, int c, double bytes,
                        struct plan_stage *out)
 {
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
     struct memory_use states = {{0}}, *use = &out->memory;
     memory_of_states(&f->class[c].params, s, &states);
     *use = (struct memory_use){{0}};
@@ -237,32 +245,36 @@ static void fill_setup(const struct frame *f, const struct strategy *s, int c, d
     out->moment = MOMENT_setup;
 }
 
-static void fill_steps(const struct frame *f, const struct strategy *s, int rank, struct arena *mem,
-                       struct plan_stage *out)
+static void fill_steps(const struct frame *f, const struct strategy *all, int rank,
+                       struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
-    struct fullest most = rank_fullest(f, s, rank, mem);
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
+    struct fullest most = rank_fullest(f, all, rank, mem);
     double step = memory_of_step(&f->class[c].params, s);
     struct memory_use *use = &out->memory;
     *use = (struct memory_use){{0}};
     memory_of_states(&f->class[c].params, s, use);
     use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
     use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
-    use->part[MEMORY_buffers] = frame_buffers(f, rank) + state_buffers(f, s, c);
+    use->part[MEMORY_buffers] = frame_buffers(f, rank) + state_buffers(f, all, c);
     out->moment = step > most.bytes
                       ? MOMENT_step
-                      : shape_kept(f, s, f->shape_of[most.chunk * s->pp + rank]).moment;
+                      : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;
 }
 
-void frame_stage_memory(const struct frame *f, const struct strategy *s, int rank,
+void frame_stage_memory(const struct frame *f, const struct strategy *all, int rank,
                         struct arena *mem, struct plan_stage *out)
 {
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->mesh_of[rank], all, &room);
     double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
-    fill_steps(f, s, rank, mem, out);
+    fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))
-        fill_setup(f, s, f->class_of[rank], setup, out);
+        fill_setup(f, all, f->class_of[rank], setup, out);
     memory_outside(&out->memory, s, f->scene->te);
     out->peak_bytes = memory_peak(&out->memory);
     out->device_bytes = memory_device(&out->memory);
-    out->fits = out->peak_bytes <= f->limit;
+    out->fits = out->peak_bytes <= f->mesh[f->mesh_of[rank]].limit;
 }

@@ -17,10 +17,9 @@ static double gradient_bytes(const struct strategy *s)
 }
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
-static void add_collectives(const struct frame *f, const struct strategy *s, double params,
+static void add_collectives(const struct node_group *g, const struct strategy *s, double params,
                             double ranks, int stride, double *reduce_s, double *gather_s)
 {
-    const struct node_group *g = f->scene->group;
     struct placement p = placement_of(g, (int)ranks, stride);
     double gradients = gradient_bytes(s) * params;
     if (params <= 0 || ranks <= 1)
@@ -35,10 +34,9 @@ static void add_collectives(const struct frame *f, const struct strategy *s, dou
 
 /* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
  * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
-static double shard_time(const struct frame *f, const struct strategy *s, double params,
-                         double ranks, int stride)
+static double shard_time(const struct frame *f, const struct node_group *g,
+                         const struct strategy *s, double params, double ranks, int stride)
 {
-    const struct node_group *g = f->scene->group;
     struct placement p = placement_of(g, (int)ranks, stride);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || ranks <= 1)
@@ -50,10 +48,9 @@ static double shard_time(const struct frame *f, const struct strategy *s, double
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
  * moments, writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and
  * runs on the host. */
-static double optimizer_time(const struct frame *f, const struct strategy *s, double params,
+static double optimizer_time(const struct node_group *g, const struct strategy *s, double params,
                              double shard)
 {
-    const struct node_group *g = f->scene->group;
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
     double adam = 4 + 2 * (4 + 2 * moments) + 2;
     double seconds = memory_time(g, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
@@ -64,45 +61,58 @@ static double optimizer_time(const struct frame *f, const struct strategy *s, do
     return seconds;
 }
 
-static void class_times(const struct frame *f, const struct strategy *s, int c, struct state *out)
+static void class_times(const struct frame *f, const struct strategy *all, int c, struct state *out)
 {
     struct rank_params p = f->class[c].params;
+    const struct node_group *g = f->mesh[f->class[c].mesh].group;
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     if (!full) {
-        add_collectives(f, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
-        add_collectives(f, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c],
+        add_collectives(g, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
+        add_collectives(g, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c],
                         &out->gather_s[c]);
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         out->reduce_s[c] = 0;
-        out->shard_s[c] = shard_time(f, s, p.dense, ranks, s->tp) +
-                          shard_time(f, s, p.experts, expert_ranks, s->etp * s->ep);
+        out->shard_s[c] = shard_time(f, g, s, p.dense, ranks, s->tp) +
+                          shard_time(f, g, s, p.experts, expert_ranks, s->etp * s->ep);
     }
     double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s)
                            : p.dense + p.experts;
-    out->optimizer_s[c] = optimizer_time(f, s, full ? shard : p.dense + p.experts, shard);
+    out->optimizer_s[c] = optimizer_time(g, s, full ? shard : p.dense + p.experts, shard);
 }
 
-/* Both ends of a pipeline hold a tied embedding and sum its gradients over the network. */
-static double tied_time(const struct frame *f, const struct strategy *s)
+/* Both ends of a pipeline hold a tied embedding and sum its gradients over the network; the slower
+ * end decides. */
+static double tied_time(const struct frame *f, const struct strategy *all)
 {
     const struct model *m = f->scene->model;
-    if (!m->tied || s->pp == 1)
+    int ends[] = {0, f->meshes - 1};
+    double slower = 0;
+    if (!m->tied || all->pp == 1)
         return 0;
-    struct placement p = placement_of(f->scene->group, 2, s->tp * s->cp * s->dp * (s->pp - 1));
-    double params = (double)model_head_params(m, model_padded_vocab(m, s->tp)) / s->tp;
-    return comm_time(f->scene->group, COMM_ALL_REDUCE, gradient_bytes(s) * params, p);
+    for (int i = 0; i < 2; i++) {
+        struct strategy room;
+        const struct strategy *s = frame_strategy(f, ends[i], all, &room);
+        const struct node_group *g = f->mesh[ends[i]].group;
+        int stride = f->meshes > 1 ? g->per_node + g->domain : s->tp * s->cp * s->dp * (s->pp - 1);
+        struct placement p = placement_of(g, 2, stride);
+        double params = (double)model_head_params(m, model_padded_vocab(m, s->tp)) / s->tp;
+        slower = fmax(slower, comm_time(g, COMM_ALL_REDUCE, gradient_bytes(s) * params, p));
+    }
+    return slower;
 }
 
 /* Parameters of one FSDP unit: a layer, the largest of the kinds. */
-static double unit_params(const struct frame *f)
+static double unit_params(const struct frame *f, int mesh)
 {
     const struct model *m = f->scene->model;
     double most = 0;
     for (int k = 0; k < m->kinds; k++) {
         struct rank_params p = {0};
-        rank_params_add_layer(&p, m, k, &f->strategy, f->scene->te);
+        rank_params_add_layer(&p, m, k, &f->mesh[mesh].strategy, f->scene->te);
         most = fmax(most, p.dense + p.experts);
     }
     return most;
@@ -111,11 +121,11 @@ static double unit_params(const struct frame *f)
 /* Bytes of fp8 copies of a weight that stay from one micro-batch to the next, where it is kept
  * in 16 bits: one, and on GPUs before Blackwell another transposed (TE module/base.py,
  * per-tensor recipes). */
-static double fp8_copies(const struct frame *f, const struct strategy *s)
+static double fp8_copies(const struct gpu *gpu, const struct strategy *s)
 {
     if (s->precision != PRECISION_FP8 || s->fp8_params)
         return 0;
-    return gpu_capability(f->scene->group->gpu) < 10 ? 2 : 1;
+    return gpu_capability(gpu) < 10 ? 2 : 1;
 }
 
 /* Every bucket ends on a multiple of the ranks that share it and of 128 parameters
@@ -133,11 +143,15 @@ static double bucket_padding(const struct strategy *s)
 
 /* Padding of buckets. FSDP: two units gathered and their gradients whole, this one's and the one
  * before. Copies in fp8. */
-double state_buffers(const struct frame *f, const struct strategy *s, int c)
+double state_buffers(const struct frame *f, const struct strategy *all, int c)
 {
-    double each = 2 + kept_gradient_bytes(s), copies = fp8_copies(f, s) * f->class[c].params.linear;
+    const struct rank_class *k = &f->class[c];
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, k->mesh, all, &room);
+    double each = 2 + kept_gradient_bytes(s);
+    double copies = fp8_copies(f->mesh[k->mesh].group->gpu, s) * k->params.linear;
     if (s->fsdp == FSDP_FULL)
-        return 2 * each * unit_params(f) + copies;
+        return 2 * each * unit_params(f, k->mesh) + copies;
     return copies + (s->dist_opt ? frame_buckets(f, c) * bucket_padding(s) * each : 0);
 }
 
@@ -150,15 +164,18 @@ struct state state_bytes(const struct frame *f, struct arena *mem)
                           .stretch = 1};
 }
 
-void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
+void state_of(const struct frame *f, const struct strategy *all, struct arena *mem,
+              struct state *out)
 {
     *out = state_bytes(f, mem);
     out->stretch =
-        (1 + memory_reserve(s, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
+        (1 + memory_reserve(all, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
     for (int c = 0; c < f->classes; c++) {
         struct memory_use use = {{0}};
+        struct strategy room;
+        const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
         memory_of_states(&f->class[c].params, s, &use);
-        out->bytes[c] = memory_peak(&use) + state_buffers(f, s, c);
+        out->bytes[c] = memory_peak(&use) + state_buffers(f, all, c);
         out->step_bytes[c] = memory_of_step(&f->class[c].params, s);
         out->setup_bytes[c] = memory_of_setup(&f->class[c].params, s, f->scene->whole_init);
     }

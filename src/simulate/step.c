@@ -22,8 +22,9 @@ static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
 
 double frame_buckets(const struct frame *f, int c)
 {
-    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->strategy.dp);
-    return fmax(1, ceil((f->class[c].params.dense + f->class[c].params.experts) / size));
+    const struct rank_class *k = &f->class[c];
+    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->mesh[k->mesh].strategy.dp);
+    return fmax(1, ceil((k->params.dense + k->params.experts) / size));
 }
 
 /* What shows of `total` seconds of communication that runs beside `window` seconds of compute:
@@ -104,8 +105,11 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct s
                  struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
+    const struct frame_mesh *m = &f->mesh[f->mesh_of[rank]];
     struct pass fw, bw;
-    out->gpus = s->tp * s->cp * s->dp;
+    out->group = m->group;
+    out->limit_bytes = m->group->usable_bytes * (1 - f->scene->memory_margin);
+    out->gpus = m->strategy.tp * m->strategy.cp * m->strategy.dp;
     out->layers = 0;
     out->forward_s = out->backward_s = 0;
     for (int stage = rank; stage < f->layout.stages; stage += s->pp) {

@@ -44,13 +44,14 @@ static double layers_again_s(const struct frame *f, int shape, int count)
     const struct model *m = f->scene->model;
     const struct stage_shape *x = &f->shape[shape];
     const struct block_cost *all = &f->sums[shape].layers;
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
     double again_s = 0;
     if (count == 0)
         return 0;
     if (count == x->layers || m->kinds == 1)
         return (double)count / x->layers * (all->forward_s + all->forward_comm_s);
     for (int i = 0; i < count; i++) {
-        const struct block_cost *b = &f->costs->kind[m->layer[x->first_layer + i]];
+        const struct block_cost *b = &costs->kind[m->layer[x->first_layer + i]];
         again_s += b->forward_s + b->forward_comm_s;
     }
     return again_s;
@@ -74,10 +75,12 @@ static void wait_for_host(struct pass *p, double host_s)
     p->compute_s += fmax(0, host_s - sum);
 }
 
-void shape_passes(const struct frame *f, const struct strategy *s, int shape, struct pass *forward,
-                  struct pass *backward)
+void shape_passes(const struct frame *f, const struct strategy *all, int shape,
+                  struct pass *forward, struct pass *backward)
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->shape[shape].mesh, all, &room);
     int whole = layers_again(s, f->shape[shape].layers), modules = effective_modules(s);
     double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
                            [AXIS_CP] = 1,

@@ -124,7 +124,7 @@ static struct scene scene_of(const char *pairs, const char *pool, bool te)
     struct error err = {0};
     model = from_pairs(pairs);
     must(cluster_load(&cluster, pool, &mem, &err), &err);
-    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, 0, 0, false};
+    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, 0, 0, false, NULL, NULL};
 }
 
 static struct strategy ways(int tp, int pp, int dp, int batch)
@@ -286,7 +286,7 @@ static double state_buffers_of(const struct scene *sc, const struct strategy *s)
     struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
     struct error err = {0};
     layer_costs_of(sc, s, costs);
-    must(frame_init(f, sc, costs, s, NULL, &err), &err);
+    must(frame_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
     return state_buffers(f, s, 0);
 }
 
@@ -782,7 +782,7 @@ static void check_frame(const struct scene *sc, const struct strategy *s, const 
     struct state st;
     double most = 0;
     layer_costs_of(sc, s, costs);
-    must(frame_init(f, sc, costs, s, NULL, &err), &err);
+    must(frame_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
     timing_of(f, s, &mem, &t);
     least = t;
     timing_memory(f, s, &mem, &t);
@@ -797,12 +797,12 @@ static void check_frame(const struct scene *sc, const struct strategy *s, const 
         memory_of_states(&f->class[f->class_of[r]].params, s, &states);
         assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
         assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
-        assert_int_equal(p->stage[r].fits, p->stage[r].peak_bytes <= f->limit);
+        assert_int_equal(p->stage[r].fits, p->stage[r].peak_bytes <= f->mesh[0].limit);
         assert_true(p->stage[r].fits == (p->stage[r].device_bytes <= p->limit_bytes) ||
                     near(p->stage[r].device_bytes, p->limit_bytes));
         most = fmax(most, p->stage[r].peak_bytes);
     }
-    assert_true(near(frame_fullness(f, &t, &st), most / f->limit));
+    assert_true(near(frame_fullness(f, &t, &st), most / f->mesh[0].limit));
 }
 
 static void parts_and_search_agree(void **state)

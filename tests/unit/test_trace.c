@@ -213,7 +213,7 @@ static void judge_passes(const struct plan *p, const struct seen *x)
     struct state st;
     struct judge j = {.seen = x};
     layer_costs_of(&sc, s, costs);
-    assert_true(frame_init(f, &sc, costs, s, NULL, NULL));
+    assert_true(frame_init(f, &sc, (const struct layer_costs *const[]){costs}, s, NULL, NULL));
     timing_of(f, s, &mem, &t);
     timing_stages(f, s, &mem, &t);
     timing_run(f, s, &mem, &t);
