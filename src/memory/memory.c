@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "model/model.h"
-#include "space/layout.h"
 
 #include <math.h>
 
@@ -80,45 +79,39 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
- * tied matrix is held by both ends of a pipeline, once when they are the same rank. */
+ * tied matrix is held by both ends of a pipeline, once when they are the same stage. */
 static void add_ends(struct rank_params *out, const struct model *m, const struct strategy *s,
-                     const struct layout *l, int rank, bool te)
+                     const struct stage_layers *x, bool te)
 {
     int64_t vocab = model_padded_vocab(m, s->tp);
-    bool first = rank == 0, last = l->loss_stage % s->pp == rank,
-         mtp = l->mtp_stage % s->pp == rank;
-    if (first || (mtp && m->mtp > 0 && !m->tied)) {
+    if (x->embedding || (x->mtp > 0 && !m->tied)) {
         double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
         out->dense += matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix);
     }
-    if (last)
+    if (x->head)
         out->dense += (double)model_final_norm_params(m);
-    if (last && !(first && m->tied))
+    if (x->head && !(x->embedding && m->tied))
         out->dense += (double)model_head_params(m, vocab) / s->tp;
-    if (mtp)
-        for (int i = 0; i < m->mtp; i++) {
-            rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
-            out->dense += (double)model_mtp_params(m) / s->tp;
-        }
+    for (int i = 0; i < x->mtp; i++) {
+        rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
+        out->dense += (double)model_mtp_params(m) / s->tp;
+    }
 }
 
-struct rank_params rank_params_of(const struct model *m, const struct strategy *s,
-                                  const struct layout *l, int rank, bool te)
+void rank_params_add_stage(struct rank_params *out, const struct model *m, const struct strategy *s,
+                           const struct stage_layers *x, bool te)
 {
-    struct rank_params out = {0}, one;
     int count[MODEL_MAX_KINDS] = {0};
-    for (int stage = rank; stage < l->stages; stage += s->pp)
-        for (int i = 0; i < l->layers[stage]; i++)
-            count[m->layer[l->first[stage] + i]]++;
+    for (int i = 0; i < x->layers; i++)
+        count[m->layer[x->first + i]]++;
     for (int k = 0; k < m->kinds; k++) {
-        one = (struct rank_params){0};
+        struct rank_params one = {0};
         rank_params_add_layer(&one, m, k, s, te);
-        out.dense += count[k] * one.dense;
-        out.experts += count[k] * one.experts;
-        out.linear += count[k] * one.linear;
+        out->dense += count[k] * one.dense;
+        out->experts += count[k] * one.experts;
+        out->linear += count[k] * one.linear;
     }
-    add_ends(&out, m, s, l, rank, te);
-    return out;
+    add_ends(out, m, s, x, te);
 }
 
 /* Bytes of optimizer state per parameter before sharding: master weight and two moments. */

@@ -4,7 +4,6 @@
 
 #include "space/strategy.h"
 
-struct layout;
 struct model;
 
 /* Parts in the order they are reported. Those of the framework add up to peak_bytes; with the
@@ -48,8 +47,14 @@ struct rank_params {
     double experts; /* reduced over expert data parallelism */
     double linear;  /* of both, in the products of layers: what fp8 converts */
 };
-struct rank_params rank_params_of(const struct model *, const struct strategy *,
-                                  const struct layout *, int rank, bool te);
+/* The layers [first, first + layers) of a virtual stage, and what else it has. */
+struct stage_layers {
+    int first, layers;
+    bool embedding, head;
+    int mtp;
+};
+void rank_params_add_stage(struct rank_params *, const struct model *, const struct strategy *,
+                           const struct stage_layers *, bool te);
 
 /* One decoder layer of a kind, added. */
 void rank_params_add_layer(struct rank_params *, const struct model *, int kind,

@@ -291,7 +291,7 @@ static int least_layers_again(struct worker *w)
     if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
         return -1;
     for (int i = 0; i < w->frame.shapes; i++)
-        high = w->frame.shape[i].layers > high ? w->frame.shape[i].layers : high;
+        high = w->frame.shape[i].has.layers > high ? w->frame.shape[i].has.layers : high;
     while (high - low > 1) {
         int middle = (low + high) / 2;
         if (least_fullness(w, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0) > 1)

@@ -156,11 +156,12 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
 static bool same_shape(const struct model *m, const struct stage_shape *a,
                        const struct stage_shape *b)
 {
-    if (a->layers != b->layers || a->mesh != b->mesh || a->embedding != b->embedding ||
-        a->head != b->head || a->mtp != b->mtp)
+    const struct stage_layers *x = &a->has, *y = &b->has;
+    if (x->layers != y->layers || a->mesh != b->mesh || x->embedding != y->embedding ||
+        x->head != y->head || x->mtp != y->mtp)
         return false;
     return m->kinds == 1 ||
-           memcmp(&m->layer[a->first_layer], &m->layer[b->first_layer], (size_t)a->layers) == 0;
+           memcmp(&m->layer[x->first], &m->layer[y->first], (size_t)x->layers) == 0;
 }
 
 /* Newest first: neighbours are alike. */
@@ -178,9 +179,9 @@ static void find_shapes(struct frame *f)
     const struct layout *l = &f->layout;
     f->shapes = 0;
     for (int i = 0; i < l->stages; i++) {
-        struct stage_shape x = {
-            l->first[i], l->layers[i],       f->mesh_of[i % f->strategy.pp],
-            i == 0,      i == l->loss_stage, i == l->mtp_stage ? f->scene->model->mtp : 0};
+        struct stage_shape x = {{l->first[i], l->layers[i], i == 0, i == l->loss_stage,
+                                 i == l->mtp_stage ? f->scene->model->mtp : 0},
+                                f->mesh_of[i % f->strategy.pp]};
         f->shape_of[i] = (uint16_t)shape_index(f, &x);
     }
 }
@@ -191,28 +192,57 @@ static void sum_layers(const struct frame *f, const struct stage_shape *x, struc
     const struct model *m = f->scene->model;
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
     memset(out, 0, sizeof *out);
-    if (m->kinds == 1 && x->layers > 0) {
+    if (m->kinds == 1 && x->has.layers > 0) {
         out->layers = costs->kind[0];
-        block_cost_scale(&out->layers, x->layers);
+        block_cost_scale(&out->layers, x->has.layers);
         return;
     }
-    for (int i = 0; i < x->layers; i++)
-        block_cost_add(&out->layers, &costs->kind[m->layer[x->first_layer + i]]);
+    for (int i = 0; i < x->has.layers; i++)
+        block_cost_add(&out->layers, &costs->kind[m->layer[x->has.first + i]]);
+}
+
+static void sum_shape(struct frame *f, int i)
+{
+    const struct stage_shape *x = &f->shape[i];
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    sum_layers(f, x, &f->sums[i]);
+    if (x->has.embedding)
+        block_cost_add(&f->sums[i].ends, &costs->embedding);
+    if (x->has.head)
+        block_cost_add(&f->sums[i].ends, &costs->head);
+    for (int k = 0; k < x->has.mtp; k++)
+        block_cost_add(&f->sums[i].ends, &costs->mtp);
 }
 
 static void find_sums(struct frame *f)
 {
-    for (int i = 0; i < f->shapes; i++) {
-        const struct stage_shape *x = &f->shape[i];
-        const struct layer_costs *costs = f->mesh[x->mesh].costs;
-        sum_layers(f, x, &f->sums[i]);
-        if (x->embedding)
-            block_cost_add(&f->sums[i].ends, &costs->embedding);
-        if (x->head)
-            block_cost_add(&f->sums[i].ends, &costs->head);
-        for (int k = 0; k < x->mtp; k++)
-            block_cost_add(&f->sums[i].ends, &costs->mtp);
+    for (int i = 0; i < f->shapes; i++)
+        sum_shape(f, i);
+}
+
+void frame_set_shape(struct frame *f, int shape, const struct stage_shape *x)
+{
+    f->shape[shape] = *x;
+    sum_shape(f, shape);
+}
+
+struct rank_params shape_params(const struct frame *f, const struct stage_shape *x)
+{
+    struct rank_params out = {0};
+    rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
+    return out;
+}
+
+/* Of all chunks of a rank. */
+static struct rank_params rank_params_of(const struct frame *f, int rank)
+{
+    struct rank_params out = {0};
+    for (int i = rank; i < f->layout.stages; i += f->strategy.pp) {
+        struct stage_shape x = f->shape[f->shape_of[i]];
+        rank_params_add_stage(&out, f->scene->model, &f->mesh[x.mesh].strategy, &x.has,
+                              f->scene->te);
     }
+    return out;
 }
 
 /* Seconds of every pass of every stage in one step, one after the other, everything recomputed:
@@ -248,12 +278,10 @@ static void find_classes(struct frame *f)
         while (c >= 0 && !same_class(f, r, f->class[c].rank))
             c--;
         if (c < 0) {
-            int mesh = f->mesh_of[r];
             c = f->classes++;
             f->class[c].rank = r;
-            f->class[c].mesh = mesh;
-            f->class[c].params = rank_params_of(f->scene->model, &f->mesh[mesh].strategy,
-                                                &f->layout, r, f->scene->te);
+            f->class[c].mesh = f->mesh_of[r];
+            f->class[c].params = rank_params_of(f, r);
         }
         f->class_of[r] = (uint16_t)c;
     }

@@ -49,11 +49,8 @@ void layer_costs_of(const struct scene *, const struct strategy *, struct layer_
 
 /* Virtual stages on one mesh with the same layers, embedding and head cost the same. */
 struct stage_shape {
-    int first_layer; /* of the first such stage: the order of kinds */
-    int layers;
+    struct stage_layers has; /* `first` of the first such stage: the order of kinds */
     int mesh;
-    bool embedding, head;
-    int mtp;
 };
 
 /* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart
@@ -108,12 +105,22 @@ struct frame *frame_new(const struct scene *, const struct strategy *, const str
 const struct strategy *frame_strategy(const struct frame *, int mesh, const struct strategy *s,
                                       struct strategy *room);
 
+/* One shape by itself: a search over layers asks for many. */
+void frame_set_shape(struct frame *, int shape, const struct stage_shape *);
+struct rank_params shape_params(const struct frame *, const struct stage_shape *);
+
 /* Seconds of one pass of a stage, by where they go. */
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];
 };
 void shape_passes(const struct frame *, const struct strategy *all, int shape, struct pass *forward,
                   struct pass *backward);
+
+/* The same in ticks, `fixed_s` of transfer_fixed_s() with it. */
+void shape_ticks(const struct frame *, const struct strategy *all, int shape, double fixed_s,
+                 int64_t *forward, int64_t *backward);
+/* Bytes of one micro-batch. */
+struct chunk_bytes shape_bytes(const struct frame *, const struct strategy *all, int shape);
 
 /* Recompute modules that take effect; how many of a stage's layers are recomputed whole. */
 int effective_modules(const struct strategy *);
@@ -156,21 +163,42 @@ void timing_run(const struct frame *, const struct strategy *, struct arena *, s
 struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
                                 const struct timing *);
 
-/* In two steps as well: bytes first, seconds when they are needed. */
+/* What one rank of a mesh keeps, and how long its data-parallel work takes in one step. */
+struct rank_state {
+    double bytes;       /* always */
+    double step_bytes;  /* only while the optimizer steps, without activations */
+    double setup_bytes; /* all there is before the first step */
+};
+struct rank_state rank_state_of(const struct frame *, int mesh, const struct rank_params *,
+                                const struct strategy *all);
+struct rank_times {
+    double reduce_s, gather_s; /* whole collectives of one step */
+    double optimizer_s;
+    double shard_s; /* FSDP collectives of one micro-batch */
+};
+struct rank_times rank_times_of(const struct frame *, int mesh, const struct rank_params *,
+                                const struct strategy *all);
+
+/* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
+ * and rank_times. */
 struct state {
-    double *bytes;       /* [classes] */
-    double *step_bytes;  /* [classes] only while the optimizer steps, without activations */
-    double *setup_bytes; /* [classes] all there is before the first step */
-    double stretch;      /* bytes on the GPU, of those that the frame's own state would need */
-    bool timed;          /* the rest is there */
-    double *reduce_s, *gather_s; /* [classes] whole collectives of one step */
-    double *optimizer_s;         /* [classes] */
-    double *shard_s;             /* [classes] FSDP collectives of one micro-batch */
-    double tied_s;               /* all-reduce of tied embeddings */
+    double *bytes, *step_bytes, *setup_bytes; /* [classes] */
+    double stretch; /* bytes on the GPU, of those that the frame's own state would need */
+    bool timed;     /* the rest is there */
+    double *reduce_s, *gather_s, *optimizer_s, *shard_s; /* [classes] */
+    double tied_s;                                       /* all-reduce of tied embeddings */
 };
 struct state state_bytes(const struct frame *, struct arena *); /* arrays of bytes, in this order */
 void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
+
+double state_stretch(const struct frame *, const struct strategy *);
+
+/* What stays beside states and activations on a rank of a mesh. */
+double rank_buffers(const struct frame *, int mesh, bool first, bool last);
+/* What a rank allocates as a fraction of what it may; `fullest` are activations and temporaries. */
+double rank_fullness(const struct frame *, int mesh, double fullest, const struct rank_state *,
+                     double buffers, double stretch);
 
 /* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
  * HOPELESS when nothing may be. */
@@ -183,6 +211,9 @@ struct edges {
     double after;  /* between its last backward and the optimizer */
     double behind; /* optimizer and what follows */
 };
+/* `buckets` of the gradients, as overlapped reduction makes them. */
+struct edges rank_edges(const struct frame *, const struct strategy *, double forward_s,
+                        double backward_s, const struct rank_times *, double buckets);
 struct edges frame_edges(const struct frame *, const struct strategy *, const struct timing *,
                          const struct state *, int class);
 
@@ -201,12 +232,13 @@ struct step_parts frame_parts(const struct frame *, const struct strategy *, con
 int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
                    const struct state *);
 
-/* Buckets of the gradients of a class, as overlapped reduction makes them. */
-double frame_buckets(const struct frame *, int class);
+/* Buckets of the gradients of a rank, as overlapped reduction makes them. */
+double rank_buckets(const struct frame *, int mesh, const struct rank_params *);
 
 /* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
  * gathered units of FSDP. */
-double state_buffers(const struct frame *, const struct strategy *, int class);
+double state_buffers(const struct frame *, int mesh, const struct rank_params *,
+                     const struct strategy *all);
 
 /* What the plan says of one rank. */
 void frame_stage(const struct frame *, const struct strategy *, const struct state *, int rank,

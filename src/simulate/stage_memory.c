@@ -44,7 +44,7 @@ static void run_layers(const struct frame *f, const struct stage_shape *x, int f
     int times = m->kinds == 1 ? count : 1;
     for (int i = 0; i < count; i += times) {
         const struct block_cost *b =
-            &f->mesh[x->mesh].costs->kind[m->layer[x->first_layer + from + i]];
+            &f->mesh[x->mesh].costs->kind[m->layer[x->has.first + from + i]];
         struct chunk_bytes layer = block_bytes(b);
         layer.saved -= block_dropped(b, modules);
         run(k, layer, times, MOMENT_layer);
@@ -79,7 +79,7 @@ static double tied_gradient(const struct frame *f, const struct stage_shape *x)
 {
     const struct model *m = f->scene->model;
     int tp = f->mesh[x->mesh].strategy.tp;
-    if (f->scene->te || !m->tied || !x->embedding || !x->head)
+    if (f->scene->te || !m->tied || !x->has.embedding || !x->has.head)
         return 0;
     return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
@@ -90,22 +90,27 @@ static struct kept shape_kept(const struct frame *f, const struct strategy *all,
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
     struct strategy room;
     const struct strategy *s = frame_strategy(f, x->mesh, all, &room);
-    int whole = layers_again(s, x->layers);
+    int whole = layers_again(s, x->has.layers);
     int group =
         s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
     struct kept k = {0};
-    run(&k, block_bytes(&costs->embedding), x->embedding, MOMENT_embedding);
+    run(&k, block_bytes(&costs->embedding), x->has.embedding, MOMENT_embedding);
     run_groups(f, x, whole, group, &k);
-    run_layers(f, x, whole, x->layers - whole, effective_modules(s), &k);
+    run_layers(f, x, whole, x->has.layers - whole, effective_modules(s), &k);
     k.bytes.peak += tied_gradient(f, x);
-    run(&k, block_bytes(&costs->mtp), x->mtp, MOMENT_mtp);
+    run(&k, block_bytes(&costs->mtp), x->has.mtp, MOMENT_mtp);
     struct chunk_bytes head = block_bytes(&costs->head);
     if (f->strategy.pp > 1) { /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
         head.peak = fmax(head.peak, head.forward);
     }
-    run(&k, head, x->head, MOMENT_head);
+    run(&k, head, x->has.head, MOMENT_head);
     return k;
+}
+
+struct chunk_bytes shape_bytes(const struct frame *f, const struct strategy *all, int shape)
+{
+    return shape_kept(f, all, shape).bytes;
 }
 
 static struct fullest rank_fullest(const struct frame *f, const struct strategy *s, int rank,
@@ -115,7 +120,7 @@ static struct fullest rank_fullest(const struct frame *f, const struct strategy 
     struct pipeline p = timing_pipeline(f, s, &none);
     struct chunk_bytes *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
     for (int v = 0; v < s->vpp; v++)
-        chunk[v] = shape_kept(f, s, f->shape_of[v * s->pp + rank]).bytes;
+        chunk[v] = shape_bytes(f, s, f->shape_of[v * s->pp + rank]);
     return pipeline_fullest(&p, rank, chunk);
 }
 
@@ -138,7 +143,7 @@ static void find_memory(const struct frame *f, const struct strategy *s, struct 
     t->activations = arena_array(mem, 2 * classes, sizeof *t->activations);
     t->temporary = t->activations + classes;
     for (int i = 0; i < f->shapes; i++)
-        shape[i] = shape_kept(f, s, i).bytes;
+        shape[i] = shape_bytes(f, s, i);
     for (int c = 0; c < f->classes; c++) {
         for (int v = 0; v < s->vpp; v++)
             chunk[v] = shape[f->shape_of[v * s->pp + f->class[c].rank]];
@@ -181,13 +186,12 @@ static double workspace_bytes(const struct frame *f, bool torch_products)
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
  * but for the logits), and that of the all-gather dispatcher. */
-static double frame_buffers(const struct frame *f, int rank)
+double rank_buffers(const struct frame *f, int mesh, bool first, bool last)
 {
-    const struct frame_mesh *own = &f->mesh[f->mesh_of[rank]];
+    const struct frame_mesh *own = &f->mesh[mesh];
     const struct strategy *s = &own->strategy;
     const struct model *m = f->scene->model;
-    bool last = f->layout.loss_stage % s->pp == rank;
-    double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : rank > 0 ? one : 0;
+    double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
     sum += workspace_bytes(f, last || m->experts > 0);
     sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
@@ -195,6 +199,12 @@ static double frame_buffers(const struct frame *f, int rank)
     if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)
         sum += one * s->ep * s->etp;
     return sum;
+}
+
+static double frame_buffers(const struct frame *f, int rank)
+{
+    bool last = f->layout.loss_stage % f->strategy.pp == rank;
+    return rank_buffers(f, f->mesh_of[rank], rank == 0, last);
 }
 
 /* Outside parts grow with the framework's; the same sum as memory_device. */
@@ -216,15 +226,23 @@ double framework_limit(const struct scene *sc, const struct strategy *s)
     return (scene_limit(sc) - fixed) / slope * GIB;
 }
 
+double rank_fullness(const struct frame *f, int mesh, double fullest, const struct rank_state *st,
+                     double buffers, double stretch)
+{
+    double steps = st->bytes + fmax(fullest, st->step_bytes) + buffers;
+    double bytes = fmax(steps, st->setup_bytes), limit = f->mesh[mesh].limit;
+    /* otherwise context and NCCL are too much */
+    return limit > 0 ? bytes * stretch / limit : HOPELESS;
+}
+
 double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
 {
     double most = 0;
     for (int c = 0; c < f->classes; c++) {
-        double beside = fmax(t->activations[c] + t->temporary[c], st->step_bytes[c]);
-        double steps = st->bytes[c] + beside + frame_buffers(f, f->class[c].rank);
-        double bytes = fmax(steps, st->setup_bytes[c]), limit = f->mesh[f->class[c].mesh].limit;
-        /* otherwise context and NCCL are too much */
-        most = fmax(most, limit > 0 ? bytes * st->stretch / limit : HOPELESS);
+        struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
+        double fullness = rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c],
+                                        &own, frame_buffers(f, f->class[c].rank), st->stretch);
+        most = fmax(most, fullness);
     }
     return most;
 }
@@ -258,7 +276,8 @@ static void fill_steps(const struct frame *f, const struct strategy *all, int ra
     memory_of_states(&f->class[c].params, s, use);
     use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
     use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
-    use->part[MEMORY_buffers] = frame_buffers(f, rank) + state_buffers(f, all, c);
+    use->part[MEMORY_buffers] =
+        frame_buffers(f, rank) + state_buffers(f, f->class[c].mesh, &f->class[c].params, all);
     out->moment = step > most.bytes
                       ? MOMENT_step
                       : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;

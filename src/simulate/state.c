@@ -61,27 +61,28 @@ static double optimizer_time(const struct node_group *g, const struct strategy *
     return seconds;
 }
 
-static void class_times(const struct frame *f, const struct strategy *all, int c, struct state *out)
+struct rank_times rank_times_of(const struct frame *f, int mesh, const struct rank_params *p,
+                                const struct strategy *all)
 {
-    struct rank_params p = f->class[c].params;
-    const struct node_group *g = f->mesh[f->class[c].mesh].group;
+    const struct node_group *g = f->mesh[mesh].group;
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
+    const struct strategy *s = frame_strategy(f, mesh, all, &room);
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
+    struct rank_times t = {0};
     if (!full) {
-        add_collectives(g, s, p.dense, ranks, s->tp, &out->reduce_s[c], &out->gather_s[c]);
-        add_collectives(g, s, p.experts, expert_ranks, s->etp * s->ep, &out->reduce_s[c],
-                        &out->gather_s[c]);
+        add_collectives(g, s, p->dense, ranks, s->tp, &t.reduce_s, &t.gather_s);
+        add_collectives(g, s, p->experts, expert_ranks, s->etp * s->ep, &t.reduce_s, &t.gather_s);
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
-        out->reduce_s[c] = 0;
-        out->shard_s[c] = shard_time(f, g, s, p.dense, ranks, s->tp) +
-                          shard_time(f, g, s, p.experts, expert_ranks, s->etp * s->ep);
+        t.reduce_s = 0;
+        t.shard_s = shard_time(f, g, s, p->dense, ranks, s->tp) +
+                    shard_time(f, g, s, p->experts, expert_ranks, s->etp * s->ep);
     }
-    double shard = sharded ? p.dense / optimizer_shards(s) + p.experts / expert_shards(s)
-                           : p.dense + p.experts;
-    out->optimizer_s[c] = optimizer_time(g, s, full ? shard : p.dense + p.experts, shard);
+    double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
+                           : p->dense + p->experts;
+    t.optimizer_s = optimizer_time(g, s, full ? shard : p->dense + p->experts, shard);
+    return t;
 }
 
 /* Both ends of a pipeline hold a tied embedding and sum its gradients over the network; the slower
@@ -143,16 +144,32 @@ static double bucket_padding(const struct strategy *s)
 
 /* Padding of buckets. FSDP: two units gathered and their gradients whole, this one's and the one
  * before. Copies in fp8. */
-double state_buffers(const struct frame *f, const struct strategy *all, int c)
+double state_buffers(const struct frame *f, int mesh, const struct rank_params *p,
+                     const struct strategy *all)
 {
-    const struct rank_class *k = &f->class[c];
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, k->mesh, all, &room);
+    const struct strategy *s = frame_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
-    double copies = fp8_copies(f->mesh[k->mesh].group->gpu, s) * k->params.linear;
+    double copies = fp8_copies(f->mesh[mesh].group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
-        return 2 * each * unit_params(f, k->mesh) + copies;
-    return copies + (s->dist_opt ? frame_buckets(f, c) * bucket_padding(s) * each : 0);
+        return 2 * each * unit_params(f, mesh) + copies;
+    return copies + (s->dist_opt ? rank_buckets(f, mesh, p) * bucket_padding(s) * each : 0);
+}
+
+struct rank_state rank_state_of(const struct frame *f, int mesh, const struct rank_params *p,
+                                const struct strategy *all)
+{
+    struct memory_use use = {{0}};
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, mesh, all, &room);
+    memory_of_states(p, s, &use);
+    return (struct rank_state){memory_peak(&use) + state_buffers(f, mesh, p, all),
+                               memory_of_step(p, s), memory_of_setup(p, s, f->scene->whole_init)};
+}
+
+double state_stretch(const struct frame *f, const struct strategy *s)
+{
+    return (1 + memory_reserve(s, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
 }
 
 struct state state_bytes(const struct frame *f, struct arena *mem)
@@ -164,20 +181,15 @@ struct state state_bytes(const struct frame *f, struct arena *mem)
                           .stretch = 1};
 }
 
-void state_of(const struct frame *f, const struct strategy *all, struct arena *mem,
-              struct state *out)
+void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
 {
     *out = state_bytes(f, mem);
-    out->stretch =
-        (1 + memory_reserve(all, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
+    out->stretch = state_stretch(f, s);
     for (int c = 0; c < f->classes; c++) {
-        struct memory_use use = {{0}};
-        struct strategy room;
-        const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
-        memory_of_states(&f->class[c].params, s, &use);
-        out->bytes[c] = memory_peak(&use) + state_buffers(f, all, c);
-        out->step_bytes[c] = memory_of_step(&f->class[c].params, s);
-        out->setup_bytes[c] = memory_of_setup(&f->class[c].params, s, f->scene->whole_init);
+        struct rank_state x = rank_state_of(f, f->class[c].mesh, &f->class[c].params, s);
+        out->bytes[c] = x.bytes;
+        out->step_bytes[c] = x.step_bytes;
+        out->setup_bytes[c] = x.setup_bytes;
     }
 }
 
@@ -192,6 +204,11 @@ void state_times(const struct frame *f, const struct strategy *s, struct arena *
     out->optimizer_s = reals + 2 * n;
     out->shard_s = reals + 3 * n;
     out->tied_s = tied_time(f, s);
-    for (int c = 0; c < f->classes; c++)
-        class_times(f, s, c, out);
+    for (int c = 0; c < f->classes; c++) {
+        struct rank_times t = rank_times_of(f, f->class[c].mesh, &f->class[c].params, s);
+        out->reduce_s[c] = t.reduce_s;
+        out->gather_s[c] = t.gather_s;
+        out->optimizer_s[c] = t.optimizer_s;
+        out->shard_s[c] = t.shard_s;
+    }
 }

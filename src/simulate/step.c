@@ -20,11 +20,10 @@ static const double FSDP_WINDOW = 0.5;
 /* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
 
-double frame_buckets(const struct frame *f, int c)
+double rank_buckets(const struct frame *f, int mesh, const struct rank_params *p)
 {
-    const struct rank_class *k = &f->class[c];
-    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->mesh[k->mesh].strategy.dp);
-    return fmax(1, ceil((k->params.dense + k->params.experts) / size));
+    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->mesh[mesh].strategy.dp);
+    return fmax(1, ceil((p->dense + p->experts) / size));
 }
 
 /* What shows of `total` seconds of communication that runs beside `window` seconds of compute:
@@ -35,22 +34,30 @@ static double exposed(double total, double window, double pieces)
     return shown + OVERLAP_TAX * (total - shown);
 }
 
+struct edges rank_edges(const struct frame *f, const struct strategy *s, double forward_s,
+                        double backward_s, const struct rank_times *t, double buckets)
+{
+    struct edges e = {.after = t->reduce_s, .behind = t->optimizer_s};
+    if (s->overlap_grad_reduce)
+        e.after = exposed(t->reduce_s, backward_s, buckets);
+    if (s->overlap_param_gather)
+        e.delay = exposed(t->gather_s, forward_s, buckets);
+    else
+        e.behind += t->gather_s;
+    if (t->shard_s > 0)
+        e.after += (double)f->micro_batches *
+                   exposed(t->shard_s, FSDP_WINDOW * (forward_s + backward_s), 3 * buckets);
+    return e;
+}
+
 struct edges frame_edges(const struct frame *f, const struct strategy *s, const struct timing *t,
                          const struct state *st, int c)
 {
-    double forward = (double)t->rank_forward[c] / TICKS_PER_S;
-    double backward = (double)t->rank_backward[c] / TICKS_PER_S, pieces = frame_buckets(f, c);
-    struct edges e = {.after = st->reduce_s[c], .behind = st->optimizer_s[c]};
-    if (s->overlap_grad_reduce)
-        e.after = exposed(st->reduce_s[c], backward, pieces);
-    if (s->overlap_param_gather)
-        e.delay = exposed(st->gather_s[c], forward, pieces);
-    else
-        e.behind += st->gather_s[c];
-    if (st->shard_s[c] > 0)
-        e.after += (double)f->micro_batches *
-                   exposed(st->shard_s[c], FSDP_WINDOW * (forward + backward), 3 * pieces);
-    return e;
+    struct rank_times times = {st->reduce_s[c], st->gather_s[c], st->optimizer_s[c],
+                               st->shard_s[c]};
+    return rank_edges(f, s, (double)t->rank_forward[c] / TICKS_PER_S,
+                      (double)t->rank_backward[c] / TICKS_PER_S, &times,
+                      rank_buckets(f, f->class[c].mesh, &f->class[c].params));
 }
 
 static int64_t to_ticks(double seconds)

@@ -42,16 +42,16 @@ int layers_again(const struct strategy *s, int layers)
 static double layers_again_s(const struct frame *f, int shape, int count)
 {
     const struct model *m = f->scene->model;
-    const struct stage_shape *x = &f->shape[shape];
+    const struct stage_layers *x = &f->shape[shape].has;
     const struct block_cost *all = &f->sums[shape].layers;
-    const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    const struct layer_costs *costs = f->mesh[f->shape[shape].mesh].costs;
     double again_s = 0;
     if (count == 0)
         return 0;
     if (count == x->layers || m->kinds == 1)
         return (double)count / x->layers * (all->forward_s + all->forward_comm_s);
     for (int i = 0; i < count; i++) {
-        const struct block_cost *b = &costs->kind[m->layer[x->first_layer + i]];
+        const struct block_cost *b = &costs->kind[m->layer[x->first + i]];
         again_s += b->forward_s + b->forward_comm_s;
     }
     return again_s;
@@ -81,7 +81,7 @@ void shape_passes(const struct frame *f, const struct strategy *all, int shape,
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
     struct strategy room;
     const struct strategy *s = frame_strategy(f, f->shape[shape].mesh, all, &room);
-    int whole = layers_again(s, f->shape[shape].layers), modules = effective_modules(s);
+    int whole = layers_again(s, f->shape[shape].has.layers), modules = effective_modules(s);
     double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
                            [AXIS_CP] = 1,
                            [AXIS_EP] = s->moe_overlap ? overlapped(MOE_OVERLAP_EXPOSED) : 1};
@@ -93,7 +93,7 @@ void shape_passes(const struct frame *f, const struct strategy *all, int shape,
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
-    double launches = l->launches + e->launches, layers = f->shape[shape].layers;
+    double launches = l->launches + e->launches, layers = f->shape[shape].has.layers;
     double again = whole > 0 ? l->launches * whole / layers : 0;
     wait_for_host(forward, launches * LAUNCH_FORWARD_S);
     wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);
@@ -125,6 +125,15 @@ static int64_t ticks(double fixed_s, const struct pass *p)
     for (int a = 0; a < AXES; a++)
         sum += p->comm_s[a];
     return llround(sum * TICKS_PER_S);
+}
+
+void shape_ticks(const struct frame *f, const struct strategy *all, int shape, double fixed_s,
+                 int64_t *forward, int64_t *backward)
+{
+    struct pass fw, bw;
+    shape_passes(f, all, shape, &fw, &bw);
+    *forward = ticks(fixed_s, &fw);
+    *backward = ticks(fixed_s, &bw);
 }
 
 struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s,
@@ -172,12 +181,8 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     t->fill = t->rank_backward + classes;
     t->exact = false;
     double fixed_s = transfer_fixed_s(f, s);
-    for (int i = 0; i < f->shapes; i++) {
-        struct pass forward, backward;
-        shape_passes(f, s, i, &forward, &backward);
-        t->forward[i] = ticks(fixed_s, &forward);
-        t->backward[i] = ticks(fixed_s, &backward);
-    }
+    for (int i = 0; i < f->shapes; i++)
+        shape_ticks(f, s, i, fixed_s, &t->forward[i], &t->backward[i]);
     sum_classes(f, s, t);
 }
 

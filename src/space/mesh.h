@@ -10,7 +10,8 @@ struct node_group;
 /* What the ranks of a mesh may have of their own where the engine can (FlagScale). */
 #define MESH_TABLE(X)                                                                              \
     X(tp)                                                                                          \
-    X(dp) X(ep) X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers)         \
+    X(dp)                                                                                          \
+    X(ep) X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers)               \
         X(recompute_modules)
 
 struct mesh {

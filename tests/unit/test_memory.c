@@ -189,7 +189,9 @@ static void rank_params_add_up(void **state)
         s.split = SPLIT_UNEVEN;
         must(layout_of(&l, &model, &s, &err), &err);
         for (int r = 0; r < 4; r++) {
-            struct rank_params p = rank_params_of(&model, &s, &l, r, i % 2);
+            struct rank_params p = {0};
+            struct stage_layers x = {l.first[r], l.layers[r], r == 0, r == 3, 0};
+            rank_params_add_stage(&p, &model, &s, &x, i % 2);
             params += p.dense + p.experts;
         }
         int64_t padding = 2 * (model_padded_vocab(&model, 1) - model.vocab) * model.hidden;
@@ -287,7 +289,7 @@ static double state_buffers_of(const struct scene *sc, const struct strategy *s)
     struct error err = {0};
     layer_costs_of(sc, s, costs);
     must(frame_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
-    return state_buffers(f, s, 0);
+    return state_buffers(f, 0, &f->class[0].params, s);
 }
 
 /* Two layers are one bucket of 40 M parameters: less than 128 more of 2 + 4 bytes, 2 + 2 where
