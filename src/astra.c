@@ -14,7 +14,9 @@
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/trace_out.h"
+#include "search/mixed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -289,6 +291,7 @@ struct gathering {
     int bests, fronts;
     struct funnel funnel;
     double *by_rule; /* [user rules] dropped in all groups */
+    struct mixed_result mixed;
 };
 
 /* The user's rules are the last of all. */
@@ -343,6 +346,54 @@ static bool search_group(struct astra *a, int g, struct gathering *all)
     return true;
 }
 
+static void evaluate_mixed(struct astra *a, const struct mixed_question *mq,
+                           const struct mixed_found *x, struct plan *out)
+{
+    struct mixed_found *kept = arena_alloc(&a->mem, sizeof *kept);
+    struct scene sc = mq->scene;
+    *kept = *x;
+    sc.group = kept->meshes.mesh[0].group;
+    sc.meshes = &kept->meshes;
+    sc.cluster = mq->cluster;
+    plan_evaluate(&sc, &kept->strategy, &kept->layout, &a->mem, out);
+}
+
+/* Jobs on several types, where the pool is of that kind. */
+static bool search_mixed(struct astra *a, struct gathering *all)
+{
+    struct question *q = &a->question;
+    struct rules *rules = arena_alloc(&a->mem, sizeof *rules);
+    struct mixed_question mq;
+    struct mixed_result r;
+    struct error err = {0};
+    if (!question_mixed(q, rules, &mq, &err)) {
+        if (err.kind != ERROR_NONE)
+            a->error = err;
+        return err.kind == ERROR_NONE;
+    }
+    struct found *known = arena_array(&a->mem, (size_t)all->bests, sizeof *known);
+    for (int i = 0; i < all->bests; i++)
+        known[i] = (struct found){llround(all->best[i].step_s * TICKS_PER_S), all->best[i].gpus,
+                                  all->best[i].strategy};
+    mq.known = all->bests;
+    mq.known_plan = known;
+    mq.progress = a->progress;
+    mq.progress_context = a->progress_context;
+    mixed_run(&mq, &a->mem, &r);
+    struct plan p, *front = arena_array(&a->mem, (size_t)(all->fronts + r.best), sizeof *front);
+    if (all->fronts > 0)
+        memcpy(front, all->front, (size_t)all->fronts * sizeof *front);
+    all->front = front;
+    for (int i = 0; i < r.best; i++) {
+        evaluate_mixed(a, &mq, &r.found[i], &p);
+        insert_plan(all->best, &all->bests, q->top, &p);
+        all->front[all->fronts++] = p;
+    }
+    all->mixed = r;
+    a->report.question = question_line(q, &mq.base, &a->mem);
+    return true;
+}
+
 enum astra_status astra_search(struct astra *a)
 {
     struct question *q = &a->question;
@@ -359,6 +410,8 @@ enum astra_status astra_search(struct astra *a)
     for (int g = 0; g < q->cluster.groups; g++)
         if (!search_group(a, g, all))
             return status_of(a, false);
+    if (!search_mixed(a, all))
+        return status_of(a, false);
     if (!question_costs_hold(q, &a->error))
         return status_of(a, false);
     if (all->bests == 0) {

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
+#include "search/mixed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,6 +154,15 @@ static bool set_top(struct question *q, const char *v, struct error *err)
     if (!whole("top", v, 1, 10000, &n, err))
         return false;
     q->top = (int)n;
+    return true;
+}
+
+static bool set_mix(struct question *q, const char *v, struct error *err)
+{
+    double n;
+    if (!whole("mix", v, 1, MIX_MAX, &n, err))
+        return false;
+    q->mix = (int)n;
     return true;
 }
 
@@ -395,6 +405,51 @@ static struct scene scene_of(const struct question *q, const struct node_group *
                           .whole_init = q->has_flags && q->flags.whole_init};
 }
 
+/* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a time
+ * unless --mix says otherwise. */
+static int mix_of(const struct question *q)
+{
+    const struct cluster *c = &q->cluster;
+    int most = c->groups < MIX_MAX ? c->groups : MIX_MAX;
+    if (q->mix)
+        return q->mix < most ? q->mix : most;
+    for (int g = 0; g < c->groups; g++)
+        if (c->group[g].nodes_min < c->group[g].nodes_max)
+            return 1;
+    return most;
+}
+
+static void set_base(const struct question *q, struct strategy *base)
+{
+    strategy_init(base);
+    base->seq_len = question_seq_len(q);
+    base->global_batch = question_global_batch(q);
+    base->precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
+}
+
+bool question_mixed(struct question *q, struct rules *rules, struct mixed_question *out,
+                    struct error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (mix_of(q) < 2)
+        return false;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!question_costs(q, g, err))
+            return false;
+    if (!add_rules(q, true, rules, err))
+        return false;
+    out->scene = scene_of(q, &q->cluster.group[0]);
+    out->cluster = &q->cluster;
+    set_base(q, &out->base);
+    out->settings = q->settings;
+    out->rules = rules;
+    out->gpus = q->gpus;
+    out->mix = mix_of(q);
+    out->top = q->top;
+    out->threads = q->threads ? q->threads : parallel_cores();
+    return true;
+}
+
 bool question_search(struct question *q, int g, struct rules *rules, struct search_question *out,
                      struct error *err)
 {
@@ -405,10 +460,7 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
     if (!question_costs(q, g, err) || !add_rules(q, true, rules, err))
         return false;
     out->scene = scene_of(q, group);
-    strategy_init(&out->base);
-    out->base.seq_len = question_seq_len(q);
-    out->base.global_batch = question_global_batch(q);
-    out->base.precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
+    set_base(q, &out->base);
     out->settings = q->settings;
     out->rules = rules;
     out->gpus_max = most;

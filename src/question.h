@@ -26,6 +26,7 @@ struct question {
     int te;                    /* -1 = default */
     double memory_margin, imbalance;
     int top, threads; /* threads 0 = all cores */
+    int mix;          /* types in one job; 0 = default */
     bool exhaustive, check, stats;
     const char *stage; /* of explain; NULL = all */
     const char *trace; /* file of a trace; NULL = none */
@@ -56,6 +57,12 @@ bool question_ready(struct question *, struct error *);
  * it. */
 bool question_search(struct question *, int g, struct rules *rules, struct search_question *out,
                      struct error *);
+
+/* The search over several types at once. False without a message: the question is not of that
+ * kind. */
+struct mixed_question;
+bool question_mixed(struct question *, struct rules *rules, struct mixed_question *out,
+                    struct error *);
 
 /* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused
  * before any rule is judged go to `reasons`. */

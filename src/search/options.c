@@ -24,16 +24,16 @@ static void forget(struct option_cache *c)
 /* These move no bytes and never make a step longer: transfers that do not block (a later start
  * of nothing), and at most the whole of a collective shown (simulate/step.c, simulate/timing.c).
  * The gather of parameters is not among them: with it hidden, the rank that gathers longest and
- * the one whose optimizer takes longest add up, without it only each rank's own two. A rule on
- * pairs that looks at the switch may allow one and not the other: then both stay. */
+ * the one whose optimizer takes longest add up, without it only each rank's own two. A rule
+ * judged later that looks at the switch may allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s,
                           const struct rule_plan *plan)
 {
     static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap,
                                           PARAM_overlap_grad_reduce};
     uint64_t paired = 0, behind = 0;
-    for (int i = 0; i < plan->pairs; i++)
-        paired |= plan->order[plan->first[s->axes] + i]->depends;
+    for (int i = plan->first[c->last]; i < plan->first[s->axes] + plan->pairs; i++)
+        paired |= plan->order[i]->depends;
     for (int axis = c->last - 1; axis >= c->first; axis--) {
         enum param p = s->axis[axis].param[0];
         for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
@@ -160,7 +160,7 @@ static bool has_faster(const struct option_cache *c, const struct space *space,
 static void keep_list(struct option_cache *c, const struct space *space, struct option_list *l)
 {
     l->first = space->axis[c->first].param[0];
-    l->end = c->last < space->axes ? (int)space->axis[c->last].param[0] : (int)PARAMS;
+    l->end = c->last == space->first_state ? (int)PARAM_FIRST_STATE : (int)PARAMS;
     size_t width = (size_t)(l->end - l->first);
     l->value = arena_array(&c->mem, (size_t)c->listed * width, sizeof *l->value);
     for (int i = 0; i < c->listed; i++) {

@@ -329,6 +329,13 @@ static void add_param(struct builder *b, enum param p)
         add_single(b, p);
 }
 
+static void count_sizes(struct space *s)
+{
+    s->size_from[s->axes] = 1;
+    for (int i = s->axes - 1; i >= 0; i--)
+        s->size_from[i] = s->size_from[i + 1] * s->axis[i].options;
+}
+
 void space_init(struct space *s, const struct model *m, const struct node_group *g,
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, bool te, struct arena *mem)
@@ -346,9 +353,22 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
             s->first_state = s->axes;
         add_param(&b, (enum param)p);
     }
-    s->size_from[s->axes] = 1;
-    for (int i = s->axes - 1; i >= 0; i--)
-        s->size_from[i] = s->size_from[i + 1] * s->axis[i].options;
+    count_sizes(s);
+}
+
+void space_put_pp_last(struct space *s)
+{
+    int at = 0;
+    while (s->axis[at].param[0] != PARAM_pp)
+        at++;
+    struct axis pp = s->axis[at];
+    memmove(&s->axis[at], &s->axis[at + 1], (size_t)(s->axes - at - 1) * sizeof *s->axis);
+    s->axis[s->axes - 1] = pp;
+    s->first_part--;
+    s->first_frame--;
+    s->first_timing--;
+    s->first_state--;
+    count_sizes(s);
 }
 
 bool setting_parse(struct setting settings[PARAMS], const char *text, struct error *err)
@@ -429,6 +449,7 @@ void walk_init(struct walk *w, const struct space *s, const struct rule_plan *pl
     w->plan = plan;
     strategy_init(&w->strategy);
     memcpy(w->values, fixed, sizeof w->values);
+    w->others = 0;
     for (int axis = 0; axis < s->axes; axis++) {
         w->option[axis] = 0;
         if (s->axis[axis].options == 1)
@@ -436,24 +457,49 @@ void walk_init(struct walk *w, const struct space *s, const struct rule_plan *pl
     }
 }
 
+static void set_values(const struct walk *w, int axis, const int *value, double values[SLOTS])
+{
+    const struct axis *a = &w->space->axis[axis];
+    for (int j = 0; j < a->params; j++)
+        values[a->param[j]] = value[j];
+    if (axis < w->space->first_frame || a->param[0] == PARAM_pp) /* no other has derived values */
+        slots_set_derived(values);
+}
+
 void walk_set(struct walk *w, int axis, int option)
 {
     const struct axis *a = &w->space->axis[axis];
+    const int *value = &a->value[option * a->params];
     w->option[axis] = option;
-    for (int j = 0; j < a->params; j++) {
-        int v = a->value[option * a->params + j];
-        strategy_set(&w->strategy, a->param[j], v);
-        w->values[a->param[j]] = v;
-    }
-    if (axis < w->space->first_frame) /* derived values depend on no later parameter */
-        slots_set_derived(w->values);
+    for (int j = 0; j < a->params; j++)
+        strategy_set(&w->strategy, a->param[j], value[j]);
+    set_values(w, axis, value, w->values);
+    for (int i = 0; i < w->others; i++)
+        set_values(w, axis, value, w->other[i]);
+}
+
+void walk_add_group(struct walk *w, double (*other)[SLOTS], const double fixed[SLOTS])
+{
+    w->other = other;
+    memcpy(other[w->others++], fixed, sizeof *other);
+    for (int axis = 0; axis < w->space->axes; axis++)
+        if (w->space->axis[axis].options == 1)
+            walk_set(w, axis, 0);
+}
+
+bool walk_allows(const struct walk *w, const struct rule *r)
+{
+    bool allows = rule_allows(r, w->values);
+    for (int i = 0; i < w->others && allows; i++)
+        allows = rule_allows(r, w->other[i]);
+    return allows;
 }
 
 const struct rule *walk_bind(struct walk *w, int axis, int option)
 {
     walk_set(w, axis, option);
     for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
-        if (!rule_allows(w->plan->order[i], w->values))
+        if (!walk_allows(w, w->plan->order[i]))
             return w->plan->order[i];
     return NULL;
 }

@@ -43,6 +43,9 @@ void space_init(struct space *, const struct model *, const struct node_group *,
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, bool te, struct arena *);
 
+/* Moves pp behind all other axes, for jobs whose stages are chosen last. */
+void space_put_pp_last(struct space *);
+
 /* Rules by the axis at which they can be judged: the last of those they look at that has a
  * choice. Timing and state axes are walked apart, so that rules on both are judged on pairs. */
 struct rule_plan {
@@ -59,6 +62,8 @@ struct walk {
     struct strategy strategy;
     double values[SLOTS];
     int option[PARAMS]; /* by axis */
+    int others;         /* of a mixed job, the values on its other groups: all must allow it */
+    double (*other)[SLOTS];
 };
 /* `fixed` has the values of what is no parameter. Axes without a choice are set at once. */
 void walk_init(struct walk *, const struct space *, const struct rule_plan *,
@@ -68,5 +73,9 @@ void walk_set(struct walk *, int axis, int option);
 /* The same, and judges the rules that became decidable: NULL when it passes, else the rule that
  * drops it. */
 const struct rule *walk_bind(struct walk *, int axis, int option);
+/* Whether a rule allows what is bound, on every group. */
+bool walk_allows(const struct walk *, const struct rule *);
+/* The same walk on one more group of a mixed job; `other` has room for one more. */
+void walk_add_group(struct walk *, double (*other)[SLOTS], const double fixed[SLOTS]);
 
 #endif

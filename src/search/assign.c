@@ -1,0 +1,508 @@
+/* Branch and bound over the ranks, in their order. A node has given layers to ranks 0 .. r - 1, that
+ * is the first `prefix` layers. Tables are by rank, prefix and count, over the windows that the
+ * ranks' limits leave open. */
+#include "search/assign.h"
+
+#include "base/arena.h"
+#include "simulate/critical_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CUTS = 64, MAX_NODES = 20000, MAX_LABELS = 12 };
+
+/* The ranks from one on, in some split of what is left: when the first micro-batch is back from them
+ * (`away`), and the most of (work of a rank, what it waits for, fill and drain from the first of them on). */
+struct label {
+    int64_t away, most;
+};
+
+/* A chain of passes: how often it has each, and the rest of its length. */
+struct cut {
+    int64_t *forward, *backward; /* [vpp * pp] */
+    int64_t constant;
+    int end_rank;
+    int64_t *least; /* by cell: least length of what ranks r .. pp - 1 add to it */
+    int64_t *taken; /* [pp + 1] what ranks 0 .. r - 1 of the current node add */
+};
+
+struct window {
+    int first_prefix, prefixes; /* layers before the rank */
+    int first_count, counts;
+    int cells; /* index of its first cell, one for each prefix; its first list of labels too */
+    int costs; /* index of its first cost, one for each prefix and count */
+};
+
+struct entry {
+    bool fits;
+    struct rank_cost cost;
+};
+
+/* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch may
+ * be away without a wait. */
+struct own {
+    int64_t before; /* fill and drain of the ranks before it */
+    int64_t busy, first, last;
+    int64_t behind; /* its own fill and drain */
+};
+
+struct child {
+    int count;
+    int64_t bound;
+};
+
+struct assign {
+    const struct assign_problem *p;
+    struct arena *mem;
+    int pp, vpp;
+    struct window *window; /* [pp + 1]: the last one is the end, one prefix */
+    struct entry *entry;
+    int64_t *behind;      /* by cell: least possible `behind` of ranks r .. pp - 1 */
+    struct label *label;  /* by cell, MAX_LABELS each: none is as good as another in both */
+    uint8_t *labels;      /* by cell: how many */
+    struct own *own;      /* [pp] of the ranks of the current node */
+    int64_t *trip;        /* [pp] what each adds to `away` of the one before it */
+    int64_t after;        /* of its first rank */
+    struct child **child; /* [pp] of the node at each depth */
+    int cuts;
+    struct cut cut[MAX_CUTS];
+    int *layers; /* of the current node */
+    int64_t limit;
+    struct assign_result *out;
+    bool gave_up;
+};
+
+static int min2(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int max2(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* What is left open for each rank by the limits of all. False: nothing. */
+static bool find_windows(struct assign *a)
+{
+    const struct assign_problem *p = a->p;
+    int least = 0, most = 0, before_least = 0, before_most = 0, cells = 0, costs = 0;
+    for (int r = 0; r < a->pp; r++) {
+        least += p->least[r];
+        most += p->most[r];
+    }
+    if (least > p->layers || most < p->layers)
+        return false;
+    for (int r = 0; r <= a->pp; r++) {
+        struct window *w = &a->window[r];
+        int low = max2(before_least, p->layers - (most - before_most));
+        int high = min2(before_most, p->layers - (least - before_least));
+        *w = (struct window){.first_prefix = low, .prefixes = high - low + 1, .cells = cells};
+        cells += w->prefixes;
+        if (r == a->pp)
+            break;
+        int fewest = max2(p->least[r], p->layers - (most - p->most[r]));
+        w->first_count = fewest;
+        w->counts = min2(p->most[r], p->layers - (least - p->least[r])) - fewest + 1;
+        w->costs = costs;
+        a->child[r] = arena_array(a->mem, (size_t)w->counts, sizeof *a->child[r]);
+        costs += w->prefixes * w->counts;
+        before_least += p->least[r];
+        before_most += p->most[r];
+    }
+    a->entry = arena_array(a->mem, (size_t)costs, sizeof *a->entry);
+    a->behind = arena_array(a->mem, (size_t)cells, sizeof *a->behind);
+    a->labels = arena_array(a->mem, (size_t)cells, sizeof *a->labels);
+    a->label = arena_array(a->mem, (size_t)cells * MAX_LABELS, sizeof *a->label);
+    return true;
+}
+
+static int cell_at(const struct assign *a, int rank, int prefix)
+{
+    return a->window[rank].cells + prefix - a->window[rank].first_prefix;
+}
+
+static struct entry *entry_at(const struct assign *a, int rank, int prefix, int count)
+{
+    const struct window *w = &a->window[rank];
+    return &a->entry[w->costs + (prefix - w->first_prefix) * w->counts + count - w->first_count];
+}
+
+/* Whether a rank with these layers leads to a prefix that can be completed. */
+static bool leads_on(const struct assign *a, int rank, int prefix, int count)
+{
+    const struct window *next = &a->window[rank + 1];
+    int then = prefix + count - next->first_prefix;
+    return then >= 0 && then < next->prefixes;
+}
+
+static void fill_entries(struct assign *a)
+{
+    for (int r = 0; r < a->pp; r++) {
+        const struct window *w = &a->window[r];
+        for (int i = 0; i < w->prefixes; i++)
+            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
+                struct entry *e = entry_at(a, r, w->first_prefix + i, n);
+                e->fits = leads_on(a, r, w->first_prefix + i, n) &&
+                          a->p->cost(a->p->context, r, w->first_prefix + i, n, &e->cost);
+            }
+    }
+}
+
+/* What a rank adds to the length of a chain. */
+static int64_t added(const struct assign *a, const struct cut *c, int rank,
+                     const struct rank_cost *x)
+{
+    int64_t sum = c->end_rank == rank ? x->after : 0;
+    for (int v = 0; v < a->vpp; v++)
+        sum += c->forward[v * a->pp + rank] * x->forward[v] +
+               c->backward[v * a->pp + rank] * x->backward[v];
+    return sum;
+}
+
+static int64_t longer(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+/* From the last rank to the first. `c` NULL: the least of the most that is behind. */
+static void fill_least(const struct assign *a, const struct cut *c, int64_t *out)
+{
+    out[cell_at(a, a->pp, a->p->layers)] = 0;
+    for (int r = a->pp - 1; r >= 0; r--) {
+        const struct window *w = &a->window[r];
+        for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
+            int64_t best = INT64_MAX;
+            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
+                const struct entry *e = entry_at(a, r, prefix, n);
+                int64_t then = e->fits ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
+                if (then == INT64_MAX)
+                    continue;
+                int64_t all = c ? added(a, c, r, &e->cost) + then : longer(e->cost.behind, then);
+                best = all < best ? all : best;
+            }
+            out[cell_at(a, r, prefix)] = best;
+        }
+    }
+}
+
+/* What ranks 0 .. r - 1 of the current node add, for every r up to `depth`. */
+static void retake(struct assign *a, struct cut *c, int depth)
+{
+    int prefix = 0;
+    c->taken[0] = c->constant;
+    for (int r = 0; r < depth; r++) {
+        const struct entry *e = entry_at(a, r, prefix, a->layers[r]);
+        c->taken[r + 1] = c->taken[r] + added(a, c, r, &e->cost);
+        prefix += a->layers[r];
+    }
+}
+
+/* Adds the cut that a->cut[a->cuts] describes; `depth` ranks of the node are given. Returns the least
+ * length of any split. */
+static int64_t add_cut(struct assign *a, int depth)
+{
+    struct cut *c = &a->cut[a->cuts++];
+    const struct window *end = &a->window[a->pp];
+    c->least = arena_array(a->mem, (size_t)(end->cells + end->prefixes), sizeof *c->least);
+    c->taken = arena_array(a->mem, (size_t)a->pp + 1, sizeof *c->taken);
+    fill_least(a, c, c->least);
+    retake(a, c, depth);
+    return c->least[0] == INT64_MAX ? INT64_MAX : c->constant + c->least[0];
+}
+
+/* Whether the step must be at least the limit, given a length of the pipeline and what is behind. */
+static bool too_long(const struct assign *a, int64_t length, int64_t behind)
+{
+    return length == INT64_MAX || behind == INT64_MAX ||
+           length + behind + a->p->fixed >= a->limit;
+}
+
+static struct cut *new_cut(struct assign *a)
+{
+    struct cut *c = &a->cut[a->cuts];
+    size_t stages = (size_t)a->pp * (size_t)a->vpp;
+    c->forward = arena_array(a->mem, 2 * stages, sizeof *c->forward);
+    c->backward = c->forward + stages;
+    c->constant = 0;
+    c->end_rank = 0;
+    return c;
+}
+
+/* The terms of pipeline_lower_bound for one rank (doc/schedule.md), as functions of `away`. */
+static struct own own_of(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t m = p->micro_batches, n = a->pp - 1 - r, passes = n < m - 1 ? n : m - 1;
+    int64_t down = p->blocking_send && r < a->pp - 1 ? p->send[r] : 0;
+    int64_t up = p->blocking_send && r > 0 ? p->send[r - 1] : 0;
+    struct own o = {0};
+    for (int v = 0; v < a->vpp; v++) {
+        int stage = v * a->pp + r;
+        o.busy += m * (x->forward[v] + x->backward[v]);
+        if (p->blocking_send && stage < a->vpp * a->pp - 1)
+            o.busy += m * p->send[r];
+        if (p->blocking_send && stage > 0)
+            o.busy += m * p->send[r == 0 ? a->pp - 1 : r - 1];
+    }
+    o.first = down + passes * (x->forward[0] + down);
+    o.last = down + passes * (x->backward[0] + up);
+    return o;
+}
+
+static int64_t own_length(const struct assign *a, int r, const struct own *o, int64_t away)
+{
+    int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
+    if (a->vpp > 1)
+        return o->busy;
+    return o->busy + (a->p->pipeline.micro_batches - 1 > a->pp - 1 - r ? first + last
+                                                                      : longer(first, last));
+}
+
+/* Fill and drain of rank r before and behind what the next ones do. */
+static int64_t passing(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t back = p->blocking_send ? (r > 0 ? p->send[r - 1] : 0) : p->send[r];
+    return x->forward[0] + p->send[r] + x->backward[0] + back;
+}
+
+/* What rank r adds to `away` of the rank before it. */
+static int64_t round_trip(const struct assign *a, int r, const struct rank_cost *x)
+{
+    return a->vpp > 1 || r == 0 ? 0
+                                : x->forward[0] + x->backward[0] + 2 * a->p->pipeline.send[r - 1];
+}
+
+/* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that is no
+ * worse than either. */
+static void add_label(struct label *list, uint8_t *count, struct label x)
+{
+    int at = 0, n = *count;
+    while (at < n && list[at].away <= x.away)
+        at++;
+    if (at > 0 && list[at - 1].most <= x.most)
+        return;
+    if (at > 0 && list[at - 1].away == x.away)
+        at--;
+    int end = at;
+    while (end < n && list[end].most >= x.most)
+        end++;
+    if (end == at && n == MAX_LABELS) {
+        if (at == n) {
+            list[n - 1].most = x.most;
+            return;
+        }
+        x.most = list[at].most < x.most ? list[at].most : x.most;
+        end = at + 1;
+    }
+    memmove(&list[at + 1], &list[end], (size_t)(n - end) * sizeof *list);
+    list[at] = x;
+    *count = (uint8_t)(n - (end - at) + 1);
+}
+
+static void label_cell(struct assign *a, int r, int prefix)
+{
+    const struct window *w = &a->window[r];
+    int cell = cell_at(a, r, prefix);
+    for (int n = w->first_count; n < w->first_count + w->counts; n++) {
+        const struct entry *e = entry_at(a, r, prefix, n);
+        if (!e->fits)
+            continue;
+        struct own o = own_of(a, r, &e->cost);
+        int then = cell_at(a, r + 1, prefix + n);
+        int64_t trip = round_trip(a, r, &e->cost), pass = passing(a, r, &e->cost);
+        for (int i = 0; i < a->labels[then]; i++) {
+            const struct label *l = &a->label[then * MAX_LABELS + i];
+            int64_t most = own_length(a, r, &o, l->away);
+            if (r + 1 < a->pp)
+                most = longer(most, pass + l->most);
+            if (r == 0)
+                most += e->cost.after;
+            struct label x = {l->away + trip, most};
+            add_label(&a->label[cell * MAX_LABELS], &a->labels[cell], x);
+        }
+    }
+}
+
+static int64_t least_label(const struct assign *a)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < a->labels[0]; i++)
+        least = a->label[i].most < least ? a->label[i].most : least;
+    return least;
+}
+
+/* From the last rank to the first. False: no split is short enough. */
+static bool fill_labels(struct assign *a)
+{
+    int end = cell_at(a, a->pp, a->p->layers);
+    a->labels[end] = 1;
+    a->label[end * MAX_LABELS] = (struct label){0, 0};
+    for (int r = a->pp - 1; r >= 0; r--)
+        for (int i = 0; i < a->window[r].prefixes; i++)
+            label_cell(a, r, a->window[r].first_prefix + i);
+    return !too_long(a, least_label(a), a->behind[0]);
+}
+
+/* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that are
+ * given, with `away` of each label, and those to come. */
+static int64_t bound_by_labels(struct assign *a, int rank, int prefix, int count,
+                               const struct rank_cost *x)
+{
+    int then = cell_at(a, rank + 1, prefix + count);
+    int64_t trip = round_trip(a, rank, x), pass = passing(a, rank, x), least = INT64_MAX;
+    int64_t before = rank > 0 ? a->own[rank - 1].before + a->own[rank - 1].behind : 0;
+    struct own o = own_of(a, rank, x);
+    int64_t after = rank == 0 ? x->after : a->after;
+    for (int i = 0; i < a->labels[then]; i++) {
+        const struct label *l = &a->label[then * MAX_LABELS + i];
+        int64_t most = before + own_length(a, rank, &o, l->away), away = l->away + trip;
+        if (rank + 1 < a->pp)
+            most = longer(most, before + pass + l->most);
+        for (int r = rank - 1; r >= 0 && most + after < least; r--) {
+            most = longer(most, a->own[r].before + own_length(a, r, &a->own[r], away));
+            away += a->trip[r];
+        }
+        least = most + after < least ? most + after : least;
+    }
+    return least;
+}
+
+static int64_t bound_after(struct assign *a, int rank, int prefix, int count,
+                           const struct rank_cost *x)
+{
+    int64_t most = bound_by_labels(a, rank, prefix, count, x);
+    int then = cell_at(a, rank + 1, prefix + count);
+    for (int k = 0; k < a->cuts; k++) {
+        const struct cut *c = &a->cut[k];
+        if (c->least[then] == INT64_MAX)
+            return INT64_MAX;
+        most = longer(most, c->taken[rank] + added(a, c, rank, x) + c->least[then]);
+    }
+    return most;
+}
+
+/* The node's own longest chain, where no known one is as long as its pipeline. */
+static void learn_chain(struct assign *a)
+{
+    struct pipeline p = a->p->pipeline;
+    size_t stages = (size_t)a->pp * (size_t)a->vpp;
+    int64_t *ticks = arena_array(a->mem, 2 * stages + (size_t)a->pp, sizeof *ticks);
+    int64_t *after = ticks + 2 * stages;
+    int prefix = 0;
+    if (a->cuts == MAX_CUTS)
+        return;
+    for (int r = 0; r < a->pp; prefix += a->layers[r++]) {
+        const struct rank_cost *x = &entry_at(a, r, prefix, a->layers[r])->cost;
+        after[r] = x->after;
+        for (int v = 0; v < a->vpp; v++) {
+            ticks[v * a->pp + r] = x->forward[v];
+            ticks[stages + (size_t)(v * a->pp + r)] = x->backward[v];
+        }
+    }
+    p.forward = ticks;
+    p.backward = ticks + stages;
+    struct path path;
+    critical_path(&p, after, a->mem, &path);
+    struct cut *c = new_cut(a);
+    memcpy(c->forward, path.forward, 2 * stages * sizeof *c->forward);
+    c->constant = path.constant;
+    c->end_rank = path.end_rank;
+    add_cut(a, a->pp);
+    a->out->cuts++;
+}
+
+/* `length` is what the known chains say of its pipeline. */
+static void try_split(struct assign *a, int64_t length)
+{
+    int64_t pipeline = 0, step = a->p->step(a->p->context, a->layers, &pipeline);
+    a->out->steps++;
+    if (step < a->limit) {
+        a->limit = a->out->step = step;
+        memcpy(a->out->layers, a->layers, (size_t)a->pp * sizeof *a->layers);
+    }
+    if (step != INT64_MAX && length < pipeline)
+        learn_chain(a);
+}
+
+static int by_bound(const void *x, const void *y)
+{
+    const struct child *a = x, *b = y;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return a->count - b->count;
+}
+
+static void branch(struct assign *a, int rank, int prefix, int64_t behind);
+
+static void take(struct assign *a, int rank, int prefix, int count, int64_t behind)
+{
+    const struct entry *e = entry_at(a, rank, prefix, count);
+    int64_t length = bound_after(a, rank, prefix, count, &e->cost);
+    int64_t most = longer(behind, e->cost.behind);
+    int64_t later = a->behind[cell_at(a, rank + 1, prefix + count)];
+    if (too_long(a, length, longer(most, later)))
+        return;
+    a->layers[rank] = count;
+    a->trip[rank] = round_trip(a, rank, &e->cost);
+    a->own[rank] = own_of(a, rank, &e->cost);
+    a->own[rank].before = rank > 0 ? a->own[rank - 1].before + a->own[rank - 1].behind : 0;
+    a->own[rank].behind = passing(a, rank, &e->cost);
+    a->after = rank == 0 ? e->cost.after : a->after;
+    for (int k = 0; k < a->cuts; k++)
+        a->cut[k].taken[rank + 1] = a->cut[k].taken[rank] + added(a, &a->cut[k], rank, &e->cost);
+    if (rank + 1 == a->pp)
+        try_split(a, length);
+    else
+        branch(a, rank + 1, prefix + count, most);
+}
+
+static void branch(struct assign *a, int rank, int prefix, int64_t behind)
+{
+    const struct window *w = &a->window[rank];
+    struct child *child = a->child[rank];
+    int children = 0;
+    for (int n = w->first_count; n < w->first_count + w->counts; n++) {
+        const struct entry *e = entry_at(a, rank, prefix, n);
+        if (!e->fits)
+            continue;
+        int64_t length = bound_after(a, rank, prefix, n, &e->cost);
+        if (!too_long(a, length, longer(behind, e->cost.behind)))
+            child[children++] = (struct child){n, length};
+    }
+    qsort(child, (size_t)children, sizeof *child, by_bound);
+    for (int i = 0; i < children && !a->gave_up; i++) {
+        a->gave_up = ++a->out->nodes > MAX_NODES;
+        take(a, rank, prefix, child[i].count, behind);
+    }
+}
+
+void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
+                struct assign_result *out)
+{
+    struct assign *a = arena_alloc(mem, sizeof *a);
+    *out = (struct assign_result){.step = INT64_MAX, .bound = INT64_MAX, .proven = true};
+    a->p = p;
+    a->mem = mem;
+    a->pp = p->pipeline.pp;
+    a->vpp = p->pipeline.vpp;
+    a->limit = cut;
+    a->out = out;
+    a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
+    a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
+    a->own = arena_array(mem, (size_t)a->pp, sizeof *a->own);
+    a->trip = arena_array(mem, (size_t)a->pp, sizeof *a->trip);
+    a->layers = arena_array(mem, (size_t)a->pp, sizeof *a->layers);
+    out->layers = arena_array(mem, (size_t)a->pp, sizeof *out->layers);
+    if (!find_windows(a))
+        return;
+    fill_entries(a);
+    fill_least(a, NULL, a->behind);
+    if (!fill_labels(a))
+        return;
+    branch(a, 0, 0, 0);
+    out->proven = !a->gave_up;
+    int64_t bound = out->proven ? out->step : least_label(a) + a->behind[0] + p->fixed;
+    out->bound = bound < out->step ? bound : out->step;
+}

@@ -1,0 +1,48 @@
+/* Layers to pipeline ranks, exactly: the split whose step is shortest.
+ *
+ * For a given schedule the end of a step is the longest of many chains of passes, and each chain's
+ * length is a sum over the ranks of something that depends on the rank's own layers alone. So every
+ * chain is a lower bound (a cut), and its least value over all splits that give the first ranks
+ * certain layers is a small dynamic program. Branch and bound over the ranks, with the most of these
+ * bounds; where a split turns out longer than every known chain says, its own longest chain is a new
+ * one. */
+#ifndef ASTRA_ASSIGN_H
+#define ASTRA_ASSIGN_H
+
+#include "schedule/schedule.h"
+
+struct arena;
+
+/* One rank with some layers. Ticks. */
+struct rank_cost {
+    const int64_t *forward, *backward; /* [vpp] of its chunks, one micro-batch */
+    int64_t after;                     /* between its last backward and the optimizer */
+    int64_t behind;                    /* optimizer and what follows */
+};
+
+struct assign_problem {
+    struct pipeline pipeline; /* forward and backward are not looked at */
+    int layers;
+    const int *least, *most; /* [pp] layers a rank may have; most is never below least */
+    int64_t fixed;           /* ticks of every step beside the pipeline and what is behind it */
+    /* Of a rank that holds layers [first, first + count), or, where vpp > 1, that many in chunks. False: it
+     * does not fit. What it points to lives as long as the problem. */
+    bool (*cost)(void *context, int rank, int first, int count, struct rank_cost *out);
+    /* The whole step, exactly, and of it the pipeline; INT64_MAX when it does not fit. */
+    int64_t (*step)(void *context, const int layers[], int64_t *pipeline);
+    void *context;
+};
+
+struct assign_result {
+    int64_t step;     /* INT64_MAX: no split is below the cut */
+    int *layers;      /* [pp] */
+    bool proven;      /* no split is shorter */
+    int64_t bound;    /* nothing is below it; step where proven */
+    int64_t nodes, steps, cuts;
+};
+
+/* The shortest step below `cut`; the arena holds the result and the work. */
+void assign_run(const struct assign_problem *, int64_t cut, struct arena *,
+                struct assign_result *out);
+
+#endif

@@ -1,0 +1,315 @@
+/* The mixed search: list the structures of every set of types, bound each, and take them best bound
+ * first in rounds. Within a round every structure is cut by what was known when the round began, so
+ * that the result is the same whatever the number of threads. */
+#include "search/mixed.h"
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "cluster/cluster.h"
+#include "search/mixed_cell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROUND = 4, LARGEST_ROUND = 256 };
+
+struct mixed {
+    const struct mixed_question *question;
+    struct arena *mem;
+    int sets;
+    struct mixed_set *set;
+    int workers;
+    struct mixed_worker *worker;
+    long count, capacity;
+    struct structure *structure; /* owned */
+    struct structure **order;    /* owned: by bound */
+    int64_t *known;              /* [question->known] fastest first */
+    long round_first;
+    int best;
+    struct mixed_found *found; /* [top] */
+};
+
+bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
+{
+    const struct strategy *x = &a->strategy, *y = &b->strategy;
+    if (x->tp != y->tp || x->cp != y->cp || x->dp != y->dp || x->ep != y->ep || x->etp != y->etp ||
+        x->micro_batch != y->micro_batch || x->vpp != y->vpp || a->meshes.count != b->meshes.count)
+        return false;
+    for (int i = 0; i < a->meshes.count; i++) {
+        int j = 0;
+        while (j < b->meshes.count && b->meshes.mesh[j].group != a->meshes.mesh[i].group)
+            j++;
+        if (j == b->meshes.count || b->meshes.mesh[j].stages != a->meshes.mesh[i].stages)
+            return false;
+    }
+    return true;
+}
+
+static int64_t gpus_of(const struct node_group *g)
+{
+    return (int64_t)g->nodes_max * g->per_node;
+}
+
+/* The type whose kernels know least decides what all can run. */
+static const struct node_group *least_able(const struct mixed_set *set)
+{
+    const struct node_group *found = set->group[0];
+    for (int g = 1; g < set->groups; g++)
+        if (gpu_capability(set->group[g]->gpu) < gpu_capability(found->gpu))
+            found = set->group[g];
+    return found;
+}
+
+static void set_init(struct mixed *m, struct mixed_set *set)
+{
+    const struct mixed_question *q = m->question;
+    struct setting settings[PARAMS];
+    int64_t gpus = 0;
+    memcpy(settings, q->settings, sizeof settings);
+    settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
+    for (int g = 0; g < set->groups; g++)
+        gpus += gpus_of(set->group[g]);
+    if (q->scene.model->kinds > 1) /* where a chunk begins would depend on all others */
+        settings[PARAM_vpp] = (struct setting){1, {1}};
+    space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus, q->scene.te,
+               m->mem);
+    space_put_pp_last(&set->space);
+    rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
+    for (int g = 0; g < set->groups; g++) {
+        const struct node_group *group = set->group[g];
+        set->scene[g] = scene_on(&q->scene, group);
+        costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
+        slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max, q->scene.te);
+        set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
+        set->fixed[g][SLOT_cluster_min_gpus] = 1;
+        set->fixed[g][SLOT_cluster_granule] = 1;
+    }
+}
+
+/* Every set of two types and more. */
+static void list_sets(struct mixed *m)
+{
+    const struct cluster *c = m->question->cluster;
+    int mix = m->question->mix < MIX_MAX ? m->question->mix : MIX_MAX;
+    m->set = arena_array(m->mem, (size_t)1 << c->groups, sizeof *m->set);
+    for (int bits = (1 << c->groups) - 1; bits > 0; bits--) {
+        struct mixed_set *set = &m->set[m->sets];
+        set->groups = 0;
+        if (__builtin_popcount((unsigned)bits) > mix || __builtin_popcount((unsigned)bits) < 2)
+            continue;
+        for (int g = 0; g < c->groups; g++)
+            if (bits >> g & 1)
+                set->group[set->groups++] = &c->group[g];
+        set_init(m, set);
+        m->sets++;
+    }
+}
+
+/* Like a good plan on one type: a good start, whatever its bound. */
+static bool is_seed(const struct mixed *m, const struct strategy *s)
+{
+    for (int i = 0; i < m->question->known; i++) {
+        const struct strategy *k = &m->question->known_plan[i].strategy;
+        if (s->tp == k->tp && s->cp == k->cp && s->ep == k->ep && s->etp == k->etp &&
+            s->micro_batch == k->micro_batch && s->vpp == 1 && s->seq_parallel == k->seq_parallel)
+            return true;
+    }
+    return false;
+}
+
+static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w)
+{
+    if (m->count == m->capacity) {
+        m->capacity = m->capacity ? 2 * m->capacity : 1024;
+        m->structure = memory_grow(m->structure, (size_t)m->capacity * sizeof *m->structure);
+    }
+    struct structure *st = &m->structure[m->count++];
+    memset(st, 0, sizeof *st);
+    st->set = set;
+    st->seed = is_seed(m, &w->strategy);
+    for (int i = 0; i < set->space.first_timing; i++)
+        st->option[i] = (uint16_t)w->option[i];
+}
+
+/* A stage must find room on every type. */
+static bool too_many_gpus(const struct mixed_set *set, const struct strategy *s)
+{
+    for (int g = 0; g < set->groups; g++)
+        if ((int64_t)s->tp * s->cp * s->dp > gpus_of(set->group[g]))
+            return true;
+    return false;
+}
+
+static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis)
+{
+    if (axis == set->space.first_timing) {
+        add_structure(m, set, w);
+        return;
+    }
+    if (axis == set->space.first_part && too_many_gpus(set, &w->strategy))
+        return;
+    for (int i = 0; i < set->space.axis[axis].options; i++)
+        if (!walk_bind(w, axis, i))
+            list_structures(m, set, w, axis + 1);
+}
+
+static void bound_one(void *context, int worker, long item)
+{
+    struct mixed *m = context;
+    structure_bound(&m->worker[worker], &m->structure[item]);
+}
+
+/* Seeds, then best bound first; the order of listing decides ties. */
+static int by_bound(const void *x, const void *y)
+{
+    const struct structure *a = *(struct structure *const *)x, *b = *(struct structure *const *)y;
+    if (a->seed != b->seed)
+        return a->seed ? -1 : 1;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void sort_structures(struct mixed *m)
+{
+    m->order = memory_grow(NULL, (size_t)(m->count + 1) * sizeof *m->order);
+    for (long i = 0; i < m->count; i++)
+        m->order[i] = &m->structure[i];
+    qsort(m->order, (size_t)m->count, sizeof *m->order, by_bound);
+}
+
+static void search_one(void *context, int worker, long item)
+{
+    struct mixed *m = context;
+    structure_search(&m->worker[worker], m->order[m->round_first + item]);
+}
+
+static int by_step(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static void sort_known(struct mixed *m)
+{
+    const struct mixed_question *q = m->question;
+    m->known = arena_array(m->mem, (size_t)q->known, sizeof *m->known);
+    for (int i = 0; i < q->known; i++)
+        m->known[i] = q->known_plan[i].step;
+    qsort(m->known, (size_t)q->known, sizeof *m->known, by_step);
+}
+
+/* No plan slower than this can be among the best, those on one type counted. */
+static int64_t threshold(const struct mixed *m)
+{
+    const struct mixed_question *q = m->question;
+    int i = 0, k = 0;
+    int64_t last = 0;
+    if (m->best + q->known < q->top)
+        return INT64_MAX;
+    for (int n = 0; n < q->top; n++) {
+        bool own = k == q->known || (i < m->best && m->found[i].step <= m->known[k]);
+        last = own ? m->found[i++].step : m->known[k++];
+    }
+    return last;
+}
+
+/* Fastest first; what came first wins a tie. */
+static void merge(struct mixed *m, const struct structure *st)
+{
+    for (int k = 0; k < st->kinds; k++) {
+        const struct mixed_found *x = &st->kind[k];
+        int at = m->best, top = m->question->top;
+        for (int i = 0; i < m->best; i++)
+            if (mixed_same_kind(&m->found[i], x))
+                at = m->found[i].step <= x->step ? -1 : i;
+        if (at < 0)
+            continue;
+        if (at < m->best) {
+            memmove(&m->found[at], &m->found[at + 1], (size_t)(m->best - at - 1) * sizeof *x);
+            m->best--;
+        }
+        for (at = m->best; at > 0 && m->found[at - 1].step > x->step;)
+            at--;
+        if (at == top)
+            continue;
+        int moved = m->best < top ? m->best - at : top - 1 - at;
+        memmove(&m->found[at + 1], &m->found[at], (size_t)moved * sizeof *x);
+        m->found[at] = *x;
+        m->best += m->best < top;
+    }
+}
+
+static void run_round(struct mixed *m, long count)
+{
+    int64_t cut = threshold(m);
+    for (long i = 0; i < count; i++)
+        m->order[m->round_first + i]->cut = cut;
+    parallel_for(m->workers, count, search_one, m);
+    for (long i = 0; i < count; i++)
+        merge(m, m->order[m->round_first + i]);
+    m->round_first += count;
+}
+
+static void run_rounds(struct mixed *m)
+{
+    const struct mixed_question *q = m->question;
+    for (long size = FIRST_ROUND; m->round_first < m->count; size *= 2) {
+        long left = m->count - m->round_first;
+        const struct structure *next = m->order[m->round_first];
+        if (!next->seed && next->bound >= threshold(m))
+            return; /* so are all that follow */
+        if (size > LARGEST_ROUND)
+            size = LARGEST_ROUND;
+        run_round(m, size < left ? size : left);
+        if (q->progress)
+            q->progress(q->progress_context, (double)m->round_first / (double)m->count);
+    }
+}
+
+static void start(struct mixed *m, const struct mixed_question *q, struct arena *mem)
+{
+    memset(m, 0, sizeof *m);
+    m->question = q;
+    m->mem = mem;
+    list_sets(m);
+    sort_known(m);
+    m->found = arena_array(mem, (size_t)q->top, sizeof *m->found);
+    m->workers = q->threads > 1 ? q->threads : 1;
+    m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
+    for (int i = 0; i < m->workers; i++)
+        mixed_worker_init(&m->worker[i], q, m->set, m->sets);
+}
+
+static void fill_result(struct mixed *m, struct mixed_result *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < m->workers; i++) {
+        const struct mixed_result *x = &m->worker[i].counts;
+        out->structures += x->structures;
+        out->judged += x->judged;
+        out->problems += x->problems;
+        out->simulated += x->simulated;
+        out->unproven += x->unproven;
+    }
+    out->best = m->best;
+    out->found = m->found;
+}
+
+void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_result *out)
+{
+    struct mixed m;
+    start(&m, q, mem);
+    for (int i = 0; i < m.sets; i++)
+        list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0);
+    parallel_for(m.workers, m.count, bound_one, &m);
+    sort_structures(&m);
+    run_rounds(&m);
+    fill_result(&m, out);
+    if (getenv("MIXED_DEBUG")) fprintf(stderr, "listed %ld searched %ld structures %g judged %g problems %g simulated %g unproven %g\n", m.count, m.round_first, out->structures, out->judged, out->problems, out->simulated, out->unproven);
+    for (int i = 0; i < m.workers; i++)
+        mixed_worker_release(&m.worker[i]);
+    free(m.structure);
+    free(m.order);
+}

@@ -1,0 +1,57 @@
+/* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order along the
+ * pipeline, how many stages on each, how many layers on each stage, and all other parameters. */
+#ifndef ASTRA_MIXED_H
+#define ASTRA_MIXED_H
+
+#include "rules/rules.h"
+#include "search/search.h"
+#include "simulate/frame.h"
+#include "space/space.h"
+
+struct cluster;
+
+enum { MIX_MAX = 4 }; /* types in one job */
+
+struct mixed_question {
+    struct scene scene; /* `group` and `meshes` are the search's to set */
+    const struct cluster *cluster;
+    struct strategy base;           /* global_batch, seq_len, precision */
+    const struct setting *settings; /* [PARAMS] */
+    const struct rules *rules;
+    int64_t gpus; /* exactly so many; 0 = at most the pool */
+    int mix;      /* most types in one job, at least 2 are used */
+    int top;      /* how many kinds of plan to return */
+    int threads;
+    int known; /* plans on one type: only what is among the best of all is looked for */
+    const struct found *known_plan; /* [known] any order */
+    void (*progress)(void *context, double done);
+    void *progress_context;
+};
+
+struct mixed_found {
+    int64_t step; /* ticks */
+    int64_t gpus;
+    struct strategy strategy; /* split is SPLIT_LAYOUT */
+    struct mesh_list meshes;
+    struct layout layout;
+    bool proven; /* no split of the layers on these stages is faster */
+};
+
+struct mixed_result {
+    int best;
+    struct mixed_found *found; /* [best] fastest first, one of each kind */
+    double structures;         /* sets of parameters but for stages, timing and state */
+    double judged;             /* with timing, state and number of stages: memory and a bound */
+    double problems;           /* with types in order and stages of each: layers to assign */
+    double simulated;          /* splits run exactly */
+    double unproven;           /* problems given up at the limit of their search */
+    double dropped_memory, dropped_slower; /* of the judged */
+};
+
+/* One kind: the same parameters that say what lies where, and the same stages of each type. */
+bool mixed_same_kind(const struct mixed_found *, const struct mixed_found *);
+
+/* Results live in the arena. The same bytes for any number of threads. */
+void mixed_run(const struct mixed_question *, struct arena *, struct mixed_result *);
+
+#endif

@@ -1,0 +1,913 @@
+/* From a structure to its best plans.
+ *
+ *   structure  tp cp dp ep etp micro_batch vpp ...   bound: all stages there could be, least times
+ *   timing     recompute, overlap                    bound: the same with its own times
+ *   state      optimizer                             memory: layers that fit by micro-batches in flight
+ *   pp         stages in all                         bound and memory of any arrangement; rules
+ *   stages     of each type, and the types' order    layers each rank may have; then assign.c decides
+ */
+#include "search/mixed_cell.h"
+
+#include "cluster/cluster.h"
+#include "search/assign.h"
+
+#include <math.h>
+#include <string.h>
+
+void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
+                       const struct mixed_set *sets, int count)
+{
+    const struct model *m = q->scene.model;
+    memset(w, 0, sizeof *w);
+    w->question = q;
+    w->sets = count;
+    w->first_set = sets;
+    arena_init(&w->keep);
+    arena_init(&w->scratch);
+    arena_init(&w->problem);
+    w->set = arena_array(&w->keep, (size_t)count, sizeof *w->set);
+    for (int i = 0; i < count; i++) {
+        struct set_worker *x = &w->set[i];
+        const struct space *s = &sets[i].space;
+        walk_init(&x->walk, s, &sets[i].plan, sets[i].fixed[0]);
+        for (int g = 1; g < sets[i].groups; g++)
+            walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
+        option_cache_init(&x->timings, s, &sets[i].plan, s->first_timing, s->first_state, true);
+        option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
+    }
+    w->start_of = arena_array(&w->keep, 2 * ((size_t)m->layers + 1), sizeof *w->start_of);
+    w->first_with = w->start_of + m->layers + 1;
+    w->starts = stage_starts(m, w->start_of, w->first_with);
+    for (int g = 0; g < MIX_MAX; g++)
+        stage_table_init(&w->table[g], m->layers, w->starts, w->start_of, w->first_with, &w->keep);
+    w->frame = arena_alloc(&w->keep, sizeof *w->frame);
+}
+
+void mixed_worker_release(struct mixed_worker *w)
+{
+    for (int i = 0; i < w->sets; i++) {
+        option_cache_release(&w->set[i].timings);
+        option_cache_release(&w->set[i].states);
+    }
+    arena_release(&w->keep);
+    arena_release(&w->scratch);
+    arena_release(&w->problem);
+}
+
+struct walk *mixed_walk(struct mixed_worker *w, const struct mixed_set *set)
+{
+    return &w->set[set - w->first_set].walk;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Stages that together fill whole nodes. */
+static int64_t stage_step(const struct node_group *g, int64_t block, bool any)
+{
+    return any ? 1 : g->per_node / gcd(g->per_node, block);
+}
+
+int most_stages(const struct node_group *g, int64_t block, bool any)
+{
+    int64_t step = stage_step(g, block, any);
+    return (int)((int64_t)g->nodes_max * g->per_node / block / step * step);
+}
+
+/* One structure while it is searched. */
+struct cell {
+    struct mixed_worker *w;
+    struct structure *st;
+    const struct mixed_set *set;
+    struct strategy s; /* with timing and state as they are bound */
+    const struct layer_costs *costs[MIX_MAX];
+    int64_t block, micro_batches;
+    bool any;
+    int layers;
+    int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
+    int fewest[MIX_MAX], most[MIX_MAX];
+    double work;                  /* least ticks of all layers, once */
+    double unit[MIX_MAX];         /* least ticks of a layer on each type */
+    double send;                  /* least ticks of a transfer */
+    double behind;                /* least ticks of optimizer and what follows, of the state */
+    int pps, *pp;                 /* numbers of stages that are worth a look, most first */
+    int by_time[MIX_MAX];         /* layers of a stage that the cut allows, for the pp at hand */
+    int alive_max;                /* micro-batches in flight */
+    uint16_t *by_memory[MIX_MAX]; /* [alive_max + 1] layers that fit */
+    int stages[MIX_MAX];          /* of each type, while they are chosen */
+    int order[MIX_MAX];           /* types along the pipeline */
+};
+
+static void enter(struct mixed_worker *w, const struct structure *st)
+{
+    struct walk *walk = mixed_walk(w, st->set);
+    for (int axis = 0; axis < st->set->space.first_timing; axis++)
+        walk_set(walk, axis, st->option[axis]);
+}
+
+/* No axis of a structure is behind the first state axis: the index in the table is the walk's. */
+static void find_costs(struct mixed_worker *w, const struct mixed_set *set,
+                       const struct layer_costs *out[MIX_MAX])
+{
+    for (int g = 0; g < set->groups; g++)
+        out[g] = costs_table_get((struct costs_table *)&set->costs[g], mixed_walk(w, set), &w->keep);
+}
+
+static void set_cell(struct cell *c, struct mixed_worker *w, struct structure *st)
+{
+    const struct mixed_question *q = w->question;
+    memset(c, 0, sizeof *c);
+    c->w = w;
+    c->st = st;
+    c->set = st->set;
+    enter(w, st);
+    c->s = mixed_walk(w, st->set)->strategy;
+    c->s.split = SPLIT_LAYOUT;
+    c->block = (int64_t)c->s.tp * c->s.cp * c->s.dp;
+    c->micro_batches = strategy_micro_batches(&c->s);
+    c->layers = q->scene.model->layers;
+    for (int g = 0; g < c->set->groups; g++)
+        c->any |= q->gpus && q->gpus % c->set->group[g]->per_node != 0;
+    find_costs(w, c->set, c->costs);
+    for (int g = 0; g < c->set->groups; g++) {
+        const struct node_group *group = c->set->group[g];
+        bool range = group->nodes_min < group->nodes_max;
+        int64_t least = range ? (int64_t)group->nodes_min * group->per_node : 1;
+        c->step[g] = stage_step(group, c->block, c->any);
+        c->most[g] = most_stages(group, c->block, c->any);
+        c->fewest[g] = (int)((least + c->block - 1) / c->block);
+        c->fewest[g] = (int)((c->fewest[g] + c->step[g] - 1) / c->step[g] * c->step[g]);
+    }
+}
+
+/* Sums of rounded ticks may be a hair less than rounded sums. */
+static int64_t bound_ticks(double seconds)
+{
+    return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
+}
+
+/* One layer on each type, and all layers on the type that is fastest for each. */
+static void find_work(struct cell *c)
+{
+    const struct model *m = c->w->question->scene.model;
+    double sum = 0, least[MODEL_MAX_KINDS];
+    for (int g = 0; g < c->set->groups; g++)
+        c->unit[g] = INFINITY;
+    for (int k = 0; k < m->kinds; k++) {
+        least[k] = INFINITY;
+        for (int g = 0; g < c->set->groups; g++) {
+            double one = (double)bound_ticks(block_least_s(&c->costs[g]->kind[k]));
+            least[k] = fmin(least[k], one);
+            c->unit[g] = fmin(c->unit[g], one);
+        }
+    }
+    for (int i = 0; i < m->layers; i++)
+        sum += least[m->layer[i]];
+    c->work = sum;
+}
+
+/* Work of all layers in units of the first type's seconds, over the units a second that all stages do: a
+ * type is credited with the kind of layer it is best at. */
+static double rate_bound(const struct cell *c)
+{
+    const struct model *m = c->w->question->scene.model;
+    double work = 0, rate = 0, unit[MODEL_MAX_KINDS];
+    for (int k = 0; k < m->kinds; k++)
+        unit[k] = block_least_s(&c->costs[0]->kind[k]);
+    for (int i = 0; i < m->layers; i++)
+        work += unit[m->layer[i]];
+    for (int g = 0; g < c->set->groups; g++) {
+        double best = 0;
+        for (int k = 0; k < m->kinds; k++)
+            best = fmax(best, unit[k] / block_least_s(&c->costs[g]->kind[k]));
+        rate += c->most[g] * best;
+    }
+    return (double)c->micro_batches * work / rate;
+}
+
+static bool possible(const struct cell *c)
+{
+    int least = 0;
+    for (int g = 0; g < c->set->groups; g++) {
+        if (c->most[g] < 1 || c->fewest[g] > c->most[g])
+            return false;
+        least += c->fewest[g];
+    }
+    return least <= c->layers + 2;
+}
+
+void structure_bound(struct mixed_worker *w, struct structure *st)
+{
+    struct cell c;
+    set_cell(&c, w, st);
+    st->bound = possible(&c) ? bound_ticks(rate_bound(&c)) : INT64_MAX;
+}
+
+/* A plan that is not faster than this is of no use: not among the best, or not the best of its kind. */
+static int64_t cut_of(const struct cell *c)
+{
+    const struct structure *st = c->st;
+    int64_t cut = st->cut;
+    int top = c->w->question->top, faster = 0;
+    if (st->kinds < top)
+        return cut;
+    int64_t slowest = 0;
+    for (int i = 0; i < st->kinds; i++) { /* kinds are sorted, fastest first */
+        slowest = st->kind[i].step;
+        if (++faster == top)
+            break;
+    }
+    return slowest < cut ? slowest : cut;
+}
+
+/* --- layers that time and memory allow a stage ------------------------------------------- */
+
+/* Least ticks of a middle stage with so many layers, wherever it starts. */
+static int64_t least_ticks(struct cell *c, int g, int layers)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < c->w->starts; i++) {
+        int first = c->w->first_with[i];
+        if (first + layers > c->layers)
+            continue;
+        const struct stage_time *t =
+            stage_time(&c->w->table[g], &c->s, STAGE_MIDDLE, first, layers);
+        least = t->forward + t->backward < least ? t->forward + t->backward : least;
+    }
+    return least;
+}
+
+/* A stage whose forward and backward take longer than this makes the step as long as the cut: its
+ * own passes follow each other, M ticks; and with `work` S of all stages for one micro-batch the step is
+ * at least S + (M - 1 - n / 2) ticks, n < pp stages behind it and n < M (doc/mixed.md). */
+static double longest_stage(const struct cell *c, int pp, double work, int64_t cut)
+{
+    double m = (double)c->micro_batches, left = (double)cut - c->behind;
+    double behind = fmin(pp, m) - 1;
+    if (c->s.vpp > 1)
+        return left / m;
+    work += 2 * (pp - 1) * c->send;
+    return fmin(left / m, (left - work) / fmax(m - 1 - behind / 2, 0.5));
+}
+
+/* Most layers of a middle stage below the cut; times grow with layers. */
+static int layers_by_time(struct cell *c, int g, double longest)
+{
+    int low = 0, high = c->layers;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if ((double)least_ticks(c, g, middle) < longest)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Sets by_time; whether the stages of all types then hold all layers. */
+static bool time_has_room(struct cell *c, int pp, int64_t cut)
+{
+    double longest = longest_stage(c, pp, c->work, cut);
+    int64_t room = 0;
+    int left = pp, order[MIX_MAX], n = c->set->groups;
+    for (int g = 0; g < n; g++) { /* the best types first */
+        int at = g;
+        c->by_time[g] = layers_by_time(c, g, longest);
+        for (; at > 0 && c->by_time[order[at - 1]] < c->by_time[g]; at--)
+            order[at] = order[at - 1];
+        order[at] = g;
+    }
+    for (int i = 0; i < n; i++) {
+        int own = c->most[order[i]] < left ? c->most[order[i]] : left;
+        room += (int64_t)own * c->by_time[order[i]];
+        left -= own;
+    }
+    return room >= c->layers;
+}
+
+static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive, bool least)
+{
+    for (int i = 0; i < c->w->starts; i++)
+        if (c->w->first_with[i] + layers <= c->layers &&
+            stage_fits(&c->w->table[g], &c->s, STAGE_MIDDLE, c->w->first_with[i], layers,
+                       c->s.vpp > 1 ? 1 : alive, least))
+            return true;
+    return false;
+}
+
+/* By micro-batches in flight: more of them, fewer layers. `least`: under any state. */
+static void find_by_memory(struct cell *c, bool least)
+{
+    for (int g = 0; g < c->set->groups; g++)
+        for (int alive = 1, n = c->layers; alive <= c->alive_max; alive++) {
+            int low = 0; /* first time from the top, then step by step */
+            while (alive == 1 && low < n) {
+                int middle = (low + n + 1) / 2;
+                if (fits_somewhere(c, g, middle, 1, least))
+                    low = middle;
+                else
+                    n = middle - 1;
+            }
+            while (n > 0 && !fits_somewhere(c, g, n, alive, least))
+                n--;
+            c->by_memory[g][alive] = (uint16_t)n;
+        }
+}
+
+static int alive_at(const struct cell *c, int rank, int pp)
+{
+    return (int)(pp - rank < c->micro_batches ? pp - rank : c->micro_batches);
+}
+
+/* Whether all layers find room: the best type at every place. */
+static bool memory_has_room(const struct cell *c, int pp)
+{
+    int64_t room = 0;
+    for (int r = 0; r < pp; r++) {
+        int best = 0;
+        for (int g = 0; g < c->set->groups; g++) {
+            int n = c->by_memory[g][alive_at(c, r, pp)];
+            n = n < c->by_time[g] ? n : c->by_time[g];
+            best = n > best ? n : best;
+        }
+        room += best;
+    }
+    return room >= c->layers;
+}
+
+/* Whether some number of stages has room by time and, where by_memory is there, by memory. */
+static bool some_room(struct cell *c, bool memory)
+{
+    int64_t cut = cut_of(c);
+    for (int i = 0; i < c->pps; i++)
+        if (time_has_room(c, c->pp[i], cut) && (!memory || memory_has_room(c, c->pp[i])))
+            return true;
+    return false;
+}
+
+/* --- one arrangement of stages ------------------------------------------------------------ */
+
+struct problem {
+    struct cell *c;
+    int pp, type[SCHEDULE_MAX_RANKS]; /* of each rank */
+    struct mesh_list meshes;
+    struct scene scene;
+    struct layout layout;
+    int64_t fixed;
+};
+
+static enum stage_end end_of(int stage, int stages)
+{
+    return stage == 0 ? STAGE_FIRST : stage == stages - 1 ? STAGE_LAST : STAGE_MIDDLE;
+}
+
+/* Layers of a chunk of a rank that has `count`: as even as possible, the first ones larger. */
+static int chunk_layers(int count, int vpp, int chunk)
+{
+    return count / vpp + (chunk < count % vpp);
+}
+
+static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost *out)
+{
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    const struct strategy *s = &c->s;
+    struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
+    struct rank_params params = {0};
+    int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)s->vpp, sizeof *ticks);
+    int64_t forward = 0, backward = 0;
+    out->forward = ticks;
+    out->backward = ticks + s->vpp;
+    for (int v = 0; v < s->vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
+        int n = chunk_layers(count, s->vpp, v);
+        const struct stage_time *x = stage_time(t, s, end, 0, n);
+        const struct rank_params *own = &stage_params(t, end, 0, n)->params;
+        ticks[v] = x->forward;
+        ticks[s->vpp + v] = x->backward;
+        bytes[v] = x->bytes;
+        forward += x->forward;
+        backward += x->backward;
+        params.dense += own->dense;
+        params.experts += own->experts;
+        params.linear += own->linear;
+    }
+    struct timing none = {0};
+    struct pipeline pipe = timing_pipeline(t->frame, s, &none);
+    pipe.pp = p->pp;
+    pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
+    struct rank_state state = rank_state_of(t->frame, 0, &params, s);
+    double buffers = rank_buffers(t->frame, 0, rank == 0, rank == p->pp - 1);
+    if (rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, &state, buffers,
+                      state_stretch(t->frame, s)) > 1)
+        return false;
+    struct rank_times times = rank_times_of(t->frame, 0, &params, s);
+    struct edges e = rank_edges(t->frame, s, (double)forward / TICKS_PER_S,
+                                (double)backward / TICKS_PER_S, &times,
+                                rank_buckets(t->frame, 0, &params));
+    out->after = llround(e.after * TICKS_PER_S);
+    out->behind = llround(e.behind * TICKS_PER_S);
+    return true;
+}
+
+static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
+{
+    struct problem *p = context;
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    if (c->s.vpp > 1)
+        return chunks_fit(p, rank, count, out);
+    enum stage_end end = end_of(rank, p->pp);
+    if (!stage_fits(t, &c->s, end, first, count, alive_at(c, rank, p->pp), false))
+        return false;
+    const struct stage_time *x = stage_time(t, &c->s, end, first, count);
+    const struct stage_edges *y = stage_edges(t, &c->s, end, first, count);
+    *out = (struct rank_cost){&x->forward, &x->backward, y->after, y->behind};
+    return true;
+}
+
+static void set_layout(struct problem *p, const int layers[])
+{
+    int vpp = p->c->s.vpp, first = 0;
+    struct layout *l = &p->layout;
+    l->stages = p->pp * vpp;
+    for (int i = 0; i < l->stages; i++) {
+        int n = vpp == 1 ? layers[i] : chunk_layers(layers[i % p->pp], vpp, i / p->pp);
+        l->first[i] = (uint16_t)first;
+        l->layers[i] = (uint16_t)n;
+        first += n;
+    }
+    l->mtp_stage = l->loss_stage = l->stages - 1;
+}
+
+static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
+{
+    struct problem *p = context;
+    struct mixed_worker *w = p->c->w;
+    const struct layer_costs *costs[MIX_MAX];
+    struct timing t;
+    struct state st;
+    set_layout(p, layers);
+    for (int i = 0; i < p->meshes.count; i++)
+        costs[i] = p->c->costs[p->c->order[i]];
+    w->counts.simulated++;
+    if (!frame_init(w->frame, &p->scene, costs, &p->c->s, &p->layout, NULL))
+        return INT64_MAX;
+    timing_of(w->frame, &p->c->s, &w->problem, &t);
+    timing_memory(w->frame, &p->c->s, &w->problem, &t);
+    state_of(w->frame, &p->c->s, &w->problem, &st);
+    if (frame_fullness(w->frame, &t, &st) > 1)
+        return INT64_MAX;
+    timing_stages(w->frame, &p->c->s, &w->problem, &t);
+    timing_run(w->frame, &p->c->s, &w->problem, &t);
+    state_times(w->frame, &p->c->s, &w->problem, &st);
+    struct step_parts parts = frame_parts(w->frame, &p->c->s, &t, &st);
+    *pipeline = parts.pipeline;
+    return parts.delay + parts.pipeline + parts.tied + parts.behind;
+}
+
+static void place_types(struct problem *p)
+{
+    struct cell *c = p->c;
+    int rank = 0;
+    p->meshes.count = c->set->groups;
+    for (int i = 0; i < c->set->groups; i++) {
+        int g = c->order[i];
+        p->meshes.mesh[i] = (struct mesh){.group = c->set->group[g], .stages = c->stages[g]};
+        for (int k = 0; k < c->stages[g]; k++)
+            p->type[rank++] = g;
+    }
+    p->pp = rank;
+    p->scene = c->w->question->scene;
+    p->scene.group = p->meshes.mesh[0].group;
+    p->scene.meshes = &p->meshes;
+    p->scene.cluster = c->w->question->cluster;
+}
+
+/* What each rank may hold. False: too little in all. */
+static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
+{
+    struct cell *c = p->c;
+    int vpp = c->s.vpp, room = 0;
+    double longest = longest_stage(c, p->pp, c->work, cut);
+    for (int r = 0; r < p->pp; r++) {
+        int g = p->type[r], n = c->by_memory[g][alive_at(c, r, p->pp)];
+        enum stage_end end = end_of(r, p->pp);
+        bool ends = end != STAGE_MIDDLE;
+        n = n < c->by_time[g] ? n : c->by_time[g];
+        while (ends && vpp == 1 && n > 0) { /* embedding and loss leave time for fewer */
+            const struct stage_time *x =
+                stage_time(&c->w->table[g], &c->s, end, r == 0 ? 0 : c->layers - n, n);
+            if ((double)(x->forward + x->backward) < longest)
+                break;
+            n--;
+        }
+        least[r] = vpp > 1 ? vpp : ends ? 0 : 1;
+        if (n < least[r])
+            return false;
+        most[r] = n;
+        room += n;
+    }
+    return room >= c->layers;
+}
+
+/* The transfers between ranks, from a frame with any layers. */
+static bool find_sends(struct problem *p, int64_t send[])
+{
+    struct cell *c = p->c;
+    const struct layer_costs *costs[MIX_MAX];
+    int even[SCHEDULE_MAX_RANKS];
+    for (int r = 0; r < p->pp; r++)
+        even[r] = c->layers * (r + 1) / p->pp - c->layers * r / p->pp;
+    set_layout(p, even);
+    for (int i = 0; i < p->meshes.count; i++)
+        costs[i] = c->costs[c->order[i]];
+    if (!frame_init(c->w->frame, &p->scene, costs, &c->s, &p->layout, NULL))
+        return false;
+    memcpy(send, c->w->frame->send, (size_t)p->pp * sizeof *send);
+    return true;
+}
+
+static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
+{
+    struct mixed_found x = {.step = r->step,
+                            .gpus = p->pp * p->c->block,
+                            .strategy = p->c->s,
+                            .meshes = p->meshes,
+                            .layout = p->layout,
+                            .proven = r->proven};
+    return x;
+}
+
+/* Sorted, one of each kind, no more than are of use. */
+static void keep_found(struct cell *c, const struct mixed_found *x)
+{
+    struct structure *st = c->st;
+    int at = st->kinds, top = c->w->question->top;
+    if (!st->kind)
+        st->kind = arena_array(&c->w->keep, (size_t)top + 1, sizeof *st->kind);
+    for (int i = 0; i < st->kinds; i++)
+        if (mixed_same_kind(&st->kind[i], x)) {
+            memmove(&st->kind[i], &st->kind[i + 1],
+                    (size_t)(st->kinds - i - 1) * sizeof *st->kind);
+            at = --st->kinds;
+            break;
+        }
+    while (at > 0 && st->kind[at - 1].step > x->step)
+        at--;
+    memmove(&st->kind[at + 1], &st->kind[at], (size_t)(st->kinds - at) * sizeof *st->kind);
+    st->kind[at] = *x;
+    if (st->kinds < top)
+        st->kinds++;
+}
+
+static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t cut)
+{
+    struct mixed_found x = {.strategy = c->s, .meshes = p->meshes};
+    for (int i = 0; i < c->st->kinds; i++)
+        if (mixed_same_kind(&c->st->kind[i], &x))
+            return c->st->kind[i].step < cut ? c->st->kind[i].step : cut;
+    return cut;
+}
+
+static void solve(struct cell *c)
+{
+    struct mixed_worker *w = c->w;
+    struct problem *p = arena_alloc(&w->problem, sizeof *p);
+    int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS];
+    int64_t send[SCHEDULE_MAX_RANKS];
+    struct assign_result r;
+    p->c = c;
+    place_types(p);
+    int64_t cut = kind_cut(c, p, cut_of(c));
+    if (find_limits(p, cut, least, most) && find_sends(p, send)) {
+        struct assign_problem a = {.layers = c->layers,
+                                   .least = least,
+                                   .most = most,
+                                   .cost = cost_of,
+                                   .step = step_of,
+                                   .context = p};
+        a.pipeline = timing_pipeline(w->frame, &c->s, &(struct timing){0});
+        a.pipeline.send = send;
+        w->counts.problems++;
+        assign_run(&a, cut, &w->problem, &r);
+        w->counts.unproven += !r.proven;
+        if (r.step != INT64_MAX) {
+            set_layout(p, r.layers);
+            struct mixed_found x = found_of(p, &r);
+            keep_found(c, &x);
+        }
+    }
+    arena_clear(&w->problem);
+}
+
+/* Every order of the types. */
+static void permute(struct cell *c, int done)
+{
+    if (done == c->set->groups) {
+        solve(c);
+        return;
+    }
+    for (int i = done; i < c->set->groups; i++) {
+        int kept = c->order[done];
+        c->order[done] = c->order[i];
+        c->order[i] = kept;
+        permute(c, done + 1);
+        c->order[i] = c->order[done];
+        c->order[done] = kept;
+    }
+}
+
+/* Least ticks of all layers once, on so many stages of each type: the fastest take what they may. */
+static double work_of_stages(const struct cell *c)
+{
+    double sum = 0, done = -1;
+    for (int left = c->layers; left > 0;) {
+        int best = -1;
+        for (int g = 0; g < c->set->groups; g++)
+            if (c->unit[g] > done && (best < 0 || c->unit[g] < c->unit[best]))
+                best = g;
+        if (best < 0)
+            break;
+        done = c->unit[best];
+        for (int g = 0; g < c->set->groups && left > 0; g++) {
+            int own = c->unit[g] == done ? c->stages[g] * c->by_time[g] : 0;
+            own = own < left ? own : left;
+            sum += own * done;
+            left -= own;
+        }
+    }
+    return fmax(sum, c->work);
+}
+
+/* One number of stages of each type: room for all layers by what the types can take. */
+static void judge_stages(struct cell *c, int pp)
+{
+    int by_time[MIX_MAX];
+    int64_t room = 0;
+    double longest = longest_stage(c, pp, work_of_stages(c), cut_of(c));
+    memcpy(by_time, c->by_time, sizeof by_time);
+    for (int g = 0; g < c->set->groups; g++) {
+        c->by_time[g] = layers_by_time(c, g, longest);
+        room += (int64_t)c->stages[g] * c->by_time[g];
+    }
+    if (room >= c->layers)
+        permute(c, 0);
+    memcpy(c->by_time, by_time, sizeof by_time);
+}
+
+/* Every number of stages of each type that adds up to what is left. */
+static void share_stages(struct cell *c, int g, int left, int64_t room)
+{
+    int64_t later = 0;
+    int most = c->most[g], behind = 0, ahead = 0;
+    for (int i = g + 1; i < c->set->groups; i++) {
+        later += (int64_t)c->most[i] * c->by_time[i];
+        behind += c->fewest[i];
+        ahead += c->most[i];
+    }
+    for (int n = most < left - behind ? most : left - behind; n >= c->fewest[g]; n--) {
+        if (n % c->step[g] != 0)
+            continue;
+        if (left - n > ahead || room + (int64_t)n * c->by_time[g] + later < c->layers)
+            break;
+        c->stages[g] = n;
+        if (g + 1 < c->set->groups)
+            share_stages(c, g + 1, left - n, room + (int64_t)n * c->by_time[g]);
+        else if (n == left)
+            judge_stages(c, c->s.pp);
+    }
+}
+
+/* --- parameters --------------------------------------------------------------------------- */
+
+/* Rules on the number of stages, and those on timing and state at once. */
+static bool rules_allow(struct cell *c, int pp)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    const struct space *s = w->space;
+    int first = w->plan->first[s->axes - 1], end = w->plan->first[s->axes] + w->plan->pairs;
+    struct strategy all = c->s;
+    all.pp = pp;
+    all.split = w->strategy.split;
+    slots_set_strategy(w->values, &all);
+    for (int i = 0; i < w->others; i++)
+        slots_set_strategy(w->other[i], &all);
+    for (int i = first; i < end; i++)
+        if (!walk_allows(w, w->plan->order[i]))
+            return false;
+    return true;
+}
+
+static void search_pp(struct cell *c, int pp)
+{
+    c->s.pp = pp;
+    if (!time_has_room(c, pp, cut_of(c)) || !memory_has_room(c, pp) || !rules_allow(c, pp))
+        return;
+    for (int g = 0; g < c->set->groups; g++)
+        c->order[g] = g;
+    share_stages(c, 0, pp, 0);
+}
+
+/* The optimizer of one layer, on the type that has it done first. */
+static double least_behind(struct cell *c)
+{
+    double least = INFINITY;
+    for (int g = 0; g < c->set->groups; g++)
+        for (int i = 0; i < c->w->starts && c->w->first_with[i] < c->layers; i++)
+            least = fmin(least, (double)stage_edges(&c->w->table[g], &c->s, STAGE_MIDDLE,
+                                                    c->w->first_with[i], 1)
+                                    ->behind);
+    return least;
+}
+
+static void search_state(struct cell *c, int state)
+{
+    for (int g = 0; g < c->set->groups; g++)
+        stage_table_state(&c->w->table[g], state);
+    c->w->counts.judged++;
+    c->behind = least_behind(c);
+    if (some_room(c, false)) {
+        find_by_memory(c, false);
+        for (int i = 0; i < c->pps; i++)
+            search_pp(c, c->pp[i]);
+    }
+    c->behind = 0;
+}
+
+static void new_timing(struct cell *c)
+{
+    for (int g = 0; g < c->set->groups; g++)
+        stage_table_timing(&c->w->table[g]);
+}
+
+/* Some number of stages has room under this recompute and the smallest state. */
+static bool recompute_fits(struct cell *c, int recompute, int method, int layers, int modules)
+{
+    struct strategy kept = c->s;
+    c->s.recompute = recompute;
+    c->s.recompute_method = method;
+    c->s.recompute_layers = layers;
+    c->s.recompute_modules = modules;
+    new_timing(c);
+    find_by_memory(c, true);
+    c->s = kept;
+    for (int g = 0; g < c->set->groups; g++)
+        c->by_time[g] = c->layers;
+    for (int i = 0; i < c->pps; i++)
+        if (memory_has_room(c, c->pp[i]))
+            return true;
+    return false;
+}
+
+/* Fewest layers that block recompute must redo for anything to fit: 0 where no full recompute is needed,
+ * -1 where nothing fits. */
+static int least_layers_again(struct cell *c)
+{
+    int low = 0, high = c->layers;
+    if (recompute_fits(c, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1))
+        return 0;
+    if (!recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, c->layers, 0))
+        return -1;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (recompute_fits(c, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+static bool keeps_too_much(const struct strategy *s, int least_layers)
+{
+    if (least_layers == 0)
+        return false;
+    return s->recompute != RECOMPUTE_FULL ||
+           (s->recompute_method == METHOD_BLOCK && s->recompute_layers < least_layers);
+}
+
+/* More layers again than any stage has are all of them: uniform recompute. */
+static bool again_in_vain(const struct cell *c)
+{
+    int most = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        most = c->by_time[g] > most ? c->by_time[g] : most;
+    return c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
+}
+
+static void search_timing(struct cell *c, const struct option_list *states)
+{
+    new_timing(c);
+    if (!some_room(c, false))
+        return;
+    time_has_room(c, 1, cut_of(c)); /* no stage has more layers in a longer pipeline */
+    if (again_in_vain(c))
+        return;
+    find_by_memory(c, true);
+    if (!some_room(c, true))
+        return;
+    for (int i = 0; i < states->count; i++) {
+        option_take(states, i, &c->s);
+        search_state(c, i);
+    }
+}
+
+/* Numbers of stages that the pool and --gpus allow, most first. */
+static void list_pps(struct cell *c)
+{
+    const struct axis *a = &c->set->space.axis[c->set->space.axes - 1];
+    int64_t gpus = c->w->question->gpus;
+    int least = 0, most = 0;
+    for (int g = 0; g < c->set->groups; g++) {
+        least += c->fewest[g];
+        most += c->most[g];
+    }
+    c->pp = arena_array(&c->w->scratch, (size_t)a->options, sizeof *c->pp);
+    for (int i = a->options - 1; i >= 0; i--) {
+        int pp = a->value[i];
+        if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
+            (gpus == 0 || pp * c->block == gpus) && pp * c->s.vpp <= c->layers + 2)
+            c->pp[c->pps++] = pp;
+    }
+    c->alive_max = c->pps > 0 ? alive_at(c, 0, c->pp[0]) : 1;
+}
+
+static void set_tables(struct cell *c, const struct option_list *states)
+{
+    static const struct layout any = {.stages = 2, .mtp_stage = 1, .loss_stage = 1};
+    struct strategy s = c->s, *state;
+    state = arena_array(&c->w->scratch, (size_t)states->count, sizeof *state);
+    for (int i = 0; i < states->count; i++) {
+        state[i] = c->s;
+        option_take(states, i, &state[i]);
+    }
+    s.pp = 2;
+    s.vpp = 1;
+    c->send = INFINITY;
+    for (int g = 0; g < c->set->groups; g++) {
+        struct stage_table *t = &c->w->table[g];
+        frame_init(t->frame, &c->set->scene[g], &c->costs[g], &s, &any, NULL);
+        t->frame->strategy.vpp = t->frame->mesh[0].strategy.vpp = c->s.vpp;
+        t->fixed_s = transfer_fixed_s(t->frame, &s);
+        stage_table_structure(t, state, states->count, &c->w->scratch);
+        c->send = fmin(c->send, (double)t->frame->send[0]);
+        c->by_memory[g] =
+            arena_array(&c->w->scratch, (size_t)c->alive_max + 1, sizeof *c->by_memory[g]);
+    }
+}
+
+/* No timing has a shorter pipeline than this one. */
+static bool too_slow(struct cell *c)
+{
+    struct strategy kept = c->s;
+    c->s.recompute = RECOMPUTE_NONE;
+    c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = 1;
+    new_timing(c);
+    bool slow = !some_room(c, false);
+    c->s = kept;
+    return slow;
+}
+
+static void search_timings(struct cell *c, const struct option_list *timings,
+                           const struct option_list *states)
+{
+    int least_layers = least_layers_again(c);
+    if (least_layers < 0)
+        return;
+    for (int i = 0; i < timings->count; i++) {
+        option_take(timings, i, &c->s);
+        if (!keeps_too_much(&c->s, least_layers))
+            search_timing(c, states);
+    }
+}
+
+void structure_search(struct mixed_worker *w, struct structure *st)
+{
+    struct cell c;
+    if (st->bound >= st->cut)
+        return;
+    set_cell(&c, w, st);
+    find_work(&c);
+    list_pps(&c);
+    struct set_worker *sw = &w->set[st->set - w->first_set];
+    struct walk here = sw->walk;
+    const struct option_list *timings = options_get(&sw->timings, &sw->walk);
+    sw->walk = here;
+    const struct option_list *states = options_get(&sw->states, &sw->walk);
+    sw->walk = here;
+    w->counts.structures++;
+    if (c.pps > 0 && states->count > 0) {
+        set_tables(&c, states);
+        if (!too_slow(&c))
+            search_timings(&c, timings, states);
+    }
+    arena_clear(&w->scratch);
+}

@@ -1,0 +1,70 @@
+/* One structure of a mixed search: every parameter that says what lies where, but for the stages.
+ * Structures are independent but for what the search has found before. */
+#ifndef ASTRA_MIXED_CELL_H
+#define ASTRA_MIXED_CELL_H
+
+#include "base/arena.h"
+#include "search/costs_table.h"
+#include "search/mixed.h"
+#include "search/options.h"
+#include "search/stage_table.h"
+
+/* Some types of the pool, all of which are used. */
+struct mixed_set {
+    int groups;
+    const struct node_group *group[MIX_MAX];
+    struct scene scene[MIX_MAX]; /* of each alone */
+    struct space space;
+    struct rule_plan plan;
+    struct costs_table costs[MIX_MAX];
+    double fixed[MIX_MAX][SLOTS];
+};
+
+struct structure {
+    const struct mixed_set *set;
+    uint16_t option[PARAMS]; /* by axis */
+    bool seed;               /* taken first */
+    int64_t bound;           /* ticks: nothing is faster */
+    int64_t cut;             /* ticks: what is not faster is of no use */
+    int kinds;
+    struct mixed_found *kind; /* the best of each; in the worker's memory */
+};
+
+/* Of one set: its walk and lists of options. */
+struct set_worker {
+    struct walk walk;
+    double other[MIX_MAX][SLOTS];
+    struct option_cache timings, states;
+};
+
+struct mixed_worker {
+    const struct mixed_question *question;
+    int sets;
+    struct set_worker *set; /* [sets] */
+    const struct mixed_set *first_set;
+    struct arena keep;    /* lives as long as the search */
+    struct arena scratch; /* of one structure */
+    struct arena problem; /* of one assignment */
+    uint16_t *start_of, *first_with;
+    int starts;
+    struct stage_table table[MIX_MAX];
+    struct frame *frame; /* of whole splits */
+    struct mixed_result counts;
+};
+
+void mixed_worker_init(struct mixed_worker *, const struct mixed_question *,
+                       const struct mixed_set *sets, int count);
+void mixed_worker_release(struct mixed_worker *);
+
+/* The walk of a set in this worker. */
+struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
+
+/* Fills st->bound. */
+void structure_bound(struct mixed_worker *, struct structure *);
+/* Searches it within its cut. */
+void structure_search(struct mixed_worker *, struct structure *);
+
+/* Most stages of `block` GPUs on a group: whole nodes unless `any`. */
+int most_stages(const struct node_group *, int64_t block, bool any);
+
+#endif

@@ -1,0 +1,166 @@
+#include "search/stage_table.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Whether stages that begin at `a` and at `b` > `a` are alike however long they are. */
+static bool alike(const struct model *m, int a, int b)
+{
+    return memcmp(&m->layer[a], &m->layer[b], (size_t)(m->layers - b)) == 0;
+}
+
+int stage_starts(const struct model *m, uint16_t start_of[], uint16_t first_with[])
+{
+    int starts = 0;
+    for (int first = 0; first <= m->layers; first++) {
+        int i = 0;
+        while (i < starts && !alike(m, first_with[i], first))
+            i++;
+        if (i == starts)
+            first_with[starts++] = (uint16_t)first;
+        start_of[first] = (uint16_t)i;
+    }
+    return starts;
+}
+
+static size_t entries(const struct stage_table *t)
+{
+    return (size_t)STAGE_ENDS * (size_t)t->starts * (size_t)(t->layers + 1);
+}
+
+void stage_table_init(struct stage_table *t, int layers, int starts, const uint16_t *start_of,
+                      const uint16_t *first_with, struct arena *mem)
+{
+    t->layers = layers;
+    t->starts = starts;
+    t->start_of = start_of;
+    t->first_with = first_with;
+    t->frame = arena_alloc(mem, sizeof *t->frame);
+    t->time = arena_array(mem, entries(t), sizeof *t->time);
+    t->edges = arena_array(mem, entries(t), sizeof *t->edges);
+}
+
+void stage_table_structure(struct stage_table *t, const struct strategy *states, int count,
+                           struct arena *mem)
+{
+    t->states = count;
+    t->state_strategy = states;
+    t->params = arena_array(mem, entries(t), sizeof *t->params);
+    t->stretch = arena_array(mem, (size_t)count, sizeof *t->stretch);
+    t->of_state = arena_array(mem, (size_t)count * entries(t), sizeof *t->of_state);
+    for (int i = 0; i < count; i++)
+        t->stretch[i] = state_stretch(t->frame, &states[i]);
+    for (int end = 0; end < STAGE_ENDS; end++)
+        t->buffers[end] = rank_buffers(t->frame, 0, end == STAGE_FIRST, end == STAGE_LAST);
+    t->timing++;
+    t->pair++;
+}
+
+void stage_table_timing(struct stage_table *t)
+{
+    t->timing++;
+    t->pair++;
+}
+
+void stage_table_state(struct stage_table *t, int state)
+{
+    t->state = state;
+    t->pair++;
+}
+
+static size_t at(const struct stage_table *t, enum stage_end end, int first, int layers)
+{
+    return ((size_t)end * (size_t)t->starts + t->start_of[first]) * (size_t)(t->layers + 1) +
+           (size_t)layers;
+}
+
+static struct stage_shape shape_of(const struct stage_table *t, enum stage_end end, int first,
+                                   int layers)
+{
+    const struct model *m = t->frame->scene->model;
+    return (struct stage_shape){{t->first_with[t->start_of[first]], layers, end == STAGE_FIRST,
+                                 end == STAGE_LAST, end == STAGE_LAST ? m->mtp : 0},
+                                0};
+}
+
+const struct stage_time *stage_time(struct stage_table *t, const struct strategy *s,
+                                    enum stage_end end, int first, int layers)
+{
+    struct stage_time *x = &t->time[at(t, end, first, layers)];
+    if (x->timing == t->timing)
+        return x;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    frame_set_shape(t->frame, 0, &shape);
+    shape_ticks(t->frame, s, 0, t->fixed_s, &x->forward, &x->backward);
+    x->bytes = shape_bytes(t->frame, s, 0);
+    x->timing = t->timing;
+    return x;
+}
+
+/* Memory and times under the i-th state. */
+static const struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
+                                          const struct rank_params *p)
+{
+    struct stage_state *x = &t->of_state[(size_t)i * entries(t) + entry];
+    if (x->known)
+        return x;
+    x->memory = rank_state_of(t->frame, 0, p, &t->state_strategy[i]);
+    x->times = rank_times_of(t->frame, 0, p, &t->state_strategy[i]);
+    x->known = true;
+    return x;
+}
+
+const struct stage_params *stage_params(struct stage_table *t, enum stage_end end, int first,
+                                        int layers)
+{
+    size_t entry = at(t, end, first, layers);
+    struct stage_params *x = &t->params[entry];
+    if (x->known)
+        return x;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    x->params = shape_params(t->frame, &shape);
+    x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY};
+    for (int i = 0; i < t->states; i++) {
+        struct rank_state one = rank_state_of(t->frame, 0, &x->params, &t->state_strategy[i]);
+        x->smallest.bytes = fmin(x->smallest.bytes, t->stretch[i] * one.bytes);
+        x->smallest.step_bytes = fmin(x->smallest.step_bytes, t->stretch[i] * one.step_bytes);
+        x->smallest.setup_bytes = fmin(x->smallest.setup_bytes, t->stretch[i] * one.setup_bytes);
+    }
+    x->known = true;
+    return x;
+}
+
+const struct stage_edges *stage_edges(struct stage_table *t, const struct strategy *s,
+                                      enum stage_end end, int first, int layers)
+{
+    size_t entry = at(t, end, first, layers);
+    struct stage_edges *x = &t->edges[entry];
+    if (x->pair == t->pair)
+        return x;
+    const struct rank_params *p = &stage_params(t, end, first, layers)->params;
+    const struct stage_time *time = stage_time(t, s, end, first, layers);
+    const struct stage_state *state = state_at(t, t->state, entry, p);
+    struct edges e = rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
+                                (double)time->backward / TICKS_PER_S, &state->times,
+                                rank_buckets(t->frame, 0, p));
+    x->after = llround(e.after * TICKS_PER_S);
+    x->behind = llround(e.behind * TICKS_PER_S);
+    x->pair = t->pair;
+    return x;
+}
+
+bool stage_fits(struct stage_table *t, const struct strategy *s, enum stage_end end, int first,
+                int layers, int64_t alive, bool least)
+{
+    const struct chunk_bytes *b = &stage_time(t, s, end, first, layers)->bytes;
+    const struct stage_params *p = stage_params(t, end, first, layers);
+    double fullest = (double)alive * b->saved + b->peak - b->saved;
+    if (least)
+        return rank_fullness(t->frame, 0, fullest, &p->smallest, t->buffers[end], 1) <= 1;
+    const struct stage_state *x =
+        state_at(t, t->state, at(t, end, first, layers), &p->params);
+    return rank_fullness(t->frame, 0, fullest, &x->memory, t->buffers[end], t->stretch[t->state]) <=
+           1;
+}
