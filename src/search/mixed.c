@@ -127,7 +127,7 @@ static void add_structure(struct mixed *m, const struct mixed_set *set, const st
     struct structure *st = &m->structure[m->count++];
     memset(st, 0, sizeof *st);
     st->set = set;
-    st->seed = is_seed(m, &w->strategy);
+    st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
     for (int i = 0; i < set->space.first_timing; i++)
         st->option[i] = (uint16_t)w->option[i];
 }
@@ -160,12 +160,12 @@ static void bound_one(void *context, int worker, long item)
     structure_bound(&m->worker[worker], &m->structure[item]);
 }
 
-/* Seeds, then best bound first; the order of listing decides ties. */
+/* Seeds of few stages, then best bound first; the order of listing decides ties. */
 static int by_bound(const void *x, const void *y)
 {
     const struct structure *a = *(struct structure *const *)x, *b = *(struct structure *const *)y;
     if (a->seed != b->seed)
-        return a->seed ? -1 : 1;
+        return a->seed > b->seed ? -1 : 1;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
     return a < b ? -1 : a > b;

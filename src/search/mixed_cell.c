@@ -96,6 +96,7 @@ struct cell {
     double work;                  /* least ticks of all layers, once */
     double unit[MIX_MAX];         /* least ticks of a layer on each type */
     double send;                  /* least ticks of a transfer */
+    int64_t crossing[MIX_MAX][MIX_MAX];
     double behind;                /* least ticks of optimizer and what follows, of the state */
     int pps, *pp;                 /* numbers of stages that are worth a look, most first */
     int by_time[MIX_MAX];         /* layers of a stage that the cut allows, for the pp at hand */
@@ -518,21 +519,18 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
     return room >= c->layers;
 }
 
-/* The transfers between ranks, from a frame with any layers. */
-static bool find_sends(struct problem *p, int64_t send[])
+/* The transfers between ranks: those of frame_init. */
+static void find_sends(const struct problem *p, int64_t send[])
 {
-    struct cell *c = p->c;
-    const struct layer_costs *costs[MIX_MAX];
-    int even[SCHEDULE_MAX_RANKS];
-    for (int r = 0; r < p->pp; r++)
-        even[r] = c->layers * (r + 1) / p->pp - c->layers * r / p->pp;
-    set_layout(p, even);
-    for (int i = 0; i < p->meshes.count; i++)
-        costs[i] = c->costs[c->order[i]];
-    if (!frame_init(c->w->frame, &p->scene, costs, &c->s, &p->layout, NULL))
-        return false;
-    memcpy(send, c->w->frame->send, (size_t)p->pp * sizeof *send);
-    return true;
+    const struct cell *c = p->c;
+    int first = 0;
+    for (int r = 0; r < p->pp; r++) {
+        int to = (r + 1) % p->pp, a = p->type[r], b = p->type[to];
+        first = r > 0 && p->type[r - 1] != a ? r : first;
+        send[r] = c->crossing[a][b];
+        if (a == b)
+            send[r] = send_ticks(&c->w->table[a].frame->mesh[0], r - first, to - first);
+    }
 }
 
 static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
@@ -587,14 +585,15 @@ static void solve(struct cell *c)
     p->c = c;
     place_types(p);
     int64_t cut = kind_cut(c, p, cut_of(c));
-    if (find_limits(p, cut, least, most) && find_sends(p, send)) {
+    if (find_limits(p, cut, least, most)) {
+        find_sends(p, send);
         struct assign_problem a = {.layers = c->layers,
                                    .least = least,
                                    .most = most,
                                    .cost = cost_of,
                                    .step = step_of,
                                    .context = p};
-        a.pipeline = timing_pipeline(w->frame, &c->s, &(struct timing){0});
+        a.pipeline = timing_pipeline(w->table[0].frame, &c->s, &(struct timing){0});
         a.pipeline.send = send;
         w->counts.problems++;
         assign_run(&a, cut, &w->problem, &r);
@@ -864,6 +863,15 @@ static void set_tables(struct cell *c, const struct option_list *states)
     }
 }
 
+static void find_crossings(struct cell *c)
+{
+    for (int a = 0; a < c->set->groups; a++)
+        for (int b = 0; b < c->set->groups; b++)
+            c->crossing[a][b] = crossing_ticks(c->w->question->cluster,
+                                               &c->w->table[a].frame->mesh[0],
+                                               &c->w->table[b].frame->mesh[0]);
+}
+
 /* No timing has a shorter pipeline than this one. */
 static bool too_slow(struct cell *c)
 {
@@ -906,6 +914,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     w->counts.structures++;
     if (c.pps > 0 && states->count > 0) {
         set_tables(&c, states);
+        find_crossings(&c);
         if (!too_slow(&c))
             search_timings(&c, timings, states);
     }

@@ -23,7 +23,7 @@ struct mixed_set {
 struct structure {
     const struct mixed_set *set;
     uint16_t option[PARAMS]; /* by axis */
-    bool seed;               /* taken first */
+    int seed;                /* above 0: taken first, the larger the sooner */
     int64_t bound;           /* ticks: nothing is faster */
     int64_t cut;             /* ticks: what is not faster is of no use */
     int kinds;

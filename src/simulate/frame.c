@@ -287,33 +287,37 @@ static void find_classes(struct frame *f)
     }
 }
 
-/* Seconds of sending a micro-batch's tensor from or to a rank of a mesh, as its own network does
- * it. */
-static double send_time(const struct frame *f, int mesh, bool inside)
+/* Seconds of sending a micro-batch's tensor from or to a rank, as its own network does it. */
+static double send_time(const struct frame_mesh *m, bool inside)
 {
-    const struct frame_mesh *m = &f->mesh[mesh];
     const struct strategy *s = &m->strategy;
     struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->group->link_bs};
     double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
     return comm_time(m->group, COMM_SEND, m->costs->boundary_bytes / cut, p);
 }
 
+/* Between two meshes the slower side decides, and the link between their groups. */
+static double crossing_time(const struct cluster *cluster, const struct frame_mesh *a,
+                            const struct frame_mesh *b)
+{
+    double own = fmax(send_time(a, false), send_time(b, false));
+    double link_bs = cluster ? cluster_between(cluster, a->group, b->group) : 0;
+    double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
+    return link_bs > 0 ? fmax(own, bytes / link_bs) : own;
+}
+
+int64_t crossing_ticks(const struct cluster *cluster, const struct frame_mesh *a,
+                       const struct frame_mesh *b)
+{
+    return llround(crossing_time(cluster, a, b) * TICKS_PER_S);
+}
+
 /* Consecutive blocks of ranks meet inside a node only where both are in it. */
-static bool same_node(const struct frame_mesh *m, int from, int to)
+int64_t send_ticks(const struct frame_mesh *m, int from, int to)
 {
     int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
     int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
-    return (from - m->first_rank) * block / reach == (to - m->first_rank) * block / reach;
-}
-
-/* Between two meshes the slower side decides, and the link between their groups. */
-static double crossing_time(const struct frame *f, int from, int to)
-{
-    const struct frame_mesh *a = &f->mesh[from], *b = &f->mesh[to];
-    double own = fmax(send_time(f, from, false), send_time(f, to, false));
-    double link_bs = f->scene->cluster ? cluster_between(f->scene->cluster, a->group, b->group) : 0;
-    double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
-    return link_bs > 0 ? fmax(own, bytes / link_bs) : own;
+    return llround(send_time(m, from * block / reach == to * block / reach) * TICKS_PER_S);
 }
 
 /* Rank r to the next, the last to the first. */
@@ -321,11 +325,11 @@ static void find_sends(struct frame *f)
 {
     int pp = f->strategy.pp;
     for (int r = 0; r < pp; r++) {
-        int to = (r + 1) % pp, a = f->mesh_of[r], b = f->mesh_of[to];
-        double t = 0;
-        if (pp > 1)
-            t = a == b ? send_time(f, a, same_node(&f->mesh[a], r, to)) : crossing_time(f, a, b);
-        f->send[r] = llround(t * TICKS_PER_S);
+        int to = (r + 1) % pp;
+        const struct frame_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
+        f->send[r] = pp == 1  ? 0
+                     : a == b ? send_ticks(a, r - a->first_rank, to - a->first_rank)
+                              : crossing_ticks(f->scene->cluster, a, b);
     }
 }
 

@@ -101,6 +101,12 @@ bool frame_init(struct frame *, const struct scene *, const struct layer_costs *
 struct frame *frame_new(const struct scene *, const struct strategy *, const struct layout *layout,
                         struct arena *, struct error *);
 
+/* Ticks of a transfer between two ranks of one mesh, counted from its first; and between two
+ * meshes. */
+int64_t send_ticks(const struct frame_mesh *, int from, int to);
+int64_t crossing_ticks(const struct cluster *, const struct frame_mesh *,
+                       const struct frame_mesh *);
+
 /* The strategy `s` of all ranks as those of one mesh run it: mesh_strategy(). */
 const struct strategy *frame_strategy(const struct frame *, int mesh, const struct strategy *s,
                                       struct strategy *room);
