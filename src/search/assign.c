@@ -33,17 +33,24 @@ struct window {
     int costs; /* index of its first cost, one for each prefix and count */
 };
 
-struct entry {
-    bool fits;
-    struct rank_cost cost;
-};
-
 /* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch may
  * be away without a wait. */
 struct own {
-    int64_t before; /* fill and drain of the ranks before it */
     int64_t busy, first, last;
-    int64_t behind; /* its own fill and drain */
+};
+
+struct entry {
+    bool fits;
+    struct rank_cost cost;
+    struct own own;
+    int64_t passing; /* fill and drain of the rank before and behind what the next ones do */
+    int64_t trip;    /* what it adds to `away` of the rank before it */
+};
+
+/* A rank of a node. */
+struct given {
+    const struct entry *entry;
+    int64_t before; /* fill and drain of the ranks before it */
 };
 
 struct child {
@@ -60,9 +67,7 @@ struct assign {
     int64_t *behind;      /* by cell: least possible `behind` of ranks r .. pp - 1 */
     struct label *label;  /* by cell, MAX_LABELS each: none is as good as another in both */
     uint8_t *labels;      /* by cell: how many */
-    struct own *own;      /* [pp] of the ranks of the current node */
-    int64_t *trip;        /* [pp] what each adds to `away` of the one before it */
-    int64_t after;        /* of its first rank */
+    struct given *given;  /* [pp] ranks of the current node */
     struct child **child; /* [pp] of the node at each depth */
     int cuts;
     struct cut cut[MAX_CUTS];
@@ -136,6 +141,50 @@ static bool leads_on(const struct assign *a, int rank, int prefix, int count)
     return then >= 0 && then < next->prefixes;
 }
 
+/* The terms of pipeline_lower_bound for one rank (doc/schedule.md), as functions of `away`. */
+static struct own own_of(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t m = p->micro_batches, n = a->pp - 1 - r, passes = n < m - 1 ? n : m - 1;
+    int64_t down = p->blocking_send && r < a->pp - 1 ? p->send[r] : 0;
+    int64_t up = p->blocking_send && r > 0 ? p->send[r - 1] : 0;
+    struct own o = {0};
+    for (int v = 0; v < a->vpp; v++) {
+        int stage = v * a->pp + r;
+        o.busy += m * (x->forward[v] + x->backward[v]);
+        if (p->blocking_send && stage < a->vpp * a->pp - 1)
+            o.busy += m * p->send[r];
+        if (p->blocking_send && stage > 0)
+            o.busy += m * p->send[r == 0 ? a->pp - 1 : r - 1];
+    }
+    o.first = down + passes * (x->forward[0] + down);
+    o.last = down + passes * (x->backward[0] + up);
+    return o;
+}
+
+static int64_t passing(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t back = p->blocking_send ? (r > 0 ? p->send[r - 1] : 0) : p->send[r];
+    return x->forward[0] + p->send[r] + x->backward[0] + back;
+}
+
+static int64_t round_trip(const struct assign *a, int r, const struct rank_cost *x)
+{
+    return a->vpp > 1 || r == 0 ? 0
+                                : x->forward[0] + x->backward[0] + 2 * a->p->pipeline.send[r - 1];
+}
+
+static void fill_entry(const struct assign *a, int r, int prefix, int n, struct entry *e)
+{
+    e->fits = a->p->cost(a->p->context, r, prefix, n, &e->cost);
+    if (!e->fits)
+        return;
+    e->own = own_of(a, r, &e->cost);
+    e->passing = passing(a, r, &e->cost);
+    e->trip = round_trip(a, r, &e->cost);
+}
+
 static void fill_entries(struct assign *a)
 {
     for (int r = 0; r < a->pp; r++) {
@@ -143,10 +192,19 @@ static void fill_entries(struct assign *a)
         for (int i = 0; i < w->prefixes; i++)
             for (int n = w->first_count; n < w->first_count + w->counts; n++) {
                 struct entry *e = entry_at(a, r, w->first_prefix + i, n);
-                e->fits = leads_on(a, r, w->first_prefix + i, n) &&
-                          a->p->cost(a->p->context, r, w->first_prefix + i, n, &e->cost);
+                if (a->p->anywhere && i > 0)
+                    *e = *entry_at(a, r, w->first_prefix, n);
+                else
+                    fill_entry(a, r, w->first_prefix + i, n, e);
             }
     }
+}
+
+/* A count that leads to a prefix which cannot be completed is none. */
+static const struct entry *choice(const struct assign *a, int rank, int prefix, int count)
+{
+    const struct entry *e = entry_at(a, rank, prefix, count);
+    return e->fits && leads_on(a, rank, prefix, count) ? e : NULL;
 }
 
 /* What a rank adds to the length of a chain. */
@@ -174,8 +232,8 @@ static void fill_least(const struct assign *a, const struct cut *c, int64_t *out
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
             int64_t best = INT64_MAX;
             for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-                const struct entry *e = entry_at(a, r, prefix, n);
-                int64_t then = e->fits ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
+                const struct entry *e = choice(a, r, prefix, n);
+                int64_t then = e ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
                 if (then == INT64_MAX)
                     continue;
                 int64_t all = c ? added(a, c, r, &e->cost) + then : longer(e->cost.behind, then);
@@ -229,27 +287,6 @@ static struct cut *new_cut(struct assign *a)
     return c;
 }
 
-/* The terms of pipeline_lower_bound for one rank (doc/schedule.md), as functions of `away`. */
-static struct own own_of(const struct assign *a, int r, const struct rank_cost *x)
-{
-    const struct pipeline *p = &a->p->pipeline;
-    int64_t m = p->micro_batches, n = a->pp - 1 - r, passes = n < m - 1 ? n : m - 1;
-    int64_t down = p->blocking_send && r < a->pp - 1 ? p->send[r] : 0;
-    int64_t up = p->blocking_send && r > 0 ? p->send[r - 1] : 0;
-    struct own o = {0};
-    for (int v = 0; v < a->vpp; v++) {
-        int stage = v * a->pp + r;
-        o.busy += m * (x->forward[v] + x->backward[v]);
-        if (p->blocking_send && stage < a->vpp * a->pp - 1)
-            o.busy += m * p->send[r];
-        if (p->blocking_send && stage > 0)
-            o.busy += m * p->send[r == 0 ? a->pp - 1 : r - 1];
-    }
-    o.first = down + passes * (x->forward[0] + down);
-    o.last = down + passes * (x->backward[0] + up);
-    return o;
-}
-
 static int64_t own_length(const struct assign *a, int r, const struct own *o, int64_t away)
 {
     int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
@@ -257,21 +294,6 @@ static int64_t own_length(const struct assign *a, int r, const struct own *o, in
         return o->busy;
     return o->busy + (a->p->pipeline.micro_batches - 1 > a->pp - 1 - r ? first + last
                                                                       : longer(first, last));
-}
-
-/* Fill and drain of rank r before and behind what the next ones do. */
-static int64_t passing(const struct assign *a, int r, const struct rank_cost *x)
-{
-    const struct pipeline *p = &a->p->pipeline;
-    int64_t back = p->blocking_send ? (r > 0 ? p->send[r - 1] : 0) : p->send[r];
-    return x->forward[0] + p->send[r] + x->backward[0] + back;
-}
-
-/* What rank r adds to `away` of the rank before it. */
-static int64_t round_trip(const struct assign *a, int r, const struct rank_cost *x)
-{
-    return a->vpp > 1 || r == 0 ? 0
-                                : x->forward[0] + x->backward[0] + 2 * a->p->pipeline.send[r - 1];
 }
 
 /* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that is no
@@ -306,20 +328,18 @@ static void label_cell(struct assign *a, int r, int prefix)
     const struct window *w = &a->window[r];
     int cell = cell_at(a, r, prefix);
     for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-        const struct entry *e = entry_at(a, r, prefix, n);
-        if (!e->fits)
+        const struct entry *e = choice(a, r, prefix, n);
+        if (!e)
             continue;
-        struct own o = own_of(a, r, &e->cost);
         int then = cell_at(a, r + 1, prefix + n);
-        int64_t trip = round_trip(a, r, &e->cost), pass = passing(a, r, &e->cost);
         for (int i = 0; i < a->labels[then]; i++) {
             const struct label *l = &a->label[then * MAX_LABELS + i];
-            int64_t most = own_length(a, r, &o, l->away);
+            int64_t most = own_length(a, r, &e->own, l->away);
             if (r + 1 < a->pp)
-                most = longer(most, pass + l->most);
+                most = longer(most, e->passing + l->most);
             if (r == 0)
                 most += e->cost.after;
-            struct label x = {l->away + trip, most};
+            struct label x = {l->away + e->trip, most};
             add_label(&a->label[cell * MAX_LABELS], &a->labels[cell], x);
         }
     }
@@ -347,38 +367,35 @@ static bool fill_labels(struct assign *a)
 
 /* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that are
  * given, with `away` of each label, and those to come. */
-static int64_t bound_by_labels(struct assign *a, int rank, int prefix, int count,
-                               const struct rank_cost *x)
+static int64_t bound_by_labels(const struct assign *a, int rank, int then, const struct entry *e)
 {
-    int then = cell_at(a, rank + 1, prefix + count);
-    int64_t trip = round_trip(a, rank, x), pass = passing(a, rank, x), least = INT64_MAX;
-    int64_t before = rank > 0 ? a->own[rank - 1].before + a->own[rank - 1].behind : 0;
-    struct own o = own_of(a, rank, x);
-    int64_t after = rank == 0 ? x->after : a->after;
+    int64_t before = rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
+    int64_t after = rank == 0 ? e->cost.after : a->given[0].entry->cost.after, least = INT64_MAX;
     for (int i = 0; i < a->labels[then]; i++) {
         const struct label *l = &a->label[then * MAX_LABELS + i];
-        int64_t most = before + own_length(a, rank, &o, l->away), away = l->away + trip;
+        int64_t most = before + own_length(a, rank, &e->own, l->away), away = l->away + e->trip;
         if (rank + 1 < a->pp)
-            most = longer(most, before + pass + l->most);
+            most = longer(most, before + e->passing + l->most);
         for (int r = rank - 1; r >= 0 && most + after < least; r--) {
-            most = longer(most, a->own[r].before + own_length(a, r, &a->own[r], away));
-            away += a->trip[r];
+            const struct given *g = &a->given[r];
+            most = longer(most, g->before + own_length(a, r, &g->entry->own, away));
+            away += g->entry->trip;
         }
         least = most + after < least ? most + after : least;
     }
     return least;
 }
 
-static int64_t bound_after(struct assign *a, int rank, int prefix, int count,
-                           const struct rank_cost *x)
+static int64_t bound_after(const struct assign *a, int rank, int prefix, int count,
+                           const struct entry *e)
 {
-    int64_t most = bound_by_labels(a, rank, prefix, count, x);
     int then = cell_at(a, rank + 1, prefix + count);
+    int64_t most = bound_by_labels(a, rank, then, e);
     for (int k = 0; k < a->cuts; k++) {
         const struct cut *c = &a->cut[k];
         if (c->least[then] == INT64_MAX)
             return INT64_MAX;
-        most = longer(most, c->taken[rank] + added(a, c, rank, x) + c->least[then]);
+        most = longer(most, c->taken[rank] + added(a, c, rank, &e->cost) + c->least[then]);
     }
     return most;
 }
@@ -439,17 +456,15 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind);
 static void take(struct assign *a, int rank, int prefix, int count, int64_t behind)
 {
     const struct entry *e = entry_at(a, rank, prefix, count);
-    int64_t length = bound_after(a, rank, prefix, count, &e->cost);
+    int64_t length = bound_after(a, rank, prefix, count, e);
     int64_t most = longer(behind, e->cost.behind);
     int64_t later = a->behind[cell_at(a, rank + 1, prefix + count)];
     if (too_long(a, length, longer(most, later)))
         return;
     a->layers[rank] = count;
-    a->trip[rank] = round_trip(a, rank, &e->cost);
-    a->own[rank] = own_of(a, rank, &e->cost);
-    a->own[rank].before = rank > 0 ? a->own[rank - 1].before + a->own[rank - 1].behind : 0;
-    a->own[rank].behind = passing(a, rank, &e->cost);
-    a->after = rank == 0 ? e->cost.after : a->after;
+    a->given[rank].entry = e;
+    a->given[rank].before =
+        rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
     for (int k = 0; k < a->cuts; k++)
         a->cut[k].taken[rank + 1] = a->cut[k].taken[rank] + added(a, &a->cut[k], rank, &e->cost);
     if (rank + 1 == a->pp)
@@ -464,10 +479,10 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     struct child *child = a->child[rank];
     int children = 0;
     for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-        const struct entry *e = entry_at(a, rank, prefix, n);
-        if (!e->fits)
+        const struct entry *e = choice(a, rank, prefix, n);
+        if (!e)
             continue;
-        int64_t length = bound_after(a, rank, prefix, n, &e->cost);
+        int64_t length = bound_after(a, rank, prefix, n, e);
         if (!too_long(a, length, longer(behind, e->cost.behind)))
             child[children++] = (struct child){n, length};
     }
@@ -491,8 +506,7 @@ void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
     a->out = out;
     a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
     a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
-    a->own = arena_array(mem, (size_t)a->pp, sizeof *a->own);
-    a->trip = arena_array(mem, (size_t)a->pp, sizeof *a->trip);
+    a->given = arena_array(mem, (size_t)a->pp, sizeof *a->given);
     a->layers = arena_array(mem, (size_t)a->pp, sizeof *a->layers);
     out->layers = arena_array(mem, (size_t)a->pp, sizeof *out->layers);
     if (!find_windows(a))

@@ -245,17 +245,19 @@ static int64_t least_ticks(struct cell *c, int g, int layers)
     return least;
 }
 
-/* A stage whose forward and backward take longer than this makes the step as long as the cut: its
- * own passes follow each other, M ticks; and with `work` S of all stages for one micro-batch the step is
- * at least S + (M - 1 - n / 2) ticks, n < pp stages behind it and n < M (doc/mixed.md). */
+/* A stage whose forward and backward take longer than this makes the step as long as the cut. With T of
+ * the longest stage and `work` S of all stages for one micro-batch a step takes at least M T, at least
+ * S + (M - 1 - n / 2) T with n < pp stages behind it and n < M, and, where M > pp + 1, at least
+ * 2 S + (M - 1 - pp) T (doc/mixed.md). */
 static double longest_stage(const struct cell *c, int pp, double work, int64_t cut)
 {
     double m = (double)c->micro_batches, left = (double)cut - c->behind;
     double behind = fmin(pp, m) - 1;
     if (c->s.vpp > 1)
         return left / m;
-    work += 2 * (pp - 1) * c->send;
-    return fmin(left / m, (left - work) / fmax(m - 1 - behind / 2, 0.5));
+    double sent = work + 2 * (pp - 1) * c->send;
+    double longest = fmin(left / m, (left - sent) / fmax(m - 1 - behind / 2, 0.5));
+    return m - 1 > pp ? fmin(longest, (left - 2 * work) / (m - 1 - pp)) : longest;
 }
 
 /* Most layers of a middle stage below the cut; times grow with layers. */
@@ -588,6 +590,7 @@ static void solve(struct cell *c)
     if (find_limits(p, cut, least, most)) {
         find_sends(p, send);
         struct assign_problem a = {.layers = c->layers,
+                                   .anywhere = w->starts == 1 || c->s.vpp > 1,
                                    .least = least,
                                    .most = most,
                                    .cost = cost_of,
@@ -650,12 +653,18 @@ static double work_of_stages(const struct cell *c)
 static void judge_stages(struct cell *c, int pp)
 {
     int by_time[MIX_MAX];
-    int64_t room = 0;
-    double longest = longest_stage(c, pp, work_of_stages(c), cut_of(c));
+    int64_t room = 0, cut = cut_of(c);
     memcpy(by_time, c->by_time, sizeof by_time);
-    for (int g = 0; g < c->set->groups; g++) {
-        c->by_time[g] = layers_by_time(c, g, longest);
-        room += (int64_t)c->stages[g] * c->by_time[g];
+    for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */
+        double longest = longest_stage(c, pp, work_of_stages(c), cut);
+        room = 0;
+        for (int g = 0; g < c->set->groups; g++) {
+            int n = layers_by_time(c, g, longest);
+            c->by_time[g] = n < c->by_time[g] ? n : c->by_time[g];
+            room += (int64_t)c->stages[g] * c->by_time[g];
+        }
+        if (room < c->layers)
+            break;
     }
     if (room >= c->layers)
         permute(c, 0);
