@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "gains.h"
 #include "learn/fit.h"
+#include "mixture.h"
 #include "question.h"
 #include "remedy.h"
 #include "report/plan_words.h"
@@ -127,19 +128,37 @@ static bool take_words(struct astra *a, const struct json *flags)
     return question_flags(q, n, words, &a->error);
 }
 
-/* A node group of a plan is a cluster file of one group: JSON is YAML. */
-static bool take_group(struct astra *a, const struct json *group)
+/* The node groups of a plan are those of a cluster file, but for their stages: JSON is YAML. `name`
+ * is their key. */
+static bool take_groups(struct astra *a, const struct json *plan, const char *name)
 {
     struct question *q = &a->question;
+    const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
+    struct json *file = json_new_object(), *groups = json_new_array();
     struct str text;
+    if (json_is_object(given))
+        json_append(groups, json_new_copy(given, NULL));
+    for (size_t i = 0; json_is_array(given) && i < json_count(given); i++)
+        json_append(groups, json_new_copy(json_at(given, i), "stages"));
+    json_set(file, "groups", groups);
+    if (links)
+        json_set(file, "links", json_new_copy(links, NULL));
     str_init(&text);
-    str_add(&text, "{\"groups\": [");
-    json_dump(group, &text);
-    str_add(&text, "]}\n");
-    q->has_cluster = cluster_from_yaml(&q->cluster, str_text(&text), text.length, "node_group",
-                                       &q->mem, &a->error);
+    json_dump(file, &text);
+    json_release(file);
+    q->has_cluster =
+        cluster_from_yaml(&q->cluster, str_text(&text), text.length, name, &q->mem, &a->error);
     str_release(&text);
     return q->has_cluster;
+}
+
+static bool take_cluster(struct astra *a, const struct json *plan)
+{
+    if (json_is_object(json_get(plan, "node_group")))
+        return take_groups(a, plan, "node_group");
+    if (json_is_array(json_get(plan, "node_groups")))
+        return take_groups(a, plan, "node_groups");
+    return question_set(&a->question, "cluster", json_text(json_get(plan, "cluster")), &a->error);
 }
 
 /* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
@@ -148,10 +167,7 @@ static bool take_pool(struct astra *a, const struct json *plan)
     struct question *q = &a->question;
     if (q->has_cluster)
         return true;
-    const struct json *group = json_get(plan, "node_group");
-    if (json_is_object(group)
-            ? !take_group(a, group)
-            : !question_set(q, "cluster", json_text(json_get(plan, "cluster")), &a->error))
+    if (!take_cluster(a, plan))
         return false;
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
     if (!q->gpus && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
@@ -436,18 +452,55 @@ enum astra_status astra_search(struct astra *a)
     return ASTRA_OK;
 }
 
+/* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types of
+ * those where it does not; NULL when it holds everywhere. */
+static const char *where_broken(struct astra *a, const struct estimate_question *e,
+                                const struct rule *rule, double (*values)[SLOTS])
+{
+    int groups = estimate_groups(e), broken = 0;
+    const char *where = "";
+    for (int g = 0; g < groups; g++) {
+        const struct gpu *gpu = estimate_group(e, g)->gpu;
+        bool said = false;
+        if (rule_allows(rule, values[g]))
+            continue;
+        for (int h = 0; h < g; h++)
+            said = said || (estimate_group(e, h)->gpu == gpu && !rule_allows(rule, values[h]));
+        if (!said)
+            where = arena_format(&a->mem, "%s%s%s", where, *where ? ", " : "on ", gpu->name);
+        broken++;
+    }
+    return broken == 0 ? NULL : broken == groups ? "" : where;
+}
+
 static void judge_rules(struct astra *a, const struct estimate_question *e)
 {
-    double values[SLOTS] = {0};
-    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
-    slots_set_strategy(values, &e->strategy);
+    int groups = estimate_groups(e);
+    double(*values)[SLOTS] = arena_array(&a->mem, (size_t)groups, sizeof *values);
+    for (int g = 0; g < groups; g++)
+        estimate_slots(e, g, values[g]);
     for (int i = 0; i < e->reasons.count; i++)
         plan_add_reason(&a->plan, &a->mem, e->reasons.text[i]);
-    for (int i = 0; i < e->rules.count; i++)
-        if (!rule_allows(&e->rules.rule[i], values))
+    for (int i = 0; i < e->rules.count; i++) {
+        const struct rule *rule = &e->rules.rule[i];
+        const char *where = where_broken(a, e, rule, values);
+        if (where)
             plan_add_reason(&a->plan, &a->mem,
-                            arena_format(&a->mem, "%s (%s:%d)", e->rules.rule[i].reason,
-                                         e->rules.rule[i].file, e->rules.rule[i].line));
+                            arena_format(&a->mem, "%s%s%s (%s:%d)", where, *where ? ": " : "",
+                                         rule->reason, rule->file, rule->line));
+    }
+}
+
+/* Why stages cannot be placed is among the question's reasons: the simulation only sees that they
+ * are not. */
+static void evaluate_asked(struct astra *a, const struct estimate_question *e)
+{
+    plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
+    if (!e->placed) {
+        a->plan.gpus = e->gpus;
+        a->plan.reasons = 0;
+    }
+    judge_rules(a, e);
 }
 
 static enum astra_status estimate(struct astra *a, enum answer_kind kind)
@@ -456,11 +509,12 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     begin(a);
     if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, &e, &a->error))
         return status_of(a, false);
-    plan_evaluate(&e.scene, &e.strategy, e.layout, &a->mem, &a->plan);
-    judge_rules(a, &e);
+    evaluate_asked(a, &e);
     a->plan.remedy = remedy_of(&a->question, &e, &a->plan, &a->mem);
-    if (kind == ANSWER_EXPLAIN && !a->question.stage)
+    if (kind == ANSWER_EXPLAIN && !a->question.stage) {
         a->plan.gains = gains_of(&a->question, &e, &a->plan, &a->mem);
+        a->plan.mixture = mixture_of(&a->question, &e, &a->plan, &a->mem);
+    }
     if (!question_costs_hold(&a->question, &a->error))
         return status_of(a, false);
     if (a->question.trace && !trace_write(&a->plan, a->question.trace, &a->error))
@@ -604,7 +658,7 @@ bool astra_plan_get(const struct astra *a, size_t index, struct astra_plan *out)
         .micro_batch = s->micro_batch,
         .global_batch = s->global_batch,
         .seq_len = s->seq_len,
-        .gpus = (long)strategy_gpus(s),
+        .gpus = (long)p->gpus,
         .feasible = p->feasible,
         .step_s = p->step_s,
         .tokens_per_s = p->tokens_per_s,

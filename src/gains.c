@@ -1,7 +1,7 @@
 /* Tries every single change of remedy_moves.c, keeps the fastest of each kind that fits, and of
  * these the three that gain most. Kinds, because the second best of one kind (one layer more
  * recomputed) tells nothing that the best does not. Then the search is asked for the best plan on
- * the same GPUs: single changes end where two would be needed at once. */
+ * the same GPUs, if they are of one type: single changes end where two would be needed at once. */
 #include "gains.h"
 
 #include "remedy.h"
@@ -124,7 +124,7 @@ static void ask_search(struct gains *g, const struct question *q,
 {
     struct question anew = question_anew(q, &from->strategy);
     struct found x;
-    g->found = search_anew(&anew, &x, NULL);
+    g->found = search_anew(&anew, 0, &x, NULL);
     if (!g->found)
         return;
     struct plan *best = arena_alloc(mem, sizeof *best);
@@ -149,6 +149,7 @@ const struct gains *gains_of(const struct question *q, const struct estimate_que
         change_fill(&x->change, q, p, then, mem);
         x->part = shrunk_most(g->from, then);
     }
-    ask_search(g, q, &from, p, mem);
+    if (!e->scene.meshes)
+        ask_search(g, q, &from, p, mem);
     return g;
 }

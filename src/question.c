@@ -8,6 +8,7 @@
 #include "cost/learned.h"
 #include "search/mixed.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -579,18 +580,132 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
     return true;
 }
 
-/* The GPUs of the job: the whole cluster, unless --gpus names a part of it. */
+/* The GPUs of the job: the whole cluster, unless --gpus names a part of one type. */
 static bool world_of(const struct question *q, int64_t *world, struct error *err)
 {
     int64_t most = cluster_max_gpus(&q->cluster);
-    if (q->cluster.groups > 1)
-        return fail(err, ERROR_INPUT,
-                    "this pool has %d groups of nodes: one type of GPU can be estimated",
-                    q->cluster.groups);
     if (q->gpus > most)
         return fail(err, ERROR_INPUT, "--gpus is %lld, the cluster has %lld", (long long)q->gpus,
                     (long long)most);
+    if (q->gpus && q->gpus < most && q->cluster.groups > 1)
+        return fail(err, ERROR_INPUT,
+                    "--gpus is %lld, but all %lld GPUs of a pool of several groups are estimated: "
+                    "shorten the pool instead",
+                    (long long)q->gpus, (long long)most);
+    if (most > INT_MAX)
+        return fail(err, ERROR_INPUT, "the pool has %lld GPUs, at most %d can be estimated",
+                    (long long)most, INT_MAX);
     *world = q->gpus ? q->gpus : most;
+    return true;
+}
+
+static int64_t group_gpus(const struct node_group *g)
+{
+    return (int64_t)g->nodes_max * g->per_node;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Why a stage has no group to itself, and what would be right. */
+static const char *straddle_text(struct question *q, const struct strategy *s, int stage, int from,
+                                 int to)
+{
+    const struct cluster *c = &q->cluster;
+    long long block = (long long)s->tp * s->cp * s->dp;
+    int64_t divisor = 0;
+    for (int g = 0; g < c->groups; g++)
+        divisor = common_divisor(group_gpus(&c->group[g]), divisor);
+    return arena_format(
+        &q->mem,
+        "stage %d straddles group %d (%lld %s) and group %d (%lld %s): it is tp x cp x dp = %lld "
+        "consecutive GPUs, so every group needs a multiple of %lld GPUs, or tp x cp x dp must "
+        "divide %lld",
+        stage, from + 1, (long long)group_gpus(&c->group[from]), c->group[from].gpu->name, to + 1,
+        (long long)group_gpus(&c->group[to]), c->group[to].gpu->name, block, block,
+        (long long)divisor);
+}
+
+/* The group of a GPU, counted in rank order; the last one's for those beyond the pool. */
+static int group_of(const struct cluster *c, int64_t gpu)
+{
+    int g = 0;
+    while (g < c->groups - 1 && gpu >= group_gpus(&c->group[g]))
+        gpu -= group_gpus(&c->group[g++]);
+    return g;
+}
+
+/* Deals the stages out to the groups, in rank order. False when one straddles groups, which is a
+ * reason, or there are more than the pool has GPUs for, which is said already. */
+static bool place_stages(struct question *q, const struct strategy *s, struct mesh_list *meshes,
+                         struct flags_texts *reasons)
+{
+    const struct cluster *c = &q->cluster;
+    int64_t block = (int64_t)s->tp * s->cp * s->dp;
+    for (int r = 0; r < s->pp; r++) {
+        int from = group_of(c, r * block), to = group_of(c, (r + 1) * block - 1);
+        if ((r + 1) * block > cluster_max_gpus(c))
+            return false;
+        if (from != to) {
+            add_text(reasons, straddle_text(q, s, r, from, to));
+            return false;
+        }
+        meshes->mesh[from].stages++;
+    }
+    return true;
+}
+
+/* A job on several groups: each has a mesh, those without stages only where nothing can be
+ * placed. */
+static void set_meshes(struct question *q, struct estimate_question *out)
+{
+    struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
+    int kept = 0;
+    meshes->count = q->cluster.groups;
+    for (int g = 0; g < meshes->count; g++)
+        meshes->mesh[g].group = &q->cluster.group[g];
+    out->scene.meshes = meshes;
+    out->scene.cluster = &q->cluster;
+    out->placed = place_stages(q, &out->strategy, meshes, &out->reasons);
+    for (int g = 0; g < meshes->count; g++)
+        if (!out->placed)
+            meshes->mesh[g].stages = 0;
+        else if (meshes->mesh[g].stages > 0)
+            meshes->mesh[kept++] = meshes->mesh[g];
+    if (out->placed)
+        meshes->count = kept;
+}
+
+int estimate_groups(const struct estimate_question *e)
+{
+    return e->scene.meshes ? e->scene.cluster->groups : 1;
+}
+
+const struct node_group *estimate_group(const struct estimate_question *e, int g)
+{
+    return e->scene.meshes ? &e->scene.cluster->group[g] : e->scene.group;
+}
+
+void estimate_slots(const struct estimate_question *e, int g, double values[SLOTS])
+{
+    const struct node_group *group = estimate_group(e, g);
+    slots_set_fixed(values, e->scene.model, group, e->scene.meshes ? group->nodes_max : e->nodes,
+                    e->scene.te);
+    slots_set_strategy(values, &e->strategy);
+}
+
+static bool all_costs(struct question *q, struct error *err)
+{
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!question_costs(q, g, err))
+            return false;
     return true;
 }
 
@@ -612,7 +727,13 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                               q->gpus ? "job has" : "cluster has", (long long)world));
     out->scene = scene_of(q, group);
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
-    return question_costs(q, 0, err) && add_rules(q, false, &out->rules, err);
+    out->gpus = world;
+    out->placed = true;
+    if (q->cluster.groups > 1) {
+        out->nodes = group->nodes_max;
+        set_meshes(q, out);
+    }
+    return all_costs(q, err) && add_rules(q, false, &out->rules, err);
 }
 
 const char *question_line(struct question *q, const struct strategy *base, struct arena *mem)

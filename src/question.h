@@ -72,9 +72,17 @@ struct estimate_question {
     const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
     struct rules rules;
     struct flags_texts reasons;
-    int nodes;
+    int nodes;    /* of the first group */
+    int64_t gpus; /* of the job */
+    bool placed;  /* every stage is on one group; otherwise nothing can be computed */
 };
 bool question_estimate(struct question *, struct estimate_question *out, struct error *);
+
+/* Groups of nodes that the job is on, in rank order: 1 unless it is mixed. The rules hold on each
+ * of them, with the values that estimate_slots() fills. */
+int estimate_groups(const struct estimate_question *);
+const struct node_group *estimate_group(const struct estimate_question *, int g);
+void estimate_slots(const struct estimate_question *, int g, double values[SLOTS]);
 
 /* Nothing is missing for a fit, and nothing contradicts. */
 bool question_fit(const struct question *, struct error *);

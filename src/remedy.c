@@ -1,6 +1,6 @@
 /* Tries every single change of remedy_moves.c that saves memory, then every pair of them, and keeps
  * the fastest that fits. Where that is not enough the search is asked for the best plan on these
- * GPUs; only then come changes of the numbers themselves. */
+ * GPUs, if they are of one type; only then come changes of the numbers themselves. */
 #include "remedy.h"
 
 #include "remedy_change.h"
@@ -79,7 +79,7 @@ static bool try_search(struct pick *t, const struct question *anew)
 {
     struct found x;
     struct strategy nearest = t->trials.asked->strategy;
-    if (search_anew(anew, &x, &nearest))
+    if (search_anew(anew, 0, &x, &nearest))
         keep_if_best(t, x.step, &x.strategy);
     else
         trials_note(&t->trials, &nearest);
@@ -101,7 +101,7 @@ static int64_t gpus_needed(const struct question *anew)
         g->nodes_max = (int)(gpus / g->per_node);
         g->nodes_min = g->nodes_max < g->nodes_min ? g->nodes_max : g->nodes_min;
         q.gpus = gpus;
-        if (search_anew(&q, &x, NULL))
+        if (search_anew(&q, 0, &x, NULL))
             return gpus;
     }
     return 0;
@@ -126,13 +126,14 @@ const struct remedy *remedy_of(struct question *q, const struct estimate_questio
     struct remedy *r = arena_alloc(mem, sizeof *r);
     struct question anew = question_anew(q, &e->strategy);
     trials_init(&t->trials, e, mem);
+    bool mixed = e->scene.meshes; /* then searching is a question of its own */
     if (!try_moves(t, false, false) && !try_moves(t, true, false)) {
-        r->anew = try_search(t, &anew);
+        r->anew = !mixed && try_search(t, &anew);
         r->numerics = !r->anew && (try_moves(t, false, true) || try_moves(t, true, true));
     }
     r->fits = t->found;
     change_fill(&r->change, q, p, t->found ? &t->best : nearest_plan(&t->trials), mem);
-    r->gpus = t->found ? 0 : gpus_needed(&anew);
+    r->gpus = t->found || mixed ? 0 : gpus_needed(&anew);
     trials_release(&t->trials);
     return r;
 }

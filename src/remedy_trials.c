@@ -7,6 +7,16 @@
 #include <math.h>
 #include <string.h>
 
+/* On every group of nodes. */
+static bool holds(const struct trials *t, const struct rule *rule)
+{
+    int groups = estimate_groups(t->asked);
+    for (int g = 0; g < groups; g++)
+        if (!rule_allows(rule, t->values[g]))
+            return false;
+    return true;
+}
+
 void trials_init(struct trials *t, const struct estimate_question *e, struct arena *mem)
 {
     *t = (struct trials){.asked = e, .mem = mem, .fullness = INFINITY};
@@ -15,11 +25,13 @@ void trials_init(struct trials *t, const struct estimate_question *e, struct are
     rules_init(&t->sense);
     if (!rules_add_sense(&t->sense, mem, NULL))
         rules_init(&t->sense); /* cannot be: they are compiled in */
-    slots_set_fixed(t->values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
-    slots_set_strategy(t->values, &e->strategy);
+    int groups = estimate_groups(e);
+    t->values = arena_array(mem, (size_t)groups, sizeof *t->values);
+    for (int g = 0; g < groups; g++)
+        estimate_slots(e, g, t->values[g]);
     t->lax = arena_array(mem, (size_t)t->sense.count, sizeof *t->lax);
     for (int i = 0; i < t->sense.count; i++)
-        t->lax[i] = !rule_allows(&t->sense.rule[i], t->values);
+        t->lax[i] = !holds(t, &t->sense.rule[i]);
 }
 
 void trials_release(struct trials *t)
@@ -28,15 +40,28 @@ void trials_release(struct trials *t)
     arena_release(&t->scratch);
 }
 
+/* A stage of a mixed job keeps its GPUs, however they are split inside it. */
+static bool stays(const struct estimate_question *e, const struct strategy *s)
+{
+    const struct strategy *asked = &e->strategy;
+    return !e->scene.meshes ||
+           (mesh_list_uniform(e->scene.meshes) && s->pp == asked->pp &&
+            (int64_t)s->tp * s->cp * s->dp == (int64_t)asked->tp * asked->cp * asked->dp);
+}
+
 static bool allowed(struct trials *t, const struct strategy *s)
 {
     const struct rules *r = &t->asked->rules;
-    slots_set_strategy(t->values, s);
+    int groups = estimate_groups(t->asked);
+    if (!stays(t->asked, s))
+        return false;
+    for (int g = 0; g < groups; g++)
+        slots_set_strategy(t->values[g], s);
     for (int i = 0; i < r->count; i++)
-        if (!rule_allows(&r->rule[i], t->values))
+        if (!holds(t, &r->rule[i]))
             return false;
     for (int i = 0; i < t->sense.count; i++)
-        if (!t->lax[i] && !rule_allows(&t->sense.rule[i], t->values))
+        if (!t->lax[i] && !holds(t, &t->sense.rule[i]))
             return false;
     return true;
 }
@@ -119,14 +144,14 @@ struct question question_anew(const struct question *asked, const struct strateg
     return q;
 }
 
-bool search_anew(const struct question *asked, struct found *out, struct strategy *nearest)
+bool search_anew(const struct question *asked, int g, struct found *out, struct strategy *nearest)
 {
     struct question q = *asked;
     struct rules rules;
     struct search_question sq;
     struct search_result result = {0};
     arena_init(&q.mem);
-    bool found = question_search(&q, 0, &rules, &sq, NULL);
+    bool found = question_search(&q, g, &rules, &sq, NULL);
     if (found) {
         sq.top = 1;
         sq.exhaustive = false;

@@ -7,13 +7,13 @@
 #include "rules/rules.h"
 
 /* Rules hold as for any estimate; those of a search (sense.rules) but for what the plan itself
- * does not follow. Trials that share a structure share its frame, so that thousands of them take
- * milliseconds. */
+ * does not follow. The stages of a mixed job stay where they are. Trials that share a structure
+ * share its frame, so that thousands of them take milliseconds. */
 struct trials {
     const struct estimate_question *asked;
     struct rules sense;
-    bool *lax; /* [sense.count] rules of sense that the plan itself does not follow */
-    double values[SLOTS];
+    bool *lax;               /* [sense.count] rules of sense that the plan itself does not follow */
+    double (*values)[SLOTS]; /* of each group of nodes */
     struct arena frame_mem, scratch, *mem;
     bool has_frame;
     struct frame *frame; /* of the structure of `framed`; NULL where that has none */
@@ -34,7 +34,8 @@ void trials_note(struct trials *, const struct strategy *);
 
 /* The same question to the search: GPUs, batch, numerics and engine are the strategy's. */
 struct question question_anew(const struct question *asked, const struct strategy *);
-/* The fastest plan on group 0; in `nearest`, unless NULL, what came nearest when there is none. */
-bool search_anew(const struct question *, struct found *out, struct strategy *nearest);
+/* The fastest plan on group `g` alone; in `nearest`, unless NULL, what came nearest when there is
+ * none. */
+bool search_anew(const struct question *, int g, struct found *out, struct strategy *nearest);
 
 #endif

@@ -163,6 +163,14 @@ struct json *json_new_null(void)
     return out(json_null());
 }
 
+struct json *json_new_copy(const struct json *v, const char *without)
+{
+    json_t *copy = json_deep_copy(in(v));
+    if (without && json_is_object(v))
+        json_object_del(copy, without);
+    return out(copy);
+}
+
 void json_set(struct json *object, const char *key, struct json *value)
 {
     json_object_set_new(in(object), key, in(value));

@@ -45,6 +45,8 @@ struct json *json_new_integer(int64_t);
 struct json *json_new_number(double);
 struct json *json_new_bool(bool);
 struct json *json_new_null(void);
+/* A copy; of an object, without one of its members unless `without` is NULL. */
+struct json *json_new_copy(const struct json *, const char *without);
 void json_set(struct json *object, const char *key, struct json *value);
 void json_append(struct json *array, struct json *value);
 void json_dump(const struct json *, struct str *out); /* indented by 2, final newline */

@@ -1,6 +1,7 @@
-/* Cluster files: a YAML map with `groups:`, a list of maps with the keys of KEYS. A group's numbers
- * are read into an array by key; 0 stands for "not given", which no range admits. What is not given
- * is the usual value of the GPU type, as in a pool string. */
+/* Cluster files: a YAML map with `groups:`, a list of maps with the keys of KEYS, and `links:`, what
+ * joins two of them. A group's numbers are read into an array by key; 0 stands for "not given",
+ * which no range admits. What is not given is the usual value of the GPU type, as in a pool
+ * string. */
 #include "cluster/cluster.h"
 
 #include "base/arena.h"
@@ -111,14 +112,23 @@ static bool read_nodes(const struct reader *r, const struct yaml *v, struct entr
                          "nodes is '%.63s', a number or a range as in 1..64 is right", v->text);
 }
 
-static bool read_value(const struct reader *r, const struct yaml *v, enum key key, struct entry *e)
+/* One value, not a list or a map. Items of lists have no key of their own: `what` names them. */
+static bool is_single(const struct reader *r, const struct yaml *v, const char *what)
 {
-    const struct range *range = &RANGES[key];
-    double *value = &e->value[key];
+    return v->kind == YAML_SCALAR ||
+           wrong(r, v->line, v->column, "%s is a %s, one value is expected", what,
+                 v->kind == YAML_LIST ? "list" : "map");
+}
+
+static bool read_number(const struct reader *r, const struct yaml *v, const char *what,
+                        const struct range *range, double *value)
+{
+    if (!is_single(r, v, what))
+        return false;
     if (!parse_real(v->text, value) || *value < range->lo || *value > range->hi ||
         (range->whole && *value != floor(*value)))
         return wrong(r, v->line, v->column, "%s is '%.63s', a %snumber from %g to %.0f is right",
-                     v->key, v->text, range->whole ? "whole " : "", range->lo, range->hi);
+                     what, v->text, range->whole ? "whole " : "", range->lo, range->hi);
     return true;
 }
 
@@ -129,14 +139,11 @@ static bool read_member(const struct reader *r, const struct yaml *v, struct ent
         key++;
     if (key == KEYS)
         return unknown_key(r, v, NAMES, KEYS);
-    if (v->kind != YAML_SCALAR)
-        return wrong(r, v->line, v->column, "%s is a %s, one value is expected", v->key,
-                     v->kind == YAML_LIST ? "list" : "map");
     if (key == KEY_gpu)
-        return read_gpu(r, v, e);
+        return is_single(r, v, v->key) && read_gpu(r, v, e);
     if (key == KEY_nodes)
-        return read_nodes(r, v, e);
-    return read_value(r, v, (enum key)key, e);
+        return is_single(r, v, v->key) && read_nodes(r, v, e);
+    return read_number(r, v, v->key, &RANGES[key], &e->value[key]);
 }
 
 /* A scale-up link that leaves the node joins whole nodes. */
@@ -209,10 +216,75 @@ static bool read_groups(const struct reader *r, const struct yaml *list, struct 
     return true;
 }
 
+/* Two groups by their place in the list, from 1. */
+static bool read_between(const struct reader *r, const struct yaml *list, int groups,
+                         struct group_link *link)
+{
+    const struct range range = {true, 1, groups};
+    double from, to;
+    const struct yaml *first = list->kind == YAML_LIST ? list->item : NULL;
+    const struct yaml *second = first ? first->next : NULL;
+    if (!second || second->next)
+        return wrong(r, list->line, list->column,
+                     "between is no list of two groups, as in [1, 2] for the first and the second");
+    if (!read_number(r, first, "a group of between", &range, &from) ||
+        !read_number(r, second, "a group of between", &range, &to))
+        return false;
+    if (from == to)
+        return wrong(r, second->line, second->column,
+                     "this link is between group %.0f and itself, two groups are right", from);
+    link->from = (int)from - 1;
+    link->to = (int)to - 1;
+    return true;
+}
+
+static bool joins_same(const struct group_link *a, const struct group_link *b)
+{
+    return (a->from == b->from && a->to == b->to) || (a->from == b->to && a->to == b->from);
+}
+
+static bool read_link(const struct reader *r, const struct yaml *node, struct cluster *c)
+{
+    static const char *const keys[] = {"between", "nic_gbit"};
+    struct group_link link;
+    double gbit;
+    if (node->kind != YAML_MAP)
+        return wrong(r, node->line, node->column,
+                     "a link is a map, as in {between: [1, 2], nic_gbit: 50}");
+    for (const struct yaml *v = node->item; v; v = v->next)
+        if (strcmp(v->key, keys[0]) != 0 && strcmp(v->key, keys[1]) != 0)
+            return unknown_key(r, v, keys, 2);
+    const struct yaml *between = yaml_get(node, keys[0]), *speed = yaml_get(node, keys[1]);
+    if (!between || !speed)
+        return wrong(r, node->line, node->column, "this link lacks the key %s",
+                     between ? keys[1] : keys[0]);
+    if (!read_between(r, between, c->groups, &link) ||
+        !read_number(r, speed, speed->key, &RANGES[KEY_nic_gbit], &gbit))
+        return false;
+    for (int i = 0; i < c->links; i++)
+        if (joins_same(&c->link[i], &link))
+            return wrong(r, node->line, node->column,
+                         "the link between groups %d and %d is given twice", link.from + 1,
+                         link.to + 1);
+    link.bs = gbit * 1e9 / 8;
+    c->link[c->links++] = link; /* there is room for every pair once */
+    return true;
+}
+
+static bool read_links(const struct reader *r, const struct yaml *list, struct cluster *c)
+{
+    if (list->kind != YAML_LIST)
+        return wrong(r, list->line, list->column, "links is no list of links, each with a dash");
+    for (const struct yaml *node = list->item; node; node = node->next)
+        if (!read_link(r, node, c))
+            return false;
+    return true;
+}
+
 bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const char *name,
                        struct arena *mem, struct error *err)
 {
-    static const char *const top_keys[] = {"groups"};
+    static const char *const top_keys[] = {"groups", "links"};
     struct reader r = {name, err};
     *c = (struct cluster){0};
     cluster_set_text(c, name);
@@ -222,10 +294,10 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
     if (root->kind != YAML_MAP)
         return wrong(&r, root->line, root->column, "a cluster file is a map with the key groups");
     for (const struct yaml *v = root->item; v; v = v->next)
-        if (strcmp(v->key, top_keys[0]) != 0)
-            return unknown_key(&r, v, top_keys, 1);
-    const struct yaml *groups = yaml_get(root, top_keys[0]);
+        if (strcmp(v->key, top_keys[0]) != 0 && strcmp(v->key, top_keys[1]) != 0)
+            return unknown_key(&r, v, top_keys, 2);
+    const struct yaml *groups = yaml_get(root, top_keys[0]), *links = yaml_get(root, top_keys[1]);
     if (!groups)
         return wrong(&r, root->line, root->column, "this file lacks the key groups");
-    return read_groups(&r, groups, c);
+    return read_groups(&r, groups, c) && (!links || read_links(&r, links, c));
 }

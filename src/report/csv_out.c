@@ -109,12 +109,21 @@ static void add_reasons(struct csv *c, const struct plan *p)
     str_release(&text);
 }
 
+static void add_types(struct csv *c, const struct plan *p)
+{
+    struct str text;
+    str_init(&text);
+    add_gpu_names(p, &text);
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
 static void add_plan(struct csv *c, const struct plan *p)
 {
     const struct plan_stage *fullest = p->computed ? plan_fullest(p) : NULL;
     csv_text(c, p->model->name);
-    csv_text(c, p->group->gpu->name);
-    csv_number(c, (double)strategy_gpus(&p->strategy));
+    add_types(c, p);
+    csv_number(c, (double)p->gpus);
     csv_text(c, plan_stack(p));
     add_strategy(c, &p->strategy);
     add_figures(c, p);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "cluster/cluster.h"
 #include "report/plan_text.h"
 #include "report/plan_words.h"
 #include "report/report.h"
@@ -31,6 +32,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     str_init(&cell);
     add_run(from, end, &cell);
     table_take(t, &cell);
+    table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->layers);
     table_add(t, "%.1f %%", 100 * s->compute_step_s / p->step_s);
     add_bar_cell(t, s->compute_step_s / p->step_s, STAGE_BAR);
@@ -44,6 +46,7 @@ static void print_stage_bars(const struct plan *p, const struct report_style *st
     struct table t;
     table_init(&t, mem);
     table_column(&t, "stage", TABLE_LEFT, 0);
+    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "layers", TABLE_RIGHT, 0);
     table_column(&t, "compute", TABLE_RIGHT, 0);
     table_column(&t, "of the step", TABLE_LEFT, 1);
@@ -52,8 +55,11 @@ static void print_stage_bars(const struct plan *p, const struct report_style *st
         end = end_of_run(p, from);
         add_stage_row(&t, p, from, end);
     }
+    if (!p->meshes)
+        table_hide(&t, type);
     typeset_heading(style, "Stage by stage (of the step)", out);
     table_print(&t, style, out);
+    print_bottleneck(p, style, out);
 }
 
 static const struct astra_stage {
@@ -95,6 +101,7 @@ static void explain_all(const struct plan *p, const struct report_style *style, 
     print_breakdown(p, style, mem, out);
     print_stage_bars(p, style, mem, out);
     explain_memory(p, style, mem, out);
+    print_mixture(p, style, mem, out);
     if (p->gains) /* which say with figures what hints can only guess */
         print_gains(p, style, out);
     else

@@ -68,16 +68,20 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
     struct table t;
     table_init(&t, mem);
     table_column(&t, "stage", TABLE_LEFT, 0);
+    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
     add_part_columns(&t, true, "allocated");
     add_part_columns(&t, false, "on the GPU");
     table_column(&t, "limit", TABLE_RIGHT, 0);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
         take_run(&t, from, end);
+        table_add(&t, "%s", p->stage[from].group->gpu->name);
         add_part_cells(&t, &p->stage[from], true);
         add_part_cells(&t, &p->stage[from], false);
-        table_add(&t, "%.2f", p->limit_bytes / GIB);
+        table_add(&t, "%.2f", p->stage[from].limit_bytes / GIB);
     }
+    if (!p->meshes)
+        table_hide(&t, type);
     typeset_heading(style, "Memory of each stage (GiB of one GPU, at its fullest moment)", out);
     table_print(&t, style, out);
 }
@@ -94,13 +98,21 @@ static char part_at(const struct memory_use *m, double bytes)
     return '.';
 }
 
-/* The bar ends at the larger of the limit and the fullest stage; '|' stands at the limit and what
- * lies beyond does not fit. */
+/* Where bars end: the largest limit, or beyond it what is needed. */
+static double bar_end(const struct plan *p)
+{
+    double end = 0;
+    for (int i = 0; i < p->stages; i++)
+        end = fmax(end, fmax(p->stage[i].limit_bytes, p->stage[i].device_bytes));
+    return end;
+}
+
+/* '|' stands at the stage's limit and what lies beyond does not fit. */
 static void add_stacked_bar(const struct plan *p, const struct plan_stage *s, int width,
                             const struct report_style *style, struct str *out)
 {
-    double scale = fmax(p->limit_bytes, plan_fullest(p)->device_bytes) / width;
-    int limit = (int)lround(p->limit_bytes / scale);
+    double scale = bar_end(p) / width;
+    int limit = (int)lround(s->limit_bytes / scale);
     for (int i = 0; i < width; i++) {
         char c = part_at(&s->memory, (i + 0.5) * scale);
         if (i == limit) {
@@ -126,7 +138,10 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
     struct str line, label;
     str_init(&line);
     str_init(&label);
-    str_addf(&line, "Against the limit (| at %.1f GiB):", p->limit_bytes / GIB);
+    if (p->meshes)
+        str_add(&line, "Against the limit of each stage (|):");
+    else
+        str_addf(&line, "Against the limit (| at %.1f GiB):", p->limit_bytes / GIB);
     for (int i = 0; i < MEMORY_PARTS; i++)
         str_addf(&line, "%s %c %s", i ? "," : "", LOOKS[i].letter,
                  memory_part_info((enum memory_part)i)->name);
@@ -139,7 +154,7 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
         add_run(from, end, &label);
         str_addf(out, "  %-7s  ", str_text(&label));
         add_stacked_bar(p, s, bar_width(style), style, out);
-        str_addf(out, "  %3.0f %%%s", 100 * s->device_bytes / p->limit_bytes,
+        str_addf(out, "  %3.0f %%%s", 100 * s->device_bytes / s->limit_bytes,
                  s->fits ? "" : ", does not fit");
         if (style->columns == 0 || style->columns > WIDE)
             str_addf(out, ", fullest %s", moment_words(s->moment));
@@ -303,9 +318,8 @@ static void print_in_flight(const struct frame *f, const struct plan *p, int ran
     str_release(&text);
 }
 
-static void print_fullest_parts(const struct plan *p, const struct plan_stage *s,
-                                const struct report_style *style, struct arena *mem,
-                                struct str *out)
+static void print_fullest_parts(const struct plan_stage *s, const struct report_style *style,
+                                struct arena *mem, struct str *out)
 {
     struct table t;
     table_init(&t, mem);
@@ -319,7 +333,7 @@ static void print_fullest_parts(const struct plan *p, const struct plan_stage *s
         if (s->memory.part[i] <= 0)
             continue;
         str_init(&bar);
-        typeset_bar(s->memory.part[i] / p->limit_bytes, PART_BAR, &bar);
+        typeset_bar(s->memory.part[i] / s->limit_bytes, PART_BAR, &bar);
         table_add(&t, "%s", info->name);
         table_add(&t, "%.2f GiB", s->memory.part[i] / GIB);
         table_take(&t, &bar);
@@ -340,7 +354,7 @@ static void print_fullest(const struct plan *p, const struct report_style *style
     str_addf(&title, "What fills stage %d, the fullest", rank);
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
-    print_fullest_parts(p, s, style, mem, out);
+    print_fullest_parts(s, style, mem, out);
     const struct frame *f = frame_new(&scene, &p->strategy, &p->layout, mem, NULL);
     if (!f)
         return; /* cannot be: the plan was computed on the same frame */

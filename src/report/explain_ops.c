@@ -52,17 +52,22 @@ static bool window_seen(const struct model *m, int k)
     return false;
 }
 
-static void each_block(const struct plan *p, block_printer *print, const struct report_style *style,
-                       struct arena *mem, struct str *out)
+/* The blocks as one mesh runs them; of a job on one type, mesh 0. */
+static void each_block(const struct plan *p, int mesh, block_printer *print,
+                       const struct report_style *style, struct arena *mem, struct str *out)
 {
     const struct model *m = p->model;
+    const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
+    struct strategy room;
+    const struct strategy *s = own ? mesh_strategy(own, &p->strategy, &room) : &p->strategy;
     const bool present[] = {[BLOCK_MLP] = model_has_layers(m, false),
                             [BLOCK_MOE] = model_has_layers(m, true),
                             [BLOCK_EMBEDDING] = true,
                             [BLOCK_HEAD] = true,
                             [BLOCK_MTP] = m->mtp > 0};
-    const struct scene scene = plan_scene(p);
-    struct block_shape shape = block_shape_of(&scene, &p->strategy, BLOCK_ATTENTION);
+    const struct scene whole = plan_scene(p);
+    const struct scene scene = scene_on(&whole, own ? own->group : p->group);
+    struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
         shape.window = m->kind[k].window;
         if (!window_seen(m, k))
@@ -170,16 +175,36 @@ static void print_times(const struct scene *scene, const struct block_shape *b,
     table_print(&t, style, out);
 }
 
+/* Once, or for each mesh of a mixed job where they differ. */
+static void each_mesh(const struct plan *p, bool differ, block_printer *print,
+                      const struct report_style *style, struct arena *mem, struct str *out)
+{
+    int rank = 0;
+    if (!differ)
+        each_block(p, 0, print, style, mem, out);
+    for (int i = 0; differ && i < p->meshes->count; i++) {
+        const struct mesh *m = &p->meshes->mesh[i];
+        str_addf(out, "\nOn %s", m->group->gpu->name);
+        if (m->stages > 0)
+            str_addf(out, ", stage%s %d", m->stages > 1 ? "s" : "", rank);
+        if (m->stages > 1)
+            str_addf(out, " to %d", rank + m->stages - 1);
+        str_add(out, "\n");
+        rank += m->stages;
+        each_block(p, i, print, style, mem, out);
+    }
+}
+
 void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem,
                  struct str *out)
 {
     str_add(out, "\nOperators of each block: one micro-batch on one GPU\n");
-    each_block(p, print_ops, style, mem, out);
+    each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, mem, out);
 }
 
 void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
     str_addf(out, "\nSeconds of each operator: one micro-batch on one GPU (%s)\n", p->provenance);
-    each_block(p, print_times, style, mem, out);
+    each_mesh(p, p->meshes, print_times, style, mem, out);
 }

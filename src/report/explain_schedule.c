@@ -99,6 +99,7 @@ static void add_rank_row(struct table *t, const struct frame *f, const struct ti
     struct str cell;
     str_init(&cell);
     table_add(t, "%d", rank);
+    table_add(t, "%s", f->mesh[f->mesh_of[rank]].group->gpu->name);
     add_layers(f, rank, &cell);
     table_take(t, &cell);
     table_add(t, "%lld", (long long)pipeline_warmup(p, rank));
@@ -117,6 +118,7 @@ static int64_t print_ranks(const struct frame *f, const struct timing *time,
     int64_t latest = 0;
     table_init(&t, mem);
     table_column(&t, "rank", TABLE_RIGHT, 0);
+    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "layers", TABLE_LEFT, 0);
     table_column(&t, "warm-up", TABLE_RIGHT, 1);
     table_column(&t, "forward", TABLE_RIGHT, 0);
@@ -127,6 +129,8 @@ static int64_t print_ranks(const struct frame *f, const struct timing *time,
         add_rank_row(&t, f, time, p, r);
         latest = time->end[r] > latest ? time->end[r] : latest;
     }
+    if (!f->scene->meshes)
+        table_hide(&t, type);
     typeset_heading(
         style, "Ranks of the pipeline (times of one micro-batch, communication included)", out);
     table_print(&t, style, out);

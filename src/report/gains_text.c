@@ -37,7 +37,7 @@ static void print_gain(const struct plan *from, const struct gain *g,
 
 static void add_searched(const struct gains *g, struct str *out)
 {
-    int64_t gpus = strategy_gpus(&g->from->strategy);
+    int64_t gpus = g->from->gpus;
     const struct plan *best = g->searched.plan;
     const char *s = gpus > 1 ? "s" : "";
     if (!g->found || best->step_s >= g->from->step_s) {
@@ -54,6 +54,7 @@ static void add_searched(const struct gains *g, struct str *out)
 void print_gains(const struct plan *p, const struct report_style *style, struct str *out)
 {
     const struct gains *g = p->gains;
+    bool asked = !p->meshes;
     struct str text;
     if (!g)
         return;
@@ -65,8 +66,13 @@ void print_gains(const struct plan *p, const struct report_style *style, struct 
     for (int i = 0; i < g->count; i++)
         print_gain(g->from, &g->gain[i], style, out);
     str_init(&text);
-    str_add(&text, g->count ? "searched: " : "no single change gains 1 %; searched: ");
-    add_searched(g, &text);
-    typeset_item(style, str_text(&text), out);
+    if (g->count == 0)
+        str_add(&text, asked ? "no single change gains 1 %; " : "no single change gains 1 %");
+    if (asked) {
+        str_add(&text, "searched: ");
+        add_searched(g, &text);
+    }
+    if (text.length)
+        typeset_item(style, str_text(&text), out);
     str_release(&text);
 }

@@ -49,8 +49,12 @@ static bool residual_unsharded(const struct plan *p)
 
 static bool tensor_parallel_over_nodes(const struct plan *p)
 {
-    int reach = p->group->domain > p->group->per_node ? p->group->domain : p->group->per_node;
-    return p->strategy.tp > reach;
+    for (int r = 0; r < p->stages; r++) {
+        const struct node_group *g = p->stage[r].group;
+        if (p->strategy.tp > (g->domain > g->per_node ? g->domain : g->per_node))
+            return true;
+    }
+    return false;
 }
 
 static bool tensor_parallel_shows(const struct plan *p)

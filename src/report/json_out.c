@@ -95,7 +95,7 @@ static struct json *stage_of(const struct plan *p, int i)
     const struct plan_stage *s = &p->stage[i];
     struct json *o = json_new_object();
     json_set(o, "stage", json_new_integer(i));
-    json_set(o, "gpu", json_new_string(p->group->gpu->name));
+    json_set(o, "gpu", json_new_string(s->group->gpu->name));
     json_set(o, "gpus", json_new_integer(s->gpus));
     json_set(o, "layers", json_new_integer(s->layers));
     json_set(o, "forward_s", json_new_number(s->forward_s));
@@ -104,6 +104,8 @@ static struct json *stage_of(const struct plan *p, int i)
     json_set(o, "idle_s", json_new_number(s->idle_s));
     json_set(o, "peak_bytes", bytes_of(s->peak_bytes));
     json_set(o, "device_bytes", bytes_of(s->device_bytes));
+    if (p->meshes)
+        json_set(o, "limit_bytes", bytes_of(s->limit_bytes));
     json_set(o, "fits", json_new_bool(s->fits));
     json_set(o, "fullest", json_new_string(moment_name(s->moment)));
     json_set(o, "memory", memory_of(&s->memory));
@@ -153,18 +155,12 @@ static struct json *model_of(const struct model *m)
     return o;
 }
 
-/* The nodes the plan uses, as --cluster takes them: `explain` of a plan asks about these. */
-static struct json *cluster_of(const struct plan *p)
+/* What the text functions of plan_words.h say. */
+static struct json *words_of(const struct plan *p, void (*add)(const struct plan *, struct str *))
 {
-    const struct node_group *g = p->group;
-    int64_t gpus = strategy_gpus(&p->strategy), per_node = gpus < g->per_node ? gpus : g->per_node;
-    double nic_gbit = g->nic_bs * 8 / 1e9;
     struct str text;
     str_init(&text);
-    str_addf(&text, "%lldx%lld:%s", (long long)((gpus + per_node - 1) / per_node),
-             (long long)per_node, g->gpu->name);
-    if (fabs(nic_gbit - g->gpu->nic_gbit) > 1e-9 * nic_gbit)
-        str_addf(&text, "@%.9g", nic_gbit);
+    add(p, &text);
     struct json *v = json_new_string(str_text(&text));
     str_release(&text);
     return v;
@@ -176,24 +172,21 @@ static void set_unlike(struct json *o, const char *key, double value, double usu
         json_set(o, key, json_new_number(value));
 }
 
-/* The same as one group of a cluster file, which can say more: what is as usual for the type is
- * left out. */
-static struct json *node_group_of(const struct plan *p)
+/* Nodes of one group as a cluster file has them: what is as usual for the type is left out. */
+static struct json *node_group_of(const struct node_group *g, int64_t gpus, int per_node)
 {
-    const struct node_group *g = p->group;
     struct cluster usual;
-    int64_t gpus = strategy_gpus(&p->strategy);
     struct json *o = json_new_object();
     struct str pool;
     str_init(&pool);
-    str_addf(&pool, "1x%d:%s", g->per_node, g->gpu->name);
+    str_addf(&pool, "1x%d:%s", per_node, g->gpu->name);
     json_set(o, "gpu", json_new_string(g->gpu->name));
-    json_set(o, "nodes", json_new_integer((gpus + g->per_node - 1) / g->per_node));
-    json_set(o, "gpus_per_node", json_new_integer(g->per_node));
+    json_set(o, "nodes", json_new_integer((gpus + per_node - 1) / per_node));
+    json_set(o, "gpus_per_node", json_new_integer(per_node));
     if (cluster_from_pool(&usual, str_text(&pool), NULL)) {
         const struct node_group *u = &usual.group[0];
         set_unlike(o, "nic_gbit", g->nic_bs * 8 / 1e9, u->nic_bs * 8 / 1e9);
-        if (g->domain != u->domain)
+        if (g->domain != u->domain && (g->domain < per_node || g->domain % per_node == 0))
             json_set(o, "scaleup_domain", json_new_integer(g->domain));
         set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
         set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
@@ -203,6 +196,47 @@ static struct json *node_group_of(const struct plan *p)
     }
     str_release(&pool);
     return o;
+}
+
+/* Slow links between the groups of a plan, which are counted from 1. */
+static void set_links(struct json *o, const struct plan *p, const struct plan_part *part, int parts)
+{
+    struct json *links = NULL;
+    for (int i = 0; p->cluster && i < parts; i++)
+        for (int k = i + 1; k < parts; k++) {
+            double bs = cluster_between(p->cluster, part[i].group, part[k].group);
+            if (bs <= 0)
+                continue;
+            struct json *link = json_new_object(), *between = json_new_array();
+            json_append(between, json_new_integer(i + 1));
+            json_append(between, json_new_integer(k + 1));
+            json_set(link, "between", between);
+            json_set(link, "nic_gbit", json_new_number(bs * 8 / 1e9));
+            links = links ? links : json_new_array();
+            json_append(links, link);
+        }
+    if (links)
+        json_set(o, "links", links);
+}
+
+/* As a cluster file would say it, which can say more than --cluster: `explain` of a plan asks about
+ * these nodes. A mixed job has its groups in rank order, each with its stages. */
+static void set_nodes(struct json *o, const struct plan *p)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    if (!p->meshes) {
+        json_set(o, "node_group", node_group_of(p->group, p->gpus, p->group->per_node));
+        return;
+    }
+    struct json *list = json_new_array();
+    for (int i = 0; i < parts; i++) {
+        struct json *group = node_group_of(part[i].group, part[i].gpus, part[i].per_node);
+        json_set(group, "stages", json_new_integer(part[i].stages));
+        json_append(list, group);
+    }
+    json_set(o, "node_groups", list);
+    set_links(o, p, part, parts);
 }
 
 static void set_figures(struct json *o, const struct plan *p)
@@ -258,14 +292,72 @@ static void set_gains(struct json *o, const struct gains *g)
         json_set(o, "searched", change_of(&g->searched));
 }
 
+static struct json *more_layer_of(const struct plan *p, int stage)
+{
+    const struct more_layer *more = &p->mixture->more[stage];
+    const struct plan_stage *s = more->plan ? &more->plan->stage[stage] : NULL;
+    struct json *x = json_new_object();
+    json_set(x, "stage", json_new_integer(stage));
+    json_set(x, "from", s ? json_new_integer(more->from) : json_new_null());
+    json_set(x, "seconds", number_or_null(s, more->seconds));
+    json_set(x, "step_s", number_or_null(s, s ? more->plan->step_s : 0));
+    json_set(x, "device_bytes", s ? bytes_of(s->device_bytes) : json_new_null());
+    json_set(x, "feasible", json_new_bool(s && more->plan->feasible));
+    return x;
+}
+
+/* Another use of the same GPUs; null where there is none. */
+static void set_use(struct json *x, const struct plan *than)
+{
+    json_set(x, "gpus", than ? json_new_integer(than->gpus) : json_new_null());
+    json_set(x, "step_s", number_or_null(than, than ? than->step_s : 0));
+    json_set(x, "tokens_per_s", number_or_null(than, than ? than->tokens_per_s : 0));
+    json_set(x, "feasible", json_new_bool(than && than->feasible));
+}
+
+static struct json *layers_of(const struct plan *p)
+{
+    struct json *list = json_new_array();
+    for (int r = 0; p && r < p->stages; r++)
+        json_append(list, json_new_integer(p->stage[r].layers));
+    return list;
+}
+
+/* Only of `explain`, and of a mixed job. */
+static void set_mixture(struct json *o, const struct plan *p)
+{
+    const struct mixture *m = p->mixture;
+    struct json *more = json_new_array(), *splits = json_new_array(), *alone = json_new_array();
+    for (int r = 0; r < p->stages; r++)
+        json_append(more, more_layer_of(p, r));
+    for (int i = 0; i < MIXTURE_SPLITS; i++) {
+        struct json *x = json_new_object();
+        json_set(x, "split", json_new_string(m->split[i].name));
+        json_set(x, "layers", layers_of(m->split[i].plan));
+        set_use(x, m->split[i].plan);
+        json_append(splits, x);
+    }
+    for (int g = 0; g < m->groups; g++) {
+        struct json *x = json_new_object();
+        json_set(x, "gpu", json_new_string(m->alone[g].group->gpu->name));
+        set_use(x, m->alone[g].plan);
+        json_set(x, "strategy",
+                 m->alone[g].plan ? strategy_of(&m->alone[g].plan->strategy) : json_new_null());
+        json_append(alone, x);
+    }
+    json_set(o, "more_layers", more);
+    json_set(o, "splits", splits);
+    json_set(o, "alone", alone);
+}
+
 static struct json *plan_of(const struct plan *p)
 {
     struct json *o = json_new_object();
     json_set(o, "model", model_of(p->model));
-    json_set(o, "gpu", json_new_string(p->group->gpu->name));
-    json_set(o, "gpus", json_new_integer(strategy_gpus(&p->strategy)));
-    json_set(o, "cluster", cluster_of(p));
-    json_set(o, "node_group", node_group_of(p));
+    json_set(o, "gpu", words_of(p, add_gpu_names));
+    json_set(o, "gpus", json_new_integer(p->gpus));
+    json_set(o, "cluster", words_of(p, add_pool));
+    set_nodes(o, p);
     json_set(o, "stack", json_new_string(plan_stack(p)));
     json_set(o, "strategy", strategy_of(&p->strategy));
     json_set(o, "feasible", json_new_bool(p->feasible));
@@ -279,6 +371,8 @@ static struct json *plan_of(const struct plan *p)
     json_set(o, "engine", engine_of(p));
     set_remedy(o, p->remedy);
     set_gains(o, p->gains);
+    if (p->mixture)
+        set_mixture(o, p);
     return o;
 }
 

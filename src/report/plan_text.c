@@ -22,8 +22,9 @@ void print_plan_question(const struct plan *p, const struct report_style *style,
     str_init(&text);
     str_addf(&text, "%s (", p->model->name);
     add_count(&text, (double)model_params_total(p->model));
-    str_addf(&text, " parameters) on %lld %s, sequence %d, global batch %d (",
-             (long long)strategy_gpus(s), p->group->gpu->name, s->seq_len, s->global_batch);
+    str_add(&text, " parameters) on ");
+    add_gpus(p, &text);
+    str_addf(&text, ", sequence %d, global batch %d (", s->seq_len, s->global_batch);
     add_count(&text, (double)s->global_batch * s->seq_len);
     str_add(&text, " tokens), ");
     param_print(PARAM_precision, s->precision, &text);
@@ -57,6 +58,16 @@ void print_verdict(const struct plan *p, const struct report_style *style, struc
     print_remedy(p, style, out);
 }
 
+/* The first of its types without a price. */
+static const char *without_price(const struct plan *p)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part), i = 0;
+    while (i < parts - 1 && part[i].group->usd_per_hour > 0)
+        i++;
+    return part[i].group->gpu->name;
+}
+
 static void add_money_row(struct table *t, const struct plan *p)
 {
     table_add(t, "money");
@@ -64,8 +75,8 @@ static void add_money_row(struct table *t, const struct plan *p)
         table_add(t, "$%.2f per hour, $%.3f per million tokens", p->usd_per_hour,
                   p->usd_per_mtoken);
     else
-        table_add(t, "no price of %s is known (--price %s=USD)", p->group->gpu->name,
-                  p->group->gpu->name);
+        table_add(t, "no price of %s is known (--price %s=USD)", without_price(p),
+                  without_price(p));
 }
 
 void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
@@ -131,9 +142,10 @@ static bool near(double a, double b)
 
 static bool alike(const struct plan_stage *a, const struct plan_stage *b)
 {
-    return a->gpus == b->gpus && a->layers == b->layers && a->fits == b->fits &&
-           near(a->forward_s, b->forward_s) && near(a->backward_s, b->backward_s) &&
-           near(a->idle_s, b->idle_s) && near(a->device_bytes, b->device_bytes);
+    return a->group == b->group && a->gpus == b->gpus && a->layers == b->layers &&
+           a->fits == b->fits && near(a->forward_s, b->forward_s) &&
+           near(a->backward_s, b->backward_s) && near(a->idle_s, b->idle_s) &&
+           near(a->device_bytes, b->device_bytes);
 }
 
 int end_of_run(const struct plan *p, int from)
@@ -159,6 +171,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     str_init(&cell);
     add_run(from, end, &cell);
     table_take(t, &cell);
+    table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->gpus);
     table_add(t, "%d", s->layers);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
@@ -167,19 +180,42 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     }
     table_add(t, "%.1f GiB", s->peak_bytes / GIB);
     table_add(t, "%.1f GiB", s->device_bytes / GIB);
-    table_add(t, "%.0f %%%s", 100 * s->device_bytes / p->limit_bytes, s->fits ? "" : " !");
+    table_add(t, "%.1f GiB", s->limit_bytes / GIB);
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
     str_release(&cell);
+}
+
+void print_bottleneck(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    int idlest = 0;
+    struct str text;
+    if (!p->meshes || p->stages < 2)
+        return;
+    for (int r = 1; r < p->stages; r++)
+        if (p->stage[r].idle_s > p->stage[idlest].idle_s)
+            idlest = r;
+    const struct plan_stage *busy = &p->stage[p->busiest], *idle = &p->stage[idlest];
+    str_init(&text);
+    str_addf(&text,
+             "stage %d (%s) is the bottleneck: busy %.1f %% of the step; stage %d (%s) is busy "
+             "least, %.1f %%",
+             p->busiest, busy->group->gpu->name, 100 * (1 - busy->idle_s / p->step_s), idlest,
+             idle->group->gpu->name, 100 * (1 - idle->idle_s / p->step_s));
+    typeset_item(style, str_text(&text), out);
+    str_release(&text);
 }
 
 static void print_stages(const struct plan *p, const struct report_style *style, struct arena *mem,
                          struct str *out)
 {
+    enum { TYPE = 1, LIMIT = 10 }; /* the same for all stages unless the job is mixed */
     static const struct table_column columns[] = {
-        {"stage", TABLE_LEFT, 0, false},       {"GPUs", TABLE_RIGHT, 0, false},
-        {"layers", TABLE_RIGHT, 0, false},     {"forward", TABLE_RIGHT, 2, false},
-        {"backward", TABLE_RIGHT, 2, false},   {"compute/step", TABLE_RIGHT, 1, false},
-        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 1, false},
-        {"on the GPU", TABLE_RIGHT, 0, false}, {"of limit", TABLE_LEFT, 0, false},
+        {"stage", TABLE_LEFT, 0, false},         {"GPU", TABLE_LEFT, 0, false},
+        {"GPUs", TABLE_RIGHT, 0, false},         {"layers", TABLE_RIGHT, 0, false},
+        {"forward", TABLE_RIGHT, 2, false},      {"backward", TABLE_RIGHT, 2, false},
+        {"compute/step", TABLE_RIGHT, 1, false}, {"idle/step", TABLE_RIGHT, 0, false},
+        {"allocated", TABLE_RIGHT, 1, false},    {"on the GPU", TABLE_RIGHT, 0, false},
+        {"limit", TABLE_RIGHT, 1, false},        {"of limit", TABLE_LEFT, 0, false},
     };
     struct table t;
     table_init(&t, mem);
@@ -189,8 +225,13 @@ static void print_stages(const struct plan *p, const struct report_style *style,
         end = end_of_run(p, from);
         add_stage_row(&t, p, from, end);
     }
+    if (!p->meshes) {
+        table_hide(&t, TYPE);
+        table_hide(&t, LIMIT);
+    }
     typeset_heading(style, "Stages (forward and backward of one micro-batch)", out);
     table_print(&t, style, out);
+    print_bottleneck(p, style, out);
 }
 
 void report_plan_text(const struct plan *p, const struct report_style *style, struct str *out)

@@ -18,12 +18,18 @@ void print_remedy(const struct plan *, const struct report_style *, struct str *
 void add_change(const struct change *, struct str *out);
 /* What would gain most, if that was asked for. */
 void print_gains(const struct plan *, const struct report_style *, struct str *out);
+/* What a mixed plan is worth, if that was asked for. */
+void print_mixture(const struct plan *, const struct report_style *, struct arena *,
+                   struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
                    struct str *out);
 /* Where the step's time goes, with bars. The plan must be computed. */
 void print_breakdown(const struct plan *, const struct report_style *, struct arena *,
                      struct str *out);
+
+/* Of a mixed job: which stage is busiest, which least. */
+void print_bottleneck(const struct plan *, const struct report_style *, struct str *out);
 
 /* Behind the last of a run of alike stages that begins at `from`. */
 int end_of_run(const struct plan *, int from);

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cluster/cluster.h"
 #include "export/export.h"
 #include "report/report.h"
 #include "report/typeset.h"
@@ -38,12 +39,67 @@ const char *plan_stack(const struct plan *p)
     return p->te ? "te" : "torch";
 }
 
+static struct plan_part part_of(const struct node_group *g, int stages, int64_t gpus)
+{
+    int per_node = gpus < g->per_node ? (int)gpus : g->per_node;
+    return (struct plan_part){g, stages, gpus, (gpus + per_node - 1) / per_node, per_node};
+}
+
+int plan_parts(const struct plan *p, struct plan_part part[MESHES_MAX])
+{
+    const struct mesh_list *l = p->meshes;
+    if (!l) {
+        part[0] = part_of(p->group, p->strategy.pp, p->gpus);
+        return 1;
+    }
+    for (int i = 0; i < l->count; i++) {
+        const struct mesh *m = &l->mesh[i];
+        int64_t gpus = m->stages > 0 ? m->stages * mesh_stage_gpus(m, &p->strategy)
+                                     : (int64_t)m->group->nodes_max * m->group->per_node;
+        part[i] = part_of(m->group, m->stages, gpus);
+    }
+    return l->count;
+}
+
+void add_gpu_names(const struct plan *p, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    for (int i = 0; i < parts; i++)
+        if (i == 0 || part[i].group->gpu != part[i - 1].group->gpu)
+            str_addf(out, "%s%s", i ? "+" : "", part[i].group->gpu->name);
+}
+
+void add_gpus(const struct plan *p, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    for (int i = 0; i < parts; i++)
+        str_addf(out, "%s%lld %s", i ? " + " : "", (long long)part[i].gpus,
+                 part[i].group->gpu->name);
+}
+
+void add_pool(const struct plan *p, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    for (int i = 0; i < parts; i++) {
+        const struct node_group *g = part[i].group;
+        double nic_gbit = g->nic_bs * 8 / 1e9;
+        str_addf(out, "%s%lldx%d:%s", i ? "," : "", (long long)part[i].nodes, part[i].per_node,
+                 g->gpu->name);
+        if (fabs(nic_gbit - g->gpu->nic_gbit) > 1e-9 * nic_gbit)
+            str_addf(out, "@%.9g", nic_gbit);
+    }
+}
+
 const struct plan_stage *plan_fullest(const struct plan *p)
 {
     const struct plan_stage *fullest = &p->stage[0];
     assert(p->computed && p->stages > 0);
     for (int i = 1; i < p->stages; i++)
-        if (p->stage[i].device_bytes > fullest->device_bytes)
+        if (p->stage[i].device_bytes * fullest->limit_bytes >
+            fullest->device_bytes * p->stage[i].limit_bytes)
             fullest = &p->stage[i];
     return fullest;
 }

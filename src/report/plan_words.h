@@ -4,6 +4,7 @@
 
 #include "export/export.h"
 #include "simulate/plan.h"
+#include "space/mesh.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,10 +24,25 @@ bool plan_figure_get(const struct plan *, const struct plan_figure *, double *va
 
 const char *plan_stack(const struct plan *); /* "te", "torch" */
 
+/* The nodes of a plan, in rank order: one part, or one for each mesh of a mixed job. */
+struct plan_part {
+    const struct node_group *group;
+    int stages; /* 0 where they could not be placed */
+    int64_t gpus, nodes;
+    int per_node; /* GPUs of each of these nodes that are used */
+};
+int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
+/* "H100-SXM5-80GB", or the types of a mixed job joined by a plus. */
+void add_gpu_names(const struct plan *, struct str *out);
+/* "64 H100-SXM5-80GB", "16 A100-SXM4-80GB + 16 H100-SXM5-80GB". */
+void add_gpus(const struct plan *, struct str *out);
+/* "8x8:H100-SXM5-80GB@200,...": the nodes used, as --cluster takes them. */
+void add_pool(const struct plan *, struct str *out);
+
 /* What the flags of a plan say of its run. */
 struct export_run plan_run(const struct plan *);
 
-/* The stage that needs most memory; the plan must be computed. */
+/* The stage that needs most of its memory; the plan must be computed. */
 const struct plan_stage *plan_fullest(const struct plan *);
 bool plan_fits(const struct plan *); /* every stage does */
 

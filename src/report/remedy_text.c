@@ -39,8 +39,9 @@ static void add_cost(const struct plan *p, const struct plan *then, struct str *
 
 static void add_needs(const struct plan *p, const struct remedy *r, struct str *out)
 {
-    str_addf(out, "nothing that was tried fits on %lld %s: the least, ",
-             (long long)strategy_gpus(&p->strategy), p->group->gpu->name);
+    str_add(out, "nothing that was tried fits on ");
+    add_gpus(p, out);
+    str_add(out, ": the least, ");
     add_plan_words(&r->change.plan->strategy, out);
     for (size_t i = 0; i < r->change.sets; i++)
         str_addf(out, "%s%s", i ? " " : " with --set ", r->change.set[i]);

@@ -109,9 +109,10 @@ static void add_money(struct table *t, double usd_per_mtoken)
         table_add(t, "%s", "");
 }
 
-static void add_shape_cells(struct table *t, const struct strategy *s, struct str *cell)
+static void add_shape_cells(struct table *t, const struct plan *p, struct str *cell)
 {
-    table_add(t, "%lld", (long long)strategy_gpus(s));
+    const struct strategy *s = &p->strategy;
+    table_add(t, "%lld", (long long)p->gpus);
     table_add(t, "%d", s->tp);
     table_add(t, "%d", s->cp);
     add_pipeline(s, cell);
@@ -131,8 +132,9 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     struct str cell;
     str_init(&cell);
     table_add(t, "%d", i + 1);
-    table_add(t, "%s", p->group->gpu->name);
-    add_shape_cells(t, &p->strategy, &cell);
+    add_gpu_names(p, &cell);
+    table_take(t, &cell);
+    add_shape_cells(t, p, &cell);
     add_differing(r, &p->strategy, &cell);
     table_take(t, &cell);
     take_seconds(t, p->step_s, &cell);
@@ -143,6 +145,16 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     table_take(t, &cell);
     add_money(t, p->usd_per_mtoken);
     str_release(&cell);
+}
+
+static const char *types_of(const struct plan *p, struct arena *mem)
+{
+    struct str text;
+    str_init(&text);
+    add_gpu_names(p, &text);
+    const char *types = arena_string(mem, str_text(&text));
+    str_release(&text);
+    return types;
 }
 
 static bool interleaves(const struct search_report *r)
@@ -173,7 +185,7 @@ static void print_best(const struct search_report *r, const struct report_style 
                      PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
     for (int i = 0; i < r->best; i++)
         add_plan_row(&t, r, i);
-    table_hide_if_all(&t, GPU, r->plan[0].group->gpu->name);
+    table_hide_if_all(&t, GPU, types_of(&r->plan[0], mem));
     table_hide_if_all(&t, CP, "1");
     table_hide_if_all(&t, SEQ_PARALLEL, "");
     table_hide_if_all(&t, OPTIONS, "");
@@ -201,14 +213,15 @@ static void print_front(const struct search_report *r, const struct report_style
     table_column(&t, "plan", TABLE_LEFT, 1);
     for (int i = 0; i < r->front; i++) {
         const struct plan *p = &r->pareto[i];
-        table_add(&t, "%s", p->group->gpu->name);
-        table_add(&t, "%lld", (long long)strategy_gpus(&p->strategy));
+        add_gpu_names(p, &cell);
+        table_take(&t, &cell);
+        table_add(&t, "%lld", (long long)p->gpus);
         take_count(&t, p->tokens_per_s, &cell);
         add_money(&t, p->usd_per_mtoken);
         add_plan_words(&p->strategy, &cell);
         table_take(&t, &cell);
     }
-    table_hide_if_all(&t, gpu, r->pareto[0].group->gpu->name);
+    table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
     table_hide_if_all(&t, money, "");
     typeset_heading(style, "Speed against money: every plan that no other beats in both", out);
     table_print(&t, style, out);
@@ -218,13 +231,41 @@ static void print_front(const struct search_report *r, const struct report_style
 /* Says how many processes there are, where every node has the same number. */
 static void add_launcher(const struct plan *p, struct str *out)
 {
-    int64_t gpus = strategy_gpus(&p->strategy), per_node = p->group->per_node;
-    if (gpus < per_node)
-        per_node = gpus;
-    if (gpus % per_node == 0)
-        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %lld ", (long long)(gpus / per_node),
-                 (long long)per_node);
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    int64_t nodes = 0;
+    bool same = true;
+    for (int i = 0; i < parts; i++) {
+        nodes += part[i].nodes;
+        same = same && part[i].per_node == part[0].per_node && part[i].gpus % part[i].per_node == 0;
+    }
+    if (same)
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
+                 part[0].per_node);
     str_add(out, "pretrain_gpt.py");
+}
+
+/* Stages of a mixed job meet their GPUs only if the nodes are ranked in this order. */
+static void print_node_order(const struct plan *p, const struct report_style *style,
+                             struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    int64_t node = 0;
+    struct str text;
+    if (parts < 2)
+        return;
+    str_init(&text);
+    str_add(&text, "Order of the nodes:");
+    for (int i = 0; i < parts; node += part[i++].nodes) {
+        str_addf(&text, "%s %lld", i ? "," : "", (long long)node);
+        if (part[i].nodes > 1)
+            str_addf(&text, " to %lld", (long long)(node + part[i].nodes - 1));
+        str_addf(&text, " with %d %s each", part[i].per_node, part[i].group->gpu->name);
+    }
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
 }
 
 static void print_environment(const struct plan *p, struct arena *mem, struct str *out)
@@ -245,6 +286,7 @@ static void print_launch(const struct plan *p, const struct report_style *style,
         return;
     typeset_heading(
         style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
+    print_node_order(p, style, out);
     print_environment(p, mem, out);
     str_add(out, "  ");
     add_launcher(p, out);

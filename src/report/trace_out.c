@@ -150,7 +150,7 @@ static void name_process(struct trace *t, int rank)
              "\"args\":{\"name\":\"stage %d: %s, %d layers\"}}"
              ",\n{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_sort_index\","
              "\"args\":{\"sort_index\":%d}}",
-             rank > 0 ? "," : "", FIRST_PROCESS + rank, rank, t->plan->group->gpu->name,
+             rank > 0 ? "," : "", FIRST_PROCESS + rank, rank, t->plan->stage[rank].group->gpu->name,
              t->plan->stage[rank].layers, FIRST_PROCESS + rank, rank);
     name_thread(t, rank, COMPUTE, "compute");
     name_thread(t, rank, COMMUNICATION, "communication");

@@ -85,8 +85,28 @@ struct gains {
         struct change change;
         enum breakdown_part part; /* that shrinks most, in seconds */
     } gain[GAINS_MAX];            /* fastest first */
-    bool found;                   /* the search finds something, perhaps slower than `from` */
+    bool found;                   /* the search finds something, perhaps slower than `from`; it is
+                                   * not asked about a mixed job */
     struct change searched;       /* to its best plan on the same GPUs */
+};
+
+/* What a mixed plan is worth, beside other uses of the same GPUs. */
+enum { MIXTURE_SPLITS = 2 };
+struct mixture {
+    struct more_layer {
+        int from;          /* stage that gives a layer away; -1 when none can */
+        double seconds;    /* more of a micro-batch, forward and backward, compute only */
+        struct plan *plan; /* with the layer moved; NULL when none can be */
+    } * more;              /* [stages] the cheapest way to one more layer on each */
+    struct mixture_split {
+        const char *name, *words;
+        const struct plan *plan; /* NULL when there are fewer layers than stages */
+    } split[MIXTURE_SPLITS];     /* layers as many on each stage, and by the speed of its GPUs */
+    int groups;
+    struct mixture_alone {
+        const struct node_group *group;
+        const struct plan *plan; /* the best on this group alone; NULL when there is none */
+    } * alone;                   /* [groups] */
 };
 
 struct plan {
@@ -115,7 +135,8 @@ struct plan {
     struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
     const struct remedy *remedy;         /* NULL unless asked for, and memory is the only fault */
-    const struct gains *gains; /* NULL unless asked for, and it fits, or its remedy does */
+    const struct gains *gains;     /* NULL unless asked for, and it fits, or its remedy does */
+    const struct mixture *mixture; /* NULL unless asked for, mixed and computed */
 };
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */

@@ -23,6 +23,13 @@ static void check_group(const struct node_group *g)
     assert(g->oversubscription >= 1 && g->oversubscription <= 1000);
 }
 
+static void check_link(const struct cluster *c, const struct group_link *l)
+{
+    assert(l->from >= 0 && l->from < c->groups && l->to >= 0 && l->to < c->groups);
+    assert(l->from != l->to && l->bs > 0 && l->bs <= 1e15);
+    assert(cluster_between(c, &c->group[l->to], &c->group[l->from]) == l->bs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena mem;
@@ -33,6 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(c.groups >= 1 && c.groups <= CLUSTER_MAX_GROUPS);
         for (int i = 0; i < c.groups; i++)
             check_group(&c.group[i]);
+        assert(c.links >= 0 && c.links <= CLUSTER_MAX_LINKS);
+        for (int i = 0; i < c.links; i++)
+            check_link(&c, &c.link[i]);
         assert(cluster_max_gpus(&c) >= c.groups);
     } else
         assert(err.kind == ERROR_INPUT && strncmp(err.text, "f:", 2) == 0);

@@ -381,7 +381,13 @@ static void bad_files_are_refused(void **state)
         {"4x8:H100", "c.yaml:1:1: a cluster file is a map with the key groups"},
         {"{}", "c.yaml:1:1: this file lacks the key groups"},
         {"group: []", "c.yaml:1:1: unknown key 'group' (did you mean groups?)"},
-        {"links: []", "c.yaml:1:1: unknown key 'links'; known are groups"},
+        {"links: []", "c.yaml:1:1: this file lacks the key groups"},
+        {"colours: []", "c.yaml:1:1: unknown key 'colours'; known are groups, links"},
+        {GROUP "links: 4\n", "c.yaml:4:8: links is no list of links, each with a dash"},
+        {GROUP "links: [{between: [1, 1], nic_gbit: 4}]\n",
+         "c.yaml:4:23: this link is between group 1 and itself, two groups are right"},
+        {GROUP "links: [{between: [1, [2]], nic_gbit: 4}]\n",
+         "c.yaml:4:23: a group of between is a list, one value is expected"},
         {"groups:", "c.yaml:1:8: groups is no list of groups, each with a dash"},
         {"groups: []", "c.yaml:1:9: groups is no list of groups, each with a dash"},
         {"groups: 4x8:H100", "c.yaml:1:9: groups is no list of groups, each with a dash"},
@@ -526,6 +532,23 @@ static void load_tells_files_from_pools(void **state)
     }
 }
 
+static void links_join_groups(void **state)
+{
+    struct cluster c;
+    struct error err = {0};
+    (void)state;
+    if (!load_text(
+            &c,
+            "links: [{between: [3, 1], nic_gbit: 50}, {between: [1, 2], nic_gbit: 0.5}]\n"
+            "groups: [{gpu: A100, nodes: 2}, {gpu: H100, nodes: 2}, {gpu: H100, nodes: 1}]\n",
+            &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(c.links, 2);
+    assert_true(cluster_between(&c, &c.group[0], &c.group[2]) == 50e9 / 8);
+    assert_true(cluster_between(&c, &c.group[1], &c.group[0]) == 0.5e9 / 8);
+    assert_true(cluster_between(&c, &c.group[1], &c.group[2]) == 0);
+}
+
 /* The schema lists exactly the keys that the reader knows. */
 static void schema_has_the_keys_of_the_reader(void **state)
 {
@@ -616,6 +639,7 @@ int main(void)
         cmocka_unit_test(too_many_groups_in_a_file),
         cmocka_unit_test(examples_load),
         cmocka_unit_test(load_tells_files_from_pools),
+        cmocka_unit_test(links_join_groups),
         cmocka_unit_test(schema_has_the_keys_of_the_reader),
         cmocka_unit_test(prices_can_be_set),
         cmocka_unit_test(bad_prices_are_refused),

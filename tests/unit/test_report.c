@@ -14,6 +14,7 @@
 #include "report/plan_words.h"
 #include "report/table.h"
 #include "report/typeset.h"
+#include "simulate/frame.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -434,6 +435,59 @@ static void near(double got, double want, double relative)
 {
     if (fabs(got - want) > relative * fabs(want))
         fail_msg("%.17g, expected %.17g", got, want);
+}
+
+/* One stage on each of two groups; the rest of the mixture is the plan itself. */
+static void mixed_plans_are_valid_json(void **state)
+{
+    struct bench b;
+    struct strategy s;
+    struct plan p;
+    (void)state;
+    start(&b, "llama3-8b", "1x8:A100,2x4:H100@100");
+    struct mesh_list meshes = {
+        2,
+        {{.group = &b.cluster.group[0], .stages = 1}, {.group = &b.cluster.group[1], .stages = 1}}};
+    struct scene scene = {.model = &b.model,
+                          .group = &b.cluster.group[0],
+                          .te = true,
+                          .memory_margin = 0.04,
+                          .imbalance = 1,
+                          .meshes = &meshes,
+                          .cluster = &b.cluster};
+    b.cluster.links = 1;
+    b.cluster.link[0] = (struct group_link){0, 1, 1e9};
+    strategy_init(&s);
+    s.pp = 2;
+    s.dp = 8;
+    s.seq_len = 4096;
+    s.global_batch = 64;
+    plan_evaluate(&scene, &s, NULL, &b.mem, &p);
+    struct plan then = p;
+    struct more_layer more[] = {{1, 0.5, &then}, {-1, 0, NULL}};
+    struct mixture_alone alone[] = {{&b.cluster.group[0], &then}, {&b.cluster.group[1], NULL}};
+    struct mixture mixture = {more, {{"even", "even", &then}, {"speed", "speed", NULL}}, 2, alone};
+    p.mixture = &mixture;
+    report_plan_json(&p, &b.out);
+    struct json *v = parse(&b.out);
+    must_be_valid(v, "plan");
+    assert_string_equal(json_text(json_get(v, "gpu")), "A100-SXM4-80GB+H100-SXM5-80GB");
+    assert_string_equal(json_text(json_get(v, "cluster")),
+                        "1x8:A100-SXM4-80GB,2x4:H100-SXM5-80GB@100");
+    assert_int_equal(json_integer_of(json_get(v, "gpus")), 16);
+    assert_int_equal(json_count(json_get(v, "node_groups")), 2);
+    near(json_number_of(json_get(json_at(json_get(v, "links"), 0), "nic_gbit")), 8, 1e-9);
+    const struct json *last = json_at(json_get(v, "stages"), 1);
+    assert_string_equal(json_text(json_get(last, "gpu")), "H100-SXM5-80GB");
+    near(json_number_of(json_get(last, "limit_bytes")), p.stage[1].limit_bytes, 1e-9);
+    json_release(v);
+    str_clear(&b.out);
+    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    must_contain(&b.out, "on 8 A100-SXM4-80GB + 8 H100-SXM5-80GB, ");
+    must_contain(&b.out, " is the bottleneck: busy ");
+    must_contain(&b.out, "none has one to spare");
+    must_contain(&b.out, "there is no such plan");
+    release(&b);
 }
 
 static void plans_are_valid_json(void **state)
@@ -1265,6 +1319,7 @@ int main(void)
         cmocka_unit_test(shell_words_are_quoted),
         cmocka_unit_test(recompute_in_few_words),
         cmocka_unit_test(plans_are_valid_json),
+        cmocka_unit_test(mixed_plans_are_valid_json),
         cmocka_unit_test(json_numbers_add_up),
         cmocka_unit_test(strategy_has_every_parameter_as_its_kind),
         cmocka_unit_test(what_was_not_computed_is_null),
