@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CUTS = 64, MAX_NODES = 20000, MAX_LABELS = 12 };
+enum { MAX_CUTS = 64, MAX_NODES = 20000, MAX_LABELS = 6 };
 
 /* The ranks from one on, in some split of what is left: when the first micro-batch is back from them
  * (`away`), and the most of (work of a rank, what it waits for, fill and drain from the first of them on). */
@@ -211,7 +211,7 @@ static const struct entry *choice(const struct assign *a, int rank, int prefix, 
 static int64_t added(const struct assign *a, const struct cut *c, int rank,
                      const struct rank_cost *x)
 {
-    int64_t sum = c->end_rank == rank ? x->after : 0;
+    int64_t sum = (c->end_rank == rank ? x->after : 0) + (rank == 0 ? x->delay : 0);
     for (int v = 0; v < a->vpp; v++)
         sum += c->forward[v * a->pp + rank] * x->forward[v] +
                c->backward[v * a->pp + rank] * x->backward[v];
@@ -338,23 +338,15 @@ static void label_cell(struct assign *a, int r, int prefix)
             if (r + 1 < a->pp)
                 most = longer(most, e->passing + l->most);
             if (r == 0)
-                most += e->cost.after;
+                most += e->cost.delay + e->cost.after;
             struct label x = {l->away + e->trip, most};
             add_label(&a->label[cell * MAX_LABELS], &a->labels[cell], x);
         }
     }
 }
 
-static int64_t least_label(const struct assign *a)
-{
-    int64_t least = INT64_MAX;
-    for (int i = 0; i < a->labels[0]; i++)
-        least = a->label[i].most < least ? a->label[i].most : least;
-    return least;
-}
-
-/* From the last rank to the first. False: no split is short enough. */
-static bool fill_labels(struct assign *a)
+/* From the last rank to the first. */
+static void fill_labels(struct assign *a)
 {
     int end = cell_at(a, a->pp, a->p->layers);
     a->labels[end] = 1;
@@ -362,7 +354,6 @@ static bool fill_labels(struct assign *a)
     for (int r = a->pp - 1; r >= 0; r--)
         for (int i = 0; i < a->window[r].prefixes; i++)
             label_cell(a, r, a->window[r].first_prefix + i);
-    return !too_long(a, least_label(a), a->behind[0]);
 }
 
 /* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that are
@@ -370,7 +361,8 @@ static bool fill_labels(struct assign *a)
 static int64_t bound_by_labels(const struct assign *a, int rank, int then, const struct entry *e)
 {
     int64_t before = rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
-    int64_t after = rank == 0 ? e->cost.after : a->given[0].entry->cost.after, least = INT64_MAX;
+    const struct rank_cost *first = rank == 0 ? &e->cost : &a->given[0].entry->cost;
+    int64_t after = first->delay + first->after, least = INT64_MAX;
     for (int i = 0; i < a->labels[then]; i++) {
         const struct label *l = &a->label[then * MAX_LABELS + i];
         int64_t most = before + own_length(a, rank, &e->own, l->away), away = l->away + e->trip;
@@ -439,7 +431,7 @@ static void try_split(struct assign *a, int64_t length)
         a->limit = a->out->step = step;
         memcpy(a->out->layers, a->layers, (size_t)a->pp * sizeof *a->layers);
     }
-    if (step != INT64_MAX && length < pipeline)
+    if (step != INT64_MAX && length < a->given[0].entry->cost.delay + pipeline)
         learn_chain(a);
 }
 
@@ -493,30 +485,51 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     }
 }
 
+/* Tables and labels. False: there is no split. */
+static bool prepare(struct assign *a, const struct assign_problem *p, struct arena *mem)
+{
+    a->p = p;
+    a->mem = mem;
+    a->pp = p->pipeline.pp;
+    a->vpp = p->pipeline.vpp;
+    a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
+    a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
+    if (!find_windows(a))
+        return false;
+    fill_entries(a);
+    fill_least(a, NULL, a->behind);
+    fill_labels(a);
+    return a->behind[0] != INT64_MAX && a->labels[0] > 0;
+}
+
+static int64_t root_bound(const struct assign *a)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < a->labels[0]; i++)
+        least = a->label[i].most < least ? a->label[i].most : least;
+    return least + a->behind[0] + a->p->fixed;
+}
+
+int64_t assign_bound(const struct assign_problem *p, struct arena *mem)
+{
+    struct assign *a = arena_alloc(mem, sizeof *a);
+    return prepare(a, p, mem) ? root_bound(a) : INT64_MAX;
+}
+
 void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
                 struct assign_result *out)
 {
     struct assign *a = arena_alloc(mem, sizeof *a);
     *out = (struct assign_result){.step = INT64_MAX, .bound = INT64_MAX, .proven = true};
-    a->p = p;
-    a->mem = mem;
-    a->pp = p->pipeline.pp;
-    a->vpp = p->pipeline.vpp;
+    if (!prepare(a, p, mem) || root_bound(a) >= cut)
+        return;
     a->limit = cut;
     a->out = out;
-    a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
-    a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
-    a->given = arena_array(mem, (size_t)a->pp, sizeof *a->given);
     a->layers = arena_array(mem, (size_t)a->pp, sizeof *a->layers);
+    a->given = arena_array(mem, (size_t)a->pp, sizeof *a->given);
     out->layers = arena_array(mem, (size_t)a->pp, sizeof *out->layers);
-    if (!find_windows(a))
-        return;
-    fill_entries(a);
-    fill_least(a, NULL, a->behind);
-    if (!fill_labels(a))
-        return;
     branch(a, 0, 0, 0);
     out->proven = !a->gave_up;
-    int64_t bound = out->proven ? out->step : least_label(a) + a->behind[0] + p->fixed;
+    int64_t bound = out->proven ? out->step : root_bound(a);
     out->bound = bound < out->step ? bound : out->step;
 }

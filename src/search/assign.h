@@ -16,6 +16,7 @@ struct arena;
 /* One rank with some layers. Ticks. */
 struct rank_cost {
     const int64_t *forward, *backward; /* [vpp] of its chunks, one micro-batch */
+    int64_t delay;                     /* of the first rank: before its first forward */
     int64_t after;                     /* between its last backward and the optimizer */
     int64_t behind;                    /* optimizer and what follows */
 };
@@ -41,6 +42,9 @@ struct assign_result {
     int64_t bound;    /* nothing is below it; step where proven */
     int64_t nodes, steps, cuts;
 };
+
+/* No split is shorter, as far as chains without a simulation tell: INT64_MAX where none is possible. */
+int64_t assign_bound(const struct assign_problem *, struct arena *);
 
 /* The shortest step below `cut`; the arena holds the result and the work. */
 void assign_run(const struct assign_problem *, int64_t cut, struct arena *,

@@ -81,6 +81,14 @@ int most_stages(const struct node_group *g, int64_t block, bool any)
     return (int)((int64_t)g->nodes_max * g->per_node / block / step * step);
 }
 
+/* Layers that fit on a stage, by type and micro-batches in flight. */
+struct room {
+    int timing;                  /* the number of the timing it is of */
+    uint16_t *layers[MIX_MAX];   /* [alive_max + 1] */
+    int rules_pp, rules_timing;  /* what the rules were asked of last, */
+    bool rules_allow;            /* and their answer */
+};
+
 /* One structure while it is searched. */
 struct cell {
     struct mixed_worker *w;
@@ -97,11 +105,13 @@ struct cell {
     double unit[MIX_MAX];         /* least ticks of a layer on each type */
     double send;                  /* least ticks of a transfer */
     int64_t crossing[MIX_MAX][MIX_MAX];
-    double behind;                /* least ticks of optimizer and what follows, of the state */
     int pps, *pp;                 /* numbers of stages that are worth a look, most first */
     int by_time[MIX_MAX];         /* layers of a stage that the cut allows, for the pp at hand */
     int alive_max;                /* micro-batches in flight */
-    uint16_t *by_memory[MIX_MAX]; /* [alive_max + 1] layers that fit */
+    int states;
+    const struct option_list *state_list;
+    struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
+    int state;         /* that `room` and costs are asked of, or ANY_STATE */
     int stages[MIX_MAX];          /* of each type, while they are chosen */
     int order[MIX_MAX];           /* types along the pipeline */
 };
@@ -251,7 +261,7 @@ static int64_t least_ticks(struct cell *c, int g, int layers)
  * 2 S + (M - 1 - pp) T (doc/mixed.md). */
 static double longest_stage(const struct cell *c, int pp, double work, int64_t cut)
 {
-    double m = (double)c->micro_batches, left = (double)cut - c->behind;
+    double m = (double)c->micro_batches, left = (double)cut;
     double behind = fmin(pp, m) - 1;
     if (c->s.vpp > 1)
         return left / m;
@@ -295,33 +305,48 @@ static bool time_has_room(struct cell *c, int pp, int64_t cut)
     return room >= c->layers;
 }
 
-static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive, bool least)
+static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
 {
     for (int i = 0; i < c->w->starts; i++)
         if (c->w->first_with[i] + layers <= c->layers &&
-            stage_fits(&c->w->table[g], &c->s, STAGE_MIDDLE, c->w->first_with[i], layers,
-                       c->s.vpp > 1 ? 1 : alive, least))
+            stage_fits(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers,
+                       c->s.vpp > 1 ? 1 : alive))
             return true;
     return false;
 }
 
-/* By micro-batches in flight: more of them, fewer layers. `least`: under any state. */
-static void find_by_memory(struct cell *c, bool least)
+/* More micro-batches in flight, fewer layers. */
+static void fill_room(struct cell *c, int g, uint16_t *out)
 {
-    for (int g = 0; g < c->set->groups; g++)
-        for (int alive = 1, n = c->layers; alive <= c->alive_max; alive++) {
-            int low = 0; /* first time from the top, then step by step */
-            while (alive == 1 && low < n) {
-                int middle = (low + n + 1) / 2;
-                if (fits_somewhere(c, g, middle, 1, least))
-                    low = middle;
-                else
-                    n = middle - 1;
-            }
-            while (n > 0 && !fits_somewhere(c, g, n, alive, least))
-                n--;
-            c->by_memory[g][alive] = (uint16_t)n;
-        }
+    int low = 0, n = c->layers;
+    while (low < n) {
+        int middle = (low + n + 1) / 2;
+        if (fits_somewhere(c, g, middle, 1))
+            low = middle;
+        else
+            n = middle - 1;
+    }
+    for (int alive = 1; alive <= c->alive_max; alive++) {
+        while (n > 0 && !fits_somewhere(c, g, n, alive))
+            n--;
+        out[alive] = (uint16_t)n;
+    }
+}
+
+/* Of the current timing and state. */
+static const struct room *room_of(struct cell *c)
+{
+    struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
+    if (x->timing == c->w->table[0].timing)
+        return x;
+    x->timing = c->w->table[0].timing;
+    for (int g = 0; g < c->set->groups; g++) {
+        if (!x->layers[g])
+            x->layers[g] =
+                arena_array(&c->w->scratch, (size_t)c->alive_max + 1, sizeof *x->layers[g]);
+        fill_room(c, g, x->layers[g]);
+    }
+    return x;
 }
 
 static int alive_at(const struct cell *c, int rank, int pp)
@@ -330,13 +355,14 @@ static int alive_at(const struct cell *c, int rank, int pp)
 }
 
 /* Whether all layers find room: the best type at every place. */
-static bool memory_has_room(const struct cell *c, int pp)
+static bool memory_has_room(struct cell *c, int pp)
 {
+    const struct room *x = room_of(c);
     int64_t room = 0;
     for (int r = 0; r < pp; r++) {
         int best = 0;
         for (int g = 0; g < c->set->groups; g++) {
-            int n = c->by_memory[g][alive_at(c, r, pp)];
+            int n = x->layers[g][alive_at(c, r, pp)];
             n = n < c->by_time[g] ? n : c->by_time[g];
             best = n > best ? n : best;
         }
@@ -345,7 +371,7 @@ static bool memory_has_room(const struct cell *c, int pp)
     return room >= c->layers;
 }
 
-/* Whether some number of stages has room by time and, where by_memory is there, by memory. */
+/* Whether some number of stages has room by time, and by memory if asked. */
 static bool some_room(struct cell *c, bool memory)
 {
     int64_t cut = cut_of(c);
@@ -363,7 +389,8 @@ struct problem {
     struct mesh_list meshes;
     struct scene scene;
     struct layout layout;
-    int64_t fixed;
+    int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
+    int64_t send[SCHEDULE_MAX_RANKS];
 };
 
 static enum stage_end end_of(int stage, int stages)
@@ -402,6 +429,10 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
         params.experts += own->experts;
         params.linear += own->linear;
     }
+    if (c->state == ANY_STATE) {
+        out->delay = out->after = out->behind = 0;
+        return true;
+    }
     struct timing none = {0};
     struct pipeline pipe = timing_pipeline(t->frame, s, &none);
     pipe.pp = p->pp;
@@ -415,6 +446,7 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
     struct edges e = rank_edges(t->frame, s, (double)forward / TICKS_PER_S,
                                 (double)backward / TICKS_PER_S, &times,
                                 rank_buckets(t->frame, 0, &params));
+    out->delay = llround(e.delay * TICKS_PER_S);
     out->after = llround(e.after * TICKS_PER_S);
     out->behind = llround(e.behind * TICKS_PER_S);
     return true;
@@ -428,11 +460,16 @@ static bool cost_of(void *context, int rank, int first, int count, struct rank_c
     if (c->s.vpp > 1)
         return chunks_fit(p, rank, count, out);
     enum stage_end end = end_of(rank, p->pp);
-    if (!stage_fits(t, &c->s, end, first, count, alive_at(c, rank, p->pp), false))
+    if (!stage_fits(t, &c->s, c->state, end, first, count, alive_at(c, rank, p->pp)))
         return false;
     const struct stage_time *x = stage_time(t, &c->s, end, first, count);
-    const struct stage_edges *y = stage_edges(t, &c->s, end, first, count);
-    *out = (struct rank_cost){&x->forward, &x->backward, y->after, y->behind};
+    *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
+    if (c->state != ANY_STATE) {
+        const struct stage_state *y = stage_state(t, &c->s, c->state, end, first, count);
+        out->delay = y->delay;
+        out->after = y->after;
+        out->behind = y->behind;
+    }
     return true;
 }
 
@@ -500,15 +537,16 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
     struct cell *c = p->c;
     int vpp = c->s.vpp, room = 0;
     double longest = longest_stage(c, p->pp, c->work, cut);
+    const struct room *x = room_of(c);
     for (int r = 0; r < p->pp; r++) {
-        int g = p->type[r], n = c->by_memory[g][alive_at(c, r, p->pp)];
+        int g = p->type[r], n = x->layers[g][alive_at(c, r, p->pp)];
         enum stage_end end = end_of(r, p->pp);
         bool ends = end != STAGE_MIDDLE;
         n = n < c->by_time[g] ? n : c->by_time[g];
         while (ends && vpp == 1 && n > 0) { /* embedding and loss leave time for fewer */
-            const struct stage_time *x =
+            const struct stage_time *t =
                 stage_time(&c->w->table[g], &c->s, end, r == 0 ? 0 : c->layers - n, n);
-            if ((double)(x->forward + x->backward) < longest)
+            if ((double)(t->forward + t->backward) < longest)
                 break;
             n--;
         }
@@ -577,37 +615,102 @@ static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t c
     return cut;
 }
 
-static void solve(struct cell *c)
+/* Rules on the number of stages, and those on timing and state at once. */
+static bool rules_allow(struct cell *c)
 {
-    struct mixed_worker *w = c->w;
-    struct problem *p = arena_alloc(&w->problem, sizeof *p);
-    int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS];
-    int64_t send[SCHEDULE_MAX_RANKS];
-    struct assign_result r;
-    p->c = c;
-    place_types(p);
-    int64_t cut = kind_cut(c, p, cut_of(c));
-    if (find_limits(p, cut, least, most)) {
-        find_sends(p, send);
-        struct assign_problem a = {.layers = c->layers,
-                                   .anywhere = w->starts == 1 || c->s.vpp > 1,
-                                   .least = least,
-                                   .most = most,
+    struct walk *w = mixed_walk(c->w, c->set);
+    const struct space *s = w->space;
+    int first = w->plan->first[s->axes - 1], end = w->plan->first[s->axes] + w->plan->pairs;
+    slots_set_strategy(w->values, &c->s);
+    for (int i = 0; i < w->others; i++)
+        slots_set_strategy(w->other[i], &c->s);
+    for (int i = first; i < end; i++)
+        if (!walk_allows(w, w->plan->order[i]))
+            return false;
+    return true;
+}
+
+/* The same, asked once for each pp, timing and state. */
+static bool state_allowed(struct cell *c)
+{
+    struct room *x = &c->room[c->state];
+    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].timing) {
+        x->rules_pp = c->s.pp;
+        x->rules_timing = c->w->table[0].timing;
+        x->rules_allow = rules_allow(c);
+    }
+    return x->rules_allow;
+}
+
+/* The optimizer of the stage that has most: at least the average, on the type that is done first. */
+static double least_behind(struct cell *c)
+{
+    double least = INFINITY;
+    int layers = (c->layers + c->s.pp - 1) / c->s.pp;
+    for (int g = 0; g < c->set->groups; g++)
+        for (int i = 0; i < c->w->starts && c->w->first_with[i] + layers <= c->layers; i++)
+            least = fmin(least, (double)stage_state(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE,
+                                                    c->w->first_with[i], layers)
+                                    ->behind);
+    return least < INFINITY ? least : 0;
+}
+
+/* Fills what assign.c needs under c->state. False: too little room. */
+static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
+{
+    if (!find_limits(p, cut, p->least, p->most))
+        return false;
+    *out = (struct assign_problem){.layers = p->c->layers,
+                                   .anywhere = p->c->w->starts == 1 || p->c->s.vpp > 1,
+                                   .least = p->least,
+                                   .most = p->most,
                                    .cost = cost_of,
                                    .step = step_of,
                                    .context = p};
-        a.pipeline = timing_pipeline(w->table[0].frame, &c->s, &(struct timing){0});
-        a.pipeline.send = send;
-        w->counts.problems++;
-        assign_run(&a, cut, &w->problem, &r);
-        w->counts.unproven += !r.proven;
-        if (r.step != INT64_MAX) {
-            set_layout(p, r.layers);
-            struct mixed_found x = found_of(p, &r);
-            keep_found(c, &x);
-        }
+    out->pipeline = timing_pipeline(p->c->w->table[0].frame, &p->c->s, &(struct timing){0});
+    out->pipeline.send = p->send;
+    return true;
+}
+
+static void solve_state(struct problem *p)
+{
+    struct cell *c = p->c;
+    struct assign_problem a;
+    struct assign_result r;
+    int64_t cut = kind_cut(c, p, cut_of(c));
+    if (!pose(p, cut, &a))
+        return;
+    c->w->counts.problems++;
+    assign_run(&a, cut, &c->w->problem, &r);
+    c->w->counts.unproven += !r.proven;
+    if (r.step == INT64_MAX)
+        return;
+    set_layout(p, r.layers);
+    struct mixed_found x = found_of(p, &r);
+    keep_found(c, &x);
+}
+
+/* First whatever the state, then each that may be fast enough. */
+static void solve(struct cell *c)
+{
+    struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    struct assign_problem a;
+    p->c = c;
+    place_types(p);
+    find_sends(p, p->send);
+    c->state = ANY_STATE;
+    c->w->counts.judged++;
+    int64_t cut = kind_cut(c, p, cut_of(c)), bound = INT64_MAX;
+    if (pose(p, cut, &a))
+        bound = assign_bound(&a, &c->w->problem);
+    for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
+        option_take(c->state_list, c->state, &c->s);
+        cut = kind_cut(c, p, cut_of(c));
+        if ((double)bound + least_behind(c) < (double)cut && state_allowed(c))
+            solve_state(p);
     }
-    arena_clear(&w->problem);
+    c->state = ANY_STATE;
+    arena_clear(&c->w->problem);
 }
 
 /* Every order of the types. */
@@ -696,58 +799,14 @@ static void share_stages(struct cell *c, int g, int left, int64_t room)
 
 /* --- parameters --------------------------------------------------------------------------- */
 
-/* Rules on the number of stages, and those on timing and state at once. */
-static bool rules_allow(struct cell *c, int pp)
-{
-    struct walk *w = mixed_walk(c->w, c->set);
-    const struct space *s = w->space;
-    int first = w->plan->first[s->axes - 1], end = w->plan->first[s->axes] + w->plan->pairs;
-    struct strategy all = c->s;
-    all.pp = pp;
-    all.split = w->strategy.split;
-    slots_set_strategy(w->values, &all);
-    for (int i = 0; i < w->others; i++)
-        slots_set_strategy(w->other[i], &all);
-    for (int i = first; i < end; i++)
-        if (!walk_allows(w, w->plan->order[i]))
-            return false;
-    return true;
-}
-
 static void search_pp(struct cell *c, int pp)
 {
     c->s.pp = pp;
-    if (!time_has_room(c, pp, cut_of(c)) || !memory_has_room(c, pp) || !rules_allow(c, pp))
+    if (!time_has_room(c, pp, cut_of(c)) || !memory_has_room(c, pp))
         return;
     for (int g = 0; g < c->set->groups; g++)
         c->order[g] = g;
     share_stages(c, 0, pp, 0);
-}
-
-/* The optimizer of one layer, on the type that has it done first. */
-static double least_behind(struct cell *c)
-{
-    double least = INFINITY;
-    for (int g = 0; g < c->set->groups; g++)
-        for (int i = 0; i < c->w->starts && c->w->first_with[i] < c->layers; i++)
-            least = fmin(least, (double)stage_edges(&c->w->table[g], &c->s, STAGE_MIDDLE,
-                                                    c->w->first_with[i], 1)
-                                    ->behind);
-    return least;
-}
-
-static void search_state(struct cell *c, int state)
-{
-    for (int g = 0; g < c->set->groups; g++)
-        stage_table_state(&c->w->table[g], state);
-    c->w->counts.judged++;
-    c->behind = least_behind(c);
-    if (some_room(c, false)) {
-        find_by_memory(c, false);
-        for (int i = 0; i < c->pps; i++)
-            search_pp(c, c->pp[i]);
-    }
-    c->behind = 0;
 }
 
 static void new_timing(struct cell *c)
@@ -765,14 +824,13 @@ static bool recompute_fits(struct cell *c, int recompute, int method, int layers
     c->s.recompute_layers = layers;
     c->s.recompute_modules = modules;
     new_timing(c);
-    find_by_memory(c, true);
-    c->s = kept;
     for (int g = 0; g < c->set->groups; g++)
         c->by_time[g] = c->layers;
-    for (int i = 0; i < c->pps; i++)
-        if (memory_has_room(c, c->pp[i]))
-            return true;
-    return false;
+    bool fits = false;
+    for (int i = 0; i < c->pps && !fits; i++)
+        fits = memory_has_room(c, c->pp[i]);
+    c->s = kept;
+    return fits;
 }
 
 /* Fewest layers that block recompute must redo for anything to fit: 0 where no full recompute is needed,
@@ -811,21 +869,16 @@ static bool again_in_vain(const struct cell *c)
     return c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
 }
 
-static void search_timing(struct cell *c, const struct option_list *states)
+static void search_timing(struct cell *c)
 {
     new_timing(c);
     if (!some_room(c, false))
         return;
     time_has_room(c, 1, cut_of(c)); /* no stage has more layers in a longer pipeline */
-    if (again_in_vain(c))
+    if (again_in_vain(c) || !some_room(c, true))
         return;
-    find_by_memory(c, true);
-    if (!some_room(c, true))
-        return;
-    for (int i = 0; i < states->count; i++) {
-        option_take(states, i, &c->s);
-        search_state(c, i);
-    }
+    for (int i = 0; i < c->pps; i++)
+        search_pp(c, c->pp[i]);
 }
 
 /* Numbers of stages that the pool and --gpus allow, most first. */
@@ -860,6 +913,10 @@ static void set_tables(struct cell *c, const struct option_list *states)
     s.pp = 2;
     s.vpp = 1;
     c->send = INFINITY;
+    c->state = ANY_STATE;
+    c->states = states->count;
+    c->state_list = states;
+    c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
     for (int g = 0; g < c->set->groups; g++) {
         struct stage_table *t = &c->w->table[g];
         frame_init(t->frame, &c->set->scene[g], &c->costs[g], &s, &any, NULL);
@@ -867,8 +924,6 @@ static void set_tables(struct cell *c, const struct option_list *states)
         t->fixed_s = transfer_fixed_s(t->frame, &s);
         stage_table_structure(t, state, states->count, &c->w->scratch);
         c->send = fmin(c->send, (double)t->frame->send[0]);
-        c->by_memory[g] =
-            arena_array(&c->w->scratch, (size_t)c->alive_max + 1, sizeof *c->by_memory[g]);
     }
 }
 
@@ -893,8 +948,7 @@ static bool too_slow(struct cell *c)
     return slow;
 }
 
-static void search_timings(struct cell *c, const struct option_list *timings,
-                           const struct option_list *states)
+static void search_timings(struct cell *c, const struct option_list *timings)
 {
     int least_layers = least_layers_again(c);
     if (least_layers < 0)
@@ -902,7 +956,7 @@ static void search_timings(struct cell *c, const struct option_list *timings,
     for (int i = 0; i < timings->count; i++) {
         option_take(timings, i, &c->s);
         if (!keeps_too_much(&c->s, least_layers))
-            search_timing(c, states);
+            search_timing(c);
     }
 }
 
@@ -925,7 +979,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
         set_tables(&c, states);
         find_crossings(&c);
         if (!too_slow(&c))
-            search_timings(&c, timings, states);
+            search_timings(&c, timings);
     }
     arena_clear(&w->scratch);
 }

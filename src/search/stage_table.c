@@ -39,7 +39,6 @@ void stage_table_init(struct stage_table *t, int layers, int starts, const uint1
     t->first_with = first_with;
     t->frame = arena_alloc(mem, sizeof *t->frame);
     t->time = arena_array(mem, entries(t), sizeof *t->time);
-    t->edges = arena_array(mem, entries(t), sizeof *t->edges);
 }
 
 void stage_table_structure(struct stage_table *t, const struct strategy *states, int count,
@@ -55,19 +54,11 @@ void stage_table_structure(struct stage_table *t, const struct strategy *states,
     for (int end = 0; end < STAGE_ENDS; end++)
         t->buffers[end] = rank_buffers(t->frame, 0, end == STAGE_FIRST, end == STAGE_LAST);
     t->timing++;
-    t->pair++;
 }
 
 void stage_table_timing(struct stage_table *t)
 {
     t->timing++;
-    t->pair++;
-}
-
-void stage_table_state(struct stage_table *t, int state)
-{
-    t->state = state;
-    t->pair++;
 }
 
 static size_t at(const struct stage_table *t, enum stage_end end, int first, int layers)
@@ -100,8 +91,8 @@ const struct stage_time *stage_time(struct stage_table *t, const struct strategy
 }
 
 /* Memory and times under the i-th state. */
-static const struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
-                                          const struct rank_params *p)
+static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
+                                    const struct rank_params *p)
 {
     struct stage_state *x = &t->of_state[(size_t)i * entries(t) + entry];
     if (x->known)
@@ -132,35 +123,32 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
     return x;
 }
 
-const struct stage_edges *stage_edges(struct stage_table *t, const struct strategy *s,
+const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,
                                       enum stage_end end, int first, int layers)
 {
-    size_t entry = at(t, end, first, layers);
-    struct stage_edges *x = &t->edges[entry];
-    if (x->pair == t->pair)
-        return x;
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
+    struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
+    if (x->timing == t->timing)
+        return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
-    const struct stage_state *state = state_at(t, t->state, entry, p);
     struct edges e = rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
-                                (double)time->backward / TICKS_PER_S, &state->times,
+                                (double)time->backward / TICKS_PER_S, &x->times,
                                 rank_buckets(t->frame, 0, p));
+    x->delay = llround(e.delay * TICKS_PER_S);
     x->after = llround(e.after * TICKS_PER_S);
     x->behind = llround(e.behind * TICKS_PER_S);
-    x->pair = t->pair;
+    x->timing = t->timing;
     return x;
 }
 
-bool stage_fits(struct stage_table *t, const struct strategy *s, enum stage_end end, int first,
-                int layers, int64_t alive, bool least)
+bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum stage_end end,
+                int first, int layers, int64_t alive)
 {
     const struct chunk_bytes *b = &stage_time(t, s, end, first, layers)->bytes;
     const struct stage_params *p = stage_params(t, end, first, layers);
-    double fullest = (double)alive * b->saved + b->peak - b->saved;
-    if (least)
-        return rank_fullness(t->frame, 0, fullest, &p->smallest, t->buffers[end], 1) <= 1;
-    const struct stage_state *x =
-        state_at(t, t->state, at(t, end, first, layers), &p->params);
-    return rank_fullness(t->frame, 0, fullest, &x->memory, t->buffers[end], t->stretch[t->state]) <=
-           1;
+    double fullest = (double)alive * b->saved + b->peak - b->saved, buffers = t->buffers[end];
+    if (state == ANY_STATE)
+        return rank_fullness(t->frame, 0, fullest, &p->smallest, buffers, 1) <= 1;
+    const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);
+    return rank_fullness(t->frame, 0, fullest, &x->memory, buffers, t->stretch[state]) <= 1;
 }

@@ -13,17 +13,14 @@ struct stage_time {
     struct chunk_bytes bytes;
 };
 
-/* Under one state, whatever the timing. */
+/* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk under
+ * one timing. */
 struct stage_state {
     bool known;
     struct rank_state memory;
     struct rank_times times;
-};
-
-/* Under one timing and one state: ticks of a rank with this one chunk. */
-struct stage_edges {
-    int pair; /* the number of the pair it is of */
-    int64_t after, behind;
+    int timing; /* the number of the timing of: */
+    int64_t delay, after, behind;
 };
 
 struct stage_params {
@@ -41,11 +38,10 @@ struct stage_table {
     const uint16_t *first_with; /* [starts] the first layer of each */
     double fixed_s;             /* of transfers, each pass */
     double buffers[STAGE_ENDS];
-    int timing, pair; /* numbers of the current ones */
+    int timing; /* the number of the current one */
     struct stage_time *time;
-    struct stage_edges *edges;
     struct stage_params *params;
-    int states, state; /* how many there are; the current one */
+    int states;
     const struct strategy *state_strategy; /* [states] */
     double *stretch;                       /* [states] */
     struct stage_state *of_state;          /* [states] tables */
@@ -60,19 +56,19 @@ void stage_table_init(struct stage_table *, int layers, int starts, const uint16
 void stage_table_structure(struct stage_table *, const struct strategy *states, int count,
                            struct arena *mem);
 void stage_table_timing(struct stage_table *);
-void stage_table_state(struct stage_table *, int state);
 
-/* `s` has the timing, and for edges the state parameters. */
+/* `s` has the timing, and for a state its parameters. */
 const struct stage_time *stage_time(struct stage_table *, const struct strategy *s,
                                     enum stage_end, int first, int layers);
-const struct stage_edges *stage_edges(struct stage_table *, const struct strategy *s,
+const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
                                       enum stage_end, int first, int layers);
 const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,
                                         int layers);
 
-/* Whether a rank with this one chunk and `alive` micro-batches in flight fits; under the current state,
- * or, `least`, under some. */
-bool stage_fits(struct stage_table *, const struct strategy *s, enum stage_end, int first,
-                int layers, int64_t alive, bool least);
+/* Whether a rank with this one chunk and `alive` micro-batches in flight fits under this state, or,
+ * ANY_STATE, under some. */
+enum { ANY_STATE = -1 };
+bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
+                int first, int layers, int64_t alive);
 
 #endif
