@@ -103,7 +103,8 @@ struct cell {
     int fewest[MIX_MAX], most[MIX_MAX];
     double work;                  /* least ticks of all layers, once */
     double unit[MIX_MAX];         /* least ticks of a layer on each type */
-    double send;                  /* least ticks of a transfer */
+    double send, cross;           /* least ticks of a transfer, and of one between types */
+    double behind;                /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
     int pps, *pp;                 /* numbers of stages that are worth a look, most first */
     int by_time[MIX_MAX];         /* layers of a stage that the cut allows, for the pp at hand */
@@ -240,43 +241,54 @@ static int64_t cut_of(const struct cell *c)
 
 /* --- layers that time and memory allow a stage ------------------------------------------- */
 
-/* Least ticks of a middle stage with so many layers, wherever it starts. */
-static int64_t least_ticks(struct cell *c, int g, int layers)
-{
-    int64_t least = INT64_MAX;
-    for (int i = 0; i < c->w->starts; i++) {
-        int first = c->w->first_with[i];
-        if (first + layers > c->layers)
-            continue;
-        const struct stage_time *t =
-            stage_time(&c->w->table[g], &c->s, STAGE_MIDDLE, first, layers);
-        least = t->forward + t->backward < least ? t->forward + t->backward : least;
-    }
-    return least;
-}
+/* What one micro-batch may take on a stage for the step to stay below the cut. */
+struct allowed {
+    double both; /* ticks of its passes and transfers */
+    double one;  /* ticks of the longer pass and its transfer */
+};
 
-/* A stage whose forward and backward take longer than this makes the step as long as the cut. With T of
- * the longest stage and `work` S of all stages for one micro-batch a step takes at least M T, at least
- * S + (M - 1 - n / 2) T with n < pp stages behind it and n < M, and, where M > pp + 1, at least
- * 2 S + (M - 1 - pp) T (doc/mixed.md). */
-static double longest_stage(const struct cell *c, int pp, double work, int64_t cut)
+/* With T of the longest stage, P of its longer pass, and `work` S of all stages for one micro-batch, a
+ * step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages behind it and n < M; and,
+ * where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). Interleaved, transfers may hide: M T of the
+ * passes. */
+static struct allowed allowed_of(const struct cell *c, int pp, double work, int64_t cut)
 {
-    double m = (double)c->micro_batches, left = (double)cut;
+    double m = (double)c->micro_batches, left = (double)cut - c->behind;
     double behind = fmin(pp, m) - 1;
     if (c->s.vpp > 1)
-        return left / m;
-    double sent = work + 2 * (pp - 1) * c->send;
-    double longest = fmin(left / m, (left - sent) / fmax(m - 1 - behind / 2, 0.5));
-    return m - 1 > pp ? fmin(longest, (left - 2 * work) / (m - 1 - pp)) : longest;
+        return (struct allowed){left / m, left};
+    work += 2 * (pp - c->set->groups) * c->send + 2 * (c->set->groups - 1) * c->cross;
+    double both = fmin(left / m, (left - work) / fmax(m - 1 - behind / 2, 0.5));
+    if (m - 1 > pp)
+        both = fmin(both, (left - 2 * work) / (m - 1 - pp));
+    return (struct allowed){both, (left - work) / fmax(m - 1, 0.5)};
+}
+
+static bool is_allowed(const struct cell *c, struct allowed a, const struct stage_time *t)
+{
+    double send = c->s.vpp > 1 ? 0 : c->send; /* every stage has a neighbour */
+    int64_t longer = t->forward > t->backward ? t->forward : t->backward;
+    return (double)(t->forward + t->backward) + send < a.both && (double)longer + send < a.one;
+}
+
+static bool allowed_somewhere(struct cell *c, int g, int layers, struct allowed a)
+{
+    for (int i = 0; i < c->w->starts; i++) {
+        int first = c->w->first_with[i];
+        if (first + layers <= c->layers &&
+            is_allowed(c, a, stage_time(&c->w->table[g], &c->s, STAGE_MIDDLE, first, layers)))
+            return true;
+    }
+    return false;
 }
 
 /* Most layers of a middle stage below the cut; times grow with layers. */
-static int layers_by_time(struct cell *c, int g, double longest)
+static int layers_by_time(struct cell *c, int g, struct allowed a)
 {
     int low = 0, high = c->layers;
     while (low < high) {
         int middle = (low + high + 1) / 2;
-        if ((double)least_ticks(c, g, middle) < longest)
+        if (allowed_somewhere(c, g, middle, a))
             low = middle;
         else
             high = middle - 1;
@@ -287,12 +299,12 @@ static int layers_by_time(struct cell *c, int g, double longest)
 /* Sets by_time; whether the stages of all types then hold all layers. */
 static bool time_has_room(struct cell *c, int pp, int64_t cut)
 {
-    double longest = longest_stage(c, pp, c->work, cut);
+    struct allowed a = allowed_of(c, pp, c->work, cut);
     int64_t room = 0;
     int left = pp, order[MIX_MAX], n = c->set->groups;
     for (int g = 0; g < n; g++) { /* the best types first */
         int at = g;
-        c->by_time[g] = layers_by_time(c, g, longest);
+        c->by_time[g] = layers_by_time(c, g, a);
         for (; at > 0 && c->by_time[order[at - 1]] < c->by_time[g]; at--)
             order[at] = order[at - 1];
         order[at] = g;
@@ -536,7 +548,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
 {
     struct cell *c = p->c;
     int vpp = c->s.vpp, room = 0;
-    double longest = longest_stage(c, p->pp, c->work, cut);
+    struct allowed a = allowed_of(c, p->pp, c->work, cut);
     const struct room *x = room_of(c);
     for (int r = 0; r < p->pp; r++) {
         int g = p->type[r], n = x->layers[g][alive_at(c, r, p->pp)];
@@ -546,7 +558,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
         while (ends && vpp == 1 && n > 0) { /* embedding and loss leave time for fewer */
             const struct stage_time *t =
                 stage_time(&c->w->table[g], &c->s, end, r == 0 ? 0 : c->layers - n, n);
-            if ((double)(t->forward + t->backward) < longest)
+            if (is_allowed(c, a, t))
                 break;
             n--;
         }
@@ -759,10 +771,10 @@ static void judge_stages(struct cell *c, int pp)
     int64_t room = 0, cut = cut_of(c);
     memcpy(by_time, c->by_time, sizeof by_time);
     for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */
-        double longest = longest_stage(c, pp, work_of_stages(c), cut);
+        struct allowed a = allowed_of(c, pp, work_of_stages(c), cut);
         room = 0;
         for (int g = 0; g < c->set->groups; g++) {
-            int n = layers_by_time(c, g, longest);
+            int n = layers_by_time(c, g, a);
             c->by_time[g] = n < c->by_time[g] ? n : c->by_time[g];
             room += (int64_t)c->stages[g] * c->by_time[g];
         }
@@ -799,14 +811,29 @@ static void share_stages(struct cell *c, int g, int left, int64_t room)
 
 /* --- parameters --------------------------------------------------------------------------- */
 
+/* Of any state. */
+static double behind_any(struct cell *c)
+{
+    double least = INFINITY;
+    for (c->state = 0; c->state < c->states; c->state++) {
+        option_take(c->state_list, c->state, &c->s);
+        least = fmin(least, least_behind(c));
+    }
+    c->state = ANY_STATE;
+    return least;
+}
+
 static void search_pp(struct cell *c, int pp)
 {
     c->s.pp = pp;
     if (!time_has_room(c, pp, cut_of(c)) || !memory_has_room(c, pp))
         return;
+    c->behind = behind_any(c);
     for (int g = 0; g < c->set->groups; g++)
         c->order[g] = g;
-    share_stages(c, 0, pp, 0);
+    if (time_has_room(c, pp, cut_of(c)))
+        share_stages(c, 0, pp, 0);
+    c->behind = 0;
 }
 
 static void new_timing(struct cell *c)
@@ -929,11 +956,16 @@ static void set_tables(struct cell *c, const struct option_list *states)
 
 static void find_crossings(struct cell *c)
 {
-    for (int a = 0; a < c->set->groups; a++)
-        for (int b = 0; b < c->set->groups; b++)
+    int groups = c->set->groups;
+    for (int a = 0; a < groups; a++)
+        for (int b = 0; b < groups; b++)
             c->crossing[a][b] = crossing_ticks(c->w->question->cluster,
                                                &c->w->table[a].frame->mesh[0],
                                                &c->w->table[b].frame->mesh[0]);
+    c->cross = INFINITY;
+    for (int a = 0; a < groups; a++)
+        for (int b = 0; b < a; b++)
+            c->cross = fmin(c->cross, (double)c->crossing[a][b]);
 }
 
 /* No timing has a shorter pipeline than this one. */
