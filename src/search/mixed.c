@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROUND = 4, LARGEST_ROUND = 256 };
+enum { FIRST_ROUND = 4, LARGEST_ROUND = 32 };
 
 struct mixed {
     const struct mixed_question *question;

@@ -185,23 +185,60 @@ static void find_work(struct cell *c)
     c->work = sum;
 }
 
-/* Work of all layers in units of the first type's seconds, over the units a second that all stages do: a
- * type is credited with the kind of layer it is best at. */
-static double rate_bound(const struct cell *c)
+/* Work of all layers in units of the first type's seconds, and the units a second that one stage of each
+ * type does: it is credited with the kind of layer it is best at. */
+static double find_rates(const struct cell *c, double rate[MIX_MAX])
 {
     const struct model *m = c->w->question->scene.model;
-    double work = 0, rate = 0, unit[MODEL_MAX_KINDS];
+    double work = 0, unit[MODEL_MAX_KINDS];
     for (int k = 0; k < m->kinds; k++)
         unit[k] = block_least_s(&c->costs[0]->kind[k]);
     for (int i = 0; i < m->layers; i++)
         work += unit[m->layer[i]];
     for (int g = 0; g < c->set->groups; g++) {
-        double best = 0;
+        rate[g] = 0;
         for (int k = 0; k < m->kinds; k++)
-            best = fmax(best, unit[k] / block_least_s(&c->costs[g]->kind[k]));
-        rate += c->most[g] * best;
+            rate[g] = fmax(rate[g], unit[k] / block_least_s(&c->costs[g]->kind[k]));
     }
-    return (double)c->micro_batches * work / rate;
+    return work;
+}
+
+/* Of a stage's seconds those that are surely backward. */
+static double backward_share(const struct cell *c)
+{
+    const struct model *m = c->w->question->scene.model;
+    double least = 1;
+    for (int g = 0; g < c->set->groups; g++)
+        for (int k = 0; k < m->kinds; k++)
+            least = fmin(least, block_least_backward_s(&c->costs[g]->kind[k]) /
+                                    block_least_s(&c->costs[g]->kind[k]));
+    return least;
+}
+
+/* The bounds of allowed_of() for the best number of stages, each as fast as the fastest left. */
+static double rate_bound(struct cell *c)
+{
+    double rate[MIX_MAX], work = find_rates(c, rate), share = backward_share(c), best = INFINITY;
+    double m = (double)c->micro_batches, sum = 0;
+    int used[MIX_MAX] = {0};
+    find_work(c);
+    for (int pp = 1; pp <= c->layers + 2; pp++) {
+        int fastest = -1;
+        for (int g = 0; g < c->set->groups; g++)
+            if (used[g] < c->most[g] && (fastest < 0 || rate[g] > rate[fastest]))
+                fastest = g;
+        if (fastest < 0)
+            break;
+        used[fastest]++;
+        sum += rate[fastest];
+        double t = work / sum, once = c->work / TICKS_PER_S, bound = m * t;
+        if (c->s.vpp == 1)
+            bound = fmax(bound, once + (m - 1) * share * t);
+        if (c->s.vpp == 1 && m - 1 > pp)
+            bound = fmax(bound, 2 * once + (m - 1 - pp) * t);
+        best = fmin(best, bound);
+    }
+    return best;
 }
 
 static bool possible(const struct cell *c)

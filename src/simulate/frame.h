@@ -140,6 +140,7 @@ double transfer_fixed_s(const struct frame *, const struct strategy *);
 
 /* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
 double block_least_s(const struct block_cost *);
+double block_least_backward_s(const struct block_cost *); /* of it backward */
 
 /* Computed in steps, so that a search can stop at the first that rules a timing out. */
 struct timing {

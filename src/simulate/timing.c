@@ -99,12 +99,20 @@ void shape_passes(const struct frame *f, const struct strategy *all, int shape,
     wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);
 }
 
+static double least_exposed(const double comm_s[AXES])
+{
+    return overlapped(TP_OVERLAP_EXPOSED) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
+           overlapped(MOE_OVERLAP_EXPOSED) * comm_s[AXIS_EP];
+}
+
+double block_least_backward_s(const struct block_cost *b)
+{
+    return b->backward_s + least_exposed(b->comm_back_s);
+}
+
 double block_least_s(const struct block_cost *b)
 {
-    return b->forward_s + b->backward_s +
-           overlapped(TP_OVERLAP_EXPOSED) * (b->comm_s[AXIS_TP] + b->comm_back_s[AXIS_TP]) +
-           b->comm_s[AXIS_CP] + b->comm_back_s[AXIS_CP] +
-           overlapped(MOE_OVERLAP_EXPOSED) * (b->comm_s[AXIS_EP] + b->comm_back_s[AXIS_EP]);
+    return b->forward_s + least_exposed(b->comm_s) + block_least_backward_s(b);
 }
 
 /* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the
