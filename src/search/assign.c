@@ -64,6 +64,7 @@ struct assign {
     int pp, vpp;
     struct window *window; /* [pp + 1]: the last one is the end, one prefix */
     struct entry *entry;
+    int64_t *before;      /* by cell: least fill and drain of ranks 0 .. r - 1 */
     int64_t *behind;      /* by cell: least possible `behind` of ranks r .. pp - 1 */
     struct label *label;  /* by cell, MAX_LABELS each: none is as good as another in both */
     uint8_t *labels;      /* by cell: how many */
@@ -116,7 +117,8 @@ static bool find_windows(struct assign *a)
         before_most += p->most[r];
     }
     a->entry = arena_array(a->mem, (size_t)costs, sizeof *a->entry);
-    a->behind = arena_array(a->mem, (size_t)cells, sizeof *a->behind);
+    a->before = arena_array(a->mem, 2 * (size_t)cells, sizeof *a->before);
+    a->behind = a->before + cells;
     a->labels = arena_array(a->mem, (size_t)cells, sizeof *a->labels);
     a->label = arena_array(a->mem, (size_t)cells * MAX_LABELS, sizeof *a->label);
     return true;
@@ -323,10 +325,35 @@ static void add_label(struct label *list, uint8_t *count, struct label x)
     *count = (uint8_t)(n - (end - at) + 1);
 }
 
+/* From the first rank to the last. */
+static void fill_before(struct assign *a)
+{
+    const struct window *end = &a->window[a->pp];
+    for (int i = 1; i < end->cells + end->prefixes; i++)
+        a->before[i] = INT64_MAX;
+    for (int r = 0; r < a->pp; r++) {
+        const struct window *w = &a->window[r];
+        for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
+            int64_t so_far = a->before[cell_at(a, r, prefix)];
+            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
+                const struct entry *e = so_far < INT64_MAX ? choice(a, r, prefix, n) : NULL;
+                if (!e)
+                    continue;
+                int64_t *then = &a->before[cell_at(a, r + 1, prefix + n)];
+                *then = so_far + e->passing < *then ? so_far + e->passing : *then;
+            }
+        }
+    }
+}
+
+/* Only what can be part of a split below the limit. */
 static void label_cell(struct assign *a, int r, int prefix)
 {
     const struct window *w = &a->window[r];
     int cell = cell_at(a, r, prefix);
+    int64_t before = a->before[cell], room = a->limit - a->behind[0] - a->p->fixed;
+    if (before == INT64_MAX || before >= room)
+        return;
     for (int n = w->first_count; n < w->first_count + w->counts; n++) {
         const struct entry *e = choice(a, r, prefix, n);
         if (!e)
@@ -340,6 +367,8 @@ static void label_cell(struct assign *a, int r, int prefix)
             if (r == 0)
                 most += e->cost.delay + e->cost.after;
             struct label x = {l->away + e->trip, most};
+            if (most >= room - before)
+                continue;
             add_label(&a->label[cell * MAX_LABELS], &a->labels[cell], x);
         }
     }
@@ -485,10 +514,12 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     }
 }
 
-/* Tables and labels. False: there is no split. */
-static bool prepare(struct assign *a, const struct assign_problem *p, struct arena *mem)
+/* Tables and labels. False: no split is below the limit. */
+static bool prepare(struct assign *a, const struct assign_problem *p, int64_t limit,
+                    struct arena *mem)
 {
     a->p = p;
+    a->limit = limit;
     a->mem = mem;
     a->pp = p->pipeline.pp;
     a->vpp = p->pipeline.vpp;
@@ -498,8 +529,11 @@ static bool prepare(struct assign *a, const struct assign_problem *p, struct are
         return false;
     fill_entries(a);
     fill_least(a, NULL, a->behind);
+    if (a->behind[0] == INT64_MAX)
+        return false;
+    fill_before(a);
     fill_labels(a);
-    return a->behind[0] != INT64_MAX && a->labels[0] > 0;
+    return a->labels[0] > 0;
 }
 
 static int64_t root_bound(const struct assign *a)
@@ -510,10 +544,10 @@ static int64_t root_bound(const struct assign *a)
     return least + a->behind[0] + a->p->fixed;
 }
 
-int64_t assign_bound(const struct assign_problem *p, struct arena *mem)
+int64_t assign_bound(const struct assign_problem *p, int64_t cut, struct arena *mem)
 {
     struct assign *a = arena_alloc(mem, sizeof *a);
-    return prepare(a, p, mem) ? root_bound(a) : INT64_MAX;
+    return prepare(a, p, cut, mem) ? root_bound(a) : INT64_MAX;
 }
 
 void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
@@ -521,9 +555,8 @@ void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
 {
     struct assign *a = arena_alloc(mem, sizeof *a);
     *out = (struct assign_result){.step = INT64_MAX, .bound = INT64_MAX, .proven = true};
-    if (!prepare(a, p, mem) || root_bound(a) >= cut)
+    if (!prepare(a, p, cut, mem))
         return;
-    a->limit = cut;
     a->out = out;
     a->layers = arena_array(mem, (size_t)a->pp, sizeof *a->layers);
     a->given = arena_array(mem, (size_t)a->pp, sizeof *a->given);

@@ -43,8 +43,9 @@ struct assign_result {
     int64_t nodes, steps, cuts;
 };
 
-/* No split is shorter, as far as chains without a simulation tell: INT64_MAX where none is possible. */
-int64_t assign_bound(const struct assign_problem *, struct arena *);
+/* No split is shorter, as far as chains without a simulation tell: INT64_MAX where none is below the
+ * cut. */
+int64_t assign_bound(const struct assign_problem *, int64_t cut, struct arena *);
 
 /* The shortest step below `cut`; the arena holds the result and the work. */
 void assign_run(const struct assign_problem *, int64_t cut, struct arena *,

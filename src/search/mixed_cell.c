@@ -751,7 +751,7 @@ static void solve(struct cell *c)
     c->w->counts.judged++;
     int64_t cut = kind_cut(c, p, cut_of(c)), bound = INT64_MAX;
     if (pose(p, cut, &a))
-        bound = assign_bound(&a, &c->w->problem);
+        bound = assign_bound(&a, cut, &c->w->problem);
     for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
         option_take(c->state_list, c->state, &c->s);
         cut = kind_cut(c, p, cut_of(c));
