@@ -848,13 +848,14 @@ static void share_stages(struct cell *c, int g, int left, int64_t room)
 
 /* --- parameters --------------------------------------------------------------------------- */
 
-/* Of any state. */
+/* Of any state that the rules allow; INFINITY where they allow none. */
 static double behind_any(struct cell *c)
 {
     double least = INFINITY;
     for (c->state = 0; c->state < c->states; c->state++) {
         option_take(c->state_list, c->state, &c->s);
-        least = fmin(least, least_behind(c));
+        if (state_allowed(c))
+            least = fmin(least, least_behind(c));
     }
     c->state = ANY_STATE;
     return least;
@@ -868,7 +869,7 @@ static void search_pp(struct cell *c, int pp)
     c->behind = behind_any(c);
     for (int g = 0; g < c->set->groups; g++)
         c->order[g] = g;
-    if (time_has_room(c, pp, cut_of(c)))
+    if (c->behind < INFINITY && time_has_room(c, pp, cut_of(c)))
         share_stages(c, 0, pp, 0);
     c->behind = 0;
 }
@@ -945,7 +946,20 @@ static void search_timing(struct cell *c)
         search_pp(c, c->pp[i]);
 }
 
-/* Numbers of stages that the pool and --gpus allow, most first. */
+/* Rules on the number of stages that look at neither timing nor state. */
+static bool pp_allowed(struct cell *c, int option)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    int axis = c->set->space.axes - 1;
+    walk_set(w, axis, option);
+    for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
+        if (w->plan->order[i]->depends >> PARAM_FIRST_TIMING == 0 &&
+            !walk_allows(w, w->plan->order[i]))
+            return false;
+    return true;
+}
+
+/* Numbers of stages that the pool, --gpus and rules allow, most first. */
 static void list_pps(struct cell *c)
 {
     const struct axis *a = &c->set->space.axis[c->set->space.axes - 1];
@@ -959,7 +973,8 @@ static void list_pps(struct cell *c)
     for (int i = a->options - 1; i >= 0; i--) {
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
-            (gpus == 0 || pp * c->block == gpus) && pp * c->s.vpp <= c->layers + 2)
+            (gpus == 0 || pp * c->block == gpus) && pp * c->s.vpp <= c->layers + 2 &&
+            pp_allowed(c, i))
             c->pp[c->pps++] = pp;
     }
     c->alive_max = c->pps > 0 ? alive_at(c, 0, c->pp[0]) : 1;

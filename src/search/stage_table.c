@@ -48,7 +48,8 @@ void stage_table_structure(struct stage_table *t, const struct strategy *states,
     t->state_strategy = states;
     t->params = arena_array(mem, entries(t), sizeof *t->params);
     t->stretch = arena_array(mem, (size_t)count, sizeof *t->stretch);
-    t->of_state = arena_array(mem, (size_t)count * entries(t), sizeof *t->of_state);
+    t->of_state = arena_array(mem, (size_t)count, sizeof *t->of_state);
+    t->mem = mem;
     for (int i = 0; i < count; i++)
         t->stretch[i] = state_stretch(t->frame, &states[i]);
     for (int end = 0; end < STAGE_ENDS; end++)
@@ -94,7 +95,9 @@ const struct stage_time *stage_time(struct stage_table *t, const struct strategy
 static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
                                     const struct rank_params *p)
 {
-    struct stage_state *x = &t->of_state[(size_t)i * entries(t) + entry];
+    if (!t->of_state[i])
+        t->of_state[i] = arena_array(t->mem, entries(t), sizeof *t->of_state[i]);
+    struct stage_state *x = &t->of_state[i][entry];
     if (x->known)
         return x;
     x->memory = rank_state_of(t->frame, 0, p, &t->state_strategy[i]);

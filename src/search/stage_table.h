@@ -44,7 +44,8 @@ struct stage_table {
     int states;
     const struct strategy *state_strategy; /* [states] */
     double *stretch;                       /* [states] */
-    struct stage_state *of_state;          /* [states] tables */
+    struct stage_state **of_state;         /* [states] tables, NULL until one is asked */
+    struct arena *mem;
 };
 
 /* Which first layers are alike, for both arrays; returns the number of `starts`. */
