@@ -15,9 +15,10 @@
 
 /* Numerics and the engine's history: a search never changes them, so they are asked for. The loss
  * of TransformerEngine is not among them: a rule refuses it in every plan. */
-static const enum param KEPT[] = {PARAM_p2p_scatter,     PARAM_attention,  PARAM_grad_bf16,
-                                  PARAM_precision_aware, PARAM_fp8_params, PARAM_moments_bytes,
-                                  PARAM_main_grads_bf16};
+static const enum param KEPT[] = {PARAM_p2p_scatter,     PARAM_attention,     PARAM_grad_bf16,
+                                  PARAM_precision_aware, PARAM_fp8_params,    PARAM_moments_bytes,
+                                  PARAM_main_grads_bf16, PARAM_expert_fusion, PARAM_cuda_graph,
+                                  PARAM_tp_sync};
 /* Features that are off at 0. */
 static const enum param FEATURES[] = {
     PARAM_split,      PARAM_seq_parallel,        PARAM_loss_fusion,

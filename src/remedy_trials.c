@@ -128,8 +128,9 @@ void trials_note(struct trials *t, const struct strategy *s)
 
 struct question question_anew(const struct question *asked, const struct strategy *s)
 {
-    static const enum param kept[] = {PARAM_grad_bf16, PARAM_main_grads_bf16, PARAM_moments_bytes,
-                                      PARAM_fp8_params, PARAM_p2p_scatter};
+    static const enum param kept[] = {PARAM_grad_bf16,  PARAM_main_grads_bf16, PARAM_moments_bytes,
+                                      PARAM_fp8_params, PARAM_p2p_scatter,     PARAM_expert_fusion,
+                                      PARAM_cuda_graph, PARAM_tp_sync};
     struct question q = *asked;
     memset(q.settings, 0, sizeof q.settings);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {

@@ -31,13 +31,6 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
         }
 }
 
-/* Collectives are cheaper to issue than modules: chosen with LAUNCH_FORWARD_S. */
-static double launches_of(const struct op *o)
-{
-    static const double COMM = 0.3;
-    return o->kind == OP_COMM ? COMM : o->kind == OP_GEMM ? o->count : 1;
-}
-
 void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count,
                     struct block_cost *out)
 {
@@ -60,7 +53,7 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
-        out->launches += launches_of(o);
+        out->launches += o->launches;
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
         out->peak = fmax(out->peak, out->saved + o->temporary_back);
         out->saved += o->saved;

@@ -91,8 +91,8 @@ static double link_share(const struct comm_call *c)
     return nodes > 1 ? 0 : 1;
 }
 
-/* The same over the NICs of a node, and how many of them share it. */
-static double nic_share(const struct comm_call *c, double nics)
+/* The least over the NICs of a node, of which `nics` share it: what the other nodes lack. */
+static double nic_least(const struct comm_call *c, double nics)
 {
     double nodes = c->nodes, outside = (nodes - 1) / nodes;
     switch (c->kind) {
@@ -107,6 +107,27 @@ static double nic_share(const struct comm_call *c, double nics)
         break;
     }
     return 1;
+}
+
+/* What NCCL sends. Gathers and scatters are rings, every hop of which carries all but the last
+ * rank's part; so is an all-reduce, twice, unless a switch reduces inside the nodes first. Large
+ * ones of two nodes with 8 A100 have a bus bandwidth of 192 GB/s through 8 x 200 Gbit/s (NVIDIA,
+ * nccl issue 812) and 100 through 8 x 100 (nccl-tests issue 169): all NICs, as in a ring. With H100
+ * and 8 x 400 it is 487 (public nccl-tests logs). */
+static double nic_share(const struct comm_call *c, double nics)
+{
+    double n = c->ranks, hop = (n - 1) / n / nics;
+    switch (c->kind) {
+    case COMM_ALL_REDUCE:
+        return c->in_switch ? nic_least(c, nics) : 2 * hop;
+    case COMM_ALL_GATHER:
+    case COMM_REDUCE_SCATTER:
+        return hop;
+    case COMM_ALL_TO_ALL:
+    case COMM_SEND:
+        break;
+    }
+    return nic_least(c, nics);
 }
 
 /* Both ways are busy at once: the slower one hides most of the faster. */
@@ -124,7 +145,7 @@ struct comm_base comm_base_of(const struct comm_call *c, double bytes)
         b.wire_s = bytes * (share + own) / c->link_bs;
         return b;
     }
-    double used = nic_share(c, fmin(c->per_node, NICS_USED)), most = nic_share(c, c->per_node);
+    double used = nic_share(c, fmin(c->per_node, NICS_USED)), most = nic_least(c, c->per_node);
     b.latency_s += latency_across(c);
     b.wire_s = beside(bytes * share / c->link_bs, bytes * used / c->nic_bs);
     b.floor_s = fmax(b.floor_s, bytes * most / c->nic_bs);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 static const double LAUNCH_S = 4e-6; /* kernel start and tail; cuda launch floor 3-5 us */
-const double EXPERT_S = 0.32e-3, EXPERT_BACK_S = 0.63e-3;
 static const double MEMORY_FIXED_S =
     6e-6; /* extra of a memory-bound kernel; tens of us in small models */
 
@@ -83,10 +82,6 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
     t.weight_s =
         kernels * gemm_time(g, rate * 0.96, o->n, o->k, o->m, each); /* wgrad 3-5 % lower */
     t.backward_s = kernels * gemm_time(g, rate, o->m, o->k, o->n, each) + t.weight_s;
-    if (kernels > 1) {
-        t.forward_s = fmax(t.forward_s, kernels * EXPERT_S);
-        t.backward_s = fmax(t.backward_s, kernels * EXPERT_BACK_S);
-    }
     return t;
 }
 
@@ -117,12 +112,24 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
     return t;
 }
 
+/* Tokens that travel once to each node and are handed on inside it, both ways at the same time
+ * (DeepEP, HybridEP). */
+static double routed_time(const struct node_group *group, const struct op *o, struct placement p)
+{
+    double rows = o->bytes / parts_reached(o->routed, o->ranks);
+    struct placement inside = {p.per_node, p.per_node, 1, p.link_bs};
+    struct placement across = {p.nodes, 1, p.nodes, p.link_bs};
+    double node_s = comm_time(group, o->comm, rows * parts_reached(o->routed, p.nodes), across);
+    return fmax(node_s, comm_time(group, o->comm, o->bytes, inside));
+}
+
 /* Gather and scatter are each other's mirror image; the others are their own. */
 static struct op_time predict_comm(const struct node_group *group, const struct op *o)
 {
     struct placement p = placement_of(group, o->ranks, o->stride);
     struct op_time t = {0};
-    t.forward_s = comm_time(group, o->comm, o->bytes, p);
+    t.forward_s = o->routed && p.nodes > 1 ? routed_time(group, o, p)
+                                           : comm_time(group, o->comm, o->bytes, p);
     t.backward_s = t.forward_s;
     if (o->comm == COMM_ALL_GATHER && o->axis == AXIS_CP)
         t.backward_s *= 2; /* keys and values again, and their gradients */

@@ -125,6 +125,13 @@ static void add_sinks(struct writer *w, const char *flag)
         writer_pair(w, flag, "learnable");
 }
 
+/* Where the only family that clamps does. */
+static void add_clamp(struct writer *w, const char *flag)
+{
+    if (w->model->clamped)
+        writer_pair(w, flag, "7.0");
+}
+
 static void add_window(struct writer *w, const char *flag)
 {
     if (w->model->window)
@@ -178,6 +185,7 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_learned_pos] = add_positions,
     [MODEL_qkv_bias] = add_qkv_bias,
     [MODEL_sinks] = add_sinks,
+    [MODEL_clamped] = add_clamp,
     [MODEL_window] = add_window,
     [MODEL_window_every] = add_window_pattern,
     [MODEL_dense_first] = add_moe_pattern,

@@ -90,6 +90,7 @@ static bool read_attention(struct flags_result *r, const struct words *w, struct
         return false;
     m->qkv_bias = words_has(w, "--add-qkv-bias") || m->linear_bias;
     m->sinks = word_is(w, "--softmax-type", "learnable");
+    m->clamped = words_has(w, "--activation-func-clamp-value");
     if (!m->mla)
         return true;
     return (m->kv_lora || read_number(r, MODEL_kv_lora, "--kv-lora-rank", 32, w, err)) &&

@@ -9,6 +9,8 @@
 #include "model/model.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { HALF = 2, SINGLE = 4 }; /* bytes of bf16 / fp16 and of fp32 */
@@ -24,6 +26,16 @@ enum { PERMUTE_BYTES = 8 };
  * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
  * seen on an H200). */
 static const double BIAS_SCRATCH = 132 * MIB;
+
+/* Calls of the host. A collective is cheaper to issue than a module: chosen with the seconds of a
+ * call (simulate/timing.c). SequentialMLP issues about seven for each expert (split, two products, bias
+ * and activation, probability, casts): half of them with each product. */
+static const double COMM_LAUNCHES = 0.3, SEQUENTIAL_LAUNCHES = 3.5;
+
+/* TransformerEngine's grouped product allocates, quantises and multiplies expert by expert: about
+ * 22 us of a call's 90 for each, estimated. Routing and the dispatcher's counts are many small
+ * operators beside those named here: chosen on one run (doc/accuracy.md). */
+static const double GROUPED_LAUNCHES = 0.25, ROUTING_LAUNCHES = 12;
 
 struct builder {
     const struct block_shape *s;
@@ -44,7 +56,7 @@ static struct op *add(struct builder *b, const char *name, enum op_kind kind)
     memset(o, 0, sizeof *o);
     o->name = name;
     o->kind = kind;
-    o->count = 1;
+    o->count = o->launches = 1;
     o->memory_kind = o->memory_kind_back = MEMORY_NONE;
     return o;
 }
@@ -120,6 +132,7 @@ static void add_comm(struct builder *b, const char *name, enum comm_kind kind, e
     struct op *o = add(b, name, OP_COMM);
     o->comm = kind;
     o->axis = axis;
+    o->launches = COMM_LAUNCHES;
     o->bytes = bytes;
     o->ranks = ranks;
     o->stride = stride;
@@ -129,7 +142,7 @@ static void add_comm(struct builder *b, const char *name, enum comm_kind kind, e
 /* Entry of a tensor-parallel region: with sequence parallelism an all-gather forward and a
  * reduce-scatter backward; without it nothing forward and an all-reduce backward, which the
  * mirror image of add_tp_exit stands for. Megatron runs that backward collective beside the
- * weight gradient. */
+ * weight gradient; without sequence parallelism it once came before it (tp_sync). */
 static void add_tp_enter(struct builder *b, const char *name, int modules)
 {
     if (!b->s->seq_parallel || b->s->tp == 1)
@@ -144,7 +157,7 @@ static void add_tp_exit(struct builder *b, const char *name, int modules)
         return;
     enum comm_kind kind = b->s->seq_parallel ? COMM_REDUCE_SCATTER : COMM_ALL_REDUCE;
     add_comm(b, name, kind, AXIS_TP, b->whole, b->s->tp, 1, modules);
-    b->out[b->count - 1].hidden_back = !b->s->seq_parallel;
+    b->out[b->count - 1].hidden_back = !b->s->seq_parallel && !b->s->tp_sync;
 }
 
 static void add_norm(struct builder *b, const char *name, bool saves_input)
@@ -337,7 +350,30 @@ static void mlp_block(struct builder *b)
         add_norm(b, "mlp post norm", false);
 }
 
-/* Dispatch and combine: tokens (topk copies) of this rank go to the ranks that hold their experts.
+double parts_reached(const struct model *m, int parts)
+{
+    double share = m->router_groups > 0 && m->group_topk > 0 && parts % m->router_groups == 0
+                       ? (double)m->group_topk / m->router_groups
+                       : 1;
+    double experts = share * m->experts, reached = share * parts, missed = 1;
+    for (int i = 0; i < m->topk; i++) /* none of the topk lies in one part */
+        missed *= fmax(0, experts - experts / reached - i) / (experts - i);
+    return reached * (1 - missed);
+}
+
+static bool sends_once(const struct block_shape *s)
+{
+    return s->dispatcher == DISPATCH_FLEX;
+}
+
+/* Rows of each token that travel: topk copies, or with `flex` (DeepEP, HybridEP) one to each rank
+ * that has an expert of the token. */
+static double copies_sent(const struct block_shape *s)
+{
+    return sends_once(s) ? parts_reached(s->model, s->ep) : s->model->topk;
+}
+
+/* Dispatch and combine: rows of this rank's tokens go to the ranks that hold their experts.
  * All-gather moves every token to every rank of the group instead. */
 static void add_dispatch(struct builder *b, const char *name, bool combine)
 {
@@ -348,8 +384,10 @@ static void add_dispatch(struct builder *b, const char *name, bool combine)
         add_comm(b, name, combine ? COMM_REDUCE_SCATTER : COMM_ALL_GATHER, AXIS_EP,
                  row * b->residual * s->ep, s->ep, s->etp, MODULE_MOE);
     else
-        add_comm(b, name, COMM_ALL_TO_ALL, AXIS_EP, row * b->residual * m->topk, s->ep, s->etp,
-                 MODULE_MOE);
+        add_comm(b, name, COMM_ALL_TO_ALL, AXIS_EP, row * b->residual * copies_sent(s), s->ep,
+                 s->etp, MODULE_MOE);
+    if (s->ep > 1 && sends_once(s))
+        b->out[b->count - 1].routed = m;
     if (s->etp > 1)
         add_comm(b, name, combine ? COMM_REDUCE_SCATTER : COMM_ALL_GATHER, AXIS_TP,
                  row * b->residual * m->topk * s->etp, s->etp, 1, MODULE_MOE);
@@ -363,20 +401,30 @@ static struct op *add_permute(struct builder *b, const char *name, double rows)
     return o;
 }
 
-/* Topk copies of every token, and back: the sum of the copies writes only one row of them. The
- * backward of either is the forward of the other. */
+/* Bytes of a pass that makes `rows` of fewer, or sums them up: the backward of either is the
+ * forward of the other. */
+static double spread_bytes(const struct builder *b, double rows, double fewer)
+{
+    return HALF * (rows + fewer) * b->s->model->hidden;
+}
+
+/* Topk copies of every token, and back. With `flex` the kernel that sends them does that. */
 static void add_copies(struct builder *b)
 {
     const struct model *m = b->s->model;
+    if (sends_once(b->s))
+        return;
     struct op *o = add_permute(b, "permute", b->residual * m->topk);
-    o->bytes_back = HALF * b->residual * (m->topk + 1) * m->hidden;
+    o->bytes_back = spread_bytes(b, o->m, b->residual);
 }
 
 static void sum_copies(struct builder *b)
 {
     const struct model *m = b->s->model;
+    if (sends_once(b->s))
+        return;
     struct op *o = add_permute(b, "unpermute", b->residual * m->topk);
-    o->bytes = HALF * b->residual * (m->topk + 1) * m->hidden;
+    o->bytes = spread_bytes(b, o->m, b->residual);
 }
 
 /* The experts of one rank. One grouped product works on all at once; one after the other
@@ -388,25 +436,83 @@ struct experts {
     double count, turns;
 };
 
+/* Megatron clamps both halves of the input and joins them again before the fused activation
+ * (weighted_bias_quick_geglu_impl): two eager operators forward, two backward, and a copy that the
+ * activation keeps. */
+static struct op *add_clamp(struct builder *b, double elements)
+{
+    struct op *o = add(b, "clamp", OP_MEMORY);
+    o->memory_kind = o->memory_kind_back = MEMORY_COPY;
+    o->bytes = 4 * HALF * elements;
+    o->bytes_back = 5 * HALF * elements;
+    o->saved = HALF * elements;
+    o->modules = MODULE_MOE | MODULE_MOE_ACT;
+    return o;
+}
+
+/* The bias of the second product, times each row's probability, is added expert by expert, and the
+ * pieces are joined (TEGroupedMLP._apply_bias): a product, a sum and a copy forward; backward two
+ * products that are summed along rows and columns, and a copy. */
+static void add_expert_bias(struct builder *b, double elements)
+{
+    struct op *o = add(b, "expert bias", OP_MEMORY);
+    o->memory_kind = o->memory_kind_back = MEMORY_COPY;
+    o->bytes = 6 * HALF * elements;
+    o->bytes_back = 8 * HALF * elements;
+    o->modules = MODULE_MOE;
+}
+
+struct expert_ops {
+    struct op *up, *clamp, *act, *down; /* clamp NULL where there is none */
+};
+
+/* What the backward of the experts holds beside what those before keep. */
+static void hold_for_experts(const struct builder *b, const struct experts *x,
+                             const struct expert_ops *o)
+{
+    double hidden = b->s->model->hidden, turn = x->rows / x->turns, rest = 1 - 1 / x->turns;
+    double weight = b->s->te ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
+    double held = x->turns > 1 ? incoming : 0, clamped = o->clamp ? o->clamp->saved : 0;
+    o->up->temporary_back = held + rest * (o->up->saved + clamped + o->act->saved) +
+                            HALF * turn * (x->inner + hidden) + weight * x->inner;
+    if (o->clamp)
+        o->clamp->temporary_back = held + rest * o->act->saved + 2 * HALF * turn * x->inner;
+    o->act->temporary_back = held + rest * o->act->saved + HALF * turn * (x->inner + x->wide) +
+                             (b->s->model->linear_bias ? BIAS_SCRATCH : 0);
+    o->down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
+}
+
+static double product_launches(bool grouped, double experts)
+{
+    if (grouped)
+        return 1 + GROUPED_LAUNCHES * experts;
+    return experts > 1 ? SEQUENTIAL_LAUNCHES * experts : 1;
+}
+
 static void add_expert_products(struct builder *b, const struct experts *x)
 {
-    double hidden = b->s->model->hidden, rows = x->rows, turn = rows / x->turns;
-    double rest = 1 - 1 / x->turns, weight = b->s->te ? 0 : HALF * hidden;
-    double incoming = HALF * rows * hidden, held = x->turns > 1 ? incoming : 0;
-    enum op_kind kind = b->s->te && b->s->grouped_gemm ? OP_GROUPED : OP_GEMM;
-    struct op *up = add_gemm(b, "expert up", rows / x->count, x->inner, hidden);
-    up->saved = HALF * rows * x->inner;
-    struct op *act = add_activation(b, rows, x->inner, x->wide);
-    struct op *down = add_gemm(b, "expert down", rows / x->count, hidden, x->wide);
-    up->kind = down->kind = kind;
-    up->count = down->count = x->count;
-    up->modules = down->modules = MODULE_MOE;
-    act->modules = MODULE_MOE | MODULE_MOE_ACT;
-    up->temporary_back = held + rest * (up->saved + act->saved) +
-                         HALF * turn * (x->inner + hidden) + weight * x->inner;
-    act->temporary_back = held + rest * act->saved + HALF * turn * (x->inner + x->wide) +
-                          (b->s->model->linear_bias ? BIAS_SCRATCH : 0);
-    down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
+    const struct model *m = b->s->model;
+    bool grouped = b->s->te && b->s->grouped_gemm;
+    bool fused = grouped && b->s->expert_fusion && b->s->precision == PRECISION_FP8;
+    struct expert_ops o = {.up = add_gemm(b, "expert up", x->rows / x->count, x->inner, m->hidden)};
+    o.up->saved = HALF * x->rows * x->inner;
+    if (m->clamped && !fused)
+        o.clamp = add_clamp(b, x->rows * x->inner);
+    o.act = add_activation(b, x->rows, x->inner, x->wide);
+    o.down = add_gemm(b, "expert down", x->rows / x->count, m->hidden, x->wide);
+    if (m->linear_bias && grouped && !fused)
+        add_expert_bias(b, x->rows * m->hidden);
+    o.up->kind = o.down->kind = grouped ? OP_GROUPED : OP_GEMM;
+    o.up->count = o.down->count = x->count;
+    o.up->modules = o.down->modules = MODULE_MOE;
+    o.up->launches = o.down->launches = product_launches(grouped, x->count);
+    o.up->fused_out = o.down->fused_in = fused;
+    o.act->modules = MODULE_MOE | MODULE_MOE_ACT;
+    hold_for_experts(b, x, &o);
+    if (fused) { /* inside the products */
+        o.act->memory_kind = o.act->memory_kind_back = MEMORY_COPY;
+        o.act->m = o.act->n = o.act->bytes = o.act->bytes_back = 0;
+    }
 }
 
 /* Forward, all of it still referenced when the experts are done: copied rows as sent, rows as
@@ -448,12 +554,17 @@ static void moe_block(struct builder *b)
     add_shared_expert(b);
     struct op *router = add_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;
+    router->launches += s->te && s->grouped_gemm ? ROUTING_LAUNCHES : 0;
     router->saved = (ROUTER_BYTES + (s->te ? PERMUTE_BYTES : 0)) * b->residual * m->experts;
     add_copies(b);
     add_dispatch(b, "dispatch", false);
-    add_permute(b, "sort by expert", x.rows)->saved = b->input * x.rows * m->hidden;
+    struct op *sort = add_permute(b, "sort by expert", x.rows);
+    sort->saved = b->input * x.rows * m->hidden;
     add_expert_products(b, &x);
     struct op *unsort = add_permute(b, "unsort", x.rows);
+    if (sends_once(s)) /* of the rows that came, one for each of this rank's experts; and back */
+        sort->bytes = sort->bytes_back = unsort->bytes = unsort->bytes_back =
+            spread_bytes(b, x.rows, x.rows * copies_sent(s) / m->topk);
     unsort->temporary = routed_bytes(b, &x);
     if (s->dispatcher == DISPATCH_ALLGATHER) /* and its gradient */
         unsort->temporary_back = HALF * m->hidden * (b->residual * s->ep * s->etp + x.rows);

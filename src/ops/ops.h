@@ -19,7 +19,9 @@ struct block_shape {
     int window; /* of attention; 0 = full */
     int tp, cp, ep, etp;
     int micro_batch, seq_len;
-    int seq_parallel, precision, cp_comm, dispatcher, grouped_gemm, attention, loss_fusion, loss_te;
+    int seq_parallel, tp_sync, precision, cp_comm, dispatcher, grouped_gemm, expert_fusion,
+        attention;
+    int loss_fusion, loss_te;
     double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
     bool dropout;     /* of hidden states */
     bool attention_dropout;
@@ -68,10 +70,13 @@ struct op {
     int memory_kind, memory_kind_back; /* enum memory_kind, forward and backward */
     enum comm_kind comm; /* forward kind; backward runs the mirror image (gather <-> scatter) */
     enum comm_axis axis;
-    int ranks, stride;     /* of the group: ranks `stride` apart */
-    bool hidden_back;      /* backward runs it beside the weight-gradient product */
-    bool beside_attention; /* both passes run it beside core attention (context ring) */
-    int modules;           /* recompute modules that run it again (bits) */
+    int ranks, stride;          /* of the group: ranks `stride` apart */
+    const struct model *routed; /* tokens that travel once to a rank and once to a node, or NULL */
+    bool hidden_back;           /* backward runs it beside the weight-gradient product */
+    bool beside_attention;      /* both passes run it beside core attention (context ring) */
+    double launches;            /* calls of the host that issue it forward */
+    int modules;                /* recompute modules that run it again (bits) */
+    bool fused_in, fused_out;   /* in fp8 its input, or its output's gradient, comes quantised */
     /* Memory. Bytes of its output (and what else it makes) that stay until the backward of what
      * follows; bytes beside all that is kept so far while it runs forward; bytes beside what the
      * operators before it keep while it runs backward, when its own output is gone. */
@@ -82,6 +87,10 @@ enum { OPS_MAX = 32 };
 
 /* Fills `out`, returns how many. Bytes and sizes are of one micro-batch on one GPU. */
 int block_ops(const struct block_shape *, struct op out[OPS_MAX]);
+
+/* Of `parts` equal parts of the experts, how many a token reaches on average: routing is balanced,
+ * and stays within the groups of group-limited routing. Never more than topk. */
+double parts_reached(const struct model *, int parts);
 
 /* Bytes of a layer's input as full recompute keeps it, and as a pipeline transfer sends it. */
 double boundary_bytes(const struct block_shape *);

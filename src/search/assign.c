@@ -274,8 +274,7 @@ static int64_t add_cut(struct assign *a, int depth)
 /* Whether the step must be at least the limit, given a length of the pipeline and what is behind. */
 static bool too_long(const struct assign *a, int64_t length, int64_t behind)
 {
-    return length == INT64_MAX || behind == INT64_MAX ||
-           length + behind + a->p->fixed >= a->limit;
+    return length == INT64_MAX || behind == INT64_MAX || length + behind + a->p->fixed >= a->limit;
 }
 
 static struct cut *new_cut(struct assign *a)
@@ -294,8 +293,8 @@ static int64_t own_length(const struct assign *a, int r, const struct own *o, in
     int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
     if (a->vpp > 1)
         return o->busy;
-    return o->busy + (a->p->pipeline.micro_batches - 1 > a->pp - 1 - r ? first + last
-                                                                      : longer(first, last));
+    return o->busy +
+           (a->p->pipeline.micro_batches - 1 > a->pp - 1 - r ? first + last : longer(first, last));
 }
 
 /* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that is no

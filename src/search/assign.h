@@ -36,10 +36,10 @@ struct assign_problem {
 };
 
 struct assign_result {
-    int64_t step;     /* INT64_MAX: no split is below the cut */
-    int *layers;      /* [pp] */
-    bool proven;      /* no split is shorter */
-    int64_t bound;    /* nothing is below it; step where proven */
+    int64_t step;  /* INT64_MAX: no split is below the cut */
+    int *layers;   /* [pp] */
+    bool proven;   /* no split is shorter */
+    int64_t bound; /* nothing is below it; step where proven */
     int64_t nodes, steps, cuts;
 };
 

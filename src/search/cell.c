@@ -253,12 +253,25 @@ static bool dropped_by_bound(struct worker *w, int64_t bound, int axis)
     return true;
 }
 
+/* The host may be left out, or has more to do where expert communication overlaps. */
+static bool host_varies(const struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    for (int i = s->first_timing; i < s->first_state; i++)
+        if (s->axis[i].param[0] == PARAM_cuda_graph && s->axis[i].options > 1)
+            return true;
+    return w->question->scene.model->experts > 0;
+}
+
 /* No timing of the frame has a shorter pipeline than this one. */
 static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
 {
     struct strategy s = *fastest;
     struct timing t;
-    s.tp_overlap = s.p2p_overlap = s.moe_overlap = 1;
+    s.tp_overlap = s.p2p_overlap = 1;
+    s.moe_overlap = w->question->scene.model->experts > 0;
+    if (host_varies(w))
+        s.cuda_graph = GRAPH_STEP;
     timing_of(&w->frame, &s, &w->scratch, &t);
     if (t.bound <= cut_of(w))
         timing_stages(&w->frame, &s, &w->scratch, &t);

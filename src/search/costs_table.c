@@ -4,10 +4,20 @@
 
 static bool matters(enum param p)
 {
-    static const enum param list[] = {PARAM_tp,        PARAM_cp,          PARAM_ep,
-                                      PARAM_etp,       PARAM_micro_batch, PARAM_seq_parallel,
-                                      PARAM_cp_comm,   PARAM_dispatcher,  PARAM_grouped_gemm,
-                                      PARAM_attention, PARAM_loss_fusion, PARAM_loss_te};
+    static const enum param list[] = {PARAM_tp,
+                                      PARAM_cp,
+                                      PARAM_ep,
+                                      PARAM_etp,
+                                      PARAM_micro_batch,
+                                      PARAM_seq_parallel,
+                                      PARAM_cp_comm,
+                                      PARAM_dispatcher,
+                                      PARAM_grouped_gemm,
+                                      PARAM_attention,
+                                      PARAM_loss_fusion,
+                                      PARAM_loss_te,
+                                      PARAM_expert_fusion,
+                                      PARAM_tp_sync};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i] == p)
             return true;

@@ -83,10 +83,10 @@ int most_stages(const struct node_group *g, int64_t block, bool any)
 
 /* Layers that fit on a stage, by type and micro-batches in flight. */
 struct room {
-    int timing;                  /* the number of the timing it is of */
-    uint16_t *layers[MIX_MAX];   /* [alive_max + 1] */
-    int rules_pp, rules_timing;  /* what the rules were asked of last, */
-    bool rules_allow;            /* and their answer */
+    int timing;                 /* the number of the timing it is of */
+    uint16_t *layers[MIX_MAX];  /* [alive_max + 1] */
+    int rules_pp, rules_timing; /* what the rules were asked of last, */
+    bool rules_allow;           /* and their answer */
 };
 
 /* One structure while it is searched. */
@@ -101,20 +101,20 @@ struct cell {
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
     int fewest[MIX_MAX], most[MIX_MAX];
-    double work;                  /* least ticks of all layers, once */
-    double unit[MIX_MAX];         /* least ticks of a layer on each type */
-    double send, cross;           /* least ticks of a transfer, and of one between types */
-    double behind;                /* least ticks of optimizer and what follows, for the pp at hand */
+    double work;          /* least ticks of all layers, once */
+    double unit[MIX_MAX]; /* least ticks of a layer on each type */
+    double send, cross;   /* least ticks of a transfer, and of one between types */
+    double behind;        /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
-    int pps, *pp;                 /* numbers of stages that are worth a look, most first */
-    int by_time[MIX_MAX];         /* layers of a stage that the cut allows, for the pp at hand */
-    int alive_max;                /* micro-batches in flight */
+    int pps, *pp;         /* numbers of stages that are worth a look, most first */
+    int by_time[MIX_MAX]; /* layers of a stage that the cut allows, for the pp at hand */
+    int alive_max;        /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
-    struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
-    int state;         /* that `room` and costs are asked of, or ANY_STATE */
-    int stages[MIX_MAX];          /* of each type, while they are chosen */
-    int order[MIX_MAX];           /* types along the pipeline */
+    struct room *room;   /* [states + 1] layers that fit; the last is of the smallest state */
+    int state;           /* that `room` and costs are asked of, or ANY_STATE */
+    int stages[MIX_MAX]; /* of each type, while they are chosen */
+    int order[MIX_MAX];  /* types along the pipeline */
 };
 
 static void enter(struct mixed_worker *w, const struct structure *st)
@@ -129,7 +129,8 @@ static void find_costs(struct mixed_worker *w, const struct mixed_set *set,
                        const struct layer_costs *out[MIX_MAX])
 {
     for (int g = 0; g < set->groups; g++)
-        out[g] = costs_table_get((struct costs_table *)&set->costs[g], mixed_walk(w, set), &w->keep);
+        out[g] =
+            costs_table_get((struct costs_table *)&set->costs[g], mixed_walk(w, set), &w->keep);
 }
 
 static void set_cell(struct cell *c, struct mixed_worker *w, struct structure *st)
@@ -492,9 +493,9 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
                       state_stretch(t->frame, s)) > 1)
         return false;
     struct rank_times times = rank_times_of(t->frame, 0, &params, s);
-    struct edges e = rank_edges(t->frame, s, (double)forward / TICKS_PER_S,
-                                (double)backward / TICKS_PER_S, &times,
-                                rank_buckets(t->frame, 0, &params));
+    struct edges e =
+        rank_edges(t->frame, s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
+                   &times, rank_buckets(t->frame, 0, &params));
     out->delay = llround(e.delay * TICKS_PER_S);
     out->after = llround(e.after * TICKS_PER_S);
     out->behind = llround(e.behind * TICKS_PER_S);
@@ -642,8 +643,7 @@ static void keep_found(struct cell *c, const struct mixed_found *x)
         st->kind = arena_array(&c->w->keep, (size_t)top + 1, sizeof *st->kind);
     for (int i = 0; i < st->kinds; i++)
         if (mixed_same_kind(&st->kind[i], x)) {
-            memmove(&st->kind[i], &st->kind[i + 1],
-                    (size_t)(st->kinds - i - 1) * sizeof *st->kind);
+            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i - 1) * sizeof *st->kind);
             at = --st->kinds;
             break;
         }
@@ -1011,9 +1011,9 @@ static void find_crossings(struct cell *c)
     int groups = c->set->groups;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < groups; b++)
-            c->crossing[a][b] = crossing_ticks(c->w->question->cluster,
-                                               &c->w->table[a].frame->mesh[0],
-                                               &c->w->table[b].frame->mesh[0]);
+            c->crossing[a][b] =
+                crossing_ticks(c->w->question->cluster, &c->w->table[a].frame->mesh[0],
+                               &c->w->table[b].frame->mesh[0]);
     c->cross = INFINITY;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < a; b++)
@@ -1026,6 +1026,7 @@ static bool too_slow(struct cell *c)
     struct strategy kept = c->s;
     c->s.recompute = RECOMPUTE_NONE;
     c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = 1;
+    c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */
     new_timing(c);
     bool slow = !some_room(c, false);
     c->s = kept;

@@ -134,9 +134,9 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
     if (x->timing == t->timing)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
-    struct edges e = rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
-                                (double)time->backward / TICKS_PER_S, &x->times,
-                                rank_buckets(t->frame, 0, p));
+    struct edges e =
+        rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
+                   (double)time->backward / TICKS_PER_S, &x->times, rank_buckets(t->frame, 0, p));
     x->delay = llround(e.delay * TICKS_PER_S);
     x->after = llround(e.after * TICKS_PER_S);
     x->behind = llround(e.behind * TICKS_PER_S);

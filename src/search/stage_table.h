@@ -59,8 +59,8 @@ void stage_table_structure(struct stage_table *, const struct strategy *states, 
 void stage_table_timing(struct stage_table *);
 
 /* `s` has the timing, and for a state its parameters. */
-const struct stage_time *stage_time(struct stage_table *, const struct strategy *s,
-                                    enum stage_end, int first, int layers);
+const struct stage_time *stage_time(struct stage_table *, const struct strategy *s, enum stage_end,
+                                    int first, int layers);
 const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
                                       enum stage_end, int first, int layers);
 const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,

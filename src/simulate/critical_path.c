@@ -9,7 +9,7 @@
 
 struct record {
     struct event event;
-    int64_t input; /* of the events: what it waited for, -1 = nothing */
+    int64_t input;  /* of the events: what it waited for, -1 = nothing */
     int64_t before; /* the one before it on its rank, -1 = none */
 };
 
@@ -44,8 +44,8 @@ static void note(void *context, const struct event *e)
     int64_t i = h->count++;
     h->record[i] = (struct record){*e, input_of(h, e), h->latest[e->rank]};
     h->latest[e->rank] = i;
-    (e->backward ? h->backward : h->forward)[stage_of(h->p, e) * h->p->micro_batches +
-                                             e->micro_batch] = i;
+    (e->backward ? h->backward
+                 : h->forward)[stage_of(h->p, e) * h->p->micro_batches + e->micro_batch] = i;
 }
 
 /* When the rank of a pass was free for the next one. */

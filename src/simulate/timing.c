@@ -5,10 +5,11 @@
 
 #include <math.h>
 
-/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap and of expert
- * all-to-all under --overlap-moe-expert-parallel-comm: pipelined in chunks, the first and last
- * of which show. */
-static const double TP_OVERLAP_EXPOSED = 0.3, MOE_OVERLAP_EXPOSED = 0.25;
+/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap: they run in chunks,
+ * the first and last of which show, and products cut into as many pieces are slower. Chosen on
+ * MLPerf's 18 runs on H100; doc/accuracy.md has the others. Of expert all-to-all under
+ * --overlap-moe-expert-parallel-comm the first and last chunk: estimated. */
+static const double TP_OVERLAP_EXPOSED = 0.7, MOE_OVERLAP_EXPOSED = 0.25;
 
 /* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
 static double overlapped(double exposed)
@@ -24,6 +25,11 @@ int effective_modules(const struct strategy *s)
 /* Host seconds of one operator in eager PyTorch: Python, autograd, launches. Chosen on every sixth
  * of vTrain's 720 runs of small models on A100 nodes; doc/accuracy.md has the other five. */
 static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
+
+/* Under --overlap-moe-expert-parallel-comm the host issues a layer in pieces (attention, dispatch,
+ * experts, combine), on two streams, each with a backward call of its own. Chosen on one run
+ * (doc/accuracy.md). */
+static const double OVERLAP_LAUNCHES = 1.75;
 
 /* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
  * launches and a wait, estimated. It keeps virtual stages from looking free. */
@@ -66,6 +72,14 @@ static double modules_again(const struct block_cost *b, int modules)
     return sum;
 }
 
+/* CUDA graphs of the whole step need no host. Those of layers leave out experts whose rows are not
+ * known before routing, which is nearly all that a layer with experts costs the host. */
+static bool host_issues(const struct frame *f, const struct strategy *s)
+{
+    return s->cuda_graph == GRAPH_NONE ||
+           (s->cuda_graph != GRAPH_STEP && f->scene->model->experts > 0);
+}
+
 /* A pass takes at least as long as the host needs to issue it. */
 static void wait_for_host(struct pass *p, double host_s)
 {
@@ -93,7 +107,10 @@ void shape_passes(const struct frame *f, const struct strategy *all, int shape,
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
-    double launches = l->launches + e->launches, layers = f->shape[shape].has.layers;
+    if (!host_issues(f, s))
+        return;
+    double pieces = s->moe_overlap ? OVERLAP_LAUNCHES : 1;
+    double launches = pieces * l->launches + e->launches, layers = f->shape[shape].has.layers;
     double again = whole > 0 ? l->launches * whole / layers : 0;
     wait_for_host(forward, launches * LAUNCH_FORWARD_S);
     wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);

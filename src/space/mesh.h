@@ -11,7 +11,8 @@ struct node_group;
 #define MESH_TABLE(X)                                                                              \
     X(tp)                                                                                          \
     X(dp)                                                                                          \
-    X(ep) X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers)               \
+    X(ep)                                                                                          \
+    X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers)                     \
         X(recompute_modules)
 
 struct mesh {

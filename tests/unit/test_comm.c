@@ -226,6 +226,58 @@ static void by_hand_across_nodes(void **context)
     assert_true(fabs(comm_base_of(&c, 400e6).floor_s - 8e-3) < 1e-12);
 }
 
+/* GB/s as nccl-tests counts them, of 1 GB on 16 GPUs of two nodes, by the formulas alone. */
+static double bus_gbs(const char *pool, enum comm_kind kind)
+{
+    struct node_group g = group_of(pool);
+    struct comm_call c = comm_call_of(&g, kind, placement_of(&g, 16, 1));
+    double times = kind == COMM_ALL_REDUCE ? 2 : 1;
+    return times * 15 / 16 / comm_base_of(&c, 1e9).wire_s;
+}
+
+/* A ring carries nearly the whole message over every hop: no more than all NICs together. A switch
+ * that reduces inside the nodes halves that between two of them. */
+static void rings_fill_the_nics(void **context)
+{
+    (void)context;
+    static const struct {
+        const char *pool;
+        enum comm_kind kind;
+        double low, high;
+    } CASES[] = {{"2x8:A100", COMM_ALL_REDUCE, 180, 200},
+                 {"2x8:A100@100", COMM_ALL_REDUCE, 97, 100},
+                 {"2x8:A100@100", COMM_ALL_GATHER, 97, 100},
+                 {"2x8:H100", COMM_REDUCE_SCATTER, 300, 400},
+                 {"2x8:H100", COMM_ALL_REDUCE, 400, 750}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        double gbs = bus_gbs(CASES[i].pool, CASES[i].kind);
+        if (gbs < CASES[i].low || gbs > CASES[i].high)
+            fail_msg("%s: %g GB/s", CASES[i].pool, gbs);
+    }
+}
+
+/* Behind NICs of a quarter of the bandwidth only the wire is longer, whatever was learned. */
+static void slow_nics_add_their_wire(void **context)
+{
+    (void)context;
+    struct node_group fast = group_of("64x8:H100"), slow;
+    fast.link_bs *= 1e6; /* the NICs alone */
+    slow = fast;
+    slow.nic_bs /= 4;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct placement p = placement_of(&fast, 256, 1);
+        struct comm_call f = comm_call_of(&fast, (enum comm_kind)kind, p),
+                         s = comm_call_of(&slow, (enum comm_kind)kind, p);
+        struct comm_curve a = curve_of(&fast, noise, (enum comm_kind)kind, p),
+                          b = curve_of(&slow, noise, (enum comm_kind)kind, p);
+        for (double bytes = 256; bytes <= LAST_BYTES; bytes *= 2) {
+            double wire = comm_base_of(&s, bytes).wire_s - comm_base_of(&f, bytes).wire_s;
+            double more = comm_curve_time(&b, bytes) - comm_curve_time(&a, bytes);
+            assert_true(more <= wire * (1 + 1e-9));
+        }
+    }
+}
+
 static void pcie_beyond_the_domain(void **context)
 {
     (void)context;
@@ -302,6 +354,8 @@ int main(void)
         cmocka_unit_test(more_nodes_are_never_faster),
         cmocka_unit_test(by_hand_inside_a_node),
         cmocka_unit_test(by_hand_across_nodes),
+        cmocka_unit_test(rings_fill_the_nics),
+        cmocka_unit_test(slow_nics_add_their_wire),
         cmocka_unit_test(pcie_beyond_the_domain),
         cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(without_a_model),

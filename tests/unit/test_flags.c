@@ -1039,7 +1039,7 @@ static void normalise(struct strategy *s, const struct model *m)
         s->moments_bytes = 4;
     if (s->precision != PRECISION_FP8 || s->optimizer_offload > 0)
         s->fp8_params = 0;
-    s->p2p_scatter = 0; /* has no flag */
+    s->p2p_scatter = s->tp_sync = 0; /* have no flag */
 }
 
 static struct strategy random_strategy(const struct model *m, struct layout *l)

@@ -165,6 +165,76 @@ static void latent_rope(void **state)
     check_case(&m, 1, false, &ROPE);
 }
 
+/* By hand: 1 less the share of choices of topk experts that leave a part out, times the parts. */
+static void tokens_reach_some_parts(void **state)
+{
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
+                                "experts=8,topk=2,expert_ffn=768");
+    (void)state;
+    assert_float_equal(parts_reached(&m, 1), 1, 1e-12);
+    assert_float_equal(parts_reached(&m, 4), 4 * (1 - 6.0 * 5 / (8 * 7)), 1e-12);
+    assert_float_equal(parts_reached(&m, 8), 2, 1e-12);
+    m.router_groups = 4;
+    m.group_topk = 2; /* four experts in two of the parts are left */
+    assert_float_equal(parts_reached(&m, 4), 2 * (1 - 2.0 * 1 / (4 * 3)), 1e-12);
+}
+
+/* `flex` sends a row to each rank once and makes the copies there. */
+static void rows_travel_once(void **state)
+{
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
+                                "experts=8,topk=2,expert_ffn=768");
+    struct block_shape s = shape_of(&m, BLOCK_MOE, 1, true);
+    struct op ops[OPS_MAX];
+    double ranks = parts_reached(&m, 4), row = 2 * 512;
+    (void)state;
+    s.ep = 4;
+    s.dispatcher = DISPATCH_ALLTOALL;
+    assert_float_equal(op_called(&s, "dispatch").bytes, 1000 * 2 * row, 1e-6);
+    assert_null(op_called(&s, "dispatch").routed);
+    s.dispatcher = DISPATCH_FLEX;
+    assert_float_equal(op_called(&s, "dispatch").bytes, 1000 * ranks * row, 1e-6);
+    assert_ptr_equal(op_called(&s, "dispatch").routed, &m);
+    assert_float_equal(op_called(&s, "sort by expert").bytes, 1000 * (2 + ranks) * row, 1e-6);
+    assert_float_equal(op_called(&s, "unsort").bytes_back, 1000 * (2 + ranks) * row, 1e-6);
+    for (int i = 0, n = block_ops(&s, ops); i < n; i++)
+        assert_true(strcmp(ops[i].name, "permute") != 0 && strcmp(ops[i].name, "unpermute") != 0);
+}
+
+/* Biases and clamps are passes of their own, unless TransformerEngine fuses the experts in fp8. */
+static void experts_have_passes_of_their_own(void **state)
+{
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
+                                "experts=8,topk=2,expert_ffn=768,linear_bias=1,clamped=1");
+    struct block_shape s = shape_of(&m, BLOCK_MOE, 1, true);
+    struct op ops[OPS_MAX];
+    (void)state;
+    assert_float_equal(op_called(&s, "clamp").bytes, 8 * 2000.0 * 1536, 1e-6);
+    assert_float_equal(op_called(&s, "clamp").saved, 2 * 2000.0 * 1536, 1e-6);
+    assert_float_equal(op_called(&s, "expert bias").bytes, 12 * 2000.0 * 512, 1e-6);
+    s.expert_fusion = 1;
+    assert_true(op_called(&s, "activation").bytes > 0);
+    s.precision = PRECISION_FP8;
+    assert_true(op_called(&s, "activation").bytes == 0);
+    assert_true(op_called(&s, "expert up").fused_out && op_called(&s, "expert down").fused_in);
+    for (int i = 0, n = block_ops(&s, ops); i < n; i++)
+        assert_true(strcmp(ops[i].name, "clamp") != 0 && strcmp(ops[i].name, "expert bias") != 0);
+}
+
+/* One call of the host an operator, more for experts, most where they run in turn. */
+static void experts_cost_the_host_calls(void **state)
+{
+    struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
+                                "experts=8,topk=2,expert_ffn=768");
+    struct block_shape s = shape_of(&m, BLOCK_MOE, 1, true);
+    (void)state;
+    assert_float_equal(op_called(&s, "activation").launches, 1, 1e-12);
+    double grouped = op_called(&s, "expert up").launches;
+    assert_true(grouped > 1 && op_called(&s, "router").launches > 1);
+    s.grouped_gemm = 0;
+    assert_true(op_called(&s, "expert up").launches > 8 && grouped < 8);
+}
+
 static bool is_kind(int kind)
 {
     return kind >= 0 && kind < MEMORY_KINDS;
@@ -209,6 +279,22 @@ static int check_blocks(const struct model *m, int tp, bool te)
     return seen;
 }
 
+/* Backward runs the collective at the entry of a region beside the weight gradient: the scatter of
+ * sequence parallelism always, the all-reduce without it unless engines were older. */
+static void backward_collectives(void **state)
+{
+    struct model m = from_pairs(GATED);
+    struct block_shape s = shape_of(&m, BLOCK_MLP, 2, true);
+    (void)state;
+    for (s.tp_sync = 0; s.tp_sync < 2; s.tp_sync++) {
+        s.seq_parallel = 1;
+        assert_true(op_called(&s, "mlp gather").hidden_back);
+        assert_false(op_called(&s, "mlp reduce").hidden_back);
+        s.seq_parallel = 0;
+        assert_true(op_called(&s, "mlp reduce").hidden_back == !s.tp_sync);
+    }
+}
+
 static void every_preset(void **state)
 {
     struct arena mem;
@@ -229,9 +315,17 @@ static void every_preset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gated_rms_model), cmocka_unit_test(layer_norm_model),
-        cmocka_unit_test(fused_loss),      cmocka_unit_test(expert_rows),
-        cmocka_unit_test(latent_rope),     cmocka_unit_test(every_preset),
+        cmocka_unit_test(gated_rms_model),
+        cmocka_unit_test(layer_norm_model),
+        cmocka_unit_test(fused_loss),
+        cmocka_unit_test(expert_rows),
+        cmocka_unit_test(latent_rope),
+        cmocka_unit_test(every_preset),
+        cmocka_unit_test(tokens_reach_some_parts),
+        cmocka_unit_test(rows_travel_once),
+        cmocka_unit_test(experts_have_passes_of_their_own),
+        cmocka_unit_test(experts_cost_the_host_calls),
+        cmocka_unit_test(backward_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

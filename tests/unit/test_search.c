@@ -72,6 +72,7 @@ static void random_question(struct question *q)
     set(q, "set", pick(0, 1) ? "optimizer_offload=0" : "optimizer_offload=0,50");
     set(q, "set", pick(0, 1) ? "fsdp=none" : "overlap_param_gather=off");
     set(q, "set", "ep=1,4");
+    set(q, "set", pick(0, 2) ? "cuda_graph=none" : "cuda_graph=none,full_iteration");
     q->top = pick(1, 6);
     q->memory_margin = pick(0, 1) ? 0.04 : 0.5;
 }

@@ -142,6 +142,45 @@ static void overlap_is_never_slower(void **state)
     }
 }
 
+/* A graph of the whole step needs no host; graphs of layers do not hold experts. */
+static void graphs_lift_the_host(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"llama3.2-1b", "qwen3-30b-a3b"};
+    for (int experts = 0; experts < 2; experts++) {
+        load(models[experts], "1x8:H100");
+        struct strategy s = plan_of(1, 1, 8, 1, 64);
+        s.seq_len = 512;
+        s.grouped_gemm = experts;
+        s.ep = experts ? 8 : 1;
+        double eager = evaluate(&s).step_s;
+        s.cuda_graph = GRAPH_TE;
+        double layers = evaluate(&s).step_s;
+        s.cuda_graph = GRAPH_STEP;
+        double step = evaluate(&s).step_s;
+        assert_true(step < eager);
+        assert_true(experts ? layers == eager : layers == step);
+    }
+}
+
+/* Rows that travel once to a rank, and once to a node, are fewer than topk copies. */
+static void flex_is_never_slower(void **state)
+{
+    (void)state;
+    load("qwen3-30b-a3b", "4x8:H100");
+    for (int ep = 2; ep <= 32; ep *= 2) {
+        struct strategy s = plan_of(1, 1, 32, 1, 64);
+        s.grouped_gemm = 1;
+        s.ep = ep;
+        s.dispatcher = DISPATCH_ALLTOALL;
+        struct plan copies = evaluate(&s);
+        s.dispatcher = DISPATCH_FLEX;
+        struct plan once = evaluate(&s);
+        assert_true(once.step_s <= copies.step_s);
+        assert_true(once.breakdown[BREAKDOWN_ep] < copies.breakdown[BREAKDOWN_ep]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +189,8 @@ int main(void)
         cmocka_unit_test(faster_hardware_is_never_slower),
         cmocka_unit_test(recompute_trades_time_for_memory),
         cmocka_unit_test(overlap_is_never_slower),
+        cmocka_unit_test(graphs_lift_the_host),
+        cmocka_unit_test(flex_is_never_slower),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
