@@ -51,6 +51,8 @@ struct entry {
 struct given {
     const struct entry *entry;
     int64_t before; /* fill and drain of the ranks before it */
+    int64_t fill;   /* of it the fill: when its first forward can start */
+    int64_t late;   /* by how much the step begins late, for it and those before it */
 };
 
 struct child {
@@ -187,18 +189,30 @@ static void fill_entry(const struct assign *a, int r, int prefix, int n, struct 
     e->trip = round_trip(a, r, &e->cost);
 }
 
+/* An earlier prefix of the window that costs the same, or -1. */
+static int same_start(const struct assign *a, const struct window *w, int prefix)
+{
+    const uint16_t *start = a->p->start_of;
+    if (!start)
+        return prefix > w->first_prefix ? w->first_prefix : -1;
+    for (int i = prefix - 1; i >= w->first_prefix; i--)
+        if (start[i] == start[prefix])
+            return i;
+    return -1;
+}
+
 static void fill_entries(struct assign *a)
 {
     for (int r = 0; r < a->pp; r++) {
         const struct window *w = &a->window[r];
-        for (int i = 0; i < w->prefixes; i++)
-            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-                struct entry *e = entry_at(a, r, w->first_prefix + i, n);
-                if (a->p->anywhere && i > 0)
-                    *e = *entry_at(a, r, w->first_prefix, n);
-                else
-                    fill_entry(a, r, w->first_prefix + i, n, e);
-            }
+        for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
+            struct entry *e = entry_at(a, r, prefix, w->first_count);
+            int same = same_start(a, w, prefix);
+            if (same >= 0)
+                memcpy(e, entry_at(a, r, same, w->first_count), (size_t)w->counts * sizeof *e);
+            for (int n = 0; n < w->counts && same < 0; n++)
+                fill_entry(a, r, prefix, w->first_count + n, e + n);
+        }
     }
 }
 
@@ -213,7 +227,7 @@ static const struct entry *choice(const struct assign *a, int rank, int prefix, 
 static int64_t added(const struct assign *a, const struct cut *c, int rank,
                      const struct rank_cost *x)
 {
-    int64_t sum = (c->end_rank == rank ? x->after : 0) + (rank == 0 ? x->delay : 0);
+    int64_t sum = c->end_rank == rank ? x->after : 0;
     for (int v = 0; v < a->vpp; v++)
         sum += c->forward[v * a->pp + rank] * x->forward[v] +
                c->backward[v * a->pp + rank] * x->backward[v];
@@ -389,8 +403,7 @@ static void fill_labels(struct assign *a)
 static int64_t bound_by_labels(const struct assign *a, int rank, int then, const struct entry *e)
 {
     int64_t before = rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
-    const struct rank_cost *first = rank == 0 ? &e->cost : &a->given[0].entry->cost;
-    int64_t after = first->delay + first->after, least = INT64_MAX;
+    int64_t after = rank == 0 ? e->cost.after : a->given[0].entry->cost.after, least = INT64_MAX;
     for (int i = 0; i < a->labels[then]; i++) {
         const struct label *l = &a->label[then * MAX_LABELS + i];
         int64_t most = before + own_length(a, rank, &e->own, l->away), away = l->away + e->trip;
@@ -459,7 +472,7 @@ static void try_split(struct assign *a, int64_t length)
         a->limit = a->out->step = step;
         memcpy(a->out->layers, a->layers, (size_t)a->pp * sizeof *a->layers);
     }
-    if (step != INT64_MAX && length < a->given[0].entry->cost.delay + pipeline)
+    if (step != INT64_MAX && length < pipeline)
         learn_chain(a);
 }
 
@@ -471,20 +484,32 @@ static int by_bound(const void *x, const void *y)
     return a->count - b->count;
 }
 
+/* A rank with these layers behind those that are given. */
+static struct given give(const struct assign *a, int rank, const struct entry *e)
+{
+    struct given g = {.entry = e, .late = longer(0, e->cost.delay)};
+    if (rank == 0)
+        return g;
+    const struct given *last = &a->given[rank - 1];
+    g.before = last->before + last->entry->passing;
+    g.fill = last->fill + last->entry->cost.forward[0] + a->p->pipeline.send[rank - 1];
+    g.late = longer(last->late, e->cost.delay - g.fill);
+    return g;
+}
+
 static void branch(struct assign *a, int rank, int prefix, int64_t behind);
 
 static void take(struct assign *a, int rank, int prefix, int count, int64_t behind)
 {
     const struct entry *e = entry_at(a, rank, prefix, count);
+    const struct given own = give(a, rank, e);
     int64_t length = bound_after(a, rank, prefix, count, e);
     int64_t most = longer(behind, e->cost.behind);
     int64_t later = a->behind[cell_at(a, rank + 1, prefix + count)];
-    if (too_long(a, length, longer(most, later)))
+    if (too_long(a, length, own.late + longer(most, later)))
         return;
     a->layers[rank] = count;
-    a->given[rank].entry = e;
-    a->given[rank].before =
-        rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
+    a->given[rank] = own;
     for (int k = 0; k < a->cuts; k++)
         a->cut[k].taken[rank + 1] = a->cut[k].taken[rank] + added(a, &a->cut[k], rank, &e->cost);
     if (rank + 1 == a->pp)
@@ -503,7 +528,7 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
         if (!e)
             continue;
         int64_t length = bound_after(a, rank, prefix, n, e);
-        if (!too_long(a, length, longer(behind, e->cost.behind)))
+        if (!too_long(a, length, give(a, rank, e).late + longer(behind, e->cost.behind)))
             child[children++] = (struct child){n, length};
     }
     qsort(child, (size_t)children, sizeof *child, by_bound);

@@ -16,7 +16,7 @@ struct arena;
 /* One rank with some layers. Ticks. */
 struct rank_cost {
     const int64_t *forward, *backward; /* [vpp] of its chunks, one micro-batch */
-    int64_t delay;                     /* of the first rank: before its first forward */
+    int64_t delay;                     /* before its first forward: hidden while others fill */
     int64_t after;                     /* between its last backward and the optimizer */
     int64_t behind;                    /* optimizer and what follows */
 };
@@ -26,7 +26,7 @@ struct assign_problem {
     int layers;
     const int *least, *most; /* [pp] layers a rank may have; most is never below least */
     int64_t fixed;           /* ticks of every step beside the pipeline and what is behind it */
-    bool anywhere;           /* a rank's cost does not depend on where its layers begin */
+    const uint16_t *start_of; /* [layers + 1] costs depend on this of a rank's first layer; NULL: not */
     /* Of a rank that holds layers [first, first + count), or, where vpp > 1, that many in chunks. False: it
      * does not fit. What it points to lives as long as the problem. */
     bool (*cost)(void *context, int rank, int first, int count, struct rank_cost *out);

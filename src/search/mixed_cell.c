@@ -102,7 +102,7 @@ struct cell {
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
     int fewest[MIX_MAX], most[MIX_MAX];
     double work;          /* least ticks of all layers, once */
-    double unit[MIX_MAX]; /* least ticks of a layer on each type */
+    double more[MIX_MAX]; /* least ticks that a layer takes longer on each type */
     double send, cross;   /* least ticks of a transfer, and of one between types */
     double behind;        /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
@@ -166,24 +166,26 @@ static int64_t bound_ticks(double seconds)
     return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
 }
 
-/* One layer on each type, and all layers on the type that is fastest for each. */
+/* All layers on the type that is fastest for each, and how much more a layer takes at least elsewhere. */
 static void find_work(struct cell *c)
 {
     const struct model *m = c->w->question->scene.model;
-    double sum = 0, least[MODEL_MAX_KINDS];
+    double least[MODEL_MAX_KINDS];
     for (int g = 0; g < c->set->groups; g++)
-        c->unit[g] = INFINITY;
+        c->more[g] = INFINITY;
     for (int k = 0; k < m->kinds; k++) {
+        double one[MIX_MAX];
         least[k] = INFINITY;
         for (int g = 0; g < c->set->groups; g++) {
-            double one = (double)bound_ticks(block_least_s(&c->costs[g]->kind[k]));
-            least[k] = fmin(least[k], one);
-            c->unit[g] = fmin(c->unit[g], one);
+            one[g] = (double)bound_ticks(block_least_s(&c->costs[g]->kind[k]));
+            least[k] = fmin(least[k], one[g]);
         }
+        for (int g = 0; g < c->set->groups; g++)
+            c->more[g] = fmin(c->more[g], one[g] - least[k]);
     }
+    c->work = 0;
     for (int i = 0; i < m->layers; i++)
-        sum += least[m->layer[i]];
-    c->work = sum;
+        c->work += least[m->layer[i]];
 }
 
 /* Work of all layers in units of the first type's seconds, and the units a second that one stage of each
@@ -710,7 +712,7 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
     if (!find_limits(p, cut, p->least, p->most))
         return false;
     *out = (struct assign_problem){.layers = p->c->layers,
-                                   .anywhere = p->c->w->starts == 1 || p->c->s.vpp > 1,
+                                   .start_of = p->c->s.vpp > 1 ? NULL : p->c->w->start_of,
                                    .least = p->least,
                                    .most = p->most,
                                    .cost = cost_of,
@@ -782,23 +784,20 @@ static void permute(struct cell *c, int done)
 /* Least ticks of all layers once, on so many stages of each type: the fastest take what they may. */
 static double work_of_stages(const struct cell *c)
 {
-    double sum = 0, done = -1;
-    for (int left = c->layers; left > 0;) {
+    bool taken[MIX_MAX] = {0};
+    double sum = c->work;
+    for (int left = c->layers, i = 0; i < c->set->groups && left > 0; i++) {
         int best = -1;
         for (int g = 0; g < c->set->groups; g++)
-            if (c->unit[g] > done && (best < 0 || c->unit[g] < c->unit[best]))
+            if (!taken[g] && (best < 0 || c->more[g] < c->more[best]))
                 best = g;
-        if (best < 0)
-            break;
-        done = c->unit[best];
-        for (int g = 0; g < c->set->groups && left > 0; g++) {
-            int own = c->unit[g] == done ? c->stages[g] * c->by_time[g] : 0;
-            own = own < left ? own : left;
-            sum += own * done;
-            left -= own;
-        }
+        int own = c->stages[best] * c->by_time[best];
+        own = own < left ? own : left;
+        taken[best] = true;
+        sum += own * c->more[best];
+        left -= own;
     }
-    return fmax(sum, c->work);
+    return sum;
 }
 
 /* One number of stages of each type: room for all layers by what the types can take. */

@@ -188,19 +188,30 @@ static void find_shapes(struct frame *f)
     }
 }
 
-/* Layers of one kind are a multiple; otherwise one by one. */
+int layers_alike(const struct model *m, int first, int end)
+{
+    int n = 1;
+    while (m->kinds > 1 && first + n < end && m->layer[first + n] == m->layer[first])
+        n++;
+    return m->kinds == 1 ? end - first : n;
+}
+
+/* Layers of one kind are a multiple. */
 static void sum_layers(const struct frame *f, const struct stage_shape *x, struct stage_sums *out)
 {
     const struct model *m = f->scene->model;
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    int end = x->has.first + x->has.layers;
     memset(out, 0, sizeof *out);
-    if (m->kinds == 1 && x->has.layers > 0) {
-        out->layers = costs->kind[0];
-        block_cost_scale(&out->layers, x->has.layers);
-        return;
+    for (int i = x->has.first, n; i < end; i += n) {
+        struct block_cost run = costs->kind[m->layer[i]];
+        n = layers_alike(m, i, end);
+        block_cost_scale(&run, n);
+        if (n == x->has.layers)
+            out->layers = run;
+        else
+            block_cost_add(&out->layers, &run);
     }
-    for (int i = 0; i < x->has.layers; i++)
-        block_cost_add(&out->layers, &costs->kind[m->layer[x->has.first + i]]);
 }
 
 static void sum_shape(struct frame *f, int i)

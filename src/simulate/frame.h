@@ -115,6 +115,9 @@ const struct strategy *frame_strategy(const struct frame *, int mesh, const stru
 void frame_set_shape(struct frame *, int shape, const struct stage_shape *);
 struct rank_params shape_params(const struct frame *, const struct stage_shape *);
 
+/* How many layers from `first` on, before `end`, are of its kind. */
+int layers_alike(const struct model *, int first, int end);
+
 /* Seconds of one pass of a stage, by where they go. */
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];

@@ -41,11 +41,11 @@ static void run_layers(const struct frame *f, const struct stage_shape *x, int f
                        int modules, struct kept *k)
 {
     const struct model *m = f->scene->model;
-    int times = m->kinds == 1 ? count : 1;
-    for (int i = 0; i < count; i += times) {
-        const struct block_cost *b =
-            &f->mesh[x->mesh].costs->kind[m->layer[x->has.first + from + i]];
+    int at = x->has.first + from, end = at + count;
+    for (int times; at < end; at += times) {
+        const struct block_cost *b = &f->mesh[x->mesh].costs->kind[m->layer[at]];
         struct chunk_bytes layer = block_bytes(b);
+        times = layers_alike(m, at, end);
         layer.saved -= block_dropped(b, modules);
         run(k, layer, times, MOMENT_layer);
     }
@@ -60,7 +60,8 @@ static void run_groups(const struct frame *f, const struct stage_shape *x, int c
     for (int at = 0, size, times; at < count; at += size * times) {
         struct kept inside = {0};
         size = group < count - at ? group : count - at;
-        times = f->scene->model->kinds == 1 ? (count - at) / size : 1;
+        int alike = layers_alike(f->scene->model, x->has.first + at, x->has.first + count);
+        times = alike < size ? 1 : alike / size;
         run_layers(f, x, at, size, 0, &inside);
         struct chunk_bytes all = {input, input + inside.bytes.forward - inside.bytes.saved, 0};
         all.peak = input + fmax(inside.bytes.peak, inside.bytes.forward + input);
