@@ -158,6 +158,19 @@ static bool set_top(struct question *q, const char *v, struct error *err)
     return true;
 }
 
+static bool set_engine(struct question *q, const char *v, struct error *err)
+{
+    static const char *const engines[] = {
+        [ENGINE_MEGATRON] = "megatron", [ENGINE_FLAGSCALE] = "flagscale", [ENGINE_ANY] = "any"};
+    for (int i = 0; i <= ENGINE_ANY; i++)
+        if (strcmp(v, engines[i]) == 0) {
+            q->engine = (enum engine)i;
+            return true;
+        }
+    return fail(err, ERROR_INPUT, "--engine is '%s', expected megatron, flagscale or any%s", v,
+                did_you_mean(v, engines, sizeof engines / sizeof *engines));
+}
+
 static bool set_mix(struct question *q, const char *v, struct error *err)
 {
     double n;
@@ -446,6 +459,8 @@ bool question_mixed(struct question *q, struct rules *rules, struct mixed_questi
     out->rules = rules;
     out->gpus = q->gpus;
     out->mix = mix_of(q);
+    out->interleave = q->engine != ENGINE_FLAGSCALE;
+    out->own_meshes = q->engine != ENGINE_MEGATRON;
     out->top = q->top;
     out->threads = q->threads ? q->threads : parallel_cores();
     return true;

@@ -14,6 +14,8 @@ struct learned;
 
 enum { QUESTION_PRICES = 64, QUESTION_SETS = 64, QUESTION_TABLES = 64 };
 
+enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
+
 struct question {
     struct arena mem; /* everything that was read */
     bool has_model, has_cluster, has_flags;
@@ -27,6 +29,7 @@ struct question {
     double memory_margin, imbalance;
     int top, threads; /* threads 0 = all cores */
     int mix;          /* types in one job; 0 = default */
+    enum engine engine;
     bool exhaustive, check, stats;
     const char *stage; /* of explain; NULL = all */
     const char *trace; /* file of a trace; NULL = none */

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "cluster/cluster.h"
 #include "search/mixed_cell.h"
+#include "search/mixed_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,12 @@ struct mixed {
     struct mixed_found *found; /* [top] */
 };
 
+static bool same_mesh(const struct mesh *a, const struct mesh *b)
+{
+    return a->stages == b->stages && a->own == b->own &&
+           (!a->own || (a->tp == b->tp && a->dp == b->dp && a->micro_batch == b->micro_batch));
+}
+
 bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
 {
     const struct strategy *x = &a->strategy, *y = &b->strategy;
@@ -40,7 +47,7 @@ bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
         int j = 0;
         while (j < b->meshes.count && b->meshes.mesh[j].group != a->meshes.mesh[i].group)
             j++;
-        if (j == b->meshes.count || b->meshes.mesh[j].stages != a->meshes.mesh[i].stages)
+        if (j == b->meshes.count || !same_mesh(&a->meshes.mesh[i], &b->meshes.mesh[j]))
             return false;
     }
     return true;
@@ -70,7 +77,7 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
     for (int g = 0; g < set->groups; g++)
         gpus += gpus_of(set->group[g]);
-    if (q->scene.model->kinds > 1) /* where a chunk begins would depend on all others */
+    if (!q->interleave || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
         settings[PARAM_vpp] = (struct setting){1, {1}};
     space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus, q->scene.te,
                m->mem);
@@ -252,6 +259,21 @@ static void run_round(struct mixed *m, long count)
     m->round_first += count;
 }
 
+/* Structures whose meshes run their own, of those that could be fast enough; replaces the list. */
+static void list_own(struct mixed *m)
+{
+    struct structure *uniform = m->structure;
+    long count = m->count;
+    struct own_list list = {.worker = &m->worker[0], .mem = m->mem, .cut = threshold(m)};
+    for (long i = 0; i < count; i++)
+        own_list_add(&list, &uniform[i]);
+    free(uniform);
+    free(m->order);
+    m->structure = list.structure;
+    m->count = list.count;
+    m->round_first = 0;
+}
+
 static void run_rounds(struct mixed *m)
 {
     const struct mixed_question *q = m->question;
@@ -297,15 +319,24 @@ static void fill_result(struct mixed *m, struct mixed_result *out)
     out->found = m->found;
 }
 
+static void bound_and_run(struct mixed *m)
+{
+    parallel_for(m->workers, m->count, bound_one, m);
+    sort_structures(m);
+    run_rounds(m);
+}
+
 void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_result *out)
 {
     struct mixed m;
     start(&m, q, mem);
     for (int i = 0; i < m.sets; i++)
         list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0);
-    parallel_for(m.workers, m.count, bound_one, &m);
-    sort_structures(&m);
-    run_rounds(&m);
+    bound_and_run(&m);
+    if (q->own_meshes) {
+        list_own(&m);
+        bound_and_run(&m);
+    }
     fill_result(&m, out);
     if (getenv("MIXED_DEBUG"))
         fprintf(stderr,

@@ -96,7 +96,10 @@ struct cell {
     const struct mixed_set *set;
     struct strategy s; /* with timing and state as they are bound */
     const struct layer_costs *costs[MIX_MAX];
-    int64_t block, micro_batches;
+    struct scene scene[MIX_MAX];      /* of each type, with what it has of its own */
+    struct mesh_list alone[MIX_MAX];  /* its mesh, for that */
+    int64_t block[MIX_MAX];           /* GPUs of a stage */
+    int64_t micro_batches;
     bool any;
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
@@ -124,13 +127,46 @@ static void enter(struct mixed_worker *w, const struct structure *st)
         walk_set(walk, axis, st->option[axis]);
 }
 
-/* No axis of a structure is behind the first state axis: the index in the table is the walk's. */
-static void find_costs(struct mixed_worker *w, const struct mixed_set *set,
-                       const struct layer_costs *out[MIX_MAX])
+static void walk_to(struct walk *w, enum param p, int value)
 {
-    for (int g = 0; g < set->groups; g++)
-        out[g] =
-            costs_table_get((struct costs_table *)&set->costs[g], mixed_walk(w, set), &w->keep);
+    for (int axis = 0; axis < w->space->first_timing; axis++) {
+        const struct axis *a = &w->space->axis[axis];
+        for (int i = 0; a->param[0] == p && i < a->options; i++)
+            if (a->value[i] == value)
+                walk_set(w, axis, i);
+    }
+}
+
+/* No axis of a structure is behind the first state axis: the index in the table is the walk's. */
+static const struct layer_costs *costs_of(struct mixed_worker *w, const struct structure *st, int g)
+{
+    struct walk *walk = mixed_walk(w, st->set);
+    struct costs_table *table = (struct costs_table *)&st->set->costs[g];
+    if (!st->own)
+        return costs_table_get(table, walk, &w->keep);
+    struct walk here = *walk;
+    const struct mesh *own = &st->own->mesh[g];
+    walk_to(walk, PARAM_tp, own->tp);
+    walk_to(walk, PARAM_micro_batch, own->micro_batch);
+    if (own->tp == 1)
+        walk_to(walk, PARAM_seq_parallel, 0);
+    const struct layer_costs *costs = costs_table_get(table, walk, &w->keep);
+    *walk = here;
+    return costs;
+}
+
+/* What a type runs, and on how many GPUs a stage. */
+static void set_type(struct cell *c, int g)
+{
+    c->scene[g] = c->set->scene[g];
+    c->alone[g] = (struct mesh_list){1, {{.group = c->set->group[g]}}};
+    if (c->st->own) {
+        c->alone[g].mesh[0] = c->st->own->mesh[g];
+        c->scene[g].meshes = &c->alone[g];
+    }
+    c->alone[g].mesh[0].stages = 2; /* of the frame that stages are asked of */
+    c->block[g] = mesh_stage_gpus(&c->alone[g].mesh[0], &c->s);
+    c->costs[g] = costs_of(c->w, c->st, g);
 }
 
 static void set_cell(struct cell *c, struct mixed_worker *w, struct structure *st)
@@ -143,19 +179,18 @@ static void set_cell(struct cell *c, struct mixed_worker *w, struct structure *s
     enter(w, st);
     c->s = mixed_walk(w, st->set)->strategy;
     c->s.split = SPLIT_LAYOUT;
-    c->block = (int64_t)c->s.tp * c->s.cp * c->s.dp;
     c->micro_batches = strategy_micro_batches(&c->s);
     c->layers = q->scene.model->layers;
     for (int g = 0; g < c->set->groups; g++)
         c->any |= q->gpus && q->gpus % c->set->group[g]->per_node != 0;
-    find_costs(w, c->set, c->costs);
     for (int g = 0; g < c->set->groups; g++) {
+        set_type(c, g);
         const struct node_group *group = c->set->group[g];
         bool range = group->nodes_min < group->nodes_max;
         int64_t least = range ? (int64_t)group->nodes_min * group->per_node : 1;
-        c->step[g] = stage_step(group, c->block, c->any);
-        c->most[g] = most_stages(group, c->block, c->any);
-        c->fewest[g] = (int)((least + c->block - 1) / c->block);
+        c->step[g] = stage_step(group, c->block[g], c->any);
+        c->most[g] = most_stages(group, c->block[g], c->any);
+        c->fewest[g] = (int)((least + c->block[g] - 1) / c->block[g]);
         c->fewest[g] = (int)((c->fewest[g] + c->step[g] - 1) / c->step[g] * c->step[g]);
     }
 }
@@ -242,6 +277,52 @@ static double rate_bound(struct cell *c)
         best = fmin(best, bound);
     }
     return best;
+}
+
+struct strategy structure_strategy(struct mixed_worker *w, const struct structure *st)
+{
+    enter(w, st);
+    return mixed_walk(w, st->set)->strategy;
+}
+
+/* Least seconds of each kind of layer on the first type, as the structure says without own values: the
+ * unit of rates. */
+static void find_units(struct mixed_worker *w, const struct structure *st,
+                       double unit[MODEL_MAX_KINDS])
+{
+    const struct model *m = w->question->scene.model;
+    struct structure uniform = *st;
+    uniform.own = NULL;
+    const struct layer_costs *costs = costs_of(w, &uniform, 0);
+    for (int k = 0; k < m->kinds; k++)
+        unit[k] = block_least_s(&costs->kind[k]);
+}
+
+double type_rate(struct mixed_worker *w, const struct structure *st, int g)
+{
+    const struct model *m = w->question->scene.model;
+    double unit[MODEL_MAX_KINDS], best = 0;
+    enter(w, st);
+    struct strategy s = mixed_walk(w, st->set)->strategy;
+    find_units(w, st, unit);
+    const struct layer_costs *costs = costs_of(w, st, g);
+    int64_t gpus = w->question->gpus;
+    bool any = gpus && gpus % st->set->group[g]->per_node != 0;
+    for (int k = 0; k < m->kinds; k++)
+        best = fmax(best, unit[k] / block_least_s(&costs->kind[k]));
+    return best * most_stages(st->set->group[g], mesh_stage_gpus(&st->own->mesh[g], &s), any);
+}
+
+double rate_needed(struct mixed_worker *w, const struct structure *st, int64_t cut)
+{
+    const struct model *m = w->question->scene.model;
+    double unit[MODEL_MAX_KINDS], work = 0;
+    enter(w, st);
+    find_units(w, st, unit);
+    for (int i = 0; i < m->layers; i++)
+        work += unit[m->layer[i]];
+    int64_t rounds = strategy_micro_batches(&mixed_walk(w, st->set)->strategy);
+    return (double)rounds * work / ((double)cut / TICKS_PER_S);
 }
 
 static bool possible(const struct cell *c)
@@ -572,7 +653,8 @@ static void place_types(struct problem *p)
     p->meshes.count = c->set->groups;
     for (int i = 0; i < c->set->groups; i++) {
         int g = c->order[i];
-        p->meshes.mesh[i] = (struct mesh){.group = c->set->group[g], .stages = c->stages[g]};
+        p->meshes.mesh[i] = c->alone[g].mesh[0];
+        p->meshes.mesh[i].stages = c->stages[g];
         for (int k = 0; k < c->stages[g]; k++)
             p->type[rank++] = g;
     }
@@ -628,7 +710,7 @@ static void find_sends(const struct problem *p, int64_t send[])
 static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
 {
     struct mixed_found x = {.step = r->step,
-                            .gpus = p->pp * p->c->block,
+                            .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
                             .strategy = p->c->s,
                             .meshes = p->meshes,
                             .layout = p->layout,
@@ -671,10 +753,13 @@ static bool rules_allow(struct cell *c)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     const struct space *s = w->space;
-    int first = w->plan->first[s->axes - 1], end = w->plan->first[s->axes] + w->plan->pairs;
-    slots_set_strategy(w->values, &c->s);
-    for (int i = 0; i < w->others; i++)
-        slots_set_strategy(w->other[i], &c->s);
+    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all anew */
+    int end = w->plan->first[s->axes] + w->plan->pairs;
+    for (int g = 0; g <= w->others; g++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
+        slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
+    }
     for (int i = first; i < end; i++)
         if (!walk_allows(w, w->plan->order[i]))
             return false;
@@ -803,6 +888,11 @@ static double work_of_stages(const struct cell *c)
 /* One number of stages of each type: room for all layers by what the types can take. */
 static void judge_stages(struct cell *c, int pp)
 {
+    int64_t gpus = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        gpus += c->stages[g] * c->block[g];
+    if (c->w->question->gpus && gpus != c->w->question->gpus)
+        return;
     int by_time[MIX_MAX];
     int64_t room = 0, cut = cut_of(c);
     memcpy(by_time, c->by_time, sizeof by_time);
@@ -972,7 +1062,8 @@ static void list_pps(struct cell *c)
     for (int i = a->options - 1; i >= 0; i--) {
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
-            (gpus == 0 || pp * c->block == gpus) && pp * c->s.vpp <= c->layers + 2 &&
+            (gpus == 0 || c->st->own || pp * c->block[0] == gpus) &&
+            pp * c->s.vpp <= c->layers + 2 &&
             pp_allowed(c, i))
             c->pp[c->pps++] = pp;
     }
@@ -997,7 +1088,7 @@ static void set_tables(struct cell *c, const struct option_list *states)
     c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
     for (int g = 0; g < c->set->groups; g++) {
         struct stage_table *t = &c->w->table[g];
-        frame_init(t->frame, &c->set->scene[g], &c->costs[g], &s, &any, NULL);
+        frame_init(t->frame, &c->scene[g], &c->costs[g], &s, &any, NULL);
         t->frame->strategy.vpp = t->frame->mesh[0].strategy.vpp = c->s.vpp;
         t->fixed_s = transfer_fixed_s(t->frame, &s);
         stage_table_structure(t, state, states->count, &c->w->scratch);
@@ -1039,6 +1130,8 @@ static void search_timings(struct cell *c, const struct option_list *timings)
         return;
     for (int i = 0; i < timings->count; i++) {
         option_take(timings, i, &c->s);
+        if (c->st->own && c->s.recompute != RECOMPUTE_NONE)
+            continue; /* each mesh says itself */
         if (!keeps_too_much(&c->s, least_layers))
             search_timing(c);
     }

@@ -20,8 +20,14 @@ struct mixed_set {
     double fixed[MIX_MAX][SLOTS];
 };
 
+/* Where the meshes of a structure run their own (FlagScale): tp, dp, micro-batch, recompute. */
+struct own_meshes {
+    struct mesh mesh[MIX_MAX];
+};
+
 struct structure {
     const struct mixed_set *set;
+    const struct own_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
     uint16_t option[PARAMS]; /* by axis */
     int seed;                /* above 0: taken first, the larger the sooner */
     int64_t bound;           /* ticks: nothing is faster */
@@ -63,6 +69,13 @@ struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
 void structure_bound(struct mixed_worker *, struct structure *);
 /* Searches it within its cut. */
 void structure_search(struct mixed_worker *, struct structure *);
+
+/* Its parameters, of the first type where types differ. */
+struct strategy structure_strategy(struct mixed_worker *, const struct structure *);
+/* Work that all stages of type g do in a second, and that all types must do to be below the cut; in the
+ * same unit for all structures that differ in `own` alone. */
+double type_rate(struct mixed_worker *, const struct structure *, int g);
+double rate_needed(struct mixed_worker *, const struct structure *, int64_t cut);
 
 /* Most stages of `block` GPUs on a group: whole nodes unless `any`. */
 int most_stages(const struct node_group *, int64_t block, bool any);
