@@ -26,7 +26,8 @@ struct assign_problem {
     int layers;
     const int *least, *most; /* [pp] layers a rank may have; most is never below least */
     int64_t fixed;           /* ticks of every step beside the pipeline and what is behind it */
-    const uint16_t *start_of; /* [layers + 1] costs depend on this of a rank's first layer; NULL: not */
+    const uint16_t
+        *start_of; /* [layers + 1] costs depend on this of a rank's first layer; NULL: not */
     /* Of a rank that holds layers [first, first + count), or, where vpp > 1, that many in chunks. False: it
      * does not fit. What it points to lives as long as the problem. */
     bool (*cost)(void *context, int rank, int first, int count, struct rank_cost *out);

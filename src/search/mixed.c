@@ -77,7 +77,8 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
     for (int g = 0; g < set->groups; g++)
         gpus += gpus_of(set->group[g]);
-    if (!q->interleave || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
+    if (!q->interleave ||
+        q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
         settings[PARAM_vpp] = (struct setting){1, {1}};
     space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus, q->scene.te,
                m->mem);

@@ -18,11 +18,11 @@ struct mixed_question {
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
     const struct rules *rules;
-    int64_t gpus; /* exactly so many; 0 = at most the pool */
-    int mix;      /* most types in one job, at least 2 are used */
+    int64_t gpus;    /* exactly so many; 0 = at most the pool */
+    int mix;         /* most types in one job, at least 2 are used */
     bool interleave; /* virtual stages too */
     bool own_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
-    int top;      /* how many kinds of plan to return */
+    int top;         /* how many kinds of plan to return */
     int threads;
     int known; /* plans on one type: only what is among the best of all is looked for */
     const struct found *known_plan; /* [known] any order */

@@ -28,10 +28,10 @@ struct own_meshes {
 struct structure {
     const struct mixed_set *set;
     const struct own_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
-    uint16_t option[PARAMS]; /* by axis */
-    int seed;                /* above 0: taken first, the larger the sooner */
-    int64_t bound;           /* ticks: nothing is faster */
-    int64_t cut;             /* ticks: what is not faster is of no use */
+    uint16_t option[PARAMS];      /* by axis */
+    int seed;                     /* above 0: taken first, the larger the sooner */
+    int64_t bound;                /* ticks: nothing is faster */
+    int64_t cut;                  /* ticks: what is not faster is of no use */
     int kinds;
     struct mixed_found *kind; /* the best of each; in the worker's memory */
 };

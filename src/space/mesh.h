@@ -12,8 +12,7 @@ struct node_group;
     X(tp)                                                                                          \
     X(dp)                                                                                          \
     X(ep)                                                                                          \
-    X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers)                     \
-        X(recompute_modules)
+    X(etp) X(micro_batch) X(recompute) X(recompute_method) X(recompute_layers) X(recompute_modules)
 
 struct mesh {
     const struct node_group *group;

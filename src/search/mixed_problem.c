@@ -1,0 +1,340 @@
+/* One arrangement: so many stages of each type, the types in an order. assign.c finds the layers. */
+#include "search/mixed_parts.h"
+
+#include "search/assign.h"
+
+#include <math.h>
+#include <string.h>
+
+struct problem {
+    struct cell *c;
+    int pp, type[SCHEDULE_MAX_RANKS]; /* of each rank */
+    struct mesh_list meshes;
+    struct scene scene;
+    struct layout layout;
+    int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
+    int64_t send[SCHEDULE_MAX_RANKS];
+};
+
+static enum stage_end end_of(int stage, int stages)
+{
+    return stage == 0 ? STAGE_FIRST : stage == stages - 1 ? STAGE_LAST : STAGE_MIDDLE;
+}
+
+/* Layers of a chunk of a rank that has `count`: as even as possible, the first ones larger. */
+static int chunk_layers(int count, int vpp, int chunk)
+{
+    return count / vpp + (chunk < count % vpp);
+}
+
+static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost *out)
+{
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    const struct strategy *s = &c->s;
+    struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
+    struct rank_params params = {0};
+    int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)s->vpp, sizeof *ticks);
+    int64_t forward = 0, backward = 0;
+    out->forward = ticks;
+    out->backward = ticks + s->vpp;
+    for (int v = 0; v < s->vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
+        int n = chunk_layers(count, s->vpp, v);
+        const struct stage_time *x = stage_time(t, s, end, 0, n);
+        const struct rank_params *own = &stage_params(t, end, 0, n)->params;
+        ticks[v] = x->forward;
+        ticks[s->vpp + v] = x->backward;
+        bytes[v] = x->bytes;
+        forward += x->forward;
+        backward += x->backward;
+        params.dense += own->dense;
+        params.experts += own->experts;
+        params.linear += own->linear;
+    }
+    if (c->state == ANY_STATE) {
+        out->delay = out->after = out->behind = 0;
+        return true;
+    }
+    struct timing none = {0};
+    struct pipeline pipe = timing_pipeline(t->frame, s, &none);
+    pipe.pp = p->pp;
+    pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
+    struct rank_state state = rank_state_of(t->frame, 0, &params, s);
+    double buffers = rank_buffers(t->frame, 0, rank == 0, rank == p->pp - 1);
+    if (rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, &state, buffers,
+                      state_stretch(t->frame, s)) > 1)
+        return false;
+    struct rank_times times = rank_times_of(t->frame, 0, &params, s);
+    struct edges e =
+        rank_edges(t->frame, s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
+                   &times, rank_buckets(t->frame, 0, &params));
+    out->delay = llround(e.delay * TICKS_PER_S);
+    out->after = llround(e.after * TICKS_PER_S);
+    out->behind = llround(e.behind * TICKS_PER_S);
+    return true;
+}
+
+static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
+{
+    struct problem *p = context;
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    if (c->s.vpp > 1)
+        return chunks_fit(p, rank, count, out);
+    enum stage_end end = end_of(rank, p->pp);
+    if (!stage_fits(t, &c->s, c->state, end, first, count, cell_alive(c, rank, p->pp)))
+        return false;
+    const struct stage_time *x = stage_time(t, &c->s, end, first, count);
+    *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
+    if (c->state != ANY_STATE) {
+        const struct stage_state *y = stage_state(t, &c->s, c->state, end, first, count);
+        out->delay = y->delay;
+        out->after = y->after;
+        out->behind = y->behind;
+    }
+    return true;
+}
+
+static void set_layout(struct problem *p, const int layers[])
+{
+    int vpp = p->c->s.vpp, first = 0;
+    struct layout *l = &p->layout;
+    l->stages = p->pp * vpp;
+    for (int i = 0; i < l->stages; i++) {
+        int n = vpp == 1 ? layers[i] : chunk_layers(layers[i % p->pp], vpp, i / p->pp);
+        l->first[i] = (uint16_t)first;
+        l->layers[i] = (uint16_t)n;
+        first += n;
+    }
+    l->mtp_stage = l->loss_stage = l->stages - 1;
+}
+
+static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
+{
+    struct problem *p = context;
+    struct mixed_worker *w = p->c->w;
+    const struct layer_costs *costs[MIX_MAX];
+    struct timing t;
+    struct state st;
+    set_layout(p, layers);
+    for (int i = 0; i < p->meshes.count; i++)
+        costs[i] = p->c->costs[p->c->order[i]];
+    w->counts.simulated++;
+    if (!frame_init(w->frame, &p->scene, costs, &p->c->s, &p->layout, NULL))
+        return INT64_MAX;
+    timing_of(w->frame, &p->c->s, &w->problem, &t);
+    timing_memory(w->frame, &p->c->s, &w->problem, &t);
+    state_of(w->frame, &p->c->s, &w->problem, &st);
+    if (frame_fullness(w->frame, &t, &st) > 1)
+        return INT64_MAX;
+    timing_stages(w->frame, &p->c->s, &w->problem, &t);
+    timing_run(w->frame, &p->c->s, &w->problem, &t);
+    state_times(w->frame, &p->c->s, &w->problem, &st);
+    struct step_parts parts = frame_parts(w->frame, &p->c->s, &t, &st);
+    *pipeline = parts.pipeline;
+    return parts.delay + parts.pipeline + parts.tied + parts.behind;
+}
+
+static void place_types(struct problem *p)
+{
+    struct cell *c = p->c;
+    int rank = 0;
+    p->meshes.count = c->set->groups;
+    for (int i = 0; i < c->set->groups; i++) {
+        int g = c->order[i];
+        p->meshes.mesh[i] = c->alone[g].mesh[0];
+        p->meshes.mesh[i].stages = c->stages[g];
+        for (int k = 0; k < c->stages[g]; k++)
+            p->type[rank++] = g;
+    }
+    p->pp = rank;
+    p->scene = c->w->question->scene;
+    p->scene.group = p->meshes.mesh[0].group;
+    p->scene.meshes = &p->meshes;
+    p->scene.cluster = c->w->question->cluster;
+}
+
+/* What each rank may hold. False: too little in all. */
+static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
+{
+    struct cell *c = p->c;
+    int vpp = c->s.vpp, room = 0;
+    struct allowed a = cell_allowed(c, p->pp, c->work, cut);
+    const struct room *x = cell_room(c);
+    for (int r = 0; r < p->pp; r++) {
+        int g = p->type[r], n = x->layers[g][cell_alive(c, r, p->pp)];
+        enum stage_end end = end_of(r, p->pp);
+        bool ends = end != STAGE_MIDDLE;
+        n = n < c->by_time[g] ? n : c->by_time[g];
+        while (ends && vpp == 1 && n > 0) { /* embedding and loss leave time for fewer */
+            const struct stage_time *t =
+                stage_time(&c->w->table[g], &c->s, end, r == 0 ? 0 : c->layers - n, n);
+            if (stage_allowed(c, a, t))
+                break;
+            n--;
+        }
+        least[r] = vpp > 1 ? vpp : ends ? 0 : 1;
+        if (n < least[r])
+            return false;
+        most[r] = n;
+        room += n;
+    }
+    return room >= c->layers;
+}
+
+/* The transfers between ranks: those of frame_init. */
+static void find_sends(const struct problem *p, int64_t send[])
+{
+    const struct cell *c = p->c;
+    int first = 0;
+    for (int r = 0; r < p->pp; r++) {
+        int to = (r + 1) % p->pp, a = p->type[r], b = p->type[to];
+        first = r > 0 && p->type[r - 1] != a ? r : first;
+        send[r] = c->crossing[a][b];
+        if (a == b)
+            send[r] = send_ticks(&c->w->table[a].frame->mesh[0], r - first, to - first);
+    }
+}
+
+static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
+{
+    struct mixed_found x = {.step = r->step,
+                            .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
+                            .strategy = p->c->s,
+                            .meshes = p->meshes,
+                            .layout = p->layout,
+                            .proven = r->proven};
+    return x;
+}
+
+/* Sorted, one of each kind, no more than are of use. */
+static void keep_found(struct cell *c, const struct mixed_found *x)
+{
+    struct structure *st = c->st;
+    int at = st->kinds, top = c->w->question->top;
+    if (!st->kind)
+        st->kind = arena_array(&c->w->keep, (size_t)top + 1, sizeof *st->kind);
+    for (int i = 0; i < st->kinds; i++)
+        if (mixed_same_kind(&st->kind[i], x)) {
+            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i - 1) * sizeof *st->kind);
+            at = --st->kinds;
+            break;
+        }
+    while (at > 0 && st->kind[at - 1].step > x->step)
+        at--;
+    memmove(&st->kind[at + 1], &st->kind[at], (size_t)(st->kinds - at) * sizeof *st->kind);
+    st->kind[at] = *x;
+    if (st->kinds < top)
+        st->kinds++;
+}
+
+static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t cut)
+{
+    struct mixed_found x = {.strategy = c->s, .meshes = p->meshes};
+    for (int i = 0; i < c->st->kinds; i++)
+        if (mixed_same_kind(&c->st->kind[i], &x))
+            return c->st->kind[i].step < cut ? c->st->kind[i].step : cut;
+    return cut;
+}
+
+/* Rules on the number of stages, and those on timing and state at once. */
+static bool rules_allow(struct cell *c)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    const struct space *s = w->space;
+    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all anew */
+    int end = w->plan->first[s->axes] + w->plan->pairs;
+    for (int g = 0; g <= w->others; g++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
+        slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
+    }
+    for (int i = first; i < end; i++)
+        if (!walk_allows(w, w->plan->order[i]))
+            return false;
+    return true;
+}
+
+/* The same, asked once for each pp, timing and state. */
+bool cell_state_allowed(struct cell *c)
+{
+    struct room *x = &c->room[c->state];
+    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].timing) {
+        x->rules_pp = c->s.pp;
+        x->rules_timing = c->w->table[0].timing;
+        x->rules_allow = rules_allow(c);
+    }
+    return x->rules_allow;
+}
+
+/* The optimizer of the stage that has most: at least the average, on the type that is done first. */
+double cell_least_behind(struct cell *c)
+{
+    double least = INFINITY;
+    int layers = (c->layers + c->s.pp - 1) / c->s.pp;
+    for (int g = 0; g < c->set->groups; g++)
+        for (int i = 0; i < c->w->starts && c->w->first_with[i] + layers <= c->layers; i++)
+            least = fmin(least, (double)stage_state(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE,
+                                                    c->w->first_with[i], layers)
+                                    ->behind);
+    return least < INFINITY ? least : 0;
+}
+
+/* Fills what assign.c needs under c->state. False: too little room. */
+static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
+{
+    if (!find_limits(p, cut, p->least, p->most))
+        return false;
+    *out = (struct assign_problem){.layers = p->c->layers,
+                                   .start_of = p->c->s.vpp > 1 ? NULL : p->c->w->start_of,
+                                   .least = p->least,
+                                   .most = p->most,
+                                   .cost = cost_of,
+                                   .step = step_of,
+                                   .context = p};
+    out->pipeline = timing_pipeline(p->c->w->table[0].frame, &p->c->s, &(struct timing){0});
+    out->pipeline.send = p->send;
+    return true;
+}
+
+static void solve_state(struct problem *p)
+{
+    struct cell *c = p->c;
+    struct assign_problem a;
+    struct assign_result r;
+    int64_t cut = kind_cut(c, p, cell_cut(c));
+    if (!pose(p, cut, &a))
+        return;
+    c->w->counts.problems++;
+    assign_run(&a, cut, &c->w->problem, &r);
+    c->w->counts.unproven += !r.proven;
+    if (r.step == INT64_MAX)
+        return;
+    set_layout(p, r.layers);
+    struct mixed_found x = found_of(p, &r);
+    keep_found(c, &x);
+}
+
+/* First whatever the state, then each that may be fast enough. */
+void cell_solve(struct cell *c)
+{
+    struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    struct assign_problem a;
+    p->c = c;
+    place_types(p);
+    find_sends(p, p->send);
+    c->state = ANY_STATE;
+    c->w->counts.judged++;
+    int64_t cut = kind_cut(c, p, cell_cut(c)), bound = INT64_MAX;
+    if (pose(p, cut, &a))
+        bound = assign_bound(&a, cut, &c->w->problem);
+    for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
+        option_take(c->state_list, c->state, &c->s);
+        cut = kind_cut(c, p, cell_cut(c));
+        if ((double)bound + cell_least_behind(c) < (double)cut && cell_state_allowed(c))
+            solve_state(p);
+    }
+    c->state = ANY_STATE;
+    arena_clear(&c->w->problem);
+}

@@ -1,0 +1,169 @@
+/* How many layers a stage may have for the step to stay below the cut, and to fit. */
+#include "search/mixed_parts.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+
+/* A plan that is not faster than this is of no use: not among the best, or not the best of its kind. */
+int64_t cell_cut(const struct cell *c)
+{
+    const struct structure *st = c->st;
+    int64_t cut = st->cut;
+    int top = c->w->question->top, faster = 0;
+    if (st->kinds < top)
+        return cut;
+    int64_t slowest = 0;
+    for (int i = 0; i < st->kinds; i++) { /* kinds are sorted, fastest first */
+        slowest = st->kind[i].step;
+        if (++faster == top)
+            break;
+    }
+    return slowest < cut ? slowest : cut;
+}
+
+/* With T of the longest stage, P of its longer pass, and `work` S of all stages for one micro-batch, a
+ * step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages behind it and n < M; and,
+ * where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). Interleaved, transfers may hide: M T of the
+ * passes. */
+struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t cut)
+{
+    double m = (double)c->micro_batches, left = (double)cut - c->behind;
+    double behind = fmin(pp, m) - 1;
+    if (c->s.vpp > 1)
+        return (struct allowed){left / m, left};
+    work += 2 * (pp - c->set->groups) * c->send + 2 * (c->set->groups - 1) * c->cross;
+    double both = fmin(left / m, (left - work) / fmax(m - 1 - behind / 2, 0.5));
+    if (m - 1 > pp)
+        both = fmin(both, (left - 2 * work) / (m - 1 - pp));
+    return (struct allowed){both, (left - work) / fmax(m - 1, 0.5)};
+}
+
+bool stage_allowed(const struct cell *c, struct allowed a, const struct stage_time *t)
+{
+    double send = c->s.vpp > 1 ? 0 : c->send; /* every stage has a neighbour */
+    int64_t longer = t->forward > t->backward ? t->forward : t->backward;
+    return (double)(t->forward + t->backward) + send < a.both && (double)longer + send < a.one;
+}
+
+static bool allowed_somewhere(struct cell *c, int g, int layers, struct allowed a)
+{
+    for (int i = 0; i < c->w->starts; i++) {
+        int first = c->w->first_with[i];
+        if (first + layers <= c->layers &&
+            stage_allowed(c, a, stage_time(&c->w->table[g], &c->s, STAGE_MIDDLE, first, layers)))
+            return true;
+    }
+    return false;
+}
+
+/* Most layers of a middle stage below the cut; times grow with layers. */
+int cell_layers_by_time(struct cell *c, int g, struct allowed a)
+{
+    int low = 0, high = c->layers;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (allowed_somewhere(c, g, middle, a))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Sets by_time; whether the stages of all types then hold all layers. */
+bool cell_has_time(struct cell *c, int pp, int64_t cut)
+{
+    struct allowed a = cell_allowed(c, pp, c->work, cut);
+    int64_t room = 0;
+    int left = pp, order[MIX_MAX], n = c->set->groups;
+    for (int g = 0; g < n; g++) { /* the best types first */
+        int at = g;
+        c->by_time[g] = cell_layers_by_time(c, g, a);
+        for (; at > 0 && c->by_time[order[at - 1]] < c->by_time[g]; at--)
+            order[at] = order[at - 1];
+        order[at] = g;
+    }
+    for (int i = 0; i < n; i++) {
+        int own = c->most[order[i]] < left ? c->most[order[i]] : left;
+        room += (int64_t)own * c->by_time[order[i]];
+        left -= own;
+    }
+    return room >= c->layers;
+}
+
+static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
+{
+    for (int i = 0; i < c->w->starts; i++)
+        if (c->w->first_with[i] + layers <= c->layers &&
+            stage_fits(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers,
+                       c->s.vpp > 1 ? 1 : alive))
+            return true;
+    return false;
+}
+
+/* More micro-batches in flight, fewer layers. */
+static void fill_room(struct cell *c, int g, uint16_t *out)
+{
+    int low = 0, n = c->layers;
+    while (low < n) {
+        int middle = (low + n + 1) / 2;
+        if (fits_somewhere(c, g, middle, 1))
+            low = middle;
+        else
+            n = middle - 1;
+    }
+    for (int alive = 1; alive <= c->alive_max; alive++) {
+        while (n > 0 && !fits_somewhere(c, g, n, alive))
+            n--;
+        out[alive] = (uint16_t)n;
+    }
+}
+
+/* Of the current timing and state. */
+const struct room *cell_room(struct cell *c)
+{
+    struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
+    if (x->timing == c->w->table[0].timing)
+        return x;
+    x->timing = c->w->table[0].timing;
+    for (int g = 0; g < c->set->groups; g++) {
+        if (!x->layers[g])
+            x->layers[g] =
+                arena_array(&c->w->scratch, (size_t)c->alive_max + 1, sizeof *x->layers[g]);
+        fill_room(c, g, x->layers[g]);
+    }
+    return x;
+}
+
+int cell_alive(const struct cell *c, int rank, int pp)
+{
+    return (int)(pp - rank < c->micro_batches ? pp - rank : c->micro_batches);
+}
+
+/* Whether all layers find room: the best type at every place. */
+bool cell_has_memory(struct cell *c, int pp)
+{
+    const struct room *x = cell_room(c);
+    int64_t room = 0;
+    for (int r = 0; r < pp; r++) {
+        int best = 0;
+        for (int g = 0; g < c->set->groups; g++) {
+            int n = x->layers[g][cell_alive(c, r, pp)];
+            n = n < c->by_time[g] ? n : c->by_time[g];
+            best = n > best ? n : best;
+        }
+        room += best;
+    }
+    return room >= c->layers;
+}
+
+/* Whether some number of stages has room by time, and by memory if asked. */
+bool cell_has_room(struct cell *c, bool memory)
+{
+    int64_t cut = cell_cut(c);
+    for (int i = 0; i < c->pps; i++)
+        if (cell_has_time(c, c->pp[i], cut) && (!memory || cell_has_memory(c, c->pp[i])))
+            return true;
+    return false;
+}
