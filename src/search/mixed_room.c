@@ -10,16 +10,17 @@ int64_t cell_cut(const struct cell *c)
 {
     const struct structure *st = c->st;
     int64_t cut = st->cut;
-    int top = c->w->question->top, faster = 0;
+    int top = c->w->question->top;
     if (st->kinds < top)
         return cut;
-    int64_t slowest = 0;
-    for (int i = 0; i < st->kinds; i++) { /* kinds are sorted, fastest first */
-        slowest = st->kind[i].step;
-        if (++faster == top)
-            break;
-    }
+    int64_t slowest = st->kind[top - 1].step; /* sorted, fastest first */
     return slowest < cut ? slowest : cut;
+}
+
+/* The longest T for which `times` T stays below what is left. */
+static double most_of(double left, double times)
+{
+    return left <= 0 ? 0 : times > 0 ? left / times : INFINITY;
 }
 
 /* With T of the longest stage, P of its longer pass, and `work` S of all stages for one micro-batch, a
@@ -33,10 +34,10 @@ struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t c
     if (c->s.vpp > 1)
         return (struct allowed){left / m, left};
     work += 2 * (pp - c->set->groups) * c->send + 2 * (c->set->groups - 1) * c->cross;
-    double both = fmin(left / m, (left - work) / fmax(m - 1 - behind / 2, 0.5));
+    double both = fmin(left / m, most_of(left - work, m - 1 - behind / 2));
     if (m - 1 > pp)
-        both = fmin(both, (left - 2 * work) / (m - 1 - pp));
-    return (struct allowed){both, (left - work) / fmax(m - 1, 0.5)};
+        both = fmin(both, most_of(left - 2 * work, m - 1 - pp));
+    return (struct allowed){both, most_of(left - work, m - 1)};
 }
 
 bool stage_allowed(const struct cell *c, struct allowed a, const struct stage_time *t)
