@@ -6,8 +6,10 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "search/mixed.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double WORTH_NAMING = 0.1; /* share of the space that a cause has dropped */
@@ -16,8 +18,9 @@ struct advice {
     const struct question *question;
     const struct funnel *failed; /* NULL = no group was large enough to be searched */
     const char *cause;           /* a reason of `failed`; NULL = not known */
-    struct found best;           /* what the change finds, and on which group */
-    const struct node_group *group;
+    struct found best;           /* what the change finds */
+    char where[256];             /* its GPUs, "64 H100" or "24 A100 and 40 H100" */
+    int64_t nodes;               /* of them */
 };
 
 static double share(const struct funnel *f, const char *reason)
@@ -55,14 +58,46 @@ static bool finds_on(struct advice *ad, struct question *q, int g)
     search_run(&sq, &q->mem, &result);
     if (result.best == 0)
         return false;
+    const struct node_group *group = &q->cluster.group[g];
     ad->best = result.found[0];
-    ad->group = &ad->question->cluster.group[g];
+    ad->nodes = (ad->best.gpus + group->per_node - 1) / group->per_node;
+    snprintf(ad->where, sizeof ad->where, "%lld %s", (long long)ad->best.gpus, group->gpu->name);
     if (ad->failed)
         ad->cause = relieved(ad->failed, &result.funnel);
     return true;
 }
 
-/* Searches the groups until one has a plan, in memory of its own. */
+static void note_meshes(struct advice *ad, const struct mixed_found *x)
+{
+    size_t used = 0;
+    ad->nodes = 0;
+    for (int i = 0; i < x->meshes.count && used < sizeof ad->where; i++) {
+        const struct mesh *m = &x->meshes.mesh[i];
+        int64_t gpus = m->stages * mesh_stage_gpus(m, &x->strategy);
+        ad->nodes += (gpus + m->group->per_node - 1) / m->group->per_node;
+        used += (size_t)snprintf(ad->where + used, sizeof ad->where - used, "%s%lld %s",
+                                 i ? " and " : "", (long long)gpus, m->group->gpu->name);
+    }
+}
+
+static bool finds_mixed(struct advice *ad, struct question *q)
+{
+    struct rules rules;
+    struct mixed_question mq;
+    struct mixed_result result;
+    if (!question_mixed(q, &rules, &mq, NULL))
+        return false;
+    mq.top = 1;
+    mixed_run(&mq, &q->mem, &result);
+    if (result.best == 0)
+        return false;
+    const struct mixed_found *x = &result.found[0];
+    ad->best = (struct found){x->step, x->gpus, x->strategy};
+    note_meshes(ad, x);
+    return true;
+}
+
+/* Searches the groups until one has a plan, then several at once, in memory of its own. */
 static bool finds(struct advice *ad, const struct question *changed)
 {
     struct question q = *changed;
@@ -70,6 +105,7 @@ static bool finds(struct advice *ad, const struct question *changed)
     arena_init(&q.mem);
     for (int g = 0; g < q.cluster.groups && !found; g++)
         found = finds_on(ad, &q, g);
+    found = found || finds_mixed(ad, &q);
     arena_release(&q.mem);
     return found;
 }
@@ -118,9 +154,33 @@ static bool advise_fewer_gpus(struct advice *ad, struct str *out)
     copy.gpus = 0;
     if (ad->question->gpus == 0 || !finds(ad, &copy))
         return false;
-    str_addf(out, "without --gpus there is a plan on %lld %s", (long long)ad->best.gpus,
-             ad->group->gpu->name);
+    str_addf(out, "without --gpus there is a plan on %s", ad->where);
     return true;
+}
+
+/* The number of GPUs next to the one asked for that several types can be used with. */
+static bool advise_near_gpus(struct advice *ad, struct str *out)
+{
+    enum { TRIES = 32 };
+    struct question copy = *ad->question;
+    const struct cluster *c = &copy.cluster;
+    int64_t asked = copy.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
+    if (asked == 0 || c->groups < 2)
+        return false;
+    for (int g = 1; g < c->groups; g++)
+        step = c->group[g].per_node < step ? c->group[g].per_node : step;
+    step = asked % step == 0 ? step : 1;
+    for (int64_t i = asked > most ? (asked - most + step - 1) / step : 1, n = 0; n < TRIES;
+         i++, n++)
+        for (int side = 0; side < 2; side++) {
+            copy.gpus = asked + (side ? i : -i) * step;
+            if (copy.gpus < 1 || copy.gpus > most || !finds(ad, &copy))
+                continue;
+            str_addf(out, "the nearest number that works is %lld: %s", (long long)copy.gpus,
+                     ad->where);
+            return true;
+        }
+    return false;
 }
 
 static bool advise_margin(struct advice *ad, struct str *out)
@@ -209,9 +269,7 @@ static bool advise_more_nodes(struct advice *ad, struct str *out)
     for (int doubled = 0; doubled < 6 && double_nodes(&copy.cluster); doubled++) {
         if (!finds(ad, &copy))
             continue;
-        int64_t per_node = ad->group->per_node;
-        str_addf(out, "%lld %s (%lld nodes) would do", (long long)ad->best.gpus,
-                 ad->group->gpu->name, (long long)((ad->best.gpus + per_node - 1) / per_node));
+        str_addf(out, "%s (%lld nodes) would do", ad->where, (long long)ad->nodes);
         return true;
     }
     return false;
@@ -236,8 +294,9 @@ static bool advise_batch(struct advice *ad, struct str *out)
 static void find_advice(struct advice *ad, struct str *out)
 {
     static bool (*const advisers[])(struct advice *, struct str *) = {
-        advise_settings,  advise_rules,   advise_fewer_gpus, advise_margin,     advise_stack,
-        advise_precision, advise_seq_len, advise_some_gpus,  advise_more_nodes, advise_batch};
+        advise_near_gpus, advise_settings,   advise_rules,     advise_fewer_gpus,
+        advise_margin,    advise_stack,      advise_precision, advise_seq_len,
+        advise_some_gpus, advise_more_nodes, advise_batch};
     for (size_t i = 0; i < sizeof advisers / sizeof *advisers && out->length == 0; i++)
         advisers[i](ad, out);
 }
@@ -273,13 +332,21 @@ static void add_memory(const struct search_result *r, struct str *out)
 
 static void add_size(const struct question *q, struct str *out)
 {
-    int64_t most = 0;
+    int64_t most = 0, all = cluster_max_gpus(&q->cluster);
     for (int g = 0; g < q->cluster.groups; g++) {
         int64_t here = (int64_t)q->cluster.group[g].nodes_max * q->cluster.group[g].per_node;
         most = here > most ? here : most;
     }
-    str_addf(out, "%lld GPUs are asked for, the pool has at most %lld of one type",
-             (long long)q->gpus, (long long)most);
+    str_addf(out, "%lld GPUs are asked for, the pool has ", (long long)q->gpus);
+    if (q->cluster.groups == 1)
+        str_addf(out, "at most %lld of one type", (long long)all);
+    else if (q->gpus > all)
+        str_addf(out, "%lld", (long long)all);
+    else
+        str_addf(out,
+                 "at most %lld of one type, and no stages of tp x cp x dp GPUs of one type each "
+                 "that make %lld of several and fit in memory",
+                 (long long)most, (long long)q->gpus);
 }
 
 /* The group that came nearest to an answer. */

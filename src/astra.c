@@ -321,7 +321,6 @@ static void add_rule_counts(const struct question *q, const struct rules *rules,
 static void note_rules(struct astra *a, const struct gathering *all)
 {
     const struct rules *r = &a->question.rules;
-    a->report.note = arena_array(&a->mem, (size_t)r->count, sizeof *a->report.note);
     for (int i = 0; i < r->count; i++) {
         const struct rule *rule = &r->rule[i];
         const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
@@ -330,6 +329,23 @@ static void note_rules(struct astra *a, const struct gathering *all)
             a->report.note[a->report.notes++] = arena_format(
                 &a->mem, "%s:%d: this rule %s: %s", rule->file, rule->line, what, rule->text);
     }
+}
+
+/* What a mixed pool leaves to say: GPUs without a use, arrangements that were given up. */
+static void note_pool(struct astra *a, const struct gathering *all)
+{
+    const struct question *q = &a->question;
+    int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
+    if (all->mixed.found && q->gpus == 0 && used < pool)
+        a->report.note[a->report.notes++] = arena_format(
+            &a->mem, "the fastest plan uses %lld of the pool's %lld GPUs: none with more is faster",
+            (long long)used, (long long)pool);
+    if (all->mixed.unproven > 0)
+        a->report.note[a->report.notes++] =
+            arena_format(&a->mem,
+                         "of %.0f arrangements of stages %.0f were given up at the limit of their "
+                         "search: their best split of layers is not proven",
+                         all->mixed.problems, all->mixed.unproven);
 }
 
 static bool search_group(struct astra *a, int g, struct gathering *all)
@@ -420,6 +436,7 @@ enum astra_status astra_search(struct astra *a)
             a, fail(&a->error, ERROR_INPUT, "search takes no Megatron flags: estimate does"));
     if (!question_ready(q, &a->error))
         return status_of(a, false);
+    cluster_join_alike(&q->cluster);
     struct gathering *all = arena_alloc(&a->mem, sizeof *all);
     all->best = arena_array(&a->mem, (size_t)q->top, sizeof *all->best);
     all->by_rule = arena_array(&a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
@@ -445,9 +462,12 @@ enum astra_status astra_search(struct astra *a)
                                        .front = all->fronts,
                                        .pareto = all->front,
                                        .funnel = &all->funnel,
+                                       .mixed = all->mixed.found ? &all->mixed : NULL,
                                        .elapsed_s = now_s() - start,
                                        .stats = q->stats};
+    a->report.note = arena_array(&a->mem, (size_t)q->rules.count + 2, sizeof *a->report.note);
     note_rules(a, all);
+    note_pool(a, all);
     a->kind = ANSWER_SEARCH;
     return ASTRA_OK;
 }

@@ -134,3 +134,29 @@ double cluster_between(const struct cluster *c, const struct node_group *a,
             return c->link[i].bs;
     return 0;
 }
+
+static bool alike(const struct node_group *a, const struct node_group *b)
+{
+    return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
+           a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
+           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
+           a->usd_per_hour == b->usd_per_hour && a->nodes_min == a->nodes_max &&
+           b->nodes_min == b->nodes_max && a->nodes_max + b->nodes_max <= CLUSTER_MAX_NODES;
+}
+
+void cluster_join_alike(struct cluster *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->groups && c->links == 0; i++) {
+        int at = 0;
+        while (at < kept && !alike(&c->group[at], &c->group[i]))
+            at++;
+        if (at < kept) {
+            c->group[at].nodes_max += c->group[i].nodes_max;
+            c->group[at].nodes_min = c->group[at].nodes_max;
+        } else {
+            c->group[kept++] = c->group[i];
+        }
+    }
+    c->groups = c->links == 0 ? kept : c->groups;
+}

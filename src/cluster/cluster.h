@@ -80,6 +80,8 @@ bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const 
 bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
 
 int64_t cluster_max_gpus(const struct cluster *);
+/* Fixed groups that differ in nothing become one; not where links between groups are given. */
+void cluster_join_alike(struct cluster *);
 /* Bytes/s per GPU that the link between two of its groups carries; 0 = as much as their NICs. */
 double cluster_between(const struct cluster *, const struct node_group *,
                        const struct node_group *);

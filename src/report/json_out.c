@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "report/plan_words.h"
+#include "search/mixed.h"
 
 #include <math.h>
 
@@ -406,6 +407,18 @@ static struct json *count_of(double count)
     return count <= 9007199254740992.0 ? json_new_integer(llround(count)) : json_new_number(count);
 }
 
+/* Structures, and arrangements of stages on several types. */
+static struct json *mixed_of(const struct mixed_result *m)
+{
+    struct json *o = json_new_object();
+    json_set(o, "structures", count_of(m->structures));
+    json_set(o, "arrangements", count_of(m->judged));
+    json_set(o, "assigned", count_of(m->problems));
+    json_set(o, "simulated", count_of(m->simulated));
+    json_set(o, "unproven", count_of(m->unproven));
+    return o;
+}
+
 static struct json *funnel_of(const struct funnel *f)
 {
     struct json *o = json_new_object(), *dropped = json_new_object();
@@ -440,6 +453,8 @@ void report_search_json(const struct search_report *r, struct str *out)
     json_set(o, "best", plans_of(r->plan, r->best));
     json_set(o, "pareto", plans_of(r->pareto, r->front));
     json_set(o, "funnel", funnel_of(r->funnel));
+    if (r->mixed)
+        json_set(o, "mixed", mixed_of(r->mixed));
     json_set(o, "notes", texts_of(r->note, (size_t)r->notes));
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);

@@ -7,6 +7,7 @@
 
 struct cluster;
 struct learned;
+struct mixed_result;
 struct str;
 
 struct report_style {
@@ -24,6 +25,7 @@ struct search_report {
     int front;
     const struct plan *pareto; /* [front] fewest GPUs first */
     const struct funnel *funnel;
+    const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */
     double elapsed_s;
     bool stats; /* text: show the funnel */
     int notes;

@@ -12,6 +12,7 @@
 #include "report/plan_words.h"
 #include "report/table.h"
 #include "report/typeset.h"
+#include "search/mixed.h"
 
 static bool all_share(const struct search_report *r, enum param p)
 {
@@ -368,6 +369,12 @@ void report_search_text(const struct search_report *r, const struct report_style
         print_launch(&r->plan[0], style, &mem, out);
     if (r->stats)
         print_funnel(r->funnel, style, &mem, out);
+    if (r->stats && r->mixed)
+        str_addf(
+            out,
+            "  several types: %.0f structures, %.0f arrangements of stages bounded, the layers "
+            "of %.0f assigned, %.0f splits simulated\n",
+            r->mixed->structures, r->mixed->judged, r->mixed->problems, r->mixed->simulated);
     for (int i = 0; i < r->notes; i++)
         str_addf(out, "%snote: %s\n", i ? "" : "\n", r->note[i]);
     print_effort(r, out);

@@ -9,7 +9,6 @@
 #include "search/mixed_cell.h"
 #include "search/mixed_own.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,12 +338,6 @@ void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_r
         bound_and_run(&m);
     }
     fill_result(&m, out);
-    if (getenv("MIXED_DEBUG"))
-        fprintf(stderr,
-                "listed %ld searched %ld structures %g judged %g problems %g simulated %g unproven "
-                "%g\n",
-                m.count, m.round_first, out->structures, out->judged, out->problems, out->simulated,
-                out->unproven);
     for (int i = 0; i < m.workers; i++)
         mixed_worker_release(&m.worker[i]);
     free(m.structure);
