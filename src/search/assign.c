@@ -66,12 +66,14 @@ struct assign {
     int pp, vpp;
     struct window *window; /* [pp + 1]: the last one is the end, one prefix */
     struct entry *entry;
-    int64_t *before;      /* by cell: least fill and drain of ranks 0 .. r - 1 */
-    int64_t *behind;      /* by cell: least possible `behind` of ranks r .. pp - 1 */
-    struct label *label;  /* by cell, MAX_LABELS each: none is as good as another in both */
-    uint8_t *labels;      /* by cell: how many */
-    struct given *given;  /* [pp] ranks of the current node */
-    struct child **child; /* [pp] of the node at each depth */
+    int64_t *before;       /* by cell: least fill and drain of ranks 0 .. r - 1 */
+    int64_t *behind;       /* by cell: least possible `behind` of ranks r .. pp - 1 */
+    struct label *label;   /* by cell, MAX_LABELS each: none is as good as another in both */
+    uint8_t *labels;       /* by cell: how many */
+    struct given *given;   /* [pp] ranks of the current node */
+    int64_t *early, *late; /* [vpp * pp] passes before the first backward, after the last forward */
+    int64_t rest_forward, rest_backward; /* least of all chunks but the first */
+    struct child **child;                /* [pp] of the node at each depth */
     int cuts;
     struct cut cut[MAX_CUTS];
     int *layers; /* of the current node */
@@ -145,6 +147,32 @@ static bool leads_on(const struct assign *a, int rank, int prefix, int count)
     return then >= 0 && then < next->prefixes;
 }
 
+static int64_t longer(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static int64_t shorter(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* M rounds of a rank's passes, with the transfers that it waits for. */
+static int64_t busy_of(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t sum = 0, m = p->micro_batches;
+    for (int v = 0; v < a->vpp; v++) {
+        int stage = v * a->pp + r;
+        sum += m * (x->forward[v] + x->backward[v]);
+        if (p->blocking_send && stage < a->vpp * a->pp - 1)
+            sum += m * p->send[r];
+        if (p->blocking_send && stage > 0)
+            sum += m * p->send[r == 0 ? a->pp - 1 : r - 1];
+    }
+    return sum;
+}
+
 /* The terms of pipeline_lower_bound for one rank (doc/schedule.md), as functions of `away`. */
 static struct own own_of(const struct assign *a, int r, const struct rank_cost *x)
 {
@@ -152,17 +180,25 @@ static struct own own_of(const struct assign *a, int r, const struct rank_cost *
     int64_t m = p->micro_batches, n = a->pp - 1 - r, passes = n < m - 1 ? n : m - 1;
     int64_t down = p->blocking_send && r < a->pp - 1 ? p->send[r] : 0;
     int64_t up = p->blocking_send && r > 0 ? p->send[r - 1] : 0;
-    struct own o = {0};
+    return (struct own){busy_of(a, r, x), down + passes * (x->forward[0] + down),
+                        down + passes * (x->backward[0] + up)};
+}
+
+/* The same of interleaved passes. A rank's first backward waits until the first micro-batch has been
+ * through all later ranks, through every other chunk of all (`a->rest_forward` at least), and back
+ * through the later ranks' last chunk; until then the rank has its warm-up to do. The end is its mirror
+ * image (doc/mixed.md). */
+static struct own own_of_chunks(const struct assign *a, int r, const struct rank_cost *x)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    struct own o = {busy_of(a, r, x), -a->rest_forward - x->forward[0],
+                    -a->rest_backward - x->backward[0]};
     for (int v = 0; v < a->vpp; v++) {
-        int stage = v * a->pp + r;
-        o.busy += m * (x->forward[v] + x->backward[v]);
-        if (p->blocking_send && stage < a->vpp * a->pp - 1)
-            o.busy += m * p->send[r];
-        if (p->blocking_send && stage > 0)
-            o.busy += m * p->send[r == 0 ? a->pp - 1 : r - 1];
+        int64_t before = a->early[v * a->pp + r], behind = a->late[v * a->pp + r];
+        o.first += before * (x->forward[v] + (p->blocking_send ? p->send[r] : 0));
+        o.last += behind *
+                  (x->backward[v] + (p->blocking_send ? p->send[r == 0 ? a->pp - 1 : r - 1] : 0));
     }
-    o.first = down + passes * (x->forward[0] + down);
-    o.last = down + passes * (x->backward[0] + up);
     return o;
 }
 
@@ -175,8 +211,10 @@ static int64_t passing(const struct assign *a, int r, const struct rank_cost *x)
 
 static int64_t round_trip(const struct assign *a, int r, const struct rank_cost *x)
 {
-    return a->vpp > 1 || r == 0 ? 0
-                                : x->forward[0] + x->backward[0] + 2 * a->p->pipeline.send[r - 1];
+    int last = a->vpp - 1; /* whichever of the two chunks is on the way */
+    int64_t forward = shorter(x->forward[0], x->forward[last]);
+    int64_t backward = shorter(x->backward[0], x->backward[last]);
+    return r == 0 ? 0 : forward + backward + 2 * a->p->pipeline.send[r - 1];
 }
 
 static void fill_entry(const struct assign *a, int r, int prefix, int n, struct entry *e)
@@ -184,7 +222,6 @@ static void fill_entry(const struct assign *a, int r, int prefix, int n, struct 
     e->fits = a->p->cost(a->p->context, r, prefix, n, &e->cost);
     if (!e->fits)
         return;
-    e->own = own_of(a, r, &e->cost);
     e->passing = passing(a, r, &e->cost);
     e->trip = round_trip(a, r, &e->cost);
 }
@@ -232,11 +269,6 @@ static int64_t added(const struct assign *a, const struct cut *c, int rank,
         sum += c->forward[v * a->pp + rank] * x->forward[v] +
                c->backward[v * a->pp + rank] * x->backward[v];
     return sum;
-}
-
-static int64_t longer(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
 }
 
 /* From the last rank to the first. `c` NULL: the least of the most that is behind. */
@@ -304,11 +336,10 @@ static struct cut *new_cut(struct assign *a)
 
 static int64_t own_length(const struct assign *a, int r, const struct own *o, int64_t away)
 {
+    const struct pipeline *p = &a->p->pipeline;
     int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
-    if (a->vpp > 1)
-        return o->busy;
-    return o->busy +
-           (a->p->pipeline.micro_batches - 1 > a->pp - 1 - r ? first + last : longer(first, last));
+    bool apart = p->micro_batches * a->vpp - 1 > pipeline_warmup(p, r);
+    return o->busy + (apart ? first + last : longer(first, last));
 }
 
 /* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that is no
@@ -538,6 +569,59 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     }
 }
 
+/* How often a rank runs each chunk forward before its first backward, and backward after its last
+ * forward. */
+static void count_edges(struct assign *a)
+{
+    const struct pipeline *p = &a->p->pipeline;
+    int64_t total = p->micro_batches * a->vpp;
+    a->early = arena_array(a->mem, 2 * (size_t)(a->pp * a->vpp), sizeof *a->early);
+    a->late = a->early + a->pp * a->vpp;
+    for (int r = 0; r < a->pp; r++) {
+        int64_t n = shorter(pipeline_warmup(p, r) + 1, total);
+        for (int64_t k = 0; k < n; k++) {
+            a->early[schedule_item(p, k).chunk * a->pp + r]++;
+            a->late[(a->vpp - 1 - schedule_item(p, total - 1 - k).chunk) * a->pp + r]++;
+        }
+    }
+}
+
+/* Least of all splits that the chunks behind the first take in all, one way. */
+static int64_t least_rest(struct assign *a, bool backward)
+{
+    struct cut c = {.end_rank = -1};
+    size_t stages = (size_t)(a->pp * a->vpp);
+    int64_t *counts = arena_array(a->mem, 2 * stages, sizeof *counts);
+    c.forward = counts;
+    c.backward = counts + stages;
+    for (size_t i = (size_t)a->pp; i < stages; i++)
+        (backward ? c.backward : c.forward)[i] = 1;
+    fill_least(a, &c, a->before); /* not in use yet */
+    return a->before[0];
+}
+
+static void fill_owns(struct assign *a)
+{
+    if (a->vpp > 1) {
+        int64_t around = 0; /* transfers, the one from the last rank to the first too */
+        for (int r = 0; r < a->pp; r++)
+            around += (a->vpp - 1) * a->p->pipeline.send[r];
+        count_edges(a);
+        a->rest_forward = least_rest(a, false) + around;
+        a->rest_backward = least_rest(a, true) + around;
+        a->before[0] = 0;
+    }
+    const struct window *last = &a->window[a->pp - 1];
+    int entries = last->costs + last->prefixes * last->counts;
+    for (int r = 0; r < a->pp; r++) {
+        int end = r + 1 < a->pp ? a->window[r + 1].costs : entries;
+        for (int i = a->window[r].costs; i < end; i++)
+            if (a->entry[i].fits)
+                a->entry[i].own = a->vpp > 1 ? own_of_chunks(a, r, &a->entry[i].cost)
+                                             : own_of(a, r, &a->entry[i].cost);
+    }
+}
+
 /* Tables and labels. False: no split is below the limit. */
 static bool prepare(struct assign *a, const struct assign_problem *p, int64_t limit,
                     struct arena *mem)
@@ -555,6 +639,7 @@ static bool prepare(struct assign *a, const struct assign_problem *p, int64_t li
     fill_least(a, NULL, a->behind);
     if (a->behind[0] == INT64_MAX)
         return false;
+    fill_owns(a);
     fill_before(a);
     fill_labels(a);
     return a->labels[0] > 0;

@@ -265,6 +265,9 @@ static void find_crossings(struct cell *c)
             c->crossing[a][b] =
                 crossing_ticks(c->w->question->cluster, &c->w->table[a].frame->mesh[0],
                                &c->w->table[b].frame->mesh[0]);
+    for (int g = 0; g < groups; g++)
+        for (int inside = 0; inside < 2; inside++)
+            c->sends[g][inside] = send_ticks(&c->w->table[g].frame->mesh[0], inside);
     c->cross = INFINITY;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < a; b++)

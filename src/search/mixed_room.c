@@ -23,16 +23,29 @@ static double most_of(double left, double times)
     return left <= 0 ? 0 : times > 0 ? left / times : INFINITY;
 }
 
+/* Interleaved: M T of a rank's passes; the first micro-batch through all stages and back; and where each
+ * of the ranks but the first waits for those before it, chunk by chunk: t_i <= (left - A_i / vpp) / M with A_i
+ * of the ranks before it, so S M + sum of A_i / vpp <= pp left, and sum of A_i >= S (S / T - 1) / 2. */
+static struct allowed allowed_of_chunks(const struct cell *c, int pp, double work, double left)
+{
+    double m = (double)c->micro_batches, chunks = c->s.vpp;
+    double once = work + 2 * (chunks * pp - 1) * c->send;
+    double all = work * (m + fmax(0, work * m / left - 1) / (2 * chunks));
+    bool possible = once < left && all < pp * left;
+    return (struct allowed){possible ? left / m : 0, INFINITY};
+}
+
 /* With T of the longest stage, P of its longer pass, and `work` S of all stages for one micro-batch, a
  * step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages behind it and n < M; and,
- * where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). Interleaved, transfers may hide: M T of the
- * passes. */
+ * where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). */
 struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t cut)
 {
     double m = (double)c->micro_batches, left = (double)cut - c->behind;
     double behind = fmin(pp, m) - 1;
+    if (left <= 0)
+        return (struct allowed){0, 0};
     if (c->s.vpp > 1)
-        return (struct allowed){left / m, left};
+        return allowed_of_chunks(c, pp, work, left);
     work += 2 * (pp - c->set->groups) * c->send + 2 * (c->set->groups - 1) * c->cross;
     double both = fmin(left / m, most_of(left - work, m - 1 - behind / 2));
     if (m - 1 > pp)

@@ -326,11 +326,16 @@ int64_t crossing_ticks(const struct cluster *cluster, const struct frame_mesh *a
 }
 
 /* Consecutive blocks of ranks meet inside a node only where both are in it. */
-int64_t send_ticks(const struct frame_mesh *m, int from, int to)
+bool same_node(const struct frame_mesh *m, int from, int to)
 {
     int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
     int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
-    return llround(send_time(m, from * block / reach == to * block / reach) * TICKS_PER_S);
+    return from * block / reach == to * block / reach;
+}
+
+int64_t send_ticks(const struct frame_mesh *m, bool inside)
+{
+    return llround(send_time(m, inside) * TICKS_PER_S);
 }
 
 /* Rank r to the next, the last to the first. */
@@ -341,7 +346,7 @@ static void find_sends(struct frame *f)
         int to = (r + 1) % pp;
         const struct frame_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
         f->send[r] = pp == 1  ? 0
-                     : a == b ? send_ticks(a, r - a->first_rank, to - a->first_rank)
+                     : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
                               : crossing_ticks(f->scene->cluster, a, b);
     }
 }

@@ -101,9 +101,10 @@ bool frame_init(struct frame *, const struct scene *, const struct layer_costs *
 struct frame *frame_new(const struct scene *, const struct strategy *, const struct layout *layout,
                         struct arena *, struct error *);
 
-/* Ticks of a transfer between two ranks of one mesh, counted from its first; and between two
- * meshes. */
-int64_t send_ticks(const struct frame_mesh *, int from, int to);
+/* Whether two ranks of a mesh, counted from its first, share a node; ticks of a transfer between
+ * ranks of one mesh, and between two meshes. */
+bool same_node(const struct frame_mesh *, int from, int to);
+int64_t send_ticks(const struct frame_mesh *, bool inside);
 int64_t crossing_ticks(const struct cluster *, const struct frame_mesh *,
                        const struct frame_mesh *);
 
