@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/parallel.h"
 #include "base/str.h"
-#include "export/export.h"
 #include "gains.h"
 #include "learn/fit.h"
 #include "mixture.h"
@@ -128,7 +127,24 @@ static bool take_words(struct astra *a, const struct json *flags)
     return question_flags(q, n, words, &a->error);
 }
 
-/* The node groups of a plan are those of a cluster file, but for their stages: JSON is YAML. `name`
+/* A group of a plan without what the job makes of it, which the flags say as well. */
+static struct json *group_alone(const struct json *group)
+{
+    static const char *const without[] = {"stages",
+#define X(name) #name,
+                                          MESH_TABLE(X)
+#undef X
+    };
+    struct json *copy = json_new_copy(group, NULL);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        struct json *less = json_new_copy(copy, without[i]);
+        json_release(copy);
+        copy = less;
+    }
+    return copy;
+}
+
+/* The node groups of a plan are those of a cluster file, but for the job: JSON is YAML. `name`
  * is their key. */
 static bool take_groups(struct astra *a, const struct json *plan, const char *name)
 {
@@ -139,7 +155,7 @@ static bool take_groups(struct astra *a, const struct json *plan, const char *na
     if (json_is_object(given))
         json_append(groups, json_new_copy(given, NULL));
     for (size_t i = 0; json_is_array(given) && i < json_count(given); i++)
-        json_append(groups, json_new_copy(json_at(given, i), "stages"));
+        json_append(groups, group_alone(json_at(given, i)));
     json_set(file, "groups", groups);
     if (links)
         json_set(file, "links", json_new_copy(links, NULL));
@@ -703,10 +719,10 @@ const char *const *astra_plan_flags(struct astra *a, size_t index)
     size_t count = 0;
     if (!p)
         return NULL;
-    struct export_run run = plan_run(p);
-    if (!export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, &run, &a->mem, &flags,
-                               &count, &a->error))
+    if (!plan_flags(p, &a->mem, &flags, &count)) {
+        fail(&a->error, ERROR_INFEASIBLE, "no flags describe the plan: its layers cannot be split");
         return NULL;
+    }
     const char **list = arena_array(&a->mem, count + 1, sizeof *list);
     if (count > 0)
         memcpy(list, flags, count * sizeof *list);

@@ -698,6 +698,59 @@ static void set_meshes(struct question *q, struct estimate_question *out)
         meshes->count = kept;
 }
 
+/* Whether FlagScale's name of a device type is that of the group's GPUs; a number may follow, which
+ * tells groups of one type apart. */
+static bool names_group(const char *type, const struct node_group *g, struct arena *mem)
+{
+    const char *dash = strrchr(type, '-');
+    int64_t number;
+    const struct gpu *gpu = gpu_find(type, NULL);
+    if (!gpu && dash && parse_int(dash + 1, &number))
+        gpu = gpu_find(arena_copy(mem, type, (size_t)(dash - type)), NULL);
+    return gpu == g->gpu;
+}
+
+/* The meshes of FlagScale's flags on the groups of the pool, one each, in this order. */
+static bool match_meshes(struct question *q, struct mesh_list *meshes, struct error *err)
+{
+    const struct cluster *c = &q->cluster;
+    const struct strategy *s = &q->flags.strategy;
+    if (meshes->count != c->groups)
+        return fail(err, ERROR_INPUT,
+                    "--hetero-process-meshes has %d meshes, the cluster has %d groups of nodes: "
+                    "one each, in the same order, is right",
+                    meshes->count, c->groups);
+    for (int i = 0; i < meshes->count; i++) {
+        struct mesh *m = &meshes->mesh[i];
+        long long gpus = (long long)(m->stages * mesh_stage_gpus(m, s));
+        m->group = &c->group[i];
+        if (!names_group(q->flags.device_type[i], m->group, &q->mem))
+            return fail(err, ERROR_INPUT,
+                        "--hetero-device-types: the type of mesh %d is '%s', group %d of the "
+                        "cluster has %s",
+                        i + 1, q->flags.device_type[i], i + 1, m->group->gpu->name);
+        if (c->groups > 1 && gpus != group_gpus(m->group)) /* of one, --gpus may name a part */
+            return fail(err, ERROR_INPUT,
+                        "--hetero-process-meshes: tp x cp x dp x pp of mesh %d is %lld GPUs, group "
+                        "%d of the cluster has %lld",
+                        i + 1, gpus, i + 1, (long long)group_gpus(m->group));
+    }
+    return true;
+}
+
+static bool take_meshes(struct question *q, struct estimate_question *out, struct error *err)
+{
+    struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
+    *meshes = q->flags.meshes;
+    if (!match_meshes(q, meshes, err))
+        return false;
+    if (meshes->count > 1) {
+        out->scene.meshes = meshes;
+        out->scene.cluster = &q->cluster;
+    }
+    return true;
+}
+
 int estimate_groups(const struct estimate_question *e)
 {
     return e->scene.meshes ? e->scene.cluster->groups : 1;
@@ -713,7 +766,20 @@ void estimate_slots(const struct estimate_question *e, int g, double values[SLOT
     const struct node_group *group = estimate_group(e, g);
     slots_set_fixed(values, e->scene.model, group, e->scene.meshes ? group->nodes_max : e->nodes,
                     e->scene.te);
-    slots_set_strategy(values, &e->strategy);
+    estimate_set_strategy(e, g, &e->strategy, values);
+}
+
+void estimate_set_strategy(const struct estimate_question *e, int g, const struct strategy *s,
+                           double values[SLOTS])
+{
+    const struct mesh_list *l = e->scene.meshes;
+    struct strategy room;
+    for (int i = 0; l && i < l->count; i++)
+        if (l->mesh[i].group == estimate_group(e, g)) {
+            slots_set_strategy(values, mesh_strategy(&l->mesh[i], s, &room));
+            return;
+        }
+    slots_set_strategy(values, s);
 }
 
 static bool all_costs(struct question *q, struct error *err)
@@ -735,7 +801,8 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
         return false;
     if (q->precision >= 0)
         s->precision = q->precision;
-    if (strategy_gpus(s) != world)
+    bool hetero = q->has_flags && q->flags.hetero; /* whose GPUs are counted by mesh */
+    if (!hetero && strategy_gpus(s) != world)
         add_text(&out->reasons,
                  arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
                               s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
@@ -744,10 +811,12 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     out->gpus = world;
     out->placed = true;
-    if (q->cluster.groups > 1) {
+    if (q->cluster.groups > 1)
         out->nodes = group->nodes_max;
+    if (hetero && !take_meshes(q, out, err))
+        return false;
+    if (!hetero && q->cluster.groups > 1)
         set_meshes(q, out);
-    }
     return all_costs(q, err) && add_rules(q, false, &out->rules, err);
 }
 

@@ -86,6 +86,9 @@ bool question_estimate(struct question *, struct estimate_question *out, struct 
 int estimate_groups(const struct estimate_question *);
 const struct node_group *estimate_group(const struct estimate_question *, int g);
 void estimate_slots(const struct estimate_question *, int g, double values[SLOTS]);
+/* The part of them that another strategy changes, as the mesh on this group runs it. */
+void estimate_set_strategy(const struct estimate_question *, int g, const struct strategy *,
+                           double values[SLOTS]);
 
 /* Nothing is missing for a fit, and nothing contradicts. */
 bool question_fit(const struct question *, struct error *);

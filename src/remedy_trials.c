@@ -3,6 +3,7 @@
 #include "remedy_trials.h"
 
 #include "report/plan_words.h"
+#include "space/mesh_check.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,23 +41,37 @@ void trials_release(struct trials *t)
     arena_release(&t->scratch);
 }
 
-/* A stage of a mixed job keeps its GPUs, however they are split inside it. */
-static bool stays(const struct estimate_question *e, const struct strategy *s)
+/* What meshes have of their own a change of the strategy does not reach. */
+static bool keeps_own(const struct strategy *asked, const struct strategy *s)
 {
-    const struct strategy *asked = &e->strategy;
-    return !e->scene.meshes ||
-           (mesh_list_uniform(e->scene.meshes) && s->pp == asked->pp &&
-            (int64_t)s->tp * s->cp * s->dp == (int64_t)asked->tp * asked->cp * asked->dp);
+#define X(name) &&asked->name == s->name
+    return true MESH_TABLE(X);
+#undef X
+}
+
+/* A stage of a mixed job keeps its GPUs, however they are split inside it; meshes that differ stay
+ * such that FlagScale runs them. */
+static bool stays(const struct trials *t, const struct strategy *s)
+{
+    const struct strategy *asked = &t->asked->strategy;
+    const struct mesh_list *meshes = t->asked->scene.meshes;
+    if (!meshes)
+        return true;
+    if (!mesh_list_uniform(meshes))
+        return s->pp == asked->pp && s->vpp == 1 && s->split == asked->split &&
+               keeps_own(asked, s) && !meshes_refused(meshes, s, t->asked->scene.model, t->mem);
+    return s->pp == asked->pp &&
+           (int64_t)s->tp * s->cp * s->dp == (int64_t)asked->tp * asked->cp * asked->dp;
 }
 
 static bool allowed(struct trials *t, const struct strategy *s)
 {
     const struct rules *r = &t->asked->rules;
     int groups = estimate_groups(t->asked);
-    if (!stays(t->asked, s))
+    if (!stays(t, s))
         return false;
     for (int g = 0; g < groups; g++)
-        slots_set_strategy(t->values[g], s);
+        estimate_set_strategy(t->asked, g, s, t->values[g]);
     for (int i = 0; i < r->count; i++)
         if (!holds(t, &r->rule[i]))
             return false;

@@ -8,6 +8,7 @@
 
 struct arena;
 struct layout;
+struct mesh_list;
 struct model;
 struct strategy;
 
@@ -26,6 +27,20 @@ struct export_run {
 bool export_megatron_flags(const struct model *, const struct strategy *, const struct layout *,
                            const char *version, const struct export_run *run, struct arena *,
                            const char ***flags, size_t *count, struct error *);
+
+/* The flags of FlagScale's train_gpt.py for a mixed job, its meshes alike or not: Megatron's with
+ * the values of the first mesh, and those of the meshes. Each host adds the type of its GPUs as
+ * --hetero-current-device-type, which FlagScale's runner takes from the hostfile. The layout is
+ * needed. False when no list of layers by stage says it: virtual stages, or loss or MTP layers
+ * elsewhere than on the last; what else FlagScale refuses is meshes_refused()'s to say. */
+bool export_flagscale_flags(const struct model *, const struct strategy *, const struct layout *,
+                            const struct mesh_list *, const struct export_run *run, struct arena *,
+                            const char ***flags, size_t *count, struct error *);
+
+/* What FlagScale calls the GPUs of a mesh, in flags and hostfile: one name for each group of nodes.
+ * A short name of the GPU, numbered from
+ * the second group of the same GPU on: "A100", "A100-2". */
+const char *export_device_type(const struct mesh_list *, int mesh, struct arena *);
 
 /* Environment variables that Megatron demands or the plan counts on, "NAME=VALUE". */
 void export_megatron_env(const struct strategy *, struct arena *, const char ***env, size_t *count);

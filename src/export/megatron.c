@@ -290,6 +290,15 @@ static bool read_release(const char *version, int *release, struct error *err)
     return true;
 }
 
+void writer_megatron(struct writer *w)
+{
+    w->word = arena_array(w->mem, WRITER_MAX_WORDS, sizeof *w->word);
+    writer_model(w);
+    for (int i = 0; i < PARAM_FLAG_COUNT; i++)
+        add_param(w, &PARAM_FLAGS[i]);
+    add_conditions(w);
+}
+
 bool export_megatron_flags(const struct model *m, const struct strategy *s, const struct layout *l,
                            const char *version, const struct export_run *run, struct arena *mem,
                            const char ***flags, size_t *count, struct error *err)
@@ -299,11 +308,7 @@ bool export_megatron_flags(const struct model *m, const struct strategy *s, cons
         w.run = *run;
     if (!read_release(version, &w.release, err))
         return false;
-    w.word = arena_array(mem, WRITER_MAX_WORDS, sizeof *w.word);
-    writer_model(&w);
-    for (int i = 0; i < PARAM_FLAG_COUNT; i++)
-        add_param(&w, &PARAM_FLAGS[i]);
-    add_conditions(&w);
+    writer_megatron(&w);
     *flags = w.word;
     *count = w.count;
     return !w.failed;

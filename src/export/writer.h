@@ -13,7 +13,7 @@ struct model;
 struct str;
 struct strategy;
 
-enum { WRITER_MAX_WORDS = 512 };
+enum { WRITER_MAX_WORDS = 2048 }; /* one for each layer count of a long pipeline */
 
 struct writer {
     const struct model *model;
@@ -38,5 +38,7 @@ bool writer_has(struct writer *, const char *flag, int since);
 
 /* The flags of the model's fields. */
 void writer_model(struct writer *);
+/* All flags of Megatron; makes room for them and for what an engine adds. */
+void writer_megatron(struct writer *);
 
 #endif

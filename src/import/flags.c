@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/flag_conflicts.h"
+#include "import/flags_hetero.h"
 #include "import/flags_model.h"
 #include "import/words.h"
 
@@ -365,7 +366,7 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
     static bool (*const read[])(struct flags_result *, const struct words *, struct error *) = {
         read_effects, read_precision, read_sequence,    read_tensor_parallel, read_context_parallel,
         read_split,   read_recompute, read_fsdp,        read_gradients,       read_moments,
-        read_offload, read_run,       flags_read_model,
+        read_offload, read_run,       flags_read_model, flags_read_hetero,
     };
     const struct words *w = words_read(argc, argv, mem, err);
     *r = (struct flags_result){.mem = mem, .words = w};
@@ -446,5 +447,5 @@ bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
     flag_conflicts(r, r->words);
     if (r->model.experts == 0 && !r->given[PARAM_etp])
         s->etp = 1;
-    return set_batch(r, world, err);
+    return r->hetero ? flags_finish_hetero(r, world, err) : set_batch(r, world, err);
 }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "space/layout.h"
-#include "space/strategy.h"
+#include "space/mesh.h"
 
 #include <stdint.h>
 
@@ -36,6 +36,10 @@ struct flags_result {
     bool given[PARAMS]; /* a flag of this parameter is there; the others have Megatron's defaults */
     bool has_layout;    /* after flags_finish, where a layout string is there and holds */
     struct layout layout;
+
+    bool hetero;             /* --enable-hetero: the meshes of a mixed job on FlagScale */
+    struct mesh_list meshes; /* after flags_finish, where hetero; their groups are left NULL */
+    const char *device_type[MESHES_MAX]; /* of each, as the flags name it */
 
     bool stack_torch; /* --transformer-impl local */
     double attention_dropout, hidden_dropout;
@@ -62,8 +66,9 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *, stru
  * where they do not, or where flags and `given` disagree. Afterwards `model` is complete. */
 bool flags_model(struct flags_result *, const struct model *given, struct error *);
 
-/* `world` is the number of GPUs. Sets dp, a missing global batch (micro-batch x dp), vpp, and the
- * layout. Needs a complete model. False on wrong input only; broken rules go to `reasons`. */
+/* `world` is the number of GPUs, of all meshes together. Sets dp, a missing global batch
+ * (micro-batch x dp), vpp, the layout, and the meshes. Needs a complete model. False on wrong input
+ * only; broken rules go to `reasons`. */
 bool flags_finish(struct flags_result *, int64_t world, struct error *);
 
 #endif

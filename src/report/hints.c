@@ -74,14 +74,16 @@ static bool gather_shows(const struct plan *p)
            !s->overlap_param_gather;
 }
 
-static bool bubble_without_interleaving(const struct plan *p)
+/* Meshes that differ cannot be interleaved. */
+static bool bubble_to_interleave(const struct plan *p)
 {
-    return share(p, BREAKDOWN_bubble) > MUCH && p->strategy.pp > 1 && p->strategy.vpp == 1;
+    return share(p, BREAKDOWN_bubble) > MUCH && p->strategy.pp > 1 && p->strategy.vpp == 1 &&
+           !plan_meshes_differ(p);
 }
 
-static bool bubble_with_interleaving(const struct plan *p)
+static bool bubble_interleaved(const struct plan *p)
 {
-    return share(p, BREAKDOWN_bubble) > MUCH && p->strategy.vpp > 1;
+    return share(p, BREAKDOWN_bubble) > MUCH && (p->strategy.vpp > 1 || plan_meshes_differ(p));
 }
 
 static bool experts_show(const struct plan *p)

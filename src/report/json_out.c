@@ -138,7 +138,7 @@ static struct json *engine_of(const struct plan *p)
     const char **words;
     size_t count;
     arena_init(&mem);
-    json_set(o, "name", json_new_string("megatron"));
+    json_set(o, "name", json_new_string(plan_engine(p)));
     if (plan_flags(p, &mem, &words, &count))
         json_set(o, "flags", texts_of((const char *const *)words, count));
     else
@@ -220,6 +220,20 @@ static void set_links(struct json *o, const struct plan *p, const struct plan_pa
         json_set(o, "links", links);
 }
 
+/* What a mesh has of its own, where they differ. */
+static void set_own(struct json *o, const struct plan *p, int mesh)
+{
+    static const enum param own[] = {
+#define X(name) PARAM_##name,
+        MESH_TABLE(X)
+#undef X
+    };
+    struct strategy room;
+    const struct strategy *s = mesh_strategy(&p->meshes->mesh[mesh], &p->strategy, &room);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        json_set(o, param_info(own[i])->name, value_of(own[i], strategy_get(s, own[i])));
+}
+
 /* As a cluster file would say it, which can say more than --cluster: `explain` of a plan asks about
  * these nodes. A mixed job has its groups in rank order, each with its stages. */
 static void set_nodes(struct json *o, const struct plan *p)
@@ -234,6 +248,8 @@ static void set_nodes(struct json *o, const struct plan *p)
     for (int i = 0; i < parts; i++) {
         struct json *group = node_group_of(part[i].group, part[i].gpus, part[i].per_node);
         json_set(group, "stages", json_new_integer(part[i].stages));
+        if (plan_meshes_differ(p))
+            set_own(group, p, i);
         json_append(list, group);
     }
     json_set(o, "node_groups", list);

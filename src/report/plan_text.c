@@ -15,6 +15,24 @@
 
 enum { BAR_COLUMNS = 30 };
 
+/* The line above has the first mesh's values. */
+static void print_meshes(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    for (int i = 0; plan_meshes_differ(p) && i < p->meshes->count; i++) {
+        const struct mesh *m = &p->meshes->mesh[i];
+        struct strategy room, own = *mesh_strategy(m, &p->strategy, &room);
+        own.pp = m->stages;
+        str_clear(&text);
+        str_addf(&text, "on %s: ", m->group->gpu->name);
+        add_plan_words(&own, &text);
+        str_add(out, "  ");
+        typeset_wrap(style, str_text(&text), 4, out);
+    }
+    str_release(&text);
+}
+
 void print_plan_question(const struct plan *p, const struct report_style *style, struct str *out)
 {
     const struct strategy *s = &p->strategy;
@@ -33,6 +51,7 @@ void print_plan_question(const struct plan *p, const struct report_style *style,
     str_clear(&text);
     strategy_print(s, &text);
     typeset_wrap(style, str_text(&text), 2, out);
+    print_meshes(p, style, out);
     str_release(&text);
 }
 
@@ -163,6 +182,20 @@ void add_run(int from, int end, struct str *out)
         str_addf(out, "-%d", end - 1);
 }
 
+/* As the mesh of a rank runs it. */
+static void add_ways_cells(struct table *t, const struct plan *p, int rank)
+{
+    struct strategy room;
+    const struct strategy *s = &p->strategy;
+    for (int i = 0, end = 0; p->meshes && i < p->meshes->count && end <= rank; i++) {
+        s = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
+        end += p->meshes->mesh[i].stages;
+    }
+    table_add(t, "%d", s->tp);
+    table_add(t, "%d", s->dp);
+    table_add(t, "%d", s->micro_batch);
+}
+
 static void add_stage_row(struct table *t, const struct plan *p, int from, int end)
 {
     const struct plan_stage *s = &p->stage[from];
@@ -174,6 +207,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->gpus);
     table_add(t, "%d", s->layers);
+    add_ways_cells(t, p, from);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         add_seconds(&cell, seconds[i]);
         table_take(t, &cell);
@@ -208,14 +242,23 @@ void print_bottleneck(const struct plan *p, const struct report_style *style, st
 static void print_stages(const struct plan *p, const struct report_style *style, struct arena *mem,
                          struct str *out)
 {
-    enum { TYPE = 1, LIMIT = 10 }; /* the same for all stages unless the job is mixed */
+    enum {
+        TYPE = 1,
+        TP = 4,
+        DP,
+        MICRO_BATCH,
+        LIMIT = 13
+    }; /* the same for all stages unless the
+                                                             * job is mixed */
     static const struct table_column columns[] = {
-        {"stage", TABLE_LEFT, 0, false},         {"GPU", TABLE_LEFT, 0, false},
-        {"GPUs", TABLE_RIGHT, 0, false},         {"layers", TABLE_RIGHT, 0, false},
-        {"forward", TABLE_RIGHT, 2, false},      {"backward", TABLE_RIGHT, 2, false},
-        {"compute/step", TABLE_RIGHT, 1, false}, {"idle/step", TABLE_RIGHT, 0, false},
-        {"allocated", TABLE_RIGHT, 1, false},    {"on the GPU", TABLE_RIGHT, 0, false},
-        {"limit", TABLE_RIGHT, 1, false},        {"of limit", TABLE_LEFT, 0, false},
+        {"stage", TABLE_LEFT, 0, false},       {"GPU", TABLE_LEFT, 0, false},
+        {"GPUs", TABLE_RIGHT, 0, false},       {"layers", TABLE_RIGHT, 0, false},
+        {"tp", TABLE_RIGHT, 0, false},         {"dp", TABLE_RIGHT, 0, false},
+        {"mbs", TABLE_RIGHT, 0, false},        {"forward", TABLE_RIGHT, 2, false},
+        {"backward", TABLE_RIGHT, 2, false},   {"compute/step", TABLE_RIGHT, 1, false},
+        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 1, false},
+        {"on the GPU", TABLE_RIGHT, 0, false}, {"limit", TABLE_RIGHT, 1, false},
+        {"of limit", TABLE_LEFT, 0, false},
     };
     struct table t;
     table_init(&t, mem);
@@ -229,6 +272,8 @@ static void print_stages(const struct plan *p, const struct report_style *style,
         table_hide(&t, TYPE);
         table_hide(&t, LIMIT);
     }
+    for (int c = TP; c <= MICRO_BATCH && !plan_meshes_differ(p); c++)
+        table_hide(&t, c);
     typeset_heading(style, "Stages (forward and backward of one micro-batch)", out);
     table_print(&t, style, out);
     print_bottleneck(p, style, out);

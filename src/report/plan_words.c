@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "report/report.h"
 #include "report/typeset.h"
+#include "space/mesh_check.h"
 
 #include <assert.h>
 #include <math.h>
@@ -117,12 +118,25 @@ struct export_run plan_run(const struct plan *p)
     return (struct export_run){!p->te, p->attention_dropout, p->hidden_dropout};
 }
 
+bool plan_meshes_differ(const struct plan *p)
+{
+    return p->meshes && meshes_differ(p->meshes, &p->strategy);
+}
+
+const char *plan_engine(const struct plan *p)
+{
+    return plan_meshes_differ(p) ? "flagscale" : "megatron";
+}
+
 bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
 {
     bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
+    struct export_run run = plan_run(p);
+    if (plan_meshes_differ(p))
+        return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
+                                      words, count, NULL);
     if (needs_layout && p->layout.stages == 0)
         return false;
-    struct export_run run = plan_run(p);
     return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, &run, mem, words, count,
                                  NULL);
 }
@@ -167,6 +181,52 @@ void add_plan_words(const struct strategy *s, struct str *out)
     add_ways("ep", s->ep, out);
     str_addf(out, "micro-batch %d, recompute ", s->micro_batch);
     add_recompute(s, out);
+}
+
+void add_param_of(const struct plan *p, enum param param, struct str *out)
+{
+    int parts = plan_meshes_differ(p) ? p->meshes->count : 1, same = 1;
+    struct str part[MESHES_MAX];
+    for (int i = 0; i < parts; i++) {
+        struct strategy room;
+        const struct strategy *s =
+            parts > 1 ? mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room) : &p->strategy;
+        str_init(&part[i]);
+        if (param == PARAM_recompute)
+            add_recompute(s, &part[i]);
+        else
+            param_print(param, strategy_get(s, param), &part[i]);
+        same = same && strcmp(str_text(&part[i]), str_text(&part[0])) == 0;
+    }
+    for (int i = 0; i < parts; i++) {
+        if (i == 0 || !same)
+            str_addf(out, "%s%s", i ? "/" : "", str_text(&part[i]));
+        str_release(&part[i]);
+    }
+}
+
+void add_ways_of(const struct plan *p, struct str *out)
+{
+    static const struct {
+        enum param param;
+        const char *before;
+    } words[] = {{PARAM_tp, "tp "},
+                 {PARAM_dp, ", dp "},
+                 {PARAM_ep, ", ep "},
+                 {PARAM_micro_batch, ", micro-batch "},
+                 {PARAM_recompute, ", recompute "}};
+    if (!plan_meshes_differ(p)) {
+        add_plan_words(&p->strategy, out);
+        return;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i].param == PARAM_ep && p->model->experts == 0)
+            continue;
+        str_add(out, words[i].before);
+        add_param_of(p, words[i].param, out);
+        if (words[i].param == PARAM_tp)
+            str_addf(out, ", pp %d", p->strategy.pp);
+    }
 }
 
 void add_memory_of_limit(const struct plan *p, struct str *out)

@@ -46,8 +46,12 @@ struct export_run plan_run(const struct plan *);
 const struct plan_stage *plan_fullest(const struct plan *);
 bool plan_fits(const struct plan *); /* every stage does */
 
-/* Words of the launch flags, in the arena. False when there are none: the layers could not be
- * split, or no release of Megatron can say it. */
+/* What runs the plan: "megatron", or "flagscale" where the meshes of a mixed job differ. */
+bool plan_meshes_differ(const struct plan *);
+const char *plan_engine(const struct plan *);
+
+/* Words of the launch flags for that engine, in the arena. False when there are none: the layers
+ * could not be split, or no release of Megatron can say it. */
 bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);
 
 /* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */
@@ -56,6 +60,10 @@ void add_recompute(const struct strategy *, struct str *out);
 void add_pipeline(const struct strategy *, struct str *out);
 /* "tp 8, pp 4x2, dp 16, micro-batch 1, full": what tells plans of one search apart. */
 void add_plan_words(const struct strategy *, struct str *out);
+/* The same of a plan; what differs between its meshes as "tp 2/4". */
+void add_ways_of(const struct plan *, struct str *out);
+/* One parameter of a plan, "2" or "2/4"; the parameter recompute stands for all of them. */
+void add_param_of(const struct plan *, enum param, struct str *out);
 /* "64.1/76.0 GiB": the fullest stage and what it may use. */
 void add_memory_of_limit(const struct plan *, struct str *out);
 

@@ -42,7 +42,7 @@ static void add_needs(const struct plan *p, const struct remedy *r, struct str *
     str_add(out, "nothing that was tried fits on ");
     add_gpus(p, out);
     str_add(out, ": the least, ");
-    add_plan_words(&r->change.plan->strategy, out);
+    add_ways_of(r->change.plan, out);
     for (size_t i = 0; i < r->change.sets; i++)
         str_addf(out, "%s%s", i ? " " : " with --set ", r->change.set[i]);
     str_addf(out, ", needs %.1f GiB on every GPU of its fullest stage",

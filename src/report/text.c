@@ -110,21 +110,27 @@ static void add_money(struct table *t, double usd_per_mtoken)
         table_add(t, "%s", "");
 }
 
+/* What differs between the meshes of a mixed job as "2/4". */
+static void take_param(struct table *t, const struct plan *p, enum param param, struct str *cell)
+{
+    add_param_of(p, param, cell);
+    table_take(t, cell);
+}
+
 static void add_shape_cells(struct table *t, const struct plan *p, struct str *cell)
 {
     const struct strategy *s = &p->strategy;
     table_add(t, "%lld", (long long)p->gpus);
-    table_add(t, "%d", s->tp);
+    take_param(t, p, PARAM_tp, cell);
     table_add(t, "%d", s->cp);
     add_pipeline(s, cell);
     table_take(t, cell);
-    table_add(t, "%d", s->dp);
-    table_add(t, "%d", s->ep);
-    table_add(t, "%d", s->etp);
-    table_add(t, "%d", s->micro_batch);
-    table_add(t, "%s", s->tp > 1 ? (s->seq_parallel ? "on" : "off") : "");
-    add_recompute(s, cell);
-    table_take(t, cell);
+    take_param(t, p, PARAM_dp, cell);
+    take_param(t, p, PARAM_ep, cell);
+    take_param(t, p, PARAM_etp, cell);
+    take_param(t, p, PARAM_micro_batch, cell);
+    table_add(t, "%s", s->tp > 1 || s->seq_parallel ? (s->seq_parallel ? "on" : "off") : "");
+    take_param(t, p, PARAM_recompute, cell);
 }
 
 static void add_plan_row(struct table *t, const struct search_report *r, int i)
@@ -219,7 +225,7 @@ static void print_front(const struct search_report *r, const struct report_style
         table_add(&t, "%lld", (long long)p->gpus);
         take_count(&t, p->tokens_per_s, &cell);
         add_money(&t, p->usd_per_mtoken);
-        add_plan_words(&p->strategy, &cell);
+        add_ways_of(p, &cell);
         table_take(&t, &cell);
     }
     table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
@@ -243,7 +249,25 @@ static void add_launcher(const struct plan *p, struct str *out)
     if (same)
         str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
                  part[0].per_node);
-    str_add(out, "pretrain_gpt.py");
+    str_add(out, plan_meshes_differ(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
+}
+
+/* Whose ranks are sorted by the types of the hostfile, not by the order of the nodes. */
+static void print_hostfile(const struct plan *p, const struct report_style *style,
+                           struct arena *mem, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    str_add(out, "  ");
+    typeset_wrap(style,
+                 "The types of GPU run differently, which FlagScale does and stock Megatron does "
+                 "not. Every node adds --hetero-current-device-type; FlagScale's runner takes it "
+                 "from the hostfile, a line for each node:",
+                 2, out);
+    for (int i = 0; i < parts; i++)
+        str_addf(out, "    HOST slots=%d type=%s (%lld node%s)\n", part[i].per_node,
+                 export_device_type(p->meshes, i, mem), (long long)part[i].nodes,
+                 part[i].nodes > 1 ? "s" : "");
 }
 
 /* Stages of a mixed job meet their GPUs only if the nodes are ranked in this order. */
@@ -273,7 +297,13 @@ static void print_environment(const struct plan *p, struct arena *mem, struct st
 {
     const char **env;
     size_t count;
-    export_megatron_env(&p->strategy, mem, &env, &count);
+    struct strategy s = p->strategy;
+    for (int i = 0; p->meshes && i < p->meshes->count; i++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
+        s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
+    }
+    export_megatron_env(&s, mem, &env, &count);
     for (size_t i = 0; i < count; i++)
         str_addf(out, "  export %s\n", env[i]);
 }
@@ -287,7 +317,10 @@ static void print_launch(const struct plan *p, const struct report_style *style,
         return;
     typeset_heading(
         style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
-    print_node_order(p, style, out);
+    if (plan_meshes_differ(p))
+        print_hostfile(p, style, mem, out);
+    else
+        print_node_order(p, style, out);
     print_environment(p, mem, out);
     str_add(out, "  ");
     add_launcher(p, out);

@@ -2,6 +2,7 @@
  * such trip, in which nonsense is straightened, nothing may change any more. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "cluster/cluster.h"
 #include "export/export.h"
 #include "import/flags.h"
 #include "model/model.h"
@@ -43,20 +44,49 @@ static bool take(struct flags_result *r, int argc, const char *const *argv, int6
     return flags_model(r, given, &err) && flags_finish(r, world, &err);
 }
 
+/* As FlagScale's where they are, every mesh on one group of nodes: types have no effect. */
+static bool export(const struct flags_result *r, const struct layout *l, struct arena *mem,
+                   const char ***flags, size_t *count)
+{
+    const struct export_run run = {r->stack_torch, r->attention_dropout, r->hidden_dropout};
+    struct mesh_list meshes = r->meshes;
+    size_t gpus;
+    struct node_group group = {.gpu = gpu_table(&gpus)};
+    for (int i = 0; i < meshes.count; i++)
+        meshes.mesh[i].group = &group;
+    return r->hetero ? export_flagscale_flags(&r->model, &r->strategy, l, &meshes, &run, mem, flags,
+                                              count, NULL)
+                     : export_megatron_flags(&r->model, &r->strategy, l, NULL, &run, mem, flags,
+                                             count, NULL);
+}
+
 static bool again(struct flags_result *r, struct arena *mem)
 {
     struct layout l = r->layout;
     const char **flags;
     size_t count;
     bool string = r->strategy.split == SPLIT_UNEVEN || r->strategy.split == SPLIT_LAYOUT;
-    if (string && !r->has_layout && !layout_of(&l, &r->model, &r->strategy, NULL))
+    if ((string || r->hetero) && !r->has_layout && !layout_of(&l, &r->model, &r->strategy, NULL))
         return false;
-    const struct export_run run = {r->stack_torch, r->attention_dropout, r->hidden_dropout};
-    if (!export_megatron_flags(&r->model, &r->strategy, &l, NULL, &run, mem, &flags, &count, NULL))
+    if (!export(r, &l, mem, &flags, &count))
         abort();
-    if (!take(r, (int)count, flags, strategy_gpus(&r->strategy), mem))
+    if (!take(r, (int)count, flags,
+              r->hetero ? mesh_list_gpus(&r->meshes, &r->strategy) : strategy_gpus(&r->strategy),
+              mem))
         abort();
     return true;
+}
+
+static bool same_meshes(const struct flags_result *a, const struct flags_result *b)
+{
+    bool same = a->meshes.count == b->meshes.count;
+    for (int i = 0; i < a->meshes.count && same; i++) {
+        struct strategy one, two;
+        same = a->meshes.mesh[i].stages == b->meshes.mesh[i].stages &&
+               strategy_compare(mesh_strategy(&a->meshes.mesh[i], &a->strategy, &one),
+                                mesh_strategy(&b->meshes.mesh[i], &b->strategy, &two)) == 0;
+    }
+    return same;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -70,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct flags_result before = r;
         char difference[160];
         if (!again(&r, &mem) || strategy_compare(&before.strategy, &r.strategy) != 0 ||
+            !same_meshes(&before, &r) ||
             !model_same(&before.model, &r.model, difference, sizeof difference))
             abort();
     }

@@ -1309,6 +1309,77 @@ static void lists_have_the_figures(void **state)
     str_release(&out);
 }
 
+/* Two types that run differently: JSON has what each has of its own, text both beside each other,
+ * and how FlagScale launches them. */
+static void meshes_of_their_own(void **state)
+{
+    static const char *const said[] = {"2/1",
+                                       "4/8",
+                                       "2/1   ",
+                                       "flagscale/train/train_gpt.py",
+                                       "HOST slots=8 type=A100 (1 node)",
+                                       "HOST slots=4 type=H100 (2 nodes)",
+                                       "--hetero-process-meshes 2 1 1 4 1 1 1 1 8 1"};
+    struct bench b;
+    struct strategy s;
+    struct plan p;
+    struct funnel funnel = {0};
+    (void)state;
+    start(&b, "llama3-8b", "1x8:A100,2x4:H100");
+    struct mesh_list meshes = {2,
+                               {{.group = &b.cluster.group[0],
+                                 .stages = 1,
+                                 .own = true,
+                                 .tp = 2,
+                                 .dp = 4,
+                                 .ep = 1,
+                                 .etp = 1,
+                                 .micro_batch = 2},
+                                {.group = &b.cluster.group[1],
+                                 .stages = 1,
+                                 .own = true,
+                                 .tp = 1,
+                                 .dp = 8,
+                                 .ep = 1,
+                                 .etp = 1,
+                                 .micro_batch = 1}}};
+    struct scene scene = {.model = &b.model,
+                          .group = &b.cluster.group[0],
+                          .te = true,
+                          .memory_margin = 0.04,
+                          .imbalance = 1,
+                          .meshes = &meshes,
+                          .cluster = &b.cluster};
+    strategy_init(&s);
+    s.tp = s.pp = s.micro_batch = 2;
+    s.dp = 4;
+    s.seq_parallel = 1;
+    s.seq_len = 4096;
+    s.global_batch = 64;
+    plan_evaluate(&scene, &s, NULL, &b.mem, &p);
+    report_plan_json(&p, &b.out);
+    struct json *v = parse(&b.out);
+    must_be_valid(v, "plan");
+    const struct json *last = json_at(json_get(v, "node_groups"), 1);
+    assert_int_equal(json_integer_of(json_get(last, "tp")), 1);
+    assert_int_equal(json_integer_of(json_get(last, "dp")), 8);
+    assert_string_equal(json_text(json_get(last, "recompute")), "none");
+    assert_string_equal(json_text(json_get(json_get(v, "engine"), "name")), "flagscale");
+    json_release(v);
+    struct search_report r = {.model = &b.model,
+                              .cluster = &b.cluster,
+                              .question = "q",
+                              .best = 1,
+                              .plan = &p,
+                              .funnel = &funnel};
+    str_clear(&b.out);
+    report_search_text(&r, &PLAIN, &b.out);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        must_contain(&b.out, said[i]);
+    assert_null(strstr(str_text(&b.out), "Order of the nodes"));
+    release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1320,6 +1391,7 @@ int main(void)
         cmocka_unit_test(recompute_in_few_words),
         cmocka_unit_test(plans_are_valid_json),
         cmocka_unit_test(mixed_plans_are_valid_json),
+        cmocka_unit_test(meshes_of_their_own),
         cmocka_unit_test(json_numbers_add_up),
         cmocka_unit_test(strategy_has_every_parameter_as_its_kind),
         cmocka_unit_test(what_was_not_computed_is_null),
