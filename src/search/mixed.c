@@ -79,6 +79,8 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     if (!q->interleave ||
         q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
         settings[PARAM_vpp] = (struct setting){1, {1}};
+    else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
+        settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};
     space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus, q->scene.te,
                m->mem);
     space_put_pp_last(&set->space);

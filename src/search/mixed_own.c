@@ -132,10 +132,8 @@ void own_list_add(struct own_list *l, const struct structure *base)
 {
     struct choosing c = {.list = l, .base = base};
     struct arena mem;
-    if (base->bound == INT64_MAX && base->set->groups == 0)
-        return;
     c.s = structure_strategy(l->worker, base);
-    if (c.s.vpp > 1)
+    if (c.s.vpp > 1 || c.s.cp > 1) /* FlagScale refuses both: meshes_refused() */
         return;
     arena_init(&mem);
     for (int g = 0; g < base->set->groups; g++) {

@@ -2,6 +2,7 @@
 #include "search/mixed_parts.h"
 
 #include "search/assign.h"
+#include "space/mesh_check.h"
 
 #include <math.h>
 #include <string.h>
@@ -197,11 +198,24 @@ static void find_sends(const struct problem *p, int64_t send[])
     }
 }
 
+/* Values that differ between meshes are the first one's. */
+static struct strategy first_strategy(const struct problem *p)
+{
+    const struct mesh *m = &p->meshes.mesh[0];
+    struct strategy s = p->c->s;
+    if (m->own) {
+#define X(name) s.name = m->name;
+        MESH_TABLE(X)
+#undef X
+    }
+    return s;
+}
+
 static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
 {
     struct mixed_found x = {.step = r->step,
                             .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
-                            .strategy = p->c->s,
+                            .strategy = first_strategy(p),
                             .meshes = p->meshes,
                             .layout = p->layout,
                             .proven = r->proven};
@@ -316,6 +330,14 @@ static void solve_state(struct problem *p)
     keep_found(c, &x);
 }
 
+/* Whether FlagScale does not run such meshes. */
+static bool refused(const struct problem *p)
+{
+    struct strategy s = first_strategy(p);
+    return p->c->st->own &&
+           meshes_refused(&p->meshes, &s, p->c->w->question->scene.model, &p->c->w->problem);
+}
+
 /* First whatever the state, then each that may be fast enough. */
 void cell_solve(struct cell *c)
 {
@@ -325,6 +347,10 @@ void cell_solve(struct cell *c)
     place_types(p);
     find_sends(p, p->send);
     c->state = ANY_STATE;
+    if (refused(p)) {
+        arena_clear(&c->w->problem);
+        return;
+    }
     c->w->counts.judged++;
     int64_t cut = kind_cut(c, p, cell_cut(c)), bound = INT64_MAX;
     if (pose(p, cut, &a))

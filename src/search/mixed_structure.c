@@ -101,8 +101,8 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
     const struct mesh *own = &st->own->mesh[g];
     walk_to(walk, PARAM_tp, own->tp);
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
-    if (own->tp == 1)
-        walk_to(walk, PARAM_seq_parallel, 0);
+    if (own->tp == 1 || here.strategy.tp == 1)
+        walk_to(walk, PARAM_seq_parallel, own->tp > 1);
     const struct layer_costs *costs = costs_table_get(table, walk, &w->keep);
     *walk = here;
     return costs;
@@ -132,6 +132,8 @@ void cell_init(struct cell *c, struct mixed_worker *w, struct structure *st)
     enter(w, st);
     c->s = mixed_walk(w, st->set)->strategy;
     c->s.split = SPLIT_LAYOUT;
+    if (st->own) /* where tp is 1 it is off: mesh_strategy() */
+        c->s.seq_parallel |= c->s.tp == 1;
     c->micro_batches = strategy_micro_batches(&c->s);
     c->layers = q->scene.model->layers;
     for (int g = 0; g < c->set->groups; g++)
