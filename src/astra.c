@@ -404,6 +404,7 @@ static void evaluate_mixed(struct astra *a, const struct mixed_question *mq,
     sc.meshes = &kept->meshes;
     sc.cluster = mq->cluster;
     plan_evaluate(&sc, &kept->strategy, &kept->layout, &a->mem, out);
+    out->flagscale = a->question.engine == ENGINE_FLAGSCALE;
 }
 
 /* Jobs on several types, where the pool is of that kind. */

@@ -459,7 +459,7 @@ bool question_mixed(struct question *q, struct rules *rules, struct mixed_questi
     out->rules = rules;
     out->gpus = q->gpus;
     out->mix = mix_of(q);
-    out->interleave = q->engine != ENGINE_FLAGSCALE;
+    out->layouts = q->engine != ENGINE_FLAGSCALE;
     out->own_meshes = q->engine != ENGINE_MEGATRON;
     out->top = q->top;
     out->threads = q->threads ? q->threads : parallel_cores();

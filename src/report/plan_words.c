@@ -123,16 +123,21 @@ bool plan_meshes_differ(const struct plan *p)
     return p->meshes && meshes_differ(p->meshes, &p->strategy);
 }
 
+bool plan_on_flagscale(const struct plan *p)
+{
+    return p->meshes && (p->flagscale || plan_meshes_differ(p));
+}
+
 const char *plan_engine(const struct plan *p)
 {
-    return plan_meshes_differ(p) ? "flagscale" : "megatron";
+    return plan_on_flagscale(p) ? "flagscale" : "megatron";
 }
 
 bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
 {
     bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
     struct export_run run = plan_run(p);
-    if (plan_meshes_differ(p))
+    if (plan_on_flagscale(p))
         return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
                                       words, count, NULL);
     if (needs_layout && p->layout.stages == 0)

@@ -48,6 +48,8 @@ bool plan_fits(const struct plan *); /* every stage does */
 
 /* What runs the plan: "megatron", or "flagscale" where the meshes of a mixed job differ. */
 bool plan_meshes_differ(const struct plan *);
+/* Whether it runs with FlagScale: it must, or that is asked for. */
+bool plan_on_flagscale(const struct plan *);
 const char *plan_engine(const struct plan *);
 
 /* Words of the launch flags for that engine, in the arena. False when there are none: the layers

@@ -249,7 +249,7 @@ static void add_launcher(const struct plan *p, struct str *out)
     if (same)
         str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
                  part[0].per_node);
-    str_add(out, plan_meshes_differ(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
+    str_add(out, plan_on_flagscale(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
 }
 
 /* Whose ranks are sorted by the types of the hostfile, not by the order of the nodes. */
@@ -259,9 +259,10 @@ static void print_hostfile(const struct plan *p, const struct report_style *styl
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     str_add(out, "  ");
+    if (plan_meshes_differ(p))
+        str_add(out, "The types of GPU run differently, which stock Megatron does not.\n  ");
     typeset_wrap(style,
-                 "The types of GPU run differently, which FlagScale does and stock Megatron does "
-                 "not. Every node adds --hetero-current-device-type; FlagScale's runner takes it "
+                 "With FlagScale every node adds --hetero-current-device-type; its runner takes it "
                  "from the hostfile, a line for each node:",
                  2, out);
     for (int i = 0; i < parts; i++)
@@ -317,7 +318,7 @@ static void print_launch(const struct plan *p, const struct report_style *style,
         return;
     typeset_heading(
         style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
-    if (plan_meshes_differ(p))
+    if (plan_on_flagscale(p))
         print_hostfile(p, style, mem, out);
     else
         print_node_order(p, style, out);

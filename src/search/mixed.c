@@ -76,8 +76,7 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
     for (int g = 0; g < set->groups; g++)
         gpus += gpus_of(set->group[g]);
-    if (!q->interleave ||
-        q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
+    if (!q->layouts || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
         settings[PARAM_vpp] = (struct setting){1, {1}};
     else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
         settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};

@@ -20,7 +20,7 @@ struct mixed_question {
     const struct rules *rules;
     int64_t gpus;    /* exactly so many; 0 = at most the pool */
     int mix;         /* most types in one job, at least 2 are used */
-    bool interleave; /* virtual stages too */
+    bool layouts;    /* stock Megatron: virtual stages too, and ends without layers */
     bool own_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
     int top;         /* how many kinds of plan to return */
     int threads;

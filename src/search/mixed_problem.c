@@ -161,6 +161,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
 {
     struct cell *c = p->c;
     int vpp = c->s.vpp, room = 0;
+    bool bare = c->w->question->layouts && !c->st->own; /* Megatron's layouts allow it */
     struct allowed a = cell_allowed(c, p->pp, c->work, cut);
     const struct room *x = cell_room(c);
     for (int r = 0; r < p->pp; r++) {
@@ -175,7 +176,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
                 break;
             n--;
         }
-        least[r] = vpp > 1 ? vpp : ends ? 0 : 1;
+        least[r] = vpp > 1 ? vpp : ends && bare ? 0 : 1;
         if (n < least[r])
             return false;
         most[r] = n;

@@ -114,6 +114,7 @@ struct plan {
     const struct node_group *group;
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
+    bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
     struct strategy strategy;
     int64_t gpus;
     struct layout layout;
