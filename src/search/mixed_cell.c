@@ -115,6 +115,8 @@ static double behind_any(struct cell *c)
 static void search_pp(struct cell *c, int pp)
 {
     c->s.pp = pp;
+    for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
+        c->w->table[g].frame->strategy.pp = pp;
     if (!cell_has_time(c, pp, cell_cut(c)) || !cell_has_memory(c, pp))
         return;
     c->behind = behind_any(c);
@@ -131,20 +133,36 @@ static void new_timing(struct cell *c)
         stage_table_timing(&c->w->table[g]);
 }
 
-/* Some number of stages has room under this recompute and the smallest state. */
+/* One layer more again may need a little more memory at the peak: its input and the gradient that
+ * waits, and the inputs that recomputed experts leave behind (stage_memory.c). */
+static double loosened_limit(const struct cell *c, int g)
+{
+    const struct model *m = c->w->question->scene.model;
+    return c->w->table[g].frame->mesh[0].limit +
+           (2 + (m->experts > 0 ? m->layers : 0)) * c->costs[g]->boundary_bytes;
+}
+
+/* Some number of stages has room under this recompute, give or take a little, and the smallest
+ * state. */
 static bool recompute_fits(struct cell *c, int recompute, int method, int layers, int modules)
 {
     struct strategy kept = c->s;
+    double limit[MIX_MAX];
     c->s.recompute = recompute;
     c->s.recompute_method = method;
     c->s.recompute_layers = layers;
     c->s.recompute_modules = modules;
     new_timing(c);
-    for (int g = 0; g < c->set->groups; g++)
+    for (int g = 0; g < c->set->groups; g++) {
+        limit[g] = c->w->table[g].frame->mesh[0].limit;
+        c->w->table[g].frame->mesh[0].limit = loosened_limit(c, g);
         c->by_time[g] = c->layers;
+    }
     bool fits = false;
     for (int i = 0; i < c->pps && !fits; i++)
         fits = cell_has_memory(c, c->pp[i]);
+    for (int g = 0; g < c->set->groups; g++)
+        c->w->table[g].frame->mesh[0].limit = limit[g];
     c->s = kept;
     return fits;
 }
@@ -156,7 +174,8 @@ static int least_layers_again(struct cell *c)
     int low = 0, high = c->layers;
     if (recompute_fits(c, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1))
         return 0;
-    if (!recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, c->layers, 0))
+    if (!recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0) &&
+        !recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, c->layers, 0))
         return -1;
     while (high - low > 1) {
         int middle = (low + high) / 2;
@@ -176,13 +195,13 @@ static bool keeps_too_much(const struct strategy *s, int least_layers)
            (s->recompute_method == METHOD_BLOCK && s->recompute_layers < least_layers);
 }
 
-/* More layers again than any stage has are all of them: uniform recompute. */
+/* More layers again than any stage has are all of them: uniform recompute, where that may be used. */
 static bool again_in_vain(const struct cell *c)
 {
     int most = 0;
     for (int g = 0; g < c->set->groups; g++)
         most = c->by_time[g] > most ? c->by_time[g] : most;
-    return c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
+    return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
 }
 
 static void search_timing(struct cell *c)
@@ -242,6 +261,7 @@ static void set_tables(struct cell *c, const struct option_list *states)
     }
     s.pp = 2;
     s.vpp = 1;
+    s.p2p_overlap = 0; /* what it adds to a pass depends on all ranks: transfer_tax() */
     c->send = INFINITY;
     c->state = ANY_STATE;
     c->states = states->count;
@@ -268,6 +288,8 @@ static void find_crossings(struct cell *c)
     for (int g = 0; g < groups; g++)
         for (int inside = 0; inside < 2; inside++)
             c->sends[g][inside] = send_ticks(&c->w->table[g].frame->mesh[0], inside);
+    for (int g = 0; g < groups; g++) /* NICs may be faster than what is inside a node */
+        c->send = fmin(c->send, (double)c->sends[g][false]);
     c->cross = INFINITY;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < a; b++)
@@ -292,6 +314,10 @@ static void search_timings(struct cell *c, const struct option_list *timings)
     int least_layers = least_layers_again(c);
     if (least_layers < 0)
         return;
+    for (int i = 0; i < timings->count; i++) {
+        option_take(timings, i, &c->s);
+        c->uniform |= c->s.recompute_method == METHOD_UNIFORM && c->s.recompute_layers == 1;
+    }
     for (int i = 0; i < timings->count; i++) {
         option_take(timings, i, &c->s);
         if (c->st->own && c->s.recompute != RECOMPUTE_NONE)

@@ -45,6 +45,7 @@ struct cell {
     const struct option_list *state_list;
     struct room *room;   /* [states + 1] layers that fit; the last is of the smallest state */
     int state;           /* that `room` and costs are asked of, or ANY_STATE */
+    bool uniform;        /* full recompute of all layers is among the timings */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
 };

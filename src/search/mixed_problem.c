@@ -28,6 +28,17 @@ static int chunk_layers(int count, int vpp, int chunk)
     return count / vpp + (chunk < count % vpp);
 }
 
+/* Ticks that a pass beside hidden transfers takes longer: the shortest of all decides
+ * (transfer_fixed_s). A tick less, as the sum is rounded once there. */
+static int64_t transfer_tax(const struct problem *p)
+{
+    int64_t shortest = p->send[0];
+    for (int r = 1; r < p->pp; r++)
+        shortest = p->send[r] < shortest ? p->send[r] : shortest;
+    int64_t tax = (int64_t)(OVERLAP_TAX * (double)shortest) - 1;
+    return p->c->s.p2p_overlap && tax > 0 ? tax : 0;
+}
+
 static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost *out)
 {
     struct cell *c = p->c;
@@ -36,7 +47,8 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
     struct rank_params params = {0};
     int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)s->vpp, sizeof *ticks);
-    int64_t forward = 0, backward = 0;
+    int64_t tax = transfer_tax(p), forward = 0, backward = 0;
+    int64_t longest = s->p2p_overlap ? tax + 3 : 0; /* with what rounding may add */
     out->forward = ticks;
     out->backward = ticks + s->vpp;
     for (int v = 0; v < s->vpp; v++) {
@@ -44,11 +56,11 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
         int n = chunk_layers(count, s->vpp, v);
         const struct stage_time *x = stage_time(t, s, end, 0, n);
         const struct rank_params *own = &stage_params(t, end, 0, n)->params;
-        ticks[v] = x->forward;
-        ticks[s->vpp + v] = x->backward;
+        ticks[v] = x->forward + tax;
+        ticks[s->vpp + v] = x->backward + tax;
         bytes[v] = x->bytes;
-        forward += x->forward;
-        backward += x->backward;
+        forward += x->forward + longest; /* the longer, the more they hide */
+        backward += x->backward + longest;
         params.dense += own->dense;
         params.experts += own->experts;
         params.linear += own->linear;

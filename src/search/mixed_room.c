@@ -106,14 +106,17 @@ bool cell_has_time(struct cell *c, int pp, int64_t cut)
     return room >= c->layers;
 }
 
+/* At either place: the first stage has an embedding but no gradient to send back. Of a rank with several
+ * chunks only the states are looked at: what each chunk keeps depends on how they share the layers. */
 static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
 {
+    struct stage_table *t = &c->w->table[g];
+    alive = c->s.vpp > 1 ? 0 : alive;
     for (int i = 0; i < c->w->starts; i++)
         if (c->w->first_with[i] + layers <= c->layers &&
-            stage_fits(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers,
-                       c->s.vpp > 1 ? 1 : alive))
+            stage_fits(t, &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers, alive))
             return true;
-    return false;
+    return stage_fits(t, &c->s, c->state, STAGE_FIRST, 0, layers, alive);
 }
 
 /* More micro-batches in flight, fewer layers. */

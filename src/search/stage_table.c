@@ -91,7 +91,7 @@ const struct stage_time *stage_time(struct stage_table *t, const struct strategy
     return x;
 }
 
-/* Memory and times under the i-th state. */
+/* Memory under the i-th state. */
 static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
                                     const struct rank_params *p)
 {
@@ -101,7 +101,6 @@ static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
     if (x->known)
         return x;
     x->memory = rank_state_of(t->frame, 0, p, &t->state_strategy[i]);
-    x->times = rank_times_of(t->frame, 0, p, &t->state_strategy[i]);
     x->known = true;
     return x;
 }
@@ -131,8 +130,13 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    if (x->timing == t->timing)
+    const struct strategy *own = &t->state_strategy[state];
+    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->frame->strategy.pp : 1; /* units are by stage */
+    if (x->timing == t->timing && x->pp == pp)
         return x;
+    if (x->pp != pp)
+        x->times = rank_times_of(t->frame, 0, p, own);
+    x->pp = pp;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
     struct edges e =
         rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
@@ -149,7 +153,8 @@ bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum
 {
     const struct chunk_bytes *b = &stage_time(t, s, end, first, layers)->bytes;
     const struct stage_params *p = stage_params(t, end, first, layers);
-    double fullest = (double)alive * b->saved + b->peak - b->saved, buffers = t->buffers[end];
+    double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
+    double buffers = t->buffers[end];
     if (state == ANY_STATE)
         return rank_fullness(t->frame, 0, fullest, &p->smallest, buffers, 1) <= 1;
     const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);

@@ -18,6 +18,7 @@ struct stage_time {
 struct stage_state {
     bool known;
     struct rank_state memory;
+    int pp; /* that the times are of, 0 = none; 1 = any */
     struct rank_times times;
     int timing; /* the number of the timing of: */
     int64_t delay, after, behind;
@@ -32,7 +33,8 @@ struct stage_params {
 /* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the first
  * layers that differ. */
 struct stage_table {
-    struct frame *frame; /* one mesh: figures of its stages are asked one by one */
+    struct frame
+        *frame; /* one mesh: figures of its stages are asked one by one; its pp is the job's */
     int layers, starts;
     const uint16_t *start_of;   /* [layers + 1] by first layer */
     const uint16_t *first_with; /* [starts] the first layer of each */
@@ -67,7 +69,7 @@ const struct stage_params *stage_params(struct stage_table *, enum stage_end, in
                                         int layers);
 
 /* Whether a rank with this one chunk and `alive` micro-batches in flight fits under this state, or,
- * ANY_STATE, under some. */
+ * ANY_STATE, under some; with none, whether its states do. */
 enum { ANY_STATE = -1 };
 bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
                 int first, int layers, int64_t alive);

@@ -1,0 +1,236 @@
+/* The plainest mixed search there is: every set of groups, every strategy of the product, every order
+ * of the groups and number of stages of each, every split of the layers, each judged from scratch by all
+ * rules on every group and a whole evaluation. The judge of the real one. */
+#ifndef ASTRA_MIXED_REFERENCE_H
+#define ASTRA_MIXED_REFERENCE_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "search/mixed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mixed_reference {
+    const struct mixed_question *question;
+    int groups; /* of the set at hand */
+    const struct node_group *group[MIX_MAX];
+    double values[MIX_MAX][SLOTS];
+    struct space space;
+    struct strategy strategy;
+    struct mesh_list meshes;
+    int layers[LAYOUT_MAX_STAGES]; /* by rank */
+    struct layout layout;
+    struct arena mem, scratch;
+    int kinds, capacity;
+    struct mixed_found *kind; /* owned; the best of each */
+    double plans, fitting;
+    double limit; /* give up after so many plans; 0 = never */
+};
+
+static bool reference_gave_up(const struct mixed_reference *r)
+{
+    return r->limit > 0 && r->plans >= r->limit;
+}
+
+static struct scene reference_scene(const struct mixed_question *q, const struct mesh_list *meshes)
+{
+    struct scene sc = q->scene;
+    sc.group = meshes->mesh[0].group;
+    sc.meshes = meshes;
+    sc.cluster = q->cluster;
+    return sc;
+}
+
+static void reference_keep(struct mixed_reference *r, int64_t step)
+{
+    struct mixed_found x = {.step = step,
+                            .gpus = mesh_list_gpus(&r->meshes, &r->strategy),
+                            .strategy = r->strategy,
+                            .meshes = r->meshes,
+                            .layout = r->layout};
+    int at = 0;
+    while (at < r->kinds && !mixed_same_kind(&r->kind[at], &x))
+        at++;
+    if (at < r->kinds && r->kind[at].step <= step)
+        return;
+    if (at == r->capacity) {
+        r->capacity = r->capacity ? 2 * r->capacity : 64;
+        r->kind = memory_grow(r->kind, (size_t)r->capacity * sizeof *r->kind);
+    }
+    r->kind[at] = x;
+    r->kinds += at == r->kinds;
+}
+
+/* Chunks of a rank as even as possible, the first ones larger. */
+static void reference_layout(struct mixed_reference *r)
+{
+    int pp = r->strategy.pp, vpp = r->strategy.vpp, first = 0;
+    struct layout *l = &r->layout;
+    memset(l, 0, sizeof *l);
+    l->stages = pp * vpp;
+    for (int i = 0; i < l->stages; i++) {
+        int own = r->layers[i % pp];
+        l->first[i] = (uint16_t)first;
+        l->layers[i] = (uint16_t)(own / vpp + (i / pp < own % vpp));
+        first += l->layers[i];
+    }
+    l->mtp_stage = l->loss_stage = l->stages - 1;
+}
+
+static void reference_judge(struct mixed_reference *r)
+{
+    struct scene sc = reference_scene(r->question, &r->meshes);
+    struct plan p;
+    reference_layout(r);
+    r->plans++;
+    plan_evaluate(&sc, &r->strategy, &r->layout, &r->scratch, &p);
+    if (p.computed && p.feasible) {
+        r->fitting++;
+        reference_keep(r, llround(p.step_s * TICKS_PER_S));
+    }
+    arena_clear(&r->scratch);
+}
+
+/* Every rank has a layer for each chunk; not interleaved, the ends may have none. */
+static void reference_split(struct mixed_reference *r, int rank, int left)
+{
+    int pp = r->strategy.pp, vpp = r->strategy.vpp;
+    int least = vpp > 1 ? vpp : rank > 0 && rank < pp - 1;
+    if (reference_gave_up(r))
+        return;
+    if (rank == pp - 1) {
+        r->layers[rank] = left;
+        if (left >= least)
+            reference_judge(r);
+        return;
+    }
+    for (int n = least; n <= left; n++) {
+        r->layers[rank] = n;
+        reference_split(r, rank + 1, left - n);
+    }
+}
+
+static bool reference_may_have(const struct mixed_reference *r, const struct node_group *g,
+                               int stages)
+{
+    const struct strategy *s = &r->strategy;
+    int64_t gpus = (int64_t)s->tp * s->cp * s->dp * stages;
+    bool any = false;
+    for (int i = 0; i < r->groups; i++)
+        any = any || r->question->gpus % r->group[i]->per_node != 0;
+    if (g->nodes_min < g->nodes_max && gpus < (int64_t)g->nodes_min * g->per_node)
+        return false;
+    return gpus <= (int64_t)g->nodes_max * g->per_node && (any || gpus % g->per_node == 0);
+}
+
+/* Every order of the groups with every number of stages of each. */
+static void reference_place(struct mixed_reference *r, int used, int left)
+{
+    int *count = &r->meshes.count;
+    if (*count == r->groups) {
+        if (left == 0)
+            reference_split(r, 0, r->question->scene.model->layers);
+        return;
+    }
+    for (int g = 0; g < r->groups; g++)
+        for (int stages = 1; stages <= left && !(used >> g & 1); stages++)
+            if (reference_may_have(r, r->group[g], stages)) {
+                r->meshes.mesh[(*count)++] = (struct mesh){.group = r->group[g], .stages = stages};
+                reference_place(r, used | 1 << g, left - stages);
+                --*count;
+            }
+}
+
+static bool reference_allowed(struct mixed_reference *r)
+{
+    const struct rules *rules = r->question->rules;
+    for (int g = 0; g < r->groups; g++) {
+        slots_set_strategy(r->values[g], &r->strategy);
+        for (int i = 0; i < rules->count; i++)
+            if (!rule_allows(&rules->rule[i], r->values[g]))
+                return false;
+    }
+    return true;
+}
+
+static void reference_walk(struct mixed_reference *r, int axis)
+{
+    const struct axis *a = &r->space.axis[axis];
+    int64_t gpus = r->question->gpus;
+    if (axis == r->space.axes) {
+        if ((gpus == 0 || strategy_gpus(&r->strategy) == gpus) && reference_allowed(r)) {
+            memset(&r->meshes, 0, sizeof r->meshes);
+            reference_place(r, 0, r->strategy.pp);
+        }
+        return;
+    }
+    for (int i = 0; i < a->options && !reference_gave_up(r); i++) {
+        for (int j = 0; j < a->params; j++)
+            strategy_set(&r->strategy, a->param[j], a->value[i * a->params + j]);
+        reference_walk(r, axis + 1);
+    }
+}
+
+/* The space of a set: what the least able of its types can run, stages laid out one by one, and
+ * interleaved only where all layers are alike. */
+static void reference_set(struct mixed_reference *r)
+{
+    const struct mixed_question *q = r->question;
+    const struct node_group *least = r->group[0];
+    struct setting settings[PARAMS];
+    int64_t gpus = 0;
+    memcpy(settings, q->settings, sizeof settings);
+    settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
+    if (q->scene.model->kinds > 1)
+        settings[PARAM_vpp] = (struct setting){1, {1}};
+    for (int g = 0; g < r->groups; g++) {
+        gpus += (int64_t)r->group[g]->nodes_max * r->group[g]->per_node;
+        if (gpu_capability(r->group[g]->gpu) < gpu_capability(least->gpu))
+            least = r->group[g];
+    }
+    for (int g = 0; g < r->groups; g++) {
+        slots_set_fixed(r->values[g], q->scene.model, r->group[g], r->group[g]->nodes_max,
+                        q->scene.te);
+        r->values[g][SLOT_cluster_max_gpus] = (double)gpus;
+        r->values[g][SLOT_cluster_min_gpus] = r->values[g][SLOT_cluster_granule] = 1;
+    }
+    space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, q->scene.te, &r->mem);
+    strategy_init(&r->strategy);
+    reference_walk(r, 0);
+}
+
+static int reference_by_step(const void *x, const void *y)
+{
+    const struct mixed_found *a = x, *b = y;
+    return a->step < b->step ? -1 : a->step > b->step;
+}
+
+static void mixed_reference_run(struct mixed_reference *r, const struct mixed_question *q)
+{
+    const struct cluster *c = q->cluster;
+    r->question = q;
+    arena_init(&r->mem);
+    arena_init(&r->scratch);
+    for (int bits = 1; bits < 1 << c->groups; bits++) {
+        r->groups = 0;
+        for (int g = 0; g < c->groups && r->groups <= q->mix && r->groups < MIX_MAX; g++)
+            if (bits >> g & 1)
+                r->group[r->groups++] = &c->group[g];
+        if (r->groups >= 2 && r->groups == __builtin_popcount((unsigned)bits) &&
+            r->groups <= q->mix)
+            reference_set(r);
+    }
+    if (r->kinds > 0)
+        qsort(r->kind, (size_t)r->kinds, sizeof *r->kind, reference_by_step);
+}
+
+static void mixed_reference_release(struct mixed_reference *r)
+{
+    free(r->kind);
+    arena_release(&r->mem);
+    arena_release(&r->scratch);
+}
+
+#endif

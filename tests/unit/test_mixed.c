@@ -1,0 +1,442 @@
+/* Searches over several types of GPU against brute force: the best plan of each kind, to the last tick.
+ *
+ *     test_mixed [PROBLEMS [FIRST]]      as many random problems; `make optimum` runs more of them */
+#include "base/str.h"
+#include "base/units.h"
+#include "mixed_reference.h"
+#include "question.h"
+#include "random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "must.h"
+
+static int problems = 150, first_problem = 0;
+
+enum { MOST_PLANS = 12000 }; /* of one problem */
+
+static void set(struct question *q, const char *option, const char *value)
+{
+    struct error err = {0};
+    must(question_set(q, option, value, &err), &err);
+}
+
+/* The last word on a parameter counts. */
+static void restrict_to(struct question *q, const char *setting)
+{
+    struct error err = {0};
+    must(setting_parse(q->settings, setting, &err), &err);
+}
+
+#define ONE_OF(list) list[pick(0, (int)COUNT(list) - 1)]
+
+/* What is behind "layers=N". */
+static const char *const MODELS[] = {
+    "hidden=1024,ffn=4096,heads=8,vocab=32000",
+    "hidden=1024,ffn=4096,heads=8,vocab=1024",
+    "hidden=2048,ffn=5632,heads=16,kv=4,vocab=128256",
+    "hidden=4096,ffn=14336,heads=32,kv=8,vocab=50257,tied=1",
+    "hidden=2048,ffn=8192,heads=16,vocab=50257,gated=0",
+    "hidden=2048,ffn=8192,heads=16,kv=8,vocab=64000,window=512,window_every=2",
+    "hidden=2048,ffn=8192,heads=16,kv=8,vocab=64000,window=256,window_every=3,tied=1",
+    "hidden=2048,ffn=6144,heads=16,kv=4,vocab=32000,experts=8,topk=2,expert_ffn=1408",
+    "hidden=2048,ffn=10944,heads=16,kv=4,vocab=32000,experts=4,topk=2,expert_ffn=1408,dense_first="
+    "1",
+    "hidden=1024,ffn=32768,heads=8,kv=2,vocab=32000,experts=4,topk=1,expert_ffn=2048,moe_every=2",
+};
+
+static const char *const LISTS[][4] = {
+    {"tp=1", "tp=2", "tp=1,2", "tp=1,2,4"},
+    {"cp=1", "cp=1", "cp=1", "cp=1,2"},
+    {"dp=1", "dp=1,2", "dp=2,4", "dp=1,2,4"},
+    {"ep=1", "ep=1", "ep=1", "ep=1,2"},
+    {"micro_batch=1", "micro_batch=2", "micro_batch=1,4", "micro_batch=4,8"},
+    {"vpp=1", "vpp=1", "vpp=1,2", "vpp=2,3"},
+    {"seq_parallel=off", "seq_parallel=off,on", "seq_parallel=off", "seq_parallel=off"},
+    {"tp_overlap=off", "tp_overlap=off", "tp_overlap=off,on", "tp_overlap=off"},
+    {"p2p_overlap=off", "p2p_overlap=off,on", "p2p_overlap=off,on", "p2p_overlap=off,on"},
+    {"moe_overlap=off", "moe_overlap=off", "moe_overlap=off", "moe_overlap=off"},
+    {"dist_opt=off", "dist_opt=off,on", "dist_opt=off,on", "dist_opt=off,on"},
+    {"fsdp=none", "fsdp=none", "fsdp=none", "fsdp=none,optim_grads"},
+    {"optimizer_offload=0", "optimizer_offload=0", "optimizer_offload=0", "optimizer_offload=0,50"},
+    {"overlap_grad_reduce=off", "overlap_grad_reduce=off,on", "overlap_grad_reduce=off,on",
+     "overlap_grad_reduce=off,on"},
+    {"overlap_param_gather=off", "overlap_param_gather=off,on", "overlap_param_gather=off",
+     "overlap_param_gather=off,on"},
+};
+
+static const char *const RECOMPUTE[][2] = {
+    {"recompute=none", "recompute_modules=none"},
+    {"recompute=none,full", "recompute_layers=0,1"},
+    {"recompute=full", "recompute_method=uniform"},
+    {"recompute=none,full", "recompute_layers=0,1,2,3"},
+    {"recompute=full", "recompute_method=block"},
+    {"recompute=none,selective", "recompute_modules=none,layernorm,mlp"},
+};
+
+/* What seldom meets by chance. */
+static const char *const FLAVOURS[][4] = {
+    {NULL},
+    {NULL},
+    {NULL},
+    {"vpp=2,3", "p2p_overlap=on", "cp=1", NULL},
+    {"fsdp=optim_grads", "dist_opt=on", "overlap_grad_reduce=on", "dp=2,4"},
+    {"vpp=2", "recompute=full", "recompute_layers=1,2,3,4", "recompute_method=block"},
+    {"recompute=full", "recompute_layers=2,3,4", "recompute_method=block", "tp=1,2"},
+    {"recompute=full", "recompute_method=uniform", "micro_batch=4,8", "tp=1"},
+    {"micro_batch=1", "tp=1", "dp=1,2", "recompute=none,full"},
+    {"recompute=full", "recompute_layers=4", "recompute_method=block", "vpp=1"},
+    {"recompute=full", "recompute_layers=1,2,3,4,5,6,7,8,9", "micro_batch=4,8", "dp=1"},
+};
+
+static void random_model(struct question *q)
+{
+    char text[256];
+    snprintf(text, sizeof text, "layers=%d,%s", pick(2, 10), ONE_OF(MODELS));
+    set(q, "model", text);
+}
+
+/* Two or three groups; GPUs without bf16 mostly get a question that they can answer. */
+static void random_pool(struct question *q)
+{
+    char text[256] = "";
+    size_t count, length = 0;
+    const struct gpu *table = gpu_table(&count);
+    int groups = pick(0, 2) ? 2 : 3;
+    bool old = false;
+    for (int g = 0; g < groups; g++) {
+        const struct gpu *gpu = &table[pick(0, (int)count - 1)];
+        int nodes = pick(1, groups == 2 ? 4 : 2), per_node = 1 << pick(0, 2);
+        if (pick(0, 5) == 0)
+            per_node = 3;
+        old = old || gpu_capability(gpu) < 8;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%dx%d:%s", g ? "," : "",
+                                   nodes, per_node, gpu->name);
+    }
+    set(q, "cluster", text);
+    if (old && pick(0, 3))
+        set(q, "precision", "fp16");
+}
+
+/* So little that a part of the plans does not fit. */
+static void random_memory(struct question *q)
+{
+    double states = 18 * (double)model_params_total(&q->model);
+    if (pick(0, 3) == 0)
+        return;
+    for (int g = 0; g < q->cluster.groups; g++) {
+        double bytes = 1.5 * GIB + states * pick(1, 16) / 16 + GIB / 8 * (1 << pick(0, 7));
+        if (bytes < q->cluster.group[g].usable_bytes)
+            q->cluster.group[g].usable_bytes = bytes;
+    }
+}
+
+/* Links of other speeds than usual, and slower ones between some groups. */
+static void random_network(struct cluster *c)
+{
+    if (pick(0, 2))
+        return;
+    for (int g = 0; g < c->groups; g++) {
+        c->group[g].nic_bs *= pick(1, 32) / 8.0;
+        c->group[g].link_bs *= pick(1, 16) / 8.0;
+    }
+    if (pick(0, 1))
+        c->link[c->links++] = (struct group_link){0, 1, 1e8 * pick(1, 100)};
+}
+
+static void random_question(struct question *q)
+{
+    char batch[16], length[16], gpus[16];
+    struct error err = {0};
+    question_init(q);
+    random_model(q);
+    random_pool(q);
+    snprintf(batch, sizeof batch, "%d", 4 * pick(1, 8));
+    snprintf(length, sizeof length, "%d", 512 << pick(0, 4));
+    set(q, "global-batch", batch);
+    set(q, "seq-len", length);
+    for (size_t i = 0; i < COUNT(LISTS); i++)
+        restrict_to(q, ONE_OF(LISTS[i]));
+    const char *const *recompute = ONE_OF(RECOMPUTE);
+    restrict_to(q, recompute[0]);
+    restrict_to(q, recompute[1]);
+    const char *const *flavour = ONE_OF(FLAVOURS);
+    for (int i = 0; i < 4 && flavour[i]; i++)
+        restrict_to(q, flavour[i]);
+    restrict_to(q, "cp_comm=p2p");
+    restrict_to(q, "etp=1");
+    if (pick(0, 2) == 0) {
+        snprintf(gpus, sizeof gpus, "%d", pick(2, (int)cluster_max_gpus(&q->cluster)));
+        set(q, "gpus", gpus);
+    }
+    q->top = pick(0, 1) ? 3 : pick(1, 2);
+    must(question_ready(q, &err), &err);
+    random_memory(q);
+    random_network(&q->cluster);
+}
+
+/* Plans on one type of which the search is told: faster and slower ones than it will find. */
+static void random_known(const struct mixed_reference *ref, struct mixed_question *mq,
+                         struct found known[3])
+{
+    mq->known = ref->kinds > 0 && pick(0, 1) ? pick(1, 3) : 0;
+    mq->known_plan = known;
+    for (int i = 0; i < mq->known; i++) {
+        const struct mixed_found *like = &ref->kind[pick(0, ref->kinds - 1)];
+        known[i].step = like->step + pick(-1, 1) * (like->step / pick(2, 1000));
+        known[i].strategy = like->strategy;
+    }
+}
+
+/* The steps of the best of all: of the kinds and of what is known. */
+static int best_steps(const struct mixed_found *kind, int kinds, const struct mixed_question *mq,
+                      int64_t out[])
+{
+    int count = 0;
+    for (int i = 0; i < kinds + mq->known; i++) {
+        int64_t step = i < kinds ? kind[i].step : mq->known_plan[i - kinds].step;
+        int at = count;
+        while (at > 0 && out[at - 1] > step)
+            at--;
+        if (at == mq->top)
+            continue;
+        count += count < mq->top;
+        for (int k = count - 1; k > at; k--)
+            out[k] = out[k - 1];
+        out[at] = step;
+    }
+    return count;
+}
+
+static void must_be_as_said(const struct mixed_question *mq, const struct mixed_found *x,
+                            struct arena *mem)
+{
+    struct scene sc = reference_scene(mq, &x->meshes);
+    struct plan p;
+    plan_evaluate(&sc, &x->strategy, &x->layout, mem, &p);
+    assert_true(p.computed && p.feasible);
+    assert_int_equal(llround(p.step_s * TICKS_PER_S), x->step);
+    assert_int_equal(p.gpus, x->gpus);
+    assert_true(x->proven);
+}
+
+struct tally {
+    int answered, tight, wrong;
+    double plans;
+};
+
+static void show_plan(const char *who, const struct mixed_found *x)
+{
+    struct str text = {0};
+    strategy_print(&x->strategy, &text);
+    print_error("%s %lld: %s |", who, (long long)x->step, text.data);
+    for (int i = 0; i < x->meshes.count; i++)
+        print_error(" %d:%s", x->meshes.mesh[i].stages, x->meshes.mesh[i].group->gpu->name);
+    print_error(" |");
+    for (int i = 0; i < x->layout.stages; i++)
+        print_error(" %d", x->layout.layers[i]);
+    print_error("\n");
+    str_release(&text);
+}
+
+/* Whether they agree. */
+static bool compare(int number, const struct mixed_reference *ref, const struct mixed_question *mq,
+                    const struct mixed_result *r)
+{
+    int64_t want[3], have[3];
+    int wanted = best_steps(ref->kind, ref->kinds, mq, want);
+    int found = best_steps(r->found, r->best, mq, have);
+    bool same = wanted == found && memcmp(want, have, (size_t)found * sizeof *have) == 0;
+    if (same)
+        return true;
+    print_error("problem %d:\n", number);
+    for (int i = 0; i < ref->kinds && i < mq->top; i++)
+        show_plan("best ", &ref->kind[i]);
+    for (int i = 0; i < r->best; i++)
+        show_plan("found", &r->found[i]);
+    for (int i = 0; i < mq->known; i++)
+        print_error("known %lld\n", (long long)mq->known_plan[i].step);
+    return false;
+}
+
+/* False: no plans to compare, or more than brute force should walk. */
+static bool solve_one(int number, struct tally *t)
+{
+    struct question q;
+    struct rules rules;
+    struct mixed_question mq;
+    struct mixed_result r;
+    struct mixed_reference ref = {.limit = MOST_PLANS};
+    struct found known[3] = {{0}};
+    struct error err = {0};
+    random_question(&q);
+    must(question_mixed(&q, &rules, &mq, &err), &err);
+    mq.threads = 1 + number % 2;
+    mixed_reference_run(&ref, &mq);
+    bool solved = ref.plans > 0 && !reference_gave_up(&ref);
+    random_known(&ref, &mq, known);
+    if (solved) {
+        mixed_run(&mq, &q.mem, &r);
+        t->wrong += !compare(number, &ref, &mq, &r);
+        for (int i = 0; i < r.best; i++)
+            must_be_as_said(&mq, &r.found[i], &q.mem);
+        t->answered += ref.kinds > 0;
+        t->tight += ref.kinds > 0 && ref.fitting < ref.plans;
+        t->plans += ref.plans;
+    }
+    mixed_reference_release(&ref);
+    question_release(&q);
+    return solved;
+}
+
+/* Questions whose answer changes with the memory, step by step from too little to enough. */
+static const struct {
+    const char *model, *pool, *settings[6];
+} SWEEPS[] = {
+    {"layers=8,hidden=1024,ffn=4096,heads=8,vocab=1024",
+     "1x1:A100,1x1:H100",
+     {"vpp=2", "recompute=full", "recompute_layers=1,2,3,4", "recompute_method=block"}},
+    {"layers=6,hidden=1024,ffn=4096,heads=8,vocab=32000",
+     "1x1:A100,1x1:H100",
+     {"vpp=1,3", "recompute=full", "recompute_method=uniform"}},
+    {"layers=5,hidden=1024,ffn=4096,heads=8,vocab=1024",
+     "1x1:A100,1x2:H100",
+     {"vpp=1", "micro_batch=8"}},
+    {"layers=4,hidden=1024,ffn=4096,heads=8,vocab=1024,experts=4,topk=2,expert_ffn=2048",
+     "1x2:A100,1x1:H100",
+     {"vpp=1", "micro_batch=2,8", "recompute=none,full"}},
+};
+
+static void ask_sweep(struct question *q, size_t i)
+{
+    static const char *const same[] = {"tp=1",
+                                       "cp=1",
+                                       "dp=1",
+                                       "p2p_overlap=off,on",
+                                       "dist_opt=off",
+                                       "fsdp=none",
+                                       "optimizer_offload=0",
+                                       "moe_overlap=off",
+                                       "micro_batch=1",
+                                       "overlap_param_gather=off"};
+    struct error err = {0};
+    question_init(q);
+    set(q, "model", SWEEPS[i].model);
+    set(q, "cluster", SWEEPS[i].pool);
+    set(q, "global-batch", "8");
+    set(q, "seq-len", "8192");
+    for (size_t k = 0; k < COUNT(same); k++)
+        restrict_to(q, same[k]);
+    for (int k = 0; k < 6 && SWEEPS[i].settings[k]; k++)
+        restrict_to(q, SWEEPS[i].settings[k]);
+    q->top = 1;
+    must(question_ready(q, &err), &err);
+}
+
+static void any_memory_is_used(void **state)
+{
+    enum { STEPS = 48 };
+    (void)state;
+    for (size_t i = 0; i < COUNT(SWEEPS); i++) {
+        struct question q;
+        struct rules rules;
+        struct mixed_question mq;
+        struct mixed_result r;
+        struct error err = {0};
+        int64_t last = 0;
+        int answers = 0, wrong = 0;
+        ask_sweep(&q, i);
+        must(question_mixed(&q, &rules, &mq, &err), &err);
+        for (int k = 0; k < STEPS; k++) {
+            struct mixed_reference ref = {.limit = 0};
+            for (int g = 0; g < q.cluster.groups; g++)
+                q.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
+            mixed_reference_run(&ref, &mq);
+            mixed_run(&mq, &q.mem, &r);
+            wrong += !compare((int)i * STEPS + k, &ref, &mq, &r);
+            answers += ref.kinds > 0 && ref.kind[0].step != last;
+            last = ref.kinds > 0 ? ref.kind[0].step : 0;
+            mixed_reference_release(&ref);
+        }
+        question_release(&q);
+        assert_int_equal(wrong, 0);
+        assert_true(answers >= 2); /* it does change */
+    }
+}
+
+static void best_equal_brute_force(void **state)
+{
+    struct tally t = {0};
+    (void)state;
+    for (int i = 0, tried = first_problem; i < problems; tried++) {
+        seed = 88172645463325252ull + 7919ull * (uint64_t)tried; /* each can be asked alone */
+        for (int warm = 0; warm < 16; warm++)
+            pick(0, 1);
+        i += solve_one(tried, &t);
+    }
+    print_message("%d of %d problems have an answer, memory binds in %d, %.0f plans tried\n",
+                  t.answered, problems, t.tight, t.plans);
+    assert_int_equal(t.wrong, 0);
+    assert_true(problems < 100 || (t.answered > problems / 2 && t.tight > problems / 4));
+}
+
+static void must_be_same(const struct mixed_found *a, const struct mixed_found *b)
+{
+    assert_int_equal(a->step, b->step);
+    assert_int_equal(a->gpus, b->gpus);
+    assert_int_equal(strategy_compare(&a->strategy, &b->strategy), 0);
+    assert_memory_equal(&a->meshes, &b->meshes, sizeof a->meshes);
+    assert_int_equal(a->layout.stages, b->layout.stages);
+    assert_memory_equal(a->layout.layers, b->layout.layers,
+                        (size_t)a->layout.stages * sizeof *a->layout.layers);
+}
+
+static void threads_change_nothing(void **state)
+{
+    static const int threads[] = {2, 5};
+    struct question q;
+    struct rules rules;
+    struct mixed_question mq;
+    struct mixed_result one, many;
+    struct error err = {0};
+    (void)state;
+    question_init(&q);
+    set(&q, "model", "llama3-8b");
+    set(&q, "cluster", "2x8:A100,1x8:L40S,2x8:H100");
+    set(&q, "global-batch", "128");
+    restrict_to(&q, "cp=1");
+    restrict_to(&q, "vpp=1,2");
+    must(question_ready(&q, &err) && question_mixed(&q, &rules, &mq, &err), &err);
+    mq.top = 5;
+    mq.threads = 1;
+    mixed_run(&mq, &q.mem, &one);
+    assert_int_equal(one.best, 5);
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        mq.threads = threads[i];
+        mixed_run(&mq, &q.mem, &many);
+        assert_int_equal(one.best, many.best);
+        for (int k = 0; k < one.best; k++)
+            must_be_same(&one.found[k], &many.found[k]);
+        assert_true(one.structures == many.structures && one.judged == many.judged &&
+                    one.problems == many.problems && one.simulated == many.simulated);
+    }
+    question_release(&q);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_memory_is_used),
+        cmocka_unit_test(best_equal_brute_force),
+        cmocka_unit_test(threads_change_nothing),
+    };
+    problems = argc > 1 ? (int)strtol(argv[1], NULL, 10) : problems;
+    first_problem = argc > 2 ? (int)strtol(argv[2], NULL, 10) : first_problem;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
