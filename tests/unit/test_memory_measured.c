@@ -137,6 +137,26 @@ static void measured_ranks(void **state)
     assert_true(t.refused <= 0.05 * t.worked);
 }
 
+/* Stages of mixed plans that sit on the H200, ends without layers among them: foretold, then run. */
+static void stages_of_mixed_plans(void **state)
+{
+    struct csv c;
+    struct tally t = {0};
+    (void)state;
+    load_csv(&c, "data/measured/h200_mixed.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct question q;
+        struct plan p;
+        rank_plan(&q, &c, i, &p);
+        check_rank(&c, i, &p, &t);
+        int stage = (int)real_cell(&c, i, "stage");
+        assert_string_equal(p.stage[stage].group->gpu->arch, "Hopper");
+        question_release(&q);
+    }
+    assert_int_equal(t.ranks, 17);
+    assert_true(t.sum <= 0.002 * t.ranks && t.refused == 0);
+}
+
 static void published_plan(struct question *q, const struct csv *c, int row, struct plan *p)
 {
     static const char *const OPTIONS[][2] = {{"cluster", "cluster"},
@@ -184,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_ranks),
+        cmocka_unit_test(stages_of_mixed_plans),
         cmocka_unit_test(published_peaks),
     };
     arena_init(&mem);
