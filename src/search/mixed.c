@@ -140,10 +140,11 @@ static void add_structure(struct mixed *m, const struct mixed_set *set, const st
         st->option[i] = (uint16_t)w->option[i];
 }
 
-/* A stage must find room on every type. */
-static bool too_many_gpus(const struct mixed_set *set, const struct strategy *s)
+/* A stage must find room on every type that the walk is of. */
+static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
 {
-    for (int g = 0; g < set->groups; g++)
+    const struct strategy *s = &w->strategy;
+    for (int g = 0; g <= w->others; g++)
         if ((int64_t)s->tp * s->cp * s->dp > gpus_of(set->group[g]))
             return true;
     return false;
@@ -155,7 +156,7 @@ static void list_structures(struct mixed *m, const struct mixed_set *set, struct
         add_structure(m, set, w);
         return;
     }
-    if (axis == set->space.first_part && too_many_gpus(set, &w->strategy))
+    if (axis == set->space.first_part && too_many_gpus(set, w))
         return;
     for (int i = 0; i < set->space.axis[axis].options; i++)
         if (!walk_bind(w, axis, i))
@@ -260,19 +261,25 @@ static void run_round(struct mixed *m, long count)
     m->round_first += count;
 }
 
-/* Structures whose meshes run their own, of those that could be fast enough; replaces the list. */
+/* Structures whose meshes run their own, of those that could be fast enough; replaces the list. What the
+ * first type runs is bound by its own rules and GPUs alone. */
 static void list_own(struct mixed *m)
 {
-    struct structure *uniform = m->structure;
-    long count = m->count;
     struct own_list list = {.worker = &m->worker[0], .mem = m->mem, .cut = threshold(m)};
-    for (long i = 0; i < count; i++)
-        own_list_add(&list, &uniform[i]);
-    free(uniform);
+    m->count = m->round_first = 0;
+    for (int i = 0; i < m->sets; i++) {
+        struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
+        int others = w->others;
+        w->others = 0;
+        list_structures(m, &m->set[i], w, 0);
+        w->others = others;
+    }
+    for (long i = 0; i < m->count; i++)
+        own_list_add(&list, &m->structure[i]);
+    free(m->structure);
     free(m->order);
     m->structure = list.structure;
     m->count = list.count;
-    m->round_first = 0;
 }
 
 static void run_rounds(struct mixed *m)

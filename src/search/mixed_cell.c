@@ -309,6 +309,17 @@ static bool too_slow(struct cell *c)
     return slow;
 }
 
+/* As the first of the list. */
+static bool same_recompute(const struct option_list *timings, int i)
+{
+    struct strategy first, s;
+    option_take(timings, 0, &first);
+    option_take(timings, i, &s);
+    return s.recompute == first.recompute && s.recompute_method == first.recompute_method &&
+           s.recompute_layers == first.recompute_layers &&
+           s.recompute_modules == first.recompute_modules;
+}
+
 static void search_timings(struct cell *c, const struct option_list *timings)
 {
     int least_layers = least_layers_again(c);
@@ -320,27 +331,41 @@ static void search_timings(struct cell *c, const struct option_list *timings)
     }
     for (int i = 0; i < timings->count; i++) {
         option_take(timings, i, &c->s);
-        if (c->st->own && c->s.recompute != RECOMPUTE_NONE)
+        if (c->st->own && !same_recompute(timings, i))
             continue; /* each mesh says itself */
-        if (!keeps_too_much(&c->s, least_layers))
+        if (c->st->own || !keeps_too_much(&c->s, least_layers))
             search_timing(c);
     }
 }
 
+/* What the rules let pass, of the first type alone where types differ: the others are asked at the
+ * end (rules_allow). */
+static void list_options(struct cell *c, const struct option_list **timings,
+                         const struct option_list **states)
+{
+    struct mixed_worker *w = c->w;
+    struct set_worker *sw = &w->set[c->set - w->first_set];
+    bool own = c->st->own;
+    int others = sw->walk.others;
+    sw->walk.others = own ? 0 : others;
+    list_pps(c);
+    struct walk here = sw->walk;
+    *timings = options_get(own ? &sw->own_timings : &sw->timings, &sw->walk);
+    sw->walk = here;
+    *states = options_get(own ? &sw->own_states : &sw->states, &sw->walk);
+    sw->walk = here;
+    sw->walk.others = others;
+}
+
 void structure_search(struct mixed_worker *w, struct structure *st)
 {
+    const struct option_list *timings, *states;
     struct cell c;
     if (st->bound >= st->cut)
         return;
     cell_init(&c, w, st);
     cell_find_work(&c);
-    list_pps(&c);
-    struct set_worker *sw = &w->set[st->set - w->first_set];
-    struct walk here = sw->walk;
-    const struct option_list *timings = options_get(&sw->timings, &sw->walk);
-    sw->walk = here;
-    const struct option_list *states = options_get(&sw->states, &sw->walk);
-    sw->walk = here;
+    list_options(&c, &timings, &states);
     w->counts.structures++;
     if (c.pps > 0 && states->count > 0) {
         set_tables(&c, states);

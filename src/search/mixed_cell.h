@@ -41,6 +41,7 @@ struct set_worker {
     struct walk walk;
     double other[MIX_MAX][SLOTS];
     struct option_cache timings, states;
+    struct option_cache own_timings, own_states; /* nothing left out: types may refuse a switch */
 };
 
 struct mixed_worker {

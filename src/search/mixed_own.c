@@ -39,6 +39,21 @@ static bool listed(const struct space *s, enum param p, int value)
     return false;
 }
 
+/* Whether all layers may be computed again, or none. */
+static bool recompute_listed(const struct space *s, bool full)
+{
+    for (int axis = s->first_timing; axis < s->first_state; axis++) {
+        const struct axis *a = &s->axis[axis];
+        for (int i = 0; a->param[0] == PARAM_recompute && i < a->options; i++) {
+            const int *v = &a->value[i * a->params];
+            if (full ? v[0] == RECOMPUTE_FULL && v[1] == METHOD_UNIFORM && v[2] == 1
+                     : v[0] == RECOMPUTE_NONE)
+                return true;
+        }
+    }
+    return false;
+}
+
 static struct mesh mesh_of(const struct choosing *c, int g, int tp, int dp, bool full)
 {
     return (struct mesh){.group = c->base->set->group[g],
@@ -74,7 +89,7 @@ static void list_choices(struct choosing *c, int g)
             continue;
         for (int tp = 1; tp <= 64; tp *= 2)
             for (int full = 0; full < 2 && listed(s, PARAM_tp, tp); full++)
-                if (g > 0 || (tp == c->s.tp && dp == c->s.dp))
+                if (recompute_listed(s, full) && (g > 0 || (tp == c->s.tp && dp == c->s.dp)))
                     add_choice(c, g, mesh_of(c, g, tp, dp, full));
     }
     qsort(c->choice[g], (size_t)c->count[g], sizeof *c->choice[g], by_rate);

@@ -26,6 +26,9 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
             walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
         option_cache_init(&x->timings, s, &sets[i].plan, s->first_timing, s->first_state, true);
         option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
+        option_cache_init(&x->own_timings, s, &sets[i].plan, s->first_timing, s->first_state,
+                          false);
+        option_cache_init(&x->own_states, s, &sets[i].plan, s->first_state, s->axes - 1, false);
     }
     w->start_of = arena_array(&w->keep, 2 * ((size_t)m->layers + 1), sizeof *w->start_of);
     w->first_with = w->start_of + m->layers + 1;
@@ -40,6 +43,8 @@ void mixed_worker_release(struct mixed_worker *w)
     for (int i = 0; i < w->sets; i++) {
         option_cache_release(&w->set[i].timings);
         option_cache_release(&w->set[i].states);
+        option_cache_release(&w->set[i].own_timings);
+        option_cache_release(&w->set[i].own_states);
     }
     arena_release(&w->keep);
     arena_release(&w->scratch);
