@@ -407,6 +407,18 @@ static void evaluate_mixed(struct astra *a, const struct mixed_question *mq,
     out->flagscale = a->question.engine == ENGINE_FLAGSCALE;
 }
 
+/* From scratch it is as fast as the search says, and fits. */
+static bool check_mixed(const struct mixed_found *x, const struct plan *p, struct error *err)
+{
+    double ticks = p->computed ? p->step_s * TICKS_PER_S : 0;
+    if (p->feasible && fabs(ticks - (double)x->step) <= 1 + 1e-12 * (double)x->step)
+        return true;
+    return fail(
+        err, ERROR_SYSTEM,
+        "check: the search says %lld ps a step on several types, from scratch it is %.0f ps%s",
+        (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
+}
+
 /* Jobs on several types, where the pool is of that kind. */
 static bool search_mixed(struct astra *a, struct gathering *all)
 {
@@ -435,10 +447,15 @@ static bool search_mixed(struct astra *a, struct gathering *all)
     all->front = front;
     for (int i = 0; i < r.best; i++) {
         evaluate_mixed(a, &mq, &r.found[i], &p);
+        if (q->check && !check_mixed(&r.found[i], &p, &a->error))
+            return false;
         insert_plan(all->best, &all->bests, q->top, &p);
         all->front[all->fronts++] = p;
     }
     all->mixed = r;
+    all->funnel.generated += r.generated;
+    all->funnel.judged += r.judged;
+    all->funnel.simulated += r.simulated;
     a->report.question = question_line(q, &mq.base, &a->mem);
     return true;
 }
@@ -470,7 +487,7 @@ enum astra_status astra_search(struct astra *a)
     }
     a->error = (struct error){0};
     const char *line = a->report.question;
-    all->fronts = join_fronts(all->front, all->fronts, all->searched > 1);
+    all->fronts = join_fronts(all->front, all->fronts, all->searched + all->mixed.best > 1);
     a->report = (struct search_report){.model = &q->model,
                                        .cluster = &q->cluster,
                                        .question = line,

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "search/mixed.h"
+#include "space/mesh_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct mixed_reference {
     double values[MIX_MAX][SLOTS];
     struct space space;
     struct strategy strategy;
+    bool own_meshes; /* each type has its own, below */
+    struct mesh own[MIX_MAX];
     struct mesh_list meshes;
     int layers[LAYOUT_MAX_STAGES]; /* by rank */
     struct layout layout;
@@ -26,6 +29,7 @@ struct mixed_reference {
     int kinds, capacity;
     struct mixed_found *kind; /* owned; the best of each */
     double plans, fitting;
+    double gpus;  /* of the set */
     double limit; /* give up after so many plans; 0 = never */
 };
 
@@ -43,11 +47,24 @@ static struct scene reference_scene(const struct mixed_question *q, const struct
     return sc;
 }
 
+/* Values that differ are those of the first mesh. */
+static struct strategy reference_first(const struct mixed_reference *r)
+{
+    const struct mesh *m = &r->meshes.mesh[0];
+    struct strategy s = r->strategy;
+    if (r->own_meshes) {
+#define X(name) s.name = m->name;
+        MESH_TABLE(X)
+#undef X
+    }
+    return s;
+}
+
 static void reference_keep(struct mixed_reference *r, int64_t step)
 {
     struct mixed_found x = {.step = step,
                             .gpus = mesh_list_gpus(&r->meshes, &r->strategy),
-                            .strategy = r->strategy,
+                            .strategy = reference_first(r),
                             .meshes = r->meshes,
                             .layout = r->layout};
     int at = 0;
@@ -97,7 +114,7 @@ static void reference_judge(struct mixed_reference *r)
 static void reference_split(struct mixed_reference *r, int rank, int left)
 {
     int pp = r->strategy.pp, vpp = r->strategy.vpp;
-    int least = vpp > 1 ? vpp : rank > 0 && rank < pp - 1;
+    int least = vpp > 1 ? vpp : (rank > 0 && rank < pp - 1) || r->own_meshes;
     if (reference_gave_up(r))
         return;
     if (rank == pp - 1) {
@@ -112,11 +129,16 @@ static void reference_split(struct mixed_reference *r, int rank, int left)
     }
 }
 
-static bool reference_may_have(const struct mixed_reference *r, const struct node_group *g,
-                               int stages)
+static struct mesh reference_mesh(const struct mixed_reference *r, int g)
 {
-    const struct strategy *s = &r->strategy;
-    int64_t gpus = (int64_t)s->tp * s->cp * s->dp * stages;
+    return r->own_meshes ? r->own[g] : (struct mesh){.group = r->group[g]};
+}
+
+static bool reference_may_have(const struct mixed_reference *r, int at, int stages)
+{
+    const struct node_group *g = r->group[at];
+    struct mesh mesh = reference_mesh(r, at);
+    int64_t gpus = mesh_stage_gpus(&mesh, &r->strategy) * stages;
     bool any = false;
     for (int i = 0; i < r->groups; i++)
         any = any || r->question->gpus % r->group[i]->per_node != 0;
@@ -125,19 +147,31 @@ static bool reference_may_have(const struct mixed_reference *r, const struct nod
     return gpus <= (int64_t)g->nodes_max * g->per_node && (any || gpus % g->per_node == 0);
 }
 
+/* As many GPUs as asked for, and an engine that runs it. */
+static bool reference_runs(struct mixed_reference *r)
+{
+    int64_t gpus = r->question->gpus;
+    struct strategy first = reference_first(r);
+    if (gpus && mesh_list_gpus(&r->meshes, &r->strategy) != gpus)
+        return false;
+    return !r->own_meshes ||
+           !meshes_refused(&r->meshes, &first, r->question->scene.model, &r->scratch);
+}
+
 /* Every order of the groups with every number of stages of each. */
 static void reference_place(struct mixed_reference *r, int used, int left)
 {
     int *count = &r->meshes.count;
     if (*count == r->groups) {
-        if (left == 0)
+        if (left == 0 && reference_runs(r))
             reference_split(r, 0, r->question->scene.model->layers);
         return;
     }
     for (int g = 0; g < r->groups; g++)
         for (int stages = 1; stages <= left && !(used >> g & 1); stages++)
-            if (reference_may_have(r, r->group[g], stages)) {
-                r->meshes.mesh[(*count)++] = (struct mesh){.group = r->group[g], .stages = stages};
+            if (reference_may_have(r, g, stages)) {
+                r->meshes.mesh[*count] = reference_mesh(r, g);
+                r->meshes.mesh[(*count)++].stages = stages;
                 reference_place(r, used | 1 << g, left - stages);
                 --*count;
             }
@@ -147,7 +181,10 @@ static bool reference_allowed(struct mixed_reference *r)
 {
     const struct rules *rules = r->question->rules;
     for (int g = 0; g < r->groups; g++) {
-        slots_set_strategy(r->values[g], &r->strategy);
+        struct mesh mesh = reference_mesh(r, g);
+        struct strategy room;
+        slots_set_strategy(r->values[g], mesh_strategy(&mesh, &r->strategy, &room));
+        r->values[g][SLOT_cluster_max_gpus] = r->own_meshes ? 1e18 : r->gpus;
         for (int i = 0; i < rules->count; i++)
             if (!rule_allows(&rules->rule[i], r->values[g]))
                 return false;
@@ -155,15 +192,105 @@ static bool reference_allowed(struct mixed_reference *r)
     return true;
 }
 
+static const struct axis *reference_axis(const struct mixed_reference *r, enum param p)
+{
+    const struct axis *a = r->space.axis;
+    while (a->param[0] != p)
+        a++;
+    return a;
+}
+
+static bool reference_lists(const struct mixed_reference *r, enum param p, int value)
+{
+    const struct axis *a = reference_axis(r, p);
+    for (int i = 0; i < a->options; i++)
+        if (a->value[i * a->params] == value)
+            return true;
+    return false;
+}
+
+/* All layers again, one by one, or none. */
+static bool reference_lists_recompute(const struct mixed_reference *r, bool full)
+{
+    const struct axis *a = reference_axis(r, PARAM_recompute);
+    for (int i = 0; i < a->options; i++) {
+        const int *v = &a->value[i * a->params];
+        if (full ? v[0] == RECOMPUTE_FULL && v[1] == METHOD_UNIFORM && v[2] == 1
+                 : v[0] == RECOMPUTE_NONE)
+            return true;
+    }
+    return false;
+}
+
+static void reference_place_all(struct mixed_reference *r)
+{
+    if (!reference_allowed(r))
+        return;
+    memset(&r->meshes, 0, sizeof r->meshes);
+    reference_place(r, 0, r->strategy.pp);
+}
+
+/* Every tp and dp of the types behind the first, and recompute of all layers or none for each. */
+static void reference_choose(struct mixed_reference *r, int g)
+{
+    const struct strategy *s = &r->strategy;
+    int samples = s->dp * s->micro_batch;
+    bool alike = true;
+    for (int i = 1; i < g; i++)
+        alike = alike && r->own[i].tp == r->own[0].tp && r->own[i].dp == r->own[0].dp &&
+                r->own[i].recompute == r->own[0].recompute;
+    if (g == r->groups) {
+        if (!alike)
+            reference_place_all(r);
+        return;
+    }
+    for (int tp = 1; tp <= 64; tp *= 2)
+        for (int dp = 1; dp <= samples; dp++)
+            for (int full = 0; full < 2; full++) {
+                bool listed = reference_lists(r, PARAM_tp, tp) &&
+                              reference_lists(r, PARAM_dp, dp) &&
+                              reference_lists(r, PARAM_micro_batch, samples / dp) &&
+                              reference_lists_recompute(r, full);
+                if (!listed || samples % dp != 0 || (g == 0 && (tp != s->tp || dp != s->dp)))
+                    continue;
+                r->own[g] = (struct mesh){.group = r->group[g],
+                                          .own = true,
+                                          .tp = tp,
+                                          .dp = dp,
+                                          .ep = s->ep,
+                                          .etp = s->etp,
+                                          .micro_batch = samples / dp,
+                                          .recompute = full ? RECOMPUTE_FULL : RECOMPUTE_NONE,
+                                          .recompute_method = full ? METHOD_UNIFORM : METHOD_NONE,
+                                          .recompute_layers = full};
+                reference_choose(r, g + 1);
+            }
+}
+
+/* Once for each strategy but its recompute, which every mesh has of its own. */
+static void reference_own(struct mixed_reference *r)
+{
+    const struct axis *a = reference_axis(r, PARAM_recompute);
+    struct strategy kept = r->strategy;
+    for (int j = 0; j < a->params; j++)
+        if (strategy_get(&kept, a->param[j]) != a->value[j])
+            return;
+    if (kept.vpp > 1 || kept.cp > 1 || (kept.tp == 1 && kept.seq_parallel))
+        return;
+    r->strategy.seq_parallel |= kept.tp == 1;
+    r->own_meshes = true;
+    reference_choose(r, 0);
+    r->own_meshes = false;
+    r->strategy = kept;
+}
+
 static void reference_walk(struct mixed_reference *r, int axis)
 {
     const struct axis *a = &r->space.axis[axis];
-    int64_t gpus = r->question->gpus;
     if (axis == r->space.axes) {
-        if ((gpus == 0 || strategy_gpus(&r->strategy) == gpus) && reference_allowed(r)) {
-            memset(&r->meshes, 0, sizeof r->meshes);
-            reference_place(r, 0, r->strategy.pp);
-        }
+        reference_place_all(r);
+        if (r->question->own_meshes)
+            reference_own(r);
         return;
     }
     for (int i = 0; i < a->options && !reference_gave_up(r); i++) {
@@ -190,6 +317,7 @@ static void reference_set(struct mixed_reference *r)
         if (gpu_capability(r->group[g]->gpu) < gpu_capability(least->gpu))
             least = r->group[g];
     }
+    r->gpus = (double)gpus;
     for (int g = 0; g < r->groups; g++) {
         slots_set_fixed(r->values[g], q->scene.model, r->group[g], r->group[g]->nodes_max,
                         q->scene.te);

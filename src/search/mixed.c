@@ -323,6 +323,8 @@ static void fill_result(struct mixed *m, struct mixed_result *out)
         out->simulated += x->simulated;
         out->unproven += x->unproven;
     }
+    for (int i = 0; i < m->sets; i++)
+        out->generated += m->set[i].space.size_from[0];
     out->best = m->best;
     out->found = m->found;
 }

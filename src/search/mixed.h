@@ -42,6 +42,7 @@ struct mixed_found {
 struct mixed_result {
     int best;
     struct mixed_found *found; /* [best] fastest first, one of each kind */
+    double generated;          /* strategies of every set of types, stages not counted */
     double structures;         /* sets of parameters but for stages, timing and state */
     double judged;             /* with timing, state and number of stages: memory and a bound */
     double problems;           /* with types in order and stages of each: layers to assign */

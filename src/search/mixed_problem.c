@@ -265,6 +265,17 @@ static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t c
     return cut;
 }
 
+/* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the pool's
+ * rules are kept by most_stages() and judge_stages(). */
+static void hold_pool(const struct cell *c, struct walk *w, bool hold)
+{
+    for (int g = 0; g <= w->others && c->st->own; g++) {
+        double *values = g == 0 ? w->values : w->other[g - 1];
+        const double *fixed = c->set->fixed[g];
+        values[SLOT_cluster_max_gpus] = hold ? 1e18 : fixed[SLOT_cluster_max_gpus];
+    }
+}
+
 /* Rules on the number of stages, and those on timing and state at once. */
 static bool rules_allow(struct cell *c)
 {
@@ -277,10 +288,12 @@ static bool rules_allow(struct cell *c)
         const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
         slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
     }
-    for (int i = first; i < end; i++)
-        if (!walk_allows(w, w->plan->order[i]))
-            return false;
-    return true;
+    hold_pool(c, w, true);
+    bool allow = true;
+    for (int i = first; i < end && allow; i++)
+        allow = walk_allows(w, w->plan->order[i]);
+    hold_pool(c, w, false);
+    return allow;
 }
 
 /* The same, asked once for each pp, timing and state. */

@@ -55,9 +55,11 @@ struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t c
 
 bool stage_allowed(const struct cell *c, struct allowed a, const struct stage_time *t)
 {
-    double send = c->s.vpp > 1 ? 0 : c->send; /* every stage has a neighbour */
-    int64_t longer = t->forward > t->backward ? t->forward : t->backward;
-    return (double)(t->forward + t->backward) + send < a.both && (double)longer + send < a.one;
+    double send =
+        c->s.vpp > 1 ? 0 : c->send; /* every stage has a neighbour, on one side at least */
+    double forward = (double)t->forward, backward = (double)t->backward;
+    double down = fmax(forward + send, backward), up = fmax(forward, backward + send);
+    return forward + backward + send < a.both && fmin(down, up) < a.one;
 }
 
 static bool allowed_somewhere(struct cell *c, int g, int layers, struct allowed a)

@@ -229,6 +229,7 @@ static void must_be_as_said(const struct mixed_question *mq, const struct mixed_
 struct tally {
     int answered, tight, wrong;
     double plans;
+    int own; /* found plans whose meshes differ */
 };
 
 static void show_plan(const char *who, const struct mixed_found *x)
@@ -276,6 +277,7 @@ static bool solve_one(int number, struct tally *t)
     struct found known[3] = {{0}};
     struct error err = {0};
     random_question(&q);
+    q.engine = number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
     must(question_mixed(&q, &rules, &mq, &err), &err);
     mq.threads = 1 + number % 2;
     mixed_reference_run(&ref, &mq);
@@ -287,6 +289,8 @@ static bool solve_one(int number, struct tally *t)
         for (int i = 0; i < r.best; i++)
             must_be_as_said(&mq, &r.found[i], &q.mem);
         t->answered += ref.kinds > 0;
+        for (int i = 0; i < r.best; i++)
+            t->own += r.found[i].meshes.mesh[0].own;
         t->tight += ref.kinds > 0 && ref.fitting < ref.plans;
         t->plans += ref.plans;
     }
@@ -380,8 +384,10 @@ static void best_equal_brute_force(void **state)
             pick(0, 1);
         i += solve_one(tried, &t);
     }
-    print_message("%d of %d problems have an answer, memory binds in %d, %.0f plans tried\n",
-                  t.answered, problems, t.tight, t.plans);
+    print_message(
+        "%d of %d problems have an answer, memory binds in %d, %.0f plans tried, %d of the "
+        "best have meshes of their own\n",
+        t.answered, problems, t.tight, t.plans, t.own);
     assert_int_equal(t.wrong, 0);
     assert_true(problems < 100 || (t.answered > problems / 2 && t.tight > problems / 4));
 }
