@@ -49,7 +49,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind bench accuracy experts: SETUP_FLAGS :=
+demo test unit cases golden fuzz-run valgrind optimum bench accuracy experts mixed: SETUP_FLAGS :=
 format format-check: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -101,11 +101,17 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS
 fuzz-run: $(FUZZERS)
 	@BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tools/fuzz.sh
 
-bench: $(BUILD)/bench-speed ## measure the search
-	@$<
+optimum: $(BUILD)/unit/test_mixed $(BUILD)/bench-neighbours ## hold mixed searches to brute force
+	@$(BUILD)/unit/test_mixed 500
+	@$(BUILD)/bench-neighbours
+bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed ## measure the search
+	@$(BUILD)/bench-speed
+	@$(BUILD)/bench-mixed_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
+	@$<
+mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/mixed.md
 	@$<
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
@@ -146,7 +152,8 @@ $(BUILD)/data/%.o: $(BUILD)/data/%.c $(BUILD)/flags | build/setup/$(BASE)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
-$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(BUILD)/bench/speed.o: private INCLUDE += -Itests
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,speed mixed_speed neighbours): \
+    private INCLUDE += -Itests
 $(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): | build/setup/test
 
 # The archive holds one object in which everything hidden is local: it exports astra_* only.
@@ -188,7 +195,7 @@ $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 
 FORCE:
 .PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy experts \
-        format format-check install uninstall clean FORCE
+        mixed format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -200,15 +200,6 @@ static const struct axis *reference_axis(const struct mixed_reference *r, enum p
     return a;
 }
 
-static bool reference_lists(const struct mixed_reference *r, enum param p, int value)
-{
-    const struct axis *a = reference_axis(r, p);
-    for (int i = 0; i < a->options; i++)
-        if (a->value[i * a->params] == value)
-            return true;
-    return false;
-}
-
 /* All layers again, one by one, or none. */
 static bool reference_lists_recompute(const struct mixed_reference *r, bool full)
 {
@@ -247,9 +238,9 @@ static void reference_choose(struct mixed_reference *r, int g)
     for (int tp = 1; tp <= 64; tp *= 2)
         for (int dp = 1; dp <= samples; dp++)
             for (int full = 0; full < 2; full++) {
-                bool listed = reference_lists(r, PARAM_tp, tp) &&
-                              reference_lists(r, PARAM_dp, dp) &&
-                              reference_lists(r, PARAM_micro_batch, samples / dp) &&
+                bool listed = space_lists(&r->space, PARAM_tp, tp) &&
+                              space_lists(&r->space, PARAM_dp, dp) &&
+                              space_lists(&r->space, PARAM_micro_batch, samples / dp) &&
                               reference_lists_recompute(r, full);
                 if (!listed || samples % dp != 0 || (g == 0 && (tp != s->tp || dp != s->dp)))
                     continue;
@@ -277,7 +268,8 @@ static void reference_own(struct mixed_reference *r)
             return;
     if (kept.vpp > 1 || kept.cp > 1 || (kept.tp == 1 && kept.seq_parallel))
         return;
-    r->strategy.seq_parallel |= kept.tp == 1;
+    if (kept.tp == 1 && space_lists(&r->space, PARAM_seq_parallel, 1))
+        r->strategy.seq_parallel = 1; /* of the others */
     r->own_meshes = true;
     reference_choose(r, 0);
     r->own_meshes = false;
@@ -346,8 +338,12 @@ static void mixed_reference_run(struct mixed_reference *r, const struct mixed_qu
         for (int g = 0; g < c->groups && r->groups <= q->mix && r->groups < MIX_MAX; g++)
             if (bits >> g & 1)
                 r->group[r->groups++] = &c->group[g];
+        bool one_maker = true;
+        for (int g = 1; g < r->groups; g++)
+            one_maker =
+                one_maker && strcmp(r->group[g]->gpu->vendor, r->group[0]->gpu->vendor) == 0;
         if (r->groups >= 2 && r->groups == __builtin_popcount((unsigned)bits) &&
-            r->groups <= q->mix)
+            r->groups <= q->mix && one_maker)
             reference_set(r);
     }
     if (r->kinds > 0)

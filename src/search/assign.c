@@ -193,6 +193,8 @@ static struct own own_of_chunks(const struct assign *a, int r, const struct rank
     const struct pipeline *p = &a->p->pipeline;
     struct own o = {busy_of(a, r, x), -a->rest_forward - x->forward[0],
                     -a->rest_backward - x->backward[0]};
+    if (p->blocking_send && r < a->pp - 1) /* its last forward's transfer is on that way */
+        o.last += p->send[r];
     for (int v = 0; v < a->vpp; v++) {
         int64_t before = a->early[v * a->pp + r], behind = a->late[v * a->pp + r];
         o.first += before * (x->forward[v] + (p->blocking_send ? p->send[r] : 0));

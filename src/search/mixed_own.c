@@ -30,15 +30,6 @@ static int by_rate(const void *x, const void *y)
     return a->rate != b->rate ? (a->rate > b->rate ? -1 : 1) : 0;
 }
 
-static bool listed(const struct space *s, enum param p, int value)
-{
-    for (int axis = 0; axis < s->axes; axis++)
-        for (int i = 0; s->axis[axis].param[0] == p && i < s->axis[axis].options; i++)
-            if (s->axis[axis].value[i] == value)
-                return true;
-    return false;
-}
-
 /* Whether all layers may be computed again, or none. */
 static bool recompute_listed(const struct space *s, bool full)
 {
@@ -84,11 +75,11 @@ static void list_choices(struct choosing *c, int g)
     const struct space *s = &c->base->set->space;
     int samples = c->s.dp * c->s.micro_batch;
     for (int dp = 1; dp <= samples; dp++) {
-        if (samples % dp != 0 || !listed(s, PARAM_dp, dp) ||
-            !listed(s, PARAM_micro_batch, samples / dp))
+        if (samples % dp != 0 || !space_lists(s, PARAM_dp, dp) ||
+            !space_lists(s, PARAM_micro_batch, samples / dp))
             continue;
         for (int tp = 1; tp <= 64; tp *= 2)
-            for (int full = 0; full < 2 && listed(s, PARAM_tp, tp); full++)
+            for (int full = 0; full < 2 && space_lists(s, PARAM_tp, tp); full++)
                 if (recompute_listed(s, full) && (g > 0 || (tp == c->s.tp && dp == c->s.dp)))
                     add_choice(c, g, mesh_of(c, g, tp, dp, full));
     }

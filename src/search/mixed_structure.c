@@ -137,8 +137,8 @@ void cell_init(struct cell *c, struct mixed_worker *w, struct structure *st)
     enter(w, st);
     c->s = mixed_walk(w, st->set)->strategy;
     c->s.split = SPLIT_LAYOUT;
-    if (st->own) /* where tp is 1 it is off: mesh_strategy() */
-        c->s.seq_parallel |= c->s.tp == 1;
+    if (st->own && c->s.tp == 1 && space_lists(&c->set->space, PARAM_seq_parallel, 1))
+        c->s.seq_parallel = 1; /* of the others: where tp is 1 it is off, mesh_strategy() */
     c->micro_batches = strategy_micro_batches(&c->s);
     c->layers = q->scene.model->layers;
     for (int g = 0; g < c->set->groups; g++)

@@ -356,6 +356,15 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     count_sizes(s);
 }
 
+bool space_lists(const struct space *s, enum param p, int value)
+{
+    for (int axis = 0; axis < s->axes; axis++)
+        for (int i = 0; s->axis[axis].param[0] == p && i < s->axis[axis].options; i++)
+            if (s->axis[axis].value[i * s->axis[axis].params] == value)
+                return true;
+    return false;
+}
+
 void space_put_pp_last(struct space *s)
 {
     int at = 0;

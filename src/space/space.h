@@ -43,6 +43,9 @@ void space_init(struct space *, const struct model *, const struct node_group *,
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, bool te, struct arena *);
 
+/* Whether a parameter with an axis of its own may have this value. */
+bool space_lists(const struct space *, enum param, int value);
+
 /* Moves pp behind all other axes, for jobs whose stages are chosen last. */
 void space_put_pp_last(struct space *);
 

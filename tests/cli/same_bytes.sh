@@ -1,12 +1,21 @@
-# The same question has the same answer, byte for byte, whatever the number of threads.
+# The same question has the same answer, byte for byte, whatever the number of threads; and a pool of
+# one group is no mixed question, whatever --mix says.
 set -eu
-search() { # THREADS
-    "$ASTRA" search --model llama3-8b --cluster 4x8:H100 --threads "$1" --format json |
-        sed '/"elapsed_s"/d'
+search() { # POOL ARGUMENTS...
+    pool=$1
+    shift
+    "$ASTRA" search --model llama3-8b --cluster "$pool" --format json "$@" | sed '/"elapsed_s"/d'
 }
-search 1 >"$SCRATCH/one"
-[ -s "$SCRATCH/one" ]
-for threads in 1 2 5; do
-    search $threads >"$SCRATCH/other"
+for pool in 4x8:H100 2x8:A100,2x8:H100; do
+    search $pool --threads 1 >"$SCRATCH/one"
+    [ -s "$SCRATCH/one" ]
+    for threads in 1 2 5; do
+        search $pool --threads $threads >"$SCRATCH/other"
+        cmp "$SCRATCH/one" "$SCRATCH/other"
+    done
+done
+search 4x8:H100 >"$SCRATCH/one"
+for mix in 1 2 4; do
+    search 4x8:H100 --mix $mix >"$SCRATCH/other"
     cmp "$SCRATCH/one" "$SCRATCH/other"
 done

@@ -98,7 +98,7 @@ static void path_is_as_long_as_the_step(void **state)
 
 /* --- splits ------------------------------------------------------------------------------- */
 
-enum { RANKS = 5, CHUNKS = 2, LAYERS = 10 };
+enum { RANKS = 6, CHUNKS = 2, LAYERS = 14 };
 
 struct rank_entry {
     bool fits;
@@ -248,7 +248,12 @@ static void must_find(struct abstract *a, int64_t best, int64_t cut)
     if (want < INT64_MAX)
         assert_int_equal(step_of(a, r.layers, &pipeline), want);
     int64_t bound = assign_bound(&a->problem, cut, &mem);
-    assert_true(bound <= best || (bound == INT64_MAX && best >= cut));
+    if (!(bound <= best || (bound == INT64_MAX && best >= cut))) {
+        const struct pipeline *q = &a->problem.pipeline;
+        fail_msg("bound %lld above %lld, cut %lld: pp %d vpp %d group %d micro-batches %lld %s",
+                 (long long)bound, (long long)best, (long long)cut, q->pp, q->vpp, q->group,
+                 (long long)q->micro_batches, q->blocking_send ? "blocking" : "");
+    }
     arena_release(&mem);
 }
 

@@ -17,7 +17,7 @@
 
 #include "must.h"
 
-static int problems = 150, first_problem = 0;
+static int problems = 100, first_problem = 0;
 
 enum { MOST_PLANS = 12000 }; /* of one problem */
 
@@ -237,8 +237,12 @@ static void show_plan(const char *who, const struct mixed_found *x)
     struct str text = {0};
     strategy_print(&x->strategy, &text);
     print_error("%s %lld: %s |", who, (long long)x->step, text.data);
-    for (int i = 0; i < x->meshes.count; i++)
-        print_error(" %d:%s", x->meshes.mesh[i].stages, x->meshes.mesh[i].group->gpu->name);
+    for (int i = 0; i < x->meshes.count; i++) {
+        const struct mesh *m = &x->meshes.mesh[i];
+        print_error(" %d:%s", m->stages, m->group->gpu->name);
+        if (m->own)
+            print_error(" (tp %d dp %d recompute %d)", m->tp, m->dp, m->recompute);
+    }
     print_error(" |");
     for (int i = 0; i < x->layout.stages; i++)
         print_error(" %d", x->layout.layers[i]);

@@ -1,0 +1,250 @@
+/* How long a search over several types of GPU takes: against its aims, as types, GPUs and layers
+ * grow, and beside plain enumeration of a small problem in the same run. These machines are noisy:
+ * trust ratios and counts more than seconds. */
+#define _DEFAULT_SOURCE
+#include "astra.h"
+#include "base/json.h"
+#include "mixed_reference.h"
+#include "question.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { REPEATS = 3 };
+static const double ENOUGH_S = 4; /* a search that took longer is not repeated */
+
+static double clock_s(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void give_up(const char *message)
+{
+    fprintf(stderr, "%s\n", message);
+    exit(2);
+}
+
+/* What a search did, as its JSON says. */
+struct effort {
+    double structures, arrangements, assigned, simulated, unproven;
+};
+
+/* Absent where the pool has one type. */
+static struct effort effort_of(struct astra *a)
+{
+    struct error err = {0};
+    const char *text = astra_print(a, ASTRA_JSON);
+    struct json *root = json_parse(text, strlen(text), "answer", &err);
+    if (!root)
+        give_up(err.text);
+    const struct json *m = json_get(root, "mixed");
+    struct effort e = {
+        json_number_of(json_get(m, "structures")), json_number_of(json_get(m, "arrangements")),
+        json_number_of(json_get(m, "assigned")), json_number_of(json_get(m, "simulated")),
+        json_number_of(json_get(m, "unproven"))};
+    json_release(root);
+    return e;
+}
+
+struct seconds {
+    double wall, cpu;
+};
+
+/* `threads` NULL = all cores. */
+static struct seconds search_once(const char *model, const char *pool, const char *threads,
+                                  struct effort *out)
+{
+    const char *const options[][2] = {{"model", model}, {"cluster", pool}, {"threads", threads}};
+    struct astra *a = astra_new();
+    struct seconds start = {clock_s(CLOCK_MONOTONIC), clock_s(CLOCK_PROCESS_CPUTIME_ID)};
+    for (size_t i = 0; i < COUNT(options); i++)
+        if (options[i][1] && astra_set(a, options[i][0], options[i][1]) != ASTRA_OK)
+            give_up(astra_message(a));
+    if (astra_search(a) != ASTRA_OK)
+        give_up(astra_message(a));
+    struct seconds s = {clock_s(CLOCK_MONOTONIC) - start.wall,
+                        clock_s(CLOCK_PROCESS_CPUTIME_ID) - start.cpu};
+    *out = effort_of(a);
+    astra_free(a);
+    return s;
+}
+
+static int by_wall(const void *a, const void *b)
+{
+    double x = ((const struct seconds *)a)->wall, y = ((const struct seconds *)b)->wall;
+    return (x > y) - (x < y);
+}
+
+static struct seconds median(const char *model, const char *pool, const char *threads,
+                             struct effort *out)
+{
+    struct seconds s[REPEATS];
+    int n = 0;
+    do
+        s[n] = search_once(model, pool, threads, out);
+    while (s[n++].wall < ENOUGH_S && n < REPEATS);
+    qsort(s, (size_t)n, sizeof *s, by_wall);
+    return s[n / 2];
+}
+
+static void print_effort(const struct effort *e)
+{
+    printf(" %10.0f %12.0f %9.0f %9.0f %8.0f\n", e->structures, e->arrangements, e->assigned,
+           e->simulated, e->unproven);
+    fflush(stdout);
+}
+
+/* Both tables end with these. */
+#define EFFORT "structures arrangements  assigned simulated unproven"
+
+static void aims(void)
+{
+    static const struct {
+        const char *pool;
+        double aim_s;
+    } rows[] = {{"43x8:A100,43x8:H100,42x8:H200", 1},
+                {"128x8:A100,128x8:H100,128x8:H200,128x8:B200", 5}};
+    puts("Aims: llama3-70b, full space; wall seconds, median of 3 (of 1 where it takes long)");
+    printf("  %-44s %-14s %9s %8s %8s %s\n", "", "aim, all cores", "all cores", "1 thread",
+           "its CPU", EFFORT);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct effort e;
+        struct seconds all = median("llama3-70b", rows[i].pool, NULL, &e);
+        struct seconds one = median("llama3-70b", rows[i].pool, "1", &e);
+        printf("  %-44s %2.0f s: %-8s  %9.2f %8.2f %8.2f", rows[i].pool, rows[i].aim_s,
+               all.wall < rows[i].aim_s ? "met" : "not met", all.wall, one.wall, one.cpu);
+        print_effort(&e);
+    }
+}
+
+static void print_head(const char *title)
+{
+    printf("%s; one thread, CPU seconds\n  %-44s %8s %s\n", title, "", "s", EFFORT);
+}
+
+static void print_search(const char *what, const char *model, const char *pool)
+{
+    struct effort e;
+    struct seconds s = search_once(model, pool, "1", &e);
+    printf("  %-44s %8.2f", what, s.cpu);
+    print_effort(&e);
+}
+
+/* So many nodes of 8 GPUs over the first `types`, as evenly as possible; one type is the second. */
+static void write_pool(int types, int nodes, char *out, size_t size)
+{
+    static const char *const names[] = {"A100", "H100", "H200", "B200"};
+    size_t length = 0;
+    for (int i = 0; i < types; i++)
+        length += (size_t)snprintf(out + length, size - length, "%s%dx8:%s", i ? "," : "",
+                                   nodes / types + (i < nodes % types), names[types == 1 ? 1 : i]);
+}
+
+static void growth_of_types(void)
+{
+    char pool[128];
+    print_head("Growth with types: llama3-70b, 512 GPUs in all");
+    for (int types = 1; types <= MIX_MAX; types++) {
+        write_pool(types, 64, pool, sizeof pool);
+        print_search(pool, "llama3-70b", pool);
+    }
+}
+
+static void growth_of_pool(void)
+{
+    char pool[128], what[160];
+    print_head("Growth with GPUs: llama3-70b, three types");
+    for (int nodes = 16; nodes <= 512; nodes *= 2) {
+        write_pool(3, nodes, pool, sizeof pool);
+        snprintf(what, sizeof what, "%4d GPUs: %s", 8 * nodes, pool);
+        print_search(what, "llama3-70b", pool);
+    }
+}
+
+static void growth_of_layers(void)
+{
+    static const int layers[] = {16, 32, 80, 126};
+    char pool[128], model[128], what[64];
+    write_pool(3, 64, pool, sizeof pool);
+    print_head("Growth with layers: those of llama3-70b, three types, 512 GPUs");
+    for (size_t i = 0; i < COUNT(layers); i++) {
+        snprintf(model, sizeof model, "layers=%d,hidden=8192,ffn=28672,heads=64,kv=8,vocab=128256",
+                 layers[i]);
+        snprintf(what, sizeof what, "%3d layers", layers[i]);
+        print_search(what, model, pool);
+    }
+}
+
+/* The same space for both: what brute force can walk. */
+static void ask_small(struct question *q, int layers)
+{
+    static const char *const fixed[][2] = {{"cluster", "2x4:A100,2x4:H100"},
+                                           {"global-batch", "32"},
+                                           {"set", "cp=1"},
+                                           {"set", "tp=2,4"},
+                                           {"set", "vpp=1"},
+                                           {"set", "micro_batch=1,2"},
+                                           {"set", "recompute=none"},
+                                           {"set", "loss_fusion=on"},
+                                           {"set", "fsdp=none"},
+                                           {"set", "optimizer_offload=0"},
+                                           {"threads", "1"},
+                                           {"top", "1"}};
+    struct error err = {0};
+    char model[128];
+    snprintf(model, sizeof model, "layers=%d,hidden=4096,ffn=14336,heads=32,kv=8,vocab=128256",
+             layers);
+    question_init(q);
+    if (!question_set(q, "model", model, &err))
+        give_up(err.text);
+    for (size_t i = 0; i < COUNT(fixed); i++)
+        if (!question_set(q, fixed[i][0], fixed[i][1], &err))
+            give_up(err.text);
+    if (!question_ready(q, &err))
+        give_up(err.text);
+}
+
+/* Both find the same step, or the benchmark ends. Operators are timed before both. */
+static void beside_plain(int layers)
+{
+    struct question q;
+    struct rules rules;
+    struct mixed_question mq;
+    struct mixed_result r;
+    struct mixed_reference plain = {0};
+    struct error err = {0};
+    ask_small(&q, layers);
+    if (!question_mixed(&q, &rules, &mq, &err))
+        give_up(err.text);
+    mixed_run(&mq, &q.mem, &r);
+    double start = clock_s(CLOCK_MONOTONIC);
+    mixed_run(&mq, &q.mem, &r);
+    double fast = clock_s(CLOCK_MONOTONIC) - start;
+    start = clock_s(CLOCK_MONOTONIC);
+    mixed_reference_run(&plain, &mq);
+    double slow = clock_s(CLOCK_MONOTONIC) - start;
+    if (r.best < 1 || plain.kinds < 1 || r.found[0].step != plain.kind[0].step)
+        give_up("the search and plain enumeration differ: one of them is wrong");
+    printf("  %2d layers  %8.4f s (%5.0f simulated)  plain %8.2f s (%7.0f plans, each simulated)  "
+           "%6.0f times\n",
+           layers, fast, r.simulated, slow, plain.plans, slow / fast);
+    fflush(stdout);
+    mixed_reference_release(&plain);
+    question_release(&q);
+}
+
+int main(void)
+{
+    aims();
+    growth_of_types();
+    growth_of_pool();
+    growth_of_layers();
+    puts("Beside plain enumeration, one core: 2x4:A100,2x4:H100, a small space, the same answer");
+    for (int layers = 4; layers <= 8; layers += 2)
+        beside_plain(layers);
+    return 0;
+}
