@@ -30,7 +30,6 @@ struct window {
     int first_prefix, prefixes; /* layers before the rank */
     int first_count, counts;
     int cells; /* index of its first cell, one for each prefix; its first list of labels too */
-    int costs; /* index of its first cost, one for each prefix and count */
 };
 
 /* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch may
@@ -65,7 +64,7 @@ struct assign {
     struct arena *mem;
     int pp, vpp;
     struct window *window; /* [pp + 1]: the last one is the end, one prefix */
-    struct entry *entry;
+    struct entry **row;    /* by cell: one for each count; those that cost the same share them */
     int64_t *before;       /* by cell: least fill and drain of ranks 0 .. r - 1 */
     int64_t *behind;       /* by cell: least possible `behind` of ranks r .. pp - 1 */
     struct label *label;   /* by cell, MAX_LABELS each: none is as good as another in both */
@@ -96,7 +95,7 @@ static int max2(int a, int b)
 static bool find_windows(struct assign *a)
 {
     const struct assign_problem *p = a->p;
-    int least = 0, most = 0, before_least = 0, before_most = 0, cells = 0, costs = 0;
+    int least = 0, most = 0, before_least = 0, before_most = 0, cells = 0;
     for (int r = 0; r < a->pp; r++) {
         least += p->least[r];
         most += p->most[r];
@@ -114,13 +113,11 @@ static bool find_windows(struct assign *a)
         int fewest = max2(p->least[r], p->layers - (most - p->most[r]));
         w->first_count = fewest;
         w->counts = min2(p->most[r], p->layers - (least - p->least[r])) - fewest + 1;
-        w->costs = costs;
         a->child[r] = arena_array(a->mem, (size_t)w->counts, sizeof *a->child[r]);
-        costs += w->prefixes * w->counts;
         before_least += p->least[r];
         before_most += p->most[r];
     }
-    a->entry = arena_array(a->mem, (size_t)costs, sizeof *a->entry);
+    a->row = arena_array(a->mem, (size_t)cells, sizeof *a->row);
     a->before = arena_array(a->mem, 2 * (size_t)cells, sizeof *a->before);
     a->behind = a->before + cells;
     a->labels = arena_array(a->mem, (size_t)cells, sizeof *a->labels);
@@ -135,16 +132,20 @@ static int cell_at(const struct assign *a, int rank, int prefix)
 
 static struct entry *entry_at(const struct assign *a, int rank, int prefix, int count)
 {
-    const struct window *w = &a->window[rank];
-    return &a->entry[w->costs + (prefix - w->first_prefix) * w->counts + count - w->first_count];
+    return &a->row[cell_at(a, rank, prefix)][count - a->window[rank].first_count];
 }
 
-/* Whether a rank with these layers leads to a prefix that can be completed. */
-static bool leads_on(const struct assign *a, int rank, int prefix, int count)
+/* Counts of a rank that lead to a prefix which can be completed. */
+struct span {
+    int low, high;
+};
+
+static struct span span_of(const struct assign *a, int rank, int prefix)
 {
-    const struct window *next = &a->window[rank + 1];
-    int then = prefix + count - next->first_prefix;
-    return then >= 0 && then < next->prefixes;
+    const struct window *w = &a->window[rank], *next = w + 1;
+    return (struct span){
+        max2(w->first_count, next->first_prefix - prefix),
+        min2(w->first_count + w->counts, next->first_prefix + next->prefixes - prefix) - 1};
 }
 
 static int64_t longer(int64_t x, int64_t y)
@@ -245,21 +246,17 @@ static void fill_entries(struct assign *a)
     for (int r = 0; r < a->pp; r++) {
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
-            struct entry *e = entry_at(a, r, prefix, w->first_count);
+            struct entry **row = &a->row[cell_at(a, r, prefix)];
             int same = same_start(a, w, prefix);
-            if (same >= 0)
-                memcpy(e, entry_at(a, r, same, w->first_count), (size_t)w->counts * sizeof *e);
-            for (int n = 0; n < w->counts && same < 0; n++)
-                fill_entry(a, r, prefix, w->first_count + n, e + n);
+            if (same >= 0) {
+                *row = a->row[cell_at(a, r, same)];
+                continue;
+            }
+            *row = arena_array(a->mem, (size_t)w->counts, sizeof **row);
+            for (int n = 0; n < w->counts; n++)
+                fill_entry(a, r, prefix, w->first_count + n, *row + n);
         }
     }
-}
-
-/* A count that leads to a prefix which cannot be completed is none. */
-static const struct entry *choice(const struct assign *a, int rank, int prefix, int count)
-{
-    const struct entry *e = entry_at(a, rank, prefix, count);
-    return e->fits && leads_on(a, rank, prefix, count) ? e : NULL;
 }
 
 /* What a rank adds to the length of a chain. */
@@ -281,9 +278,10 @@ static void fill_least(const struct assign *a, const struct cut *c, int64_t *out
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
             int64_t best = INT64_MAX;
-            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-                const struct entry *e = choice(a, r, prefix, n);
-                int64_t then = e ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
+            struct span span = span_of(a, r, prefix);
+            for (int n = span.low; n <= span.high; n++) {
+                const struct entry *e = entry_at(a, r, prefix, n);
+                int64_t then = e->fits ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
                 if (then == INT64_MAX)
                     continue;
                 int64_t all = c ? added(a, c, r, &e->cost) + then : longer(e->cost.behind, then);
@@ -381,9 +379,10 @@ static void fill_before(struct assign *a)
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
             int64_t so_far = a->before[cell_at(a, r, prefix)];
-            for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-                const struct entry *e = so_far < INT64_MAX ? choice(a, r, prefix, n) : NULL;
-                if (!e)
+            struct span span = span_of(a, r, prefix);
+            for (int n = span.low; n <= span.high && so_far < INT64_MAX; n++) {
+                const struct entry *e = entry_at(a, r, prefix, n);
+                if (!e->fits)
                     continue;
                 int64_t *then = &a->before[cell_at(a, r + 1, prefix + n)];
                 *then = so_far + e->passing < *then ? so_far + e->passing : *then;
@@ -395,14 +394,14 @@ static void fill_before(struct assign *a)
 /* Only what can be part of a split below the limit. */
 static void label_cell(struct assign *a, int r, int prefix)
 {
-    const struct window *w = &a->window[r];
     int cell = cell_at(a, r, prefix);
     int64_t before = a->before[cell], room = a->limit - a->behind[0] - a->p->fixed;
     if (before == INT64_MAX || before >= room)
         return;
-    for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-        const struct entry *e = choice(a, r, prefix, n);
-        if (!e)
+    struct span span = span_of(a, r, prefix);
+    for (int n = span.low; n <= span.high; n++) {
+        const struct entry *e = entry_at(a, r, prefix, n);
+        if (!e->fits)
             continue;
         int then = cell_at(a, r + 1, prefix + n);
         for (int i = 0; i < a->labels[then]; i++) {
@@ -553,12 +552,12 @@ static void take(struct assign *a, int rank, int prefix, int count, int64_t behi
 
 static void branch(struct assign *a, int rank, int prefix, int64_t behind)
 {
-    const struct window *w = &a->window[rank];
     struct child *child = a->child[rank];
     int children = 0;
-    for (int n = w->first_count; n < w->first_count + w->counts; n++) {
-        const struct entry *e = choice(a, rank, prefix, n);
-        if (!e)
+    struct span span = span_of(a, rank, prefix);
+    for (int n = span.low; n <= span.high; n++) {
+        const struct entry *e = entry_at(a, rank, prefix, n);
+        if (!e->fits)
             continue;
         int64_t length = bound_after(a, rank, prefix, n, e);
         if (!too_long(a, length, give(a, rank, e).late + longer(behind, e->cost.behind)))
@@ -602,26 +601,36 @@ static int64_t least_rest(struct assign *a, bool backward)
     return a->before[0];
 }
 
-static void fill_owns(struct assign *a)
+static void fill_row(const struct assign *a, int r, struct entry *row)
+{
+    for (int n = 0; n < a->window[r].counts; n++)
+        if (row[n].fits)
+            row[n].own =
+                a->vpp > 1 ? own_of_chunks(a, r, &row[n].cost) : own_of(a, r, &row[n].cost);
+}
+
+/* False: there is no split. */
+static bool fill_owns(struct assign *a)
 {
     if (a->vpp > 1) {
         int64_t around = 0; /* transfers, the one from the last rank to the first too */
         for (int r = 0; r < a->pp; r++)
             around += (a->vpp - 1) * a->p->pipeline.send[r];
         count_edges(a);
-        a->rest_forward = least_rest(a, false) + around;
+        a->rest_forward = least_rest(a, false);
+        if (a->rest_forward == INT64_MAX)
+            return false;
+        a->rest_forward += around;
         a->rest_backward = least_rest(a, true) + around;
         a->before[0] = 0;
     }
-    const struct window *last = &a->window[a->pp - 1];
-    int entries = last->costs + last->prefixes * last->counts;
     for (int r = 0; r < a->pp; r++) {
-        int end = r + 1 < a->pp ? a->window[r + 1].costs : entries;
-        for (int i = a->window[r].costs; i < end; i++)
-            if (a->entry[i].fits)
-                a->entry[i].own = a->vpp > 1 ? own_of_chunks(a, r, &a->entry[i].cost)
-                                             : own_of(a, r, &a->entry[i].cost);
+        const struct window *w = &a->window[r];
+        for (int i = 0; i < w->prefixes; i++)
+            if (same_start(a, w, w->first_prefix + i) < 0)
+                fill_row(a, r, a->row[w->cells + i]);
     }
+    return true;
 }
 
 /* Tables and labels. False: no split is below the limit. */
@@ -638,10 +647,12 @@ static bool prepare(struct assign *a, const struct assign_problem *p, int64_t li
     if (!find_windows(a))
         return false;
     fill_entries(a);
-    fill_least(a, NULL, a->behind);
+    if (p->edges)
+        fill_least(a, NULL, a->behind);
     if (a->behind[0] == INT64_MAX)
         return false;
-    fill_owns(a);
+    if (!fill_owns(a))
+        return false;
     fill_before(a);
     fill_labels(a);
     return a->labels[0] > 0;

@@ -25,6 +25,7 @@ struct assign_problem {
     struct pipeline pipeline; /* forward and backward are not looked at */
     int layers;
     const int *least, *most; /* [pp] layers a rank may have; most is never below least */
+    bool edges;              /* ranks have delay, after and behind */
     int64_t fixed;           /* ticks of every step beside the pipeline and what is behind it */
     const uint16_t
         *start_of; /* [layers + 1] costs depend on this of a rank's first layer; NULL: not */

@@ -327,6 +327,7 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
     if (!find_limits(p, cut, p->least, p->most))
         return false;
     *out = (struct assign_problem){.layers = p->c->layers,
+                                   .edges = p->c->state != ANY_STATE,
                                    .start_of = p->c->s.vpp > 1 ? NULL : p->c->w->start_of,
                                    .least = p->least,
                                    .most = p->most,

@@ -198,6 +198,7 @@ static void random_abstract(struct abstract *a)
     p->layers = pick(1, LAYERS);
     p->least = a->least;
     p->most = a->most;
+    p->edges = true;
     p->fixed = pick(0, 1) ? 0 : pick(0, 1000);
     for (int i = 0; i <= p->layers; i++) /* some begin like an earlier one */
         a->start_of[i] = (uint16_t)(i > 0 && pick(0, 2) == 0 ? a->start_of[i - 1] : i);
