@@ -330,6 +330,42 @@ static void add_memory(const struct search_result *r, struct str *out)
     strategy_print(&r->nearest, out);
 }
 
+static bool several_makers(const struct cluster *c)
+{
+    for (int g = 1; g < c->groups; g++)
+        if (strcmp(c->group[g].gpu->vendor, c->group[0].gpu->vendor) != 0)
+            return true;
+    return false;
+}
+
+static bool has_ranges(const struct cluster *c)
+{
+    for (int g = 0; g < c->groups; g++)
+        if (c->group[g].nodes_min < c->group[g].nodes_max)
+            return true;
+    return false;
+}
+
+/* Why no job on several types has as many GPUs. */
+static const char *why_not_mixed(const struct question *q)
+{
+    const struct setting *pp = &q->settings[PARAM_pp];
+    if (q->mix == 1)
+        return "--mix 1 allows no job on several types";
+    if (q->mix == 0 && has_ranges(&q->cluster))
+        return "with ranges of nodes one type is used at a time: --mix 2 allows two in one job";
+    if (q->settings[PARAM_split].count > 0)
+        return "jobs on several types have layouts, which --set split excludes";
+    if (pp->count == 1 && pp->value[0] == 1)
+        return "one stage (--set pp=1) cannot be on several types";
+    if (several_makers(&q->cluster))
+        return "GPUs of different makers do not work in one job";
+    if (q->cluster.groups > MIX_MAX)
+        return "at most four types work in one job";
+    return "no stages of tp x cp x dp GPUs of one type each make that number of several, pass the "
+           "rules on each type and fit in memory";
+}
+
 static void add_size(const struct question *q, struct str *out)
 {
     int64_t most = 0, all = cluster_max_gpus(&q->cluster);
@@ -343,10 +379,7 @@ static void add_size(const struct question *q, struct str *out)
     else if (q->gpus > all)
         str_addf(out, "%lld", (long long)all);
     else
-        str_addf(out,
-                 "at most %lld of one type, and no stages of tp x cp x dp GPUs of one type each "
-                 "that make %lld of several and fit in memory",
-                 (long long)most, (long long)q->gpus);
+        str_addf(out, "at most %lld of one type, and %s", (long long)most, why_not_mixed(q));
 }
 
 /* The group that came nearest to an answer. */

@@ -186,7 +186,7 @@ static bool take_pool(struct astra *a, const struct json *plan)
     if (!take_cluster(a, plan))
         return false;
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
-    if (!q->gpus && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
+    if (!q->gpus && q->cluster.groups == 1 && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
         q->gpus = gpus;
     return true;
 }
@@ -354,7 +354,9 @@ static void note_pool(struct astra *a, const struct gathering *all)
     int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
     if (all->mixed.found && q->gpus == 0 && used < pool)
         a->report.note[a->report.notes++] = arena_format(
-            &a->mem, "the fastest plan uses %lld of the pool's %lld GPUs: none with more is faster",
+            &a->mem,
+            "the fastest plan uses %lld of the pool's %lld GPUs: with more it is slower, or "
+            "not possible",
             (long long)used, (long long)pool);
     if (all->mixed.unproven > 0)
         a->report.note[a->report.notes++] =

@@ -445,7 +445,7 @@ bool question_mixed(struct question *q, struct rules *rules, struct mixed_questi
                     struct error *err)
 {
     memset(out, 0, sizeof *out);
-    if (mix_of(q) < 2)
+    if (mix_of(q) < 2 || q->settings[PARAM_split].count > 0) /* mixed jobs have layouts */
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!question_costs(q, g, err))
@@ -595,10 +595,25 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
     return true;
 }
 
+static int64_t group_gpus(const struct node_group *g)
+{
+    int64_t all = (int64_t)g->nodes_max * g->per_node;
+    return g->gpus > 0 && g->gpus < all ? g->gpus : all;
+}
+
+/* That an estimate is about: all, but where a plan uses only some of a group. */
+static int64_t used_gpus(const struct cluster *c)
+{
+    int64_t sum = 0;
+    for (int g = 0; g < c->groups; g++)
+        sum += group_gpus(&c->group[g]);
+    return sum;
+}
+
 /* The GPUs of the job: the whole cluster, unless --gpus names a part of one type. */
 static bool world_of(const struct question *q, int64_t *world, struct error *err)
 {
-    int64_t most = cluster_max_gpus(&q->cluster);
+    int64_t most = used_gpus(&q->cluster);
     if (q->gpus > most)
         return fail(err, ERROR_INPUT, "--gpus is %lld, the cluster has %lld", (long long)q->gpus,
                     (long long)most);
@@ -612,11 +627,6 @@ static bool world_of(const struct question *q, int64_t *world, struct error *err
                     (long long)most, INT_MAX);
     *world = q->gpus ? q->gpus : most;
     return true;
-}
-
-static int64_t group_gpus(const struct node_group *g)
-{
-    return (int64_t)g->nodes_max * g->per_node;
 }
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -666,7 +676,7 @@ static bool place_stages(struct question *q, const struct strategy *s, struct me
     int64_t block = (int64_t)s->tp * s->cp * s->dp;
     for (int r = 0; r < s->pp; r++) {
         int from = group_of(c, r * block), to = group_of(c, (r + 1) * block - 1);
-        if ((r + 1) * block > cluster_max_gpus(c))
+        if ((r + 1) * block > used_gpus(c))
             return false;
         if (from != to) {
             add_text(reasons, straddle_text(q, s, r, from, to));

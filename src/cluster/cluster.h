@@ -46,6 +46,7 @@ struct node_group {
     const struct gpu *gpu;
     int nodes_min, nodes_max;  /* equal unless a range was given */
     int per_node;              /* GPUs of a node */
+    int64_t gpus;              /* of them that a plan to be estimated uses; 0 = all */
     int domain;                /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
     double link_bs;            /* scale-up bandwidth per GPU and direction, bytes/s */
     double nic_bs;             /* NIC bandwidth per GPU, bytes/s */

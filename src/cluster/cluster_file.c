@@ -21,6 +21,7 @@
     X(gpu,              false,   0,            0) \
     X(nodes,            false,   0,            0) \
     X(gpus_per_node,    true,    1,            GROUP_MAX_PER_NODE) \
+    X(gpus,             true,    1,            1e9) \
     X(nic_gbit,         false,   NIC_GBIT_MIN, NIC_GBIT_MAX) \
     X(nics_per_node,    true,    1,            1024) \
     X(scaleup_domain,   true,    1,            65536) \
@@ -174,6 +175,7 @@ static void fill_group(struct node_group *g, const struct entry *e)
     g->nodes_min = e->nodes_min;
     g->nodes_max = e->nodes_max;
     group_set_nic(g, nic_gbit_per_gpu(e, per_node));
+    g->gpus = (int64_t)value[KEY_gpus];
     if (value[KEY_scaleup_domain] > 0)
         g->domain = (int)value[KEY_scaleup_domain];
     if (value[KEY_scaleup_gbs] > 0)

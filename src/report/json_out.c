@@ -246,7 +246,10 @@ static void set_nodes(struct json *o, const struct plan *p)
     }
     struct json *list = json_new_array();
     for (int i = 0; i < parts; i++) {
-        struct json *group = node_group_of(part[i].group, part[i].gpus, part[i].per_node);
+        int per_node = part[i].group->per_node;
+        struct json *group = node_group_of(part[i].group, part[i].gpus, per_node);
+        if (part[i].gpus % per_node != 0) /* of its last node only some */
+            json_set(group, "gpus", json_new_integer(part[i].gpus));
         json_set(group, "stages", json_new_integer(part[i].stages));
         if (plan_meshes_differ(p))
             set_own(group, p, i);

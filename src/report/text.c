@@ -192,7 +192,8 @@ static void print_best(const struct search_report *r, const struct report_style 
                      PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
     for (int i = 0; i < r->best; i++)
         add_plan_row(&t, r, i);
-    table_hide_if_all(&t, GPU, types_of(&r->plan[0], mem));
+    if (r->cluster->groups == 1)
+        table_hide_if_all(&t, GPU, types_of(&r->plan[0], mem));
     table_hide_if_all(&t, CP, "1");
     table_hide_if_all(&t, SEQ_PARALLEL, "");
     table_hide_if_all(&t, OPTIONS, "");
@@ -228,9 +229,14 @@ static void print_front(const struct search_report *r, const struct report_style
         add_ways_of(p, &cell);
         table_take(&t, &cell);
     }
-    table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
+    if (r->cluster->groups == 1)
+        table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
     table_hide_if_all(&t, money, "");
-    typeset_heading(style, "Speed against money: every plan that no other beats in both", out);
+    typeset_heading(style,
+                    r->mixed ? "Speed against money: of the plans on one type and the mixed ones "
+                               "above, those that no other beats in both"
+                             : "Speed against money: every plan that no other beats in both",
+                    out);
     table_print(&t, style, out);
     str_release(&cell);
 }
@@ -249,6 +255,9 @@ static void add_launcher(const struct plan *p, struct str *out)
     if (same)
         str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
                  part[0].per_node);
+    else
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" ",
+                 (long long)nodes);
     str_add(out, plan_on_flagscale(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
 }
 
@@ -287,7 +296,11 @@ static void print_node_order(const struct plan *p, const struct report_style *st
         str_addf(&text, "%s %lld", i ? "," : "", (long long)node);
         if (part[i].nodes > 1)
             str_addf(&text, " to %lld", (long long)(node + part[i].nodes - 1));
-        str_addf(&text, " with %d %s each", part[i].per_node, part[i].group->gpu->name);
+        int64_t rest = part[i].gpus % part[i].per_node;
+        str_addf(&text, " with %d %s%s", part[i].per_node, part[i].group->gpu->name,
+                 part[i].nodes > 1 ? " each" : "");
+        if (rest > 0)
+            str_addf(&text, ", of the last one %lld", (long long)rest);
     }
     str_add(out, "  ");
     typeset_wrap(style, str_text(&text), 2, out);
@@ -404,11 +417,10 @@ void report_search_text(const struct search_report *r, const struct report_style
     if (r->stats)
         print_funnel(r->funnel, style, &mem, out);
     if (r->stats && r->mixed)
-        str_addf(
-            out,
-            "  several types: %.0f structures, %.0f arrangements of stages bounded, the layers "
-            "of %.0f assigned, %.0f splits simulated\n",
-            r->mixed->structures, r->mixed->judged, r->mixed->problems, r->mixed->simulated);
+        str_addf(out,
+                 "  several types: %.0f structures, %.0f arrangements of stages bounded, layers "
+                 "assigned %.0f times (for each state of the optimizer), %.0f splits simulated\n",
+                 r->mixed->structures, r->mixed->judged, r->mixed->problems, r->mixed->simulated);
     for (int i = 0; i < r->notes; i++)
         str_addf(out, "%snote: %s\n", i ? "" : "\n", r->note[i]);
     print_effort(r, out);

@@ -1,5 +1,5 @@
-/* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order along the
- * pipeline, how many stages on each, how many layers on each stage, and all other parameters. */
+/* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order along
+ * the pipeline, how many stages on each, how many layers on each stage, and all other parameters. */
 #ifndef ASTRA_MIXED_H
 #define ASTRA_MIXED_H
 
@@ -36,7 +36,6 @@ struct mixed_found {
     struct strategy strategy; /* split is SPLIT_LAYOUT */
     struct mesh_list meshes;
     struct layout layout;
-    bool proven; /* no split of the layers on these stages is faster */
 };
 
 struct mixed_result {
@@ -44,11 +43,10 @@ struct mixed_result {
     struct mixed_found *found; /* [best] fastest first, one of each kind */
     double generated;          /* strategies of every set of types, stages not counted */
     double structures;         /* sets of parameters but for stages, timing and state */
-    double judged;             /* with timing, state and number of stages: memory and a bound */
-    double problems;           /* with types in order and stages of each: layers to assign */
+    double judged;             /* timing, stages of each type, order: bounded over all splits */
+    double problems;           /* the same with a state: layers to assign */
     double simulated;          /* splits run exactly */
-    double unproven;           /* problems given up at the limit of their search */
-    double dropped_memory, dropped_slower; /* of the judged */
+    double unproven;           /* of these, given up at the limit of their search */
 };
 
 /* One kind: the same parameters that say what lies where, and the same stages of each type. */

@@ -230,8 +230,7 @@ static struct mixed_found found_of(const struct problem *p, const struct assign_
                             .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
                             .strategy = first_strategy(p),
                             .meshes = p->meshes,
-                            .layout = p->layout,
-                            .proven = r->proven};
+                            .layout = p->layout};
     return x;
 }
 
@@ -361,7 +360,8 @@ static void solve_state(struct problem *p)
 static bool refused(const struct problem *p)
 {
     struct strategy s = first_strategy(p);
-    return p->c->st->own &&
+    bool flagscale = p->c->st->own || !p->c->w->question->layouts;
+    return flagscale &&
            meshes_refused(&p->meshes, &s, p->c->w->question->scene.model, &p->c->w->problem);
 }
 

@@ -223,7 +223,6 @@ static void must_be_as_said(const struct mixed_question *mq, const struct mixed_
     assert_true(p.computed && p.feasible);
     assert_int_equal(llround(p.step_s * TICKS_PER_S), x->step);
     assert_int_equal(p.gpus, x->gpus);
-    assert_true(x->proven);
 }
 
 struct tally {
