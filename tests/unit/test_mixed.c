@@ -18,6 +18,13 @@
 #include "must.h"
 
 static int problems = 100, first_problem = 0;
+static bool asked; /* for so many: then all of them, however long it takes */
+
+/* Sanitizers and valgrind are 5 to 50 times as slow: as many as there is time for. */
+static bool in_time(double seconds)
+{
+    return asked || (double)clock() < seconds * CLOCKS_PER_SEC;
+}
 
 enum { MOST_PLANS = 12000 }; /* of one problem */
 
@@ -360,7 +367,7 @@ static void any_memory_is_used(void **state)
         int answers = 0, wrong = 0;
         ask_sweep(&q, i);
         must(question_mixed(&q, &rules, &mq, &err), &err);
-        for (int k = 0; k < STEPS; k++) {
+        for (int k = 0; k < STEPS && in_time(15); k++) {
             struct mixed_reference ref = {.limit = 0};
             for (int g = 0; g < q.cluster.groups; g++)
                 q.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
@@ -373,7 +380,7 @@ static void any_memory_is_used(void **state)
         }
         question_release(&q);
         assert_int_equal(wrong, 0);
-        assert_true(answers >= 2); /* it does change */
+        assert_true(answers >= 2 || !in_time(15)); /* it does change */
     }
 }
 
@@ -381,7 +388,8 @@ static void best_equal_brute_force(void **state)
 {
     struct tally t = {0};
     (void)state;
-    for (int i = 0, tried = first_problem; i < problems; tried++) {
+    int i = 0;
+    for (int tried = first_problem; i < problems && in_time(40); tried++) {
         seed = 88172645463325252ull + 7919ull * (uint64_t)tried; /* each can be asked alone */
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
@@ -390,9 +398,9 @@ static void best_equal_brute_force(void **state)
     print_message(
         "%d of %d problems have an answer, memory binds in %d, %.0f plans tried, %d of the "
         "best have meshes of their own\n",
-        t.answered, problems, t.tight, t.plans, t.own);
+        t.answered, i, t.tight, t.plans, t.own);
     assert_int_equal(t.wrong, 0);
-    assert_true(problems < 100 || (t.answered > problems / 2 && t.tight > problems / 4));
+    assert_true(i < 100 || (t.answered > i / 2 && t.tight > i / 4));
 }
 
 static void must_be_same(const struct mixed_found *a, const struct mixed_found *b)
@@ -445,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(best_equal_brute_force),
         cmocka_unit_test(threads_change_nothing),
     };
+    asked = argc > 1;
     problems = argc > 1 ? (int)strtol(argv[1], NULL, 10) : problems;
     first_problem = argc > 2 ? (int)strtol(argv[2], NULL, 10) : first_problem;
     return cmocka_run_group_tests(tests, NULL, NULL);
