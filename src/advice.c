@@ -330,14 +330,6 @@ static void add_memory(const struct search_result *r, struct str *out)
     strategy_print(&r->nearest, out);
 }
 
-static bool several_makers(const struct cluster *c)
-{
-    for (int g = 1; g < c->groups; g++)
-        if (strcmp(c->group[g].gpu->vendor, c->group[0].gpu->vendor) != 0)
-            return true;
-    return false;
-}
-
 static bool has_ranges(const struct cluster *c)
 {
     for (int g = 0; g < c->groups; g++)
@@ -358,7 +350,7 @@ static const char *why_not_mixed(const struct question *q)
         return "jobs on several types have layouts, which --set split excludes";
     if (pp->count == 1 && pp->value[0] == 1)
         return "one stage (--set pp=1) cannot be on several types";
-    if (several_makers(&q->cluster))
+    if (!cluster_one_maker(&q->cluster, ~0u))
         return "GPUs of different makers do not work in one job";
     if (q->cluster.groups > MIX_MAX)
         return "at most four types work in one job";

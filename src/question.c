@@ -629,16 +629,6 @@ static bool world_of(const struct question *q, int64_t *world, struct error *err
     return true;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Why a stage has no group to itself, and what would be right. */
 static const char *straddle_text(struct question *q, const struct strategy *s, int stage, int from,
                                  int to)

@@ -75,3 +75,13 @@ void add_seconds(struct str *s, double v)
     else
         str_addf(s, "%.1f d", v / 86400);
 }
+
+int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

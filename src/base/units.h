@@ -3,6 +3,7 @@
 #define ASTRA_UNITS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define MIB (1024.0 * 1024.0)
 #define GIB (1024.0 * MIB)
@@ -15,5 +16,7 @@ bool parse_amount(const char *text, double *out);
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_bytes(struct str *, double bytes);     /* 71.3 GiB */
 void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d */
+
+int64_t common_divisor(int64_t a, int64_t b); /* the greatest */
 
 #endif

@@ -160,3 +160,16 @@ void cluster_join_alike(struct cluster *c)
     }
     c->groups = c->links == 0 ? kept : c->groups;
 }
+
+bool cluster_one_maker(const struct cluster *c, unsigned bits)
+{
+    const char *vendor = NULL;
+    for (int g = 0; g < c->groups; g++) {
+        if (!(bits >> g & 1))
+            continue;
+        if (vendor && strcmp(vendor, c->group[g].gpu->vendor) != 0)
+            return false;
+        vendor = c->group[g].gpu->vendor;
+    }
+    return true;
+}

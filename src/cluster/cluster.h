@@ -81,6 +81,8 @@ bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const 
 bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
 
 int64_t cluster_max_gpus(const struct cluster *);
+/* Whether the groups in `bits` are of one maker: collectives of others do not talk to theirs. */
+bool cluster_one_maker(const struct cluster *, unsigned bits);
 /* Fixed groups that differ in nothing become one; not where links between groups are given. */
 void cluster_join_alike(struct cluster *);
 /* Bytes/s per GPU that the link between two of its groups carries; 0 = as much as their NICs. */

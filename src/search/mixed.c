@@ -95,20 +95,6 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     }
 }
 
-/* Collectives of different makers do not talk to each other. */
-static bool one_maker(const struct cluster *c, int bits)
-{
-    const char *vendor = NULL;
-    for (int g = 0; g < c->groups; g++) {
-        if (!(bits >> g & 1))
-            continue;
-        if (vendor && strcmp(vendor, c->group[g].gpu->vendor) != 0)
-            return false;
-        vendor = c->group[g].gpu->vendor;
-    }
-    return true;
-}
-
 /* Every set of two types and more. */
 static void list_sets(struct mixed *m)
 {
@@ -119,7 +105,7 @@ static void list_sets(struct mixed *m)
         struct mixed_set *set = &m->set[m->sets];
         set->groups = 0;
         int types = __builtin_popcount((unsigned)bits);
-        if (types > mix || types < 2 || !one_maker(c, bits))
+        if (types > mix || types < 2 || !cluster_one_maker(c, (unsigned)bits))
             continue;
         for (int g = 0; g < c->groups; g++)
             if (bits >> g & 1)

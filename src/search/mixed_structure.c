@@ -1,6 +1,7 @@
 /* What a structure costs on each type of GPU, and a bound of all its plans. */
 #include "search/mixed_parts.h"
 
+#include "base/units.h"
 #include "cluster/cluster.h"
 
 #include <math.h>
@@ -56,20 +57,10 @@ struct walk *mixed_walk(struct mixed_worker *w, const struct mixed_set *set)
     return &w->set[set - w->first_set].walk;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b > 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Stages that together fill whole nodes. */
 static int64_t stage_step(const struct node_group *g, int64_t block, bool any)
 {
-    return any ? 1 : g->per_node / gcd(g->per_node, block);
+    return any ? 1 : g->per_node / common_divisor(g->per_node, block);
 }
 
 int most_stages(const struct node_group *g, int64_t block, bool any)

@@ -3,6 +3,7 @@
 #include "simulate/frame.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "cluster/cluster.h"
 
 #include <math.h>
@@ -133,13 +134,8 @@ static double fp8_copies(const struct gpu *gpu, const struct strategy *s)
  * (optimizer/param_layout.py). */
 static double bucket_padding(const struct strategy *s)
 {
-    int64_t ranks = (int64_t)optimizer_shards(s), a = ranks, b = 128;
-    while (b > 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return (double)(ranks / a * 128);
+    int64_t ranks = (int64_t)optimizer_shards(s);
+    return (double)(ranks / common_divisor(ranks, 128) * 128);
 }
 
 /* Padding of buckets. FSDP: two units gathered and their gradients whole, this one's and the one
