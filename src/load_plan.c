@@ -1,0 +1,123 @@
+/* A plan that Astra wrote, as the question it answers: its groups of nodes are the cluster, its
+ * engine's flags the strategy. */
+#include "load_plan.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "question.h"
+
+/* The plan object of a file: the file itself, or the first of a search's best. */
+static const struct json *plan_of(const struct json *root)
+{
+    const struct json *best = json_get(root, "best");
+    return json_is_array(best) && json_count(best) > 0 ? json_at(best, 0) : root;
+}
+
+static bool take_words(struct question *q, const struct json *flags, struct error *err)
+{
+    size_t n = json_count(flags);
+    const char **words = arena_array(&q->mem, n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++) {
+        if (!json_is_string(json_at(flags, i)))
+            return fail(err, ERROR_INPUT, "engine.flags[%zu] is no text", i);
+        words[i] = json_text(json_at(flags, i));
+    }
+    return question_flags(q, n, words, err);
+}
+
+/* A group of a plan without what the job makes of it, which the flags say as well. */
+static struct json *group_alone(const struct json *group)
+{
+    static const char *const without[] = {"stages",
+#define X(name) #name,
+                                          MESH_TABLE(X)
+#undef X
+    };
+    struct json *copy = json_new_copy(group, NULL);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        struct json *less = json_new_copy(copy, without[i]);
+        json_release(copy);
+        copy = less;
+    }
+    return copy;
+}
+
+/* The node groups of a plan are those of a cluster file, but for the job: JSON is YAML. `name`
+ * is their key. */
+static bool take_groups(struct question *q, const struct json *plan, const char *name,
+                        struct error *err)
+{
+    const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
+    struct json *file = json_new_object(), *groups = json_new_array();
+    struct str text;
+    if (json_is_object(given))
+        json_append(groups, json_new_copy(given, NULL));
+    for (size_t i = 0; json_is_array(given) && i < json_count(given); i++)
+        json_append(groups, group_alone(json_at(given, i)));
+    json_set(file, "groups", groups);
+    if (links)
+        json_set(file, "links", json_new_copy(links, NULL));
+    str_init(&text);
+    json_dump(file, &text);
+    json_release(file);
+    q->has_cluster =
+        cluster_from_yaml(&q->cluster, str_text(&text), text.length, name, &q->mem, err);
+    str_release(&text);
+    return q->has_cluster;
+}
+
+static bool take_cluster(struct question *q, const struct json *plan, struct error *err)
+{
+    if (json_is_object(json_get(plan, "node_group")))
+        return take_groups(q, plan, "node_group", err);
+    if (json_is_array(json_get(plan, "node_groups")))
+        return take_groups(q, plan, "node_groups", err);
+    return question_set(q, "cluster", json_text(json_get(plan, "cluster")), err);
+}
+
+/* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
+static bool take_pool(struct question *q, const struct json *plan, struct error *err)
+{
+    if (q->has_cluster)
+        return true;
+    if (!take_cluster(q, plan, err))
+        return false;
+    int64_t gpus = json_integer_of(json_get(plan, "gpus"));
+    if (!q->gpus && q->cluster.groups == 1 && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
+        q->gpus = gpus;
+    return true;
+}
+
+static bool take_plan(struct question *q, const struct json *root, struct error *err)
+{
+    const struct json *plan = plan_of(root), *flags = json_get(json_get(plan, "engine"), "flags");
+    if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
+        return fail(
+            err, ERROR_INPUT,
+            "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
+    return take_pool(q, plan, err) && take_words(q, flags, err);
+}
+
+/* What is wrong with the plan in a file names the file. */
+static void name_file(struct error *err, const char *path)
+{
+    struct error inner = *err;
+    fail(err, inner.kind, "%s: %s", path, inner.text);
+}
+
+bool load_plan(struct question *q, const char *path, struct error *err)
+{
+    struct text text;
+    if (!*path)
+        return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
+    if (!file_read(path, &q->mem, &text, err))
+        return false;
+    struct json *root = json_parse(text.data, text.length, path, err);
+    bool ok = root && take_plan(q, root, err);
+    if (root && !ok)
+        name_file(err, path);
+    if (root)
+        json_release(root);
+    return ok;
+}

@@ -1,0 +1,12 @@
+/* Reads a plan back from the JSON that search or estimate wrote. */
+#ifndef ASTRA_LOAD_PLAN_H
+#define ASTRA_LOAD_PLAN_H
+
+#include "base/error.h"
+
+struct question;
+
+/* A cluster that the question has already stays. */
+bool load_plan(struct question *, const char *path, struct error *);
+
+#endif

@@ -1,0 +1,22 @@
+/* From a question to the whole answer of a search. */
+#ifndef ASTRA_SEARCH_ANSWER_H
+#define ASTRA_SEARCH_ANSWER_H
+
+#include "base/error.h"
+
+struct arena;
+struct question;
+struct search_report;
+
+struct answering {
+    struct question *question;
+    struct arena *mem; /* of the answer */
+    struct search_report *report;
+    struct error *err;
+    void (*progress)(void *context, double done); /* may be NULL */
+    void *progress_context;
+};
+
+bool search_answer(struct answering *);
+
+#endif
