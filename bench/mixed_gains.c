@@ -7,6 +7,7 @@
 #include "question.h"
 #include "report/plan_words.h"
 #include "search/mixed.h"
+#include "select/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,31 +67,31 @@ static void ask(struct row *r)
 }
 
 /* The best on each type: what a mixed plan has to beat. */
-static void search_types(struct row *r, struct found known[])
+static void search_types(struct row *r, struct standings *standings)
 {
     struct question *q = &r->question;
-    r->mixed.known = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
         struct search_question sq;
         struct search_result found;
         struct error err = {0};
         must(question_search(q, g, rules, &sq, &err), &err);
+        sq.standings = standings;
         search_run(&sq, &r->mem, &found);
-        if (found.best > 0)
-            known[r->mixed.known++] = found.found[0];
     }
-    r->mixed.known_plan = known;
+    r->mixed.standings = standings;
 }
 
 static void search(struct row *r)
 {
-    struct found known[CLUSTER_MAX_GROUPS];
+    struct standings standings;
     struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
     struct error err = {0};
     must(question_mixed(&r->question, rules, &r->mixed, &err), &err);
-    search_types(r, known);
+    standings_init(&standings, &WANT_SPEED, 1, &r->mem);
+    search_types(r, &standings);
     mixed_run(&r->mixed, &r->mem, &r->found);
+    standings_release(&standings);
     if (r->found.best == 0) {
         fprintf(stderr, "%s on %s: one type alone is faster than all plans on several\n",
                 r->pool->model, r->pool->cluster);

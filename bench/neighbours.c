@@ -7,6 +7,7 @@
 #include "question.h"
 #include "random.h"
 #include "search/mixed.h"
+#include "select/select.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,10 +63,10 @@ static void random_question(struct question *q)
     must(question_ready(q, &err), &err);
 }
 
-/* The best on each type alone show where to begin, at steps that rule nothing out. */
-static void add_seeds(struct question *q, struct mixed_question *mq)
+/* The best on one type alone shows where to begin, at a step that rules nothing out. */
+static struct found like_of(struct question *q)
 {
-    struct found *known = arena_array(&q->mem, (size_t)q->cluster.groups, sizeof *known);
+    struct found like = {0};
     for (int g = 0; g < q->cluster.groups; g++) {
         struct rules rules;
         struct search_question sq;
@@ -73,16 +74,29 @@ static void add_seeds(struct question *q, struct mixed_question *mq)
         struct error err = {0};
         must(question_search(q, g, &rules, &sq, &err), &err);
         search_run(&sq, &q->mem, &r);
-        if (r.best == 0)
-            continue;
-        known[mq->known] = r.found[0];
-        known[mq->known++].step = INT64_MAX / 2;
+        if (r.best > 0 && (!like.group || r.found[0].step < like.step))
+            like = r.found[0];
     }
-    mq->known_plan = known;
+    like.worth = (struct worth){1e300, INFINITY};
+    return like;
+}
+
+static void search(const struct mixed_question *mq, const struct found *like, struct arena *mem,
+                   struct mixed_result *out)
+{
+    struct mixed_question asked = *mq;
+    struct standings standings;
+    standings_init(&standings, &WANT_SPEED, mq->top, mem);
+    if (like->group)
+        standings_add(&standings, like);
+    asked.standings = &standings;
+    mixed_run(&asked, mem, out);
+    standings_release(&standings);
 }
 
 struct trial {
     const struct mixed_question *question;
+    const struct found *like;
     const struct mixed_found *best;
     struct arena mem;
     long tried, feasible, better;
@@ -248,7 +262,7 @@ static void try_part(struct trial *t, const char *what, const struct setting *se
     struct mixed_question part = *t->question;
     struct mixed_result r;
     part.settings = settings;
-    mixed_run(&part, &t->mem, &r);
+    search(&part, t->like, &t->mem, &r);
     t->tried++;
     t->feasible += r.best > 0;
     if (r.best > 0 && r.found[0].step < t->best->step) {
@@ -295,10 +309,11 @@ int main(int argc, char **argv)
             pick(0, 1);
         random_question(&q);
         must(question_mixed(&q, &rules, &mq, &err), &err);
-        add_seeds(&q, &mq);
-        mixed_run(&mq, &q.mem, &r);
+        struct found like = like_of(&q);
+        search(&mq, &like, &q.mem, &r);
+        t.like = &like;
         answered += r.best > 0;
-        unproven += r.best > 0 && !r.found[0].proven;
+        unproven += r.best > 0 && r.unproven > 0;
         if (r.best > 0) {
             long before = t.better;
             t.question = &mq;

@@ -92,7 +92,7 @@ static bool finds_mixed(struct advice *ad, struct question *q)
     if (result.best == 0)
         return false;
     const struct mixed_found *x = &result.found[0];
-    ad->best = (struct found){x->step, x->gpus, x->strategy};
+    ad->best = (struct found){.step = x->step, .gpus = x->gpus, .strategy = x->strategy};
     note_meshes(ad, x);
     return true;
 }

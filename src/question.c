@@ -24,7 +24,7 @@ void question_init(struct question *q)
     memset(q, 0, sizeof *q);
     arena_init(&q->mem);
     rules_init(&q->rules);
-    q->precision = q->te = -1;
+    q->precision = q->te = q->objective = -1;
     q->memory_margin = 0.04;
     q->imbalance = 1;
     q->top = 10;
@@ -130,7 +130,8 @@ struct scene question_scene(const struct question *q, const struct node_group *g
                           .imbalance = q->imbalance,
                           .attention_dropout = q->has_flags ? q->flags.attention_dropout : 0,
                           .hidden_dropout = q->has_flags ? q->flags.hidden_dropout : 0,
-                          .whole_init = q->has_flags && q->flags.whole_init};
+                          .whole_init = q->has_flags && q->flags.whole_init,
+                          .run = &q->run};
 }
 
 /* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a time
@@ -175,6 +176,7 @@ bool question_mixed(struct question *q, struct rules *rules, struct mixed_questi
     out->mix = mix_of(q);
     out->layouts = q->engine != ENGINE_FLAGSCALE;
     out->own_meshes = q->engine != ENGINE_MEGATRON;
+    out->front = question_asks_front(q);
     out->top = q->top;
     out->threads = q->threads ? q->threads : parallel_cores();
     return true;

@@ -38,8 +38,11 @@ struct question {
     const char *set[QUESTION_SETS];
     int prices;
     const char *price[QUESTION_PRICES];
-    struct rules rules; /* the user's */
-    int measured;       /* of fit */
+    struct run_terms run;          /* what a step is part of */
+    double budget_usd, deadline_s; /* of the run; 0 = no limit */
+    int objective;                 /* enum objective; -1 = default */
+    struct rules rules;            /* the user's */
+    int measured;                  /* of fit */
     const char *measured_file[QUESTION_TABLES];
     const char *into, *sources, *plots;
     bool alone;
@@ -100,6 +103,13 @@ bool question_models(struct question *, struct error *);
 bool question_costs(struct question *, int g, struct error *);
 bool question_costs_hold(const struct question *, struct error *);
 void question_drop_costs(struct question *);
+
+/* What plans are compared by (question_money.c). */
+enum objective question_objective(const struct question *);
+bool question_wanted(const struct question *, struct wanted *, struct error *);
+/* Whether the whole front of speed and money is asked for, jobs on several types included: the pool
+ * leaves open how many nodes there are, or money decides. */
+bool question_asks_front(const struct question *);
 
 int question_global_batch(const struct question *); /* asked for, or the default of a search */
 

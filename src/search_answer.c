@@ -3,9 +3,11 @@
 
 #include "advice.h"
 #include "base/arena.h"
+#include "money_answer.h"
 #include "question.h"
 #include "report/report.h"
 #include "search/mixed.h"
+#include "select/select.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,56 +18,6 @@ static double now_s(void)
     struct timespec t;
     timespec_get(&t, TIME_UTC);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void evaluate(struct answering *a, const struct scene *sc, const struct found *x,
-                     struct plan *out)
-{
-    plan_evaluate(sc, &x->strategy, NULL, a->mem, out);
-}
-
-static bool faster(const struct plan *a, const struct plan *b)
-{
-    if (a->step_s != b->step_s)
-        return a->step_s < b->step_s;
-    return strategy_compare(&a->strategy, &b->strategy) < 0;
-}
-
-/* Insertion into a list that is sorted, fastest first, and never longer than `limit`. */
-static void insert_plan(struct plan *list, int *count, int limit, const struct plan *p)
-{
-    int at = *count;
-    while (at > 0 && faster(p, &list[at - 1]))
-        at--;
-    if (at == limit)
-        return;
-    if (*count < limit)
-        ++*count;
-    for (int i = *count - 1; i > at; i--)
-        list[i] = list[i - 1];
-    list[at] = *p;
-}
-
-static bool dearer_and_slower(const struct plan *p, const struct plan *than)
-{
-    return than->step_s <= p->step_s && than->usd_per_mtoken <= p->usd_per_mtoken &&
-           (than->step_s < p->step_s || than->usd_per_mtoken < p->usd_per_mtoken);
-}
-
-/* One type has its front already; several are joined by price. Those without a price stay out. */
-static int join_fronts(struct plan *p, int count, bool several)
-{
-    int kept = 0;
-    if (!several)
-        return count;
-    for (int i = 0; i < count; i++) {
-        bool out = p[i].usd_per_mtoken <= 0;
-        for (int j = 0; j < count && !out; j++)
-            out = j != i && p[j].usd_per_mtoken > 0 && dearer_and_slower(&p[i], &p[j]);
-        if (!out)
-            p[kept++] = p[i];
-    }
-    return kept;
 }
 
 static bool check_all(const struct search_question *sq, const struct search_result *r,
@@ -104,11 +56,16 @@ static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena 
 struct gathering {
     struct search_result result[CLUSTER_MAX_GROUPS];
     int searched;
-    struct plan *best, *front;
-    int bests, fronts;
+    struct wanted wanted;
+    struct standings standings;
+    struct search_question
+        *of[CLUSTER_MAX_GROUPS]; /* the question on each group; NULL: not asked */
+    struct mixed_question several;
     struct funnel funnel;
     double *by_rule; /* [user rules] dropped in all groups */
     struct mixed_result mixed;
+    int bests, fronts;
+    struct plan *best, *front;
 };
 
 /* The user's rules are the last of all. */
@@ -159,43 +116,46 @@ static bool search_group(struct answering *a, int g, struct gathering *all)
     struct search_result *r = &all->result[all->searched];
     if (!question_search(q, g, rules, sq, a->err))
         return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
+    sq->wanted = &all->wanted;
+    sq->standings = &all->standings;
     sq->progress = a->progress;
     sq->progress_context = a->progress_context;
+    all->of[g] = sq;
     search_run(sq, a->mem, r);
     all->searched++;
     if (q->check && !check_all(sq, r, a->err))
         return false;
-    struct plan p, *front = arena_array(a->mem, (size_t)(all->fronts + r->front), sizeof *front);
-    for (int i = 0; i < r->best; i++) {
-        evaluate(a, &sq->scene, &r->found[i], &p);
-        insert_plan(all->best, &all->bests, q->top, &p);
-    }
-    if (all->fronts > 0)
-        memcpy(front, all->front, (size_t)all->fronts * sizeof *front);
-    all->front = front;
-    for (int i = 0; i < r->front; i++)
-        evaluate(a, &sq->scene, &r->pareto[i], &all->front[all->fronts++]);
     add_funnel(&all->funnel, &r->funnel, a->mem);
     add_rule_counts(q, rules, &r->funnel, all);
     a->report->question = question_line(q, &sq->base, a->mem);
     return true;
 }
 
-static void evaluate_mixed(struct answering *a, const struct mixed_question *mq,
-                           const struct mixed_found *x, struct plan *out)
+/* Jobs on several types, where the pool is of that kind. */
+static bool search_mixed(struct answering *a, struct gathering *all)
 {
-    struct mixed_found *kept = arena_alloc(a->mem, sizeof *kept);
-    struct scene sc = mq->scene;
-    *kept = *x;
-    sc.group = kept->meshes.mesh[0].group;
-    sc.meshes = &kept->meshes;
-    sc.cluster = mq->cluster;
-    plan_evaluate(&sc, &kept->strategy, &kept->layout, a->mem, out);
-    out->flagscale = a->question->engine == ENGINE_FLAGSCALE;
+    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
+    struct mixed_question *mq = &all->several;
+    struct error err = {0};
+    if (!question_mixed(a->question, rules, mq, &err)) {
+        if (err.kind != ERROR_NONE)
+            *a->err = err;
+        return err.kind == ERROR_NONE;
+    }
+    mq->wanted = &all->wanted;
+    mq->standings = &all->standings;
+    mq->progress = a->progress;
+    mq->progress_context = a->progress_context;
+    mixed_run(mq, a->mem, &all->mixed);
+    all->funnel.generated += all->mixed.generated;
+    all->funnel.judged += all->mixed.judged;
+    all->funnel.simulated += all->mixed.simulated;
+    a->report->question = question_line(a->question, &mq->base, a->mem);
+    return true;
 }
 
 /* From scratch it is as fast as the search says, and fits. */
-static bool check_mixed(const struct mixed_found *x, const struct plan *p, struct error *err)
+static bool check_mixed(const struct found *x, const struct plan *p, struct error *err)
 {
     double ticks = p->computed ? p->step_s * TICKS_PER_S : 0;
     if (p->feasible && fabs(ticks - (double)x->step) <= 1 + 1e-12 * (double)x->step)
@@ -206,45 +166,78 @@ static bool check_mixed(const struct mixed_found *x, const struct plan *p, struc
         (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
 }
 
-/* Jobs on several types, where the pool is of that kind. */
-static bool search_mixed(struct answering *a, struct gathering *all)
+static bool evaluate(struct answering *a, const struct gathering *all, const struct found *x,
+                     struct plan *out)
+{
+    const struct question *q = a->question;
+    if (!x->mixed) {
+        const struct search_question *sq = all->of[x->group - q->cluster.group];
+        plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
+        return true;
+    }
+    struct scene sc = all->several.scene;
+    sc.group = x->group;
+    sc.meshes = &x->mixed->meshes;
+    sc.cluster = all->several.cluster;
+    plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
+    out->flagscale = q->engine == ENGINE_FLAGSCALE;
+    return !q->check || check_mixed(x, out, a->err);
+}
+
+/* Best first, and the front with the cheapest first. */
+static bool evaluate_all(struct answering *a, struct gathering *all)
+{
+    const struct shortlist *best = &all->standings.best;
+    const struct front *front = &all->standings.front;
+    all->best = arena_array(a->mem, (size_t)best->count, sizeof *all->best);
+    all->front = arena_array(a->mem, (size_t)front->count, sizeof *all->front);
+    for (; all->bests < best->count; all->bests++)
+        if (!evaluate(a, all, &best->entry[all->bests], &all->best[all->bests]))
+            return false;
+    for (; all->fronts < front->count; all->fronts++)
+        if (!evaluate(a, all, &front->entry[front->count - 1 - all->fronts],
+                      &all->front[all->fronts]))
+            return false;
+    return true;
+}
+
+static bool search_all(struct answering *a, struct gathering *all)
 {
     struct question *q = a->question;
-    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
-    struct mixed_question mq;
-    struct mixed_result r;
-    struct error err = {0};
-    if (!question_mixed(q, rules, &mq, &err)) {
-        if (err.kind != ERROR_NONE)
-            *a->err = err;
-        return err.kind == ERROR_NONE;
-    }
-    struct found *known = arena_array(a->mem, (size_t)all->bests, sizeof *known);
-    for (int i = 0; i < all->bests; i++)
-        known[i] = (struct found){llround(all->best[i].step_s * TICKS_PER_S), all->best[i].gpus,
-                                  all->best[i].strategy};
-    mq.known = all->bests;
-    mq.known_plan = known;
-    mq.progress = a->progress;
-    mq.progress_context = a->progress_context;
-    mixed_run(&mq, a->mem, &r);
-    struct plan p, *front = arena_array(a->mem, (size_t)(all->fronts + r.best), sizeof *front);
-    if (all->fronts > 0)
-        memcpy(front, all->front, (size_t)all->fronts * sizeof *front);
-    all->front = front;
-    for (int i = 0; i < r.best; i++) {
-        evaluate_mixed(a, &mq, &r.found[i], &p);
-        if (q->check && !check_mixed(&r.found[i], &p, a->err))
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!search_group(a, g, all))
             return false;
-        insert_plan(all->best, &all->bests, q->top, &p);
-        all->front[all->fronts++] = p;
+    if (!search_mixed(a, all) || !question_costs_hold(q, a->err) || !evaluate_all(a, all))
+        return false;
+    if (all->fronts > 0 && all->bests == 0)
+        return money_refuse(q, all->front, all->fronts, a->err);
+    if (all->bests == 0) {
+        advice_write(q, all->result, all->searched, a->err);
+        return false;
     }
-    all->mixed = r;
-    all->funnel.generated += r.generated;
-    all->funnel.judged += r.judged;
-    all->funnel.simulated += r.simulated;
-    a->report->question = question_line(q, &mq.base, a->mem);
     return true;
+}
+
+static void fill_report(struct answering *a, const struct gathering *all, double elapsed_s)
+{
+    struct question *q = a->question;
+    const char *line = a->report->question;
+    *a->report = (struct search_report){.model = &q->model,
+                                        .cluster = &q->cluster,
+                                        .question = line,
+                                        .best = all->bests,
+                                        .plan = all->best,
+                                        .front = all->fronts,
+                                        .pareto = all->front,
+                                        .funnel = &all->funnel,
+                                        .mixed = all->mixed.found ? &all->mixed : NULL,
+                                        .part_front = all->mixed.found && !all->several.front,
+                                        .elapsed_s = elapsed_s,
+                                        .stats = q->stats};
+    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 2, sizeof *a->report->note);
+    note_rules(a, all);
+    note_pool(a, all);
+    a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
 }
 
 bool search_answer(struct answering *a)
@@ -257,33 +250,15 @@ bool search_answer(struct answering *a)
         return false;
     cluster_join_alike(&q->cluster);
     struct gathering *all = arena_alloc(a->mem, sizeof *all);
-    all->best = arena_array(a->mem, (size_t)q->top, sizeof *all->best);
     all->by_rule = arena_array(a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (!search_group(a, g, all))
-            return false;
-    if (!search_mixed(a, all) || !question_costs_hold(q, a->err))
+    if (!question_wanted(q, &all->wanted, a->err))
         return false;
-    if (all->bests == 0) {
-        advice_write(q, all->result, all->searched, a->err);
+    standings_init(&all->standings, &all->wanted, q->top, a->mem);
+    bool ok = search_all(a, all);
+    standings_release(&all->standings);
+    if (!ok)
         return false;
-    }
     *a->err = (struct error){0};
-    const char *line = a->report->question;
-    all->fronts = join_fronts(all->front, all->fronts, all->searched + all->mixed.best > 1);
-    *a->report = (struct search_report){.model = &q->model,
-                                        .cluster = &q->cluster,
-                                        .question = line,
-                                        .best = all->bests,
-                                        .plan = all->best,
-                                        .front = all->fronts,
-                                        .pareto = all->front,
-                                        .funnel = &all->funnel,
-                                        .mixed = all->mixed.found ? &all->mixed : NULL,
-                                        .elapsed_s = now_s() - start,
-                                        .stats = q->stats};
-    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 2, sizeof *a->report->note);
-    note_rules(a, all);
-    note_pool(a, all);
+    fill_report(a, all, now_s() - start);
     return true;
 }

@@ -18,8 +18,7 @@ struct reference {
     double values[SLOTS];
     struct strategy strategy;
     struct arena scratch;
-    struct shortlist best;
-    struct front front;
+    struct standings standings; /* owned: standings_release() */
     double tried, valid, fitting;
     double limit; /* stop after so many strategies that the rules allow; 0 = never */
 };
@@ -43,11 +42,15 @@ static void reference_judge(struct reference *r)
     r->valid++;
     plan_evaluate(&r->question->scene, &r->strategy, NULL, &r->scratch, &p);
     if (p.computed && p.feasible) {
-        struct found x = {llround(p.step_s * TICKS_PER_S), strategy_gpus(&r->strategy),
-                          r->strategy};
+        const struct node_group *group = r->question->scene.group;
+        struct found x = {.step = llround(p.step_s * TICKS_PER_S),
+                          .gpus = strategy_gpus(&r->strategy),
+                          .strategy = r->strategy,
+                          .group = group};
+        struct holding h = holding_of(r->standings.wanted, group, x.gpus);
+        x.worth = worth_of(&h, x.step);
         r->fitting++;
-        shortlist_add(&r->best, &x);
-        front_add(&r->front, &x);
+        standings_add(&r->standings, &x);
     }
     arena_clear(&r->scratch);
 }
@@ -71,8 +74,7 @@ static void reference_run(struct reference *r, const struct search_question *q, 
     r->question = q;
     r->tried = r->valid = r->fitting = 0;
     arena_init(&r->scratch);
-    shortlist_init(&r->best, q->top, mem);
-    front_init(&r->front);
+    standings_init(&r->standings, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
     search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);

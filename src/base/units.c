@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct unit {
@@ -12,11 +13,11 @@ struct unit {
 };
 
 static const struct unit AMOUNTS[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
+static const struct unit DURATIONS[] = {{'S', 1}, {'M', 60}, {'H', 3600}, {'D', 86400}};
 
 /* A number with at most one unit letter behind it. */
-bool parse_amount(const char *text, double *out)
+static bool parse_with_unit(const char *text, const struct unit *units, size_t count, double *out)
 {
-    const size_t count = sizeof AMOUNTS / sizeof *AMOUNTS;
     char number[64];
     size_t n = strlen(text);
     double factor = 1;
@@ -24,11 +25,11 @@ bool parse_amount(const char *text, double *out)
         return false;
     if (isalpha((unsigned char)text[n - 1])) {
         size_t i = 0;
-        while (i < count && AMOUNTS[i].letter != toupper((unsigned char)text[n - 1]))
+        while (i < count && units[i].letter != toupper((unsigned char)text[n - 1]))
             i++;
         if (i == count)
             return false;
-        factor = AMOUNTS[i].factor;
+        factor = units[i].factor;
         n--;
     }
     memcpy(number, text, n);
@@ -37,6 +38,18 @@ bool parse_amount(const char *text, double *out)
         return false;
     *out *= factor;
     return isfinite(*out);
+}
+
+bool parse_amount(const char *text, double *out)
+{
+    return parse_with_unit(text, AMOUNTS, sizeof AMOUNTS / sizeof *AMOUNTS, out);
+}
+
+bool parse_duration(const char *text, double *out_s)
+{
+    size_t n = strlen(text);
+    return n > 0 && isalpha((unsigned char)text[n - 1]) &&
+           parse_with_unit(text, DURATIONS, sizeof DURATIONS / sizeof *DURATIONS, out_s);
 }
 
 void add_count(struct str *s, double v)
@@ -49,6 +62,17 @@ void add_count(struct str *s, double v)
             return;
         }
     str_addf(s, "%.0f", v);
+}
+
+void add_usd(struct str *s, double usd)
+{
+    char digits[64];
+    int n = snprintf(digits, sizeof digits, usd < 1000 ? "%.2f" : "%.0f", usd);
+    str_add(s, "$");
+    for (int i = 0; i < n; i++) {
+        bool comma = usd >= 1000 && i > 0 && (n - i) % 3 == 0;
+        str_addf(s, "%s%c", comma ? "," : "", digits[i]);
+    }
 }
 
 void add_bytes(struct str *s, double bytes)

@@ -1,4 +1,4 @@
-/* Amounts as people write them, and back. */
+/* Amounts and durations as people write them, and back. */
 #ifndef ASTRA_UNITS_H
 #define ASTRA_UNITS_H
 
@@ -12,8 +12,12 @@ struct str;
 
 /* "512", "1.5M", "2T": K, M, B (or G) and T are powers of 1000. False on anything else. */
 bool parse_amount(const char *text, double *out);
+/* "90s", "15m", "12h", "1.5d": seconds, minutes, hours, days. A number without a unit is refused:
+ * what it would mean depends on who reads it. */
+bool parse_duration(const char *text, double *out_s);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
+void add_usd(struct str *, double usd);         /* $123.45, $1,234,568 */
 void add_bytes(struct str *, double bytes);     /* 71.3 GiB */
 void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d */
 

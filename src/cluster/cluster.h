@@ -53,6 +53,7 @@ struct node_group {
     double oversubscription;   /* >= 1: how much slower the network is between far nodes */
     double usable_bytes;       /* of one GPU */
     double usd_per_hour;       /* per GPU; 0 = not known */
+    double outages_per_h;      /* of one node */
     struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
 };
 

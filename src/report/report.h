@@ -4,6 +4,7 @@
 
 #include "search/search.h"
 #include "simulate/plan.h"
+#include "simulate/worth.h"
 
 struct cluster;
 struct learned;
@@ -15,6 +16,18 @@ struct report_style {
     bool colour;
 };
 
+/* A run of so many tokens: what its limits did to the choice. Plans are on the front. */
+enum limit { LIMIT_NONE, LIMIT_BUDGET, LIMIT_DEADLINE };
+struct money {
+    enum objective objective;
+    double tokens, steps;          /* 0 = not known, and nothing below is */
+    double budget_usd, deadline_s; /* 0 = no limit */
+    const struct plan *chosen;
+    const struct plan *cheapest, *fastest; /* within the limits */
+    enum limit binds;
+    const struct plan *more_budget, *more_time; /* what 10 % more of it buys; NULL = nothing */
+};
+
 /* A whole answer of `search`. Plans are evaluated ones. */
 struct search_report {
     const struct model *model;
@@ -23,7 +36,9 @@ struct search_report {
     int best;
     const struct plan *plan; /* [best] */
     int front;
-    const struct plan *pareto; /* [front] fewest GPUs first */
+    const struct plan *pareto; /* [front] cheapest first */
+    bool part_front;           /* of mixed plans only those that are listed were looked at */
+    const struct money *money; /* NULL: nothing but speed was asked for */
     const struct funnel *funnel;
     const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */
     double elapsed_s;

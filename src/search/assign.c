@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CUTS = 64, MAX_NODES = 20000, MAX_LABELS = 6 };
+enum { MAX_CUTS = ASSIGN_MAX_CHAINS, MAX_NODES = 20000, MAX_LABELS = 6 };
 
 /* The ranks from one on, in some split of what is left: when the first micro-batch is back from them
  * (`away`), and the most of (work of a rank, what it waits for, fill and drain from the first of them on). */
@@ -17,11 +17,9 @@ struct label {
     int64_t away, most;
 };
 
-/* A chain of passes: how often it has each, and the rest of its length. */
+/* A chain of passes as a bound. */
 struct cut {
-    int64_t *forward, *backward; /* [vpp * pp] */
-    int64_t constant;
-    int end_rank;
+    struct assign_chain chain;
     int64_t *least; /* by cell: least length of what ranks r .. pp - 1 add to it */
     int64_t *taken; /* [pp + 1] what ranks 0 .. r - 1 of the current node add */
 };
@@ -78,6 +76,7 @@ struct assign {
     int *layers; /* of the current node */
     int64_t limit;
     struct assign_result *out;
+    int64_t most_nodes;
     bool gave_up;
 };
 
@@ -263,10 +262,10 @@ static void fill_entries(struct assign *a)
 static int64_t added(const struct assign *a, const struct cut *c, int rank,
                      const struct rank_cost *x)
 {
-    int64_t sum = c->end_rank == rank ? x->after : 0;
+    int64_t sum = c->chain.end_rank == rank ? x->after : 0;
     for (int v = 0; v < a->vpp; v++)
-        sum += c->forward[v * a->pp + rank] * x->forward[v] +
-               c->backward[v * a->pp + rank] * x->backward[v];
+        sum += c->chain.forward[v * a->pp + rank] * x->forward[v] +
+               c->chain.backward[v * a->pp + rank] * x->backward[v];
     return sum;
 }
 
@@ -296,7 +295,7 @@ static void fill_least(const struct assign *a, const struct cut *c, int64_t *out
 static void retake(struct assign *a, struct cut *c, int depth)
 {
     int prefix = 0;
-    c->taken[0] = c->constant;
+    c->taken[0] = c->chain.constant;
     for (int r = 0; r < depth; r++) {
         const struct entry *e = entry_at(a, r, prefix, a->layers[r]);
         c->taken[r + 1] = c->taken[r] + added(a, c, r, &e->cost);
@@ -304,34 +303,24 @@ static void retake(struct assign *a, struct cut *c, int depth)
     }
 }
 
-/* Adds the cut that a->cut[a->cuts] describes; `depth` ranks of the node are given. Returns the least
- * length of any split. */
-static int64_t add_cut(struct assign *a, int depth)
+/* The chain becomes a bound; `depth` ranks of the node are given. Returns the least length of any
+ * split. */
+static int64_t add_cut(struct assign *a, const struct assign_chain *chain, int depth)
 {
     struct cut *c = &a->cut[a->cuts++];
     const struct window *end = &a->window[a->pp];
+    c->chain = *chain;
     c->least = arena_array(a->mem, (size_t)(end->cells + end->prefixes), sizeof *c->least);
     c->taken = arena_array(a->mem, (size_t)a->pp + 1, sizeof *c->taken);
     fill_least(a, c, c->least);
     retake(a, c, depth);
-    return c->least[0] == INT64_MAX ? INT64_MAX : c->constant + c->least[0];
+    return c->least[0] == INT64_MAX ? INT64_MAX : chain->constant + c->least[0];
 }
 
 /* Whether the step must be at least the limit, given a length of the pipeline and what is behind. */
 static bool too_long(const struct assign *a, int64_t length, int64_t behind)
 {
     return length == INT64_MAX || behind == INT64_MAX || length + behind + a->p->fixed >= a->limit;
-}
-
-static struct cut *new_cut(struct assign *a)
-{
-    struct cut *c = &a->cut[a->cuts];
-    size_t stages = (size_t)a->pp * (size_t)a->vpp;
-    c->forward = arena_array(a->mem, 2 * stages, sizeof *c->forward);
-    c->backward = c->forward + stages;
-    c->constant = 0;
-    c->end_rank = 0;
-    return c;
 }
 
 static int64_t own_length(const struct assign *a, int r, const struct own *o, int64_t away)
@@ -487,12 +476,12 @@ static void learn_chain(struct assign *a)
     p.backward = ticks + stages;
     struct path path;
     critical_path(&p, after, a->mem, &path);
-    struct cut *c = new_cut(a);
-    memcpy(c->forward, path.forward, 2 * stages * sizeof *c->forward);
-    c->constant = path.constant;
-    c->end_rank = path.end_rank;
-    add_cut(a, a->pp);
+    struct assign_chain chain = {path.forward, path.backward, path.constant, path.end_rank};
+    add_cut(a, &chain, a->pp);
     a->out->cuts++;
+    struct assign_chains *known = a->p->chains;
+    if (known && known->count < ASSIGN_MAX_CHAINS)
+        known->chain[known->count++] = chain;
 }
 
 /* `length` is what the known chains say of its pipeline. */
@@ -565,7 +554,7 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     }
     qsort(child, (size_t)children, sizeof *child, by_bound);
     for (int i = 0; i < children && !a->gave_up; i++) {
-        a->gave_up = ++a->out->nodes > MAX_NODES;
+        a->gave_up = ++a->out->nodes > a->most_nodes;
         take(a, rank, prefix, child[i].count, behind);
     }
 }
@@ -590,13 +579,11 @@ static void count_edges(struct assign *a)
 /* Least of all splits that the chunks behind the first take in all, one way. */
 static int64_t least_rest(struct assign *a, bool backward)
 {
-    struct cut c = {.end_rank = -1};
     size_t stages = (size_t)(a->pp * a->vpp);
     int64_t *counts = arena_array(a->mem, 2 * stages, sizeof *counts);
-    c.forward = counts;
-    c.backward = counts + stages;
+    struct cut c = {.chain = {counts, counts + stages, 0, -1}};
     for (size_t i = (size_t)a->pp; i < stages; i++)
-        (backward ? c.backward : c.forward)[i] = 1;
+        counts[backward ? stages + i : i] = 1;
     fill_least(a, &c, a->before); /* not in use yet */
     return a->before[0];
 }
@@ -642,6 +629,7 @@ static bool prepare(struct assign *a, const struct assign_problem *p, int64_t li
     a->mem = mem;
     a->pp = p->pipeline.pp;
     a->vpp = p->pipeline.vpp;
+    a->most_nodes = p->nodes ? p->nodes : MAX_NODES;
     a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
     a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
     if (!find_windows(a))
@@ -672,6 +660,16 @@ int64_t assign_bound(const struct assign_problem *p, int64_t cut, struct arena *
     return prepare(a, p, cut, mem) ? root_bound(a) : INT64_MAX;
 }
 
+/* Bounds of the chains that are known. False: one of them says that no split is below the limit. */
+static bool take_chains(struct assign *a)
+{
+    const struct assign_chains *known = a->p->chains;
+    for (int i = 0; known && i < known->count; i++)
+        if (too_long(a, add_cut(a, &known->chain[i], 0), a->behind[0]))
+            return false;
+    return true;
+}
+
 void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
                 struct assign_result *out)
 {
@@ -683,6 +681,8 @@ void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
     a->layers = arena_array(mem, (size_t)a->pp, sizeof *a->layers);
     a->given = arena_array(mem, (size_t)a->pp, sizeof *a->given);
     out->layers = arena_array(mem, (size_t)a->pp, sizeof *out->layers);
+    if (!take_chains(a))
+        return;
     branch(a, 0, 0, 0);
     out->proven = !a->gave_up;
     int64_t bound = out->proven ? out->step : root_bound(a);

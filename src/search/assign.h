@@ -21,6 +21,17 @@ struct rank_cost {
     int64_t behind;                    /* optimizer and what follows */
 };
 
+/* Chains that were the longest of some split: those of one pipeline hold for any times of its passes. */
+enum { ASSIGN_MAX_CHAINS = 64 };
+struct assign_chains {
+    int count;
+    struct assign_chain {
+        int64_t *forward, *backward; /* [vpp * pp] how often it has each pass */
+        int64_t constant;            /* transfers */
+        int end_rank;                /* whose `after` is its end */
+    } chain[ASSIGN_MAX_CHAINS];
+};
+
 struct assign_problem {
     struct pipeline pipeline; /* forward and backward are not looked at */
     int layers;
@@ -35,6 +46,8 @@ struct assign_problem {
     /* The whole step, exactly, and of it the pipeline; INT64_MAX when it does not fit. */
     int64_t (*step)(void *context, const int layers[], int64_t *pipeline);
     void *context;
+    int64_t nodes;                /* give up after so many; 0 = many */
+    struct assign_chains *chains; /* known of before, and learned; NULL: none, and kept to itself */
 };
 
 struct assign_result {

@@ -90,7 +90,8 @@ static int64_t cut_of(const struct worker *w)
 static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
 {
     struct cell *c = w->cell;
-    struct found x = {step, strategy_gpus(s), *s}, *same = kind_of(c, s);
+    struct found x = {.step = step, .gpus = strategy_gpus(s), .strategy = *s},
+                 *same = kind_of(c, s);
     if (!same) {
         struct found *more = arena_array(&w->keep, (size_t)c->kinds + 1, sizeof *more);
         if (c->kinds > 0)

@@ -26,8 +26,10 @@ enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep 
 struct cell {
     uint16_t option[CELL_AXES]; /* of the axes before first_part */
     int64_t gpus;
-    int64_t bound;     /* ticks: no strategy of the cell is faster */
-    int64_t cut_kind;  /* ticks: slower ones cannot enter the shortlist */
+    struct holding holding; /* of these GPUs */
+    int64_t bound;          /* ticks: no strategy of the cell is faster */
+    double key;             /* what the objective makes of it */
+    int64_t cut_kind;  /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
     int64_t cut_front; /* ... nor the front */
     int kinds;
     struct found *kind;       /* what was found, the best of each kind; in the worker's memory */

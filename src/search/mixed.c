@@ -24,10 +24,8 @@ struct mixed {
     long count, capacity;
     struct structure *structure; /* owned */
     struct structure **order;    /* owned: by bound */
-    int64_t *known;              /* [question->known] fastest first */
     long round_first;
-    int best;
-    struct mixed_found *found; /* [top] */
+    struct standings own, *standings; /* the question's, or `own` where it has none */
 };
 
 static bool same_mesh(const struct mesh *a, const struct mesh *b)
@@ -118,10 +116,12 @@ static void list_sets(struct mixed *m)
 /* Like a good plan on one type: a good start, whatever its bound. */
 static bool is_seed(const struct mixed *m, const struct strategy *s)
 {
-    for (int i = 0; i < m->question->known; i++) {
-        const struct strategy *k = &m->question->known_plan[i].strategy;
-        if (s->tp == k->tp && s->cp == k->cp && s->ep == k->ep && s->etp == k->etp &&
-            s->micro_batch == k->micro_batch && s->vpp == 1 && s->seq_parallel == k->seq_parallel)
+    const struct shortlist *best = &m->standings->best;
+    for (int i = 0; i < best->count; i++) {
+        const struct strategy *k = &best->entry[i].strategy;
+        if (!best->entry[i].mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep &&
+            s->etp == k->etp && s->micro_batch == k->micro_batch && s->vpp == 1 &&
+            s->seq_parallel == k->seq_parallel)
             return true;
     }
     return false;
@@ -195,67 +195,30 @@ static void search_one(void *context, int worker, long item)
     structure_search(&m->worker[worker], m->order[m->round_first + item]);
 }
 
-static int by_step(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
-static void sort_known(struct mixed *m)
-{
-    const struct mixed_question *q = m->question;
-    m->known = arena_array(m->mem, (size_t)q->known, sizeof *m->known);
-    for (int i = 0; i < q->known; i++)
-        m->known[i] = q->known_plan[i].step;
-    qsort(m->known, (size_t)q->known, sizeof *m->known, by_step);
-}
-
-/* No plan slower than this can be among the best, those on one type counted. */
+/* No step longer than this has a place among the best, whatever its GPUs cost. */
 static int64_t threshold(const struct mixed *m)
 {
-    const struct mixed_question *q = m->question;
-    int i = 0, k = 0;
-    int64_t last = 0;
-    if (m->best + q->known < q->top)
-        return INT64_MAX;
-    for (int n = 0; n < q->top; n++) {
-        bool own = k == q->known || (i < m->best && m->found[i].step <= m->known[k]);
-        last = own ? m->found[i++].step : m->known[k++];
-    }
-    return last;
+    static const struct holding free = {.usd_per_h = 0, .slowdown = 1};
+    return shortlist_limit(&m->standings->best, m->standings->wanted, &free);
 }
 
-/* Fastest first; what came first wins a tie. */
 static void merge(struct mixed *m, const struct structure *st)
 {
     for (int k = 0; k < st->kinds; k++) {
         const struct mixed_found *x = &st->kind[k];
-        int at = m->best, top = m->question->top;
-        for (int i = 0; i < m->best; i++)
-            if (mixed_same_kind(&m->found[i], x))
-                at = m->found[i].step <= x->step ? -1 : i;
-        if (at < 0)
-            continue;
-        if (at < m->best) {
-            memmove(&m->found[at], &m->found[at + 1], (size_t)(m->best - at - 1) * sizeof *x);
-            m->best--;
-        }
-        for (at = m->best; at > 0 && m->found[at - 1].step > x->step;)
-            at--;
-        if (at == top)
-            continue;
-        int moved = m->best < top ? m->best - at : top - 1 - at;
-        memmove(&m->found[at + 1], &m->found[at], (size_t)moved * sizeof *x);
-        m->found[at] = *x;
-        m->best += m->best < top;
+        struct found found = {.step = x->step,
+                              .gpus = x->gpus,
+                              .strategy = x->strategy,
+                              .worth = x->worth,
+                              .group = x->meshes.mesh[0].group,
+                              .mixed = x};
+        shortlist_add(&m->standings->best, m->standings->wanted, &found);
+        front_add(&m->standings->front, m->standings->wanted, &found);
     }
 }
 
 static void run_round(struct mixed *m, long count)
 {
-    int64_t cut = threshold(m);
-    for (long i = 0; i < count; i++)
-        m->order[m->round_first + i]->cut = cut;
     parallel_for(m->workers, count, search_one, m);
     for (long i = 0; i < count; i++)
         merge(m, m->order[m->round_first + i]);
@@ -289,7 +252,7 @@ static void run_rounds(struct mixed *m)
     for (long size = FIRST_ROUND; m->round_first < m->count; size *= 2) {
         long left = m->count - m->round_first;
         const struct structure *next = m->order[m->round_first];
-        if (!next->seed && next->bound >= threshold(m))
+        if (!q->front && !next->seed && next->bound >= threshold(m))
             return; /* so are all that follow */
         if (size > LARGEST_ROUND)
             size = LARGEST_ROUND;
@@ -304,13 +267,41 @@ static void start(struct mixed *m, const struct mixed_question *q, struct arena 
     memset(m, 0, sizeof *m);
     m->question = q;
     m->mem = mem;
+    m->standings = q->standings;
+    if (!q->standings) {
+        m->standings = &m->own;
+        standings_init(&m->own, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    }
     list_sets(m);
-    sort_known(m);
-    m->found = arena_array(mem, (size_t)q->top, sizeof *m->found);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
     for (int i = 0; i < m->workers; i++)
-        mixed_worker_init(&m->worker[i], q, m->set, m->sets);
+        mixed_worker_init(&m->worker[i], q, m->standings, m->set, m->sets);
+}
+
+/* What stays of it outlives the workers. */
+static void keep_one(struct mixed *m, struct found *x)
+{
+    struct mixed_found *kept = arena_alloc(m->mem, sizeof *kept);
+    *kept = *x->mixed;
+    x->mixed = kept;
+}
+
+static void copy_found(struct mixed *m, struct mixed_result *out)
+{
+    struct shortlist *best = &m->standings->best;
+    struct front *front = &m->standings->front;
+    out->found = arena_array(m->mem, (size_t)best->count, sizeof *out->found);
+    for (int i = 0; i < best->count; i++)
+        if (best->entry[i].mixed) {
+            keep_one(m, &best->entry[i]);
+            out->found[out->best++] = *best->entry[i].mixed;
+        }
+    for (int i = 0; i < front->count; i++)
+        if (front->entry[i].mixed) {
+            keep_one(m, &front->entry[i]);
+            out->pareto++;
+        }
 }
 
 static void fill_result(struct mixed *m, struct mixed_result *out)
@@ -326,15 +317,35 @@ static void fill_result(struct mixed *m, struct mixed_result *out)
     }
     for (int i = 0; i < m->sets; i++)
         out->generated += m->set[i].space.size_from[0];
-    out->best = m->best;
-    out->found = m->found;
+    copy_found(m, out);
+}
+
+static void set_scouting(struct mixed *m, bool scouting)
+{
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].scouting = scouting;
+}
+
+/* Once more, with all that is known by now. */
+static void run_deferred(struct mixed *m)
+{
+    long kept = 0;
+    for (long i = 0; i < m->round_first; i++)
+        if (m->order[i]->deferred)
+            m->order[kept++] = m->order[i];
+    m->count = kept;
+    m->round_first = 0;
+    run_rounds(m);
 }
 
 static void bound_and_run(struct mixed *m)
 {
     parallel_for(m->workers, m->count, bound_one, m);
     sort_structures(m);
+    set_scouting(m, true);
     run_rounds(m);
+    set_scouting(m, false);
+    run_deferred(m);
 }
 
 void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_result *out)
@@ -351,6 +362,7 @@ void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_r
     fill_result(&m, out);
     for (int i = 0; i < m.workers; i++)
         mixed_worker_release(&m.worker[i]);
+    standings_release(&m.own);
     free(m.structure);
     free(m.order);
 }

@@ -22,10 +22,12 @@ struct mixed_question {
     int mix;         /* most types in one job, at least 2 are used */
     bool layouts;    /* stock Megatron: virtual stages too, and ends without layers */
     bool own_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
+    bool front;      /* every plan that no other beats in speed and money, not the best alone */
     int top;         /* how many kinds of plan to return */
+    const struct wanted *wanted; /* NULL: speed, without limits */
+    struct standings *standings; /* of all searches of a question: only what has a place among them
+                                  * is looked for, and joins them; NULL: this is the only one */
     int threads;
-    int known; /* plans on one type: only what is among the best of all is looked for */
-    const struct found *known_plan; /* [known] any order */
     void (*progress)(void *context, double done);
     void *progress_context;
 };
@@ -33,6 +35,7 @@ struct mixed_question {
 struct mixed_found {
     int64_t step; /* ticks */
     int64_t gpus;
+    struct worth worth;
     struct strategy strategy; /* split is SPLIT_LAYOUT */
     struct mesh_list meshes;
     struct layout layout;
@@ -40,7 +43,8 @@ struct mixed_found {
 
 struct mixed_result {
     int best;
-    struct mixed_found *found; /* [best] fastest first, one of each kind */
+    struct mixed_found *found; /* [best] best first, one of each kind */
+    int pareto;                /* of the standings' front, those on several types */
     double generated;          /* strategies of every set of types, stages not counted */
     double structures;         /* sets of parameters but for stages, timing and state */
     double judged;             /* timing, stages of each type, order: bounded over all splits */

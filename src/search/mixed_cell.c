@@ -57,8 +57,11 @@ static void judge_stages(struct cell *c, int pp)
         gpus += c->stages[g] * c->block[g];
     if (c->w->question->gpus && gpus != c->w->question->gpus)
         return;
+    cell_hold(c);
     int by_time[MIX_MAX];
     int64_t room = 0, cut = cell_cut(c);
+    if (stages_bound(c, pp) >= cut)
+        return;
     memcpy(by_time, c->by_time, sizeof by_time);
     for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */
         struct allowed a = cell_allowed(c, pp, work_of_stages(c), cut);
@@ -99,14 +102,13 @@ static void share_stages(struct cell *c, int g, int left, int64_t room)
     }
 }
 
-/* Of any state that the rules allow; INFINITY where they allow none. */
+/* Of any state, whether the rules allow it or not. */
 static double behind_any(struct cell *c)
 {
     double least = INFINITY;
     for (c->state = 0; c->state < c->states; c->state++) {
         option_take(c->state_list, c->state, &c->s);
-        if (cell_state_allowed(c))
-            least = fmin(least, cell_least_behind(c));
+        least = fmin(least, cell_least_behind(c));
     }
     c->state = ANY_STATE;
     return least;
@@ -117,12 +119,14 @@ static void search_pp(struct cell *c, int pp)
     c->s.pp = pp;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].frame->strategy.pp = pp;
-    if (!cell_has_time(c, pp, cell_cut(c)) || !cell_has_memory(c, pp))
+    cell_hold_least(c, pp);
+    int64_t cut = cell_cut(c);
+    if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
         return;
     c->behind = behind_any(c);
     for (int g = 0; g < c->set->groups; g++)
         c->order[g] = g;
-    if (c->behind < INFINITY && cell_has_time(c, pp, cell_cut(c)))
+    if (cell_has_time(c, pp, cut))
         share_stages(c, 0, pp, 0);
     c->behind = 0;
 }
@@ -204,12 +208,39 @@ static bool again_in_vain(const struct cell *c)
     return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
 }
 
+/* Whether `s` only recomputes more than `less` does. */
+static bool recomputes_more(const struct strategy *s, const struct strategy *less)
+{
+    if (s->tp_overlap != less->tp_overlap || s->p2p_overlap != less->p2p_overlap ||
+        s->moe_overlap != less->moe_overlap || s->shared_overlap != less->shared_overlap ||
+        s->cuda_graph != less->cuda_graph)
+        return false;
+    return less->recompute == RECOMPUTE_NONE ||
+           (s->recompute == RECOMPUTE_FULL && less->recompute == RECOMPUTE_FULL &&
+            less->recompute_method == METHOD_BLOCK &&
+            (s->recompute_method == METHOD_UNIFORM ||
+             s->recompute_layers >= less->recompute_layers));
+}
+
+static bool known_too_slow(const struct cell *c)
+{
+    for (int i = 0; i < c->slows; i++)
+        if (recomputes_more(&c->s, &c->slow[i]))
+            return true;
+    return false;
+}
+
 static void search_timing(struct cell *c)
 {
-    new_timing(c);
-    if (!cell_has_room(c, false))
+    if (!c->st->own && known_too_slow(c))
         return;
-    cell_has_time(c, 1, cell_cut(c)); /* no stage has more layers in a longer pipeline */
+    new_timing(c);
+    if (!cell_has_room(c, false)) {
+        if (c->slows < SLOW_TIMINGS)
+            c->slow[c->slows++] = c->s;
+        return;
+    }
+    cell_has_time(c, 1, cell_loosest_cut(c)); /* no stage has more layers in a longer pipeline */
     if (again_in_vain(c) || !cell_has_room(c, true))
         return;
     for (int i = 0; i < c->pps; i++)
@@ -244,7 +275,7 @@ static void list_pps(struct cell *c)
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
             (gpus == 0 || c->st->own || pp * c->block[0] == gpus) &&
-            pp * c->s.vpp <= c->layers + 2 && pp_allowed(c, i))
+            pp * c->s.vpp <= c->layers + 2 && cell_pp_of_use(c, pp) && pp_allowed(c, i))
             c->pp[c->pps++] = pp;
     }
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0]) : 1;
@@ -348,7 +379,6 @@ static void list_options(struct cell *c, const struct option_list **timings,
     bool own = c->st->own;
     int others = sw->walk.others;
     sw->walk.others = own ? 0 : others;
-    list_pps(c);
     struct walk here = sw->walk;
     *timings = options_get(own ? &sw->own_timings : &sw->timings, &sw->walk);
     sw->walk = here;
@@ -361,12 +391,13 @@ void structure_search(struct mixed_worker *w, struct structure *st)
 {
     const struct option_list *timings, *states;
     struct cell c;
-    if (st->bound >= st->cut)
-        return;
     cell_init(&c, w, st);
     cell_find_work(&c);
-    list_options(&c, &timings, &states);
+    cell_find_rates(&c);
     w->counts.structures++;
+    list_pps(&c);
+    if (c.pps > 0)
+        list_options(&c, &timings, &states);
     if (c.pps > 0 && states->count > 0) {
         set_tables(&c, states);
         find_crossings(&c);

@@ -8,6 +8,7 @@
 #include "search/mixed.h"
 #include "search/options.h"
 #include "search/stage_table.h"
+#include "select/select.h"
 
 /* Some types of the pool, all of which are used. */
 struct mixed_set {
@@ -31,9 +32,9 @@ struct structure {
     uint16_t option[PARAMS];      /* by axis */
     int seed;                     /* above 0: taken first, the larger the sooner */
     int64_t bound;                /* ticks: nothing is faster */
-    int64_t cut;                  /* ticks: what is not faster is of no use */
-    int kinds;
-    struct mixed_found *kind; /* the best of each; in the worker's memory */
+    bool deferred;                /* some of its assignments were put off */
+    int kinds, capacity;
+    struct mixed_found *kind; /* the best of each, best first; in the worker's memory */
 };
 
 /* Of one set: its walk and lists of options. */
@@ -46,6 +47,8 @@ struct set_worker {
 
 struct mixed_worker {
     const struct mixed_question *question;
+    const struct standings *standings; /* as they were when the round began */
+    bool scouting;                     /* hard assignments are put off */
     int sets;
     struct set_worker *set; /* [sets] */
     const struct mixed_set *first_set;
@@ -60,7 +63,7 @@ struct mixed_worker {
 };
 
 void mixed_worker_init(struct mixed_worker *, const struct mixed_question *,
-                       const struct mixed_set *sets, int count);
+                       const struct standings *, const struct mixed_set *sets, int count);
 void mixed_worker_release(struct mixed_worker *);
 
 /* The walk of a set in this worker. */
@@ -68,7 +71,7 @@ struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
 
 /* Fills st->bound. */
 void structure_bound(struct mixed_worker *, struct structure *);
-/* Searches it within its cut. */
+/* Searches it for what has a place among the standings. */
 void structure_search(struct mixed_worker *, struct structure *);
 
 /* Its parameters, of the first type where types differ. */

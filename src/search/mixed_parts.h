@@ -1,6 +1,7 @@
 /* One structure while it is searched: shared by the files that search it.
  *
  *   mixed_structure.c   what it costs on each type, a bound of all its plans
+ *   mixed_worth.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
  *   mixed_cell.c        timings, numbers of stages, types in order
  *   mixed_problem.c     one arrangement of stages, handed to assign.c */
@@ -17,6 +18,8 @@ struct room {
     bool rules_allow;           /* and their answer */
 };
 
+enum { SLOW_TIMINGS = 16 };
+
 /* One structure while it is searched. */
 struct cell {
     struct mixed_worker *w;
@@ -32,10 +35,13 @@ struct cell {
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
     int fewest[MIX_MAX], most[MIX_MAX];
-    double work;          /* least ticks of all layers, once */
-    double more[MIX_MAX]; /* least ticks that a layer takes longer on each type */
-    double send, cross;   /* least ticks of a transfer, and of one between types */
-    double behind;        /* least ticks of optimizer and what follows, for the pp at hand */
+    struct holding holding;      /* of the stages at hand, or the least of several */
+    double rate[MIX_MAX], units; /* work a second of a stage of each type, and of all layers */
+    double backward;             /* of a stage's seconds those that are surely backward */
+    double work;                 /* least ticks of all layers, once */
+    double more[MIX_MAX];        /* least ticks that a layer takes longer on each type */
+    double send, cross;          /* least ticks of a transfer, and of one between types */
+    double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
     int64_t sends[MIX_MAX][2]; /* between nodes, within one */
     int pps, *pp;              /* numbers of stages that are worth a look, most first */
@@ -43,8 +49,10 @@ struct cell {
     int alive_max;             /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
-    struct room *room;   /* [states + 1] layers that fit; the last is of the smallest state */
-    int state;           /* that `room` and costs are asked of, or ANY_STATE */
+    struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
+    int state;         /* that `room` and costs are asked of, or ANY_STATE */
+    int slows;         /* timings that leave no time, whatever the memory */
+    struct strategy slow[SLOW_TIMINGS];
     bool uniform;        /* full recompute of all layers is among the timings */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
@@ -54,9 +62,19 @@ void cell_init(struct cell *, struct mixed_worker *, struct structure *);
 /* All layers on the type that is fastest for each, and how much more a layer takes at least
  * elsewhere. */
 void cell_find_work(struct cell *);
+void cell_find_rates(struct cell *);
 
-/* A plan that is not faster than this is of no use: not among the best. */
+/* A plan on the GPUs of c->holding that is not faster than this is of no use. */
 int64_t cell_cut(const struct cell *);
+/* Sets the holding: for c->stages of each type, or the least that any pp stages take. */
+void cell_hold(struct cell *);
+void cell_hold_least(struct cell *, int pp);
+/* The largest cut of any number of stages. */
+int64_t cell_loosest_cut(struct cell *);
+/* Ticks: no step on c->stages of each type, pp in all, is shorter. */
+int64_t stages_bound(const struct cell *, int pp);
+/* Whether a step of pp stages, so many of each type as are best, may be of use. */
+bool cell_pp_of_use(struct cell *, int pp);
 
 /* What one micro-batch may take on a stage for the step to stay below the cut. */
 struct allowed {

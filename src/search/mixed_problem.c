@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of an assignment that is put off when it takes more: what is found later may spare it. */
+enum { SCOUT_NODES = 200 };
+
 struct problem {
     struct cell *c;
     int pp, type[SCHEDULE_MAX_RANKS]; /* of each rank */
@@ -15,6 +18,7 @@ struct problem {
     struct layout layout;
     int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
     int64_t send[SCHEDULE_MAX_RANKS];
+    struct assign_chains chains; /* that one state has learned, for the next */
 };
 
 static enum stage_end end_of(int stage, int stages)
@@ -58,7 +62,7 @@ static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost 
         const struct rank_params *own = &stage_params(t, end, 0, n)->params;
         ticks[v] = x->forward + tax;
         ticks[s->vpp + v] = x->backward + tax;
-        bytes[v] = x->bytes;
+        bytes[v] = *stage_bytes(t, s, end, 0, n);
         forward += x->forward + longest; /* the longer, the more they hide */
         backward += x->backward + longest;
         params.dense += own->dense;
@@ -228,31 +232,50 @@ static struct mixed_found found_of(const struct problem *p, const struct assign_
 {
     struct mixed_found x = {.step = r->step,
                             .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
+                            .worth = worth_of(&p->c->holding, r->step),
                             .strategy = first_strategy(p),
                             .meshes = p->meshes,
                             .layout = p->layout};
     return x;
 }
 
-/* Sorted, one of each kind, no more than are of use. */
+/* Room for one more: as many as are of use to the list of the best, or any number where the front is
+ * asked for too. */
+static bool make_room(struct cell *c)
+{
+    struct structure *st = c->st;
+    if (st->kinds < st->capacity)
+        return true;
+    if (st->capacity > 0 && !c->w->question->front)
+        return false;
+    int capacity = st->capacity ? 2 * st->capacity : c->w->question->top;
+    struct mixed_found *more = arena_array(&c->w->keep, (size_t)capacity, sizeof *more);
+    if (st->kinds > 0)
+        memcpy(more, st->kind, (size_t)st->kinds * sizeof *more);
+    st->kind = more;
+    st->capacity = capacity;
+    return true;
+}
+
+/* Sorted, one of each kind. */
 static void keep_found(struct cell *c, const struct mixed_found *x)
 {
     struct structure *st = c->st;
-    int at = st->kinds, top = c->w->question->top;
-    if (!st->kind)
-        st->kind = arena_array(&c->w->keep, (size_t)top + 1, sizeof *st->kind);
+    const struct wanted *w = c->w->standings->wanted;
     for (int i = 0; i < st->kinds; i++)
         if (mixed_same_kind(&st->kind[i], x)) {
-            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i - 1) * sizeof *st->kind);
-            at = --st->kinds;
+            st->kinds--;
+            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i) * sizeof *st->kind);
             break;
         }
-    while (at > 0 && st->kind[at - 1].step > x->step)
-        at--;
-    memmove(&st->kind[at + 1], &st->kind[at], (size_t)(st->kinds - at) * sizeof *st->kind);
+    if (!make_room(c) && worth_key(w, &st->kind[--st->kinds].worth) <= worth_key(w, &x->worth)) {
+        st->kinds++; /* as good as the last */
+        return;
+    }
+    int at = st->kinds++;
+    for (; at > 0 && worth_key(w, &st->kind[at - 1].worth) > worth_key(w, &x->worth); at--)
+        st->kind[at] = st->kind[at - 1];
     st->kind[at] = *x;
-    if (st->kinds < top)
-        st->kinds++;
 }
 
 static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t cut)
@@ -332,7 +355,9 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
                                    .most = p->most,
                                    .cost = cost_of,
                                    .step = step_of,
-                                   .context = p};
+                                   .context = p,
+                                   .chains = &p->chains,
+                                   .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
     out->pipeline = timing_pipeline(p->c->w->table[0].frame, &p->c->s, &(struct timing){0});
     out->pipeline.send = p->send;
     return true;
@@ -348,7 +373,8 @@ static void solve_state(struct problem *p)
         return;
     c->w->counts.problems++;
     assign_run(&a, cut, &c->w->problem, &r);
-    c->w->counts.unproven += !r.proven;
+    c->st->deferred |= !r.proven && c->w->scouting;
+    c->w->counts.unproven += !r.proven && !c->w->scouting;
     if (r.step == INT64_MAX)
         return;
     set_layout(p, r.layers);

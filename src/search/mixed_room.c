@@ -5,18 +5,6 @@
 
 #include <math.h>
 
-/* A plan that is not faster than this is of no use: not among the best, or not the best of its kind. */
-int64_t cell_cut(const struct cell *c)
-{
-    const struct structure *st = c->st;
-    int64_t cut = st->cut;
-    int top = c->w->question->top;
-    if (st->kinds < top)
-        return cut;
-    int64_t slowest = st->kind[top - 1].step; /* sorted, fastest first */
-    return slowest < cut ? slowest : cut;
-}
-
 /* The longest T for which `times` T stays below what is left. */
 static double most_of(double left, double times)
 {
@@ -180,9 +168,10 @@ bool cell_has_memory(struct cell *c, int pp)
 /* Whether some number of stages has room by time, and by memory if asked. */
 bool cell_has_room(struct cell *c, bool memory)
 {
-    int64_t cut = cell_cut(c);
-    for (int i = 0; i < c->pps; i++)
-        if (cell_has_time(c, c->pp[i], cut) && (!memory || cell_has_memory(c, c->pp[i])))
+    for (int i = 0; i < c->pps; i++) {
+        cell_hold_least(c, c->pp[i]);
+        if (cell_has_time(c, c->pp[i], cell_cut(c)) && (!memory || cell_has_memory(c, c->pp[i])))
             return true;
+    }
     return false;
 }

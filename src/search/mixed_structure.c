@@ -8,11 +8,12 @@
 #include <string.h>
 
 void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
-                       const struct mixed_set *sets, int count)
+                       const struct standings *standings, const struct mixed_set *sets, int count)
 {
     const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
     w->question = q;
+    w->standings = standings;
     w->sets = count;
     w->first_set = sets;
     arena_init(&w->keep);
@@ -176,56 +177,63 @@ void cell_find_work(struct cell *c)
 
 /* Work of all layers in units of the first type's seconds, and the units a second that one stage of each
  * type does: it is credited with the kind of layer it is best at. */
-static double find_rates(const struct cell *c, double rate[MIX_MAX])
+void cell_find_rates(struct cell *c)
 {
     const struct model *m = c->w->question->scene.model;
-    double work = 0, unit[MODEL_MAX_KINDS];
+    double unit[MODEL_MAX_KINDS];
+    c->units = 0;
+    c->backward = 1;
     for (int k = 0; k < m->kinds; k++)
         unit[k] = block_least_s(&c->costs[0]->kind[k]);
     for (int i = 0; i < m->layers; i++)
-        work += unit[m->layer[i]];
+        c->units += unit[m->layer[i]];
     for (int g = 0; g < c->set->groups; g++) {
-        rate[g] = 0;
-        for (int k = 0; k < m->kinds; k++)
-            rate[g] = fmax(rate[g], unit[k] / block_least_s(&c->costs[g]->kind[k]));
+        c->rate[g] = 0;
+        for (int k = 0; k < m->kinds; k++) {
+            const struct block_cost *b = &c->costs[g]->kind[k];
+            c->rate[g] = fmax(c->rate[g], unit[k] / block_least_s(b));
+            c->backward = fmin(c->backward, block_least_backward_s(b) / block_least_s(b));
+        }
     }
-    return work;
 }
 
-/* Of a stage's seconds those that are surely backward. */
-static double backward_share(const struct cell *c)
+/* The bounds of cell_allowed() for pp stages that do `rate` units a second together. */
+static double rate_bound(const struct cell *c, int pp, double rate)
 {
-    const struct model *m = c->w->question->scene.model;
-    double least = 1;
+    double m = (double)c->micro_batches, t = c->units / rate, once = c->work / TICKS_PER_S;
+    double bound = m * t;
+    if (c->s.vpp == 1)
+        bound = fmax(bound, once + (m - 1) * c->backward * t);
+    if (c->s.vpp == 1 && m - 1 > pp)
+        bound = fmax(bound, 2 * once + (m - 1 - pp) * t);
+    return bound;
+}
+
+int64_t stages_bound(const struct cell *c, int pp)
+{
+    double rate = 0;
     for (int g = 0; g < c->set->groups; g++)
-        for (int k = 0; k < m->kinds; k++)
-            least = fmin(least, block_least_backward_s(&c->costs[g]->kind[k]) /
-                                    block_least_s(&c->costs[g]->kind[k]));
-    return least;
+        rate += c->stages[g] * c->rate[g];
+    return bound_ticks(rate_bound(c, pp, rate));
 }
 
-/* The bounds of cell_allowed() for the best number of stages, each as fast as the fastest left. */
-static double rate_bound(struct cell *c)
+/* For the best number of stages, each as fast as the fastest left. */
+static double best_rate_bound(struct cell *c)
 {
-    double rate[MIX_MAX], work = find_rates(c, rate), share = backward_share(c), best = INFINITY;
-    double m = (double)c->micro_batches, sum = 0;
+    double best = INFINITY, sum = 0;
     int used[MIX_MAX] = {0};
     cell_find_work(c);
+    cell_find_rates(c);
     for (int pp = 1; pp <= c->layers + 2; pp++) {
         int fastest = -1;
         for (int g = 0; g < c->set->groups; g++)
-            if (used[g] < c->most[g] && (fastest < 0 || rate[g] > rate[fastest]))
+            if (used[g] < c->most[g] && (fastest < 0 || c->rate[g] > c->rate[fastest]))
                 fastest = g;
         if (fastest < 0)
             break;
         used[fastest]++;
-        sum += rate[fastest];
-        double t = work / sum, once = c->work / TICKS_PER_S, bound = m * t;
-        if (c->s.vpp == 1)
-            bound = fmax(bound, once + (m - 1) * share * t);
-        if (c->s.vpp == 1 && m - 1 > pp)
-            bound = fmax(bound, 2 * once + (m - 1 - pp) * t);
-        best = fmin(best, bound);
+        sum += c->rate[fastest];
+        best = fmin(best, rate_bound(c, pp, sum));
     }
     return best;
 }
@@ -291,5 +299,5 @@ void structure_bound(struct mixed_worker *w, struct structure *st)
 {
     struct cell c;
     cell_init(&c, w, st);
-    st->bound = possible(&c) ? bound_ticks(rate_bound(&c)) : INT64_MAX;
+    st->bound = possible(&c) ? bound_ticks(best_rate_bound(&c)) : INT64_MAX;
 }

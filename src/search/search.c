@@ -29,8 +29,7 @@ struct search {
     struct cell *cell;         /* owned */
     const struct cell **order; /* owned: by bound */
     long round_first;
-    struct shortlist shortlist;
-    struct front front;
+    struct standings own, *standings; /* the question's, or `own` where it has none */
 };
 
 bool search_same_kind(const struct strategy *a, const struct strategy *b)
@@ -51,6 +50,7 @@ static void add_cell(struct search *se)
     for (int i = 0; i < se->space.first_part; i++)
         c->option[i] = (uint16_t)w->option[i];
     c->gpus = strategy_gpus(&w->strategy);
+    c->holding = holding_of(se->standings->wanted, se->question->scene.group, c->gpus);
 }
 
 static void list_cells(struct search *se, int axis)
@@ -79,15 +79,18 @@ static void fill_one(void *context, int worker, long item)
 static void bound_one(void *context, int worker, long item)
 {
     struct search *se = context;
-    cell_bound(&se->worker[worker], &se->cell[item]);
+    struct cell *c = &se->cell[item];
+    cell_bound(&se->worker[worker], c);
+    struct worth least = worth_of(&c->holding, c->bound);
+    c->key = worth_key(se->standings->wanted, &least);
 }
 
 /* Best bound first; the order of listing decides ties. */
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
-    if (x->bound != y->bound)
-        return x->bound < y->bound ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -113,8 +116,10 @@ static void search_one(void *context, int worker, long item)
 static void merge(struct search *se, const struct cell *c, struct search_result *out)
 {
     for (int i = 0; i < c->kinds; i++) {
-        shortlist_add(&se->shortlist, &c->kind[i]);
-        front_add(&se->front, &c->kind[i]);
+        struct found *x = &c->kind[i];
+        x->worth = worth_of(&c->holding, x->step);
+        x->group = se->question->scene.group;
+        standings_add(se->standings, x);
     }
     if (c->fullness < out->fullness) {
         out->fullness = c->fullness;
@@ -124,11 +129,11 @@ static void merge(struct search *se, const struct cell *c, struct search_result 
 
 static void run_round(struct search *se, long count, struct search_result *out)
 {
-    int64_t kind = shortlist_threshold(&se->shortlist);
+    const struct standings *s = se->standings;
     for (long i = 0; i < count; i++) {
         struct cell *c = cell_at(se, se->round_first + i);
-        c->cut_kind = kind;
-        c->cut_front = front_limit(&se->front, c->gpus);
+        c->cut_kind = shortlist_limit(&s->best, s->wanted, &c->holding);
+        c->cut_front = front_limit(&s->front, &c->holding);
     }
     parallel_for(se->workers, count, search_one, se);
     for (long i = 0; i < count; i++)
@@ -197,14 +202,29 @@ static void fill_funnel(struct search *se, struct funnel *f)
     qsort(f->drop, (size_t)f->drops, sizeof *f->drop, compare_drops);
 }
 
+/* What is on this group. */
+static int own_of(const struct search *se, const struct found *list, int count, struct found *out)
+{
+    int own = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].group == se->question->scene.group && !list[i].mixed)
+            out[own++] = list[i];
+    return own;
+}
+
 static void copy_found(struct search *se, struct search_result *out)
 {
-    out->best = se->shortlist.count;
-    out->found = se->shortlist.entry;
-    out->front = se->front.count;
-    out->pareto = arena_array(se->mem, (size_t)se->front.count, sizeof *out->pareto);
-    if (se->front.count > 0)
-        memcpy(out->pareto, se->front.entry, (size_t)se->front.count * sizeof *out->pareto);
+    const struct shortlist *best = &se->standings->best;
+    const struct front *front = &se->standings->front;
+    out->found = arena_array(se->mem, (size_t)best->count, sizeof *out->found);
+    out->best = own_of(se, best->entry, best->count, out->found);
+    out->pareto = arena_array(se->mem, (size_t)front->count, sizeof *out->pareto);
+    out->front = own_of(se, front->entry, front->count, out->pareto);
+    for (int i = 0; i < out->front / 2; i++) {
+        struct found x = out->pareto[i];
+        out->pareto[i] = out->pareto[out->front - 1 - i];
+        out->pareto[out->front - 1 - i] = x;
+    }
 }
 
 void search_fixed(const struct search_question *q, double values[SLOTS])
@@ -234,15 +254,18 @@ static void start(struct search *se, const struct search_question *q, struct are
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
         worker_init(&se->worker[i], q, &se->costs, &se->least, &se->space, &se->plan, fixed);
-    shortlist_init(&se->shortlist, q->top, mem);
-    front_init(&se->front);
+    se->standings = q->standings;
+    if (!q->standings) {
+        se->standings = &se->own;
+        standings_init(&se->own, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    }
 }
 
 static void finish(struct search *se)
 {
     for (int i = 0; i < se->workers; i++)
         worker_release(&se->worker[i]);
-    front_release(&se->front);
+    standings_release(&se->own);
     free(se->cell);
     free(se->order);
 }

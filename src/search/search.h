@@ -5,11 +5,14 @@
 
 #include "rules/rules.h"
 #include "simulate/frame.h"
+#include "simulate/worth.h"
 #include "space/space.h"
 
 #include <stdint.h>
 
 struct arena;
+struct mixed_found;
+struct standings;
 
 /* What happened to the strategies of a space. Every strategy is counted once: generated is the
  * sum of what was dropped (early cuts by their product) and kept. */
@@ -32,6 +35,9 @@ struct found {
     int64_t step; /* ticks */
     int64_t gpus;
     struct strategy strategy;
+    struct worth worth;
+    const struct node_group *group;  /* the first one's where there are several */
+    const struct mixed_found *mixed; /* where the stages of a mixed job lie; NULL: on one group */
 };
 
 struct search_question {
@@ -42,6 +48,9 @@ struct search_question {
     int64_t gpus_min, gpus_max;     /* to use */
     bool any_gpus;                  /* false: whole nodes only */
     int top;                        /* how many kinds of plan to return */
+    const struct wanted *wanted;    /* NULL: speed, without limits */
+    struct standings *standings;    /* of all searches of a question, which what is found joins;
+                                     * NULL: this is the only one */
     int threads;
     bool exhaustive;                              /* no bounds: run every strategy that fits */
     void (*progress)(void *context, double done); /* may be NULL; 0..1, from the calling thread */
@@ -50,23 +59,23 @@ struct search_question {
 
 struct search_result {
     int best;
-    struct found *found; /* [best] fastest first: at most one of each kind, see search_same_kind */
+    struct found *found; /* [best] best first: at most one of each kind, see search_same_kind */
     int front;
-    struct found
-        *pareto; /* [front] fewest GPUs first: none is both slower and dearer than another */
+    struct found *pareto; /* [front] cheapest first: none is both slower and dearer than another */
     struct funnel funnel;
     double fullness; /* of the strategy that came nearest to fitting, when nothing fits */
     struct strategy nearest;
 };
 
 /* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind; a
- * search returns the best of each kind. */
+ * search returns the best of each kind, on each group. */
 bool search_same_kind(const struct strategy *, const struct strategy *);
 
 /* The values of what is no parameter, as the rules of a search see them. */
 void search_fixed(const struct search_question *, double values[SLOTS]);
 
-/* Results live in the arena. The same bytes for any number of threads. */
+/* Results live in the arena: those on this group among the standings. The same bytes for any number
+ * of threads. */
 void search_run(const struct search_question *, struct arena *, struct search_result *);
 
 /* Recomputes a found plan from scratch: rules, GPUs, layers, memory, order of events. False,

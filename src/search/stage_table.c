@@ -86,9 +86,21 @@ const struct stage_time *stage_time(struct stage_table *t, const struct strategy
     struct stage_shape shape = shape_of(t, end, first, layers);
     frame_set_shape(t->frame, 0, &shape);
     shape_ticks(t->frame, s, 0, t->fixed_s, &x->forward, &x->backward);
-    x->bytes = shape_bytes(t->frame, s, 0);
     x->timing = t->timing;
     return x;
+}
+
+const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strategy *s,
+                                      enum stage_end end, int first, int layers)
+{
+    struct stage_time *x = &t->time[at(t, end, first, layers)];
+    if (x->bytes_timing == t->timing)
+        return &x->bytes;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    frame_set_shape(t->frame, 0, &shape);
+    x->bytes = shape_bytes(t->frame, s, 0);
+    x->bytes_timing = t->timing;
+    return &x->bytes;
 }
 
 /* Memory under the i-th state. */
@@ -151,7 +163,7 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
 bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum stage_end end,
                 int first, int layers, int64_t alive)
 {
-    const struct chunk_bytes *b = &stage_time(t, s, end, first, layers)->bytes;
+    const struct chunk_bytes *b = stage_bytes(t, s, end, first, layers);
     const struct stage_params *p = stage_params(t, end, first, layers);
     double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
     double buffers = t->buffers[end];

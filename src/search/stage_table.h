@@ -10,7 +10,8 @@ enum stage_end { STAGE_MIDDLE, STAGE_FIRST, STAGE_LAST, STAGE_ENDS };
 struct stage_time {
     int timing;                /* the number of the timing it is of */
     int64_t forward, backward; /* ticks of one micro-batch */
-    struct chunk_bytes bytes;
+    int bytes_timing;          /* the same of: */
+    struct chunk_bytes bytes;  /* stage_bytes() */
 };
 
 /* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk under
@@ -63,6 +64,8 @@ void stage_table_timing(struct stage_table *);
 /* `s` has the timing, and for a state its parameters. */
 const struct stage_time *stage_time(struct stage_table *, const struct strategy *s, enum stage_end,
                                     int first, int layers);
+const struct chunk_bytes *stage_bytes(struct stage_table *, const struct strategy *s,
+                                      enum stage_end, int first, int layers);
 const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
                                       enum stage_end, int first, int layers);
 const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,

@@ -1,34 +1,47 @@
-/* Which results to keep: the fastest of each kind, and the front of speed and money. */
+/* Which results to keep: the best of each kind, and the front of speed and money. */
 #ifndef ASTRA_SELECT_H
 #define ASTRA_SELECT_H
 
 #include "search/search.h"
+#include "simulate/worth.h"
 
-/* A short list, fastest first, at most `limit` entries and one of each kind. Ties are broken by
- * strategy_compare, so that the order of insertion does not matter. */
+/* A total order: what is wanted, then the shorter step, then the strategy. */
+bool found_before(const struct wanted *, const struct found *, const struct found *);
+/* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
+bool found_same_kind(const struct found *, const struct found *);
+
+/* A short list, best first, at most `limit` entries and one of each kind, all within the limits of
+ * what is wanted. Ties are broken by found_before, so that the order of insertion does not
+ * matter. */
 struct shortlist {
     int count, limit;
     struct found *entry; /* [limit] */
 };
 void shortlist_init(struct shortlist *, int limit, struct arena *);
-void shortlist_add(struct shortlist *, const struct found *);
-/* No plan slower than this can enter; INT64_MAX while there is room. */
-int64_t shortlist_threshold(const struct shortlist *);
+void shortlist_add(struct shortlist *, const struct wanted *, const struct found *);
+/* No plan on these GPUs with a longer step can enter. */
+int64_t shortlist_limit(const struct shortlist *, const struct wanted *, const struct holding *);
 
-bool found_before(const struct found *,
-                  const struct found *); /* total order: step, then strategy */
-
-/* The best plan for each number of GPUs that is not dominated: a plan is dominated when another
- * is at least as fast on no more GPU-seconds a step, and better in one of the two. GPUs of one
- * type cost the same, so GPU-seconds stand for money. */
+/* Plans that no other dominates, whatever the limits. Of those with equal worth the first in the
+ * total order. */
 struct front {
     int count, capacity;
-    struct found *entry; /* owned; fewest GPUs first */
+    struct found *entry; /* owned; fastest and dearest first */
 };
 void front_init(struct front *);
 void front_release(struct front *);
-void front_add(struct front *, const struct found *);
-/* A plan on this many GPUs that is slower than this is dominated; INT64_MAX when none is. */
-int64_t front_limit(const struct front *, int64_t gpus);
+void front_add(struct front *, const struct wanted *, const struct found *);
+/* A plan on these GPUs with a longer step is dominated; INT64_MAX when none is. */
+int64_t front_limit(const struct front *, const struct holding *);
+
+/* Both, of all searches of a question. */
+struct standings {
+    const struct wanted *wanted;
+    struct shortlist best;
+    struct front front;
+};
+void standings_init(struct standings *, const struct wanted *, int top, struct arena *);
+void standings_release(struct standings *);
+void standings_add(struct standings *, const struct found *);
 
 #endif

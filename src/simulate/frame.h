@@ -31,6 +31,7 @@ struct scene {
     bool whole_init;                          /* FSDP without --init-model-with-meta-device */
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
+    const struct run_terms *run;    /* NULL: of no known length, without outages */
 };
 /* The same question on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "simulate/frame.h"
+#include "simulate/worth.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,22 +87,6 @@ static void fill_stages(const struct frame *f, const struct strategy *s, const s
         frame_stage(f, s, st, r, mem, &p->stage[r]);
 }
 
-/* Whole nodes of each group; 0 when a price is not known. */
-static double usd_per_hour(const struct plan *p)
-{
-    double sum = 0;
-    for (int r = 0, next; r < p->stages; r = next) {
-        const struct node_group *g = p->stage[r].group;
-        double gpus = 0;
-        for (next = r; next < p->stages && p->stage[next].group == g; next++)
-            gpus += p->stage[next].gpus;
-        if (g->usd_per_hour <= 0)
-            return 0;
-        sum += ceil(gpus / g->per_node) * g->per_node * g->usd_per_hour;
-    }
-    return sum;
-}
-
 static void fill_rates(struct plan *p)
 {
     const struct strategy *s = &p->strategy;
@@ -116,8 +101,40 @@ static void fill_rates(struct plan *p)
     p->tflops_per_gpu =
         model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
     p->mfu = peak > 0 ? p->tflops_per_gpu * gpus / peak : 0;
-    p->usd_per_hour = usd_per_hour(p);
-    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s / tokens * 1e6;
+}
+
+/* The nodes of all groups, each of which has its stages side by side. */
+static struct holding plan_holding(const struct plan *p, const struct wanted *w)
+{
+    struct holding h = {0};
+    for (int r = 0, next; r < p->stages; r = next) {
+        int64_t gpus = 0;
+        for (next = r; next < p->stages && p->stage[next].group == p->stage[r].group; next++)
+            gpus += (int64_t)p->stage[next].gpus;
+        holding_add(&h, w, p->stage[r].group, gpus);
+    }
+    holding_finish(&h, w);
+    return h;
+}
+
+/* What becomes of the step in a run: what it costs, and how much longer it takes with outages. */
+static void fill_run(struct plan *p)
+{
+    static const struct run_terms none = {0};
+    const struct run_terms *run = p->run ? p->run : &none;
+    struct wanted w = {.outage = run->outage};
+    struct holding h = plan_holding(p, &w);
+    double tokens = (double)p->strategy.global_batch * p->strategy.seq_len;
+    p->outages_per_h = h.outages_per_h;
+    p->slowdown = h.slowdown;
+    p->checkpoint_s = run->outage.interval_s > 0
+                          ? run->outage.interval_s
+                          : outage_interval(&run->outage, h.outages_per_h / 3600);
+    p->net_tokens_per_s = p->tokens_per_s / h.slowdown;
+    p->usd_per_hour = h.usd_per_h < INFINITY ? h.usd_per_h : 0;
+    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s * h.slowdown / tokens * 1e6;
+    p->hours = run_steps(run, tokens) * p->step_s * h.slowdown / 3600;
+    p->usd_total = p->hours * p->usd_per_hour;
 }
 
 static const struct {
@@ -204,6 +221,7 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
     fill_stages(f, s, &st, mem, p);
     fill_breakdown(f, s, &t, &st, p);
     fill_rates(p);
+    fill_run(p);
     check_memory(p, mem);
 }
 
@@ -218,7 +236,8 @@ struct scene plan_scene(const struct plan *p)
                           .hidden_dropout = p->hidden_dropout,
                           .whole_init = p->whole_init,
                           .meshes = p->meshes,
-                          .cluster = p->cluster};
+                          .cluster = p->cluster,
+                          .run = p->run};
 }
 
 /* The least sure of its groups. */
@@ -244,6 +263,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->group = sc->group;
     p->meshes = sc->meshes;
     p->cluster = sc->cluster;
+    p->run = sc->run;
     p->strategy = *s;
     p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
     p->te = sc->te;

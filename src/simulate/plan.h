@@ -114,7 +114,8 @@ struct plan {
     const struct node_group *group;
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
-    bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
+    const struct run_terms *run; /* as in the scene */
+    bool flagscale;              /* it is asked for, though stock Megatron runs the plan too */
     struct strategy strategy;
     int64_t gpus;
     struct layout layout;
@@ -135,8 +136,13 @@ struct plan {
     int stages;
     struct plan_stage *stage;            /* [pp] */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
-    const struct remedy *remedy;         /* NULL unless asked for, and memory is the only fault */
-    const struct gains *gains;     /* NULL unless asked for, and it fits, or its remedy does */
+    double outages_per_h;                /* of the whole job */
+    double slowdown; /* expected time of a run over that without outages and checkpoints, >= 1 */
+    double checkpoint_s;         /* training between two checkpoints; INFINITY = none are written */
+    double net_tokens_per_s;     /* with the time that outages take */
+    double hours, usd_total;     /* of the run; 0 unless its tokens are known */
+    const struct remedy *remedy; /* NULL unless asked for, and memory is the only fault */
+    const struct gains *gains;   /* NULL unless asked for, and it fits, or its remedy does */
     const struct mixture *mixture; /* NULL unless asked for, mixed and computed */
 };
 

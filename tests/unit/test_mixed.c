@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "mixed_reference.h"
+#include "select/select.h"
 #include "question.h"
 #include "random.h"
 
@@ -189,32 +190,40 @@ static void random_question(struct question *q)
     random_network(&q->cluster);
 }
 
+struct known {
+    int count;
+    struct found plan[3];
+};
+
 /* Plans on one type of which the search is told: faster and slower ones than it will find. */
-static void random_known(const struct mixed_reference *ref, struct mixed_question *mq,
-                         struct found known[3])
+static void random_known(const struct mixed_reference *ref, const struct mixed_question *mq,
+                         struct known *known)
 {
-    mq->known = ref->kinds > 0 && pick(0, 1) ? pick(1, 3) : 0;
-    mq->known_plan = known;
-    for (int i = 0; i < mq->known; i++) {
+    known->count = ref->kinds > 0 && pick(0, 1) ? pick(1, 3) : 0;
+    for (int i = 0; i < known->count; i++) {
         const struct mixed_found *like = &ref->kind[pick(0, ref->kinds - 1)];
-        known[i].step = like->step + pick(-1, 1) * (like->step / pick(2, 1000));
-        known[i].strategy = like->strategy;
+        struct found *x = &known->plan[i];
+        x->step = like->step + pick(-1, 1) * (like->step / pick(2, 1000));
+        x->strategy = like->strategy;
+        x->strategy.tp = 100 + i; /* a kind of its own */
+        x->worth = (struct worth){(double)x->step, INFINITY};
+        x->group = mq->cluster->group;
     }
 }
 
 /* The steps of the best of all: of the kinds and of what is known. */
-static int best_steps(const struct mixed_found *kind, int kinds, const struct mixed_question *mq,
+static int best_steps(const struct mixed_found *kind, int kinds, const struct known *known, int top,
                       int64_t out[])
 {
     int count = 0;
-    for (int i = 0; i < kinds + mq->known; i++) {
-        int64_t step = i < kinds ? kind[i].step : mq->known_plan[i - kinds].step;
+    for (int i = 0; i < kinds + known->count; i++) {
+        int64_t step = i < kinds ? kind[i].step : known->plan[i - kinds].step;
         int at = count;
         while (at > 0 && out[at - 1] > step)
             at--;
-        if (at == mq->top)
+        if (at == top)
             continue;
-        count += count < mq->top;
+        count += count < top;
         for (int k = count - 1; k > at; k--)
             out[k] = out[k - 1];
         out[at] = step;
@@ -259,11 +268,11 @@ static void show_plan(const char *who, const struct mixed_found *x)
 
 /* Whether they agree. */
 static bool compare(int number, const struct mixed_reference *ref, const struct mixed_question *mq,
-                    const struct mixed_result *r)
+                    const struct known *known, const struct mixed_result *r)
 {
     int64_t want[3], have[3];
-    int wanted = best_steps(ref->kind, ref->kinds, mq, want);
-    int found = best_steps(r->found, r->best, mq, have);
+    int wanted = best_steps(ref->kind, ref->kinds, known, mq->top, want);
+    int found = best_steps(r->found, r->best, known, mq->top, have);
     bool same = wanted == found && memcmp(want, have, (size_t)found * sizeof *have) == 0;
     if (same)
         return true;
@@ -272,8 +281,8 @@ static bool compare(int number, const struct mixed_reference *ref, const struct 
         show_plan("best ", &ref->kind[i]);
     for (int i = 0; i < r->best; i++)
         show_plan("found", &r->found[i]);
-    for (int i = 0; i < mq->known; i++)
-        print_error("known %lld\n", (long long)mq->known_plan[i].step);
+    for (int i = 0; i < known->count; i++)
+        print_error("known %lld\n", (long long)known->plan[i].step);
     return false;
 }
 
@@ -285,7 +294,8 @@ static bool solve_one(int number, struct tally *t)
     struct mixed_question mq;
     struct mixed_result r;
     struct mixed_reference ref = {.limit = MOST_PLANS};
-    struct found known[3] = {{0}};
+    struct known known = {0};
+    struct standings standings;
     struct error err = {0};
     random_question(&q);
     q.engine = number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
@@ -293,10 +303,15 @@ static bool solve_one(int number, struct tally *t)
     mq.threads = 1 + number % 2;
     mixed_reference_run(&ref, &mq);
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);
-    random_known(&ref, &mq, known);
+    random_known(&ref, &mq, &known);
     if (solved) {
+        standings_init(&standings, &WANT_SPEED, mq.top, &q.mem);
+        for (int i = 0; i < known.count; i++)
+            standings_add(&standings, &known.plan[i]);
+        mq.standings = &standings;
         mixed_run(&mq, &q.mem, &r);
-        t->wrong += !compare(number, &ref, &mq, &r);
+        standings_release(&standings);
+        t->wrong += !compare(number, &ref, &mq, &known, &r);
         for (int i = 0; i < r.best; i++)
             must_be_as_said(&mq, &r.found[i], &q.mem);
         t->answered += ref.kinds > 0;
@@ -374,7 +389,7 @@ static void any_memory_is_used(void **state)
                 q.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
             mixed_reference_run(&ref, &mq);
             mixed_run(&mq, &q.mem, &r);
-            wrong += !compare((int)i * STEPS + k, &ref, &mq, &r);
+            wrong += !compare((int)i * STEPS + k, &ref, &mq, &(struct known){0}, &r);
             answers += ref.kinds > 0 && ref.kind[0].step != last;
             last = ref.kinds > 0 ? ref.kind[0].step : 0;
             mixed_reference_release(&ref);

@@ -110,13 +110,19 @@ static void search_equals_brute_force(void **state)
         sq.threads = 1 + i % 2;
         search_run(&sq, &q.mem, &r);
         reference_run(&ref, &sq, &q.mem);
-        same_lists(r.found, r.best, ref.best.entry, ref.best.count);
-        same_lists(r.pareto, r.front, ref.front.entry, ref.front.count);
+        const struct front *front = &ref.standings.front;
+        for (int k = 0; k < r.front / 2; k++) { /* the reference has the fastest first */
+            struct found x = r.pareto[k];
+            r.pareto[k] = r.pareto[r.front - 1 - k];
+            r.pareto[r.front - 1 - k] = x;
+        }
+        same_lists(r.found, r.best, ref.standings.best.entry, ref.standings.best.count);
+        same_lists(r.pareto, r.front, front->entry, front->count);
         for (int k = 0; k < r.best; k++)
             must(search_check(&sq, &r.found[k], &err), &err);
         answered += r.best > 0;
         tried += ref.tried;
-        front_release(&ref.front);
+        standings_release(&ref.standings);
         question_release(&q);
     }
     print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,

@@ -1,0 +1,61 @@
+/* What plans are compared by: how long a step takes and what it costs, outages included. Both in
+ * units of a step's ticks, so that a search can tell at which step a plan is of no use any more. */
+#ifndef ASTRA_WORTH_H
+#define ASTRA_WORTH_H
+
+#include "simulate/outage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct node_group;
+
+enum objective { OBJECTIVE_SPEED, OBJECTIVE_COST };
+
+/* What is asked for, of any plan. */
+struct wanted {
+    enum objective objective;
+    double most_time; /* ticks of a step; INFINITY = no limit */
+    double most_usd;  /* USD an hour x ticks of a step; INFINITY = no limit */
+    bool by_gpus;     /* no price is known: a GPU-hour counts as one USD */
+    struct outage outage;
+};
+
+/* The run that a step is part of. */
+struct run_terms {
+    double tokens; /* 0 = not known */
+    struct outage outage;
+};
+/* Whole steps for so many tokens. */
+double run_steps(const struct run_terms *, double tokens_per_step);
+
+struct worth {
+    double time; /* ticks of a step, with its share of the time that outages take */
+    double usd;  /* that times USD an hour; INFINITY when a price is not known */
+};
+
+/* GPUs that a job holds: what they cost, and how much longer it takes with their outages. */
+struct holding {
+    double usd_per_h; /* whole nodes; INFINITY when a price is not known */
+    double outages_per_h;
+    double slowdown; /* >= 1, by holding_finish */
+};
+void holding_add(struct holding *, const struct wanted *, const struct node_group *, int64_t gpus);
+void holding_finish(struct holding *, const struct wanted *);
+/* All of a job on one group. */
+struct holding holding_of(const struct wanted *, const struct node_group *, int64_t gpus);
+
+struct worth worth_of(const struct holding *, int64_t step);
+bool worth_allowed(const struct wanted *, const struct worth *);
+/* What the objective looks at first. */
+double worth_key(const struct wanted *, const struct worth *);
+/* At least as good in both, and better in one. */
+bool worth_dominates(const struct worth *, const struct worth *);
+
+/* The longest step, in ticks, whose time and cost are not above these, give or take one. */
+int64_t step_within_worth(const struct holding *, double time, double usd);
+
+/* Speed without limits: what is asked where nothing else is said. */
+extern const struct wanted WANT_SPEED;
+
+#endif
