@@ -233,7 +233,7 @@ static void print_front(const struct search_report *r, const struct report_style
         table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
     table_hide_if_all(&t, money, "");
     typeset_heading(style,
-                    !r->whole_front
+                    r->part_front
                         ? "Speed against money: of the plans on one type and the mixed ones "
                           "above, those that no other beats in both"
                         : "Speed against money: every plan that no other beats in both",
