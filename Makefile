@@ -34,7 +34,8 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
 # embedded_models_a_1b_json.
 SRC     := $(wildcard src/*.c src/*/*.c)
-DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.*))
+DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
+           data/prices.csv data/price_overrides.csv))
 LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))

@@ -33,6 +33,13 @@ static const char *const GPUS_EXAMPLES[] = {
     NULL,
 };
 
+static const char *const PRICES_EXAMPLES[] = {
+    "astra prices --gpu H100",
+    "astra prices --market spot --provider aws,gcp --offer cheapest",
+    "astra prices --prices sky:aws,gcp --region us-east-1 --format csv -o prices.csv",
+    NULL,
+};
+
 static const char *const MODELS_EXAMPLES[] = {
     "astra models",
     "astra models --format json",
@@ -65,6 +72,10 @@ static const struct command COMMANDS[] = {
      "Lists names, short names, peaks, memory, links and prices, and where their operator times\n"
      "come from: measured, transferred from other GPUs of the generation, or the data sheet.",
      false, false, astra_list_gpus, GPUS_EXAMPLES, NULL},
+    {"prices", "", "what GPUs cost, and which prices a search uses",
+     "Lists offers by provider and market, cheapest first, and per GPU the price that a search\n"
+     "would use and why. Whole nodes are billed; network egress and storage are not counted.",
+     false, false, astra_list_prices, PRICES_EXAMPLES, NULL},
     {"models", "", "the models Astra knows by name", "Lists presets for --model with their sizes.",
      false, false, astra_list_models, MODELS_EXAMPLES, NULL},
     {"fit", "PROFILE.csv ...", "learns operator times from measurements",

@@ -41,8 +41,9 @@ void astra_free(struct astra *); /* NULL is fine */
 
 /* One option by its command-line name without dashes: "model", "cluster", "gpus",
  * "global-batch", "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price",
- * "top", "threads", "exhaustive", "check", "stats" ... "set", "rules" and "price" may be given
- * several times. Files are read at once. */
+ * "top", "threads", "exhaustive", "check", "stats" ... "set", "rules", "price", "prices"
+ * and "what-if" may be given several times. Files are read at once, but for prices: when the question is
+ * asked. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
 /* Megatron-LM flags, one word each, as they stand on its command line. */
@@ -62,6 +63,7 @@ enum astra_status
 astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or invalid */
 enum astra_status astra_list_gpus(struct astra *);
 enum astra_status astra_list_models(struct astra *);
+enum astra_status astra_list_prices(struct astra *); /* offers, and what a search would use */
 /* Learns operator times from the tables of "measured" and writes them to the folder "into". Its
  * answer is a report, in text whatever the format. */
 enum astra_status astra_fit(struct astra *);

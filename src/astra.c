@@ -9,10 +9,12 @@
 #include "mixture.h"
 #include "question.h"
 #include "remedy.h"
+#include "report/front_svg.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/trace_out.h"
 #include "search_answer.h"
+#include "what_if.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,8 @@ enum answer_kind {
     ANSWER_EXPLAIN,
     ANSWER_GPUS,
     ANSWER_FIT,
-    ANSWER_MODELS
+    ANSWER_MODELS,
+    ANSWER_PRICES
 };
 
 struct astra {
@@ -118,7 +121,10 @@ enum astra_status astra_search(struct astra *a)
                               .progress = a->progress,
                               .progress_context = a->progress_context};
     begin(a);
-    bool ok = search_answer(&asked);
+    bool ok =
+        what_if_prepare(&a->question, &a->error) && search_answer(&asked) && what_if_answer(&asked);
+    if (ok && a->question.plot)
+        ok = front_write(&a->report, a->question.plot, &a->error);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
 }
@@ -241,6 +247,23 @@ enum astra_status astra_list_models(struct astra *a)
     return ASTRA_OK;
 }
 
+enum astra_status astra_list_prices(struct astra *a)
+{
+    begin(a);
+    if (!question_price_list(&a->question, &a->error))
+        return status_of(a, false);
+    a->kind = ANSWER_PRICES;
+    return ASTRA_OK;
+}
+
+static void print_prices(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    const struct question_prices *p = &a->question.pricing;
+    const struct price_report report = {&p->list, &p->ask, p->market_asked, p->gpu};
+    report_prices(&report, format, style, &a->text);
+}
+
 static void print_search(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
@@ -278,6 +301,8 @@ static const char *print(struct astra *a, enum astra_format format,
         str_add(&a->text, str_text(&a->fit));
     else if (a->kind == ANSWER_MODELS)
         report_models(format, &a->text);
+    else if (a->kind == ANSWER_PRICES)
+        print_prices(a, format, style);
     return str_text(&a->text);
 }
 

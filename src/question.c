@@ -28,10 +28,12 @@ void question_init(struct question *q)
     q->memory_margin = 0.04;
     q->imbalance = 1;
     q->top = 10;
+    q->run.outage = (struct outage){.write_s = 60, .restart_s = 600}; /* doc/outages.md says why */
 }
 
 void question_release(struct question *q)
 {
+    question_drop_changed(q);
     question_drop_costs(q);
     learned_free(q->learned);
     arena_release(&q->mem);
@@ -76,9 +78,8 @@ bool question_ready(struct question *q, struct error *err)
         return fail(err, ERROR_INPUT,
                     "no model is given: add --model, for example --model llama3-8b (astra models "
                     "lists them)");
-    for (int i = 0; i < q->prices; i++)
-        if (!cluster_set_price(&q->cluster, q->price[i], err))
-            return false;
+    if (!question_set_prices(q, err) || !question_set_outages(q, err))
+        return false;
     return take_setting(q, PARAM_global_batch, &q->global_batch, 0, err) &&
            take_setting(q, PARAM_seq_len, &q->seq_len, 0, err) &&
            take_setting(q, PARAM_precision, &q->precision, -1, err);

@@ -5,16 +5,38 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "import/flags.h"
+#include "question_prices.h"
 #include "rules/rules.h"
 #include "search/search.h"
+#include "simulate/outage.h"
 #include "space/space.h"
 
 struct group_costs;
 struct learned;
 
-enum { QUESTION_PRICES = 64, QUESTION_SETS = 64, QUESTION_TABLES = 64 };
+enum {
+    QUESTION_PRICES = 64,
+    QUESTION_SETS = 64,
+    QUESTION_TABLES = 64,
+    QUESTION_RATES = 64,
+    QUESTION_WHAT_IFS = 16
+};
+
+/* An option as it came. */
+struct given {
+    const char *option, *value;
+    const struct given *next;
+};
 
 enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
+
+/* One --mtbf or --interruptions. */
+struct outage_rate {
+    const char *option, *text; /* for messages */
+    const struct gpu *gpu;     /* NULL = all */
+    bool failures;             /* hours between those of a GPU; otherwise interruptions an hour */
+    double value;
+};
 
 struct question {
     struct arena mem; /* everything that was read */
@@ -33,6 +55,7 @@ struct question {
     bool exhaustive, check, stats;
     const char *stage; /* of explain; NULL = all */
     const char *trace; /* file of a trace; NULL = none */
+    const char *plot;  /* file of the front's picture; NULL = none */
     struct setting settings[PARAMS];
     int sets;
     const char *set[QUESTION_SETS];
@@ -41,14 +64,21 @@ struct question {
     struct run_terms run;          /* what a step is part of */
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
     int objective;                 /* enum objective; -1 = default */
-    struct rules rules;            /* the user's */
-    int measured;                  /* of fit */
+    int rates;                     /* of outages */
+    struct outage_rate rate[QUESTION_RATES];
+    struct question_prices pricing; /* tables of prices and what counts of them */
+    struct rules rules;             /* the user's */
+    int measured;                   /* of fit */
     const char *measured_file[QUESTION_TABLES];
     const char *into, *sources, *plots;
     bool alone;
     const char *efficiency;  /* folder of learned models; NULL = those compiled in */
     struct learned *learned; /* owned; NULL until needed */
     struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
+    struct given *given, *last_given;              /* in the order they came; NULL: none */
+    int what_ifs;
+    const char *what_if[QUESTION_WHAT_IFS];
+    struct question *changed[QUESTION_WHAT_IFS]; /* owned: this one with what_if[i] (what_if.c) */
 };
 
 void question_init(struct question *);

@@ -262,16 +262,28 @@ static bool set_stage(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, stages, sizeof stages / sizeof *stages));
 }
 
-static bool set_trace(struct question *q, const char *v, struct error *err)
+/* A file that is written beside the answer. */
+static bool set_file(struct question *q, const char *option, const char *v, const char **out,
+                     struct error *err)
 {
     if (!*v)
-        return fail(err, ERROR_INPUT, "--trace is empty, expected the name of a file");
+        return fail(err, ERROR_INPUT, "--%s is empty, expected the name of a file", option);
     if (strcmp(v, "-") == 0)
         return fail(err, ERROR_INPUT,
-                    "--trace is '-', expected the name of a file: the answer goes to standard "
-                    "output");
-    q->trace = arena_string(&q->mem, v);
+                    "--%s is '-', expected the name of a file: the answer goes to standard output",
+                    option);
+    *out = arena_string(&q->mem, v);
     return true;
+}
+
+static bool set_trace(struct question *q, const char *v, struct error *err)
+{
+    return set_file(q, "trace", v, &q->trace, err);
+}
+
+static bool set_plot(struct question *q, const char *v, struct error *err)
+{
+    return set_file(q, "plot", v, &q->plot, err);
 }
 
 static const struct {
@@ -283,12 +295,28 @@ static const struct {
 #undef OPTION
 };
 
+/* Remembered, so that another question can be asked that differs in one thing (what_if.c). */
+static void remember(struct question *q, const char *option, const char *value)
+{
+    struct given *g = arena_alloc(&q->mem, sizeof *g);
+    *g = (struct given){option, arena_string(&q->mem, value), NULL};
+    if (q->last_given)
+        q->last_given->next = g;
+    else
+        q->given = g;
+    q->last_given = g;
+}
+
 bool question_set(struct question *q, const char *option, const char *value, struct error *err)
 {
     const char *names[sizeof OPTIONS / sizeof *OPTIONS];
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) {
-        if (strcmp(OPTIONS[i].name, option) == 0)
-            return OPTIONS[i].set(q, value ? value : "", err);
+        if (strcmp(OPTIONS[i].name, option) == 0) {
+            if (!OPTIONS[i].set(q, value ? value : "", err))
+                return false;
+            remember(q, OPTIONS[i].name, value ? value : "");
+            return true;
+        }
         names[i] = OPTIONS[i].name;
     }
     return fail(err, ERROR_INPUT, "no option is called --%s%s", option,

@@ -18,4 +18,26 @@ struct scene question_scene(const struct question *, const struct node_group *);
 /* Those of Megatron and of the engine, for a search those of sense and of the pool, the user's. */
 bool question_rules(struct question *, bool search, struct rules *, struct error *);
 
+/* Options of prices (question_prices.c). */
+bool set_prices(struct question *, const char *, struct error *);
+bool set_price_overrides(struct question *, const char *, struct error *);
+bool set_market(struct question *, const char *, struct error *);
+bool set_provider(struct question *, const char *, struct error *);
+bool set_region(struct question *, const char *, struct error *);
+bool set_offer(struct question *, const char *, struct error *);
+bool set_rate(struct question *, const char *, struct error *);
+bool set_gpu(struct question *, const char *, struct error *);
+
+/* Outages (question_outages.c): options, and the rates of them on the groups of the cluster. */
+bool set_mtbf(struct question *, const char *, struct error *);
+bool set_interruptions(struct question *, const char *, struct error *);
+bool set_checkpoint_every(struct question *, const char *, struct error *);
+bool set_checkpoint_write(struct question *, const char *, struct error *);
+bool set_restart(struct question *, const char *, struct error *);
+bool question_set_outages(struct question *, struct error *);
+
+/* --what-if and what it is about (what_if.c). */
+bool set_what_if(struct question *, const char *value, struct error *);
+void question_drop_changed(struct question *);
+
 #endif

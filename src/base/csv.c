@@ -86,7 +86,8 @@ bool csv_parse(struct csv *c, const char *text, size_t length, const char *name,
                struct error *err)
 {
     enum { MOST_COLUMNS = 256 };
-    struct scanner s = {text, text + length, name, 1};
+    size_t mark = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    struct scanner s = {text + mark, text + length, name, 1};
     char *scratch = arena_alloc(mem, length + 1);
     memset(c, 0, sizeof *c);
     if (memchr(text, 0, length))

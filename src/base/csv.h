@@ -1,4 +1,5 @@
-/* Comma-separated tables with a header line: quoted fields ("" inside is one "), CRLF or LF. */
+/* Comma-separated tables with a header line: quoted fields ("" inside is one "), CRLF or LF. A byte
+ * order mark in front, as spreadsheets write it, is passed over. */
 #ifndef ASTRA_CSV_H
 #define ASTRA_CSV_H
 

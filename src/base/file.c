@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,41 @@ bool file_write(const char *path, const void *data, size_t size, struct error *e
         return true;
     files_forget(&path, 1);
     return false;
+}
+
+bool folder_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool folder_names(const char *path, struct arena *mem, const char *const **out, struct error *err)
+{
+    const char **name = NULL;
+    size_t count = 0, capacity = 0;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return fail(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    for (struct dirent *e; (e = readdir(folder));) {
+        if (e->d_name[0] == '.')
+            continue;
+        if (count + 1 >= capacity)
+            name = memory_grow(name, (capacity = 2 * capacity + 16) * sizeof *name);
+        name[count++] = arena_string(mem, e->d_name);
+    }
+    closedir(folder);
+    const char **sorted = arena_array(mem, count + 1, sizeof *sorted);
+    if (count > 0)
+        memcpy(sorted, name, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_name);
+    free(name);
+    *out = sorted;
+    return true;
 }
 
 bool folder_make(const char *path, struct error *err)

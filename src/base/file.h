@@ -29,6 +29,9 @@ bool file_write(const char *path, const void *data, size_t size, struct error *)
 bool file_write_beside(const char *path, const void *data, size_t size, struct error *);
 bool files_replace(const char *const *path, size_t count, struct error *);
 void files_forget(const char *const *path, size_t count);
+bool folder_exists(const char *path);
+/* Names in a folder but for hidden ones, sorted; NULL ends them. */
+bool folder_names(const char *path, struct arena *, const char *const **out, struct error *);
 bool folder_make(const char *path, struct error *); /* fine when it is there already */
 
 #endif

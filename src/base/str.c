@@ -119,6 +119,26 @@ bool same_name(const char *a, const char *b)
     return fold(*a) == fold(*b);
 }
 
+/* Where the text leaves the pattern, the latest * takes one character more. */
+bool matches_pattern(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++, text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return !pattern[strspn(pattern, "*")];
+}
+
 /* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are
  * far. */
 static size_t distance(const char *a, const char *b)

@@ -27,6 +27,9 @@ bool parse_real(const char *text, double *out); /* finite only */
 
 bool same_name(const char *a, const char *b); /* ASCII case ignored; '-' and '_' are equal */
 
+/* Whether all of `text` is as `pattern` says, in which * stands for any text. */
+bool matches_pattern(const char *pattern, const char *text);
+
 /* The known name closest to `word` by edit distance, or NULL when none is close enough to suggest
  * (distance above a third of the word, at least 2). */
 const char *nearest_name(const char *word, const char *const *names, size_t count);

@@ -31,4 +31,15 @@ struct svg_font {
 };
 void svg_text(struct str *, int x, int y, const struct svg_font *, const char *text);
 
+/* Pictures in light and dark: elements have classes, whose looks the style sheet says. */
+void svg_begin_styled(struct str *, int width, int height, const char *title, const char *css);
+void svg_rect(struct str *, const char *class, int x, int y, int width, int height);
+void svg_path(struct str *, const char *class, const char *data);
+void svg_words(struct str *, const char *class, int x, int y, const char *text);
+
+enum svg_shape { SVG_CIRCLE, SVG_SQUARE, SVG_UP, SVG_DIAMOND, SVG_DOWN, SVG_HEXAGON, SVG_SHAPES };
+/* `title` is what a browser shows of it; NULL = nothing. */
+void svg_mark(struct str *, const char *class, enum svg_shape, int x, int y, int radius,
+              const char *title);
+
 #endif

@@ -52,6 +52,23 @@ bool parse_duration(const char *text, double *out_s)
            parse_with_unit(text, DURATIONS, sizeof DURATIONS / sizeof *DURATIONS, out_s);
 }
 
+bool parse_factor(const char *text, double *out)
+{
+    char number[64];
+    size_t n = strlen(text);
+    bool percent = n > 0 && text[n - 1] == '%';
+    if (n < 2 || n >= sizeof number || !strchr(percent ? "+-" : "x", text[0]) ||
+        !strchr("0123456789.", text[1]))
+        return false;
+    memcpy(number, text + 1, n);
+    number[n - 1 - percent] = 0;
+    if (!parse_real(number, out))
+        return false;
+    if (percent)
+        *out = 1 + (text[0] == '-' ? -*out : *out) / 100;
+    return *out > 0;
+}
+
 void add_count(struct str *s, double v)
 {
     static const struct unit scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};

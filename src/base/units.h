@@ -15,6 +15,8 @@ bool parse_amount(const char *text, double *out);
 /* "90s", "15m", "12h", "1.5d": seconds, minutes, hours, days. A number without a unit is refused:
  * what it would mean depends on who reads it. */
 bool parse_duration(const char *text, double *out_s);
+/* "+10%", "-20%", "x2": what an amount is multiplied with, above 0. False on anything else. */
+bool parse_factor(const char *text, double *out);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_usd(struct str *, double usd);         /* $123.45, $1,234,568 */

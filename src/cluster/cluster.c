@@ -5,9 +5,10 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/str.h"
+#include "base/money.h"
 #include "base/units.h"
 #include "cluster/group.h"
+#include "cluster/prices.h"
 
 #include <string.h>
 
@@ -31,7 +32,6 @@ void group_init(struct node_group *group, const struct gpu *g, int per_node)
         .link_bs = g->link_gbs * 1e9,
         .oversubscription = 1,
         .usable_bytes = g->usable_gib * GIB,
-        .usd_per_hour = g->usd_per_hour,
     };
     group_set_nic(group, g->nic_gbit);
 }
@@ -39,6 +39,13 @@ void group_init(struct node_group *group, const struct gpu *g, int per_node)
 void group_set_nic(struct node_group *group, double gbit_per_gpu)
 {
     group->nic_bs = gbit_per_gpu * 1e9 / 8;
+}
+
+void group_set_outages(struct node_group *group, double mtbf_h, double interruptions_per_h)
+{
+    group->mtbf_h = mtbf_h;
+    group->interruptions_per_h = interruptions_per_h;
+    group->outages_per_h = (mtbf_h > 0 ? group->per_node / mtbf_h : 0) + interruptions_per_h;
 }
 
 void cluster_set_text(struct cluster *c, const char *text)
@@ -78,14 +85,18 @@ bool cluster_load(struct cluster *c, const char *text, struct arena *mem, struct
 }
 
 /* Splits "H100=2.5"; the name must fit, as every known one does. */
-static bool split_price(const char *assignment, char name[64], double *usd, struct error *err)
+static bool split_price(const char *assignment, const struct rates *rates, char name[64],
+                        double *usd, struct error *err)
 {
+    struct error cause;
     const char *equals = strchr(assignment, '=');
     size_t length = equals ? (size_t)(equals - assignment) : 0;
     if (length == 0)
         return fail(err, ERROR_INPUT, "price '%.200s': write TYPE=USD per GPU-hour, as in H100=2.5",
                     assignment);
-    if (!parse_real(equals + 1, usd) || *usd < PRICE_MIN || *usd > PRICE_MAX)
+    if (!money_parse(equals + 1, rates, usd, &cause))
+        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text);
+    if (!price_in_range(*usd))
         return fail(err, ERROR_INPUT,
                     "price '%.200s': '%.63s' is no price, USD per GPU-hour from %g to %g is right",
                     assignment, equals + 1, PRICE_MIN, PRICE_MAX);
@@ -96,13 +107,14 @@ static bool split_price(const char *assignment, char name[64], double *usd, stru
     return true;
 }
 
-bool cluster_set_price(struct cluster *c, const char *assignment, struct error *err)
+bool cluster_set_price(struct cluster *c, const char *assignment, const struct rates *rates,
+                       struct error *err)
 {
     char name[64];
     double usd;
     struct error cause;
     int found = 0;
-    if (!split_price(assignment, name, &usd, err))
+    if (!split_price(assignment, rates, name, &usd, err))
         return false;
     const struct gpu *g = gpu_find(name, &cause);
     if (!g)
@@ -110,6 +122,8 @@ bool cluster_set_price(struct cluster *c, const char *assignment, struct error *
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].gpu == g) {
             c->group[i].usd_per_hour = usd;
+            c->group[i].price_given = true;
+            memcpy(c->group[i].price_from, "--price", sizeof "--price");
             found++;
         }
     return found || fail(err, ERROR_INPUT, "price '%.200s': the cluster %s has no %s", assignment,
@@ -140,7 +154,8 @@ static bool alike(const struct node_group *a, const struct node_group *b)
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
            a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
-           a->usd_per_hour == b->usd_per_hour && a->nodes_min == a->nodes_max &&
+           a->usd_per_hour == b->usd_per_hour && a->mtbf_h == b->mtbf_h &&
+           a->interruptions_per_h == b->interruptions_per_h && a->nodes_min == a->nodes_max &&
            b->nodes_min == b->nodes_max && a->nodes_max + b->nodes_max <= CLUSTER_MAX_NODES;
 }
 

@@ -28,7 +28,6 @@ struct gpu {
     double pcie_gbs; /* per direction */
     double nic_gbit; /* typical NIC speed per GPU */
     double tdp_w;
-    double usd_per_hour; /* median on-demand price per GPU-hour of 8-GPU instances, 0 = not known */
     const char *source;
 };
 
@@ -53,8 +52,13 @@ struct node_group {
     double oversubscription;   /* >= 1: how much slower the network is between far nodes */
     double usable_bytes;       /* of one GPU */
     double usd_per_hour;       /* per GPU; 0 = not known */
-    double outages_per_h;      /* of one node */
+    bool price_given;          /* by the user for this group or GPU: no table changes it */
+    char price_from[160];      /* for people: "median of 8 providers, on-demand, 8-GPU instances" */
     struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
+
+    double mtbf_h;              /* mean time between failures of one GPU; 0 = it never fails */
+    double interruptions_per_h; /* of one node: the provider takes it back */
+    double outages_per_h;       /* of one node, both together */
 };
 
 /* A link between two groups that is slower than their NICs. */
@@ -78,8 +82,17 @@ bool cluster_load(struct cluster *, const char *text, struct arena *, struct err
 bool cluster_from_pool(struct cluster *, const char *pool, struct error *);
 bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name,
                        struct arena *, struct error *);
-/* "H100=2.5" overrides a price in USD per GPU-hour. */
-bool cluster_set_price(struct cluster *, const char *assignment, struct error *);
+/* "H100=2.5" overrides a price per GPU-hour, "H100=2.5EUR" where the rates have the currency. */
+struct rates;
+bool cluster_set_price(struct cluster *, const char *assignment, const struct rates *,
+                       struct error *);
+
+/* One figure of every group of a type (group_change.c): "nodes", "nic" (Gbit/s per GPU), "link"
+ * (GB/s per GPU) or "memory" (usable GiB of a GPU) becomes another value, or a multiple of what it
+ * is, as parse_factor() reads it. */
+bool cluster_change(struct cluster *, const char *figure, const char *type, const char *change,
+                    struct error *);
+const char *const *cluster_figures(size_t *count); /* their names */
 
 int64_t cluster_max_gpus(const struct cluster *);
 /* Whether the groups in `bits` are of one maker: collectives of others do not talk to theirs. */

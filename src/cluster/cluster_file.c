@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "cluster/group.h"
+#include "cluster/prices.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -25,10 +26,12 @@
     X(nic_gbit,         false,   NIC_GBIT_MIN, NIC_GBIT_MAX) \
     X(nics_per_node,    true,    1,            1024) \
     X(scaleup_domain,   true,    1,            65536) \
-    X(scaleup_gbs,      false,   0.1,          1e5) \
+    X(scaleup_gbs,      false,   LINK_GBS_MIN, LINK_GBS_MAX) \
     X(oversubscription, false,   1,            1000) \
-    X(usable_gib,       false,   1,            4096) \
-    X(price,            false,   PRICE_MIN,    PRICE_MAX)
+    X(usable_gib,       false,   USABLE_MIN,   USABLE_MAX) \
+    X(price,            false,   PRICE_MIN,    PRICE_MAX) \
+    X(mtbf_h,           false,   MTBF_H_MIN,   MTBF_H_MAX) \
+    X(interruptions_per_h, false, INTERRUPTIONS_MIN, INTERRUPTIONS_MAX)
 
 enum key {
 #define X(name, whole, lo, hi) KEY_##name,
@@ -184,8 +187,12 @@ static void fill_group(struct node_group *g, const struct entry *e)
         g->oversubscription = value[KEY_oversubscription];
     if (value[KEY_usable_gib] > 0)
         g->usable_bytes = value[KEY_usable_gib] * GIB;
-    if (value[KEY_price] > 0)
+    if (value[KEY_price] > 0) {
         g->usd_per_hour = value[KEY_price];
+        g->price_given = true;
+        memcpy(g->price_from, "cluster file", sizeof "cluster file");
+    }
+    group_set_outages(g, value[KEY_mtbf_h], value[KEY_interruptions_per_h]);
 }
 
 static bool read_group(const struct reader *r, const struct yaml *node, struct node_group *g)
@@ -301,5 +308,8 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
     const struct yaml *groups = yaml_get(root, top_keys[0]), *links = yaml_get(root, top_keys[1]);
     if (!groups)
         return wrong(&r, root->line, root->column, "this file lacks the key groups");
-    return read_groups(&r, groups, c) && (!links || read_links(&r, links, c));
+    if (!read_groups(&r, groups, c) || (links && !read_links(&r, links, c)))
+        return false;
+    cluster_usual_prices(c);
+    return true;
 }

@@ -9,12 +9,22 @@
 enum { GROUP_MAX_PER_NODE = 1024 };
 #define NIC_GBIT_MIN 0.001
 #define NIC_GBIT_MAX 1e6
-#define PRICE_MIN 0.001 /* USD per GPU-hour; 0 means "not known" in our structs and is no price */
-#define PRICE_MAX 1e5
+#define LINK_GBS_MIN 0.1
+#define LINK_GBS_MAX 1e5
+#define USABLE_MIN 1 /* GiB */
+#define USABLE_MAX 4096
+#define PRICE_MIN 0.01 /* USD per GPU-hour; 0 means "not known" in our structs and is no price */
+#define PRICE_MAX 1000.0
+#define MTBF_H_MIN 1.0
+#define MTBF_H_MAX 1e9
+#define INTERRUPTIONS_MIN 1e-6 /* of a node in an hour */
+#define INTERRUPTIONS_MAX 60.0
 
 /* As the GPU's line in the table says: the nodes are left to the caller. */
 void group_init(struct node_group *, const struct gpu *, int per_node);
 void group_set_nic(struct node_group *, double gbit_per_gpu);
+/* 0: it never fails; none. */
+void group_set_outages(struct node_group *, double mtbf_h, double interruptions_per_h);
 
 /* Digits at *at, 1 to `most`, or a range of them, "1..64": moves *at past them. On false *at stays
  * on what is wrong and the error says it, without a place: "the number of nodes is 0, 1 to 64 is

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "cluster/group.h"
+#include "cluster/prices.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,7 +172,9 @@ bool cluster_from_pool(struct cluster *c, const char *text, struct error *err)
             return false;
         c->groups++;
         if (!*p.at)
-            return true;
+            break;
         p.at++;
     }
+    cluster_usual_prices(c);
+    return true;
 }

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "report/plan_words.h"
+#include "report/what_if_out.h"
 #include "search/mixed.h"
 
 #include <math.h>
@@ -194,6 +195,8 @@ static struct json *node_group_of(const struct node_group *g, int64_t gpus, int 
         set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
         if (g->usd_per_hour > 0)
             set_unlike(o, "price", g->usd_per_hour, u->usd_per_hour);
+        set_unlike(o, "mtbf_h", g->mtbf_h, 0);
+        set_unlike(o, "interruptions_per_h", g->interruptions_per_h, 0);
     }
     str_release(&pool);
     return o;
@@ -370,7 +373,7 @@ static void set_mixture(struct json *o, const struct plan *p)
     json_set(o, "alone", alone);
 }
 
-static struct json *plan_of(const struct plan *p)
+struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
     json_set(o, "model", model_of(p->model));
@@ -400,7 +403,7 @@ static struct json *plans_of(const struct plan *p, int count)
 {
     struct json *list = json_new_array();
     for (int i = 0; i < count; i++)
-        json_append(list, plan_of(&p[i]));
+        json_append(list, json_of_plan(&p[i]));
     return list;
 }
 
@@ -462,7 +465,7 @@ static void dump(struct json *v, struct str *out)
 
 void report_plan_json(const struct plan *p, struct str *out)
 {
-    dump(plan_of(p), out);
+    dump(json_of_plan(p), out);
 }
 
 void report_search_json(const struct search_report *r, struct str *out)
@@ -474,6 +477,8 @@ void report_search_json(const struct search_report *r, struct str *out)
     json_set(o, "funnel", funnel_of(r->funnel));
     if (r->mixed)
         json_set(o, "mixed", mixed_of(r->mixed));
+    if (r->what_ifs > 0)
+        json_set(o, "what_if", json_of_what_ifs(r));
     json_set(o, "notes", texts_of(r->note, (size_t)r->notes));
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cluster/prices.h"
 #include "cost/learned.h"
 #include "model/model.h"
 #include "report/csv_out.h"
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum gpu_kind { GPU_TEXT, GPU_WORDS, GPU_REAL, GPU_WHOLE };
+enum gpu_kind { GPU_TEXT, GPU_WORDS, GPU_REAL, GPU_WHOLE, GPU_PRICE };
 
 static const struct gpu_column {
     const char *name;
@@ -48,7 +49,7 @@ static const struct gpu_column {
     COLUMN(pcie_gbs, GPU_REAL, NULL),
     COLUMN(nic_gbit, GPU_REAL, "NIC Gbit/s"),
     COLUMN(tdp_w, GPU_REAL, NULL),
-    COLUMN(usd_per_hour, GPU_REAL, "$/h"),
+    {"usd_per_hour", GPU_PRICE, 0, "$/h"},
     COLUMN(source, GPU_TEXT, NULL),
 #undef COLUMN
 };
@@ -68,6 +69,8 @@ static const char *text_of(const struct gpu *g, const struct gpu_column *c)
 static double number_of(const struct gpu *g, const struct gpu_column *c)
 {
     const char *at = (const char *)g + c->offset;
+    if (c->kind == GPU_PRICE)
+        return gpu_usual_price(g);
     return c->kind == GPU_WHOLE ? *(const int *)at : *(const double *)at;
 }
 

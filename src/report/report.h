@@ -9,6 +9,8 @@
 struct cluster;
 struct learned;
 struct mixed_result;
+struct price_ask;
+struct price_list;
 struct str;
 
 struct report_style {
@@ -28,6 +30,13 @@ struct money {
     const struct plan *more_budget, *more_time; /* what 10 % more of it buys; NULL = nothing */
 };
 
+/* The answer with one input changed. */
+struct what_if {
+    const char *change;      /* "gpus=64", as it was asked */
+    const struct plan *plan; /* the best one then; NULL: there is none */
+    const char *message;     /* why there is none */
+};
+
 /* A whole answer of `search`. Plans are evaluated ones. */
 struct search_report {
     const struct model *model;
@@ -45,6 +54,8 @@ struct search_report {
     bool stats; /* text: show the funnel */
     int notes;
     const char **note; /* what the user should know: rules without effect */
+    int what_ifs;
+    const struct what_if *what_if; /* [what_ifs] */
 };
 
 void report_search_text(const struct search_report *, const struct report_style *, struct str *out);
@@ -64,5 +75,15 @@ void report_explain_text(const struct plan *, const char *stage, const struct re
 
 void report_gpus(int format, const struct learned *, struct str *out); /* enum astra_format */
 void report_models(int format, struct str *out);
+
+/* Offers and what a search would use of them. */
+struct price_report {
+    const struct price_list *list;
+    const struct price_ask *ask;
+    bool one_market;       /* only offers of the market asked for */
+    const struct gpu *gpu; /* NULL = all */
+};
+void report_prices(const struct price_report *, int format, const struct report_style *,
+                   struct str *out);
 
 #endif

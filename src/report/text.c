@@ -9,9 +9,11 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "report/front_plot.h"
 #include "report/plan_words.h"
 #include "report/table.h"
 #include "report/typeset.h"
+#include "report/what_if_out.h"
 #include "search/mixed.h"
 
 static bool all_share(const struct search_report *r, enum param p)
@@ -240,6 +242,7 @@ static void print_front(const struct search_report *r, const struct report_style
                     out);
     table_print(&t, style, out);
     str_release(&cell);
+    print_front_plot(r, style, out);
 }
 
 /* Says how many processes there are, where every node has the same number. */
@@ -413,6 +416,7 @@ void report_search_text(const struct search_report *r, const struct report_style
     }
     if (r->front > 1)
         print_front(r, style, &mem, out);
+    print_what_ifs(r, style, &mem, out);
     if (r->best > 0)
         print_launch(&r->plan[0], style, &mem, out);
     if (r->stats)

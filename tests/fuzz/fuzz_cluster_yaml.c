@@ -19,8 +19,9 @@ static void check_group(const struct node_group *g)
     assert(g->domain <= g->per_node || g->domain % g->per_node == 0);
     assert(g->link_bs > 0 && g->link_bs <= 1e14 && g->nic_bs > 0 && g->nic_bs <= 1e18);
     assert(g->usable_bytes >= GIB && g->usable_bytes <= 4096 * GIB);
-    assert(g->usd_per_hour >= 0 && g->usd_per_hour <= 1e5);
+    assert(g->usd_per_hour >= 0 && g->usd_per_hour <= 1e3);
     assert(g->oversubscription >= 1 && g->oversubscription <= 1000);
+    assert(g->outages_per_h >= 0 && g->outages_per_h <= 1024 + 60);
 }
 
 static void check_link(const struct cluster *c, const struct group_link *l)

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int i = 0; i < c.groups; i++)
             check_group(&c.group[i]);
         assert(cluster_max_gpus(&c) >= c.groups);
-        cluster_set_price(&c, text, &err);
+        cluster_set_price(&c, text, NULL, &err);
     } else
         assert(err.kind == ERROR_INPUT && strncmp(err.text, "pool '", 6) == 0);
     assert(strlen(c.text) < sizeof c.text);

@@ -62,8 +62,8 @@ static struct plan make_plan(struct bench *b, const struct choice *choices)
     struct scene *scene = arena_alloc(&b->mem, sizeof *scene);
     struct strategy s;
     struct plan p;
-    *scene =
-        (struct scene){&b->model, &b->cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL, NULL};
+    *scene = (struct scene){&b->model, &b->cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL,
+                            NULL};
     strategy_init(&s);
     s.seq_len = 4096;
     s.global_batch = 64;
@@ -697,6 +697,44 @@ static void searches_are_valid_json(void **state)
         json_release(v);
         release(&b);
     }
+}
+
+/* The second plan as what the first becomes; the first as it stays; and none. */
+static void what_ifs_are_words_and_valid_json(void **state)
+{
+    struct bench b;
+    (void)state;
+    start(&b, "llama3-8b", "2x8:H100");
+    struct search_report r = make_search(&b, BOTH, 2);
+    const struct what_if list[] = {{"gpus=16", &r.plan[0], NULL},
+                                   {"nic:h100=x2", &r.plan[1], NULL},
+                                   {"gpus=15", NULL, "15 GPUs are no use"}};
+    r.what_ifs = COUNT(list);
+    r.what_if = list;
+    report_search_json(&r, &b.out);
+    struct json *v = parse(&b.out);
+    const struct json *what_if = json_get(v, "what_if");
+    must_be_valid(v, "search");
+    assert_int_equal(json_count(what_if), 3);
+    for (size_t i = 0; i < COUNT(list); i++) {
+        const struct json *w = json_at(what_if, i);
+        assert_string_equal(json_text(json_get(w, "change")), list[i].change);
+        assert_int_equal(json_bool_of(json_get(w, "feasible")), i < 2);
+        assert_int_equal(json_bool_of(json_get(w, "same")), i == 0);
+        assert_int_equal(json_is_null(json_get(w, "plan")), i == 2);
+    }
+    json_release(v);
+    str_clear(&b.out);
+    report_search_text(&r, &PLAIN, &b.out);
+    must_contain(&b.out, "\n  gpus=16      the same plan ");
+    must_contain(&b.out, "\n  nic:h100=x2  other strategy ");
+    must_contain(&b.out,
+                 "\n  - nic:h100=x2: same GPUs, other strategy: pp 2 -> 4, dp 4 -> 2, vpp 1 "
+                 "-> 2, ");
+    must_contain(&b.out, "\n  - gpus=15: no plan: 15 GPUs are no use\n");
+    must_lack(&b.out, "- gpus=16:");
+    must_lack(&b.out, "hours"); /* no run is known */
+    release(&b);
 }
 
 static void search_text_leaves_dull_columns_out(void **state)
@@ -1399,6 +1437,7 @@ int main(void)
         cmocka_unit_test(flags_of_an_impossible_split_are_null),
         cmocka_unit_test(clusters_of_plans_can_be_read_back),
         cmocka_unit_test(searches_are_valid_json),
+        cmocka_unit_test(what_ifs_are_words_and_valid_json),
         cmocka_unit_test(search_text_leaves_dull_columns_out),
         cmocka_unit_test(search_text_shows_what_differs),
         cmocka_unit_test(search_text_without_plans),

@@ -1,0 +1,231 @@
+/* Changes of an input: what they say, and that the answer is that of a search asked so. */
+#include "astra.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "question_parts.h"
+#include "what_if.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void factors_are_read_or_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        double factor; /* 0: none */
+    } cases[] = {{"x2", 2}, {"x.5", 0.5}, {"x1e3", 1000}, {"+10%", 1.1}, {"-20%", 0.8}, {"+0%", 1},
+                 {"x0", 0}, {"-100%", 0}, {"-101%", 0},   {"20%", 0},    {"+10", 0},    {"x", 0},
+                 {"%", 0},  {"+%", 0},    {"", 0},        {"x-2", 0},    {"+-1%", 0},   {"x2%", 0},
+                 {"2x", 0}, {"x 2", 0},   {"x1e400", 0},  {"xnan", 0},   {"+inf%", 0}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double factor = 0;
+        bool ok = parse_factor(cases[i].text, &factor);
+        if (ok != (cases[i].factor > 0) || (ok && factor != cases[i].factor))
+            fail_msg("'%s' is %d, %.17g", cases[i].text, ok, factor);
+    }
+}
+
+/* Figures of a pool, changed, are those of the pool that says so. */
+static void pools_change_in_one_figure(void **state)
+{
+    static const struct {
+        const char *figure, *type, *change, *pool;
+    } cases[] = {
+        {"nodes", "h100", "x2", "4x8:H100,1..3x8:A100@100"},
+        {"nodes", "H100-SXM5-80GB", "7", "7x8:H100,1..3x8:A100@100"},
+        {"nodes", "a100", "x2", "2x8:H100,2..6x8:A100@100"},
+        {"nodes", "a100", "2..9", "2x8:H100,2..9x8:A100@100"},
+        {"nic", "a100", "+10%", "2x8:H100,1..3x8:A100@110"},
+        {"nic", "h100", "50", "2x8:H100@50,1..3x8:A100@100"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct cluster c, want;
+        struct error err = {0};
+        assert_true(cluster_from_pool(&c, "2x8:H100,1..3x8:A100@100", &err));
+        assert_true(cluster_from_pool(&want, cases[i].pool, &err));
+        if (!cluster_change(&c, cases[i].figure, cases[i].type, cases[i].change, &err))
+            fail_msg("%s", err.text);
+        for (int g = 0; g < 2; g++) {
+            assert_int_equal(c.group[g].nodes_min, want.group[g].nodes_min);
+            assert_int_equal(c.group[g].nodes_max, want.group[g].nodes_max);
+            assert_true(c.group[g].nic_bs == want.group[g].nic_bs);
+        }
+    }
+}
+
+static void links_and_memory_change(void **state)
+{
+    struct cluster c;
+    struct error err = {0};
+    (void)state;
+    assert_true(cluster_from_pool(&c, "2x8:H100", &err));
+    double usable_gib = c.group[0].usable_bytes / GIB;
+    assert_true(cluster_change(&c, "link", "h100", "300", &err));
+    assert_true(c.group[0].link_bs == 300e9);
+    assert_true(cluster_change(&c, "memory", "h100", "x0.5", &err));
+    assert_true(c.group[0].usable_bytes < (0.5 * usable_gib + 1e-9) * GIB);
+    assert_true(c.group[0].usable_bytes > (0.5 * usable_gib - 1e-9) * GIB);
+    assert_string_equal(c.text, "2x8:H100 with link:h100=300 with memory:h100=x0.5");
+}
+
+/* The value that an option has in the changed question, after "x2". */
+static void relative_changes_start_from_what_is_in_force(void **state)
+{
+    struct question q;
+    struct error err = {0};
+    (void)state;
+    question_init(&q);
+    assert_true(question_set(&q, "model", "llama3-8b", &err));
+    assert_true(question_set(&q, "cluster", "2x8:H100", &err));
+    assert_true(question_set(&q, "gpus", "4", &err));
+    assert_true(question_set(&q, "gpus", "8", &err)); /* the last one holds */
+    assert_true(question_set(&q, "set", "tp=2", &err));
+    assert_true(question_set(&q, "set", "micro_batch=4", &err));
+    assert_true(question_set(&q, "price", "h100=3", &err));
+    assert_true(question_set(&q, "what-if", "gpus=x2", &err));
+    assert_true(question_set(&q, "what-if", "global-batch=-50%", &err));
+    assert_true(question_set(&q, "what-if", "memory-margin=x2", &err));
+    assert_true(question_set(&q, "what-if", "set:tp=x2", &err));
+    assert_true(question_set(&q, "what-if", "price:H100-SXM5-80GB=+10%", &err));
+    assert_true(question_set(&q, "what-if", "set:seq_len=1024", &err));
+    assert_false(question_set(&q, "what-if", "nonsense", &err));
+    if (!what_if_prepare(&q, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(q.changed[0]->gpus, 16);
+    assert_int_equal(q.changed[1]->global_batch, 256);
+    assert_int_equal(q.changed[1]->gpus, 8);
+    assert_true(q.changed[2]->memory_margin == 0.08);
+    assert_int_equal(q.changed[3]->settings[PARAM_tp].value[0], 4);
+    assert_int_equal(q.changed[3]->settings[PARAM_tp].count, 1);
+    assert_int_equal(q.changed[3]->settings[PARAM_micro_batch].value[0], 4);
+    assert_true(q.changed[4]->cluster.group[0].usd_per_hour == 3.3);
+    assert_true(q.cluster.group[0].usd_per_hour == 3);
+    assert_int_equal(q.changed[5]->seq_len, 1024);
+    assert_null(q.changed[6]);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(q.changed[i]->what_ifs, 0);
+        assert_null(q.changed[i]->learned);
+    }
+    question_release(&q);
+}
+
+static struct astra *ask(const char *pool)
+{
+    struct astra *a = astra_new();
+    assert_int_equal(astra_set(a, "model", "llama3-8b"), ASTRA_OK);
+    assert_int_equal(astra_set(a, "cluster", pool), ASTRA_OK);
+    assert_int_equal(astra_set(a, "set", "tp=1,2,4"), ASTRA_OK);
+    assert_int_equal(astra_set(a, "top", "2"), ASTRA_OK);
+    return a;
+}
+
+static struct json *answer(struct astra *a)
+{
+    struct error err;
+    if (astra_search(a) != ASTRA_OK)
+        fail_msg("%s", astra_message(a));
+    const char *text = astra_print(a, ASTRA_JSON);
+    struct json *v = json_parse(text, strlen(text), "answer", &err);
+    assert_non_null(v);
+    return v;
+}
+
+static void must_be_same(const struct json *a, const struct json *b, const char *what)
+{
+    struct str one, other;
+    str_init(&one);
+    str_init(&other);
+    json_dump(a, &one);
+    json_dump(b, &other);
+    if (one.length < 1000 || strcmp(str_text(&one), str_text(&other)) != 0)
+        fail_msg("%s: another plan", what);
+    str_release(&one);
+    str_release(&other);
+}
+
+static const struct {
+    const char *what_if, *option, *value;
+} ALIKE[] = {
+    {"gpus=8", "gpus", "8"},
+    {"global-batch=x0.5", "global-batch", "256"},
+    {"seq-len=-50%", "seq-len", "4096"},
+    {"precision=fp8", "precision", "fp8"},
+    {"stack=torch", "stack", "torch"},
+    {"memory-margin=+900%", "memory-margin", "0.4"},
+    {"mix=1", "mix", "1"},
+    {"model=llama2-7b", "model", "llama2-7b"},
+    {"cluster=2x4:H100", "cluster", "2x4:H100"},
+    {"set:pp=2", "set", "pp=2"},
+    {"price:h100=-20%", "price", "h100=1.992"},
+    {"nodes:h100=x2", "cluster", "2x8:H100,1x8:A100"},
+    {"nic:a100=50", "cluster", "1x8:H100,1x8:A100@50"},
+};
+
+static void answers_are_those_of_a_direct_search(void **state)
+{
+    struct astra *a = ask("1x8:H100,1x8:A100");
+    (void)state;
+    assert_int_equal(astra_set(a, "price", "h100=2.49"), ASTRA_OK);
+    for (size_t i = 0; i < COUNT(ALIKE); i++)
+        assert_int_equal(astra_set(a, "what-if", ALIKE[i].what_if), ASTRA_OK);
+    struct json *v = answer(a);
+    for (size_t i = 0; i < COUNT(ALIKE); i++) {
+        const struct json *w = json_at(json_get(v, "what_if"), i);
+        struct astra *direct = ask("1x8:H100,1x8:A100");
+        assert_int_equal(astra_set(direct, "price", "h100=2.49"), ASTRA_OK);
+        assert_int_equal(astra_set(direct, ALIKE[i].option, ALIKE[i].value), ASTRA_OK);
+        struct json *d = answer(direct);
+        must_be_same(json_get(w, "plan"), json_at(json_get(d, "best"), 0), ALIKE[i].what_if);
+        json_release(d);
+        astra_free(direct);
+    }
+    json_release(v);
+    astra_free(a);
+}
+
+/* Asked again, with one more, on the same handle. */
+static void questions_can_be_asked_again(void **state)
+{
+    struct astra *a = ask("1x8:H100");
+    (void)state;
+    assert_int_equal(astra_set(a, "what-if", "nodes:h100=x2"), ASTRA_OK);
+    struct json *first = answer(a);
+    assert_int_equal(astra_set(a, "what-if", "gpus=16"), ASTRA_OK);
+    struct json *second = answer(a);
+    const struct json *list = json_get(second, "what_if");
+    must_be_same(json_get(json_at(json_get(first, "what_if"), 0), "plan"),
+                 json_get(json_at(list, 0), "plan"), "the first again");
+    assert_int_equal(json_count(list), 2);
+    assert_true(json_is_null(json_get(json_at(list, 1), "plan")));
+    assert_non_null(
+        strstr(json_text(json_get(json_at(list, 1), "message")), "no plan: 16 GPUs are asked "));
+    json_release(first);
+    json_release(second);
+    assert_int_equal(astra_set(a, "what-if", "gpus=x2"), ASTRA_OK); /* none is given */
+    assert_int_equal(astra_search(a), ASTRA_INPUT);
+    assert_string_equal(astra_print(a, ASTRA_JSON), "");
+    astra_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_are_read_or_refused),
+        cmocka_unit_test(pools_change_in_one_figure),
+        cmocka_unit_test(links_and_memory_change),
+        cmocka_unit_test(relative_changes_start_from_what_is_in_force),
+        cmocka_unit_test(answers_are_those_of_a_direct_search),
+        cmocka_unit_test(questions_can_be_asked_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
