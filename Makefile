@@ -105,9 +105,10 @@ fuzz-run: $(FUZZERS)
 optimum: $(BUILD)/unit/test_mixed $(BUILD)/bench-neighbours ## hold mixed searches to brute force
 	@$(BUILD)/unit/test_mixed 500
 	@$(BUILD)/bench-neighbours
-bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed ## measure the search
+bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed ## measure the search
 	@$(BUILD)/bench-speed
 	@$(BUILD)/bench-mixed_speed
+	@$(BUILD)/bench-money_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds

@@ -78,7 +78,8 @@ bool question_ready(struct question *q, struct error *err)
         return fail(err, ERROR_INPUT,
                     "no model is given: add --model, for example --model llama3-8b (astra models "
                     "lists them)");
-    if (!question_set_prices(q, err) || !question_set_outages(q, err))
+    if (!question_set_prices(q, err) || !question_set_outages(q, err) ||
+        !question_set_budget(q, err))
         return false;
     return take_setting(q, PARAM_global_batch, &q->global_batch, 0, err) &&
            take_setting(q, PARAM_seq_len, &q->seq_len, 0, err) &&
@@ -210,6 +211,25 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
                 (long long)q->gpus, (long long)most, group->gpu->name);
 }
 
+/* What is asked of the run. */
+static void add_terms(const struct question *q, struct str *s)
+{
+    bool failures = false, interruptions = false;
+    for (int g = 0; g < q->cluster.groups; g++) {
+        failures |= q->cluster.group[g].mtbf_h > 0;
+        interruptions |= q->cluster.group[g].interruptions_per_h > 0;
+    }
+    if (q->run.tokens > 0) {
+        str_add(s, ", a run of ");
+        add_count(s, q->run.tokens);
+        str_add(s, " tokens");
+    }
+    if (question_objective(q) == OBJECTIVE_COST)
+        str_add(s, ", the cheapest first");
+    str_add(s, failures ? ", failures counted" : "");
+    str_add(s, interruptions ? ", interruptions counted" : "");
+}
+
 const char *question_line(struct question *q, const struct strategy *base, struct arena *mem)
 {
     struct str s;
@@ -230,6 +250,7 @@ const char *question_line(struct question *q, const struct strategy *base, struc
     if (q->imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->imbalance);
+    add_terms(q, &s);
     const char *line = arena_string(mem, str_text(&s));
     str_release(&s);
     return line;

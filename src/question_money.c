@@ -21,9 +21,22 @@ bool set_tokens(struct question *q, const char *v, struct error *err)
 
 bool set_budget(struct question *q, const char *v, struct error *err)
 {
-    if (!parse_amount(v, &q->budget_usd) || q->budget_usd < 0.01 || q->budget_usd > MOST_USD)
+    (void)err;
+    q->budget = arena_string(&q->mem, v);
+    return true;
+}
+
+/* When the question is ready: rates of currencies may come behind it. */
+bool question_set_budget(struct question *q, struct error *err)
+{
+    struct error cause = {0};
+    if (!q->budget)
+        return true;
+    if (!money_parse(q->budget, &q->pricing.rates, &q->budget_usd, &cause))
+        return fail(err, ERROR_INPUT, "--budget: %s", cause.text);
+    if (!(q->budget_usd >= 0.01 && q->budget_usd <= MOST_USD))
         return fail(err, ERROR_INPUT,
-                    "--budget is '%s', expected USD for the whole run, as in 2.5M", v);
+                    "--budget is '%s', expected USD for the whole run, as in 2.5M", q->budget);
     return true;
 }
 

@@ -9,6 +9,7 @@ enum { MAX_GLOBAL_BATCH = 1 << 30 };
 /* Setters of options that have files of their own. */
 bool set_tokens(struct question *, const char *, struct error *);
 bool set_budget(struct question *, const char *, struct error *);
+bool question_set_budget(struct question *, struct error *);
 bool set_deadline(struct question *, const char *, struct error *);
 bool set_objective(struct question *, const char *, struct error *);
 

@@ -108,6 +108,18 @@ static void note_pool(struct answering *a, const struct gathering *all)
                          all->mixed.problems, all->mixed.unproven);
 }
 
+/* Prices of nodes that may be taken away, and no word on how often. */
+static void note_spot(struct answering *a)
+{
+    const struct question *q = a->question;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (q->cluster.group[g].interruptions_per_h > 0)
+            return;
+    if (q->pricing.ask.market == MARKET_SPOT)
+        a->report->note[a->report->notes++] =
+            "spot nodes are interrupted, which is not counted: --interruptions says how often";
+}
+
 static bool search_group(struct answering *a, int g, struct gathering *all)
 {
     struct question *q = a->question;
@@ -234,9 +246,10 @@ static void fill_report(struct answering *a, const struct gathering *all, double
                                         .part_front = all->mixed.found && !all->several.front,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->stats};
-    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 2, sizeof *a->report->note);
+    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 3, sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);
+    note_spot(a);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
 }
 

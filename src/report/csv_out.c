@@ -53,6 +53,7 @@ static void add_heads(struct csv *c)
     static const char *const first[] = {"model", "gpu", "gpus", "stack"};
     static const char *const last[] = {"provenance",  "peak_bytes",   "device_bytes",
                                        "limit_bytes", "usd_per_hour", "usd_per_mtoken",
+                                       "hours",       "usd_total",    "slowdown",
                                        "feasible",    "reasons"};
     size_t count;
     const struct plan_figure *f = plan_figures(&count);
@@ -133,6 +134,9 @@ static void add_plan(struct csv *c, const struct plan *p)
     csv_number(c, round(p->limit_bytes));
     csv_number_if(c, p->usd_per_hour > 0, p->usd_per_hour);
     csv_number_if(c, p->usd_per_mtoken > 0, p->usd_per_mtoken);
+    csv_number_if(c, p->hours > 0 && isfinite(p->hours), p->hours);
+    csv_number_if(c, p->usd_total > 0 && isfinite(p->usd_total), round(100 * p->usd_total) / 100);
+    csv_number_if(c, isfinite(p->slowdown) && p->slowdown >= 1, p->slowdown);
     csv_text(c, p->feasible ? "yes" : "no");
     add_reasons(c, p);
     csv_end(c);

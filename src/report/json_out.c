@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "report/money_text.h"
 #include "report/plan_words.h"
 #include "report/what_if_out.h"
 #include "search/mixed.h"
@@ -122,14 +123,6 @@ static struct json *stages_of(const struct plan *p)
     for (int i = 0; i < p->stages; i++)
         json_append(list, stage_of(p, i));
     return list;
-}
-
-static struct json *money_of(const struct plan *p)
-{
-    struct json *o = json_new_object();
-    json_set(o, "usd_per_hour", number_or_null(p->usd_per_hour > 0, p->usd_per_hour));
-    json_set(o, "usd_per_mtoken", number_or_null(p->usd_per_mtoken > 0, p->usd_per_mtoken));
-    return o;
 }
 
 static struct json *engine_of(const struct plan *p)
@@ -390,7 +383,7 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "breakdown", breakdown_of(p));
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
-    json_set(o, "money", money_of(p));
+    json_set(o, "money", json_of_money(p));
     json_set(o, "engine", engine_of(p));
     set_remedy(o, p->remedy);
     set_gains(o, p->gains);
@@ -474,6 +467,8 @@ void report_search_json(const struct search_report *r, struct str *out)
     json_set(o, "question", question_of(r));
     json_set(o, "best", plans_of(r->plan, r->best));
     json_set(o, "pareto", plans_of(r->pareto, r->front));
+    if (r->money)
+        json_set(o, "money", json_of_run(r));
     json_set(o, "funnel", funnel_of(r->funnel));
     if (r->mixed)
         json_set(o, "mixed", mixed_of(r->mixed));

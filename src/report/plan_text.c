@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "report/money_text.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -87,7 +88,7 @@ static const char *without_price(const struct plan *p)
     return part[i].group->gpu->name;
 }
 
-static void add_money_row(struct table *t, const struct plan *p)
+static void add_money_row(struct table *t, const struct plan *p, struct str *cell)
 {
     table_add(t, "money");
     if (p->usd_per_hour > 0)
@@ -96,6 +97,7 @@ static void add_money_row(struct table *t, const struct plan *p)
     else
         table_add(t, "no price of %s is known (--price %s=USD)", without_price(p),
                   without_price(p));
+    add_run_rows(t, p, cell);
 }
 
 void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
@@ -120,7 +122,7 @@ void print_figures(const struct plan *p, const struct report_style *style, struc
     if (p->mfu > 0)
         str_addf(&cell, ", MFU %.1f %%", 100 * p->mfu);
     table_take(&t, &cell);
-    add_money_row(&t, p);
+    add_money_row(&t, p, &cell);
     str_add(out, "\n");
     table_print(&t, style, out);
     str_release(&cell);

@@ -10,6 +10,7 @@
 #include "cluster/cluster.h"
 #include "export/export.h"
 #include "report/front_plot.h"
+#include "report/money_text.h"
 #include "report/plan_words.h"
 #include "report/table.h"
 #include "report/typeset.h"
@@ -67,6 +68,8 @@ enum plan_column {
     MFU,
     MEMORY,
     MONEY,
+    RUN_TIME,
+    RUN_COST,
     PLAN_COLUMNS
 };
 
@@ -90,6 +93,8 @@ static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
     [MFU] = {"MFU", TABLE_RIGHT, 0, false},
     [MEMORY] = {"memory", TABLE_RIGHT, 1, false},
     [MONEY] = {"$/Mtoken", TABLE_RIGHT, 0, false},
+    [RUN_TIME] = {"run", TABLE_RIGHT, 0, false},
+    [RUN_COST] = {"cost", TABLE_RIGHT, 0, false},
 };
 
 static void take_count(struct table *t, double value, struct str *cell)
@@ -107,9 +112,18 @@ static void take_seconds(struct table *t, double seconds, struct str *cell)
 static void add_money(struct table *t, double usd_per_mtoken)
 {
     if (usd_per_mtoken > 0)
-        table_add(t, "%.3f", usd_per_mtoken);
+        table_add(t, "%.*f", usd_per_mtoken < 0.1 ? 4 : 3, usd_per_mtoken);
     else
         table_add(t, "%s", "");
+}
+
+/* Time and cost of the run; the columns stay empty where its tokens are not known. */
+static void take_run(struct table *t, const struct plan *p, struct str *cell)
+{
+    add_run_time(p, cell);
+    table_take(t, cell);
+    add_run_cost(p, cell);
+    table_take(t, cell);
 }
 
 /* What differs between the meshes of a mixed job as "2/4". */
@@ -153,6 +167,7 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     add_memory_of_limit(p, &cell);
     table_take(t, &cell);
     add_money(t, p->usd_per_mtoken);
+    take_run(t, p, &cell);
     str_release(&cell);
 }
 
@@ -200,6 +215,8 @@ static void print_best(const struct search_report *r, const struct report_style 
     table_hide_if_all(&t, SEQ_PARALLEL, "");
     table_hide_if_all(&t, OPTIONS, "");
     table_hide_if_all(&t, MONEY, "");
+    table_hide_if_all(&t, RUN_TIME, "");
+    table_hide_if_all(&t, RUN_COST, "");
     if (r->model->experts == 0) {
         table_hide(&t, EP);
         table_hide(&t, ETP);
@@ -220,20 +237,25 @@ static void print_front(const struct search_report *r, const struct report_style
     table_column(&t, "GPUs", TABLE_RIGHT, 0);
     table_column(&t, "tokens/s", TABLE_RIGHT, 0);
     int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 0);
+    int run = table_column(&t, "run", TABLE_RIGHT, 0);
+    int cost = table_column(&t, "cost", TABLE_RIGHT, 0);
     table_column(&t, "plan", TABLE_LEFT, 1);
     for (int i = 0; i < r->front; i++) {
         const struct plan *p = &r->pareto[i];
         add_gpu_names(p, &cell);
         table_take(&t, &cell);
         table_add(&t, "%lld", (long long)p->gpus);
-        take_count(&t, p->tokens_per_s, &cell);
+        take_count(&t, p->net_tokens_per_s, &cell);
         add_money(&t, p->usd_per_mtoken);
+        take_run(&t, p, &cell);
         add_ways_of(p, &cell);
         table_take(&t, &cell);
     }
     if (r->cluster->groups == 1)
         table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
     table_hide_if_all(&t, money, "");
+    table_hide_if_all(&t, run, "");
+    table_hide_if_all(&t, cost, "");
     typeset_heading(style,
                     r->part_front
                         ? "Speed against money: of the plans on one type and the mixed ones "
@@ -414,6 +436,7 @@ void report_search_text(const struct search_report *r, const struct report_style
         typeset_text(style, INK_BAD, "No strategy is valid and fits.", out);
         str_add(out, "\n");
     }
+    print_run(r, style, &mem, out);
     if (r->front > 1)
         print_front(r, style, &mem, out);
     print_what_ifs(r, style, &mem, out);

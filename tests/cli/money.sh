@@ -1,0 +1,41 @@
+# Limits of a run, by what the program prints.
+set -eu
+pool=1..8x8:H100,1..8x8:A100
+ask() { "$ASTRA" search --model llama3-8b --cluster $pool --global-batch 256 --top 1 "$@"; }
+value() { # FIELD FILE: the first of its name
+    sed -n "s/.*\"$1\": \([-0-9.e+null]*\).*/\1/p" "$2" | head -n 1
+}
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+
+# Without a limit the fastest; its cost as a budget is kept, a cent less is not.
+ask --tokens 100B --format json >"$SCRATCH/free"
+hours=$(value hours "$SCRATCH/free")
+usd=$(value usd_total "$SCRATCH/free")
+ask --tokens 100B --budget "$usd" --format json >"$SCRATCH/kept"
+[ "$(value hours "$SCRATCH/kept")" = "$hours" ] || { echo "its own cost is too little"; exit 1; }
+ask --tokens 100B --budget "$(awk -v u="$usd" 'BEGIN { printf "%.2f", u - 0.02 }')" --format json >"$SCRATCH/tight"
+less "$hours" "$(value hours "$SCRATCH/tight")" || { echo "a tighter budget is as fast"; exit 1; }
+grep -q '"binds": "budget"' "$SCRATCH/tight"
+
+# A deadline asks for the cheapest that meets it.
+ask --tokens 100B --deadline 20d --format json >"$SCRATCH/late"
+ask --tokens 100B --deadline 4d --format json >"$SCRATCH/soon"
+less "$(value usd_total "$SCRATCH/late")" "$(value usd_total "$SCRATCH/soon")" ||
+    { echo "more time is not cheaper"; exit 1; }
+less "$(value hours "$SCRATCH/soon")" 96 || { echo "the deadline is not met"; exit 1; }
+
+# A price decides where the cheapest is asked for, and --what-if says so.
+ask --objective cost --what-if price:a100=-60% >"$SCRATCH/cost"
+grep -q 'A100' "$SCRATCH/cost"
+awk '/^What if/ { on = 1 } on' "$SCRATCH/cost" | grep -q 'A100' ||
+    { echo "a cheap A100 is not chosen"; cat "$SCRATCH/cost"; exit 1; }
+ask --objective cost --price a100=1.37 --format json >"$SCRATCH/direct"
+grep -q '"gpu": "A100-SXM4-80GB"' "$SCRATCH/direct"
+
+# What cannot be kept is said with the nearest that can, exit code 1.
+code=0
+ask --tokens 100B --budget 10 2>"$SCRATCH/err" || code=$?
+[ $code -eq 1 ] && grep -q 'no plan keeps the budget of \$10.00: the cheapest is' "$SCRATCH/err"
+code=0
+ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
+[ $code -eq 1 ] && grep -q 'no plan meets the deadline of 60.0 min: the fastest is' "$SCRATCH/err"
