@@ -18,7 +18,10 @@ static const struct {
 } QUESTIONS[] = {
     {"one type, 1 to 512 nodes", {"cluster", "1..512x8:H100", NULL}, 0, 5},
     {"six types", {"cluster", POOL, NULL}, 2, 5},
-    {"six types, cheapest in 30 days", {"cluster", POOL, "tokens", "10T", "deadline", "30d", NULL}, 2, 5},
+    {"six types, cheapest in 30 days",
+     {"cluster", POOL, "tokens", "10T", "deadline", "30d", NULL},
+     2,
+     5},
     {"six types, mixes of two", {"cluster", POOL, "mix", "2", NULL}, 10, 1},
 };
 

@@ -62,7 +62,7 @@ struct question {
     int prices;
     const char *price[QUESTION_PRICES];
     struct run_terms run;          /* what a step is part of */
-    const char *budget;             /* as it came; NULL = none */
+    const char *budget;            /* as it came; NULL = none */
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
     int objective;                 /* enum objective; -1 = default */
     int rates;                     /* of outages */

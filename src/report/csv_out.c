@@ -51,10 +51,9 @@ void csv_end(struct csv *c)
 static void add_heads(struct csv *c)
 {
     static const char *const first[] = {"model", "gpu", "gpus", "stack"};
-    static const char *const last[] = {"provenance",  "peak_bytes",   "device_bytes",
-                                       "limit_bytes", "usd_per_hour", "usd_per_mtoken",
-                                       "hours",       "usd_total",    "slowdown",
-                                       "feasible",    "reasons"};
+    static const char *const last[] = {
+        "provenance", "peak_bytes", "device_bytes", "limit_bytes", "usd_per_hour", "usd_per_mtoken",
+        "hours",      "usd_total",  "slowdown",     "feasible",    "reasons"};
     size_t count;
     const struct plan_figure *f = plan_figures(&count);
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)

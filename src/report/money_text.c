@@ -229,7 +229,8 @@ struct json *json_of_run(const struct search_report *r)
     static const char *const binds[] = {[LIMIT_BUDGET] = "budget", [LIMIT_DEADLINE] = "deadline"};
     const struct money *m = r->money;
     struct json *o = json_new_object();
-    json_set(o, "objective", json_new_string(m->objective == OBJECTIVE_COST ? "cost" : "throughput"));
+    json_set(o, "objective",
+             json_new_string(m->objective == OBJECTIVE_COST ? "cost" : "throughput"));
     json_set(o, "tokens", known(m->tokens > 0, m->tokens));
     json_set(o, "steps", known(m->tokens > 0, m->steps));
     json_set(o, "budget_usd", known(m->budget_usd > 0, m->budget_usd));

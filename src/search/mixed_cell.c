@@ -60,7 +60,7 @@ static void judge_stages(struct cell *c, int pp)
     cell_hold(c);
     int by_time[MIX_MAX];
     int64_t room = 0, cut = cell_cut(c);
-    if (stages_bound(c, pp) >= cut)
+    if (!stages_of_use(c, pp, cut))
         return;
     memcpy(by_time, c->by_time, sizeof by_time);
     for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */

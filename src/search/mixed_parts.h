@@ -71,8 +71,8 @@ void cell_hold(struct cell *);
 void cell_hold_least(struct cell *, int pp);
 /* The largest cut of any number of stages. */
 int64_t cell_loosest_cut(struct cell *);
-/* Ticks: no step on c->stages of each type, pp in all, is shorter. */
-int64_t stages_bound(const struct cell *, int pp);
+/* Whether a step on c->stages of each type, pp in all, may be below the cut. */
+bool stages_of_use(const struct cell *, int pp, int64_t cut);
 /* Whether a step of pp stages, so many of each type as are best, may be of use. */
 bool cell_pp_of_use(struct cell *, int pp);
 

@@ -18,6 +18,7 @@ struct problem {
     struct layout layout;
     int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
     int64_t send[SCHEDULE_MAX_RANKS];
+    int64_t tax;                 /* transfer_tax() */
     struct assign_chains chains; /* that one state has learned, for the next */
 };
 
@@ -43,49 +44,63 @@ static int64_t transfer_tax(const struct problem *p)
     return p->c->s.p2p_overlap && tax > 0 ? tax : 0;
 }
 
-static bool chunks_fit(struct problem *p, int rank, int count, struct rank_cost *out)
+/* Ticks of the chunks of a rank, and of all of them with what rounding may add. */
+static void chunk_ticks(struct problem *p, int rank, int count, struct rank_cost *out,
+                        int64_t *forward, int64_t *backward)
+{
+    struct cell *c = p->c;
+    int vpp = c->s.vpp;
+    int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)vpp, sizeof *ticks);
+    int64_t longest = c->s.p2p_overlap ? p->tax + 3 : 0; /* the longer, the more they hide */
+    *forward = *backward = 0;
+    for (int v = 0; v < vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * vpp);
+        const struct stage_time *x =
+            stage_time(&c->w->table[p->type[rank]], &c->s, end, 0, chunk_layers(count, vpp, v));
+        ticks[v] = x->forward + p->tax;
+        ticks[vpp + v] = x->backward + p->tax;
+        *forward += x->forward + longest;
+        *backward += x->backward + longest;
+    }
+    *out = (struct rank_cost){.forward = ticks, .backward = ticks + vpp};
+}
+
+static bool chunks_fit(struct problem *p, int rank, int count, const struct rank_state *memory)
 {
     struct cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     const struct strategy *s = &c->s;
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
-    struct rank_params params = {0};
-    int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)s->vpp, sizeof *ticks);
-    int64_t tax = transfer_tax(p), forward = 0, backward = 0;
-    int64_t longest = s->p2p_overlap ? tax + 3 : 0; /* with what rounding may add */
-    out->forward = ticks;
-    out->backward = ticks + s->vpp;
-    for (int v = 0; v < s->vpp; v++) {
-        enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
-        int n = chunk_layers(count, s->vpp, v);
-        const struct stage_time *x = stage_time(t, s, end, 0, n);
-        const struct rank_params *own = &stage_params(t, end, 0, n)->params;
-        ticks[v] = x->forward + tax;
-        ticks[s->vpp + v] = x->backward + tax;
-        bytes[v] = *stage_bytes(t, s, end, 0, n);
-        forward += x->forward + longest; /* the longer, the more they hide */
-        backward += x->backward + longest;
-        params.dense += own->dense;
-        params.experts += own->experts;
-        params.linear += own->linear;
-    }
-    if (c->state == ANY_STATE) {
-        out->delay = out->after = out->behind = 0;
-        return true;
-    }
     struct timing none = {0};
     struct pipeline pipe = timing_pipeline(t->frame, s, &none);
     pipe.pp = p->pp;
     pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
-    struct rank_state state = rank_state_of(t->frame, 0, &params, s);
+    for (int v = 0; v < s->vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
+        bytes[v] = *stage_bytes(t, s, end, 0, chunk_layers(count, s->vpp, v));
+    }
     double buffers = rank_buffers(t->frame, 0, rank == 0, rank == p->pp - 1);
-    if (rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, &state, buffers,
-                      state_stretch(t->frame, s)) > 1)
+    return rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory, buffers,
+                         state_stretch(t->frame, s)) <= 1;
+}
+
+/* A rank with several chunks has the parameters of one stage with all of its layers. */
+static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
+{
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    enum stage_end end = end_of(rank, p->pp);
+    int64_t forward, backward;
+    chunk_ticks(p, rank, count, out, &forward, &backward);
+    if (c->state == ANY_STATE)
+        return true;
+    const struct stage_state *own = stage_rank(t, c->state, end, 0, count);
+    if (!chunks_fit(p, rank, count, &own->memory))
         return false;
-    struct rank_times times = rank_times_of(t->frame, 0, &params, s);
+    const struct rank_params *params = &stage_params(t, end, 0, count)->params;
     struct edges e =
-        rank_edges(t->frame, s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
-                   &times, rank_buckets(t->frame, 0, &params));
+        rank_edges(t->frame, &c->s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
+                   &own->times, rank_buckets(t->frame, 0, params));
     out->delay = llround(e.delay * TICKS_PER_S);
     out->after = llround(e.after * TICKS_PER_S);
     out->behind = llround(e.behind * TICKS_PER_S);
@@ -98,7 +113,7 @@ static bool cost_of(void *context, int rank, int first, int count, struct rank_c
     struct cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     if (c->s.vpp > 1)
-        return chunks_fit(p, rank, count, out);
+        return cost_of_chunks(p, rank, count, out);
     enum stage_end end = end_of(rank, p->pp);
     if (!stage_fits(t, &c->s, c->state, end, first, count, cell_alive(c, rank, p->pp)))
         return false;
@@ -399,6 +414,7 @@ void cell_solve(struct cell *c)
     p->c = c;
     place_types(p);
     find_sends(p, p->send);
+    p->tax = transfer_tax(p);
     c->state = ANY_STATE;
     if (refused(p)) {
         arena_clear(&c->w->problem);

@@ -209,12 +209,40 @@ static double rate_bound(const struct cell *c, int pp, double rate)
     return bound;
 }
 
-int64_t stages_bound(const struct cell *c, int pp)
+/* Multipliers of n more ranks before those that have `sum` of them: see filled_bound(). */
+static double multipliers(double sum, double rate, int n, double m, double chunks)
+{
+    double all = chunks * rate; /* of any number of ranks */
+    return sum >= all ? sum : all + (sum - all) * pow(1 - 1 / (chunks * m), n);
+}
+
+/* A rank with t_i of passes is idle while the first micro-batch comes to it and the last one goes back through
+ * the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do, sum of r_i t_i, is then
+ * at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i of x_k / vpp >= r_i: the smallest,
+ * from the last rank on. The types may be in any order. */
+static double filled_bound(const struct cell *c)
+{
+    int order[MIX_MAX], groups = c->set->groups;
+    double m = (double)c->micro_batches, chunks = c->s.vpp, most = 0;
+    if (groups > 2)
+        return 0;
+    for (int last = 0; last < groups; last++) {
+        double sum = 0;
+        order[0] = last;
+        order[1] = 1 - last;
+        for (int i = 0; i < groups; i++)
+            sum = multipliers(sum, c->rate[order[i]], c->stages[order[i]], m, chunks);
+        most = fmax(most, sum);
+    }
+    return c->units / most;
+}
+
+bool stages_of_use(const struct cell *c, int pp, int64_t cut)
 {
     double rate = 0;
     for (int g = 0; g < c->set->groups; g++)
         rate += c->stages[g] * c->rate[g];
-    return bound_ticks(rate_bound(c, pp, rate));
+    return bound_ticks(rate_bound(c, pp, rate)) < cut && bound_ticks(filled_bound(c)) < cut;
 }
 
 /* For the best number of stages, each as fast as the fastest left. */

@@ -99,7 +99,7 @@ static bool shared_of_use(struct cell *c, int g, int left, int pp)
         if (left < c->fewest[g] || left > c->most[g] || left % c->step[g] != 0)
             return false;
         cell_hold(c);
-        return stages_bound(c, pp) < cell_cut(c);
+        return stages_of_use(c, pp, cell_cut(c));
     }
     int most = c->most[g] < left ? c->most[g] : left;
     for (int n = c->fewest[g]; n <= most; n++) {
@@ -120,7 +120,7 @@ static bool fastest_of_use(struct cell *c, int pp)
     }
     c->stages[fastest] = pp;
     cell_hold_least(c, pp);
-    return stages_bound(c, pp) < cell_cut(c);
+    return stages_of_use(c, pp, cell_cut(c));
 }
 
 bool cell_pp_of_use(struct cell *c, int pp)

@@ -137,18 +137,36 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
     return x;
 }
 
+/* Whether the times were there already. */
+static bool set_times(struct stage_table *t, int state, const struct rank_params *p,
+                      struct stage_state *x)
+{
+    const struct strategy *own = &t->state_strategy[state];
+    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->frame->strategy.pp : 1; /* units are by stage */
+    if (x->pp == pp)
+        return true;
+    x->times = rank_times_of(t->frame, 0, p, own);
+    x->pp = pp;
+    return false;
+}
+
+const struct stage_state *stage_rank(struct stage_table *t, int state, enum stage_end end,
+                                     int first, int layers)
+{
+    const struct rank_params *p = &stage_params(t, end, first, layers)->params;
+    struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
+    if (!set_times(t, state, p, x))
+        x->timing = 0; /* its ticks were of the times before */
+    return x;
+}
+
 const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,
                                       enum stage_end end, int first, int layers)
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    const struct strategy *own = &t->state_strategy[state];
-    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->frame->strategy.pp : 1; /* units are by stage */
-    if (x->timing == t->timing && x->pp == pp)
+    if (set_times(t, state, p, x) && x->timing == t->timing)
         return x;
-    if (x->pp != pp)
-        x->times = rank_times_of(t->frame, 0, p, own);
-    x->pp = pp;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
     struct edges e =
         rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,

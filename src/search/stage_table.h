@@ -68,6 +68,9 @@ const struct chunk_bytes *stage_bytes(struct stage_table *, const struct strateg
                                       enum stage_end, int first, int layers);
 const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
                                       enum stage_end, int first, int layers);
+/* The same without ticks: memory and seconds, also of a rank with several chunks. */
+const struct stage_state *stage_rank(struct stage_table *, int state, enum stage_end, int first,
+                                     int layers);
 const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,
                                         int layers);
 

@@ -257,7 +257,8 @@ static void durations_are_taken(void **state)
     struct error err = {0};
     (void)state;
     question_init(&q);
-    assert_true(q.run.outage.write_s == 60 && q.run.outage.restart_s == 600 && q.run.outage.interval_s == 0);
+    assert_true(q.run.outage.write_s == 60 && q.run.outage.restart_s == 600 &&
+                q.run.outage.interval_s == 0);
     must(question_set(&q, "checkpoint-every", "30m", &err) &&
              question_set(&q, "checkpoint-write", "0s", &err) &&
              question_set(&q, "restart", "0.25h", &err),
