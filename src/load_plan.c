@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "question.h"
 
+#include <string.h>
+
 /* The plan object of a file: the file itself, or the first of a search's best. */
 static const struct json *plan_of(const struct json *root)
 {
@@ -86,7 +88,28 @@ static bool take_pool(struct question *q, const struct json *plan, struct error 
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
     if (!q->gpus && q->cluster.groups == 1 && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
         q->gpus = gpus;
+    q->prices_of_plan = true;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (q->cluster.group[g].price_given)
+            memcpy(q->cluster.group[g].price_from, "the plan", sizeof "the plan");
     return true;
+}
+
+/* What options did not say. */
+static void take_run(struct question *q, const struct json *run)
+{
+    const struct {
+        const char *name;
+        double *value, usual;
+    } terms[] = {{"tokens", &q->run.tokens, 0},
+                 {"checkpoint_every_s", &q->run.outage.interval_s, 0},
+                 {"checkpoint_write_s", &q->run.outage.write_s, USUAL_WRITE_S},
+                 {"restart_s", &q->run.outage.restart_s, USUAL_RESTART_S}};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        double value = json_number_of(json_get(run, terms[i].name));
+        if (value > 0 && *terms[i].value == terms[i].usual)
+            *terms[i].value = value;
+    }
 }
 
 static bool take_plan(struct question *q, const struct json *root, struct error *err)
@@ -96,6 +119,7 @@ static bool take_plan(struct question *q, const struct json *root, struct error 
         return fail(
             err, ERROR_INPUT,
             "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
+    take_run(q, json_get(plan, "run"));
     return take_pool(q, plan, err) && take_words(q, flags, err);
 }
 

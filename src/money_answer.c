@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-static const double MORE = 1.1; /* of a limit, to see what it buys */
+static const double MORE = 1.1;        /* of a limit, to see what it buys */
+static const double SLACK = 1 + 1e-12; /* the search rounds otherwise */
 
 /* Limits of a run; INFINITY where there are none. */
 struct limits {
@@ -24,7 +25,7 @@ static struct limits limits_of(const struct question *q)
 
 static bool keeps(const struct plan *p, const struct limits *l)
 {
-    return p->usd_total < l->usd + 0.005 && p->hours * 3600 <= l->seconds;
+    return p->usd_total < (l->usd + 0.005) * SLACK && p->hours * 3600 <= l->seconds * SLACK;
 }
 
 /* The front has the cheapest first, the fastest last. NULL: none keeps the limits. */
@@ -65,6 +66,11 @@ static enum limit binding(const struct money *m, const struct plan *front, int c
                                                                           : LIMIT_NONE;
 }
 
+static bool asks_more_than_speed(const struct question *q, const struct plan *best)
+{
+    return question_objective(q) == OBJECTIVE_COST || q->pricing.asked || best->slowdown > 1;
+}
+
 const struct money *money_answer(const struct question *q, const struct plan *best,
                                  const struct plan *front, int count, struct arena *mem)
 {
@@ -75,9 +81,9 @@ const struct money *money_answer(const struct question *q, const struct plan *be
                         .budget_usd = q->budget_usd,
                         .deadline_s = q->deadline_s,
                         .chosen = best};
-    if (!(m->tokens > 0) || count == 0)
-        return m->tokens > 0 || m->objective == OBJECTIVE_COST ? m : NULL;
     m->steps = run_steps(&q->run, (double)best->strategy.global_batch * best->strategy.seq_len);
+    if (!(m->tokens > 0) || count == 0 || !(front[0].usd_total > 0))
+        return m->tokens > 0 || asks_more_than_speed(q, best) ? m : NULL;
     m->cheapest = cheapest(front, count, &l);
     m->fastest = fastest(front, count, &l);
     m->binds = binding(m, front, count);
@@ -91,12 +97,12 @@ const struct money *money_answer(const struct question *q, const struct plan *be
 
 static void add_run(struct str *s, const struct plan *p)
 {
-    str_addf(s, "%lld ", (long long)p->gpus);
-    add_gpu_names(p, s);
-    str_add(s, ", ");
-    add_seconds(s, 3600 * p->hours);
-    str_add(s, ", ");
-    add_usd(s, p->usd_total);
+    add_gpus(p, s);
+    str_addf(s, ", %.2f h", p->hours);
+    if (p->usd_total > 0) {
+        str_add(s, ", ");
+        add_cents(s, p->usd_total);
+    }
 }
 
 bool money_refuse(const struct question *q, const struct plan *front, int count, struct error *err)
@@ -110,13 +116,11 @@ bool money_refuse(const struct question *q, const struct plan *front, int count,
     str_init(&s);
     if (!in_budget) {
         str_add(&s, "no plan keeps the budget of ");
-        add_usd(&s, q->budget_usd);
+        add_cents(&s, q->budget_usd);
         str_add(&s, ": the cheapest is ");
         add_run(&s, &front[0]);
-    } else if (!in_time) {
-        str_add(&s, "no plan meets the deadline of ");
-        add_seconds(&s, q->deadline_s);
-        str_add(&s, ": the fastest is ");
+    } else if (!in_time || !(q->budget_usd > 0)) {
+        str_addf(&s, "no plan meets the deadline of %.2f h: the fastest is ", q->deadline_s / 3600);
         add_run(&s, &front[count - 1]);
     } else {
         str_add(&s,

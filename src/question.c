@@ -28,7 +28,7 @@ void question_init(struct question *q)
     q->memory_margin = 0.04;
     q->imbalance = 1;
     q->top = 10;
-    q->run.outage = (struct outage){.write_s = 60, .restart_s = 600}; /* doc/outages.md says why */
+    q->run.outage = (struct outage){.write_s = USUAL_WRITE_S, .restart_s = USUAL_RESTART_S};
 }
 
 void question_release(struct question *q)

@@ -28,6 +28,10 @@ struct given {
     const struct given *next;
 };
 
+/* Seconds that a checkpoint and a restart take where nothing is said: doc/outages.md says why. */
+#define USUAL_WRITE_S 60.0
+#define USUAL_RESTART_S 600.0
+
 enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
 
 /* One --mtbf or --interruptions. */
@@ -67,6 +71,7 @@ struct question {
     int objective;                 /* enum objective; -1 = default */
     int rates;                     /* of outages */
     struct outage_rate rate[QUESTION_RATES];
+    bool prices_of_plan;            /* prices came with a plan: options win over them */
     struct question_prices pricing; /* tables of prices and what counts of them */
     struct rules rules;             /* the user's */
     int measured;                   /* of fit */

@@ -102,7 +102,10 @@ static bool has_prices(const struct question *q, struct error *err)
             return fail(err, ERROR_INPUT,
                         "no price of %s is known, which %s needs: add --price %s=USD per GPU-hour",
                         q->cluster.group[g].gpu->name,
-                        q->budget_usd > 0 ? "--budget" : "the cheapest plan",
+                        q->budget_usd > 0 ? "--budget"
+                        : q->objective >= 0
+                            ? "the cheapest plan"
+                            : "the cheapest by a --deadline (--objective time does not)",
                         q->cluster.group[g].gpu->name);
     return true;
 }

@@ -127,6 +127,8 @@ static bool load(struct question *q, struct error *err)
 bool question_set_prices(struct question *q, struct error *err)
 {
     struct question_prices *p = &q->pricing;
+    for (int g = 0; g < q->cluster.groups && q->prices_of_plan && p->asked; g++)
+        q->cluster.group[g].price_given = false;
     for (int i = 0; i < q->prices; i++)
         if (!cluster_set_price(&q->cluster, q->price[i], &p->rates, err))
             return false;

@@ -94,7 +94,8 @@ static void note_pool(struct answering *a, const struct gathering *all)
 {
     const struct question *q = a->question;
     int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
-    if (all->mixed.found && q->gpus == 0 && used < pool)
+    bool fastest = all->wanted.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
+    if (all->mixed.found && q->gpus == 0 && used < pool && fastest)
         a->report->note[a->report->notes++] = arena_format(
             a->mem,
             "the fastest plan uses %lld of the pool's %lld GPUs: with more it is slower, or "
@@ -112,12 +113,33 @@ static void note_pool(struct answering *a, const struct gathering *all)
 static void note_spot(struct answering *a)
 {
     const struct question *q = a->question;
+    bool said = false;
+    for (int i = 0; i < q->rates; i++)
+        said |= !q->rate[i].failures;
     for (int g = 0; g < q->cluster.groups; g++)
-        if (q->cluster.group[g].interruptions_per_h > 0)
-            return;
-    if (q->pricing.ask.market == MARKET_SPOT)
+        said |= q->cluster.group[g].interruptions_per_h > 0;
+    if (q->pricing.ask.market == MARKET_SPOT && !said)
         a->report->note[a->report->notes++] =
             "spot nodes are interrupted, which is not counted: --interruptions says how often";
+}
+
+/* Times of checkpoints and restarts, and nothing that makes them matter. */
+static void note_outages(struct answering *a, const struct plan *best)
+{
+    const struct outage *o = &a->question->run.outage;
+    if (best->slowdown == 1 && (o->write_s != USUAL_WRITE_S || o->restart_s != USUAL_RESTART_S))
+        a->report->note[a->report->notes++] =
+            "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
+            "--interruptions or --checkpoint-every says otherwise";
+}
+
+/* Types of one job are in one place; a price is the best of each alone. */
+static void note_places(struct answering *a, const struct plan *best)
+{
+    if (best->meshes && a->report->money)
+        a->report->note[a->report->notes++] =
+            "a job on several types needs them in one place: prices are those of each type alone "
+            "(--provider, --region)";
 }
 
 static bool search_group(struct answering *a, int g, struct gathering *all)
@@ -213,6 +235,61 @@ static bool evaluate_all(struct answering *a, struct gathering *all)
     return true;
 }
 
+/* What the types alone do where nothing limits a run. */
+static void search_freely(struct answering *a, struct gathering *all, struct gathering *free)
+{
+    free->wanted = (struct wanted){.objective = OBJECTIVE_SPEED,
+                                   .most_time = INFINITY,
+                                   .most_usd = INFINITY,
+                                   .by_gpus = all->wanted.by_gpus,
+                                   .outage = all->wanted.outage};
+    standings_init(&free->standings, &free->wanted, 1, a->mem);
+    for (int g = 0; g < a->question->cluster.groups; g++) {
+        if (!all->of[g])
+            continue;
+        struct search_question sq = *all->of[g];
+        free->of[g] = all->of[g];
+        sq.wanted = &free->wanted;
+        sq.standings = &free->standings;
+        search_run(&sq, a->mem, &free->result[free->searched++]);
+    }
+    evaluate_all(a, free);
+    standings_release(&free->standings);
+}
+
+static bool ends_without_outages(struct answering *a, struct gathering *all)
+{
+    struct gathering *calm = arena_alloc(a->mem, sizeof *calm);
+    bool any = false;
+    for (int g = 0; g < a->question->cluster.groups; g++) {
+        any |= a->question->cluster.group[g].outages_per_h > 0;
+        a->question->cluster.group[g].outages_per_h = 0; /* question_ready() sets them again */
+    }
+    if (any)
+        search_freely(a, all, calm);
+    return calm->bests > 0;
+}
+
+/* Limits that no plan keeps, outages that let no run come to its end, or nothing that fits. */
+static bool refuse(struct answering *a, struct gathering *all)
+{
+    struct question *q = a->question;
+    if (all->fronts > 0)
+        return money_refuse(q, all->front, all->fronts, a->err);
+    struct gathering *free = arena_alloc(a->mem, sizeof *free);
+    if (q->budget_usd > 0 || q->deadline_s > 0)
+        search_freely(a, all, free);
+    if (free->bests > 0)
+        return money_refuse(q, free->best, 1, a->err);
+    if (ends_without_outages(a, all))
+        return fail(a->err, ERROR_INFEASIBLE,
+                    "no run is expected to end: with these outages a checkpoint is hardly ever "
+                    "reached on any number of GPUs (--mtbf, --interruptions, --restart, "
+                    "--checkpoint-every)");
+    advice_write(q, all->result, all->searched, a->err);
+    return false;
+}
+
 static bool search_all(struct answering *a, struct gathering *all)
 {
     struct question *q = a->question;
@@ -221,13 +298,7 @@ static bool search_all(struct answering *a, struct gathering *all)
             return false;
     if (!search_mixed(a, all) || !question_costs_hold(q, a->err) || !evaluate_all(a, all))
         return false;
-    if (all->fronts > 0 && all->bests == 0)
-        return money_refuse(q, all->front, all->fronts, a->err);
-    if (all->bests == 0) {
-        advice_write(q, all->result, all->searched, a->err);
-        return false;
-    }
-    return true;
+    return all->bests > 0 || refuse(a, all);
 }
 
 static void fill_report(struct answering *a, const struct gathering *all, double elapsed_s)
@@ -246,11 +317,13 @@ static void fill_report(struct answering *a, const struct gathering *all, double
                                         .part_front = all->mixed.found && !all->several.front,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->stats};
-    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 3, sizeof *a->report->note);
+    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 5, sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);
     note_spot(a);
+    note_outages(a, all->best);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
+    note_places(a, all->best);
 }
 
 bool search_answer(struct answering *a)

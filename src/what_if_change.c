@@ -98,6 +98,8 @@ static bool take_key(struct input_change *c, const char *colon, const char *equa
         c->value = second + 1;
     }
     const char *example = strcmp(c->name, "set") == 0 ? "tp" : "h100";
+    if (o && *o->argument == '[' && *c->value) /* of one type or of all */
+        return true;
     return (*c->key && *c->value) ||
            fail(err, ERROR_INPUT, "%s of what? Write %s:%s=CHANGE", c->name, c->name, example);
 }
@@ -108,7 +110,8 @@ static bool take_factor(struct input_change *c, struct error *err)
     if (parse_factor(v, &c->factor))
         return true;
     c->factor = 0;
-    return (!strchr("+-", v[0]) && v[strlen(v) - 1] != '%') ||
+    bool percents = strcmp(c->name, "interruptions") == 0; /* are values of it */
+    return (!strchr("+-", v[0]) && (percents || v[strlen(v) - 1] != '%')) ||
            fail(err, ERROR_INPUT,
                 "'%.63s' is no change: a new value, or -20%%, +10%% or x2 of the old one is right",
                 v);
@@ -214,17 +217,18 @@ static bool price_in_force(const struct cluster *c, const char *type, double *us
     return *usd > 0 || fail(err, ERROR_INPUT, "no price of %s is known: give a new one", gpu->name);
 }
 
-/* "30" or "30d" times the factor; a unit is kept. */
+/* "30", "30d", "$20K", "2%" times the factor; a unit is kept. */
 static const char *times(const char *text, double factor, struct arena *mem)
 {
     double number;
+    text += *text == '$';
     size_t n = strlen(text);
     if (!parse_real(text, &number))
         n = strspn(text, "0123456789.");
     char *digits = arena_copy(mem, text, n);
     const char *unit = text + n;
     if (!parse_real(digits, &number) ||
-        unit[strspn(unit, "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+        unit[strspn(unit, " %/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")])
         return NULL;
     return arena_format(mem, "%.12g%s", number * factor, unit);
 }

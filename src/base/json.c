@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* jansson's type tests are macros of the names we want for functions. */
@@ -148,9 +149,19 @@ struct json *json_new_integer(int64_t v)
     return out(json_integer(v));
 }
 
+/* Nine digits are what figures are worth, and the same on every machine. */
 struct json *json_new_number(double v)
 {
-    return out(isfinite(v) ? json_real(v) : json_null());
+    char digits[32];
+    if (!isfinite(v))
+        return out(json_null());
+    snprintf(digits, sizeof digits, "%.9g", v);
+    return out(json_real(strtod(digits, NULL)));
+}
+
+struct json *json_new_cents(double usd)
+{
+    return out(isfinite(usd) ? json_real(round(100 * usd) / 100) : json_null());
 }
 
 struct json *json_new_bool(bool v)
@@ -183,7 +194,7 @@ void json_append(struct json *array, struct json *value)
 
 void json_dump(const struct json *v, struct str *s)
 {
-    char *text = json_dumps(in(v), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(in(v), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!text)
         arena_out_of_memory(0);
     str_add(s, text);

@@ -42,6 +42,7 @@ struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_new_string(const char *);
 struct json *json_new_integer(int64_t);
+struct json *json_new_cents(double usd); /* to the cent */
 struct json *json_new_number(double);
 struct json *json_new_bool(bool);
 struct json *json_new_null(void);

@@ -81,15 +81,32 @@ void add_count(struct str *s, double v)
     str_addf(s, "%.0f", v);
 }
 
-void add_usd(struct str *s, double usd)
+/* With commas. Amounts beyond all budgets are short. */
+static void add_dollars(struct str *s, double usd, int decimals)
 {
     char digits[64];
-    int n = snprintf(digits, sizeof digits, usd < 1000 ? "%.2f" : "%.0f", usd);
-    str_add(s, "$");
-    for (int i = 0; i < n; i++) {
-        bool comma = usd >= 1000 && i > 0 && (n - i) % 3 == 0;
-        str_addf(s, "%s%c", comma ? "," : "", digits[i]);
+    if (!(usd < 1e15)) {
+        str_addf(s, "$%.3g", usd);
+        return;
     }
+    int n = snprintf(digits, sizeof digits, "%.*f", decimals, usd);
+    int whole = n - (decimals ? decimals + 1 : 0);
+    str_add(s, "$");
+    for (int i = 0; i < n; i++)
+        str_addf(s, "%s%c", i > 0 && i < whole && (whole - i) % 3 == 0 ? "," : "", digits[i]);
+}
+
+void add_usd(struct str *s, double usd)
+{
+    if (usd < 1000)
+        str_addf(s, "$%.2f", usd);
+    else
+        add_dollars(s, usd, 0);
+}
+
+void add_cents(struct str *s, double usd)
+{
+    add_dollars(s, usd, 2);
 }
 
 void add_bytes(struct str *s, double bytes)

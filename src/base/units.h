@@ -20,6 +20,7 @@ bool parse_factor(const char *text, double *out);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_usd(struct str *, double usd);         /* $123.45, $1,234,568 */
+void add_cents(struct str *, double usd);       /* $1,234,567.89 */
 void add_bytes(struct str *, double bytes);     /* 71.3 GiB */
 void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d */
 

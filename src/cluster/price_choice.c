@@ -32,17 +32,6 @@ bool price_matches(const struct price *p, const struct price_ask *ask)
 }
 
 /* A total order in which a provider's cheapest offer comes first among its own. */
-static int by_provider(const void *a, const void *b)
-{
-    const struct price *x = *(const struct price *const *)a, *y = *(const struct price *const *)b;
-    int order = strcmp(x->provider, y->provider);
-    if (order != 0)
-        return order;
-    if (x->usd != y->usd)
-        return x->usd < y->usd ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
 static int by_price(const void *a, const void *b)
 {
     const struct price *x = *(const struct price *const *)a, *y = *(const struct price *const *)b;
@@ -82,18 +71,22 @@ static int instance_size(const struct price **offer, int count, int per_node)
     return usual ? USUAL_NODE : largest;
 }
 
+static bool has_provider(const struct price **offer, int count, const char *provider)
+{
+    for (int i = 0; i < count; i++)
+        if (same_name(offer[i]->provider, provider))
+            return true;
+    return false;
+}
+
 /* Keeps the cheapest offer of each provider with instances of this size, cheapest first. */
 static int keep_best(const struct price **offer, int count, int gpus)
 {
-    int kept = 0, providers = 0;
+    int providers = 0;
+    qsort(offer, (size_t)count, sizeof *offer, by_price);
     for (int i = 0; i < count; i++)
-        if (offer[i]->gpus == gpus)
-            offer[kept++] = offer[i];
-    qsort(offer, (size_t)kept, sizeof *offer, by_provider);
-    for (int i = 0; i < kept; i++)
-        if (providers == 0 || strcmp(offer[providers - 1]->provider, offer[i]->provider) != 0)
+        if (offer[i]->gpus == gpus && !has_provider(offer, providers, offer[i]->provider))
             offer[providers++] = offer[i];
-    qsort(offer, (size_t)providers, sizeof *offer, by_price);
     return providers;
 }
 
@@ -111,6 +104,8 @@ struct price_pick price_pick(const struct price_list *l, const struct price_ask 
         int middle = ask->cheapest ? 0 : pick.providers / 2;
         bool even = !ask->cheapest && pick.providers % 2 == 0;
         pick.usd = even ? (offer[middle - 1]->usd + offer[middle]->usd) / 2 : offer[middle]->usd;
+        pick.least = offer[0]->usd;
+        pick.most = offer[pick.providers - 1]->usd;
         pick.offer = ask->cheapest || pick.providers == 1 ? offer[middle] : NULL;
     }
     arena_release(&mem);
@@ -137,8 +132,8 @@ void price_pick_words(const struct price_pick *pick, const struct price_ask *ask
     if (pick->offer)
         add_offer_words(pick->offer, out);
     else
-        str_addf(out, "median of %d providers, %s, %d-GPU instances", pick->providers,
-                 market_name(ask->market), pick->gpus);
+        str_addf(out, "median of %d providers ($%.4g to $%.4g), %s, %d-GPU instances",
+                 pick->providers, pick->least, pick->most, market_name(ask->market), pick->gpus);
     if (pick->gpus != per_node)
         str_addf(out, " (none has %d GPUs)", per_node);
 }

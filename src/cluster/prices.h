@@ -84,6 +84,7 @@ bool price_matches(const struct price *, const struct price_ask *);
 
 /* The price of a GPU in nodes of `per_node`, doc/prices.md has the rule. usd 0: there is none. */
 struct price_pick {
+    double least, most; /* of the providers */
     double usd;
     int providers;             /* that offer it */
     int gpus;                  /* of the instances that count */

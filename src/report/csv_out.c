@@ -8,6 +8,7 @@
 #include "report/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void csv_text(struct csv *c, const char *text)
@@ -118,6 +119,14 @@ static void add_types(struct csv *c, const struct plan *p)
     str_release(&text);
 }
 
+static void add_cents_if(struct csv *c, bool known, double usd)
+{
+    char text[32] = "";
+    if (known)
+        snprintf(text, sizeof text, "%.2f", usd);
+    csv_text(c, text);
+}
+
 static void add_plan(struct csv *c, const struct plan *p)
 {
     const struct plan_stage *fullest = p->computed ? plan_fullest(p) : NULL;
@@ -134,7 +143,7 @@ static void add_plan(struct csv *c, const struct plan *p)
     csv_number_if(c, p->usd_per_hour > 0, p->usd_per_hour);
     csv_number_if(c, p->usd_per_mtoken > 0, p->usd_per_mtoken);
     csv_number_if(c, p->hours > 0 && isfinite(p->hours), p->hours);
-    csv_number_if(c, p->usd_total > 0 && isfinite(p->usd_total), round(100 * p->usd_total) / 100);
+    add_cents_if(c, p->usd_total > 0 && p->usd_total < 1e15, p->usd_total);
     csv_number_if(c, isfinite(p->slowdown) && p->slowdown >= 1, p->slowdown);
     csv_text(c, p->feasible ? "yes" : "no");
     add_reasons(c, p);

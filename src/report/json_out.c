@@ -384,6 +384,8 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
     json_set(o, "money", json_of_money(p));
+    if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
+        json_set(o, "run", json_of_terms(p->run));
     json_set(o, "engine", engine_of(p));
     set_remedy(o, p->remedy);
     set_gains(o, p->gains);

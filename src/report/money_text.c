@@ -11,7 +11,6 @@
 #include "report/typeset.h"
 
 #include <math.h>
-#include <string.h>
 
 void add_run_time(const struct plan *p, struct str *out)
 {
@@ -44,8 +43,16 @@ static void print_line(const struct report_style *style, struct str *line, struc
     str_clear(line);
 }
 
-static void print_ends(const struct money *m, const struct report_style *style, struct str *line,
-                       struct str *out)
+static bool all_priced(const struct cluster *c)
+{
+    for (int g = 0; g < c->groups; g++)
+        if (c->group[g].usd_per_hour <= 0)
+            return false;
+    return true;
+}
+
+static void print_ends(const struct money *m, const char *of, const struct report_style *style,
+                       struct str *line, struct str *out)
 {
     bool limits = m->budget_usd > 0 || m->deadline_s > 0;
     const struct {
@@ -53,8 +60,8 @@ static void print_ends(const struct money *m, const struct report_style *style, 
         const struct plan *plan;
     } ends[] = {{"fastest", m->fastest}, {"cheapest", m->cheapest}};
     for (int i = 0; i < 2; i++) {
-        str_addf(line, "%s%s: ", ends[i].what, limits ? " within the limits" : "");
-        add_run_of(ends[i].plan, line);
+        str_addf(line, "%s%s%s: ", ends[i].what, of, limits ? " within the limits" : "");
+        add_run_of(ends[i].plan ? ends[i].plan : m->chosen, line);
         print_line(style, line, out);
     }
 }
@@ -81,24 +88,33 @@ static void print_limit(const struct money *m, const struct report_style *style,
     print_line(style, line, out);
 }
 
-/* What a tenth more of a limit buys. */
-static void print_more(const struct money *m, const char *what, double limit,
-                       const struct plan *then, const struct report_style *style, struct str *line,
+/* What a tenth more of the limit buys that can stand in the way: money of speed, time of the cheapest. */
+static void print_more(const struct money *m, const struct report_style *style, struct str *line,
                        struct str *out)
 {
-    if (limit <= 0)
+    bool cost = m->objective == OBJECTIVE_COST;
+    const struct plan *then = cost ? m->more_time : m->more_budget;
+    if ((cost ? m->deadline_s : m->budget_usd) <= 0)
         return;
-    str_addf(line, "10 %% more %s buys ", what);
+    str_addf(line, "10 %% more %s buys ", cost ? "time" : "budget");
     if (!then) {
         str_add(line, "nothing");
     } else {
+        double from = cost ? m->chosen->usd_total : m->chosen->hours;
+        double to = cost ? then->usd_total : then->hours;
         add_run_of(then, line);
-        double from = m->objective == OBJECTIVE_COST ? m->chosen->usd_total : m->chosen->hours;
-        double to = m->objective == OBJECTIVE_COST ? then->usd_total : then->hours;
-        str_addf(line, " (%.1f %% %s)", 100 * (1 - to / from),
-                 m->objective == OBJECTIVE_COST ? "cheaper" : "less time");
+        str_addf(line, " (%.*f %% %s)", to > 0.99 * from ? 3 : 1, 100 * (1 - to / from),
+                 cost ? "cheaper" : "less time");
     }
     print_line(style, line, out);
+}
+
+static void add_usd_per_hour(const struct node_group *g, struct str *out)
+{
+    if (g->usd_per_hour > 0)
+        str_addf(out, "$%.7g per GPU-hour", g->usd_per_hour);
+    else
+        str_add(out, "not known");
 }
 
 static void print_prices(const struct search_report *r, const struct report_style *style,
@@ -107,23 +123,29 @@ static void print_prices(const struct search_report *r, const struct report_styl
     for (int g = 0; g < r->cluster->groups; g++) {
         const struct node_group *group = &r->cluster->group[g];
         str_addf(line, "price of %s: ", group->gpu->name);
-        if (group->usd_per_hour > 0)
-            str_addf(line, "$%.4g per GPU-hour%s%s", group->usd_per_hour,
-                     *group->price_from ? ", " : "", group->price_from);
-        else
-            str_add(line, "not known, its plans stay out of the front");
+        add_usd_per_hour(group, line);
+        str_addf(line, "%s%s", *group->price_from ? ", " : "", group->price_from);
+        if (group->usd_per_hour <= 0)
+            str_add(line, r->cluster->groups > 1 ? ", its plans stay out of the front"
+                                                 : ", GPU-hours stand for money");
         print_line(style, line, out);
     }
 }
 
-/* Of the plan that is listed first. */
 static void add_outages(const struct plan *p, struct str *out)
 {
-    str_addf(out, "%.3g outages a day expected, a checkpoint every ", 24 * p->outages_per_h);
-    add_seconds(out, p->checkpoint_s);
-    str_addf(out, "%s, %.1f %% of the time lost",
-             p->run && p->run->outage.interval_s > 0 ? "" : " (the best: M (1 + W(-e^(-C/M - 1))))",
-             100 * (1 - 1 / p->slowdown));
+    bool given = p->run && p->run->outage.interval_s > 0;
+    str_addf(out, "%.3g outages a day expected, ", 24 * p->outages_per_h);
+    if (p->checkpoint_s > 0) {
+        str_add(out, "a checkpoint every ");
+        add_seconds(out, p->checkpoint_s);
+    } else {
+        str_add(out, "checkpoints take no time");
+    }
+    if (!given && p->checkpoint_s > 0)
+        str_add(out, " (the best: M (1 + W(-e^(-C/M - 1))) with M between outages, C for a "
+                     "checkpoint)");
+    str_addf(out, ", %.1f %% of the time lost", 100 * (1 - 1 / p->slowdown));
 }
 
 static bool has_outages(const struct plan *p)
@@ -149,10 +171,9 @@ void print_run(const struct search_report *r, const struct report_style *style, 
     typeset_heading(style, arena_string(mem, str_text(&line)), out);
     str_clear(&line);
     if (m->fastest) {
-        print_ends(m, style, &line, out);
+        print_ends(m, all_priced(r->cluster) ? "" : " of those with a price", style, &line, out);
         print_limit(m, style, &line, out);
-        print_more(m, "budget", m->budget_usd, m->more_budget, style, &line, out);
-        print_more(m, "time", m->deadline_s, m->more_time, style, &line, out);
+        print_more(m, style, &line, out);
     }
     if (has_outages(m->chosen)) {
         str_add(&line, "plan 1: ");
@@ -167,10 +188,23 @@ void print_run(const struct search_report *r, const struct report_style *style, 
 
 void add_run_rows(struct table *t, const struct plan *p, struct str *cell)
 {
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    for (int i = 0; i < parts; i++) {
+        table_add(t, i ? "" : "price");
+        str_add(cell, parts > 1 ? part[i].group->gpu->name : "");
+        str_add(cell, parts > 1 ? " " : "");
+        add_usd_per_hour(part[i].group, cell);
+        table_take(t, cell);
+        if (*part[i].group->price_from) {
+            table_add(t, "%s", "");
+            table_add(t, "%s", part[i].group->price_from);
+        }
+    }
     if (p->hours > 0) {
         table_add(t, "run");
         add_run_time(p, cell);
-        str_add(cell, p->usd_total > 0 ? ", " : "");
+        str_add(cell, p->usd_total > 0 && p->usd_total < INFINITY ? ", " : "");
         add_run_cost(p, cell);
         table_take(t, cell);
     }
@@ -193,7 +227,7 @@ struct json *json_of_money(const struct plan *p)
     json_set(o, "usd_per_mtoken", known(p->usd_per_mtoken > 0, p->usd_per_mtoken));
     if (p->hours > 0) {
         json_set(o, "hours", known(true, p->hours));
-        json_set(o, "usd_total", known(p->usd_total > 0, round(100 * p->usd_total) / 100));
+        json_set(o, "usd_total", p->usd_total > 0 ? json_new_cents(p->usd_total) : json_new_null());
     }
     if (p->slowdown > 1) {
         json_set(o, "outages_per_h", json_new_number(p->outages_per_h));
@@ -201,6 +235,16 @@ struct json *json_of_money(const struct plan *p)
         json_set(o, "checkpoint_s", known(true, p->checkpoint_s));
         json_set(o, "net_tokens_per_s", json_new_number(p->net_tokens_per_s));
     }
+    return o;
+}
+
+struct json *json_of_terms(const struct run_terms *run)
+{
+    struct json *o = json_new_object();
+    json_set(o, "tokens", known(run->tokens > 0, run->tokens));
+    json_set(o, "checkpoint_every_s", known(run->outage.interval_s > 0, run->outage.interval_s));
+    json_set(o, "checkpoint_write_s", json_new_number(run->outage.write_s));
+    json_set(o, "restart_s", json_new_number(run->outage.restart_s));
     return o;
 }
 

@@ -6,6 +6,7 @@ struct arena;
 struct json;
 struct plan;
 struct report_style;
+struct run_terms;
 struct search_report;
 struct str;
 struct table;
@@ -23,6 +24,7 @@ void add_run_rows(struct table *, const struct plan *, struct str *cell);
 
 /* "money" of a plan, and of a search. */
 struct json *json_of_money(const struct plan *);
+struct json *json_of_terms(const struct run_terms *);
 struct json *json_of_run(const struct search_report *);
 
 #endif

@@ -71,6 +71,14 @@ void add_gpu_names(const struct plan *p, struct str *out)
             str_addf(out, "%s%s", i ? "+" : "", part[i].group->gpu->name);
 }
 
+void add_gpu_counts(const struct plan *p, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    for (int i = 0; i < parts; i++)
+        str_addf(out, "%s%lld", i ? "+" : "", (long long)part[i].gpus);
+}
+
 void add_gpus(const struct plan *p, struct str *out)
 {
     struct plan_part part[MESHES_MAX];

@@ -34,6 +34,8 @@ struct plan_part {
 int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
 /* "H100-SXM5-80GB", or the types of a mixed job joined by a plus. */
 void add_gpu_names(const struct plan *, struct str *out);
+/* "64", "16+48": of each type, as add_gpu_names() has them. */
+void add_gpu_counts(const struct plan *, struct str *out);
 /* "64 H100-SXM5-80GB", "16 A100-SXM4-80GB + 16 H100-SXM5-80GB". */
 void add_gpus(const struct plan *, struct str *out);
 /* "8x8:H100-SXM5-80GB@200,...": the nodes used, as --cluster takes them. */

@@ -136,7 +136,8 @@ static void take_param(struct table *t, const struct plan *p, enum param param, 
 static void add_shape_cells(struct table *t, const struct plan *p, struct str *cell)
 {
     const struct strategy *s = &p->strategy;
-    table_add(t, "%lld", (long long)p->gpus);
+    add_gpu_counts(p, cell);
+    table_take(t, cell);
     take_param(t, p, PARAM_tp, cell);
     table_add(t, "%d", s->cp);
     add_pipeline(s, cell);
@@ -161,7 +162,7 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     add_differing(r, &p->strategy, &cell);
     table_take(t, &cell);
     take_seconds(t, p->step_s, &cell);
-    take_count(t, p->tokens_per_s, &cell);
+    take_count(t, p->net_tokens_per_s, &cell);
     table_add(t, "%.0f", p->tflops_per_gpu);
     table_add(t, "%.1f %%", 100 * p->mfu);
     add_memory_of_limit(p, &cell);
@@ -189,6 +190,15 @@ static bool interleaves(const struct search_report *r)
     return false;
 }
 
+/* Speeds are those of a run: with outages they are less than what a log shows. */
+static const char *tokens_head(const struct search_report *r)
+{
+    for (int i = 0; i < r->best; i++)
+        if (r->plan[i].slowdown > 1)
+            return "net tokens/s";
+    return "tokens/s";
+}
+
 /* The largest of the list: types of GPU differ in it. */
 static void print_error(const struct search_report *r, struct str *out)
 {
@@ -205,7 +215,10 @@ static void print_best(const struct search_report *r, const struct report_style 
     struct table t;
     table_init(&t, mem);
     for (int c = 0; c < PLAN_COLUMNS; c++)
-        table_column(&t, c == PP && interleaves(r) ? "pp x vpp" : PLAN_TABLE[c].head,
+        table_column(&t,
+                     c == PP && interleaves(r) ? "pp x vpp"
+                     : c == TOKENS             ? tokens_head(r)
+                                               : PLAN_TABLE[c].head,
                      PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
     for (int i = 0; i < r->best; i++)
         add_plan_row(&t, r, i);
@@ -235,7 +248,7 @@ static void print_front(const struct search_report *r, const struct report_style
     table_init(&t, mem);
     int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "GPUs", TABLE_RIGHT, 0);
-    table_column(&t, "tokens/s", TABLE_RIGHT, 0);
+    table_column(&t, tokens_head(r), TABLE_RIGHT, 0);
     int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 0);
     int run = table_column(&t, "run", TABLE_RIGHT, 0);
     int cost = table_column(&t, "cost", TABLE_RIGHT, 0);
@@ -244,7 +257,8 @@ static void print_front(const struct search_report *r, const struct report_style
         const struct plan *p = &r->pareto[i];
         add_gpu_names(p, &cell);
         table_take(&t, &cell);
-        table_add(&t, "%lld", (long long)p->gpus);
+        add_gpu_counts(p, &cell);
+        table_take(&t, &cell);
         take_count(&t, p->net_tokens_per_s, &cell);
         add_money(&t, p->usd_per_mtoken);
         take_run(&t, p, &cell);

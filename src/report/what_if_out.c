@@ -144,7 +144,7 @@ static void add_row(struct table *t, const char *what, const char *choice, const
     bool changed = now != then;
     table_add(t, "%s", what);
     table_add(t, "%s", choice);
-    add_figure(t, 0, p->tokens_per_s, now->tokens_per_s, changed);
+    add_figure(t, 0, p->net_tokens_per_s, now->net_tokens_per_s, changed);
     add_figure(t, 3, p->usd_per_mtoken, now->usd_per_mtoken, changed);
     add_figure(t, 1, p->hours, now->hours, changed);
     add_figure(t, 2, p->usd_total, now->usd_total, changed);

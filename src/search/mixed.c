@@ -212,8 +212,7 @@ static void merge(struct mixed *m, const struct structure *st)
                               .worth = x->worth,
                               .group = x->meshes.mesh[0].group,
                               .mixed = x};
-        shortlist_add(&m->standings->best, m->standings->wanted, &found);
-        front_add(&m->standings->front, m->standings->wanted, &found);
+        standings_add(m->standings, &found);
     }
 }
 

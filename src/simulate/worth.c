@@ -23,7 +23,10 @@ void holding_add(struct holding *h, const struct wanted *w, const struct node_gr
 
 void holding_finish(struct holding *h, const struct wanted *w)
 {
+    static const double never = 1e6; /* longer than that is no run */
     h->slowdown = outage_slowdown(&w->outage, h->outages_per_h / 3600);
+    if (h->slowdown > never)
+        h->slowdown = INFINITY;
 }
 
 struct holding holding_of(const struct wanted *w, const struct node_group *g, int64_t gpus)

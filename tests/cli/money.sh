@@ -38,4 +38,4 @@ ask --tokens 100B --budget 10 2>"$SCRATCH/err" || code=$?
 [ $code -eq 1 ] && grep -q 'no plan keeps the budget of \$10.00: the cheapest is' "$SCRATCH/err"
 code=0
 ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
-[ $code -eq 1 ] && grep -q 'no plan meets the deadline of 60.0 min: the fastest is' "$SCRATCH/err"
+[ $code -eq 1 ] && grep -q 'no plan meets the deadline of 1.00 h: the fastest is' "$SCRATCH/err"

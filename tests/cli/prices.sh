@@ -19,14 +19,14 @@ must() { # EXPECTED ARGUMENTS...
     got=$(used "$@")
     [ "$got" = "$want" ] || { echo "$*: $got, expected $want"; exit 1; }
 }
-three='6.0000  median of 3 providers, on-demand, 8-GPU instances'
-two='5.0000  median of 2 providers, on-demand, 8-GPU instances'
+three='6.0000  median of 3 providers ($4 to $10), on-demand, 8-GPU instances'
+two='5.0000  median of 2 providers ($4 to $6), on-demand, 8-GPU instances'
 
 # The newest version of each cloud; a cloud, a version, all of them, one file.
 must "$three" --prices sky
 must "$two" --prices sky:aws,lambda
 must "$three" --prices "$catalogs"
-must '8.0000  median of 2 providers, on-demand, 8-GPU instances' --prices "$catalogs/v8"
+must '8.0000  median of 2 providers ($6 to $10), on-demand, 8-GPU instances' --prices "$catalogs/v8"
 must '10.0000  aws us-east-1 p5.48xlarge, on-demand' --prices "$catalogs/v7/aws"
 must '10.0000  aws us-east-1 p5.48xlarge, on-demand' --prices "$catalogs/v7/aws/vms.csv"
 
@@ -39,7 +39,7 @@ must '4.0000  cheapest of 3 providers: lambda us-west-1 gpu_8x_h100_sxm5, on-dem
 
 # Corrections of the user's own, on top of those that are built in.
 printf 'cloud,instance,column,value,reason\naws,p5*,Price,drop,old\n' >"$SCRATCH/overrides.csv"
-must '7.0000  median of 2 providers, on-demand, 8-GPU instances' --prices sky \
+must '7.0000  median of 2 providers ($4 to $10), on-demand, 8-GPU instances' --prices sky \
     --price-overrides "$SCRATCH/overrides.csv"
 
 # A later table wins for the GPUs it has; a rate may come behind the table that needs it.
@@ -47,7 +47,7 @@ printf 'provider,gpu,gpus,market,usd_per_gpu_hour,currency\nmine,H100,8,on-deman
     >"$SCRATCH/mine.csv"
 must '2.5000  mine, on-demand' --prices sky --prices "$SCRATCH/mine.csv" --rate EUR=1.25
 must "$three" --prices "$SCRATCH/mine.csv" --prices sky --rate EUR=1.25
-must '6.5175  median of 8 providers, on-demand, 8-GPU instances' --prices built-in
+must '6.5175  median of 8 providers ($3.29 to $12.29), on-demand, 8-GPU instances' --prices built-in
 
 # What is written is read back: the same offers and the same choice.
 HOME=$SCRATCH "$ASTRA" prices --prices sky --format csv -o "$SCRATCH/written.csv"

@@ -465,19 +465,19 @@ static void one_price_of_many(void **state)
         const char *words;
     } cases[] = {
         /* 4 (the cheaper region of a), 2, 7, 6.5: the mean of 4 and 6.5 */
-        {"H100", 8, {0}, 5.25, "median of 4 providers, on-demand, 8-GPU instances"},
+        {"H100", 8, {0}, 5.25, "median of 4 providers ($2 to $7), on-demand, 8-GPU instances"},
         {"H100",
          8,
          {.cheapest = true},
          2,
          "cheapest of 4 providers: b east b8, on-demand, 2026-01-02"},
-        {"H100", 8, {.region = "east"}, 5, "median of 3 providers, on-demand, 8-GPU instances"},
+        {"H100", 8, {.region = "east"}, 5, "median of 3 providers ($2 to $7), on-demand, 8-GPU instances"},
         {"H100", 8, {.region = "NORTH"}, 6.5, "d north d8, on-demand, 2026-01-03"},
         {"H100",
          8,
          {.providers = 2, .provider = b_and_c},
          4.5,
-         "median of 2 providers, on-demand, 8-GPU instances"},
+         "median of 2 providers ($2 to $7), on-demand, 8-GPU instances"},
         {"H100", 8, {.market = MARKET_SPOT}, 1.25, "b east b8, spot, 2026-01-02"},
         {"H100", 4, {0}, 9, "a east a4, on-demand, 2026-01-01"},
         {"H100", 1, {0}, 0.5, "e east e1, on-demand, 2026-01-03"},
@@ -485,7 +485,7 @@ static void one_price_of_many(void **state)
          2,
          {0},
          5.25,
-         "median of 4 providers, on-demand, 8-GPU instances (none has 2 GPUs)"},
+         "median of 4 providers ($2 to $7), on-demand, 8-GPU instances (none has 2 GPUs)"},
         {"A100", 8, {.market = MARKET_SPOT}, 0.75, "b east b2, spot, 2026-01-02 (none has 8 GPUs)"},
         {"A100", 8, {0}, 0, ""},
         {"H100", 8, {.market = MARKET_RESERVED}, 0, ""},
@@ -541,7 +541,7 @@ static void clusters_get_prices(void **state)
     near(c.group[0].usd_per_hour, 9);
     assert_string_equal(c.group[0].price_from, "cluster file");
     near(c.group[1].usd_per_hour, 6.5175);
-    assert_string_equal(c.group[1].price_from, "median of 8 providers, on-demand, 8-GPU instances");
+    assert_string_equal(c.group[1].price_from, "median of 8 providers ($3.29 to $12.29), on-demand, 8-GPU instances");
     must(cluster_apply_prices(&c, &b.list, &spot, true, &err), &err);
     near(c.group[0].usd_per_hour, 9);
     near(c.group[1].usd_per_hour, 1.25);
