@@ -102,8 +102,9 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS
 fuzz-run: $(FUZZERS)
 	@BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tools/fuzz.sh
 
-optimum: $(BUILD)/unit/test_mixed $(BUILD)/bench-neighbours ## hold mixed searches to brute force
+optimum: $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench-neighbours ## hold mixed searches to brute force
 	@$(BUILD)/unit/test_mixed 500
+	@$(BUILD)/unit/test_money_search 1000
 	@$(BUILD)/bench-neighbours
 bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed ## measure the search
 	@$(BUILD)/bench-speed

@@ -235,14 +235,15 @@ static bool evaluate_all(struct answering *a, struct gathering *all)
     return true;
 }
 
-/* What the types alone do where nothing limits a run. */
-static void search_freely(struct answering *a, struct gathering *all, struct gathering *free)
+/* What there is where nothing limits a run. */
+static void search_freely(struct answering *a, const struct gathering *all, struct gathering *free)
 {
     free->wanted = (struct wanted){.objective = OBJECTIVE_SPEED,
                                    .most_time = INFINITY,
                                    .most_usd = INFINITY,
                                    .by_gpus = all->wanted.by_gpus,
                                    .outage = all->wanted.outage};
+    free->several = all->several;
     standings_init(&free->standings, &free->wanted, 1, a->mem);
     for (int g = 0; g < a->question->cluster.groups; g++) {
         if (!all->of[g])
@@ -253,11 +254,17 @@ static void search_freely(struct answering *a, struct gathering *all, struct gat
         sq.standings = &free->standings;
         search_run(&sq, a->mem, &free->result[free->searched++]);
     }
+    if (all->several.cluster) {
+        free->several.wanted = &free->wanted;
+        free->several.standings = &free->standings;
+        free->several.front = false;
+        mixed_run(&free->several, a->mem, &free->mixed);
+    }
     evaluate_all(a, free);
     standings_release(&free->standings);
 }
 
-static bool ends_without_outages(struct answering *a, struct gathering *all)
+static bool ends_without_outages(struct answering *a, const struct gathering *all)
 {
     struct gathering *calm = arena_alloc(a->mem, sizeof *calm);
     bool any = false;
@@ -270,11 +277,20 @@ static bool ends_without_outages(struct answering *a, struct gathering *all)
     return calm->bests > 0;
 }
 
+/* Plans without a price are not on a front of several types. */
+static bool lacks_price(const struct cluster *c)
+{
+    for (int g = 0; g < c->groups && c->groups > 1; g++)
+        if (c->group[g].usd_per_hour <= 0)
+            return true;
+    return false;
+}
+
 /* Limits that no plan keeps, outages that let no run come to its end, or nothing that fits. */
-static bool refuse(struct answering *a, struct gathering *all)
+static bool refuse(struct answering *a, const struct gathering *all)
 {
     struct question *q = a->question;
-    if (all->fronts > 0)
+    if (all->fronts > 0 && !lacks_price(&q->cluster))
         return money_refuse(q, all->front, all->fronts, a->err);
     struct gathering *free = arena_alloc(a->mem, sizeof *free);
     if (q->budget_usd > 0 || q->deadline_s > 0)

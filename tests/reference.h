@@ -21,6 +21,8 @@ struct reference {
     struct standings standings; /* owned: standings_release() */
     double tried, valid, fitting;
     double limit; /* stop after so many strategies that the rules allow; 0 = never */
+    void (*each)(void *context, const struct plan *); /* told of all that fit; may be NULL */
+    void *context;
 };
 
 static bool reference_valid(struct reference *r)
@@ -33,7 +35,7 @@ static bool reference_valid(struct reference *r)
     return true;
 }
 
-static void reference_judge(struct reference *r)
+static void reference_try(struct reference *r)
 {
     struct plan p;
     r->tried++;
@@ -51,21 +53,23 @@ static void reference_judge(struct reference *r)
         x.worth = worth_of(&h, x.step);
         r->fitting++;
         standings_add(&r->standings, &x);
+        if (r->each)
+            r->each(r->context, &p);
     }
     arena_clear(&r->scratch);
 }
 
-static void reference_walk(struct reference *r, int axis)
+static void reference_walk_from(struct reference *r, int axis)
 {
     const struct axis *a = &r->space.axis[axis];
     if (axis == r->space.axes) {
-        reference_judge(r);
+        reference_try(r);
         return;
     }
     for (int i = 0; i < a->options && !(r->limit > 0 && r->valid >= r->limit); i++) {
         for (int j = 0; j < a->params; j++)
             strategy_set(&r->strategy, a->param[j], a->value[i * a->params + j]);
-        reference_walk(r, axis + 1);
+        reference_walk_from(r, axis + 1);
     }
 }
 
@@ -78,7 +82,7 @@ static void reference_run(struct reference *r, const struct search_question *q, 
     search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);
-    reference_walk(r, 0);
+    reference_walk_from(r, 0);
     arena_release(&r->scratch);
 }
 

@@ -34,11 +34,19 @@ static bool same_mesh(const struct mesh *a, const struct mesh *b)
            (!a->own || (a->tp == b->tp && a->dp == b->dp && a->micro_batch == b->micro_batch));
 }
 
+/* Where types differ, a strategy has what is first along the pipeline: the meshes say it all. */
+static bool same_ways(const struct mixed_found *a, const struct mixed_found *b)
+{
+    const struct strategy *x = &a->strategy, *y = &b->strategy;
+    return a->meshes.mesh[0].own ||
+           (x->tp == y->tp && x->dp == y->dp && x->micro_batch == y->micro_batch);
+}
+
 bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
 {
     const struct strategy *x = &a->strategy, *y = &b->strategy;
-    if (x->tp != y->tp || x->cp != y->cp || x->dp != y->dp || x->ep != y->ep || x->etp != y->etp ||
-        x->micro_batch != y->micro_batch || x->vpp != y->vpp || a->meshes.count != b->meshes.count)
+    if (!same_ways(a, b) || x->cp != y->cp || x->ep != y->ep || x->etp != y->etp ||
+        x->vpp != y->vpp || a->meshes.count != b->meshes.count)
         return false;
     for (int i = 0; i < a->meshes.count; i++) {
         int j = 0;
@@ -224,11 +232,28 @@ static void run_round(struct mixed *m, long count)
     m->round_first += count;
 }
 
+/* No step longer than this has a place among the best or, on the fewest nodes that a job on these
+ * types has, on the front. */
+static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *set)
+{
+    const struct standings *s = m->standings;
+    struct holding least = {0};
+    for (int g = 0; g < set->groups; g++) {
+        const struct node_group *group = set->group[g];
+        bool range = group->nodes_min < group->nodes_max;
+        int64_t nodes = range ? group->nodes_min : 1;
+        holding_add(&least, s->wanted, group, nodes * group->per_node);
+    }
+    holding_finish(&least, s->wanted);
+    int64_t best = threshold(m), front = front_limit(&s->front, &least);
+    return m->question->front && front > best ? front : best;
+}
+
 /* Structures whose meshes run their own, of those that could be fast enough; replaces the list. What the
  * first type runs is bound by its own rules and GPUs alone. */
 static void list_own(struct mixed *m)
 {
-    struct own_list list = {.worker = &m->worker[0], .mem = m->mem, .cut = threshold(m)};
+    struct own_list list = {.worker = &m->worker[0], .mem = m->mem};
     m->count = m->round_first = 0;
     for (int i = 0; i < m->sets; i++) {
         struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
@@ -237,8 +262,10 @@ static void list_own(struct mixed *m)
         list_structures(m, &m->set[i], w, 0);
         w->others = others;
     }
-    for (long i = 0; i < m->count; i++)
+    for (long i = 0; i < m->count; i++) {
+        list.cut = threshold_of_set(m, m->structure[i].set);
         own_list_add(&list, &m->structure[i]);
+    }
     free(m->structure);
     free(m->order);
     m->structure = list.structure;

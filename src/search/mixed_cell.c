@@ -247,11 +247,14 @@ static void search_timing(struct cell *c)
         search_pp(c, c->pp[i]);
 }
 
-/* Rules on the number of stages that look at neither timing nor state. */
+/* Rules on the number of stages that look at neither timing nor state. Where types differ, the walk
+ * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
 static bool pp_allowed(struct cell *c, int option)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     int axis = c->set->space.axes - 1;
+    if (c->st->own)
+        return true;
     walk_set(w, axis, option);
     for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
         if (w->plan->order[i]->depends >> PARAM_FIRST_TIMING == 0 &&

@@ -397,10 +397,14 @@ static void solve_state(struct problem *p)
     keep_found(c, &x);
 }
 
-/* Whether FlagScale does not run such meshes. */
+/* Whether FlagScale does not run such meshes, under the current state or whatever it is. */
 static bool refused(const struct problem *p)
 {
     struct strategy s = first_strategy(p);
+    if (p->c->state == ANY_STATE) { /* all that is asked of states */
+        s.dist_opt = 0;
+        s.optimizer_instances = 1;
+    }
     bool flagscale = p->c->st->own || !p->c->w->question->layouts;
     return flagscale &&
            meshes_refused(&p->meshes, &s, p->c->w->question->scene.model, &p->c->w->problem);
@@ -427,7 +431,8 @@ void cell_solve(struct cell *c)
     for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
         option_take(c->state_list, c->state, &c->s);
         cut = kind_cut(c, p, cell_cut(c));
-        if ((double)bound + cell_least_behind(c) < (double)cut && cell_state_allowed(c))
+        if ((double)bound + cell_least_behind(c) < (double)cut && cell_state_allowed(c) &&
+            !refused(p))
             solve_state(p);
     }
     c->state = ANY_STATE;

@@ -46,17 +46,30 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* The last of what was found here that has a place among the best: those beyond the limits of what
+ * is wanted, which the front may have a use for, have none. NULL: places are left. */
+static const struct worth *last_placed(const struct cell *c)
+{
+    int places = c->w->question->top;
+    for (int i = 0; i < c->st->kinds; i++) {
+        const struct worth *x = &c->st->kind[i].worth;
+        places -= worth_allowed(wanted(c), x);
+        if (places == 0)
+            return x;
+    }
+    return NULL;
+}
+
 /* Places among the best that what was found here leaves. */
 static int64_t limit_of_kinds(const struct cell *c)
 {
-    const struct structure *st = c->st;
     const struct wanted *w = wanted(c);
-    int top = c->w->question->top;
-    if (st->kinds < top)
+    const struct worth *last = last_placed(c);
+    if (!last)
         return INT64_MAX;
-    double key = worth_key(w, &st->kind[top - 1].worth);
     bool cost = w->objective == OBJECTIVE_COST;
-    return step_within_worth(&c->holding, cost ? INFINITY : key, cost ? key : INFINITY);
+    return step_within_worth(&c->holding, cost ? INFINITY : last->time,
+                             cost ? last->usd : INFINITY);
 }
 
 /* Beyond it something found here is faster and cheaper. */

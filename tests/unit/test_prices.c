@@ -471,7 +471,11 @@ static void one_price_of_many(void **state)
          {.cheapest = true},
          2,
          "cheapest of 4 providers: b east b8, on-demand, 2026-01-02"},
-        {"H100", 8, {.region = "east"}, 5, "median of 3 providers ($2 to $7), on-demand, 8-GPU instances"},
+        {"H100",
+         8,
+         {.region = "east"},
+         5,
+         "median of 3 providers ($2 to $7), on-demand, 8-GPU instances"},
         {"H100", 8, {.region = "NORTH"}, 6.5, "d north d8, on-demand, 2026-01-03"},
         {"H100",
          8,
@@ -541,7 +545,8 @@ static void clusters_get_prices(void **state)
     near(c.group[0].usd_per_hour, 9);
     assert_string_equal(c.group[0].price_from, "cluster file");
     near(c.group[1].usd_per_hour, 6.5175);
-    assert_string_equal(c.group[1].price_from, "median of 8 providers ($3.29 to $12.29), on-demand, 8-GPU instances");
+    assert_string_equal(c.group[1].price_from,
+                        "median of 8 providers ($3.29 to $12.29), on-demand, 8-GPU instances");
     must(cluster_apply_prices(&c, &b.list, &spot, true, &err), &err);
     near(c.group[0].usd_per_hour, 9);
     near(c.group[1].usd_per_hour, 1.25);
