@@ -1,5 +1,5 @@
-/* How long it takes to ask what to rent: many types, any number of nodes, then mixes of two. Aims are
- * those of DESIGN 10's questions. These machines are noisy: trust ratios more than seconds. */
+/* How long it takes to ask what to rent: many types, any number of nodes, then mixes of two. Aims
+ * are those of DESIGN 10's questions. These machines are noisy: trust ratios more than seconds. */
 #define _DEFAULT_SOURCE
 #include "astra.h"
 

@@ -39,11 +39,10 @@ struct astra;
 struct astra *astra_new(void);
 void astra_free(struct astra *); /* NULL is fine */
 
-/* One option by its command-line name without dashes: "model", "cluster", "gpus",
- * "global-batch", "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price",
- * "top", "threads", "exhaustive", "check", "stats" ... "set", "rules", "price", "prices"
- * and "what-if" may be given several times. Files are read at once, but for prices: when the question is
- * asked. */
+/* One option by its command-line name without dashes: "model", "cluster", "gpus", "global-batch",
+ * "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price", "top", "threads",
+ * "exhaustive", "check", "stats" ... "set", "rules", "price", "prices" and "what-if" may be given
+ * several times. Files are read at once, but for prices: when the question is asked. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
 /* Megatron-LM flags, one word each, as they stand on its command line. */

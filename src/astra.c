@@ -129,8 +129,8 @@ enum astra_status astra_search(struct astra *a)
     return status_of(a, ok);
 }
 
-/* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types of
- * those where it does not; NULL when it holds everywhere. */
+/* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
+ * of those where it does not; NULL when it holds everywhere. */
 static const char *where_broken(struct astra *a, const struct estimate_question *e,
                                 const struct rule *rule, double (*values)[SLOTS])
 {

@@ -9,8 +9,8 @@ struct money;
 struct plan;
 struct question;
 
-/* NULL when neither the run's tokens nor the cheapest plan were asked for. `front` is the whole one,
- * cheapest first, `best` the plan that was chosen. */
+/* NULL when neither the run's tokens nor the cheapest plan were asked for. `front` is the whole
+ * one, cheapest first, `best` the plan that was chosen. */
 const struct money *money_answer(const struct question *, const struct plan *best,
                                  const struct plan *front, int count, struct arena *);
 

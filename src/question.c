@@ -136,8 +136,8 @@ struct scene question_scene(const struct question *q, const struct node_group *g
                           .run = &q->run};
 }
 
-/* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a time
- * unless --mix says otherwise. */
+/* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a
+ * time unless --mix says otherwise. */
 static int mix_of(const struct question *q)
 {
     const struct cluster *c = &q->cluster;

@@ -1,5 +1,5 @@
-/* What the run may cost and last: --tokens, --budget, --deadline, --objective, and what they make of
- * plans. */
+/* What the run may cost and last: --tokens, --budget, --deadline, --objective, and what they make
+ * of plans. */
 #include "question.h"
 
 #include "base/str.h"

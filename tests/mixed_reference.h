@@ -1,6 +1,6 @@
-/* The plainest mixed search there is: every set of groups, every strategy of the product, every order
- * of the groups and number of stages of each, every split of the layers, each judged from scratch by all
- * rules on every group and a whole evaluation. The judge of the real one. */
+/* The plainest mixed search there is: every set of groups, every strategy of the product, every
+ * order of the groups and number of stages of each, every split of the layers, each judged from
+ * scratch by all rules on every group and a whole evaluation. The judge of the real one. */
 #ifndef ASTRA_MIXED_REFERENCE_H
 #define ASTRA_MIXED_REFERENCE_H
 

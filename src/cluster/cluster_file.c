@@ -1,6 +1,6 @@
-/* Cluster files: a YAML map with `groups:`, a list of maps with the keys of KEYS, and `links:`, what
- * joins two of them. A group's numbers are read into an array by key; 0 stands for "not given",
- * which no range admits. What is not given is the usual value of the GPU type, as in a pool
+/* Cluster files: a YAML map with `groups:`, a list of maps with the keys of KEYS, and `links:`,
+ * what joins two of them. A group's numbers are read into an array by key; 0 stands for "not
+ * given", which no range admits. What is not given is the usual value of the GPU type, as in a pool
  * string. */
 #include "cluster/cluster.h"
 

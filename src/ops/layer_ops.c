@@ -28,8 +28,8 @@ enum { PERMUTE_BYTES = 8 };
 static const double BIAS_SCRATCH = 132 * MIB;
 
 /* Calls of the host. A collective is cheaper to issue than a module: chosen with the seconds of a
- * call (simulate/timing.c). SequentialMLP issues about seven for each expert (split, two products, bias
- * and activation, probability, casts): half of them with each product. */
+ * call (simulate/timing.c). SequentialMLP issues about seven for each expert (split, two products,
+ * bias and activation, probability, casts): half of them with each product. */
 static const double COMM_LAUNCHES = 0.3, SEQUENTIAL_LAUNCHES = 3.5;
 
 /* TransformerEngine's grouped product allocates, quantises and multiplies expert by expert: about

@@ -88,7 +88,8 @@ static void print_limit(const struct money *m, const struct report_style *style,
     print_line(style, line, out);
 }
 
-/* What a tenth more of the limit buys that can stand in the way: money of speed, time of the cheapest. */
+/* What a tenth more of the limit buys that can stand in the way: money of speed, time of the
+ * cheapest. */
 static void print_more(const struct money *m, const struct report_style *style, struct str *line,
                        struct str *out)
 {

@@ -1,6 +1,6 @@
-/* Branch and bound over the ranks, in their order. A node has given layers to ranks 0 .. r - 1, that
- * is the first `prefix` layers. Tables are by rank, prefix and count, over the windows that the
- * ranks' limits leave open. */
+/* Branch and bound over the ranks, in their order. A node has given layers to ranks 0 .. r - 1,
+ * that is the first `prefix` layers. Tables are by rank, prefix and count, over the windows that
+ * the ranks' limits leave open. */
 #include "search/assign.h"
 
 #include "base/arena.h"
@@ -11,8 +11,9 @@
 
 enum { MAX_CUTS = ASSIGN_MAX_CHAINS, MAX_NODES = 20000, MAX_LABELS = 6 };
 
-/* The ranks from one on, in some split of what is left: when the first micro-batch is back from them
- * (`away`), and the most of (work of a rank, what it waits for, fill and drain from the first of them on). */
+/* The ranks from one on, in some split of what is left: when the first micro-batch is back from
+ * them (`away`), and the most of (work of a rank, what it waits for, fill and drain from the first
+ * of them on). */
 struct label {
     int64_t away, most;
 };
@@ -30,8 +31,8 @@ struct window {
     int cells; /* index of its first cell, one for each prefix; its first list of labels too */
 };
 
-/* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch may
- * be away without a wait. */
+/* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch
+ * may be away without a wait. */
 struct own {
     int64_t busy, first, last;
 };
@@ -184,10 +185,10 @@ static struct own own_of(const struct assign *a, int r, const struct rank_cost *
                         down + passes * (x->backward[0] + up)};
 }
 
-/* The same of interleaved passes. A rank's first backward waits until the first micro-batch has been
- * through all later ranks, through every other chunk of all (`a->rest_forward` at least), and back
- * through the later ranks' last chunk; until then the rank has its warm-up to do. The end is its mirror
- * image (doc/mixed.md). */
+/* The same of interleaved passes. A rank's first backward waits until the first micro-batch has
+ * been through all later ranks, through every other chunk of all (`a->rest_forward` at least), and
+ * back through the later ranks' last chunk; until then the rank has its warm-up to do. The end is
+ * its mirror image (doc/mixed.md). */
 static struct own own_of_chunks(const struct assign *a, int r, const struct rank_cost *x)
 {
     const struct pipeline *p = &a->p->pipeline;
@@ -317,7 +318,8 @@ static int64_t add_cut(struct assign *a, const struct assign_chain *chain, int d
     return c->least[0] == INT64_MAX ? INT64_MAX : chain->constant + c->least[0];
 }
 
-/* Whether the step must be at least the limit, given a length of the pipeline and what is behind. */
+/* Whether the step must be at least the limit, given a length of the pipeline and what is behind.
+ * */
 static bool too_long(const struct assign *a, int64_t length, int64_t behind)
 {
     return length == INT64_MAX || behind == INT64_MAX || length + behind + a->p->fixed >= a->limit;
@@ -331,8 +333,8 @@ static int64_t own_length(const struct assign *a, int r, const struct own *o, in
     return o->busy + (apart ? first + last : longer(first, last));
 }
 
-/* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that is no
- * worse than either. */
+/* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that
+ * is no worse than either. */
 static void add_label(struct label *list, uint8_t *count, struct label x)
 {
     int at = 0, n = *count;
@@ -419,8 +421,8 @@ static void fill_labels(struct assign *a)
             label_cell(a, r, a->window[r].first_prefix + i);
 }
 
-/* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that are
- * given, with `away` of each label, and those to come. */
+/* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that
+ * are given, with `away` of each label, and those to come. */
 static int64_t bound_by_labels(const struct assign *a, int rank, int then, const struct entry *e)
 {
     int64_t before = rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;

@@ -21,7 +21,8 @@ struct rank_cost {
     int64_t behind;                    /* optimizer and what follows */
 };
 
-/* Chains that were the longest of some split: those of one pipeline hold for any times of its passes. */
+/* Chains that were the longest of some split: those of one pipeline hold for any times of its
+ * passes. */
 enum { ASSIGN_MAX_CHAINS = 64 };
 struct assign_chains {
     int count;
@@ -40,8 +41,8 @@ struct assign_problem {
     int64_t fixed;           /* ticks of every step beside the pipeline and what is behind it */
     const uint16_t
         *start_of; /* [layers + 1] costs depend on this of a rank's first layer; NULL: not */
-    /* Of a rank that holds layers [first, first + count), or, where vpp > 1, that many in chunks. False: it
-     * does not fit. What it points to lives as long as the problem. */
+    /* Of a rank that holds layers [first, first + count), or, where vpp > 1, that many in chunks.
+     * False: it does not fit. What it points to lives as long as the problem. */
     bool (*cost)(void *context, int rank, int first, int count, struct rank_cost *out);
     /* The whole step, exactly, and of it the pipeline; INT64_MAX when it does not fit. */
     int64_t (*step)(void *context, const int layers[], int64_t *pipeline);
@@ -58,8 +59,8 @@ struct assign_result {
     int64_t nodes, steps, cuts;
 };
 
-/* No split is shorter, as far as chains without a simulation tell: INT64_MAX where none is below the
- * cut. */
+/* No split is shorter, as far as chains without a simulation tell: INT64_MAX where none is below
+ * the cut. */
 int64_t assign_bound(const struct assign_problem *, int64_t cut, struct arena *);
 
 /* The shortest step below `cut`; the arena holds the result and the work. */

@@ -249,8 +249,8 @@ static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *s
     return m->question->front && front > best ? front : best;
 }
 
-/* Structures whose meshes run their own, of those that could be fast enough; replaces the list. What the
- * first type runs is bound by its own rules and GPUs alone. */
+/* Structures whose meshes run their own, of those that could be fast enough; replaces the list.
+ * What the first type runs is bound by its own rules and GPUs alone. */
 static void list_own(struct mixed *m)
 {
     struct own_list list = {.worker = &m->worker[0], .mem = m->mem};

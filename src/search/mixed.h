@@ -1,5 +1,6 @@
-/* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order along
- * the pipeline, how many stages on each, how many layers on each stage, and all other parameters. */
+/* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order
+ * along the pipeline, how many stages on each, how many layers on each stage, and all other
+ * parameters. */
 #ifndef ASTRA_MIXED_H
 #define ASTRA_MIXED_H
 

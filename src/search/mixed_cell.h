@@ -76,8 +76,8 @@ void structure_search(struct mixed_worker *, struct structure *);
 
 /* Its parameters, of the first type where types differ. */
 struct strategy structure_strategy(struct mixed_worker *, const struct structure *);
-/* Work that all stages of type g do in a second, and that all types must do to be below the cut; in the
- * same unit for all structures that differ in `own` alone. */
+/* Work that all stages of type g do in a second, and that all types must do to be below the cut; in
+ * the same unit for all structures that differ in `own` alone. */
 double type_rate(struct mixed_worker *, const struct structure *, int g);
 double rate_needed(struct mixed_worker *, const struct structure *, int64_t cut);
 

@@ -1,5 +1,5 @@
-/* A type is worth the layers a second that all its stages do together. Choices of a type are sorted by
- * that, so that the first which cannot make up for the others ends the list. */
+/* A type is worth the layers a second that all its stages do together. Choices of a type are sorted
+ * by that, so that the first which cannot make up for the others ends the list. */
 #include "search/mixed_own.h"
 
 #include "base/arena.h"

@@ -12,8 +12,8 @@ struct own_list {
     struct structure *structure; /* owned by the caller */
 };
 
-/* All that differ from `base` in what the types beside its first run: the same samples at once (dp x
- * micro-batch), the same cp and experts. The first runs what the base says, recomputed or not. */
+/* All that differ from `base` in what the types beside its first run: the same samples at once (dp
+ * x micro-batch), the same cp and experts. The first runs what the base says, recomputed or not. */
 void own_list_add(struct own_list *, const struct structure *base);
 
 #endif

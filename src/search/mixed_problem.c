@@ -1,4 +1,5 @@
-/* One arrangement: so many stages of each type, the types in an order. assign.c finds the layers. */
+/* One arrangement: so many stages of each type, the types in an order. assign.c finds the layers.
+ * */
 #include "search/mixed_parts.h"
 
 #include "search/assign.h"
@@ -254,8 +255,8 @@ static struct mixed_found found_of(const struct problem *p, const struct assign_
     return x;
 }
 
-/* Room for one more: as many as are of use to the list of the best, or any number where the front is
- * asked for too. */
+/* Room for one more: as many as are of use to the list of the best, or any number where the front
+ * is asked for too. */
 static bool make_room(struct cell *c)
 {
     struct structure *st = c->st;
@@ -302,8 +303,8 @@ static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t c
     return cut;
 }
 
-/* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the pool's
- * rules are kept by most_stages() and judge_stages(). */
+/* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the
+ * pool's rules are kept by most_stages() and judge_stages(). */
 static void hold_pool(const struct cell *c, struct walk *w, bool hold)
 {
     for (int g = 0; g <= w->others && c->st->own; g++) {
@@ -345,7 +346,8 @@ bool cell_state_allowed(struct cell *c)
     return x->rules_allow;
 }
 
-/* The optimizer of the stage that has most: at least the average, on the type that is done first. */
+/* The optimizer of the stage that has most: at least the average, on the type that is done first.
+ * */
 double cell_least_behind(struct cell *c)
 {
     double least = INFINITY;

@@ -11,9 +11,10 @@ static double most_of(double left, double times)
     return left <= 0 ? 0 : times > 0 ? left / times : INFINITY;
 }
 
-/* Interleaved: M T of a rank's passes; the first micro-batch through all stages and back; and where each
- * of the ranks but the first waits for those before it, chunk by chunk: t_i <= (left - A_i / vpp) / M with A_i
- * of the ranks before it, so S M + sum of A_i / vpp <= pp left, and sum of A_i >= S (S / T - 1) / 2. */
+/* Interleaved: M T of a rank's passes; the first micro-batch through all stages and back; and where
+ * each of the ranks but the first waits for those before it, chunk by chunk: t_i <= (left - A_i /
+ * vpp) / M with A_i of the ranks before it, so S M + sum of A_i / vpp <= pp left, and sum of A_i >=
+ * S (S / T - 1) / 2. */
 static struct allowed allowed_of_chunks(const struct cell *c, int pp, double work, double left)
 {
     double m = (double)c->micro_batches, chunks = c->s.vpp;
@@ -23,9 +24,9 @@ static struct allowed allowed_of_chunks(const struct cell *c, int pp, double wor
     return (struct allowed){possible ? left / m : 0, INFINITY};
 }
 
-/* With T of the longest stage, P of its longer pass, and `work` S of all stages for one micro-batch, a
- * step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages behind it and n < M; and,
- * where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). */
+/* With T of the longest stage, P of its longer pass, and `work` S of all stages for one
+ * micro-batch, a step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages
+ * behind it and n < M; and, where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). */
 struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t cut)
 {
     double m = (double)c->micro_batches, left = (double)cut - c->behind;
@@ -96,8 +97,9 @@ bool cell_has_time(struct cell *c, int pp, int64_t cut)
     return room >= c->layers;
 }
 
-/* At either place: the first stage has an embedding but no gradient to send back. Of a rank with several
- * chunks only the states are looked at: what each chunk keeps depends on how they share the layers. */
+/* At either place: the first stage has an embedding but no gradient to send back. Of a rank with
+ * several chunks only the states are looked at: what each chunk keeps depends on how they share the
+ * layers. */
 static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
 {
     struct stage_table *t = &c->w->table[g];

@@ -153,7 +153,8 @@ static int64_t bound_ticks(double seconds)
     return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
 }
 
-/* All layers on the type that is fastest for each, and how much more a layer takes at least elsewhere. */
+/* All layers on the type that is fastest for each, and how much more a layer takes at least
+ * elsewhere. */
 void cell_find_work(struct cell *c)
 {
     const struct model *m = c->w->question->scene.model;
@@ -175,8 +176,8 @@ void cell_find_work(struct cell *c)
         c->work += least[m->layer[i]];
 }
 
-/* Work of all layers in units of the first type's seconds, and the units a second that one stage of each
- * type does: it is credited with the kind of layer it is best at. */
+/* Work of all layers in units of the first type's seconds, and the units a second that one stage of
+ * each type does: it is credited with the kind of layer it is best at. */
 void cell_find_rates(struct cell *c)
 {
     const struct model *m = c->w->question->scene.model;
@@ -216,10 +217,10 @@ static double multipliers(double sum, double rate, int n, double m, double chunk
     return sum >= all ? sum : all + (sum - all) * pow(1 - 1 / (chunks * m), n);
 }
 
-/* A rank with t_i of passes is idle while the first micro-batch comes to it and the last one goes back through
- * the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do, sum of r_i t_i, is then
- * at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i of x_k / vpp >= r_i: the smallest,
- * from the last rank on. The types may be in any order. */
+/* A rank with t_i of passes is idle while the first micro-batch comes to it and the last one goes
+ * back through the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do,
+ * sum of r_i t_i, is then at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i
+ * of x_k / vpp >= r_i: the smallest, from the last rank on. The types may be in any order. */
 static double filled_bound(const struct cell *c)
 {
     int order[MIX_MAX], groups = c->set->groups;
@@ -272,8 +273,8 @@ struct strategy structure_strategy(struct mixed_worker *w, const struct structur
     return mixed_walk(w, st->set)->strategy;
 }
 
-/* Least seconds of each kind of layer on the first type, as the structure says without own values: the
- * unit of rates. */
+/* Least seconds of each kind of layer on the first type, as the structure says without own values:
+ * the unit of rates. */
 static void find_units(struct mixed_worker *w, const struct structure *st,
                        double unit[MODEL_MAX_KINDS])
 {

@@ -19,8 +19,8 @@ void cell_hold(struct cell *c)
     holding_finish(&c->holding, wanted(c));
 }
 
-/* Every type has its fewest stages; the others are of the type where one more takes least. Dollars and
- * outages may be least on different types. */
+/* Every type has its fewest stages; the others are of the type where one more takes least. Dollars
+ * and outages may be least on different types. */
 void cell_hold_least(struct cell *c, int pp)
 {
     double usd = INFINITY, outages = INFINITY;

@@ -14,8 +14,8 @@ struct stage_time {
     struct chunk_bytes bytes;  /* stage_bytes() */
 };
 
-/* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk under
- * one timing. */
+/* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk
+ * under one timing. */
 struct stage_state {
     bool known;
     struct rank_state memory;
@@ -31,8 +31,8 @@ struct stage_params {
     struct rank_state smallest; /* least of any state */
 };
 
-/* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the first
- * layers that differ. */
+/* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the
+ * first layers that differ. */
 struct stage_table {
     struct frame
         *frame; /* one mesh: figures of its stages are asked one by one; its pp is the job's */

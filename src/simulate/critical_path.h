@@ -16,8 +16,8 @@ struct path {
     int64_t *forward, *backward; /* [vpp * pp] how often the chain has each pass */
 };
 
-/* The longest one; equal to the latest of pipeline_run's ends plus `after` (of the rank). O(passes),
- * memory for all of them. */
+/* The longest one; equal to the latest of pipeline_run's ends plus `after` (of the rank).
+ * O(passes), memory for all of them. */
 void critical_path(const struct pipeline *, const int64_t after[], struct arena *,
                    struct path *out);
 

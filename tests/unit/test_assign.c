@@ -1,5 +1,5 @@
-/* Layers to ranks: the longest chain of passes against the schedule it comes from, and the search for
- * the best split against all splits, on problems that have no model behind them. */
+/* Layers to ranks: the longest chain of passes against the schedule it comes from, and the search
+ * for the best split against all splits, on problems that have no model behind them. */
 #include "base/arena.h"
 #include "random.h"
 #include "search/assign.h"

@@ -1,5 +1,5 @@
-/* The memory stage: states, buffers and moments against sums made by hand; the composition against a
- * walk that runs every operator; laws of random strategies. */
+/* The memory stage: states, buffers and moments against sums made by hand; the composition against
+ * a walk that runs every operator; laws of random strategies. */
 #include "base/str.h"
 #include "base/units.h"
 #include "question.h"

@@ -137,7 +137,8 @@ static void measured_ranks(void **state)
     assert_true(t.refused <= 0.05 * t.worked);
 }
 
-/* Stages of mixed plans that sit on the H200, ends without layers among them: foretold, then run. */
+/* Stages of mixed plans that sit on the H200, ends without layers among them: foretold, then run.
+ * */
 static void stages_of_mixed_plans(void **state)
 {
     struct csv c;
