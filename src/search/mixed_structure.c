@@ -221,21 +221,20 @@ static double multipliers(double sum, double rate, int n, double m, double chunk
  * back through the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do,
  * sum of r_i t_i, is then at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i
  * of x_k / vpp >= r_i: the smallest, from the last rank on. The types may be in any order. */
+static double filled_most(const struct cell *c, unsigned left, double sum)
+{
+    double m = (double)c->micro_batches, most = sum;
+    for (int g = 0; g < c->set->groups; g++)
+        if (left >> g & 1) {
+            double more = multipliers(sum, c->rate[g], c->stages[g], m, c->s.vpp);
+            most = fmax(most, filled_most(c, left & ~(1u << g), more));
+        }
+    return most;
+}
+
 static double filled_bound(const struct cell *c)
 {
-    int order[MIX_MAX], groups = c->set->groups;
-    double m = (double)c->micro_batches, chunks = c->s.vpp, most = 0;
-    if (groups > 2)
-        return 0;
-    for (int last = 0; last < groups; last++) {
-        double sum = 0;
-        order[0] = last;
-        order[1] = 1 - last;
-        for (int i = 0; i < groups; i++)
-            sum = multipliers(sum, c->rate[order[i]], c->stages[order[i]], m, chunks);
-        most = fmax(most, sum);
-    }
-    return c->units / most;
+    return c->units / filled_most(c, (1u << c->set->groups) - 1, 0);
 }
 
 bool stages_of_use(const struct cell *c, int pp, int64_t cut)
