@@ -51,7 +51,7 @@ BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
 demo test unit cases golden fuzz-run valgrind optimum bench accuracy experts mixed: SETUP_FLAGS :=
-format format-check: SETUP_FLAGS :=
+format format-check slurm: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -116,6 +116,9 @@ experts: $(BUILD)/bench-experts ## compare published plans with what a search fi
 	@$<
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/mixed.md
 	@$<
+
+slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real Slurm, on loopback
+	@ASTRA='$(abspath $(BUILD)/astra)' sh tests/slurm/run.sh
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
 	clang-format -i $(TREE_C) tests/*.h
@@ -198,7 +201,7 @@ $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 
 FORCE:
 .PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy experts \
-        mixed format format-check install uninstall clean FORCE
+        mixed slurm format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

@@ -152,7 +152,7 @@ static bool read_positional(struct request *r, const char *word)
     if (r->command->takes_plan && !r->plan)
         r->plan = word;
     else if (r->command->takes_plan)
-        complain("a second plan, '%s': %s takes one", word, r->command->name);
+        complain("a second file, '%s': %s takes one", word, r->command->name);
     else
         complain("'%s' is neither an option nor the value of one; astra %s --help shows examples",
                  word, r->command->name);
@@ -182,9 +182,7 @@ static bool read_flags(struct reader *rd)
         complain("%s takes no Megatron flags: estimate and explain do", r->command->name);
     else if (r->flags == 0)
         complain("no Megatron flags follow --");
-    else if (r->plan)
-        complain("a plan and Megatron flags are given: %s takes one of them", r->command->name);
-    return r->command->takes_flags && r->flags > 0 && !r->plan;
+    return r->command->takes_flags && r->flags > 0;
 }
 
 static bool read_word(struct reader *rd)

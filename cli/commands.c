@@ -16,6 +16,8 @@ static const char *const ESTIMATE_EXAMPLES[] = {
     "astra estimate --model llama3-70b --cluster 8x8:H100 -- --tensor-model-parallel-size 8 "
     "--pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 128 --bf16 "
     "--sequence-parallel --use-distributed-optimizer",
+    "astra estimate train.sh --cluster 8x8:H100 --env NNODES=8",
+    "astra estimate job.sbatch --gpu H100 -- --vocab-size 128256",
     NULL,
 };
 
@@ -24,6 +26,14 @@ static const char *const EXPLAIN_EXAMPLES[] = {
     "astra explain plan.json --stage memory",
     "astra explain plan.json --trace step.json",
     "astra explain --model llama3-8b --cluster 1x8:H100 --set tp=4 --set pp=2 --stage schedule",
+    NULL,
+};
+
+static const char *const EXPORT_EXAMPLES[] = {
+    "astra export plan.json --to slurm -o job.sbatch",
+    "astra export plan.json --to megatron --megatron-version 0.17 --plan 2",
+    "astra export plan.json --to flagscale --hosts nodes.txt --hostfile hosts -o job.yaml",
+    "astra search --model llama3-8b --cluster 4x8:H100 --export slurm -o job.sbatch",
     NULL,
 };
 
@@ -59,15 +69,26 @@ static const struct command COMMANDS[] = {
      "what does not fit, and lists the fastest plans, the front of speed and money, and the\n"
      "flags that launch the best one.",
      false, false, astra_search, SEARCH_EXAMPLES, NULL},
-    {"estimate", "[-- MEGATRON FLAGS]", "speed and memory of one strategy",
-     "Says whether a strategy is valid and fits, how long a step takes and where the time goes.\n"
-     "The strategy is given by Megatron-LM's own flags, or by --set; the job uses the whole\n"
-     "cluster.",
-     false, true, astra_estimate, ESTIMATE_EXAMPLES, NULL},
-    {"explain", "[PLAN.json | -- MEGATRON FLAGS]", "why a plan is fast or slow, valid or not",
+    {"estimate", "[FILE] [-- MEGATRON FLAGS]", "speed and memory of one strategy",
+     "Says whether a strategy is valid and fits, how long a step takes and where the time goes, "
+     "and\n"
+     "what Astra would run instead. The strategy is given by Megatron-LM's own flags, by --set, or "
+     "by\n"
+     "a file: a launch script, an sbatch file, the log of a training, a list of overrides, a plan "
+     "in\n"
+     "JSON. Nothing in a file is executed; flags behind -- are added to its own. The job uses the\n"
+     "whole cluster.",
+     true, true, astra_estimate, ESTIMATE_EXAMPLES, NULL},
+    {"explain", "[FILE] [-- MEGATRON FLAGS]", "why a plan is fast or slow, valid or not",
      "Takes a plan that search or estimate wrote with --format json (of a search the best one),\n"
      "or a strategy as estimate does.",
      true, true, astra_explain, EXPLAIN_EXAMPLES, NULL},
+    {"export", "PLAN.json", "a plan as a script that starts it",
+     "Takes a plan that search or estimate wrote with --format json and writes it as launch "
+     "flags,\n"
+     "as a script for torchrun or Slurm, or as a job of another system. Paths, data and accounts\n"
+     "are variables at its top. doc/export.md says what each format has.",
+     true, false, astra_export, EXPORT_EXAMPLES, NULL},
     {"gpus", "", "the GPU types Astra knows",
      "Lists names, short names, peaks, memory, links and prices, and where their operator times\n"
      "come from: measured, transferred from other GPUs of the generation, or the data sheet.",

@@ -49,16 +49,27 @@ static const char *answer(struct astra *a, const struct request *r)
                     : astra_print(a, r->format);
 }
 
+/* A script beside an answer takes the output's name, and leaves standard output to the answer;
+ * without a name it is written instead. */
+static bool write_answer(struct astra *a, const struct request *r)
+{
+    const char *script = astra_script(a), *text;
+    struct request terminal = *r;
+    if (!*script)
+        return !*(text = answer(a, r)) || write_out(r->output, text);
+    if (!write_out(r->output, script))
+        return false;
+    terminal.output = NULL;
+    return !r->output || r->command->takes_plan || write_out(NULL, answer(a, &terminal));
+}
+
 static int run(const struct request *r)
 {
     struct astra *a = astra_new();
     enum astra_status status = ask(a, r);
     bool written = true;
-    if (status == ASTRA_OK || status == ASTRA_NONE) {
-        const char *text = answer(a, r);
-        if (*text)
-            written = write_out(r->output, text);
-    }
+    if (status == ASTRA_OK || status == ASTRA_NONE)
+        written = write_answer(a, r);
     if (status != ASTRA_OK)
         complain("%s", astra_message(a));
     astra_free(a);

@@ -49,7 +49,8 @@ enum astra_status astra_set(struct astra *, const char *option, const char *valu
 enum astra_status astra_flags(struct astra *, size_t count, const char *const *words);
 
 /* A plan as `astra_print(..., ASTRA_JSON)` wrote it (an estimate, or the first best of a
- * search). */
+ * search), a launch script, the log of a training, or a list of overrides. Nothing is executed.
+ * Flags that are given afterwards are added to those of the file. */
 enum astra_status astra_load_plan(struct astra *, const char *path);
 
 /* Called now and then during a long search from the thread that asked, with 0..1. */
@@ -60,6 +61,9 @@ astra_search(struct astra *); /* the best plans and the front of speed and money
 enum astra_status astra_estimate(struct astra *); /* the plan given by flags or by "set" */
 enum astra_status
 astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or invalid */
+/* A script or configuration that starts the plan, in the format of "to"; the plan is loaded or
+ * given by flags. Its answer is the same whatever the format of astra_print. */
+enum astra_status astra_export(struct astra *);
 enum astra_status astra_list_gpus(struct astra *);
 enum astra_status astra_list_models(struct astra *);
 enum astra_status astra_list_prices(struct astra *); /* offers, and what a search would use */
@@ -72,6 +76,8 @@ enum astra_status astra_fit(struct astra *);
 const char *astra_print(struct astra *, enum astra_format);
 /* The same in text with colour and at most this many columns. */
 const char *astra_print_terminal(struct astra *, int columns, bool colour);
+/* What astra_export wrote, or astra_search for its best plan where "export" is set; else "". */
+const char *astra_script(const struct astra *);
 /* Why the latest call did not return ASTRA_OK. */
 const char *astra_message(const struct astra *);
 

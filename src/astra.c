@@ -3,9 +3,11 @@
 
 #include "base/parallel.h"
 #include "base/str.h"
+#include "export_answer.h"
 #include "gains.h"
+#include "import_file.h"
+#include "instead.h"
 #include "learn/fit.h"
-#include "load_plan.h"
 #include "mixture.h"
 #include "question.h"
 #include "remedy.h"
@@ -27,7 +29,8 @@ enum answer_kind {
     ANSWER_GPUS,
     ANSWER_FIT,
     ANSWER_MODELS,
-    ANSWER_PRICES
+    ANSWER_PRICES,
+    ANSWER_SCRIPT
 };
 
 struct astra {
@@ -36,9 +39,11 @@ struct astra {
     enum answer_kind kind;
     struct arena mem; /* of the answer */
     struct plan plan; /* of an estimate */
+    struct estimate_question asked;
     struct search_report report;
     struct str text;
     struct str fit; /* report of a fit */
+    struct str script;
     void (*progress)(void *context, double done);
     void *progress_context;
 };
@@ -51,6 +56,7 @@ struct astra *astra_new(void)
     arena_init(&a->mem);
     str_init(&a->text);
     str_init(&a->fit);
+    str_init(&a->script);
     return a;
 }
 
@@ -62,6 +68,7 @@ void astra_free(struct astra *a)
     arena_release(&a->mem);
     str_release(&a->text);
     str_release(&a->fit);
+    str_release(&a->script);
     free(a);
 }
 
@@ -85,6 +92,7 @@ static void begin(struct astra *a)
 {
     a->error = (struct error){0};
     a->kind = ANSWER_NONE;
+    str_clear(&a->script);
     arena_release(&a->mem);
 }
 
@@ -109,7 +117,7 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
 enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     a->error = (struct error){0};
-    return status_of(a, load_plan(&a->question, path, &a->error));
+    return status_of(a, import_file(&a->question, path, &a->error));
 }
 
 enum astra_status astra_search(struct astra *a)
@@ -121,10 +129,13 @@ enum astra_status astra_search(struct astra *a)
                               .progress = a->progress,
                               .progress_context = a->progress_context};
     begin(a);
-    bool ok =
-        what_if_prepare(&a->question, &a->error) && search_answer(&asked) && what_if_answer(&asked);
+    bool ok = question_export(&a->question, &a->error) &&
+              what_if_prepare(&a->question, &a->error) && search_answer(&asked) &&
+              what_if_answer(&asked);
     if (ok && a->question.plot)
         ok = front_write(&a->report, a->question.plot, &a->error);
+    if (ok && a->question.export.format)
+        ok = export_answer(&a->question, &a->report.plan[0], &a->mem, &a->script, &a->error);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
 }
@@ -173,6 +184,7 @@ static void judge_rules(struct astra *a, const struct estimate_question *e)
 static void evaluate_asked(struct astra *a, const struct estimate_question *e)
 {
     plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
+    a->plan.flagscale = a->question.has_flags && a->question.flags.hetero;
     if (!e->placed) {
         a->plan.gpus = e->gpus;
         a->plan.reasons = 0;
@@ -182,15 +194,16 @@ static void evaluate_asked(struct astra *a, const struct estimate_question *e)
 
 static enum astra_status estimate(struct astra *a, enum answer_kind kind)
 {
-    struct estimate_question e;
+    struct estimate_question *e = &a->asked;
     begin(a);
-    if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, &e, &a->error))
+    if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, e, &a->error))
         return status_of(a, false);
-    evaluate_asked(a, &e);
-    a->plan.remedy = remedy_of(&a->question, &e, &a->plan, &a->mem);
+    evaluate_asked(a, e);
+    a->plan.remedy = remedy_of(&a->question, e, &a->plan, &a->mem);
+    a->plan.source = imported_source(&a->question, &a->mem);
     if (kind == ANSWER_EXPLAIN && !a->question.stage) {
-        a->plan.gains = gains_of(&a->question, &e, &a->plan, &a->mem);
-        a->plan.mixture = mixture_of(&a->question, &e, &a->plan, &a->mem);
+        a->plan.gains = gains_of(&a->question, e, &a->plan, &a->mem);
+        a->plan.mixture = mixture_of(&a->question, e, &a->plan, &a->mem);
     }
     if (!question_costs_hold(&a->question, &a->error))
         return status_of(a, false);
@@ -210,6 +223,35 @@ enum astra_status astra_estimate(struct astra *a)
 enum astra_status astra_explain(struct astra *a)
 {
     return estimate(a, ANSWER_EXPLAIN);
+}
+
+/* Whether it fits is for its maker to say, who knew margin and rules; that Megatron takes it is
+ * judged again. */
+enum astra_status astra_export(struct astra *a)
+{
+    struct question *q = &a->question;
+    struct estimate_question e;
+    begin(a);
+    if (!q->export.format || !q->has_flags) {
+        fail(&a->error, ERROR_INPUT, "%s is missing, as in astra export plan.json --to slurm",
+             q->has_flags ? "--to" : "a plan");
+        return status_of(a, false);
+    }
+    q->export.untimed = true;
+    bool ok = question_export(q, &a->error) && question_ready(q, &a->error) &&
+              question_estimate(q, &e, &a->error);
+    q->export.untimed = false;
+    if (!ok)
+        return status_of(a, false);
+    evaluate_asked(a, &e);
+    a->plan.reasons = 0;
+    a->plan.feasible = true;
+    judge_rules(a, &e);
+    if (!a->plan.feasible)
+        fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
+    else if (export_answer(q, &a->plan, &a->mem, &a->script, &a->error))
+        a->kind = ANSWER_SCRIPT;
+    return status_of(a, a->kind == ANSWER_SCRIPT);
 }
 
 enum astra_status astra_list_gpus(struct astra *a)
@@ -275,8 +317,17 @@ static void print_search(struct astra *a, enum astra_format format,
         report_search_text(&a->report, style, &a->text);
 }
 
+/* What runs today can be bettered: a search, so only where someone reads what it finds. */
+static void look_for_better(struct astra *a)
+{
+    if (a->kind == ANSWER_PLAN && a->question.has_flags && !a->plan.instead)
+        a->plan.instead = instead_of(&a->question, &a->asked, &a->plan, &a->mem);
+}
+
 static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
 {
+    if (format != ASTRA_CSV)
+        look_for_better(a);
     if (format == ASTRA_JSON)
         report_plan_json(&a->plan, &a->text);
     else if (format == ASTRA_CSV)
@@ -303,6 +354,8 @@ static const char *print(struct astra *a, enum astra_format format,
         report_models(format, &a->text);
     else if (a->kind == ANSWER_PRICES)
         print_prices(a, format, style);
+    else if (a->kind == ANSWER_SCRIPT)
+        str_add(&a->text, str_text(&a->script));
     return str_text(&a->text);
 }
 
@@ -316,6 +369,11 @@ const char *astra_print_terminal(struct astra *a, int columns, bool colour)
 {
     struct report_style style = {columns, colour};
     return print(a, ASTRA_TEXT, &style);
+}
+
+const char *astra_script(const struct astra *a)
+{
+    return a->kind == ANSWER_NONE ? "" : str_text(&a->script);
 }
 
 const char *astra_message(const struct astra *a)

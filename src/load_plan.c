@@ -9,11 +9,17 @@
 
 #include <string.h>
 
-/* The plan object of a file: the file itself, or the first of a search's best. */
-static const struct json *plan_of(const struct json *root)
+/* The plan object of a file: the file itself, or one of a search's best. */
+static const struct json *plan_of(const struct json *root, int number, struct error *err)
 {
     const struct json *best = json_get(root, "best");
-    return json_is_array(best) && json_count(best) > 0 ? json_at(best, 0) : root;
+    size_t count = json_is_array(best) ? json_count(best) : 0;
+    if (number > 1 && (size_t)number > count) {
+        fail(err, ERROR_INPUT, "--plan is %d, the file has %zu plan%s", number, count ? count : 1,
+             count > 1 ? "s" : "");
+        return NULL;
+    }
+    return count > 0 ? json_at(best, number > 1 ? (size_t)number - 1 : 0) : root;
 }
 
 static bool take_words(struct question *q, const struct json *flags, struct error *err)
@@ -112,15 +118,52 @@ static void take_run(struct question *q, const struct json *run)
     }
 }
 
+static bool is_feasible(const struct json *plan, struct error *err)
+{
+    const struct json *reasons = json_get(plan, "reasons");
+    bool said = json_is_array(reasons) && json_count(reasons) > 0;
+    return !said ||
+           fail(err, ERROR_INFEASIBLE, "the plan is not feasible: %s",
+                json_is_string(json_at(reasons, 0)) ? json_text(json_at(reasons, 0)) : "?");
+}
+
+static bool is_preset(const char *name)
+{
+    for (const struct model_preset *p = model_presets(); p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The flags cannot say all of a model. Where the plan's is a preset and the flags agree with it,
+ * it is that one. */
+static void take_model(struct question *q, const struct json *plan)
+{
+    const struct json *name = json_get(json_get(plan, "model"), "name");
+    struct flags_result flags = q->flags;
+    struct model preset;
+    if (q->has_model || !json_is_string(name) || !is_preset(json_text(name)) ||
+        !model_load(&preset, json_text(name), &q->mem, NULL) || !flags_model(&flags, &preset, NULL))
+        return;
+    q->model = preset;
+    q->has_model = true;
+}
+
 static bool take_plan(struct question *q, const struct json *root, struct error *err)
 {
-    const struct json *plan = plan_of(root), *flags = json_get(json_get(plan, "engine"), "flags");
+    const struct json *plan = plan_of(root, q->export.plan, err);
+    const struct json *flags = plan ? json_get(json_get(plan, "engine"), "flags") : NULL;
+    if (!plan)
+        return false;
     if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
         return fail(
             err, ERROR_INPUT,
             "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
     take_run(q, json_get(plan, "run"));
-    return take_pool(q, plan, err) && take_words(q, flags, err);
+    if (!take_pool(q, plan, err) || !take_words(q, flags, err))
+        return false;
+    take_model(q, plan);
+    return !q->export.format || is_feasible(plan, err);
 }
 
 /* What is wrong with the plan in a file names the file. */
@@ -130,14 +173,9 @@ static void name_file(struct error *err, const char *path)
     fail(err, inner.kind, "%s: %s", path, inner.text);
 }
 
-bool load_plan(struct question *q, const char *path, struct error *err)
+bool load_plan(struct question *q, const struct text *text, const char *path, struct error *err)
 {
-    struct text text;
-    if (!*path)
-        return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
-    if (!file_read(path, &q->mem, &text, err))
-        return false;
-    struct json *root = json_parse(text.data, text.length, path, err);
+    struct json *root = json_parse(text->data, text->length, path, err);
     bool ok = root && take_plan(q, root, err);
     if (root && !ok)
         name_file(err, path);

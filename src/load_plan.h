@@ -5,8 +5,9 @@
 #include "base/error.h"
 
 struct question;
+struct text;
 
-/* A cluster that the question has already stays. */
-bool load_plan(struct question *, const char *path, struct error *);
+/* A cluster that the question has already stays. `path` is for messages. */
+bool load_plan(struct question *, const struct text *, const char *path, struct error *);
 
 #endif

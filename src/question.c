@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
+#include "import_file.h"
 #include "question_parts.h"
 #include "search/mixed.h"
 
@@ -45,10 +46,12 @@ bool question_flags(struct question *q, size_t count, const char *const *words, 
         return fail(err, ERROR_INPUT,
                     "%zu words of Megatron flags are too many, at most %d are read", count,
                     MAX_FLAG_WORDS);
-    const char **copy = arena_array(&q->mem, count + 1, sizeof *copy);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = arena_string(&q->mem, words[i]);
-    q->has_flags = flags_import((int)count, copy, &q->flags, &q->mem, err);
+    size_t before = 0;
+    const char *const *first = imported_words(q, &before); /* those behind a file are added */
+    const char **copy = arena_array(&q->mem, before + count + 1, sizeof *copy);
+    for (size_t i = 0; i < before + count; i++)
+        copy[i] = i < before ? first[i] : arena_string(&q->mem, words[i - before]);
+    q->has_flags = flags_import((int)(before + count), copy, &q->flags, &q->mem, err);
     return q->has_flags;
 }
 

@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "import/flags.h"
+#include "import/script.h"
+#include "question_export.h"
 #include "question_prices.h"
 #include "rules/rules.h"
 #include "search/search.h"
@@ -12,6 +14,7 @@
 #include "space/space.h"
 
 struct group_costs;
+struct imported;
 struct learned;
 
 enum {
@@ -19,7 +22,8 @@ enum {
     QUESTION_SETS = 64,
     QUESTION_TABLES = 64,
     QUESTION_RATES = 64,
-    QUESTION_WHAT_IFS = 16
+    QUESTION_WHAT_IFS = 16,
+    QUESTION_ENVS = 64
 };
 
 /* An option as it came. */
@@ -73,6 +77,7 @@ struct question {
     struct outage_rate rate[QUESTION_RATES];
     bool prices_of_plan;            /* prices came with a plan: options win over them */
     struct question_prices pricing; /* tables of prices and what counts of them */
+    struct export_ask export;       /* a script to write */
     struct rules rules;             /* the user's */
     int measured;                   /* of fit */
     const char *measured_file[QUESTION_TABLES];
@@ -82,6 +87,9 @@ struct question {
     struct learned *learned; /* owned; NULL until needed */
     struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
     struct given *given, *last_given;              /* in the order they came; NULL: none */
+    int envs;
+    struct script_env env[QUESTION_ENVS];
+    const struct imported *imported; /* the file that was read; NULL = none (import_file.c) */
     int what_ifs;
     const char *what_if[QUESTION_WHAT_IFS];
     struct question *changed[QUESTION_WHAT_IFS]; /* owned: this one with what_if[i] (what_if.c) */
@@ -146,6 +154,9 @@ bool question_wanted(const struct question *, struct wanted *, struct error *);
 /* Whether the whole front of speed and money is asked for, jobs on several types included: the pool
  * leaves open how many nodes there are, or money decides. */
 bool question_asks_front(const struct question *);
+
+/* No option of an export is without effect (question_export.c). */
+bool question_export(const struct question *, struct error *);
 
 int question_global_batch(const struct question *); /* asked for, or the default of a search */
 

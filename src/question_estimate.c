@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "import_file.h"
 #include "question_parts.h"
 
 #include <limits.h>
@@ -87,7 +88,7 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
         return fail(err, ERROR_INPUT,
                     "--set and Megatron flags together: put the value into the flags");
     if (!flags_model(f, q->has_model ? &q->model : NULL, err))
-        return false;
+        return imported_name_place(q, err);
     q->model = f->model;
     q->has_model = true;
     if (!options_agree(q, f, err))
@@ -101,6 +102,8 @@ static bool strategy_from_flags(struct question *q, int64_t world, struct estima
         f->given[PARAM_seq_len] = true;
     }
     if (!flags_finish(f, world, err))
+        return imported_name_place(q, err);
+    if (!imported_holds(q, world, err))
         return false;
     out->strategy = f->strategy;
     if (!f->given[PARAM_seq_len])
@@ -301,6 +304,8 @@ void estimate_set_strategy(const struct estimate_question *e, int g, const struc
 
 static bool all_costs(struct question *q, struct error *err)
 {
+    if (q->export.untimed)
+        return true;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!question_costs(q, g, err))
             return false;
@@ -313,6 +318,8 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
     struct strategy *s = &out->strategy;
     int64_t world = 0;
     memset(out, 0, sizeof *out);
+    if (!imported_options_count(q, err))
+        return false;
     if (!world_of(q, &world, err) || !(q->has_flags ? strategy_from_flags(q, world, out, err)
                                                     : strategy_from_settings(q, world, s, err)))
         return false;

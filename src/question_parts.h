@@ -37,8 +37,24 @@ bool set_checkpoint_write(struct question *, const char *, struct error *);
 bool set_restart(struct question *, const char *, struct error *);
 bool question_set_outages(struct question *, struct error *);
 
+/* --env of a launch script (import_file.c). */
+bool set_env(struct question *, const char *, struct error *);
+
 /* --what-if and what it is about (what_if.c). */
 bool set_what_if(struct question *, const char *value, struct error *);
 void question_drop_changed(struct question *);
+
+/* Options of an export (question_export.c). */
+bool set_to(struct question *, const char *, struct error *);
+bool set_export(struct question *, const char *, struct error *);
+bool set_megatron_version(struct question *, const char *, struct error *);
+bool set_launcher(struct question *, const char *, struct error *);
+bool set_job_name(struct question *, const char *, struct error *);
+bool set_hosts(struct question *, const char *, struct error *);
+/* What the file of --hosts says; `text` ends in 0. */
+bool question_hosts(struct question *, const char *text, size_t size, const char *path,
+                    struct error *);
+bool set_hostfile(struct question *, const char *, struct error *);
+bool set_plan(struct question *, const char *, struct error *);
 
 #endif

@@ -18,12 +18,20 @@ build,clang    header:yaml.h         libyaml-dev
 build,clang    header:xgboost/c_api.h libxgboost-dev
 test           header:cmocka.h       libcmocka-dev
 test           command:pkg-config    pkg-config
+test           command:bash          bash
+test,slurm     command:shellcheck    shellcheck
 valgrind       command:valgrind      valgrind
 valgrind       valgrind_runs         libc6-dbg
 format         command:clang-format  clang-format
+slurm          command:slurmctld     slurmctld
+slurm          command:slurmd        slurmd
+slurm          command:sbatch        slurm-client
+slurm          command:munged        munge
+slurm          command:jq            jq
 '
 
-have() { command -v "$1" >/dev/null 2>&1; }
+# Daemons lie in sbin, where a user's PATH need not lead.
+have() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null 2>&1; }
 # CC may carry arguments or a wrapper ("ccache gcc"): its words are split on purpose.
 compiler() { have "${CC%% *}"; }
 # cmocka.h wants these four before it.
@@ -103,9 +111,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | valgrind | format) ;;
+    build | clang | test | valgrind | format | slurm) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, valgrind or format"
+        say "unknown set '$want', expected build, clang, test, valgrind, format or slurm"
         exit 3
         ;;
     esac

@@ -59,6 +59,23 @@ bool file_read(const char *path, struct arena *mem, struct text *out, struct err
     return ok;
 }
 
+bool file_stream(const char *path, bool (*take)(void *context, const char *data, size_t length),
+                 void *context, struct error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : open_input(path, err);
+    char chunk[65536];
+    size_t n;
+    if (!f)
+        return false;
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && take(context, chunk, n))
+        continue;
+    bool ok = !ferror(f) || fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+    if (!standard)
+        fclose(f);
+    return ok;
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -19,6 +19,10 @@ struct text {
 /* "-" is standard input. Directories, unreadable and oversized files are errors naming the path. */
 bool file_read(const char *path, struct arena *, struct text *out, struct error *);
 
+/* Hands a file of any size on, piece by piece, until `take` returns false. */
+bool file_stream(const char *path, bool (*take)(void *context, const char *data, size_t length),
+                 void *context, struct error *);
+
 bool file_exists(const char *path);
 
 /* What is there and no plain file (a folder, a device) is left alone: an error. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct arena;
+struct gpu;
 struct layout;
 struct mesh_list;
 struct model;
@@ -28,6 +29,10 @@ bool export_megatron_flags(const struct model *, const struct strategy *, const 
                            const char *version, const struct export_run *run, struct arena *,
                            const char ***flags, size_t *count, struct error *);
 
+/* The number of a release: 12 of "0.12"; INT_MAX of NULL and HEAD. `release` may be NULL. False
+ * with a message where it is none. */
+bool export_release(const char *version, int *release, struct error *);
+
 /* The flags of FlagScale's train_gpt.py for a mixed job, its meshes alike or not: Megatron's with
  * the values of the first mesh, and those of the meshes. Each host adds the type of its GPUs as
  * --hetero-current-device-type, which FlagScale's runner takes from the hostfile. The layout is
@@ -41,6 +46,10 @@ bool export_flagscale_flags(const struct model *, const struct strategy *, const
  * A short name of the GPU, numbered from
  * the second group of the same GPU on: "A100", "A100-2". */
 const char *export_device_type(const struct mesh_list *, int mesh, struct arena *);
+
+/* The same of a plan, whose meshes are NULL where it is on one type. */
+const char *export_type_name(const struct mesh_list *, int mesh, const struct gpu *,
+                             struct arena *);
 
 /* Environment variables that Megatron demands or the plan counts on, "NAME=VALUE". */
 void export_megatron_env(const struct strategy *, struct arena *, const char ***env, size_t *count);

@@ -40,6 +40,12 @@ const char *export_device_type(const struct mesh_list *l, int mesh, struct arena
     return number > 1 ? arena_format(mem, "%s-%d", name, number) : name;
 }
 
+const char *export_type_name(const struct mesh_list *l, int mesh, const struct gpu *gpu,
+                             struct arena *mem)
+{
+    return l ? export_device_type(l, mesh, mem) : short_name(gpu, mem);
+}
+
 static void add_number(struct writer *w, int value)
 {
     writer_word(w, arena_format(w->mem, "%d", value));
@@ -125,8 +131,11 @@ static void add_recompute(struct writer *w, const struct mesh_list *l, const str
 static struct strategy global_values(const struct mesh_list *l, const struct strategy *s)
 {
     struct strategy room, g = *mesh_strategy(&l->mesh[0], s, &room);
-    g.seq_parallel = s->seq_parallel;
-    g.tp_overlap = s->tp_overlap;
+    for (int i = 0; i < l->count; i++) {
+        const struct strategy *own = mesh_strategy(&l->mesh[i], s, &room);
+        g.seq_parallel |= own->seq_parallel;
+        g.tp_overlap |= own->tp_overlap;
+    }
     g.split = SPLIT_EVEN;
     g.first_layers = g.last_layers = 0;
     for (int i = 0; i < l->count && meshes_recompute_differs(l, s) && !is_full(&g); i++) {

@@ -269,10 +269,12 @@ static void add_conditions(struct writer *w)
 }
 
 /* "0.12", "0.12.1", "v0.12", "core_v0.12.0": 12. */
-static bool read_release(const char *version, int *release, struct error *err)
+bool export_release(const char *version, int *release, struct error *err)
 {
     const char *text = version;
-    int64_t minor = 0;
+    int64_t minor = INT_MAX;
+    int unused;
+    release = release ? release : &unused;
     *release = INT_MAX;
     if (!version || same_name(version, "HEAD"))
         return true;
@@ -299,6 +301,13 @@ void writer_megatron(struct writer *w)
     add_conditions(w);
 }
 
+/* What older releases refuse though they have the flags. */
+static void check_combinations(struct writer *w)
+{
+    if (w->strategy->moe_overlap && w->model->mtp > 0 && w->strategy->pp == 1)
+        writer_has(w, "--overlap-moe-expert-parallel-comm with MTP on one pipeline stage", 18);
+}
+
 bool export_megatron_flags(const struct model *m, const struct strategy *s, const struct layout *l,
                            const char *version, const struct export_run *run, struct arena *mem,
                            const char ***flags, size_t *count, struct error *err)
@@ -306,9 +315,10 @@ bool export_megatron_flags(const struct model *m, const struct strategy *s, cons
     struct writer w = {.model = m, .strategy = s, .layout = l, .mem = mem, .err = err};
     if (run)
         w.run = *run;
-    if (!read_release(version, &w.release, err))
+    if (!export_release(version, &w.release, err))
         return false;
     writer_megatron(&w);
+    check_combinations(&w);
     *flags = w.word;
     *count = w.count;
     return !w.failed;

@@ -16,8 +16,9 @@ static const struct field_flag {
     enum model_field field;
     enum kind kind;
     const char *flag;
+    int since;
 } FIELD_FLAGS[] = {
-#define MEGATRON_MODEL(field, kind, flag) {MODEL_##field, kind, flag},
+#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
 #include "export/megatron.def"
 };
 
@@ -87,13 +88,14 @@ static void add_max_seq(struct writer *w, const char *flag)
     writer_number(w, flag, raise ? w->strategy->seq_len : m->max_seq);
 }
 
-/* The function itself is no field, as it changes neither time nor memory; some families' is
- * known. */
 static void add_activation(struct writer *w, const char *flag)
 {
     static const struct {
         const char *family, *flag;
-    } known[] = {{"nemotron", "--squared-relu"}, {"gpt_oss", "--quick-geglu"}};
+    } known[] = {
+#define ACTIVATION(family, flag) {family, flag},
+#include "export/activations.def"
+    };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(w->model->family, known[i].family) == 0) {
             writer_word(w, known[i].flag);
@@ -193,15 +195,25 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_sigmoid_router] = add_router,
 };
 
+/* Whether the release has what was written from word `from` on. */
+static void check_release(struct writer *w, const struct field_flag *f, size_t from)
+{
+    for (size_t i = from; i < w->count; i++)
+        if (strcmp(w->word[i], f->flag) == 0)
+            writer_has(w, f->flag, f->since);
+}
+
 static void add_field(struct writer *w, const struct field_flag *f)
 {
     int value = model_field_get(w->model, f->field);
+    size_t from = w->count;
     if (f->kind == OWN)
         OWN_FIELD[f->field](w, f->flag);
     else if (f->kind == VALUE && value)
         writer_number(w, f->flag, value);
     else if ((f->kind == SWITCH && value) || (f->kind == UNLESS && !value))
         writer_word(w, f->flag);
+    check_release(w, f, from);
 }
 
 void writer_model(struct writer *w)

@@ -22,7 +22,7 @@ struct field_flag {
 };
 
 static const struct field_flag FIELD_FLAGS[] = {
-#define MEGATRON_MODEL(field, kind, flag) {MODEL_##field, kind, flag},
+#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag},
 #include "export/megatron.def"
 };
 
@@ -325,6 +325,10 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
     struct error inner;
     default_ffn(r, w);
     snprintf(r->model.name, sizeof r->model.name, "flags");
+#define ACTIVATION(name, flag)                                                                     \
+    if (words_has(w, flag))                                                                        \
+        snprintf(r->model.family, sizeof r->model.family, "%s", name);
+#include "export/activations.def"
     if (!model_finish(&r->model, &inner))
         return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
     return set_pattern(&r->model, w, err);

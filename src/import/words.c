@@ -64,6 +64,7 @@ struct mention {
 
 struct words {
     struct mention of[FLAG_COUNT];
+    bool *asked; /* [FLAG_COUNT] someone wanted to know about the flag */
     bool noted[OLD_COUNT];
     const char *note[OLD_COUNT]; /* in order of appearance */
     int notes;
@@ -91,6 +92,7 @@ static const struct mention *mention_of(const struct words *w, const char *flag)
 {
     const struct flag *f = find_flag(flag);
     assert(f);
+    w->asked[f - FLAGS] = true;
     return &w->of[f - FLAGS];
 }
 
@@ -235,6 +237,7 @@ const struct words *words_read(int argc, const char *const *argv, struct arena *
                                struct error *err)
 {
     struct words *w = arena_alloc(mem, sizeof *w);
+    w->asked = arena_array(mem, FLAG_COUNT, sizeof *w->asked);
     const char *before = NULL;
     int used = 0;
     for (int i = argc > 0 && ends_in_py(argv[0]) && !is_flag(argv[0]); i < argc; i += used) {
@@ -278,4 +281,56 @@ int words_notes(const struct words *w)
 const char *words_note(const struct words *w, int i)
 {
     return w->note[i];
+}
+
+int words_most_values(const char *flag)
+{
+    const struct flag *f = find_flag(flag);
+    const struct old_flag *old = f ? NULL : find_old(flag);
+    return f ? most_values(f->arity) : old ? most_values(old->arity) : -1;
+}
+
+const char *words_nearest(const char *flag)
+{
+    return nearest_name(flag, NAMES, FLAG_COUNT);
+}
+
+bool words_takes(const char *flag, const char *value)
+{
+    const struct flag *f = find_flag(flag);
+    return f && check_value(f, value, NULL);
+}
+
+const char *words_choice(const char *flag, const char *value, struct arena *mem)
+{
+    const struct flag *f = find_flag(flag);
+    for (const char *at = f && f->type == WORD ? f->choices : ""; *at;) {
+        size_t n = strcspn(at, " ");
+        const char *choice = arena_copy(mem, at, n);
+        if (same_name(choice, value))
+            return choice;
+        at += n + (at[n] == ' ');
+    }
+    return NULL;
+}
+
+bool words_there(const struct words *w, const char *flag)
+{
+    const struct flag *f = find_flag(flag);
+    return f && w->of[f - FLAGS].there;
+}
+
+bool words_asked(const struct words *w, const char *flag)
+{
+    const struct flag *f = find_flag(flag);
+    return f && w->asked[f - FLAGS];
+}
+
+void words_tally(const struct words *w, int *there, int *idle)
+{
+    *there = *idle = 0;
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        *there += w->of[i].there;
+        *idle += w->of[i].there && !w->asked[i];
+    }
 }

@@ -25,4 +25,19 @@ const char *words_value(const struct words *, const char *flag);
 int words_notes(const struct words *);
 const char *words_note(const struct words *, int i);
 
+/* The table itself. How many values a flag takes at most: 0 for a switch, -1 = it is no flag, old
+ * ones included. */
+int words_most_values(const char *flag);
+const char *words_nearest(const char *flag); /* NULL = none is near */
+bool words_takes(const char *flag, const char *value);
+/* The word that the flag takes for one that differs in case; NULL = none. */
+const char *words_choice(const char *flag, const char *value, struct arena *);
+
+/* Whether it is there, without asking for it. */
+bool words_there(const struct words *, const char *flag);
+/* Whether a reader has asked for the flag so far: those that nobody asks for have no effect. */
+bool words_asked(const struct words *, const char *flag);
+/* How many flags are there, and how many of them nobody has asked for. */
+void words_tally(const struct words *, int *there, int *idle);
+
 #endif

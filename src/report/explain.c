@@ -113,6 +113,7 @@ void report_explain_text(const struct plan *p, const char *stage, const struct r
 {
     struct arena mem;
     arena_init(&mem);
+    print_source(p, style, out);
     print_plan_question(p, style, out);
     if (stage)
         explain_stage(p, stage, style, &mem, out);

@@ -308,6 +308,41 @@ static void set_gains(struct json *o, const struct gains *g)
         json_set(o, "searched", change_of(&g->searched));
 }
 
+/* Only of a plan that was read from a file. */
+static void set_source(struct json *o, const struct plan_source *s)
+{
+    if (!s)
+        return;
+    struct json *x = json_new_object();
+    json_set(x, "file", json_new_string(s->file));
+    json_set(x, "kind", json_new_string(s->kind));
+    json_set(x, "program", s->program ? json_new_string(s->program) : json_new_null());
+    json_set(x, "line", s->line ? json_new_integer(s->line) : json_new_null());
+    json_set(x, "flags", json_new_integer(s->flags));
+    json_set(x, "without_effect", json_new_integer(s->idle));
+    json_set(x, "notes", texts_of(s->note, (size_t)s->notes));
+    json_set(o, "source", x);
+}
+
+/* Only of `estimate` with flags or a file; null where nothing better is found. */
+static void set_instead(struct json *o, const struct plan *p)
+{
+    const struct instead *i = p->instead;
+    if (!i)
+        return;
+    struct json *x = i->better ? change_of(&i->change) : json_new_null();
+    if (i->better) {
+        const struct plan *then = i->change.plan;
+        json_set(x, "strategy", strategy_of(&then->strategy));
+        json_set(x, "add", json_new_string(i->change.add));
+        json_set(x, "remove", json_new_string(i->change.remove));
+        json_set(x, "shorter", number_or_null(p->feasible, 1 - then->step_s / p->step_s));
+        json_set(x, "usd_per_mtoken",
+                 number_or_null(then->usd_per_mtoken > 0, then->usd_per_mtoken));
+    }
+    json_set(o, "instead", x);
+}
+
 static struct json *more_layer_of(const struct plan *p, int stage)
 {
     const struct more_layer *more = &p->mixture->more[stage];
@@ -389,6 +424,8 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "engine", engine_of(p));
     set_remedy(o, p->remedy);
     set_gains(o, p->gains);
+    set_source(o, p->source);
+    set_instead(o, p);
     if (p->mixture)
         set_mixture(o, p);
     return o;

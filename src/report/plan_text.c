@@ -288,6 +288,7 @@ void report_plan_text(const struct plan *p, const struct report_style *style, st
 {
     struct arena mem;
     arena_init(&mem);
+    print_source(p, style, out);
     print_plan_question(p, style, out);
     print_verdict(p, style, out);
     if (p->computed) {
@@ -296,5 +297,6 @@ void report_plan_text(const struct plan *p, const struct report_style *style, st
         print_stages(p, style, &mem, out);
         print_hints(p, style, out);
     }
+    print_instead(p, style, out);
     arena_release(&mem);
 }

@@ -17,6 +17,8 @@ void print_remedy(const struct plan *, const struct report_style *, struct str *
 /* "--set a=1 --set b=on (Megatron: with --a 1 --b, without --c)". */
 void add_change(const struct change *, struct str *out);
 /* What would gain most, if that was asked for. */
+void print_source(const struct plan *, const struct report_style *, struct str *out);
+void print_instead(const struct plan *, const struct report_style *, struct str *out);
 void print_gains(const struct plan *, const struct report_style *, struct str *out);
 /* What a mixed plan is worth, if that was asked for. */
 void print_mixture(const struct plan *, const struct report_style *, struct arena *,

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "export/shell.h"
 #include "report/report.h"
 #include "report/typeset.h"
 #include "space/mesh_check.h"
@@ -141,17 +142,35 @@ const char *plan_engine(const struct plan *p)
     return plan_on_flagscale(p) ? "flagscale" : "megatron";
 }
 
-bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
+bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,
+                    const char ***words, size_t *count, struct error *err)
 {
     bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
     struct export_run run = plan_run(p);
     if (plan_on_flagscale(p))
         return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
-                                      words, count, NULL);
+                                      words, count, err);
     if (needs_layout && p->layout.stages == 0)
-        return false;
-    return export_megatron_flags(p->model, &p->strategy, &p->layout, NULL, &run, mem, words, count,
-                                 NULL);
+        return fail(err, ERROR_INFEASIBLE,
+                    "no flags describe the plan: its layers cannot be split");
+    return export_megatron_flags(p->model, &p->strategy, &p->layout, version, &run, mem, words,
+                                 count, err);
+}
+
+bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
+{
+    return plan_flags_for(p, NULL, mem, words, count, NULL);
+}
+
+void plan_environment(const struct plan *p, struct arena *mem, const char ***env, size_t *count)
+{
+    struct strategy s = p->strategy;
+    for (int i = 0; p->meshes && i < p->meshes->count; i++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
+        s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
+    }
+    export_megatron_env(&s, mem, env, count);
 }
 
 void add_recompute(const struct strategy *s, struct str *out)
@@ -308,28 +327,13 @@ void add_option(const struct strategy *s, enum param p, const char *between, str
     }
 }
 
-/* Words of these characters alone mean the same to a shell as they stand. */
-static void add_shell_word(const char *word, struct str *out)
-{
-    size_t plain = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "-_=.,:/@%+");
-    if (*word && !word[plain]) {
-        str_add(out, word);
-        return;
-    }
-    str_add(out, "'");
-    for (; *word; word++)
-        str_add_bytes(out, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
-    str_add(out, "'");
-}
-
 /* The flag at *i with its values; moves *i behind them. */
 static void add_flag(const char *const *words, size_t count, size_t *i, struct str *out)
 {
     do {
         if (out->length)
             str_add(out, " ");
-        add_shell_word(words[(*i)++], out);
+        add_shell_word(out, words[(*i)++]);
     } while (*i < count && words[*i][0] != '-');
 }
 

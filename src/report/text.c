@@ -351,13 +351,7 @@ static void print_environment(const struct plan *p, struct arena *mem, struct st
 {
     const char **env;
     size_t count;
-    struct strategy s = p->strategy;
-    for (int i = 0; p->meshes && i < p->meshes->count; i++) {
-        struct strategy room;
-        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
-        s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
-    }
-    export_megatron_env(&s, mem, &env, &count);
+    plan_environment(p, mem, &env, &count);
     for (size_t i = 0; i < count; i++)
         str_addf(out, "  export %s\n", env[i]);
 }

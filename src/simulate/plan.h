@@ -109,6 +109,23 @@ struct mixture {
     } * alone;                   /* [groups] */
 };
 
+/* The file that the plan was read from. */
+struct plan_source {
+    const char *file, *kind; /* "train.sh", "launch script" */
+    const char *program;     /* that the flags are for; NULL = not known */
+    int line;                /* where it is started */
+    int flags, idle;         /* flags that are there, and of these those without effect */
+    int notes;
+    const char **note; /* what was left out, or planned otherwise */
+};
+
+/* What Astra would run on the same GPUs. */
+struct instead {
+    bool found;           /* the search finds something */
+    bool better;          /* and it is worth the change */
+    struct change change; /* to it */
+};
+
 struct plan {
     const struct model *model; /* borrowed from the question */
     const struct node_group *group;
@@ -143,7 +160,9 @@ struct plan {
     double hours, usd_total;     /* of the run; 0 unless its tokens are known */
     const struct remedy *remedy; /* NULL unless asked for, and memory is the only fault */
     const struct gains *gains;   /* NULL unless asked for, and it fits, or its remedy does */
-    const struct mixture *mixture; /* NULL unless asked for, mixed and computed */
+    const struct plan_source *source; /* NULL unless it was read from a file */
+    const struct instead *instead;    /* NULL unless asked for, and of one group of nodes */
+    const struct mixture *mixture;    /* NULL unless asked for, mixed and computed */
 };
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */

@@ -12,7 +12,7 @@ split_plans() {
 
 names='step_s|tokens_per_s|mfu|feasible|peak_bytes|device_bytes|layers|compute|bubble|dp'
 # Of the plan itself: what explain says of other plans stands at the end.
-figures() { sed '/^  "gains": \[/,$d' "$1" | grep -E "\"($names)\":" | tr -d ' ,'; }
+figures() { sed -e '/^  "gains": /,$d' -e '/^  "instead": /,$d' "$1" | grep -E "\"($names)\":" | tr -d ' ,'; }
 
 compare() { # FILE-OF-PLAN WHAT ARGUMENTS...
     plan=$1 what=$2

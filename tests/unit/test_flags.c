@@ -115,7 +115,7 @@ static const struct {
 #include "export/megatron.def"
 },
   FIELD_LINES[] = {
-#define MEGATRON_MODEL(field, kind, flag) {MODEL_##field, kind, flag, 6},
+#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
 #include "export/megatron.def"
 };
 
@@ -133,6 +133,7 @@ static void every_parameter_has_a_line(void **state)
     for (size_t i = 0; i < COUNT(FIELD_LINES); i++) {
         fields[FIELD_LINES[i].id]++;
         assert_int_equal(is_known(FIELD_LINES[i].flag), FIELD_LINES[i].kind != NONE);
+        assert_int_equal(FIELD_LINES[i].since > 0, FIELD_LINES[i].kind != NONE);
         assert_true(strlen(FIELD_LINES[i].flag) > 4);
     }
     for (int i = 0; i < PARAMS; i++)
@@ -929,6 +930,7 @@ static const struct {
      "the plan needs --use-megatron-fsdp, which Megatron core has since 0.14, not in 0.12"},
     {"0.10", "recompute=selective recompute_modules=mlp",
      "the plan needs --recompute-modules, which Megatron core has since 0.12, not in 0.10"},
+    {"0.17", "moe_overlap=on", NULL},
     {"1.0", "tp=1", "Megatron version is '1.0', expected HEAD or a release such as 0.12"},
     {"0.", "tp=1", "Megatron version is '0.', expected HEAD or a release such as 0.12"},
     {"0.12x", "tp=1", "Megatron version is '0.12x', expected HEAD or a release such as 0.12"},
@@ -1067,11 +1069,35 @@ static void assert_same_strategy(const struct strategy *a, const struct strategy
                      strategy_get(a, (enum param)i), strategy_get(b, (enum param)i), flags);
 }
 
+/* A release has all the flags of a plan, spelled as in HEAD, or the plan is refused for it. */
+static void same_in_releases(const struct model *m, const struct strategy *s,
+                             const struct layout *l, bool torch, const char *head)
+{
+    static const char *const releases[] = {"0.6", "0.10", "0.12", "0.14", "0.16", "0.18", "0.19"};
+    const struct export_run run = {.stack_torch = torch};
+    bool taken = false;
+    for (size_t i = 0; i < COUNT(releases); i++) {
+        const char **flags;
+        size_t count;
+        struct error err = {0};
+        if (export_megatron_flags(m, s, l, releases[i], &run, &mem, &flags, &count, &err)) {
+            assert_string_equal(joined(flags, count), head);
+            taken = true;
+        } else {
+            assert_false(taken); /* no flag is gone again */
+            assert_non_null(strstr(err.text, "which Megatron core has since 0."));
+        }
+    }
+    assert_true(taken);
+}
+
 static void trip(const struct model *m)
 {
     struct layout l;
     struct strategy s = random_strategy(m, &l);
-    const char *flags = exported(m, &s, &l, NULL, rand() % 2);
+    bool torch = rand() % 2;
+    const char *flags = exported(m, &s, &l, NULL, torch);
+    same_in_releases(m, &s, &l, torch, flags);
     struct flags_result r = imported(flags, NULL, strategy_gpus(&s));
     char difference[160] = "";
     if (r.reasons.count > 0)
@@ -1084,6 +1110,7 @@ static void trip(const struct model *m)
     if (s.split == SPLIT_UNEVEN)
         s.split = SPLIT_LAYOUT;
     assert_same_strategy(&s, &r.strategy, flags);
+    assert_string_equal(exported(&r.model, &r.strategy, &r.layout, NULL, torch), flags);
 }
 
 /* An export is refused nothing, so a plan need not be valid to come back. */

@@ -1,0 +1,205 @@
+/* Pieces of bash that launch scripts share. */
+#include "export/bash.h"
+
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "export/job.h"
+#include "export/shell.h"
+
+#include <string.h>
+
+static void add_stages(const struct job_part *part, struct str *out)
+{
+    str_addf(out, "stage%s %d", part->stages > 1 ? "s" : "", part->first_stage);
+    if (part->stages > 1)
+        str_addf(out, " to %d", part->first_stage + part->stages - 1);
+}
+
+static void add_order(const struct export_job *j, struct str *out)
+{
+    int64_t node = 0;
+    str_add(out, "# Nodes in rank order; stages meet their GPUs in this order only:\n");
+    for (int i = 0; i < j->parts; node += j->part[i++].nodes) {
+        const struct job_part *part = &j->part[i];
+        str_addf(out, "#   node %lld", (long long)node);
+        if (part->nodes > 1)
+            str_addf(out, " to %lld", (long long)(node + part->nodes - 1));
+        str_addf(out, ": %d %s%s, ", part->per_node, part->gpu->name,
+                 part->nodes > 1 ? " each" : "");
+        add_stages(part, out);
+        str_add(out, "\n");
+    }
+}
+
+void add_bash_about(const struct export_job *j, struct str *out)
+{
+    str_add(out, "# ");
+    add_comment_text(out, j->title);
+    str_addf(out, "\n# Flags of %s, written by astra export.\n", j->release);
+    if (j->gap)
+        str_addf(out, "# Not for training, only for timing: %s.\n", j->gap);
+    if (j->parts > 1)
+        add_order(j, out);
+}
+
+void add_bash_variables(const struct export_job *j, struct str *out)
+{
+    str_add(out,
+            "# Set these, here or in the environment. Without DATA_PATH the run is a short one "
+            "on\n# made-up data, for timing.\n");
+    str_add(out, j->flagscale ? ": \"${FLAGSCALE:?the folder of FlagScale}\"\n"
+                              : ": \"${MEGATRON:?the folder of Megatron-LM}\"\n");
+    str_add(out, ": \"${DATA_PATH:=}\" # what --data-path takes: prefixes of tokenized data\n"
+                 ": \"${TOKENIZER_TYPE:=HuggingFaceTokenizer}\"\n"
+                 ": \"${TOKENIZER_MODEL:=}\"\n"
+                 ": \"${CHECKPOINT:=}\" # folder to save to and to go on from; empty: none\n"
+                 ": \"${SAVE_INTERVAL:=500}\" # steps\n"
+                 ": \"${TRAIN_ITERS:=50}\"\n"
+                 ": \"${WARMUP_ITERS:=0}\"\n"
+                 ": \"${LR:=1.0e-4}\"\n"
+                 ": \"${MIN_LR:=1.0e-5}\"\n");
+}
+
+static bool sets(const struct export_job *j, const char *name)
+{
+    for (size_t i = 0; i < j->envs; i++)
+        if (strncmp(j->env[i], name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
+/* Where the plan does not need this one it must not be 1, as it often is in images. */
+static void add_environment(const struct export_job *j, struct str *out)
+{
+    if (!sets(j, "CUDA_DEVICE_MAX_CONNECTIONS="))
+        str_add(out, "unset CUDA_DEVICE_MAX_CONNECTIONS\n");
+    for (size_t i = 0; i < j->envs; i++) {
+        const char *value = strchr(j->env[i], '=') + 1;
+        str_addf(out, "export %.*s", (int)(value - j->env[i]), j->env[i]);
+        add_shell_word(out, value);
+        str_add(out, "\n");
+    }
+    if (j->flagscale)
+        str_add(out, "export PYTHONPATH=\"$FLAGSCALE/third_party/Megatron-LM:$FLAGSCALE"
+                     "${PYTHONPATH:+:$PYTHONPATH}\"\n"
+                     "TRAIN=$FLAGSCALE/flagscale/train/train_gpt.py\n");
+    else
+        str_add(out, "export PYTHONPATH=\"$MEGATRON${PYTHONPATH:+:$PYTHONPATH}\"\n"
+                     "TRAIN=$MEGATRON/pretrain_gpt.py\n");
+}
+
+static void add_run(struct str *out)
+{
+    str_add(out, "RUN_ARGS=(\n"
+                 "    --train-iters \"$TRAIN_ITERS\"\n"
+                 "    --lr \"$LR\"\n"
+                 "    --min-lr \"$MIN_LR\"\n"
+                 "    --lr-decay-style cosine\n"
+                 "    --lr-warmup-iters \"$WARMUP_ITERS\"\n"
+                 "    --log-interval 1\n"
+                 "    --log-throughput\n"
+                 ")\n"
+                 "if [ -n \"$DATA_PATH\" ]; then\n"
+                 "    read -ra DATA <<<\"$DATA_PATH\"\n"
+                 "    RUN_ARGS+=(--data-path \"${DATA[@]}\" --tokenizer-type \"$TOKENIZER_TYPE\")\n"
+                 "    RUN_ARGS+=(--tokenizer-model \"$TOKENIZER_MODEL\")\n"
+                 "else\n"
+                 "    RUN_ARGS+=(--mock-data --tokenizer-type NullTokenizer --eval-iters 0)\n"
+                 "fi\n"
+                 "if [ -n \"$CHECKPOINT\" ]; then\n"
+                 "    RUN_ARGS+=(--save \"$CHECKPOINT\" --load \"$CHECKPOINT\")\n"
+                 "    RUN_ARGS+=(--save-interval \"$SAVE_INTERVAL\")\n"
+                 "fi\n");
+}
+
+void add_bash_settings(const struct export_job *j, struct str *out)
+{
+    add_environment(j, out);
+    str_add(out, "\n");
+    add_shell_arrays(out, j->flag, j->flags, "");
+    add_run(out);
+}
+
+/* The word of a GPU's name that the driver's name of it has too: A100, H100, 4090. */
+static void add_driver_word(const struct gpu *gpu, struct str *out)
+{
+    const char *name = strncmp(gpu->name, "RTX", 3) == 0 ? gpu->name + 3 : gpu->name;
+    name += *name == '-';
+    size_t digits = strspn(name, "0123456789");
+    str_add_bytes(out, name, digits ? digits : strcspn(name, "-"));
+}
+
+static void add_row(const struct export_job *j, int part, int64_t node, int gpus, int64_t rank,
+                    const char *indent, struct str *out)
+{
+    const struct job_part *p = &j->part[part];
+    str_addf(out, "%sGPUS=%d\n", indent, gpus);
+    if (j->ranks && rank == 0)
+        str_addf(out, "%sFIRST_RANK=$(($1 * %d))\n", indent, gpus);
+    else if (j->ranks)
+        str_addf(out, "%sFIRST_RANK=$((%lld + ($1 - %lld) * %d))\n", indent, (long long)rank,
+                 (long long)node, gpus);
+    if (j->parts > 1) {
+        str_addf(out, "%sGPU_TYPE=", indent);
+        add_driver_word(p->gpu, out);
+        str_add(out, "\n");
+    }
+    if (j->flagscale) {
+        str_addf(out, "%sDEVICE_TYPE=", indent);
+        add_shell_word(out, p->type);
+        str_add(out, "\n");
+    }
+}
+
+/* Rows of alike nodes: those of a part, and its last node where it is less full. */
+void add_bash_place(const struct export_job *j, struct str *out)
+{
+    const char *word = "if";
+    int64_t node = 0, rank = 0;
+    bool even = job_is_even(j);
+    str_add(out, "# What the node of this rank has: GPUs in use, its first rank, their type.\n"
+                 "place() {\n");
+    for (int i = 0; i < j->parts; i++) {
+        const struct job_part *p = &j->part[i];
+        int64_t whole = p->nodes - (p->last_node < p->per_node);
+        for (int last = 0; last < 2; last++) {
+            int64_t nodes = last ? p->nodes - whole : whole;
+            int gpus = last ? p->last_node : p->per_node;
+            if (nodes == 0)
+                continue;
+            if (!even)
+                str_addf(out, "    %s [ \"$1\" -lt %lld ]; then\n", word,
+                         (long long)(node + nodes));
+            add_row(j, i, node, gpus, rank, even ? "    " : "        ", out);
+            node += nodes;
+            rank += nodes * gpus;
+            word = "elif";
+        }
+    }
+    if (!even)
+        str_addf(out,
+                 "    else\n        echo \"node $1: the plan has nodes 0 to %lld\" >&2\n"
+                 "        exit 1\n    fi\n",
+                 (long long)(node - 1));
+    str_add(out, "}\n");
+}
+
+void add_bash_check(struct str *out)
+{
+    str_add(out, "# A node of the wrong type would run the stages of another.\n"
+                 "check() {\n"
+                 "    local names\n"
+                 "    command -v nvidia-smi >/dev/null || return 0\n"
+                 "    names=$(nvidia-smi --query-gpu=name --format=csv,noheader | sort -u)\n"
+                 "    if ! grep -qw \"$GPU_TYPE\" <<<\"$names\"; then\n"
+                 "        echo \"node $1 should have $GPU_TYPE, it has: $names\" >&2\n"
+                 "        exit 1\n"
+                 "    fi\n"
+                 "}\n");
+}
+
+void add_bash_words(const struct export_job *j, struct str *out)
+{
+    add_shell_expansions(out, j->flag, j->flags, " \\\n    ");
+    str_add(out, " \"${RUN_ARGS[@]}\"");
+}

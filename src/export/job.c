@@ -1,0 +1,85 @@
+/* The formats of `export`, and what they share of a job. */
+#include "export/job.h"
+
+#include "base/str.h"
+#include "cluster/cluster.h"
+
+#include <string.h>
+
+static const struct export_format FORMATS[] = {
+    {"megatron", export_megatron_args},
+    {"torchrun", export_torchrun},
+    {"slurm", export_slurm},
+    {"k8s", export_k8s},
+    {"skypilot", export_skypilot},
+    {"bridge", export_bridge},
+    {"flagscale", export_flagscale},
+};
+
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+
+const struct export_format *export_format_find(const char *name, struct error *err)
+{
+    const char *names[FORMAT_COUNT];
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (strcmp(FORMATS[i].name, name) == 0)
+            return &FORMATS[i];
+        names[i] = FORMATS[i].name;
+    }
+    fail(
+        err, ERROR_INPUT,
+        "'%s' is no format of export: expected megatron, torchrun, slurm, k8s, skypilot, bridge or "
+        "flagscale%s",
+        name, did_you_mean(name, names, FORMAT_COUNT));
+    return NULL;
+}
+
+bool job_is_even(const struct export_job *j)
+{
+    return j->parts == 1 && j->part[0].last_node == j->part[0].per_node;
+}
+
+bool job_needs_one_type(const struct export_job *j, const char *format, struct error *err)
+{
+    return j->parts == 1 ||
+           fail(err, ERROR_INPUT,
+                "%s: all nodes of such a job are alike, the plan is on %s and %s; use --to slurm "
+                "or --to torchrun",
+                format, j->part[0].gpu->name, j->part[1].gpu->name);
+}
+
+bool job_needs_even(const struct export_job *j, const char *format, struct error *err)
+{
+    return job_is_even(j) ||
+           fail(
+               err, ERROR_INPUT,
+               "%s: all nodes of such a job are alike, of the plan's last one %d GPUs are used and "
+               "of the others %d; use --to slurm or --to torchrun",
+               format, j->part[0].last_node, j->part[0].per_node);
+}
+
+bool job_needs_megatron(const struct export_job *j, const char *format, struct error *err)
+{
+    return !j->flagscale ||
+           fail(err, ERROR_INPUT,
+                "%s: the types of GPU run the plan differently, which only FlagScale does; use "
+                "--to flagscale, torchrun or slurm",
+                format);
+}
+
+void export_hostfile(const struct export_job *j, struct str *out)
+{
+    size_t node = 0;
+    for (int i = 0; i < j->parts; i++)
+        for (int64_t n = 0; n < j->part[i].nodes; n++, node++) {
+            bool last = n == j->part[i].nodes - 1;
+            if (j->hosts)
+                str_add(out, j->host[node]);
+            else
+                str_addf(out, "node-%zu", node);
+            str_addf(out, " slots=%d", last ? j->part[i].last_node : j->part[i].per_node);
+            if (j->flagscale)
+                str_addf(out, " type=%s", j->part[i].type);
+            str_add(out, "\n");
+        }
+}

@@ -1,0 +1,25 @@
+/* What a launch flag is about: scripts and configurations list flags by section. */
+#ifndef ASTRA_SECTIONS_H
+#define ASTRA_SECTIONS_H
+
+#include <stddef.h>
+
+enum section {
+    SECTION_MODEL,
+    SECTION_BATCH,
+    SECTION_PARALLEL,
+    SECTION_PRECISION,
+    SECTION_RECOMPUTE,
+    SECTION_OPTIMIZER,
+    SECTION_PERF,
+    SECTIONS
+};
+
+/* MODEL where the flag belongs to no parameter: those of the model's fields. */
+enum section section_of(const char *flag);
+const char *section_name(enum section); /* of the array: "MODEL_ARGS" */
+
+/* Behind the values of the flag at words[i]. */
+size_t flag_end(const char *const *words, size_t count, size_t i);
+
+#endif

@@ -1,0 +1,23 @@
+/* Settings as Megatron-Bridge and NeMo take them on their command lines:
+ * model.tensor_model_parallel_size=4 train.micro_batch_size=1 ... */
+#ifndef ASTRA_OVERRIDES_H
+#define ASTRA_OVERRIDES_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+struct arena;
+struct launch;
+
+/* Whether the first word that is no comment is such a setting. */
+bool overrides_are(const char *text, size_t length);
+
+/* Words separated by blanks and lines; # begins a comment; quotes as in a shell. */
+bool overrides_read(const char *path, const char *text, size_t length, struct launch *out,
+                    struct arena *, struct error *);
+
+/* Where the words of a launch are such settings, makes flags of them. */
+bool overrides_of_launch(struct launch *, struct arena *, struct error *);
+
+#endif

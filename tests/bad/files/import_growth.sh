@@ -1,0 +1,11 @@
+A=0123456789abcdef
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+A=$A$A$A$A$A$A$A$A
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 \
+    --seq-length 64 --max-position-embeddings 64 --vocab-size 256 --bf16 --load $A

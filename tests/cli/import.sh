@@ -1,0 +1,69 @@
+# Files of users: nothing in them is run, logs may be large, what was read is added to, and a plan that is
+# written as a script says the same when it is read back.
+set -eu
+base='--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 64
+      --max-position-embeddings 64 --vocab-size 256 --bf16'
+base=$(echo $base)
+
+# Every way to have something executed, before and in the flags.
+touched=$SCRATCH/touched
+cat >"$SCRATCH/hostile.sh" <<END
+touch "$touched"
+A=\$(touch "$touched")
+B=\`touch "$touched"\`
+eval "touch '$touched'"
+bash -c "touch '$touched'"
+C=(\$(touch "$touched") <(touch "$touched"))
+[ -n "\$(touch "$touched")" ] && D=\$((\$(touch "$touched"; echo 1)))
+trap 'touch "$touched"' EXIT
+f() { touch "$touched"; }
+f
+cat <<X
+\$(touch "$touched")
+X
+torchrun pretrain_gpt.py $base --save "\$(touch "$touched")" "\${C[@]}" > "$touched"
+END
+"$ASTRA" estimate "$SCRATCH/hostile.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q '^Read from .*: launch script, 8 flags of pretrain_gpt.py' "$SCRATCH/out"
+[ ! -e "$touched" ] || { echo "something was executed"; exit 1; }
+
+# Lines of 10 MB, in a comment and as a value.
+{
+    printf '# '
+    head -c 10000000 /dev/zero | tr '\0' x
+    printf '\nA='
+    head -c 10000000 /dev/zero | tr '\0' y
+    printf '\ntorchrun pretrain_gpt.py %s --load $A\n' "$base"
+} >"$SCRATCH/long.sh"
+code=0
+"$ASTRA" estimate "$SCRATCH/long.sh" --cluster 1x8:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] || [ $code -eq 0 ]
+[ $code -eq 0 ] || grep -q 'long.sh: is larger than 16 MiB' "$SCRATCH/err"
+
+# A log of 64 MB with the block behind half of it, from standard input, in little memory.
+{
+    head -c 32000000 /dev/zero | tr '\0' '\n'
+    cat tests/import/16_log.txt
+    head -c 32000000 /dev/zero
+} | "$ASTRA" estimate - --gpu H100 --format csv >"$SCRATCH/log.csv"
+"$ASTRA" estimate tests/import/16_log.txt --gpu H100 --format csv | diff - "$SCRATCH/log.csv"
+
+# Flags behind the file win over its own.
+"$ASTRA" estimate tests/import/01_arrays.sh --cluster 1x8:H100 --format csv \
+    -- --tensor-model-parallel-size 4 >"$SCRATCH/four.csv"
+sed 's/--tensor-model-parallel-size 2/--tensor-model-parallel-size 4/' tests/import/01_arrays.sh |
+    "$ASTRA" estimate - --cluster 1x8:H100 --format csv | diff - "$SCRATCH/four.csv"
+
+# A plan, its flags in a script, and the same as overrides of the shell's own making.
+"$ASTRA" search --model mixtral-8x7b --cluster 4x8:H100 --top 1 --format json >"$SCRATCH/plan.json"
+"$ASTRA" explain "$SCRATCH/plan.json" --format csv >"$SCRATCH/plan.csv"
+awk '/"flags": \[/ { inside = !done; next } /\]/ && inside { inside = 0; done = 1 }
+    inside { gsub(/^ *"|",?$/, ""); printf "    %s\n", "\047" $0 "\047" }' "$SCRATCH/plan.json" \
+    >"$SCRATCH/words"
+{
+    echo 'ARGS=('
+    cat "$SCRATCH/words"
+    echo ')'
+    echo 'torchrun --nnodes ${NODES:-4} --nproc-per-node 8 pretrain_gpt.py "${ARGS[@]}"'
+} >"$SCRATCH/again.sh"
+"$ASTRA" estimate "$SCRATCH/again.sh" --gpu H100 --format csv | diff "$SCRATCH/plan.csv" -

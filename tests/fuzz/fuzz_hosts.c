@@ -1,0 +1,40 @@
+/* Any text as a file of hosts: refused with a message that names it, or every name is one that a
+ * shell, Slurm and FlagScale's hostfile read as a name alone. */
+#include "question_parts.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_name(const char *name)
+{
+    assert(isalnum((unsigned char)*name));
+    for (; *name; name++)
+        assert(isalnum((unsigned char)*name) || strchr("._-:", *name));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct question q;
+    struct error err = {0};
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = 0;
+    question_init(&q);
+    bool ok = question_hosts(&q, text, size, "hosts", &err);
+    assert(ok == (err.kind == ERROR_NONE));
+    assert(ok || strncmp(err.text, "hosts:", 6) == 0);
+    assert(!ok || q.export.hosts > 0);
+    for (size_t i = 0; ok && i < q.export.hosts; i++)
+        check_name(q.export.host[i]);
+    question_release(&q);
+    free(text);
+    return 0;
+}

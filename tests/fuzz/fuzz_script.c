@@ -1,0 +1,43 @@
+/* A launch script: whatever it says, it is read or refused with a message that names a line, and
+ * what is read can be split into known flags and open ones. */
+#include "base/arena.h"
+#include "import/launch.h"
+#include "import/overrides.h"
+#include "import/script.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct launch_flags *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (!launch_is_known(f->word[i]))
+            abort();
+    for (int i = 0; i < f->opens; i++)
+        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].message))
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct script_env env[] = {{"TP", "8"}, {"1", "first"}};
+    struct arena mem;
+    struct launch l;
+    struct launch_flags f;
+    struct error err = {0};
+    arena_init(&mem);
+    const char *text = arena_copy(&mem, (const char *)data, size);
+    bool ok = script_read("fuzz.sh", text, size, env, size % 3, &l, &mem, &err) &&
+              overrides_of_launch(&l, &mem, &err);
+    if (ok) {
+        launch_split(&l, &f, &mem);
+        check(&f);
+    } else if (strncmp(err.text, "fuzz.sh:", 8) != 0) {
+        abort();
+    }
+    arena_release(&mem);
+    return 0;
+}

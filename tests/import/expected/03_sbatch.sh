@@ -1,0 +1,28 @@
+sbatch file, program pretrain_gpt.py, line 19, 32 GPUs (4 x 8)
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 14336
+--num-attention-heads 32
+--group-query-attention
+--num-query-groups 8
+--seq-length 4096
+--max-position-embeddings 32768
+--position-embedding-type rope
+--normalization RMSNorm
+--swiglu
+--disable-bias-linear
+--untie-embeddings-and-output-weights
+--vocab-size 32000
+--tensor-model-parallel-size 1
+--pipeline-model-parallel-size 4
+--micro-batch-size 1
+--global-batch-size 256
+--bf16
+--use-distributed-optimizer
+--num-experts 8
+--moe-router-topk 2
+--expert-model-parallel-size 8
+--moe-grouped-gemm
+--moe-token-dispatcher-type alltoall
+--exit-duration-in-mins 235
+open: tests/import/03_sbatch.sh:29: --wandb-project is ${WANDB_PROJECT}, which is not set: give --env WANDB_PROJECT=VALUE

@@ -1,0 +1,12 @@
+sbatch file, program pretrain_gpt.py, line 12, 16 GPUs (2 x 8)
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--seq-length 2048
+--max-position-embeddings 2048
+--vocab-size 50304
+--bf16
+--micro-batch-size 2
+--global-batch-size 64
+--tensor-model-parallel-size 2
+--use-distributed-optimizer

@@ -1,0 +1,19 @@
+launch script, program pretrain_gpt.py, line 28, 8 GPUs (1 x 8)
+--num-layers 40
+--hidden-size 5120
+--ffn-hidden-size 13824
+--num-attention-heads 40
+--seq-length 4096
+--max-position-embeddings 4096
+--position-embedding-type rope
+--swiglu
+--normalization RMSNorm
+--disable-bias-linear
+--untie-embeddings-and-output-weights
+--vocab-size 32000
+--micro-batch-size 1
+--global-batch-size 32
+--tensor-model-parallel-size 8
+--sequence-parallel
+--use-distributed-optimizer
+--bf16

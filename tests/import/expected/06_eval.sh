@@ -1,0 +1,13 @@
+launch script, program pretrain_gpt.py, line 15, 8 GPUs (1 x 8)
+--num-layers 24
+--hidden-size 1024
+--num-attention-heads 16
+--seq-length 1024
+--max-position-embeddings 1024
+--vocab-size 50304
+--tensor-model-parallel-size 2
+--pipeline-model-parallel-size 2
+--micro-batch-size 4
+--global-batch-size 64
+--fp16
+--merge-file /data/my merges.txt

@@ -1,0 +1,17 @@
+launch script, program megatron_gpt_pretraining.py, line 4, 16 GPUs (2 x 8)
+--bf16
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 11008
+--num-attention-heads 32
+--encoder-seq-length 4096
+--max-position-embeddings 4096
+--position-embedding-type rope
+--normalization RMSNorm
+--micro-batch-size 1
+--global-batch-size 128
+--tensor-model-parallel-size 4
+--pipeline-model-parallel-size 2
+--num-virtual-stages-per-pipeline-rank 4
+--sequence-parallel
+--vocab-size 32000

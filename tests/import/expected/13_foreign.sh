@@ -1,0 +1,14 @@
+launch script, program train_model.py, line 4, 0 GPUs (0 x 0)
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--seq-length 2048
+--max-position-embeddings 2048
+--vocab-size 50304
+--bf16
+--micro-batch-size 1
+--global-batch-size 64
+--tensor-model-parallel-size=2
+note: line 4: --deepspeed is no flag of Megatron and is left out
+note: line 4: --zero-stage-of-mine is no flag of Megatron and is left out
+note: line 7: left out: $EXTRA_ARGS, which is not set (the file of line 2 is not read)

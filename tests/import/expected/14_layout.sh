@@ -1,0 +1,13 @@
+launch script, program pretrain_gpt.py, line 3, 16 GPUs (2 x 8)
+--num-layers 32
+--hidden-size 4096
+--num-attention-heads 32
+--seq-length 4096
+--max-position-embeddings 4096
+--vocab-size 32000
+--bf16
+--micro-batch-size 1
+--global-batch-size 64
+--pipeline-model-parallel-size 4
+--num-virtual-stages-per-pipeline-rank 4
+--lr-warmup-fraction .01

@@ -1,0 +1,13 @@
+launch script, program pretrain_gpt.py, line 14, 8 GPUs (1 x 8)
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--seq-length 2048
+--max-position-embeddings 2048
+--vocab-size 50304
+--tensor-model-parallel-size 2
+--pipeline-model-parallel-size 2
+--bf16
+--micro-batch-size 2
+--global-batch-size 64
+--log-throughput

@@ -1,0 +1,247 @@
+/* Launch scripts: what becomes of small ones, word by word, and of the files in tests/import, which
+ * stand beside what they say. Every script starts "pretrain_gpt.py" with the words to look at. */
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "import/launch.h"
+#include "import/overrides.h"
+#include "import/script.h"
+#include "import/train_log.h"
+#include "import/words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Words as they are, unknown parts as they stand in the script. */
+static void add_words(const struct launch *l, struct arena *mem, struct str *out)
+{
+    for (int i = 0; i < l->count; i++)
+        str_addf(out, "%s[%s]", i ? " " : "", launch_text(l, l->word[i].text, mem));
+}
+
+static const struct {
+    const char *script, *words; /* or the message */
+} CASES[] = {
+    /* Quotes and blanks. */
+    {"pretrain_gpt.py --save 'a b' \"c d\" e\\ f", "[--save] [a b] [c d] [e f]"},
+    {"pretrain_gpt.py --save \"\" ''", "[--save] [] []"},
+    {"pretrain_gpt.py --a \\\n  --b # a comment\n", "[--a] [--b]"},
+    {"pretrain_gpt.py --a a#b", "[--a] [a#b]"},
+    {"pretrain_gpt.py --a \"x \\\"y\\\" \\$z \\q\"", "[--a] [x \"y\" $z \\q]"},
+    {"pretrain_gpt.py --a $'x y'", "[--a] [x y]"},
+    /* Variables. */
+    {"A=4\npretrain_gpt.py --a $A \"${A}x\"", "[--a] [4] [4x]"},
+    {"A=' 1  2 '\npretrain_gpt.py --a $A \"$A\"", "[--a] [1] [2] [ 1  2 ]"},
+    {"pretrain_gpt.py --a ${A:-1} ${A-2} ${A:=3} $A ${A:+4} ${B+5}", "[--a] [1] [2] [3] [3] [4]"},
+    {"A=\npretrain_gpt.py --a ${A:-1} x${A-2} x${A:+4} x${A+5}", "[--a] [1] [x] [x] [x5]"},
+    {"B=7\npretrain_gpt.py --a ${A:-${B:-8}} ${C:-\"x y\"} \"${C:-x y}\"", "[--a] [7] [x y] [x y]"},
+    {"A=1 B=2\nexport C=3 D=\"4 5\"\nlocal E=6\npretrain_gpt.py --a $A $B $C \"$D\" $E",
+     "[--a] [1] [2] [3] [4 5] [6]"},
+    {"A=1\nA+=2\npretrain_gpt.py --a $A", "[--a] [12]"},
+    {"A=1\nA=2 pretrain_gpt.py --a $A", "[--a] [1]"},
+    {"A=1\nunset A\npretrain_gpt.py --a ${A:-gone}", "[--a] [gone]"},
+    {"pretrain_gpt.py --a $A ${B?x} $(date) `date` $$",
+     "[--a] [$A] [${B?x}] [$(date)] [`date`] [$$]"},
+    {"A=ab.c\npretrain_gpt.py --a ${A%.c} ${#A}", "[--a] [${A%.c}] [4]"},
+    /* Lists. */
+    {"A=(--x 1 # one\n  --y 'a b')\npretrain_gpt.py \"${A[@]}\" ${A[1]} ${#A[@]} \"${A[*]}\"",
+     "[--x] [1] [--y] [a b] [1] [4] [--x 1 --y a b]"},
+    {"A=(--x)\nA+=(--y $B)\npretrain_gpt.py \"${A[@]}\"", "[--x] [--y] [$B]"},
+    {"A=()\npretrain_gpt.py --a \"${A[@]}\" \"$@\" --b", "[--a] [--b]"},
+    {"A=(1 2)\npretrain_gpt.py --a \"x${A[@]}y\"", "[--a] [x1] [2y]"},
+    {"declare -a A=(1 2)\npretrain_gpt.py --a ${A[-1]}", "[--a] [2]"},
+    {"set -- a b\nshift\npretrain_gpt.py --a $1 $#", "[--a] [b] [1]"},
+    /* Arithmetic. */
+    {"A=8\npretrain_gpt.py --a $((A*2 + 1)) $(( $A / 3 % 2 )) $((2**10)) $((A>4 ? 1 : 0))",
+     "[--a] [17] [0] [1024] [1]"},
+    {"pretrain_gpt.py --a $((1 << 4 | 3)) $((-(3)+-2)) $((!0 && 1 || 0)) $((7-3-2))",
+     "[--a] [19] [-5] [1] [2]"},
+    {"pretrain_gpt.py --a $((1/0)) $((9223372036854775807+1)) $((A+1))",
+     "[--a] [$((1/0))] [$((9223372036854775807+1))] [$((A))]"},
+    /* Conditions that are known. */
+    {"if [ 4 -gt 2 ]; then A=1; else A=2; fi\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"X=b\nif [[ $X == a* ]]; then A=1; elif [[ $X = b ]]; then A=2; fi\npretrain_gpt.py --a $A",
+     "[--a] [2]"},
+    {"[ -z \"$X\" ] && A=1 || A=2\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"[ -n \"$X\" -a 1 = 1 ] && A=1 || A=2\npretrain_gpt.py --a $A", "[--a] [2]"},
+    {"! false && A=1\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"if (( 3 > 4 )); then A=1; else A=2; fi\npretrain_gpt.py --a $A", "[--a] [2]"},
+    {"case ab in x|a*) A=1 ;; *) A=2 ;; esac\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"while [ $# -gt 0 ]; do A=1; shift; done\npretrain_gpt.py --a ${A:-2}", "[--a] [2]"},
+    {"for x in one; do A=$x; done\npretrain_gpt.py --a $A", "[--a] [one]"},
+    {"for x in \"$@\"; do A=$x; done\npretrain_gpt.py --a ${A:-none}", "[--a] [none]"},
+    /* Conditions that only a run could answer. */
+    {"if [ -f x ]; then A=1; else A=2; fi\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    {"if [ -f x ]; then A=1; else A=1; fi\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"A=1\nif grep -q x y; then A=2; fi\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    {"A=(--x 1)\n[ -d y ] && A+=(--y)\npretrain_gpt.py \"${A[@]}\"", "[--x] [1] [${A}]"},
+    {"A='--x 1'\nif [ -d y ]; then A=\"$A --y\"; fi\npretrain_gpt.py $A", "[--x] [1] [${A}]"},
+    {"A=1\nif [ -d y ]; then A=2; exit 1; fi\npretrain_gpt.py --a $A", "[--a] [1]"},
+    {"case $X in a) A=1 ;; b) A=2 ;; *) exit 1 ;; esac\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    {"for x in 1 2; do A=$x; done\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    {"A=1\n((A++))\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    {"read A\npretrain_gpt.py --a $A", "[--a] [${A}]"},
+    /* Commands. */
+    {"f() { A=$1; }\nf 5\npretrain_gpt.py --a $A", "[--a] [5]"},
+    {"function f { pretrain_gpt.py \"$@\" --z; }\nf --a 'b c'", "[--a] [b c] [--z]"},
+    {"C='pretrain_gpt.py --a \"b c\"'\neval $C", "[--a] [b c]"},
+    {"srun bash -c \"cd x && pretrain_gpt.py --a 1\"", "[--a] [1]"},
+    {"( A=1 )\npretrain_gpt.py --a ${A:-2}", "[--a] [2]"},
+    {"{ A=1; }\npretrain_gpt.py --a $A > log 2>&1 < /dev/null | tee x", "[--a] [1]"},
+    {"cat << 'X' > f\nA=1 '\nX\npretrain_gpt.py --a ${A:-2}", "[--a] [2]"},
+    {"[ $# -lt 1 ] && { echo usage; exit 1; }\npretrain_gpt.py --a 1", "[--a] [1]"},
+    {"exit 0\npretrain_gpt.py --a 1",
+     "t.sh: no training is started: expected a command with pretrain_gpt.py or another program, "
+     "and Megatron's flags behind it"},
+    /* What no shell takes. */
+    {"A=1\nB='x\n", "t.sh:2: the quote ' that opens here is not closed"},
+    {"\nB=\"x$(\n", "t.sh:2: the ( that opens here is not closed"},
+    {"A=(1\n2", "t.sh:1: the ( that opens here is not closed"},
+    {"\nif true; then\nA=1\n", "t.sh:2: the if that begins here lacks its fi"},
+    {"while true; A=1; done", "t.sh:1: the while that begins here lacks its do"},
+    {"A=1\ndone", "t.sh:2: done stands where nothing is open that it could close"},
+    {"[[ -f x", "t.sh:1: the [[ that opens here is not closed by ]]"},
+    {"A=\001", "t.sh:1: has the control character 0x01: a launch script is text"},
+    {"f() { f; }\nf", "t.sh:1: commands and variables are nested too deeply to be followed"},
+};
+
+static void test_small_scripts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct arena mem;
+        struct launch l;
+        struct error err = {0};
+        struct str words;
+        arena_init(&mem);
+        str_init(&words);
+        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, &l, &mem, &err))
+            add_words(&l, &mem, &words);
+        else
+            str_add(&words, err.text);
+        if (strcmp(str_text(&words), CASES[i].words) != 0)
+            print_error("script: %s\n", CASES[i].script);
+        assert_string_equal(str_text(&words), CASES[i].words);
+        str_release(&words);
+        arena_release(&mem);
+    }
+}
+
+/* --env counts more than the script, also for its arguments. */
+static void test_env(void **state)
+{
+    static const char script[] = "A=1\nB=${B:-2}\nfor C in 1 2; do\n"
+                                 "pretrain_gpt.py --a $A $B $C $1 $2 $#\ndone\n";
+    static const struct script_env env[] = {{"A", "8"}, {"C", "x y"}, {"1", "first"}};
+    struct arena mem;
+    struct launch l;
+    struct error err;
+    struct str words;
+    (void)state;
+    arena_init(&mem);
+    str_init(&words);
+    assert_true(script_read("t.sh", script, strlen(script), env, 3, &l, &mem, &err));
+    add_words(&l, &mem, &words);
+    assert_string_equal(str_text(&words), "[--a] [8] [2] [x] [y] [first] [$2] [1]");
+    str_release(&words);
+    arena_release(&mem);
+}
+
+static void add_launch(struct launch *l, struct arena *mem, struct str *out)
+{
+    struct launch_flags f;
+    launch_split(l, &f, mem);
+    str_addf(out, "%s, program %s, line %d, %lld GPUs (%lld x %lld)\n", l->kind,
+             l->program ? l->program : "-", l->line, (long long)l->gpus, (long long)l->nodes,
+             (long long)l->per_node);
+    for (int i = 0; i < f.count; i++)
+        str_addf(out, "%s%s", strncmp(f.word[i], "--", 2) == 0 ? (i ? "\n" : "") : " ", f.word[i]);
+    str_add(out, "\n");
+    for (int i = 0; i < f.opens; i++)
+        str_addf(out, "open: %s\n", f.open[i].message);
+    for (int i = 0; i < l->notes.count; i++)
+        str_addf(out, "note: %s\n", l->notes.text[i]);
+}
+
+static bool read_file(const char *path, const struct text *t, struct launch *l, struct arena *mem,
+                      struct error *err)
+{
+    struct train_log log;
+    train_log_init(&log, mem);
+    train_log_feed(&log, t->data, t->length);
+    bool found = train_log_launch(&log, path, l);
+    train_log_release(&log);
+    if (found)
+        return true;
+    if (overrides_are(t->data, t->length))
+        return overrides_read(path, t->data, t->length, l, mem, err);
+    return script_read(path, t->data, t->length, NULL, 0, l, mem, err) &&
+           overrides_of_launch(l, mem, err);
+}
+
+/* tests/import/NAME beside what it says, tests/import/expected/NAME. */
+static void test_files(void **state)
+{
+    struct arena mem;
+    struct error err = {0};
+    const char *const *name;
+    int files = 0;
+    (void)state;
+    arena_init(&mem);
+    assert_true(folder_names("tests/import", &mem, &name, &err));
+    for (; *name; name++) {
+        const char *path = arena_format(&mem, "tests/import/%s", *name);
+        struct text text, expected;
+        struct launch l;
+        struct str got;
+        if (folder_exists(path))
+            continue;
+        str_init(&got);
+        assert_true(file_read(path, &mem, &text, &err));
+        if (read_file(path, &text, &l, &mem, &err))
+            add_launch(&l, &mem, &got);
+        else
+            str_add(&got, err.text);
+        if (!file_read(arena_format(&mem, "tests/import/expected/%s", *name), &mem, &expected,
+                       &err))
+            print_error("%s", str_text(&got));
+        else if (strcmp(str_text(&got), expected.data) != 0)
+            print_error("%s says:\n%s", path, str_text(&got));
+        assert_string_equal(str_text(&got), expected.data);
+        str_release(&got);
+        files++;
+    }
+    assert_true(files >= 15);
+    arena_release(&mem);
+}
+
+static void test_names(void **state)
+{
+    static const char *const table[][2] = {
+#define DEST(name, sources, kind, flag) {name, flag},
+#include "import/dest_names.def"
+#undef DEST
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(words_most_values(table[i][1]) >= 0);
+        assert_true(i == 0 || strcmp(table[i - 1][0], table[i][0]) < 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_scripts),
+        cmocka_unit_test(test_env),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
