@@ -66,4 +66,15 @@ awk '/"flags": \[/ { inside = !done; next } /\]/ && inside { inside = 0; done = 
     echo ')'
     echo 'torchrun --nnodes ${NODES:-4} --nproc-per-node 8 pretrain_gpt.py "${ARGS[@]}"'
 } >"$SCRATCH/again.sh"
-"$ASTRA" estimate "$SCRATCH/again.sh" --gpu H100 --format csv | diff "$SCRATCH/plan.csv" -
+unnamed() { sed 's/^[^,]*,//' "$@"; } # flags do not say what the model is called
+unnamed "$SCRATCH/plan.csv" >"$SCRATCH/plain.csv"
+"$ASTRA" estimate "$SCRATCH/again.sh" --gpu H100 --format csv | unnamed | diff "$SCRATCH/plain.csv" -
+
+# What we export says the same when it is read back.
+for format in megatron torchrun slurm bridge; do
+    "$ASTRA" export "$SCRATCH/plan.json" --to $format -o "$SCRATCH/export.$format"
+    "$ASTRA" estimate "$SCRATCH/export.$format" --cluster 4x8:H100 --format csv | unnamed |
+        diff "$SCRATCH/plain.csv" - || { echo "$format is not read back"; exit 1; }
+done
+"$ASTRA" export "$SCRATCH/plan.json" --to slurm --launcher srun -o "$SCRATCH/export.srun"
+"$ASTRA" estimate "$SCRATCH/export.srun" --gpu H100 --format csv | unnamed | diff "$SCRATCH/plain.csv" -
