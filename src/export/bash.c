@@ -57,7 +57,9 @@ void add_bash_variables(const struct export_job *j, struct str *out)
                  ": \"${TRAIN_ITERS:=50}\"\n"
                  ": \"${WARMUP_ITERS:=0}\"\n"
                  ": \"${LR:=1.0e-4}\"\n"
-                 ": \"${MIN_LR:=1.0e-5}\"\n");
+                 ": \"${MIN_LR:=1.0e-5}\"\n"
+                 ": \"${EVAL_ITERS:=0}\"\n"
+                 ": \"${EVAL_INTERVAL:=1000}\" # steps\n");
 }
 
 static bool sets(const struct export_job *j, const char *name)
@@ -98,13 +100,15 @@ static void add_run(struct str *out)
                  "    --lr-warmup-iters \"$WARMUP_ITERS\"\n"
                  "    --log-interval 1\n"
                  "    --log-throughput\n"
+                 "    --eval-iters \"$EVAL_ITERS\"\n"
+                 "    --eval-interval \"$EVAL_INTERVAL\"\n"
                  ")\n"
                  "if [ -n \"$DATA_PATH\" ]; then\n"
                  "    read -ra DATA <<<\"$DATA_PATH\"\n"
                  "    RUN_ARGS+=(--data-path \"${DATA[@]}\" --tokenizer-type \"$TOKENIZER_TYPE\")\n"
                  "    RUN_ARGS+=(--tokenizer-model \"$TOKENIZER_MODEL\")\n"
                  "else\n"
-                 "    RUN_ARGS+=(--mock-data --tokenizer-type NullTokenizer --eval-iters 0)\n"
+                 "    RUN_ARGS+=(--mock-data --tokenizer-type NullTokenizer)\n"
                  "fi\n"
                  "if [ -n \"$CHECKPOINT\" ]; then\n"
                  "    RUN_ARGS+=(--save \"$CHECKPOINT\" --load \"$CHECKPOINT\")\n"

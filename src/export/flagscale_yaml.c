@@ -107,7 +107,8 @@ static void add_train(const struct export_job *j, struct str *out)
             "    run: # set these\n      train_iters: 50\n      lr: 1.0e-4\n      min_lr: 1.0e-5\n"
             "      lr_decay_style: cosine\n      lr_warmup_iters: 0\n"
             "  data: # set data_path and the tokenizer; until then the data is made up\n"
-            "    mock_data: true\n    tokenizer_type: NullTokenizer\n    eval_iters: 0\n");
+            "    mock_data: true\n    tokenizer_type: NullTokenizer\n    eval_iters: 0\n    "
+            "eval_interval: 1000\n");
 }
 
 bool export_flagscale(const struct export_job *j, struct arena *mem, struct str *out,

@@ -82,8 +82,9 @@ static void add_arguments(const struct export_job *j, struct str *out)
                                       "--log-interval",
                                       "1",
                                       "--log-throughput"};
-    static const char *const data[] = {"--mock-data", "--tokenizer-type", "NullTokenizer",
-                                       "--eval-iters", "0"};
+    static const char *const data[] = {
+        "--mock-data", "--tokenizer-type", "NullTokenizer", "--eval-iters",
+        "0",           "--eval-interval",  "1000"};
     str_add(out, "              command: [\"torchrun\"]\n              args:\n");
     add_argument(out, "$(MEGATRON)/pretrain_gpt.py");
     for (int s = 0; s < SECTIONS; s++)

@@ -37,6 +37,8 @@ static void add_envs(struct str *out)
                  "  SAVE_INTERVAL: \"500\"\n"
                  "  TRAIN_ITERS: \"50\"\n"
                  "  WARMUP_ITERS: \"0\"\n"
+                 "  EVAL_ITERS: \"0\"\n"
+                 "  EVAL_INTERVAL: \"1000\"\n"
                  "  LR: \"1.0e-4\"\n"
                  "  MIN_LR: \"1.0e-5\"\n");
 }

@@ -10,7 +10,8 @@ def common_words: groups | map(select(.[0] != own_type)) | add;
 
 # Flags that a plan leaves to its user.
 def run_flags: ["--train-iters", "--lr", "--min-lr", "--lr-decay-style", "--lr-warmup-iters",
-    "--log-interval", "--log-throughput", "--mock-data", "--tokenizer-type", "--eval-iters"];
+    "--log-interval", "--log-throughput", "--mock-data", "--tokenizer-type", "--eval-iters",
+    "--eval-interval"];
 
 def type_of_node: sub("-[0-9]+$"; "") | ascii_upcase;
 

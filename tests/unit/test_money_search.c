@@ -517,7 +517,7 @@ static void answers_equal_brute_force(void **state)
                   solved, t.skipped, t.empty, t.asked, t.answered, t.refused, t.binding, t.more,
                   t.long_fronts, t.mixed_front, t.own_front, t.mixed_best, t.outages, t.plans);
     assert_int_equal(t.wrong, 0);
-    if (solved >= 100)
+    if (solved >= 200) /* each kind was among them */
         assert_true(t.refused > 10 && t.binding > 10 && t.more > 5 && t.long_fronts > 10 &&
                     t.mixed_front > 5 && t.own_front > 0 && t.mixed_best > 5 && t.outages > 10);
 }
