@@ -34,7 +34,7 @@ start() { # SCRIPT
         SLURM_JOB_NODELIST="$nodes" SLURM_JOB_NODELIST_HET_GROUP_0="$nodes" \
         SLURM_JOB_NODELIST_HET_GROUP_1=z1 SKYPILOT_NODE_IPS=1.2.3.4 SKYPILOT_NODE_RANK=0 \
         DATA_PATH= TOKENIZER_TYPE= TOKENIZER_MODEL= CHECKPOINT= SAVE_INTERVAL=1 TRAIN_ITERS=1 \
-        WARMUP_ITERS=0 LR=1 MIN_LR=1 bash "$1" | sed '/^--train-iters$/,$d'
+        WARMUP_ITERS=0 LR=1 MIN_LR=1 EVAL_ITERS=0 EVAL_INTERVAL=1 bash "$1" | sed '/^--train-iters$/,$d'
 }
 
 # Words of a YAML list of arguments, and of FlagScale's keys.
