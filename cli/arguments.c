@@ -18,6 +18,11 @@ const struct own_option *own_options(void)
     return OWN;
 }
 
+bool takes_own(const struct command *c, const struct own_option *o)
+{
+    return c->ask != astra_export || strcmp(o->name, "format") != 0;
+}
+
 /* The words still to read, and the option at hand. */
 struct reader {
     struct request *request;
@@ -112,6 +117,11 @@ static bool set_own(struct request *r, const char *name, const char *value)
 
 static bool read_own(struct reader *rd, const struct own_option *o)
 {
+    const struct command *c = rd->request->command;
+    if (!takes_own(c, o)) {
+        complain("--%s is no option of %s: --to says what is written", o->name, c->name);
+        return false;
+    }
     return take_argument(rd, o->argument) && set_own(rd->request, o->name, rd->value);
 }
 

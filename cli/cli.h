@@ -27,6 +27,8 @@ struct own_option {
     const char *name, *argument, *help;
 };
 const struct own_option *own_options(void); /* name NULL ends */
+/* All commands take them all, but for export: what it writes is for --to to say. */
+bool takes_own(const struct command *, const struct own_option *);
 
 struct setting {
     const char *option, *value;

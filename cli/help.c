@@ -42,7 +42,8 @@ void print_command_help(const struct command *c)
         if (command_takes(c, o))
             print_option(o->name, o->argument, o->help);
     for (const struct own_option *o = own_options(); o->name; o++)
-        print_option(o->name, o->argument, o->help);
+        if (takes_own(c, o))
+            print_option(o->name, o->argument, o->help);
     puts("\nExamples:");
     for (const char *const *example = c->examples; *example; example++)
         printf("  %s\n", *example);

@@ -59,6 +59,10 @@ static bool write_answer(struct astra *a, const struct request *r)
         return !*(text = answer(a, r)) || write_out(r->output, text);
     if (!write_out(r->output, script))
         return false;
+    if (astra_script_files(a) != ASTRA_OK) {
+        complain("%s", astra_message(a));
+        return false;
+    }
     terminal.output = NULL;
     return !r->output || r->command->takes_plan || write_out(NULL, answer(a, &terminal));
 }

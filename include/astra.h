@@ -78,6 +78,9 @@ const char *astra_print(struct astra *, enum astra_format);
 const char *astra_print_terminal(struct astra *, int columns, bool colour);
 /* What astra_export wrote, or astra_search for its best plan where "export" is set; else "". */
 const char *astra_script(const struct astra *);
+/* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set.
+ * Call it when the script itself is written; without it there are none. */
+enum astra_status astra_script_files(struct astra *);
 /* Why the latest call did not return ASTRA_OK. */
 const char *astra_message(const struct astra *);
 

@@ -1,6 +1,7 @@
 /* The library's face: a question, the stages in their order, an answer. */
 #include "astra.h"
 
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/str.h"
 #include "export_answer.h"
@@ -44,6 +45,7 @@ struct astra {
     struct str text;
     struct str fit; /* report of a fit */
     struct str script;
+    const char *staged; /* a file of the script, written beside its place; NULL = none */
     void (*progress)(void *context, double done);
     void *progress_context;
 };
@@ -60,10 +62,18 @@ struct astra *astra_new(void)
     return a;
 }
 
+static void forget_staged(struct astra *a)
+{
+    if (a->staged)
+        files_forget(&a->staged, 1);
+    a->staged = NULL;
+}
+
 void astra_free(struct astra *a)
 {
     if (!a)
         return;
+    forget_staged(a);
     question_release(&a->question);
     arena_release(&a->mem);
     str_release(&a->text);
@@ -92,6 +102,7 @@ static void begin(struct astra *a)
 {
     a->error = (struct error){0};
     a->kind = ANSWER_NONE;
+    forget_staged(a);
     str_clear(&a->script);
     arena_release(&a->mem);
 }
@@ -120,6 +131,14 @@ enum astra_status astra_load_plan(struct astra *a, const char *path)
     return status_of(a, import_file(&a->question, path, &a->error));
 }
 
+static bool write_script(struct astra *a, const struct plan *p)
+{
+    if (!export_answer(&a->question, p, &a->mem, &a->script, &a->error))
+        return false;
+    a->staged = a->question.export.hostfile;
+    return true;
+}
+
 enum astra_status astra_search(struct astra *a)
 {
     struct answering asked = {.question = &a->question,
@@ -135,7 +154,7 @@ enum astra_status astra_search(struct astra *a)
     if (ok && a->question.plot)
         ok = front_write(&a->report, a->question.plot, &a->error);
     if (ok && a->question.export.format)
-        ok = export_answer(&a->question, &a->report.plan[0], &a->mem, &a->script, &a->error);
+        ok = write_script(a, &a->report.plan[0]);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
 }
@@ -249,7 +268,7 @@ enum astra_status astra_export(struct astra *a)
     judge_rules(a, &e);
     if (!a->plan.feasible)
         fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
-    else if (export_answer(q, &a->plan, &a->mem, &a->script, &a->error))
+    else if (write_script(a, &a->plan))
         a->kind = ANSWER_SCRIPT;
     return status_of(a, a->kind == ANSWER_SCRIPT);
 }
@@ -374,6 +393,14 @@ const char *astra_print_terminal(struct astra *a, int columns, bool colour)
 const char *astra_script(const struct astra *a)
 {
     return a->kind == ANSWER_NONE ? "" : str_text(&a->script);
+}
+
+enum astra_status astra_script_files(struct astra *a)
+{
+    bool ok = !a->staged || files_replace(&a->staged, 1, &a->error);
+    if (ok)
+        a->staged = NULL;
+    return status_of(a, ok);
 }
 
 const char *astra_message(const struct astra *a)

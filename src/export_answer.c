@@ -62,7 +62,7 @@ static const char *name_of(const struct plan *p, struct arena *mem)
 static bool take_release(const struct question *q, struct export_job *j, struct arena *mem,
                          struct error *err)
 {
-    int release = 0;
+    int release = 0, patch = 0;
     if (j->flagscale && q->export.version)
         return fail(err, ERROR_INPUT,
                     "--megatron-version %s: the plan runs with FlagScale, which has a Megatron of "
@@ -70,11 +70,12 @@ static bool take_release(const struct question *q, struct export_job *j, struct 
                     q->export.version);
     j->branch = "";
     j->release = j->flagscale ? "FlagScale (da4935ec)" : "Megatron-LM (HEAD, d98e8a64)";
-    if (!export_release(q->export.version, &release, err))
+    if (!export_release(q->export.version, &release, &patch, err))
         return false;
     if (release != INT_MAX) {
-        j->release = arena_format(mem, "Megatron-LM core 0.%d", release);
-        j->branch = arena_format(mem, "--branch core_v0.%d.0 ", release);
+        j->release = arena_format(mem, patch ? "Megatron-LM core 0.%d.%d" : "Megatron-LM core 0.%d",
+                                  release, patch);
+        j->branch = arena_format(mem, "--branch core_v0.%d.%d ", release, patch);
     }
     return true;
 }
@@ -111,12 +112,13 @@ static bool take_plan(const struct question *q, const struct plan *p, struct exp
     return take_hosts(q, j, err);
 }
 
-static bool write_hostfile(const struct export_job *j, struct error *err)
+/* Beside its place: it belongs to the script, which may still not be written. */
+static bool stage_hostfile(const struct export_job *j, struct error *err)
 {
     struct str text;
     str_init(&text);
     export_hostfile(j, &text);
-    bool ok = file_write(j->hostfile, str_text(&text), text.length, err);
+    bool ok = file_write_beside(j->hostfile, str_text(&text), text.length, err);
     str_release(&text);
     return ok;
 }
@@ -127,5 +129,5 @@ bool export_answer(const struct question *q, const struct plan *p, struct arena 
     struct export_job j = {0};
     str_clear(out);
     return take_plan(q, p, &j, mem, err) && q->export.format->write(&j, mem, out, err) &&
-           (!j.hostfile || write_hostfile(&j, err));
+           (!j.hostfile || stage_hostfile(&j, err));
 }

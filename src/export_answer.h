@@ -9,7 +9,8 @@ struct plan;
 struct question;
 struct str;
 
-/* As the question's export asks; writes the hostfile where one is asked for. */
+/* As the question's export asks. A hostfile that is asked for is written beside its place, for
+ * files_replace() or files_forget(). */
 bool export_answer(const struct question *, const struct plan *, struct arena *, struct str *out,
                    struct error *);
 

@@ -27,7 +27,7 @@ bool set_export(struct question *q, const char *v, struct error *err)
 bool set_megatron_version(struct question *q, const char *v, struct error *err)
 {
     q->export.version = arena_string(&q->mem, v);
-    return export_release(v, NULL, err);
+    return export_release(v, NULL, NULL, err);
 }
 
 bool set_launcher(struct question *q, const char *v, struct error *err)

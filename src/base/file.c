@@ -110,7 +110,10 @@ void files_forget(const char *const *path, size_t count)
 
 bool file_write_beside(const char *path, const void *data, size_t size, struct error *err)
 {
+    struct stat st;
     struct str beside;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
     str_init(&beside);
     str_addf(&beside, "%s.new", path);
     FILE *f = fopen(str_text(&beside), "wb");
@@ -127,10 +130,9 @@ bool file_write_beside(const char *path, const void *data, size_t size, struct e
 
 bool file_write(const char *path, const void *data, size_t size, struct error *err)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
-    if (file_write_beside(path, data, size, err) && files_replace(&path, 1, err))
+    if (!file_write_beside(path, data, size, err))
+        return false;
+    if (files_replace(&path, 1, err))
         return true;
     files_forget(&path, 1);
     return false;

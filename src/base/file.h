@@ -25,11 +25,11 @@ bool file_stream(const char *path, bool (*take)(void *context, const char *data,
 
 bool file_exists(const char *path);
 
-/* What is there and no plain file (a folder, a device) is left alone: an error. */
+/* What is there and no plain file (a folder, a device) is left alone: an error, here and below. */
 bool file_write(const char *path, const void *data, size_t size, struct error *);
 /* Several files that belong together: each is written beside its place (path.new), and when all
- * are there, all are moved. A move can still fail half way, where the target is a folder or the
- * disk fails: who reads them must notice that they do not belong together. */
+ * are there, all are moved. A move can still fail half way, where the disk fails: who reads them
+ * must notice that they do not belong together. */
 bool file_write_beside(const char *path, const void *data, size_t size, struct error *);
 bool files_replace(const char *const *path, size_t count, struct error *);
 void files_forget(const char *const *path, size_t count);

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/job.h"
+#include "export/run.h"
 #include "export/shell.h"
 
 #include <string.h>
@@ -49,38 +50,26 @@ void add_bash_variables(const struct export_job *j, struct str *out)
             "on\n# made-up data, for timing.\n");
     str_add(out, j->flagscale ? ": \"${FLAGSCALE:?the folder of FlagScale}\"\n"
                               : ": \"${MEGATRON:?the folder of Megatron-LM}\"\n");
-    str_add(out, ": \"${DATA_PATH:=}\" # what --data-path takes: prefixes of tokenized data\n"
-                 ": \"${TOKENIZER_TYPE:=HuggingFaceTokenizer}\"\n"
-                 ": \"${TOKENIZER_MODEL:=}\"\n"
-                 ": \"${CHECKPOINT:=}\" # folder to save to and to go on from; empty: none\n"
-                 ": \"${SAVE_INTERVAL:=500}\" # steps\n"
-                 ": \"${TRAIN_ITERS:=50}\"\n"
-                 ": \"${WARMUP_ITERS:=0}\"\n"
-                 ": \"${LR:=1.0e-4}\"\n"
-                 ": \"${MIN_LR:=1.0e-5}\"\n"
-                 ": \"${EVAL_ITERS:=0}\"\n"
-                 ": \"${EVAL_INTERVAL:=1000}\" # steps\n");
+    for (const struct run_row *r = NULL; (r = run_next_variable(r, RUN_ALL));) {
+        str_addf(out, ": \"${%s:=%s}\"", r->variable, r->value);
+        str_addf(out, "%s%s\n", *r->help ? " # " : "", r->help);
+    }
 }
 
-static bool sets(const struct export_job *j, const char *name)
+void add_bash_environment(const struct export_job *j, struct str *out)
 {
-    for (size_t i = 0; i < j->envs; i++)
-        if (strncmp(j->env[i], name, strlen(name)) == 0)
-            return true;
-    return false;
-}
-
-/* Where the plan does not need this one it must not be 1, as it often is in images. */
-static void add_environment(const struct export_job *j, struct str *out)
-{
-    if (!sets(j, "CUDA_DEVICE_MAX_CONNECTIONS="))
-        str_add(out, "unset CUDA_DEVICE_MAX_CONNECTIONS\n");
+    if (!run_sets_connections(j))
+        str_add(out, "unset " RUN_CONNECTIONS "\n");
     for (size_t i = 0; i < j->envs; i++) {
         const char *value = strchr(j->env[i], '=') + 1;
         str_addf(out, "export %.*s", (int)(value - j->env[i]), j->env[i]);
         add_shell_word(out, value);
         str_add(out, "\n");
     }
+}
+
+static void add_program(const struct export_job *j, struct str *out)
+{
     if (j->flagscale)
         str_add(out, "export PYTHONPATH=\"$FLAGSCALE/third_party/Megatron-LM:$FLAGSCALE"
                      "${PYTHONPATH:+:$PYTHONPATH}\"\n"
@@ -90,25 +79,36 @@ static void add_environment(const struct export_job *j, struct str *out)
                      "TRAIN=$MEGATRON/pretrain_gpt.py\n");
 }
 
+static void add_run_flag(const struct run_row *r, const char *before, struct str *out)
+{
+    str_addf(out, "%s%s", before, r->flag);
+    if (*r->variable)
+        str_addf(out, " \"$%s\"", r->variable);
+    else if (*r->value)
+        str_addf(out, " %s", r->value);
+}
+
 static void add_run(struct str *out)
 {
-    str_add(out, "RUN_ARGS=(\n"
-                 "    --train-iters \"$TRAIN_ITERS\"\n"
-                 "    --lr \"$LR\"\n"
-                 "    --min-lr \"$MIN_LR\"\n"
-                 "    --lr-decay-style cosine\n"
-                 "    --lr-warmup-iters \"$WARMUP_ITERS\"\n"
-                 "    --log-interval 1\n"
-                 "    --log-throughput\n"
-                 "    --eval-iters \"$EVAL_ITERS\"\n"
-                 "    --eval-interval \"$EVAL_INTERVAL\"\n"
-                 ")\n"
-                 "if [ -n \"$DATA_PATH\" ]; then\n"
-                 "    read -ra DATA <<<\"$DATA_PATH\"\n"
-                 "    RUN_ARGS+=(--data-path \"${DATA[@]}\" --tokenizer-type \"$TOKENIZER_TYPE\")\n"
-                 "    RUN_ARGS+=(--tokenizer-model \"$TOKENIZER_MODEL\")\n"
-                 "else\n"
-                 "    RUN_ARGS+=(--mock-data --tokenizer-type NullTokenizer)\n"
+    const struct run_row *r = NULL;
+    const char *before = "";
+    str_add(out, "RUN_ARGS=(\n");
+    while ((r = run_next(r, RUN_ALWAYS))) {
+        add_run_flag(r, "    ", out);
+        str_add(out, "\n");
+    }
+    str_add(out,
+            ")\n"
+            "if [ -n \"$DATA_PATH\" ]; then\n"
+            "    : \"${TOKENIZER_MODEL:?name or folder of the tokenizer that DATA_PATH needs}\"\n"
+            "    read -ra DATA <<<\"$DATA_PATH\"\n"
+            "    RUN_ARGS+=(--data-path \"${DATA[@]}\" --tokenizer-type \"$TOKENIZER_TYPE\")\n"
+            "    RUN_ARGS+=(--tokenizer-model \"$TOKENIZER_MODEL\")\n"
+            "else\n"
+            "    RUN_ARGS+=(");
+    for (; (r = run_next(r, RUN_MOCK)); before = " ")
+        add_run_flag(r, before, out);
+    str_add(out, ")\n"
                  "fi\n"
                  "if [ -n \"$CHECKPOINT\" ]; then\n"
                  "    RUN_ARGS+=(--save \"$CHECKPOINT\" --load \"$CHECKPOINT\")\n"
@@ -118,19 +118,54 @@ static void add_run(struct str *out)
 
 void add_bash_settings(const struct export_job *j, struct str *out)
 {
-    add_environment(j, out);
+    add_bash_environment(j, out);
+    add_program(j, out);
     str_add(out, "\n");
     add_shell_arrays(out, j->flag, j->flags, "");
     add_run(out);
 }
 
 /* The word of a GPU's name that the driver's name of it has too: A100, H100, 4090. */
-static void add_driver_word(const struct gpu *gpu, struct str *out)
+static const char *driver_word(const struct gpu *gpu, size_t *length)
 {
     const char *name = strncmp(gpu->name, "RTX", 3) == 0 ? gpu->name + 3 : gpu->name;
     name += *name == '-';
     size_t digits = strspn(name, "0123456789");
-    str_add_bytes(out, name, digits ? digits : strcspn(name, "-"));
+    *length = digits ? digits : strcspn(name, "-");
+    return name;
+}
+
+static bool shares_word(const struct export_job *j, const struct gpu *gpu)
+{
+    size_t n, m;
+    const char *word = driver_word(gpu, &n);
+    for (int i = 0; i < j->parts; i++) {
+        const char *other = driver_word(j->part[i].gpu, &m);
+        if (j->part[i].gpu != gpu && n == m && strncmp(word, other, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The word alone is enough, and holds whatever else a driver says, where no other type of the job
+ * has it too. */
+static void add_driver_pattern(const struct export_job *j, const struct gpu *gpu, struct str *out)
+{
+    static const struct {
+        const char *gpu, *pattern;
+    } names[] = {
+#define DRIVER(gpu, pattern) {gpu, pattern},
+#include "export/driver_names.def"
+#undef DRIVER
+    };
+    size_t length;
+    const char *word = driver_word(gpu, &length);
+    for (size_t i = 0; i < sizeof names / sizeof *names && shares_word(j, gpu); i++)
+        if (strcmp(names[i].gpu, gpu->name) == 0) {
+            add_shell_word(out, names[i].pattern);
+            return;
+        }
+    str_add_bytes(out, word, length);
 }
 
 static void add_row(const struct export_job *j, int part, int64_t node, int gpus, int64_t rank,
@@ -145,7 +180,7 @@ static void add_row(const struct export_job *j, int part, int64_t node, int gpus
                  (long long)node, gpus);
     if (j->parts > 1) {
         str_addf(out, "%sGPU_TYPE=", indent);
-        add_driver_word(p->gpu, out);
+        add_driver_pattern(j, p->gpu, out);
         str_add(out, "\n");
     }
     if (j->flagscale) {
@@ -195,7 +230,7 @@ void add_bash_check(struct str *out)
                  "    local names\n"
                  "    command -v nvidia-smi >/dev/null || return 0\n"
                  "    names=$(nvidia-smi --query-gpu=name --format=csv,noheader | sort -u)\n"
-                 "    if ! grep -qw \"$GPU_TYPE\" <<<\"$names\"; then\n"
+                 "    if ! grep -qwE \"$GPU_TYPE\" <<<\"$names\"; then\n"
                  "        echo \"node $1 should have $GPU_TYPE, it has: $names\" >&2\n"
                  "        exit 1\n"
                  "    fi\n"

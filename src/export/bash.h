@@ -9,6 +9,8 @@ struct str;
 void add_bash_about(const struct export_job *, struct str *out);
 /* Variables that are the user's to set: where things are, data, length of the run. */
 void add_bash_variables(const struct export_job *, struct str *out);
+/* The environment that the plan needs. */
+void add_bash_environment(const struct export_job *, struct str *out);
 /* Environment, flags by section, and RUN_ARGS made of the variables. */
 void add_bash_settings(const struct export_job *, struct str *out);
 /* A function place(): GPUS, FIRST_RANK and GPU_TYPE of a node by its rank. */

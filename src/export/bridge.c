@@ -180,8 +180,7 @@ bool export_bridge(const struct export_job *j, struct arena *mem, struct str *ou
     if (lost.length)
         str_addf(out, "# Flags that have no override; set them in the script:\n%s",
                  str_text(&lost));
-    for (size_t i = 0; i < j->envs; i++)
-        str_addf(out, "export %s\n", j->env[i]);
+    add_bash_environment(j, out);
     str_release(&lost);
     return true;
 }

@@ -29,9 +29,9 @@ bool export_megatron_flags(const struct model *, const struct strategy *, const 
                            const char *version, const struct export_run *run, struct arena *,
                            const char ***flags, size_t *count, struct error *);
 
-/* The number of a release: 12 of "0.12"; INT_MAX of NULL and HEAD. `release` may be NULL. False
- * with a message where it is none. */
-bool export_release(const char *version, int *release, struct error *);
+/* The numbers of a release: 12 and 1 of "0.12.1"; INT_MAX and 0 of NULL and HEAD. Both pointers
+ * may be NULL. False with a message where it is none. */
+bool export_release(const char *version, int *release, int *patch, struct error *);
 
 /* The flags of FlagScale's train_gpt.py for a mixed job, its meshes alike or not: Megatron's with
  * the values of the first mesh, and those of the meshes. Each host adds the type of its GPUs as

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "export/bash.h"
+#include "export/run.h"
 #include "export/sections.h"
 #include "export/yaml_out.h"
 
@@ -88,6 +89,17 @@ static void add_experiment(const struct export_job *j, struct str *out)
         add_yaml_value(out, equals + 1);
         str_add(out, "\n");
     }
+    if (!run_sets_connections(j))
+        str_add(out, "    " RUN_CONNECTIONS ": " RUN_CONNECTIONS_DEFAULT "\n");
+}
+
+static void add_run(int groups, const char *indent, struct str *out)
+{
+    for (const struct run_row *r = NULL; (r = run_next(r, groups));) {
+        str_add(out, indent);
+        add_key(r->flag, out);
+        str_addf(out, ": %s\n", *r->value ? r->value : "true");
+    }
 }
 
 static void add_train(const struct export_job *j, struct str *out)
@@ -98,17 +110,17 @@ static void add_train(const struct export_job *j, struct str *out)
             str_addf(out, "    %s:\n", SYSTEM[i].name);
             add_section(j, SYSTEM[i].section, out);
         }
-    str_add(out, "    logging:\n      log_interval: 1\n      log_throughput: true\n"
-                 "  model:\n    architecture:\n");
+    str_add(out, "    logging:\n");
+    add_run(RUN_LOG, "      ", out);
+    str_add(out, "  model:\n    architecture:\n");
     add_section(j, SECTION_MODEL, out);
     str_add(out, "    batch:\n");
     add_section(j, SECTION_BATCH, out);
-    str_add(out,
-            "    run: # set these\n      train_iters: 50\n      lr: 1.0e-4\n      min_lr: 1.0e-5\n"
-            "      lr_decay_style: cosine\n      lr_warmup_iters: 0\n"
-            "  data: # set data_path and the tokenizer; until then the data is made up\n"
-            "    mock_data: true\n    tokenizer_type: NullTokenizer\n    eval_iters: 0\n    "
-            "eval_interval: 1000\n");
+    str_add(out, "    run: # set these\n");
+    add_run(RUN_LENGTH, "      ", out);
+    str_add(out, "  data: # set data_path and the tokenizer; until then the data is made up\n");
+    add_run(RUN_MOCK, "    ", out);
+    add_run(RUN_EVAL, "    ", out);
 }
 
 bool export_flagscale(const struct export_job *j, struct arena *mem, struct str *out,

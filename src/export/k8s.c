@@ -6,36 +6,30 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/bash.h"
+#include "export/run.h"
 #include "export/sections.h"
 #include "export/yaml_out.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* What the user sets, with what stands there until then. */
-static const struct {
-    const char *name, *value, *help;
-} VARIABLES[] = {
-    {"MEGATRON", "/workspace/Megatron-LM", "folder in the image"},
-    {"TRAIN_ITERS", "50", "steps of the run"},
-    {"WARMUP_ITERS", "0", "steps"},
-    {"LR", "1.0e-4", "learning rate"},
-    {"MIN_LR", "1.0e-5", "at the end"},
-};
-
-/* Names of objects are those of hosts: small letters, digits and '-', a letter first. */
-static void add_name(const char *name, struct str *out)
+/* Names of objects are those of hosts: small letters, digits and '-', a letter first, no '-' last,
+ * and short enough for the names of the pods. */
+static void add_name(const struct export_job *j, struct str *out)
 {
-    bool begun = false;
-    for (; *name; name++) {
-        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-        bool plain = (c >= 'a' && c <= 'z') || (begun && c >= '0' && c <= '9');
-        if (plain)
-            str_add_bytes(out, &c, 1);
-        else if (begun && name[1])
-            str_add(out, "-");
-        begun = begun || plain;
+    enum { LONGEST = 63 };
+    char name[LONGEST + 1];
+    int pod = snprintf(NULL, 0, "-worker-%lld", (long long)j->nodes);
+    size_t room = LONGEST - (size_t)pod, n = 0;
+    for (const char *at = j->name; *at && n < room; at++) {
+        char c = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        bool plain = (c >= 'a' && c <= 'z') || (n > 0 && c >= '0' && c <= '9');
+        if (plain || n > 0)
+            name[n++] = plain ? c : '-';
     }
-    str_add(out, begun ? "" : "astra");
+    while (n > 0 && name[n - 1] == '-')
+        n--;
+    str_add_bytes(out, n ? name : "astra", n ? n : strlen("astra"));
 }
 
 static void add_env(struct str *out, const char *name, const char *value, const char *help)
@@ -48,8 +42,9 @@ static void add_env(struct str *out, const char *name, const char *value, const 
 static void add_environment(const struct export_job *j, struct str *out)
 {
     str_add(out, "              env:\n");
-    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++)
-        add_env(out, VARIABLES[i].name, VARIABLES[i].value, VARIABLES[i].help);
+    add_env(out, "MEGATRON", "/workspace/Megatron-LM", "folder in the image");
+    for (const struct run_row *r = NULL; (r = run_next_variable(r, RUN_ALWAYS));)
+        add_env(out, r->variable, r->value, *r->help ? r->help : r->flag);
     add_env(out, "PYTHONPATH", "$(MEGATRON)", "");
     for (size_t i = 0; i < j->envs; i++) {
         const char *equals = strchr(j->env[i], '=');
@@ -58,6 +53,8 @@ static void add_environment(const struct export_job *j, struct str *out)
         add_yaml_string(out, equals + 1);
         str_add(out, "\n");
     }
+    if (!run_sets_connections(j)) /* nothing unsets what an image has */
+        add_env(out, RUN_CONNECTIONS, RUN_CONNECTIONS_DEFAULT, "");
 }
 
 static void add_argument(struct str *out, const char *word)
@@ -67,24 +64,19 @@ static void add_argument(struct str *out, const char *word)
     str_add(out, "\n");
 }
 
+static void add_run_arguments(int groups, struct str *out)
+{
+    for (const struct run_row *r = NULL; (r = run_next(r, groups));) {
+        add_argument(out, r->flag);
+        if (*r->variable)
+            str_addf(out, "                - \"$(%s)\"\n", r->variable);
+        else if (*r->value)
+            add_argument(out, r->value);
+    }
+}
+
 static void add_arguments(const struct export_job *j, struct str *out)
 {
-    static const char *const run[] = {"--train-iters",
-                                      "$(TRAIN_ITERS)",
-                                      "--lr",
-                                      "$(LR)",
-                                      "--min-lr",
-                                      "$(MIN_LR)",
-                                      "--lr-decay-style",
-                                      "cosine",
-                                      "--lr-warmup-iters",
-                                      "$(WARMUP_ITERS)",
-                                      "--log-interval",
-                                      "1",
-                                      "--log-throughput"};
-    static const char *const data[] = {
-        "--mock-data", "--tokenizer-type", "NullTokenizer", "--eval-iters",
-        "0",           "--eval-interval",  "1000"};
     str_add(out, "              command: [\"torchrun\"]\n              args:\n");
     add_argument(out, "$(MEGATRON)/pretrain_gpt.py");
     for (int s = 0; s < SECTIONS; s++)
@@ -93,13 +85,11 @@ static void add_arguments(const struct export_job *j, struct str *out)
             for (size_t k = i; k < end && section_of(j->flag[i]) == (enum section)s; k++)
                 add_argument(out, j->flag[k]);
         }
-    for (size_t i = 0; i < sizeof run / sizeof *run; i++)
-        add_argument(out, run[i]);
+    add_run_arguments(RUN_ALWAYS, out);
     str_add(out,
             "                # set: --data-path, --tokenizer-type, --tokenizer-model, --save and "
             "--load;\n                # until then the data is made up, for timing\n");
-    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
-        add_argument(out, data[i]);
+    add_run_arguments(RUN_MOCK, out);
 }
 
 static void add_replicas(const struct export_job *j, const char *role, int64_t count,
@@ -112,8 +102,9 @@ static void add_replicas(const struct export_job *j, const char *role, int64_t c
              "        spec:\n          nodeSelector:\n"
              "            %s.product%s: \"%s\" # set: as your nodes are labelled\n"
              "          containers:\n            - name: pytorch\n"
-             "              image: \"nvcr.io/nvidia/pytorch:25.09-py3\" # set\n",
-             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name);
+             "              image: \"%s\" # set\n",
+             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name,
+             run_image(j));
     add_environment(j, out);
     add_arguments(j, out);
     str_addf(out,
@@ -133,7 +124,7 @@ bool export_k8s(const struct export_job *j, struct arena *mem, struct str *out, 
     add_bash_about(j, out);
     str_add(out, "# Lines with \"# set\" are yours to set.\n"
                  "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata:\n  name: ");
-    add_name(j->name, out);
+    add_name(j, out);
     str_addf(out, "\nspec:\n  nprocPerNode: \"%d\"\n  pytorchReplicaSpecs:\n", j->part[0].per_node);
     add_replicas(j, "Master", 1, out);
     if (j->nodes > 1)

@@ -268,27 +268,39 @@ static void add_conditions(struct writer *w)
         add_torch_stack(w);
 }
 
-/* "0.12", "0.12.1", "v0.12", "core_v0.12.0": 12. */
-bool export_release(const char *version, int *release, struct error *err)
+/* A whole number of at most two digits as releases have them, none with a 0 in front; -1 where
+ * there is no such number. Moves behind it. */
+static int take_number(const char **text)
 {
+    size_t n = strspn(*text, "0123456789");
+    int value = -1;
+    if (n == 1 || (n == 2 && **text != '0'))
+        value = n == 1 ? **text - '0' : (**text - '0') * 10 + (*text)[1] - '0';
+    *text += n;
+    return value;
+}
+
+/* "0.12", "0.12.1", "v0.12", "core_v0.12.0": 12. */
+bool export_release(const char *version, int *release, int *patch, struct error *err)
+{
+    enum { NEWEST = 19 };
     const char *text = version;
-    int64_t minor = INT_MAX;
-    int unused;
-    release = release ? release : &unused;
-    *release = INT_MAX;
-    if (!version || same_name(version, "HEAD"))
-        return true;
-    if (strncmp(text, "core_", 5) == 0)
-        text += 5;
-    text += *text == 'v' || *text == 'r';
-    char digits[8] = "";
-    size_t n = strncmp(text, "0.", 2) == 0 ? strspn(text + 2, "0123456789") : 0;
-    if (n > 0 && n < sizeof digits)
-        memcpy(digits, text + 2, n);
-    if (!parse_int(digits, &minor) || (text[2 + n] && text[2 + n] != '.'))
-        return fail(err, ERROR_INPUT,
-                    "Megatron version is '%s', expected HEAD or a release such as 0.12", version);
-    *release = (int)minor;
+    int unused, major = 0, minor = INT_MAX, last = 0;
+    if (version && !same_name(version, "HEAD")) {
+        if (strncmp(text, "core_", 5) == 0)
+            text += 5;
+        text += *text == 'v' || *text == 'r';
+        major = take_number(&text);
+        minor = *text == '.' && text++ ? take_number(&text) : -1;
+        last = *text == '.' && text++ ? take_number(&text) : 0;
+        if (major != 0 || minor < 1 || minor > NEWEST || last < 0 || *text)
+            return fail(err, ERROR_INPUT,
+                        "Megatron version is '%s', expected HEAD or a release up to 0.%d, such as "
+                        "0.12 or 0.17.1",
+                        version, NEWEST);
+    }
+    *(release ? release : &unused) = minor;
+    *(patch ? patch : &unused) = last;
     return true;
 }
 
@@ -315,7 +327,7 @@ bool export_megatron_flags(const struct model *m, const struct strategy *s, cons
     struct writer w = {.model = m, .strategy = s, .layout = l, .mem = mem, .err = err};
     if (run)
         w.run = *run;
-    if (!export_release(version, &w.release, err))
+    if (!export_release(version, &w.release, NULL, err))
         return false;
     writer_megatron(&w);
     check_combinations(&w);

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/bash.h"
+#include "export/run.h"
 #include "export/shell.h"
 #include "export/yaml_out.h"
 
@@ -29,18 +30,9 @@ static const char *sky_name(const struct gpu *gpu, struct error *err)
 static void add_envs(struct str *out)
 {
     str_add(out, "envs: # set these; without DATA_PATH the data is made up, for timing\n"
-                 "  MEGATRON: \"~/Megatron-LM\"\n"
-                 "  DATA_PATH: \"\"\n"
-                 "  TOKENIZER_TYPE: \"HuggingFaceTokenizer\"\n"
-                 "  TOKENIZER_MODEL: \"\"\n"
-                 "  CHECKPOINT: \"\"\n"
-                 "  SAVE_INTERVAL: \"500\"\n"
-                 "  TRAIN_ITERS: \"50\"\n"
-                 "  WARMUP_ITERS: \"0\"\n"
-                 "  EVAL_ITERS: \"0\"\n"
-                 "  EVAL_INTERVAL: \"1000\"\n"
-                 "  LR: \"1.0e-4\"\n"
-                 "  MIN_LR: \"1.0e-5\"\n");
+                 "  MEGATRON: \"~/Megatron-LM\"\n");
+    for (const struct run_row *r = NULL; (r = run_next_variable(r, RUN_ALL));)
+        str_addf(out, "  %s: \"%s\"\n", r->variable, r->value);
 }
 
 static void add_run_block(const struct export_job *j, struct str *out)
@@ -53,8 +45,8 @@ static void add_run_block(const struct export_job *j, struct str *out)
         &run,
         "MASTER_ADDR=$(head -n 1 <<<\"$SKYPILOT_NODE_IPS\")\n"
         "exec torchrun --nnodes %lld --nproc-per-node %d --node-rank \"$SKYPILOT_NODE_RANK\" \\\n"
-        "    --master-addr \"$MASTER_ADDR\" --master-port 29500 \"$TRAIN\" \\\n    ",
-        (long long)j->nodes, j->part[0].per_node);
+        "    --master-addr \"$MASTER_ADDR\" --master-port %d \"$TRAIN\" \\\n    ",
+        (long long)j->nodes, j->part[0].per_node, RUN_PORT);
     add_bash_words(j, &run);
     str_add(&run, "\n");
     str_add(out, "run: |\n");
@@ -75,7 +67,7 @@ bool export_skypilot(const struct export_job *j, struct arena *mem, struct str *
     add_yaml_string(out, j->name);
     str_addf(out, "\nnum_nodes: %lld\nresources:\n  accelerators: \"%s:%d\"\n", (long long)j->nodes,
              name, j->part[0].per_node);
-    str_add(out, "  image_id: \"docker:nvcr.io/nvidia/pytorch:25.09-py3\" # set\n");
+    str_addf(out, "  image_id: \"docker:%s\" # set\n", run_image(j));
     add_envs(out);
     str_addf(out,
              "setup: |\n  MEGATRON=${MEGATRON/#\\~/$HOME}\n"

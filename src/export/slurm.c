@@ -19,6 +19,17 @@ static void add_hosts(const struct export_job *j, int part, struct str *out)
     str_add(out, "\n");
 }
 
+/* Others use the rest of the node, so a job without these gets one CPU. What a node has for each of
+ * its GPUs is the user's to know; most have this much. */
+static void add_share(const struct export_job *j, const struct job_part *p, struct str *out)
+{
+    enum { CPUS = 8, MEMORY_GB = 64 };
+    str_addf(out,
+             "# Part of a node: as much as its GPUs should have, set these.\n"
+             "#SBATCH --cpus-per-task=%d\n#SBATCH --mem=%dG\n",
+             CPUS * (j->ranks ? 1 : p->per_node), MEMORY_GB * p->per_node);
+}
+
 static void add_component(const struct export_job *j, int part, struct str *out)
 {
     const struct job_part *p = &j->part[part];
@@ -27,6 +38,8 @@ static void add_component(const struct export_job *j, int part, struct str *out)
              (long long)p->nodes, j->ranks ? p->per_node : 1, p->per_node);
     if (p->whole)
         str_add(out, "#SBATCH --exclusive\n#SBATCH --mem=0\n");
+    else
+        add_share(j, p, out);
     if (j->hosts)
         add_hosts(j, part, out);
     str_addf(out, "##SBATCH --partition=PARTITION # of nodes with %s\n", p->gpu->name);
@@ -53,7 +66,8 @@ static void add_variables(const struct export_job *j, struct str *out)
     add_bash_variables(j, out);
     str_add(out, ": \"${CONTAINER_IMAGE:=}\" # for pyxis; empty: no container\n"
                  ": \"${CONTAINER_MOUNTS:=}\" # as in /data:/data,/code:/code\n"
-                 ": \"${MASTER_PORT:=29500}\"\n");
+                 "# Jobs that share a node do not meet at one port.\n"
+                 ": \"${MASTER_PORT:=$((20000 + ${SLURM_JOB_ID:-0} % 10000))}\"\n");
 }
 
 /* HOSTS: names of all nodes in rank order. Slurm sorts its lists, so the user's own order counts

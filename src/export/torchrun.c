@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "export/bash.h"
+#include "export/run.h"
 #include "export/shell.h"
 
 bool export_megatron_args(const struct export_job *j, struct arena *mem, struct str *out,
@@ -13,6 +14,7 @@ bool export_megatron_args(const struct export_job *j, struct arena *mem, struct 
     str_add(out, "# shellcheck shell=bash\n# shellcheck disable=SC2034\n");
     add_bash_about(j, out);
     str_add(out, "# To be sourced; MEGATRON_ARGS has all of them.\n");
+    add_bash_environment(j, out);
     add_shell_arrays(out, j->flag, j->flags, "");
     str_add(out, "MEGATRON_ARGS=(");
     add_shell_expansions(out, j->flag, j->flags, "\n    ");
@@ -32,7 +34,7 @@ static void add_node_variables(const struct export_job *j, struct str *out)
     } else {
         str_add(out, ": \"${MASTER_ADDR:?name or address of node 0}\"\n");
     }
-    str_add(out, ": \"${MASTER_PORT:=29500}\"\n");
+    str_addf(out, ": \"${MASTER_PORT:=%d}\"\n", RUN_PORT);
 }
 
 static void add_start(const struct export_job *j, struct str *out)

@@ -146,3 +146,112 @@ code=0
 grep -q '^#SBATCH --nodes=1$' "$SCRATCH/job" || fault "no script of the search"
 grep -q '^Best plans' "$SCRATCH/text" || fault "no answer beside the script"
 "$ASTRA" search --model llama3-8b --cluster 1x8:H100 --top 1 --export slurm | diff - "$SCRATCH/job"
+
+# Part of a node: its share of CPUs and memory is asked for, and the port is the job's own.
+"$ASTRA" search --model llama3-8b --cluster 1x8:H100 --gpus 4 --top 1 --export slurm -o "$SCRATCH/out" \
+    >"$SCRATCH/text"
+grep -qx '#SBATCH --cpus-per-task=32' "$SCRATCH/out" && grep -qx '#SBATCH --mem=256G' "$SCRATCH/out" ||
+    fault "no share of the node"
+! grep -q -e --exclusive "$SCRATCH/out" || fault "the whole node for half of it"
+shellcheck "$SCRATCH/out"
+port() { # JOB
+    sed -n -e '1,/MASTER_PORT:=/p' "$SCRATCH/out" >"$SCRATCH/head"
+    echo 'echo "$MASTER_PORT"' >>"$SCRATCH/head"
+    env -u MASTER_PORT MEGATRON=/m SLURM_JOB_ID="$1" bash "$SCRATCH/head"
+}
+[ "$(port 7)" != "$(port 8)" ] || fault "two jobs, one port: $(port 7)"
+
+# The variable that Megatron demands or forbids, whatever it was before.
+connections() { # FORMAT: of a file to be sourced
+    write "$1"
+    checked "$1"
+    echo 'echo "${CUDA_DEVICE_MAX_CONNECTIONS-unset}"' >>"$SCRATCH/out"
+    CUDA_DEVICE_MAX_CONNECTIONS=1 bash "$SCRATCH/out"
+}
+estimate sharded.json --model llama3-8b --cluster 1x8:H100 --format json --set dist_opt=on \
+    --set fsdp=optim_grads_params
+for format in megatron bridge; do
+    plan=$SCRATCH/one.json
+    [ "$(connections $format)" = 1 ] || fault "$format with tp 2: not 1"
+    plan=$SCRATCH/sharded.json
+    [ "$(connections $format)" = unset ] || fault "$format with FSDP: set"
+done
+write k8s
+grep -A 1 'name: CUDA_DEVICE_MAX_CONNECTIONS' "$SCRATCH/out" | grep -q 'value: "8"' ||
+    fault "k8s with FSDP: the image's own"
+write flagscale
+grep -qx '    CUDA_DEVICE_MAX_CONNECTIONS: 8' "$SCRATCH/out" || fault "flagscale with FSDP"
+
+# Data without a tokenizer.
+plan=$SCRATCH/one.json
+write torchrun
+if env PATH="$SCRATCH/bin:$PATH" MEGATRON=/m DATA_PATH=/d bash "$SCRATCH/out" 2>"$SCRATCH/err"; then
+    fault "data without a tokenizer"
+fi
+grep -q TOKENIZER_MODEL "$SCRATCH/err" || fault "$(cat "$SCRATCH/err")"
+env PATH="$SCRATCH/bin:$PATH" MEGATRON=/m DATA_PATH='1 /d' TOKENIZER_MODEL=t bash "$SCRATCH/out" |
+    tr '\n' ' ' | grep -q -e '--data-path 1 /d --tokenizer-type HuggingFaceTokenizer --tokenizer-model t ' ||
+    fault "data with a tokenizer"
+
+# Two types whose names share a word are told apart.
+estimate alike.json --model llama3-8b --cluster 1x8:A100-40GB,1x8:A100-80GB --format json -- --bf16 \
+    --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*16|t*16L' \
+    --global-batch-size 64 --use-distributed-optimizer --recompute-granularity full \
+    --recompute-method uniform --recompute-num-layers 1
+plan=$SCRATCH/alike.json
+write torchrun
+checked torchrun
+on_node() { # RANK NAME-OF-GPU
+    printf '#!/bin/sh\necho "NVIDIA %s"\n' "$2" >"$SCRATCH/bin/nvidia-smi"
+    chmod +x "$SCRATCH/bin/nvidia-smi"
+    env PATH="$SCRATCH/bin:$PATH" MEGATRON=/m MASTER_ADDR=h NODE_RANK="$1" bash "$SCRATCH/out" \
+        >"$SCRATCH/text" 2>&1
+}
+first=$(sed -n 's/^#   node 0: 8 \(A100-SXM4-[48]0GB\),.*/\1/p' "$SCRATCH/out")
+for name in A100-SXM4-40GB A100-SXM4-80GB; do
+    right=0
+    [ "$name" = "$first" ] || right=1
+    on_node $right "$name" || fault "node $right is refused: $(cat "$SCRATCH/text")"
+    ! on_node $((1 - right)) "$name" || fault "node $((1 - right)) runs on $name"
+done
+rm "$SCRATCH/bin/nvidia-smi"
+
+# Images are for the GPUs; names of pods have room.
+estimate amd.json --model llama3-8b --cluster 2x8:MI300X --format json --set dist_opt=on --set tp=2
+plan=$SCRATCH/amd.json
+for format in k8s skypilot; do
+    write $format
+    grep -q 'rocm/' "$SCRATCH/out" && ! grep -q nvcr.io "$SCRATCH/out" || fault "$format: image"
+done
+pod() { # JOB-NAME NAME
+    write k8s --job-name "$1"
+    grep -qx "  name: $2" "$SCRATCH/out" || fault "pods of $1: $(grep '^  name' "$SCRATCH/out")"
+}
+pod a.. a
+pod A_1.b a-1-b
+pod 1 astra
+long=$(printf 'a%.0s' $(seq 54))
+pod "$long" "$long"
+pod "${long}bcdefghij" "$long"
+
+# A patch release is the one that is cloned.
+write skypilot --megatron-version 0.17.1
+grep -q -e '--branch core_v0.17.1 ' "$SCRATCH/out" || fault "another release is cloned"
+
+# All of it or nothing: the hostfile belongs to the script.
+plan=$SCRATCH/hetero.json
+if "$ASTRA" export "$plan" --to flagscale --hostfile "$SCRATCH/left" -o "$SCRATCH/no/x" 2>"$SCRATCH/err"; then
+    fault "written into no folder"
+fi
+[ -z "$(find "$SCRATCH" -name 'left*')" ] || fault "a hostfile without a script"
+if "$ASTRA" export "$plan" --to flagscale --hostfile "$SCRATCH" -o "$SCRATCH/none" 2>"$SCRATCH/err"; then
+    fault "a folder is taken for a hostfile"
+fi
+[ ! -e "$SCRATCH/none" ] || fault "a script without its hostfile"
+
+# Overrides of a plan without TransformerEngine are read back.
+estimate torch.json --model llama3-8b --cluster 1x8:H100 --format json --stack torch --set tp=2 \
+    --set dist_opt=on
+plan=$SCRATCH/torch.json
+write bridge
+"$ASTRA" estimate "$SCRATCH/out" --cluster 1x8:H100 >"$SCRATCH/text" || fault "bridge is not read back"

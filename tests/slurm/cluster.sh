@@ -33,7 +33,7 @@ END
 
 node_line() {
     echo "NodeName=$2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 1 + $1))" \
-        "CPUs=16 RealMemory=1000 Gres=gpu:$3:$4 Feature=$3"
+        "CPUs=64 RealMemory=1000000 Gres=gpu:$3:$4 Feature=$3"
 }
 
 type_of_node() { echo "$3"; }

@@ -146,6 +146,23 @@ try_dying() { # LAUNCHER
     echo "$name: the job fails"
 }
 
+# Half of a node's GPUs: the job has more than one CPU, and its port is not that of the next one.
+try_shared() { # LAUNCHER
+    write_job "$1" --model llama3-8b --cluster 1x8:H100 --gpus 4
+    name="$1 on half a node"
+    fill_in
+    sed -i 's/^set -euo pipefail$/&\necho "CPUs: $SLURM_CPUS_ON_NODE"/' "$work/job.sbatch"
+    ports=
+    for _ in 1 2; do
+        run || fault "the job fails: $(cat "$work/log")"
+        [ ! -s "$work/wrong" ] || fault "$(head -n 20 "$work/wrong")"
+        grep -qx 'CPUs: 32' "$work/log" || fault "$(cat "$work/log")"
+        ports="$ports $(jq -r '.[0].port' "$work/ranks.json")"
+    done
+    [ "${ports% *}" != " ${ports##* }" ] || fault "ports of two jobs are $ports"
+    echo "$name: ports$ports"
+}
+
 # Names that would mean something to the shell or to sbatch are refused, and nothing is written.
 try_names() {
     name='names'
@@ -204,6 +221,7 @@ for launcher in torchrun srun; do
     try_hosts "$launcher"
     try_wrong_types "$launcher"
     try_dying "$launcher"
+    try_shared "$launcher"
 done
 try torchrun --model llama3-8b --cluster 2x8:H100 --gpus 12
 try_spoilt

@@ -9,6 +9,8 @@
 #include "export/sections.h"
 #include "export/shell.h"
 #include "export/yaml_out.h"
+#include "import/launch.h"
+#include "import/overrides.h"
 #include "space/strategy.h"
 
 #include <setjmp.h>
@@ -276,6 +278,34 @@ static const char *const BRIDGE_FLAGS[] = {
 #undef BRIDGE
 };
 
+/* Every switch among the overrides is one that import knows. */
+static void bridge_is_read_back(void **state)
+{
+    static const struct {
+        const char *kind, *path;
+    } rows[] = {
+#define BRIDGE(flag, kind, path) {#kind, path},
+#include "export/bridge.def"
+#undef BRIDGE
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct arena mem;
+        struct error err = {0};
+        struct launch launch;
+        bool on = strcmp(rows[i].kind, "ON") == 0;
+        if (!on && strcmp(rows[i].kind, "OFF") != 0)
+            continue;
+        arena_init(&mem);
+        const char *text = arena_format(&mem, "%s=%s\n", rows[i].path, on ? "true" : "false");
+        if (!overrides_read("bridge", text, strlen(text), &launch, &mem, &err))
+            fail_msg("%s", err.text);
+        if (launch.count != 1)
+            fail_msg("%s gives %d flags", rows[i].path, launch.count);
+        arena_release(&mem);
+    }
+}
+
 static bool bridge_has(const char *flag)
 {
     for (size_t i = 0; i < COUNT(BRIDGE_FLAGS); i++)
@@ -354,6 +384,7 @@ int main(void)
         cmocka_unit_test(flags_have_their_section),
         cmocka_unit_test(yaml_has_the_fields),
         cmocka_unit_test(bridge_loses_nothing),
+        cmocka_unit_test(bridge_is_read_back),
         cmocka_unit_test(patterns_are_lists),
         cmocka_unit_test(hostile_names_are_refused),
     };

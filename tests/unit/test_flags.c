@@ -918,6 +918,8 @@ static void torch_stack(void **state)
     assert_true(imported(flags, NULL, 1).stack_torch);
 }
 
+#define RELEASES "expected HEAD or a release up to 0.19, such as 0.12 or 0.17.1"
+
 static const struct {
     const char *version, *strategy, *message; /* NULL: taken */
 } VERSIONS[] = {
@@ -931,12 +933,15 @@ static const struct {
     {"0.10", "recompute=selective recompute_modules=mlp",
      "the plan needs --recompute-modules, which Megatron core has since 0.12, not in 0.10"},
     {"0.17", "moe_overlap=on", NULL},
-    {"1.0", "tp=1", "Megatron version is '1.0', expected HEAD or a release such as 0.12"},
-    {"0.", "tp=1", "Megatron version is '0.', expected HEAD or a release such as 0.12"},
-    {"0.12x", "tp=1", "Megatron version is '0.12x', expected HEAD or a release such as 0.12"},
-    {"", "tp=1", "Megatron version is '', expected HEAD or a release such as 0.12"},
-    {"0.99999999999", "tp=1",
-     "Megatron version is '0.99999999999', expected HEAD or a release such as 0.12"},
+    {"1.0", "tp=1", "Megatron version is '1.0', " RELEASES},
+    {"0.", "tp=1", "Megatron version is '0.', " RELEASES},
+    {"0.12x", "tp=1", "Megatron version is '0.12x', " RELEASES},
+    {"", "tp=1", "Megatron version is '', " RELEASES},
+    {"0.20", "tp=1", "Megatron version is '0.20', " RELEASES},
+    {"0.015", "tp=1", "Megatron version is '0.015', " RELEASES},
+    {"0.17.", "tp=1", "Megatron version is '0.17.', " RELEASES},
+    {"0.17.1.2", "tp=1", "Megatron version is '0.17.1.2', " RELEASES},
+    {"0.99999999999", "tp=1", "Megatron version is '0.99999999999', " RELEASES},
 };
 
 static void versions(void **state)
