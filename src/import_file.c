@@ -64,12 +64,22 @@ static bool take_piece(void *context, const char *data, size_t length)
     return train_log_feed(&p->log, data, length);
 }
 
-static bool is_json(const struct text *t)
+static size_t skip_blank(const struct text *t, size_t n)
 {
-    size_t n = 0;
     while (n < t->length && strchr(" \t\r\n", t->data[n]))
         n++;
-    return n < t->length && (t->data[n] == '{' || t->data[n] == '[');
+    return n;
+}
+
+/* Commands may begin with [ and {, and lines of a log with [: behind the sign of JSON stands the
+ * beginning of a value, or nothing at all. */
+static bool is_json(const struct text *t)
+{
+    size_t n = skip_blank(t, 0), next = skip_blank(t, n + 1);
+    char sign = n < t->length ? t->data[n] : 0, c = next < t->length ? t->data[next] : 0;
+    if (sign == '{')
+        return c == '"' || c == '}' || c == 0;
+    return sign == '[' && (c == '{' || c == ']' || c == 0);
 }
 
 /* The training that a text describes. */
@@ -218,8 +228,8 @@ bool imported_holds(const struct question *q, int64_t world, struct error *err)
     const struct launch *l = &i->launch;
     for (int k = 0; k < i->flags.opens; k++) {
         const char *flag = i->flags.open[k].flag;
-        if (!words_there(q->flags.words, flag) && words_asked(q->flags.words, flag) &&
-            !is_idle(flag))
+        bool settled = words_there(q->flags.words, flag) && !i->flags.open[k].doubled;
+        if (!settled && words_asked(q->flags.words, flag) && !is_idle(flag))
             return fail(err, ERROR_INPUT, "%s", i->flags.open[k].message);
     }
     if (!l->gpus || l->gpus == world || q->gpus)
@@ -247,7 +257,7 @@ const struct plan_source *imported_source(const struct question *q, struct arena
             s->note[s->notes++] = read[k]->text[n];
     words_tally(q->flags.words, &s->flags, &s->idle);
     for (int k = 0; k < i->flags.opens; k++) /* of those that are not known, none has an effect */
-        if (!words_there(q->flags.words, i->flags.open[k].flag)) {
+        if (!i->flags.open[k].doubled && !words_there(q->flags.words, i->flags.open[k].flag)) {
             s->flags++;
             s->idle++;
         }

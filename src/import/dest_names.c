@@ -66,8 +66,8 @@ static void add_unknown(struct dest_list *l, const char *value, int line)
         if (old)
             memcpy(l->unknown, old, (size_t)l->unknowns * sizeof *l->unknown);
     }
-    l->unknown[l->unknowns] = (struct launch_unknown){arena_format(l->mem, "'%.60s'", value),
-                                                      "which the flag does not take", NULL, line};
+    l->unknown[l->unknowns] = (struct launch_unknown){
+        arena_format(l->mem, "'%.60s'", value), "which the flag does not take", NULL, line, NULL};
     add(l, arena_format(l->mem, "%c%d%c", LAUNCH_MARK, l->unknowns++, LAUNCH_MARK_END), line);
 }
 

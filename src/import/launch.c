@@ -69,24 +69,60 @@ static const char *hint(const struct launch_unknown *u, const char *flag, struct
     return arena_format(mem, "give it behind the file, as in -- %s VALUE", flag);
 }
 
+static void grow_open(struct launch_flags *f, struct arena *mem)
+{
+    if (f->opens < f->open_capacity)
+        return;
+    struct launch_open *old = f->open;
+    f->open_capacity = 2 * f->opens + 8;
+    f->open = arena_array(mem, (size_t)f->open_capacity, sizeof *f->open);
+    if (old)
+        memcpy(f->open, old, (size_t)f->opens * sizeof *f->open);
+}
+
 /* A flag one of whose values is not known. */
 static void add_open(struct launch *l, struct launch_flags *f, const char *flag, const char *value,
                      int line, struct arena *mem)
 {
     const struct launch_unknown *u = unknown_of(l, value);
     const char *name = arena_copy(mem, flag, strcspn(flag, "="));
+    grow_open(f, mem);
     f->open[f->opens++] = (struct launch_open){
-        name, u ? arena_format(mem, "%s: %s is %s, %s: %s", place(l, line, mem), name,
-                               launch_text(l, value, mem), u->why, hint(u, name, mem))
-                : arena_format(mem, "%s: the value of %s is not known", place(l, line, mem), name)};
+        .flag = name,
+        .message =
+            u ? arena_format(mem, "%s: %s is %s, %s: %s", place(l, line, mem), name,
+                             launch_text(l, value, mem), u->why, hint(u, name, mem))
+              : arena_format(mem, "%s: the value of %s is not known", place(l, line, mem), name)};
 }
 
 /* A word that may stand for flags. */
 static void note_stray(struct launch *l, const struct launch_word *w, struct arena *mem)
 {
     const struct launch_unknown *u = unknown_of(l, w->text);
-    launch_note(l, arena_format(mem, "line %d: left out: %s, %s", w->line,
+    launch_note(l, arena_format(mem, "line %d: left out: what is not known of %s, %s", w->line,
                                 launch_text(l, w->text, mem), u ? u->why : "which is not known"));
+}
+
+/* The flags that may stand there count as open: whether they have an effect is seen later. */
+static void open_stray(struct launch *l, struct launch_flags *f, const struct launch_word *w,
+                       struct arena *mem)
+{
+    const struct launch_unknown *u = unknown_of(l, w->text);
+    note_stray(l, w, mem);
+    for (const char *p = u ? u->may_hold : NULL; p && (p = strstr(p, "--")); p += 2) {
+        size_t n = strcspn(p, " \t\n=\"'\001");
+        const char *flag = arena_copy(mem, p, n);
+        if (words_most_values(flag) < 0)
+            continue;
+        grow_open(f, mem);
+        f->open[f->opens++] = (struct launch_open){
+            .flag = flag,
+            .doubled = true,
+            .message = arena_format(mem, "%s: %s may be in %s, %s: %s", place(l, w->line, mem),
+                                    flag, launch_text(l, w->text, mem), u->why,
+                                    u->name ? hint(u, flag, mem)
+                                            : "write what it stands for into the file")};
+    }
 }
 
 /* A flag of a program that only looks like Megatron's; a slip has a flag that is near. Looking for
@@ -123,7 +159,7 @@ static int take_flag(struct launch *l, int i, struct launch_flags *f, struct are
     const char *name = arena_copy(mem, w->text, strcspn(w->text, "="));
     int most = strchr(w->text, '=') ? 0 : words_most_values(name), n = 1, open = -1;
     if (!launch_is_known(w->text) && !launch_is_known(name)) {
-        note_stray(l, w, mem);
+        open_stray(l, f, w, mem);
         return 1;
     }
     if (is_foreign(f, name))
@@ -144,8 +180,7 @@ void launch_split(struct launch *l, struct launch_flags *f, struct arena *mem)
 {
     size_t most = (size_t)l->count + 1;
     *f = (struct launch_flags){.word = arena_array(mem, most, sizeof *f->word),
-                               .line = arena_array(mem, most, sizeof *f->line),
-                               .open = arena_array(mem, most, sizeof *f->open)};
+                               .line = arena_array(mem, most, sizeof *f->line)};
     for (int i = 0; i < l->count;) {
         const struct launch_word *w = &l->word[i];
         if (is_flag(w->text)) {
@@ -155,7 +190,7 @@ void launch_split(struct launch *l, struct launch_flags *f, struct arena *mem)
         if (launch_is_known(w->text))
             keep(f, w, 1);
         else
-            note_stray(l, w, mem);
+            open_stray(l, f, w, mem);
         i++;
     }
 }

@@ -24,10 +24,11 @@ struct launch_word {
 
 /* Why a part of a word is not known. */
 struct launch_unknown {
-    const char *text; /* as it stands there: "${TP}", "$(nproc)" */
-    const char *why;  /* "which is not set" */
-    const char *name; /* of the variable that --env could set; NULL = none */
-    int line;         /* of that variable or command; 0 = not known */
+    const char *text;     /* as it stands there: "${TP}", "$(nproc)" */
+    const char *why;      /* "which is not set" */
+    const char *name;     /* of the variable that --env could set; NULL = none */
+    int line;             /* of that variable or command; 0 = not known */
+    const char *may_hold; /* text of which it may be a part; NULL = not known */
 };
 
 struct launch {
@@ -51,6 +52,7 @@ const char *launch_text(const struct launch *, const char *word, struct arena *)
 /* A flag that is there with a value that is not known. */
 struct launch_open {
     const char *flag;
+    bool doubled; /* the flag may be there: a value elsewhere does not settle it */
     const char
         *message; /* "train.sh:12: --micro-batch-size is ${MBS}, which ...: give --env ..." */
 };
@@ -59,7 +61,7 @@ struct launch_flags {
     int count;
     const char **word; /* all known */
     int *line;         /* of each */
-    int opens;
+    int opens, open_capacity;
     struct launch_open *open;
     int strangers; /* flags that Megatron does not know */
 };

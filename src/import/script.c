@@ -31,7 +31,7 @@ static void set_env(struct script *s, const struct script_env *env, int envs)
     for (int i = 0; i < envs; i++) {
         struct variable *v = script_variable(s, env[i].name, strlen(env[i].name));
         v->value = value_of_text(s, arena_string(s->mem, env[i].value), 0);
-        v->fixed = true;
+        v->fixed = v->exported = true;
     }
     struct fields f = {0};
     for (int n = 1; n <= envs; n++) {
@@ -42,7 +42,7 @@ static void set_env(struct script *s, const struct script_env *env, int envs)
         fields_add(&f, v->value->word[0].text, 0, s);
     }
     if (f.count)
-        s->arguments = value_of_fields(s, &f);
+        script_name(s, "@", 1)->value = value_of_fields(s, &f);
 }
 
 static bool same_words(const struct launch *a, const struct launch *b)
@@ -55,21 +55,44 @@ static bool same_words(const struct launch *a, const struct launch *b)
     return true;
 }
 
+static const char *text_of(const struct script *s, const char *word)
+{
+    const struct launch l = {.unknowns = s->unknowns, .unknown = s->unknown};
+    return launch_text(&l, word, s->mem);
+}
+
+static bool nothing_started(const struct script *s, struct error *err)
+{
+    const char *unread = s->unread ? arena_format(s->mem, " (line %d runs %s, which is not read)",
+                                                  s->unread, text_of(s, s->shell))
+                                   : "";
+    return fail(err, ERROR_INPUT,
+                "%s: no training is started: expected a command with pretrain_gpt.py or "
+                "another program, and Megatron's flags behind it%s",
+                s->path, unread);
+}
+
+/* Files and commands that may set variables, and are not known. */
+static void note_unread(const struct script *s, struct launch *out)
+{
+    if (s->sourced)
+        launch_note(out, arena_format(s->mem, "line %d: not read: %s; what it sets does not count",
+                                      s->sourced, text_of(s, s->source)));
+}
+
 /* The likeliest launch, of equals the first; others of its kind are said. */
 static bool choose(const struct script *s, struct launch *out, struct error *err)
 {
     int best = 0;
     if (s->launches == 0)
-        return fail(err, ERROR_INPUT,
-                    "%s: no training is started: expected a command with pretrain_gpt.py or "
-                    "another program, and Megatron's flags behind it",
-                    s->path);
+        return nothing_started(s, err);
     for (int i = 1; i < s->launches; i++)
         if (s->worth[i] > s->worth[best])
             best = i;
     *out = s->launch[best];
     out->unknowns = s->unknowns;
     out->unknown = s->unknown;
+    note_unread(s, out);
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
     for (int i = 0; i < s->launches; i++)
         if (i != best && s->launch[i].line != out->line && !same_words(&s->launch[i], out) &&

@@ -1,15 +1,41 @@
-/* $((...)) of whole numbers: the operators of C by precedence, all 64 bits, ** too. What assigns,
- * overflows or divides by 0 is not worked out. */
+/* $((...)) of whole numbers: the operators of C by precedence, all 64 bits, ** too. What overflows
+ * or divides by 0 is not worked out, and then all its variables are unknown if it assigns any. */
 #include "import/script_parts.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum operation {
+    MUL,
+    DIV,
+    MOD,
+    ADD,
+    SUB,
+    SHL,
+    SHR,
+    LE,
+    GE,
+    LT,
+    GT,
+    EQ,
+    NE,
+    BAND,
+    XOR,
+    BOR,
+    LAND,
+    LOR,
+    POW,
+    SET
+};
 
 struct arithmetic {
     struct script *s;
     const char *at;
     const char *unknown; /* why there is no number; NULL = there is */
     int depth;
+    int idle; /* inside what && || and ?: leave out: nothing is assigned */
 };
 
 static int64_t give_up(struct arithmetic *a, const char *why)
@@ -33,22 +59,89 @@ static bool take(struct arithmetic *a, const char *sign)
     return true;
 }
 
-static int64_t ternary(struct arithmetic *);
+static int64_t assignment(struct arithmetic *);
 
-/* A variable without its dollar sign. */
-static int64_t variable(struct arithmetic *a)
+/* Digits as a shell reads them: 0x4 is hexadecimal, 010 is octal. */
+static bool read_number(const char *text, int64_t *value)
 {
-    const char *from = a->at;
+    char *end;
+    bool minus = *text == '-';
+    const char *digits = text + minus;
+    if (!isdigit((unsigned char)*digits))
+        return false;
+    errno = 0;
+    long long n = strtoll(digits, &end, 0);
+    *value = minus ? -n : n;
+    return !*end && errno == 0 && strncmp(digits, "0b", 2) != 0;
+}
+
+static int64_t value_of(struct arithmetic *a, const struct variable *v)
+{
     int64_t n;
-    while (is_name_char(*a->at))
-        a->at++;
-    const struct variable *v = script_variable(a->s, from, (size_t)(a->at - from));
     if (!v->value || v->value->count == 0)
         return give_up(a, script_unknown(a->s, arena_format(a->s->mem, "$((%s))", v->name),
                                          "which is not set", v->name, a->s->line));
     if (!launch_is_known(v->value->word[0].text))
         return give_up(a, v->value->word[0].text);
-    return parse_int(v->value->word[0].text, &n) ? n : give_up(a, "");
+    return read_number(v->value->word[0].text, &n) ? n : give_up(a, "");
+}
+
+static void set(struct arithmetic *a, struct variable *v, int64_t n)
+{
+    if (a->unknown || a->idle)
+        return;
+    if (v->frozen || (v->value && v->value->array))
+        give_up(a, "");
+    else
+        script_assign(
+            a->s, v,
+            value_of_text(a->s, arena_format(a->s->mem, "%lld", (long long)n), a->s->line));
+}
+
+static int64_t apply(struct arithmetic *, enum operation, int64_t, int64_t);
+
+/* = or an operator and =; its operation, ADD of nothing for = alone. */
+static bool take_assignment(struct arithmetic *a, enum operation *o)
+{
+    static const struct {
+        const char *sign;
+        enum operation operation;
+    } signs[] = {{"+=", ADD},  {"-=", SUB},  {"*=", MUL},  {"/=", DIV}, {"%=", MOD},
+                 {"<<=", SHL}, {">>=", SHR}, {"&=", BAND}, {"^=", XOR}, {"|=", BOR}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (take(a, signs[i].sign)) {
+            *o = signs[i].operation;
+            return true;
+        }
+    skip(a);
+    *o = SET;
+    return a->at[0] == '=' && a->at[1] != '=' && take(a, "=");
+}
+
+/* A variable without its dollar sign, and what changes it. */
+static int64_t variable(struct arithmetic *a, int before)
+{
+    const char *from = a->at;
+    enum operation o;
+    int64_t n, old;
+    while (is_name_char(*a->at))
+        a->at++;
+    struct variable *v = script_variable(a->s, from, (size_t)(a->at - from));
+    if (take(a, "["))
+        return give_up(a, "");
+    if (take_assignment(a, &o)) {
+        n = assignment(a);
+        n = o == SET || a->unknown ? n : apply(a, o, value_of(a, v), n);
+        set(a, v, n);
+        return n;
+    }
+    old = value_of(a, v);
+    int behind = take(a, "++") ? 1 : take(a, "--") ? -1 : 0;
+    if (before == 0 && behind == 0)
+        return old;
+    n = a->unknown ? 0 : apply(a, ADD, old, before + behind);
+    set(a, v, n);
+    return before ? n : old;
 }
 
 static int64_t number(struct arithmetic *a)
@@ -62,9 +155,7 @@ static int64_t number(struct arithmetic *a)
     }
     digits[n] = 0;
     a->at += n;
-    if ((digits[0] == '0' && n > 1) || !parse_int(digits, &value)) /* octal and hexadecimal */
-        return give_up(a, "");
-    return value;
+    return read_number(digits, &value) ? value : give_up(a, "");
 }
 
 static int64_t operand(struct arithmetic *a)
@@ -74,9 +165,13 @@ static int64_t operand(struct arithmetic *a)
         return give_up(a, "");
     skip(a);
     if (take(a, "(")) {
-        n = ternary(a);
+        n = assignment(a);
         if (!take(a, ")"))
             give_up(a, "");
+    } else if (take(a, "++") || take(a, "--")) {
+        int change = a->at[-1] == '+' ? 1 : -1;
+        skip(a);
+        n = is_name_start(*a->at) ? variable(a, change) : give_up(a, "");
     } else if (take(a, "!")) {
         n = !operand(a);
     } else if (take(a, "~")) {
@@ -87,7 +182,7 @@ static int64_t operand(struct arithmetic *a)
     } else if (take(a, "+")) {
         n = operand(a);
     } else if (is_name_start(*a->at)) {
-        n = variable(a);
+        n = variable(a, 0);
     } else {
         n = isdigit((unsigned char)*a->at) ? number(a) : give_up(a, "");
     }
@@ -105,28 +200,6 @@ static int64_t power(struct arithmetic *a, int64_t base, int64_t exponent)
             return give_up(a, "");
     return n;
 }
-
-enum operation {
-    MUL,
-    DIV,
-    MOD,
-    ADD,
-    SUB,
-    SHL,
-    SHR,
-    LE,
-    GE,
-    LT,
-    GT,
-    EQ,
-    NE,
-    BAND,
-    XOR,
-    BOR,
-    LAND,
-    LOR,
-    POW
-};
 
 static const struct {
     const char *sign;
@@ -187,6 +260,8 @@ static int64_t apply(struct arithmetic *a, enum operation o, int64_t x, int64_t 
         return x && y;
     case LOR:
         return x || y;
+    case SET:
+        return y;
     }
     return 0;
 }
@@ -214,9 +289,13 @@ static int64_t binary(struct arithmetic *a, int binds)
     int64_t x = operand(a);
     for (int i; !a->unknown && (i = operator_at(a, binds)) >= 0;) {
         a->at += strlen(OPERATORS[i].sign);
-        int64_t y = binary(a, OPERATORS[i].binds + (OPERATORS[i].operation != POW));
+        enum operation o = OPERATORS[i].operation;
+        bool idle = (o == LAND && !x) || (o == LOR && x);
+        a->idle += idle;
+        int64_t y = binary(a, OPERATORS[i].binds + (o != POW));
+        a->idle -= idle;
         if (!a->unknown)
-            x = apply(a, OPERATORS[i].operation, x, y);
+            x = apply(a, o, x, y);
     }
     return x;
 }
@@ -228,10 +307,22 @@ static int64_t ternary(struct arithmetic *a)
         return n;
     if (++a->depth > SCRIPT_DEPTH)
         return give_up(a, "");
-    int64_t yes = ternary(a);
-    int64_t no = take(a, ":") ? ternary(a) : give_up(a, "");
+    a->idle += !n;
+    int64_t yes = assignment(a);
+    a->idle += n ? 1 : -1;
+    int64_t no = take(a, ":") ? assignment(a) : give_up(a, "");
+    a->idle -= n != 0;
     a->depth--;
     return n ? yes : no;
+}
+
+/* Several of them, of which the last one counts. */
+static int64_t assignment(struct arithmetic *a)
+{
+    int64_t n = ternary(a);
+    while (!a->unknown && take(a, ","))
+        n = ternary(a);
+    return n;
 }
 
 const char *script_arithmetic(struct script *s, const char *text, size_t length)
@@ -239,12 +330,15 @@ const char *script_arithmetic(struct script *s, const char *text, size_t length)
     const char *plain = script_expand_one(s, text, length);
     const char *mark = strchr(plain, LAUNCH_MARK);
     struct arithmetic a = {.s = s, .at = plain};
-    if (mark)
+    if (mark) {
+        script_forget_assigned(s, plain, strlen(plain));
         return arena_copy(s->mem, mark, strcspn(mark, "\002") + 1);
-    int64_t n = ternary(&a);
+    }
+    int64_t n = assignment(&a);
     skip(&a);
     if (!a.unknown && !*a.at)
         return arena_format(s->mem, "%lld", (long long)n);
+    script_forget_assigned(s, plain, strlen(plain));
     if (a.unknown && *a.unknown)
         return a.unknown;
     return script_unknown(s,

@@ -10,6 +10,7 @@ struct build {
     struct str text; /* of the open field */
     bool there;      /* the field is there, even if empty */
     bool split;
+    bool document; /* quotes are text */
     int line;
     struct fields *out;
 };
@@ -129,32 +130,45 @@ static bool is_joined(const struct parameter *p)
     return p->name[0] == '*' || (p->subscript && p->subscript[0] == '*');
 }
 
-/* One element as a value of its own; NULL = not there. */
-static const struct value *element(struct script *s, const struct value *v, const char *index)
+/* One element as a value of its own; NULL = not there. Behind an unknown part, which may be
+ * several words or none, nothing is known. */
+static const struct value *element(struct script *s, const struct variable *v, const char *index)
 {
+    const struct value *all = v->value;
     int64_t i;
-    if (!v || !parse_int(index, &i))
+    bool known = parse_int(index, &i);
+    if (!all)
         return NULL;
-    i += i < 0 ? v->count : 0;
-    return i >= 0 && i < v->count ? value_of_text(s, v->word[i].text, v->word[i].line) : NULL;
+    if (known && i >= 0 && i < all->count && i == 0 && !all->array)
+        return all;
+    i += known && i < 0 ? all->count : 0;
+    for (int k = 0; k < all->count && (k < i || index[0] == '-'); k++)
+        known &= launch_is_known(all->word[k].text);
+    if (!known)
+        return value_of_text(s,
+                             script_unknown(s, arena_format(s->mem, "${%s[...]}", v->name),
+                                            "which is not worked out",
+                                            is_name_start(*v->name) ? v->name : NULL, s->line),
+                             s->line);
+    return i >= 0 && i < all->count ? value_of_text(s, all->word[i].text, all->word[i].line) : NULL;
 }
 
 /* What the parameter holds; NULL = not set. */
 static const struct value *look_up(struct script *s, const struct parameter *p)
 {
     if (p->length == 1 && (*p->name == '@' || *p->name == '*'))
-        return s->arguments;
+        return script_arguments(s);
     if (*p->name == '0')
         return value_of_text(s, s->path, 0);
     struct variable *v = script_variable(s, p->name, p->length);
-    if (*p->name >= '1' && *p->name <= '9' && !v->fixed) {
+    if (*p->name >= '1' && *p->name <= '9' && (!v->fixed || script_arguments(s))) {
         int64_t n;
         if (!parse_int(v->name, &n))
             return NULL;
-        return element(s, s->arguments, arena_format(s->mem, "%lld", (long long)n - 1));
+        return element(s, script_name(s, "@", 1), arena_format(s->mem, "%lld", (long long)n - 1));
     }
     if (p->subscript && !is_all(p))
-        return element(s, v->value, script_arithmetic(s, p->subscript, p->subscript_length));
+        return element(s, v, script_arithmetic(s, p->subscript, p->subscript_length));
     return v->value;
 }
 
@@ -200,7 +214,9 @@ static void add_worked(struct build *b, const struct parameter *p, const char *f
 {
     const char *name = arena_copy(b->s->mem, p->name, p->length);
     add_unknown(b, from, (size_t)(end - from), v ? "which is not worked out" : why_unset(b->s),
-                is_name_start(*name) ? name : NULL);
+                v || !is_name_start(*name) ? NULL : name);
+    for (int i = 0; v && i < v->count; i++)
+        script_may_hold(b->s, b->s->unknowns - 1, v->word[i].text);
 }
 
 /* ${NAME:-word} and its like. `op` is one of - = ? +, `colon`: empty counts as not set. */
@@ -306,6 +322,8 @@ static const char *add_dollar(struct build *b, const char *from, const char *sto
     const char *end = script_skip_dollar(from, stop);
     if (!end)
         return stop;
+    if (from + 1 < stop && from[1] == '"' && !quoted) /* $"..." is a text to translate */
+        return from + 1;
     if (end - from > 5 && memcmp(from, "$((", 3) == 0 && memcmp(end - 2, "))", 2) == 0) {
         add_arithmetic(b, from, end);
     } else if (from + 1 < stop && from[1] == '(') {
@@ -331,7 +349,7 @@ static const char *add_dollar(struct build *b, const char *from, const char *sto
         if (p.length == 0)
             add_quoted(b, "$", 1);
         else if (*p.name == '#')
-            add_count_of(b, &(struct parameter){.name = "@", .length = 1}, b->s->arguments);
+            add_count_of(b, &(struct parameter){.name = "@", .length = 1}, script_arguments(b->s));
         else
             add_plain(b, &p, from, end, quoted);
     }
@@ -346,7 +364,7 @@ static const char *add_escaped(struct build *b, const char *p, const char *end, 
     }
     if (p[1] == '\n')
         return p + 2;
-    if (quoted && !strchr("$`\"\\", p[1]))
+    if (quoted && !strchr(b->document ? "$`\\" : "$`\"\\", p[1]))
         add_quoted(b, p, 1);
     add_quoted(b, p + 1, 1);
     return p + 2;
@@ -372,7 +390,7 @@ static void expand_part(struct build *b, const char *p, const char *end, bool qu
     while (p < end && !b->s->failed) {
         if (*p == '\\') {
             p = add_escaped(b, p, end, quoted);
-        } else if (*p == '"') {
+        } else if (*p == '"' && !b->document) {
             quoted = !quoted;
             b->there |= quoted;
             p++;
@@ -421,6 +439,53 @@ const char *script_expand_one(struct script *s, const char *text, size_t length)
     struct build b = {.s = s, .line = s->line};
     str_init(&b.text);
     expand_part(&b, text, text + length, false);
+    const char *out = arena_string(s->mem, str_text(&b.text));
+    str_release(&b.text);
+    return out;
+}
+
+static bool is_sign(char c)
+{
+    return c && strchr("*?[(", c);
+}
+
+/* Signs of a pattern that stand outside quotes; `quoted`: whether there are quotes at all. */
+static int open_signs(const struct raw *raw, bool *quoted)
+{
+    int signs = 0;
+    char quote = 0;
+    *quoted = false;
+    for (size_t i = 0; i < raw->length; i++) {
+        char c = raw->text[i];
+        bool ends = quote && c == quote, begins = !quote && (c == '"' || c == '\'');
+        *quoted |= begins || c == '\\';
+        signs += !quote && is_sign(c);
+        quote = ends ? 0 : begins ? c : quote;
+        i += c == '\\';
+    }
+    return signs;
+}
+
+const char *script_expand_pattern(struct script *s, const struct raw *raw)
+{
+    const char *text = script_expand_one(s, raw->text, raw->length);
+    bool quoted;
+    int open = open_signs(raw, &quoted), all = 0;
+    for (const char *p = text; *p; p++)
+        all += is_sign(*p);
+    if (!quoted || all == open)
+        return text;
+    return script_unknown(s, cut(s, raw->text, raw->length), "a pattern with quotes", NULL,
+                          raw->line);
+}
+
+const char *script_expand_document(struct script *s, const struct document *d)
+{
+    struct build b = {.s = s, .line = s->line, .document = true};
+    if (d->quoted)
+        return arena_copy(s->mem, d->text, d->length);
+    str_init(&b.text);
+    expand_part(&b, d->text, d->text + d->length, true);
     const char *out = arena_string(s->mem, str_text(&b.text));
     str_release(&b.text);
     return out;

@@ -47,14 +47,28 @@ static const char *option(const struct launch_word *word, int count, const char 
     return value;
 }
 
-/* A whole number above 0; 0 = not there or not known. "h100:8" and "gpu:h100:8" are 8. */
+/* A whole number above 0; 0 = not there or not known. */
 static int64_t count_of(const char *text)
 {
     int64_t n;
-    const char *colon = text ? strrchr(text, ':') : NULL;
-    if (!text || !parse_int(colon ? colon + 1 : text, &n) || n < 1 || n > 1 << 24)
-        return 0;
-    return n;
+    return text && parse_int(text, &n) && n >= 1 && n <= 1 << 24 ? n : 0;
+}
+
+/* "8", "h100:8" and "gpu:h100:8" are 8 GPUs, "gpu" is 1; of "gpu:8,nvme:1" the part that names
+ * GPUs counts. */
+static int64_t gpus_of(struct script *s, const char *text)
+{
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        bool gres = strncmp(text, "gpu", 3) == 0 && strchr(":,(", text[3]);
+        const char *part = arena_copy(s->mem, text, strcspn(text, ",("));
+        const char *colon = strrchr(part, ':');
+        if (strcmp(part, "gpu") == 0)
+            return 1;
+        if (gres || (!strchr(text, ',') && strncmp(text, "nvme", 4) != 0))
+            return count_of(colon ? colon + 1 : part);
+    }
+    return 0;
 }
 
 /* Elastic "2:4" and ranges "2-4" of nodes are no number. */
@@ -100,6 +114,8 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
     int64_t all = srun ? option_count(w, count, "--ntasks", "-n") : 0;
     nodes = nodes ? nodes : s->nodes;
     tasks = tasks ? tasks : s->per_node;
+    if (tasks == 1 && s->gpus > 1) /* what the one task starts is not seen */
+        tasks = all = 0;
     if (torchrun) {
         const char *nnodes = option(w, count, "--nnodes");
         set_world(l,
@@ -233,22 +249,24 @@ static int split_header(struct script *s, const char *p, const char *end, struct
 
 /* One part of a job: nodes that are alike. */
 struct part {
-    int64_t nodes, per_node, tasks;
+    int64_t nodes, gpus, per_node, tasks; /* per_node: tasks, which may be one for all GPUs */
 };
 
-static struct part part_of(const struct fields *f)
+static struct part part_of(struct script *s, const struct fields *f)
 {
     const struct launch_word *w = f->word;
     const char *nodes = option(w, f->count, "--nodes");
-    int64_t per_node = option_count(w, f->count, "--gpus-per-node", "--gres");
-    int64_t each = option_count(w, f->count, "--ntasks-per-node", NULL);
+    const char *gpus = option(w, f->count, "--gpus-per-node");
     return (struct part){nodes_of(nodes ? nodes : option(w, f->count, "-N")),
-                         each > 1 ? each : per_node, option_count(w, f->count, "--ntasks", "-n")};
+                         gpus_of(s, gpus ? gpus : option(w, f->count, "--gres")),
+                         option_count(w, f->count, "--ntasks-per-node", NULL),
+                         option_count(w, f->count, "--ntasks", "-n")};
 }
 
 static void set_number(struct script *s, const char *name, int64_t n)
 {
     struct variable *v = script_variable(s, name, strlen(name));
+    v->exported = true;
     if (n > 0 && !v->value)
         v->value = value_of_text(s, arena_format(s->mem, "%lld", (long long)n), 0);
 }
@@ -266,8 +284,8 @@ static void set_slurm(struct script *s)
 
 static void end_part(struct script *s, struct fields *f, int *parts)
 {
-    struct part p = part_of(f);
-    s->gpus = option_count(f->word, f->count, "--gpus-per-node", "--gres");
+    struct part p = part_of(s, f);
+    s->gpus = *parts == 0 || s->gpus == p.gpus ? p.gpus : 0;
     s->nodes = *parts == 0 || (s->nodes && p.nodes) ? s->nodes + p.nodes : 0;
     s->per_node = *parts == 0 || s->per_node == p.per_node ? p.per_node : 0;
     s->tasks = p.tasks;

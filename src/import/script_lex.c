@@ -317,20 +317,26 @@ static void read_word(struct lexer *lx)
 static void await_document(struct lexer *lx)
 {
     struct str s;
+    struct document *d = arena_alloc(lx->mem, sizeof *d);
     str_init(&s);
     for (size_t i = 0; i < lx->raw.length; i++)
         if (!strchr("'\"\\", lx->raw.text[i]))
             str_add_bytes(&s, &lx->raw.text[i], 1);
+    *d = (struct document){.text = "",
+                           .stop = arena_string(lx->mem, str_text(&s)),
+                           .quoted = s.length < lx->raw.length};
+    lx->document = d;
     if (lx->pendings < (int)(sizeof lx->pending / sizeof *lx->pending))
-        lx->pending[lx->pendings++] = arena_string(lx->mem, str_text(&s));
+        lx->pending[lx->pendings++] = d;
     else
         lexer_fail(lx, lx->line, "more here-documents start in one line than can be read");
     str_release(&s);
 }
 
-static void skip_document(struct lexer *lx, const char *stop)
+static void read_document(struct lexer *lx, struct document *d)
 {
-    size_t n = strlen(stop);
+    size_t n = strlen(d->stop);
+    d->text = lx->at;
     while (lx->at < lx->end) {
         const char *line = lx->at, *end = memchr(line, '\n', (size_t)(lx->end - line));
         end = end ? end : lx->end;
@@ -341,8 +347,9 @@ static void skip_document(struct lexer *lx, const char *stop)
             line++;
         while (end > line && end[-1] == '\r')
             end--;
-        if ((size_t)(end - line) == n && memcmp(line, stop, n) == 0)
+        if ((size_t)(end - line) == n && memcmp(line, d->stop, n) == 0)
             return;
+        d->length = (size_t)(lx->at - d->text);
     }
 }
 
@@ -350,7 +357,7 @@ static void read_newline(struct lexer *lx)
 {
     step(lx);
     for (int i = 0; i < lx->pendings; i++)
-        skip_document(lx, lx->pending[i]);
+        read_document(lx, lx->pending[i]);
     lx->pendings = 0;
     lx->kind = TOKEN_NEWLINE;
 }

@@ -1,5 +1,5 @@
 /* Tokens as commands: lists, pipelines, conditions, loops, functions. A pipeline is a list here:
- * nothing flows, so all that counts is that its parts are commands. */
+ * nothing flows, so all that counts is that its parts are commands in shells of their own. */
 #include "import/script_parts.h"
 
 #include <string.h>
@@ -127,10 +127,10 @@ static struct node *parse_for(struct parser *p)
 {
     struct node *n = new_node(p, NODE_FOR);
     struct list l = {0};
-    if (is_operator(p, "((")) { /* counts: how often is not followed */
-        struct raw none = {.text = "", .length = 0};
+    if (is_operator(p, "((")) {
+        n->kind = NODE_COUNT;
         lexer_arithmetic(p->lx);
-        add_word(p, &l, &none);
+        add_word(p, &l, &p->lx->raw);
         set_words(n, &l);
         lexer_next(p->lx);
     } else {
@@ -174,7 +174,9 @@ static struct arm *parse_arm(struct parser *p, int opened)
     arm->patterns = l.count;
     arm->pattern = l.word;
     arm->body = parse_list(p);
-    if (is_operator(p, ";;") || is_operator(p, ";&") || is_operator(p, ";;&"))
+    arm->falls = is_operator(p, ";&");
+    arm->tests = is_operator(p, ";;&");
+    if (is_operator(p, ";;") || arm->falls || arm->tests)
         lexer_next(p->lx);
     skip_newlines(p);
     return p->lx->failed ? NULL : arm;
@@ -273,6 +275,7 @@ static struct node *parse_simple(struct parser *p)
     struct list l = {0};
     if (p->lx->kind == TOKEN_WORD)
         n->line = p->lx->raw.line;
+    p->lx->document = NULL;
     for (; p->lx->kind == TOKEN_WORD; lexer_next(p->lx)) {
         if (p->lx->raw.array && p->lx->failed)
             return NULL;
@@ -288,6 +291,7 @@ static struct node *parse_simple(struct parser *p)
         return NULL;
     }
     set_words(n, &l);
+    n->document = p->lx->document;
     return n;
 }
 
@@ -338,12 +342,21 @@ static struct node *parse_command(struct parser *p)
 }
 
 /* How the next command hangs together with this one. */
-static enum link parse_link(struct parser *p)
+static enum link parse_link(struct parser *p, struct node *n)
 {
-    enum link link = is_operator(p, "&&") ? LINK_AND : is_operator(p, "||") ? LINK_OR : LINK_NEXT;
-    static const char *const between[] = {"&&", "||", "|", "|&", ";", "&"};
+    static const struct {
+        const char *sign;
+        enum link link;
+        bool apart;
+    } between[] = {
+        {"&&", LINK_AND, false}, {"||", LINK_OR, false},  {"|", LINK_PIPE, true},
+        {"|&", LINK_PIPE, true}, {";", LINK_NEXT, false}, {"&", LINK_NEXT, true},
+    };
+    enum link link = LINK_NEXT;
     for (size_t i = 0; i < sizeof between / sizeof *between; i++)
-        if (is_operator(p, between[i])) {
+        if (is_operator(p, between[i].sign)) {
+            link = between[i].link;
+            n->apart |= between[i].apart;
             lexer_next(p->lx);
             break;
         }
@@ -367,12 +380,17 @@ static struct node *parse_list(struct parser *p)
         if (!n)
             return NULL;
         n->link = link;
+        n->apart = link == LINK_PIPE;
+        if (link == LINK_PIPE && last->negated) { /* ! is about the last of a pipeline */
+            n->negated = !n->negated;
+            last->negated = false;
+        }
         if (last)
             last->next = n;
         else
             first = n;
         last = n;
-        link = parse_link(p);
+        link = parse_link(p, n);
     }
     return first;
 }

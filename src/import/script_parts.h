@@ -1,7 +1,8 @@
 /* What the files that read a shell script share. The way of the data:
  *     script_lex     text -> tokens          script_parse   tokens -> commands
  *     script_vars    what variables hold     script_expand, script_arith   words -> what they mean
- *     script_test    conditions              script_run, script_builtin   commands -> variables
+ *     script_test    conditions              script_run, script_loop   which commands are reached
+ *     script_command, script_builtin   commands -> variables
  *     script_launch  a launch -> the program's words and the number of GPUs
  * Nothing is ever executed. What only a run could tell is unknown, and says why. */
 #ifndef ASTRA_SCRIPT_PARTS_H
@@ -19,6 +20,8 @@ enum {
     SCRIPT_BYTES = 64 << 20 /* of all that is expanded */
 };
 
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_MAYBE };
+
 /* ---- script_lex.c ---- */
 
 /* A word as it stands, quotes and all. */
@@ -31,14 +34,23 @@ struct raw {
     const struct raw *element;
 };
 
+/* The text of a here-document, known once its last line is read. */
+struct document {
+    const char *text;
+    size_t length;
+    const char *stop;
+    bool quoted; /* nothing in it is expanded */
+};
+
 enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_WORD, TOKEN_OPERATOR };
 
 struct lexer {
     const char *path, *at, *end;
     int line, depth;
-    const char *pending[8]; /* ends of the here-documents that start at the next line */
+    struct document *pending[8]; /* here-documents that start at the next line */
     int pendings;
-    enum token_kind kind; /* of the token at hand */
+    const struct document *document; /* the last one announced */
+    enum token_kind kind;            /* of the token at hand */
     struct raw raw;
     struct arena *mem;
     struct error *err;
@@ -66,6 +78,7 @@ enum node_kind {
     NODE_SIMPLE,
     NODE_IF,       /* condition, body, other */
     NODE_FOR,      /* word[0] is the variable, the others what it takes */
+    NODE_COUNT,    /* word[0] is what stands in for ((...)) */
     NODE_WHILE,    /* condition, body */
     NODE_CASE,     /* word[0], arms */
     NODE_FUNCTION, /* word[0], body */
@@ -75,12 +88,14 @@ enum node_kind {
     NODE_ARITHMETIC
 };
 
-enum link { LINK_NEXT, LINK_AND, LINK_OR };
+enum link { LINK_NEXT, LINK_AND, LINK_OR, LINK_PIPE };
 
 struct arm {
     int patterns;
     const struct raw *pattern;
     const struct node *body;
+    bool falls; /* ;& goes on with the next body */
+    bool tests; /* ;;& goes on with the next pattern */
     const struct arm *next;
 };
 
@@ -88,11 +103,13 @@ struct node {
     enum node_kind kind;
     enum link link; /* to the command before it */
     bool negated, until;
+    bool apart; /* runs in a shell of its own: part of a pipeline, or behind & */
     int line;
     int count;
     const struct raw *word;
     const struct node *condition, *body, *other, *next;
     const struct arm *arm;
+    const struct document *document; /* what it reads; NULL = none */
 };
 
 /* NULL is an empty script where `ok` is set. */
@@ -111,6 +128,10 @@ struct variable {
     const struct value *value;   /* NULL = not set */
     const struct node *function; /* of this name; NULL = none */
     bool fixed;                  /* by --env: assignments have no effect */
+    bool exported;               /* a shell that is started knows it */
+    bool integer;                /* what is assigned is worked out */
+    bool frozen;                 /* read-only, or changed on its way in: never known again */
+    struct variable *reference;  /* the one that this name stands for; NULL = itself */
     struct variable *next;       /* of its bucket */
 };
 
@@ -118,6 +139,16 @@ struct undo {
     struct variable *variable;
     const struct value *value;
 };
+
+/* A variable as it was before a function, or a command, had one of its own. */
+struct local {
+    struct variable *variable, *reference;
+    const struct value *value;
+    int open; /* ways that were open when it was set aside */
+};
+
+/* How far a command leads out. */
+enum leave { LEAVE_NOT, LEAVE_ROUND, LEAVE_LOOP, LEAVE_FUNCTION, LEAVE_SCRIPT };
 
 enum { SCRIPT_BUCKETS = 1024, SCRIPT_LAUNCHES = 64 };
 
@@ -138,12 +169,21 @@ struct script {
     struct undo *undo; /* what assignments changed, the latest last */
     int unknowns, unknown_capacity;
     struct launch_unknown *unknown;
-    const struct value *arguments; /* $1 ...; NULL = none */
-    struct fields outer;           /* words before the shell that is run: srun and its options */
-    bool exited, returned;
-    bool assumed;      /* that the command before succeeded */
+    int locals, local_capacity;
+    struct local *local;             /* the latest last */
+    struct fields outer;             /* words before the shell that is run: srun and its options */
+    enum leave leaves, perhaps;      /* surely, and in one of the ways gone */
+    int levels;                      /* loops that break leaves */
+    int functions, loops, open;      /* that we are in; open: ways that may not have been taken */
+    enum answer status;              /* of return */
+    const struct document *document; /* that the command at hand reads */
+    bool exports;                    /* set -a */
+    bool assumed;                    /* that the command before succeeded */
     const char *doubt; /* variable that the last open condition is about; NULL = none */
     int sourced;       /* line of the first file that is not followed; 0 = none */
+    const char *source;
+    int unread; /* line of the first shell whose commands are not known; 0 = none */
+    const char *shell;
     int launches;
     struct launch launch[SCRIPT_LAUNCHES];
     int worth[SCRIPT_LAUNCHES];           /* how much each looks like a training */
@@ -153,6 +193,9 @@ struct script {
 bool script_fail(struct script *, int line, const char *message); /* the first one counts */
 bool script_spend(struct script *, int64_t steps, size_t bytes);
 struct variable *script_variable(struct script *, const char *name, size_t length);
+/* The name itself, even where it stands for another variable. */
+struct variable *script_name(struct script *, const char *name, size_t length);
+const struct value *script_arguments(struct script *); /* $1 ...; NULL = none */
 void script_assign(struct script *, struct variable *, const struct value *);
 void script_undo(struct script *, int to);
 const struct value *value_of_text(struct script *, const char *text, int line);
@@ -160,11 +203,15 @@ const struct value *value_of_fields(struct script *, const struct fields *);
 /* A word that is one unknown part. `name`: the variable that --env could set, or NULL. */
 const char *script_unknown(struct script *, const char *text, const char *why, const char *name,
                            int line);
+/* The unknown part of this number may be, or have in it, the text. */
+void script_may_hold(struct script *, int unknown, const char *text);
 /* Several ways that the script may have gone, of which one was taken. */
 struct ways {
     int mark, line;    /* of the condition */
     const char *doubt; /* as in the script */
     int count;         /* ways so far */
+    int left;          /* of these, those that leave a loop or a function */
+    enum leave least, most;
     int changes, capacity;
     struct way_change {
         struct variable *variable;
@@ -185,24 +232,48 @@ void fields_add(struct fields *, const char *text, int line, struct script *);
 void script_expand(struct script *, const struct raw *, struct fields *);
 /* Without splitting, as in an assignment. */
 const char *script_expand_one(struct script *, const char *text, size_t length);
+/* As a pattern: one whose signs may be quoted is unknown. */
+const char *script_expand_pattern(struct script *, const struct raw *);
+
+/* A here-document. */
+const char *script_expand_document(struct script *, const struct document *);
 
 /* ---- script_arith.c ---- */
 
-/* Decimal digits, or an unknown part. */
+/* Decimal digits, or an unknown part. What it assigns is assigned, or unknown. */
 const char *script_arithmetic(struct script *, const char *text, size_t length);
 
 /* ---- script_test.c ---- */
 
-enum answer { ANSWER_NO, ANSWER_YES, ANSWER_MAYBE };
 enum answer answer_not(enum answer);
-enum answer script_test(struct script *, int count, const struct launch_word *);
+/* `patterns`: as between double brackets. */
+enum answer script_test(struct script *, int count, const struct launch_word *, bool patterns);
 enum answer script_matches(struct script *, const char *pattern, const char *text);
 
 /* ---- script_run.c ---- */
 
 enum answer script_run(struct script *, const struct node *);
+/* What is assumed of a command that is not run is no answer to a question. */
+enum answer script_condition(struct script *, const struct node *);
+/* A way that may have been taken; NULL does nothing. */
+void script_maybe(struct script *, struct ways *, const struct node *);
+/* One of the ways has been taken: what they have in common stays. */
+void script_settle(struct script *, struct ways *);
+void script_leave_perhaps(struct script *, enum leave);
+enum answer script_subshell(struct script *, const struct node *,
+                            enum answer (*run)(struct script *, const struct node *));
+
+/* ---- script_loop.c ---- */
+
+enum answer script_for(struct script *, const struct node *);
+enum answer script_while(struct script *, const struct node *);
+enum answer script_count(struct script *, const struct node *);
+
+/* ---- script_command.c ---- */
+
+enum answer script_simple(struct script *, const struct node *);
 /* Text as commands: of eval, or behind bash -c. */
-void script_run_text(struct script *, const char *text, int line);
+enum answer script_run_text(struct script *, const char *text, int line);
 
 /* ---- script_builtin.c ---- */
 

@@ -19,6 +19,7 @@ struct test {
     struct script *s;
     const struct launch_word *word;
     int at, count, depth;
+    bool patterns; /* [[ ]]: what stands behind == is one */
 };
 
 static const char *peek(const struct test *t, int ahead)
@@ -74,15 +75,64 @@ static enum answer doubt(struct script *s, const char *word)
     return ANSWER_MAYBE;
 }
 
+/* One of [abc], [a-z] or [!abc] from behind its bracket; NULL = what is not worked out. */
+static const char *match_set(const char *p, char c, bool *matches)
+{
+    bool not = *p == '!' || *p == '^', found = false;
+    const char *first = p += not ;
+    for (; *p && (*p != ']' || p == first); p++) {
+        if (*p == '[' || *p == '\\')
+            return NULL;
+        bool range = p[1] == '-' && p[2] && p[2] != ']';
+        found |= range ? *p <= c && c <= p[2] : *p == c;
+        p += range ? 2 : 0;
+    }
+    *matches = found != not ;
+    return *p ? p + 1 : NULL;
+}
+
+/* *, ? and [...] as in the names of files. */
+static enum answer glob(struct script *s, const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+    while (*text && script_spend(s, 1, 0)) {
+        bool matches = *pattern == *text || *pattern == '?';
+        const char *next = pattern + 1;
+        if (*pattern == '[' && !(next = match_set(pattern + 1, *text, &matches)))
+            return ANSWER_MAYBE;
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern && matches) {
+            pattern = next;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return ANSWER_NO;
+        }
+    }
+    return answer_of(!pattern[strspn(pattern, "*")]);
+}
+
 enum answer script_matches(struct script *s, const char *pattern, const char *text)
 {
     if (strcmp(pattern, "*") == 0)
         return ANSWER_YES;
     if (!launch_is_known(pattern) || !launch_is_known(text))
         return doubt(s, launch_is_known(text) ? pattern : text);
-    if (strpbrk(pattern, "?[\\"))
+    if (strpbrk(pattern, "\\") || strstr(pattern, "(")) /* escaped, or one of the extended ones */
         return ANSWER_MAYBE;
-    return answer_of(matches_pattern(pattern, text));
+    return glob(s, pattern, text);
+}
+
+/* Text against text; what a name of a file would take the place of is not known. */
+static enum answer equals(const struct test *t, const char *a, const char *b)
+{
+    if (t->patterns)
+        return script_matches(t->s, b, a);
+    return strcmp(a, b) == 0 ? ANSWER_YES : strpbrk(b, "*?[") ? ANSWER_MAYBE : ANSWER_NO;
 }
 
 static enum answer binary(const struct test *t, const char *a, const char *op, const char *b)
@@ -92,9 +142,9 @@ static enum answer binary(const struct test *t, const char *a, const char *op, c
     if (!launch_is_known(b))
         return doubt(t->s, b);
     if (strcmp(op, "=") == 0 || strcmp(op, "==") == 0)
-        return script_matches(t->s, b, a);
+        return equals(t, a, b);
     if (strcmp(op, "!=") == 0)
-        return answer_not(script_matches(t->s, b, a));
+        return answer_not(equals(t, a, b));
     return is_number_operator(op) ? compare_numbers(a, op, b) : ANSWER_MAYBE;
 }
 
@@ -177,9 +227,9 @@ static enum answer either(struct test *t)
     return a;
 }
 
-enum answer script_test(struct script *s, int count, const struct launch_word *word)
+enum answer script_test(struct script *s, int count, const struct launch_word *word, bool patterns)
 {
-    struct test t = {.s = s, .word = word, .count = count};
+    struct test t = {.s = s, .word = word, .count = count, .patterns = patterns};
     enum answer a = either(&t);
     return t.at == count ? a : ANSWER_MAYBE;
 }

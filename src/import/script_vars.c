@@ -25,7 +25,7 @@ bool script_spend(struct script *s, int64_t steps, size_t bytes)
     return !s->failed;
 }
 
-struct variable *script_variable(struct script *s, const char *name, size_t length)
+struct variable *script_name(struct script *s, const char *name, size_t length)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
@@ -37,6 +37,19 @@ struct variable *script_variable(struct script *s, const char *name, size_t leng
     *slot = arena_alloc(s->mem, sizeof **slot);
     (*slot)->name = arena_copy(s->mem, name, length);
     return *slot;
+}
+
+struct variable *script_variable(struct script *s, const char *name, size_t length)
+{
+    struct variable *v = script_name(s, name, length);
+    for (int i = 0; v->reference && i < SCRIPT_DEPTH; i++)
+        v = v->reference;
+    return v;
+}
+
+const struct value *script_arguments(struct script *s)
+{
+    return script_name(s, "@", 1)->value;
 }
 
 static void remember(struct script *s, struct variable *v)
@@ -54,7 +67,7 @@ static void remember(struct script *s, struct variable *v)
 /* What --env could set, where the value itself is unknown and nothing better is known. */
 static void name_unknown(struct script *s, const struct variable *v, const struct value *value)
 {
-    for (int i = 0; value && !value->array && i < value->count; i++)
+    for (int i = 0; value && value->count == 1 && i < value->count; i++)
         for (const char *p = value->word[i].text; (p = strchr(p, LAUNCH_MARK)); p++) {
             long number = strtol(p + 1, NULL, 10);
             if (number >= 0 && number < s->unknowns && !s->unknown[number].name)
@@ -109,9 +122,40 @@ const char *script_unknown(struct script *s, const char *text, const char *why, 
         if (old)
             memcpy(s->unknown, old, (size_t)s->unknowns * sizeof *s->unknown);
     }
-    s->unknown[s->unknowns] = (struct launch_unknown){text, why, name, line};
+    s->unknown[s->unknowns] = (struct launch_unknown){text, why, name, line, NULL};
     script_spend(s, 1, sizeof *s->unknown);
     return arena_format(s->mem, "%c%d%c", LAUNCH_MARK, s->unknowns++, LAUNCH_MARK_END);
+}
+
+/* Only flags matter, and unknown parts of the text may hold some of their own. */
+void script_may_hold(struct script *s, int unknown, const char *text)
+{
+    struct launch_unknown *u = &s->unknown[unknown];
+    for (const char *p = text; (p = strchr(p, LAUNCH_MARK)); p++) {
+        long number = strtol(p + 1, NULL, 10);
+        if (number >= 0 && number < unknown && s->unknown[number].may_hold)
+            script_may_hold(s, unknown, s->unknown[number].may_hold);
+    }
+    if (!strstr(text, "--") || (u->may_hold && strstr(u->may_hold, text)))
+        return;
+    if (script_spend(s, 1, strlen(text) + (u->may_hold ? strlen(u->may_hold) : 0)))
+        u->may_hold = arena_format(s->mem, "%s%s%s", u->may_hold ? u->may_hold : "",
+                                   u->may_hold ? " " : "", text);
+}
+
+/* What a value holds behind the beginning that it shares with another. */
+static void may_hold_end(struct script *s, const char *mark, const struct value *v,
+                         const struct value *shared)
+{
+    long number = strtol(mark + 1, NULL, 10);
+    int from = shared && shared->array ? shared->count - 1 : 0;
+    for (int i = from; v && i < v->count; i++) {
+        const char *text = v->word[i].text, *same = shared ? shared->word[0].text : "";
+        size_t n = v->array ? 0 : strcspn(same, "\001");
+        n -= n > 0; /* the blank before the end */
+        bool begins = strncmp(text, same, n) == 0;
+        script_may_hold(s, (int)number, begins ? text + n : text);
+    }
 }
 
 static bool same_value(const struct value *a, const struct value *b)
@@ -187,8 +231,14 @@ static void agree(struct ways *w, struct script *s, struct way_change *c, const 
         c->unknown = script_unknown(
             s, arena_format(s->mem, "${%s}", c->variable->name),
             arena_format(s->mem, "which depends on the condition in line %d", w->line),
-            w->doubt ? w->doubt : c->variable->name, w->line);
-    c->value = common(s, c->value, value, c->unknown, w->line);
+            w->doubt                            ? w->doubt
+            : is_name_start(*c->variable->name) ? c->variable->name
+                                                : NULL,
+            w->line);
+    const struct value *shared = common(s, c->value, value, c->unknown, w->line);
+    may_hold_end(s, c->unknown, c->value, shared);
+    may_hold_end(s, c->unknown, value, shared);
+    c->value = shared;
 }
 
 void ways_end_one(struct ways *w, struct script *s, bool counts)

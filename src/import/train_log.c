@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { LONGEST_LINE = 65536, VOCAB_WITHIN = 4 << 20 };
+enum { LONGEST_LINE = 65536, VOCAB_WITHIN = 4 << 20, AGAIN_WITHIN = 64 << 20 };
 
 void train_log_init(struct train_log *t, struct arena *mem)
 {
@@ -60,7 +60,7 @@ static void read_vocab(struct train_log *t, const char *line)
 {
     const char *at = strstr(line, "padded vocab (size: ");
     char digits[24];
-    if (!at || t->has_vocab)
+    if (!at || t->has_vocab || t->again || t->behind > VOCAB_WITHIN)
         return;
     at += strlen("padded vocab (size: ");
     size_t n = strspn(at, "0123456789");
@@ -77,7 +77,9 @@ static void read_line(struct train_log *t)
     if (t->line.length && t->line.data[t->line.length - 1] == '\r')
         t->line.data[--t->line.length] = 0;
     const char *line = str_text(&t->line);
-    if (t->ended)
+    if (t->ended && !t->again && strstr(line, "---- arguments ----"))
+        t->again = t->number;
+    else if (t->ended)
         read_vocab(t, line);
     else if (!t->begun && strstr(line, "---- arguments ----"))
         t->begun = t->number;
@@ -121,7 +123,7 @@ bool train_log_feed(struct train_log *t, const char *data, size_t length)
         data += n;
         length -= n;
     }
-    return !t->ended || (!t->has_vocab && t->behind < VOCAB_WITHIN);
+    return !t->ended || (!t->again && t->behind < AGAIN_WITHIN);
 }
 
 /* Arguments without the one that makes them count are only defaults. */
@@ -184,5 +186,10 @@ bool train_log_launch(struct train_log *t, const char *path, struct launch *out)
                            .gpus = t->world};
     if (!t->ended)
         launch_note(out, "the block of arguments has no end: the log is cut off");
+    if (t->again)
+        launch_note(out, arena_format(t->list.mem,
+                                      "line %d has another block of arguments, which is not read: "
+                                      "the run was started again",
+                                      t->again));
     return true;
 }

@@ -12,6 +12,7 @@ struct train_log {
     struct str line; /* the open one, cut where it is longer than any line of the block */
     int number;      /* of the open line */
     int begun;       /* line where the block begins; 0 = not yet */
+    int again;       /* line of a second block; 0 = there is none */
     int read;        /* lines of the block that were understood */
     bool ended;      /* the block is over */
     int64_t world;   /* GPUs; 0 = not said */

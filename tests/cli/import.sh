@@ -27,6 +27,18 @@ END
 grep -q '^Read from .*: launch script, 8 flags of pretrain_gpt.py' "$SCRATCH/out"
 [ ! -e "$touched" ] || { echo "something was executed"; exit 1; }
 
+# Commands that begin like JSON, and flags that are there in one of two ways.
+for first in '[ -f /etc/profile ] && A=1' '[[ -n $A ]] && A=1' '{ A=1; }'; do
+    printf '%s\ntorchrun pretrain_gpt.py %s\n' "$first" "$base" >"$SCRATCH/first.sh"
+    "$ASTRA" estimate "$SCRATCH/first.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+done
+printf '[ -f x ] && F="--tensor-model-parallel-size 2"\ntorchrun pretrain_gpt.py %s $F\n' \
+    "--tensor-model-parallel-size 1 $base" >"$SCRATCH/either.sh"
+code=0
+"$ASTRA" estimate "$SCRATCH/either.sh" --cluster 1x8:H100 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'either.sh:1: --tensor-model-parallel-size may be in' "$SCRATCH/err"
+"$ASTRA" estimate "$SCRATCH/either.sh" --cluster 1x8:H100 --env F= >"$SCRATCH/out"
+
 # Lines of 10 MB, in a comment and as a value.
 {
     printf '# '

@@ -24,4 +24,6 @@ launch script, program pretrain_gpt.py, line 32, 8 GPUs (1 x 8)
 --overlap-param-gather
 --tokenizer-type HuggingFaceTokenizer
 open: tests/import/08_env_detection.sh:30: --tokenizer-model is ${TOKENIZER:?needs a tokenizer}, which is not set: give --env TOKENIZER=VALUE
-note: line 15: left out: ${DATA_ARGS}, which depends on the condition in line 15
+open: tests/import/08_env_detection.sh:15: --data-args-path may be in ${DATA_ARGS}, which depends on the condition in line 15: give --env DATA_ARGS=VALUE
+open: tests/import/08_env_detection.sh:15: --mock-data may be in ${DATA_ARGS}, which depends on the condition in line 15: give --env DATA_ARGS=VALUE
+note: line 15: left out: what is not known of ${DATA_ARGS}, which depends on the condition in line 15
