@@ -240,11 +240,25 @@ bool imported_holds(const struct question *q, int64_t world, struct error *err)
                 l->path, l->line, (long long)l->gpus, (long long)world, (long long)world);
 }
 
+/* Of flags without a file, only what is planned otherwise than they say. */
+static const struct plan_source *flags_source(const struct question *q, struct arena *mem)
+{
+    if (!q->has_flags || q->flags.notes.count == 0)
+        return NULL;
+    struct plan_source *s = arena_alloc(mem, sizeof *s);
+    *s = (struct plan_source){.kind = "flags", .notes = q->flags.notes.count};
+    s->note = arena_array(mem, (size_t)s->notes, sizeof *s->note);
+    for (int n = 0; n < s->notes; n++)
+        s->note[n] = q->flags.notes.text[n];
+    words_tally(q->flags.words, &s->flags, &s->idle);
+    return s;
+}
+
 const struct plan_source *imported_source(const struct question *q, struct arena *mem)
 {
     const struct imported *i = q->imported;
     if (!i)
-        return NULL;
+        return flags_source(q, mem);
     const struct flags_texts *read[] = {&i->launch.notes, &q->flags.notes};
     struct plan_source *s = arena_alloc(mem, sizeof *s);
     *s = (struct plan_source){.file = i->launch.path,

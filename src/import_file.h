@@ -26,7 +26,7 @@ bool imported_name_place(const struct question *, struct error *);
 /* Once the flags are read: nothing with an effect was left open, and the number of GPUs agrees. */
 bool imported_holds(const struct question *, int64_t world, struct error *);
 
-/* What was read, for people; NULL without a file. Lives in the arena. */
+/* What was read, for people; NULL without a file, unless flags have notes. Lives in the arena. */
 const struct plan_source *imported_source(const struct question *, struct arena *);
 
 #endif

@@ -3,6 +3,7 @@
 #include "remedy_change.h"
 
 #include "base/str.h"
+#include "export/shell.h"
 #include "question.h"
 #include "report/plan_words.h"
 
@@ -56,7 +57,14 @@ static bool has_flag(const char *const *list, size_t count, const char *const *w
     return false;
 }
 
-/* Flags of one list that the other lacks. */
+static void add_flag_word(struct str *out, const char *word)
+{
+    if (out->length)
+        str_add(out, " ");
+    add_shell_word(out, word);
+}
+
+/* Flags of one list that the other lacks, for a shell. */
 static const char *differing(const char *const *list, size_t count, const char *const *other,
                              size_t others, bool name_only, struct arena *mem)
 {
@@ -67,7 +75,7 @@ static const char *differing(const char *const *list, size_t count, const char *
         if (has_flag(other, others, list + i, n, name_only))
             continue;
         for (size_t k = 0; k < (name_only ? 1 : n); k++)
-            str_addf(&text, "%s%s", text.length ? " " : "", list[i + k]);
+            add_flag_word(&text, list[i + k]);
     }
     const char *out = arena_string(mem, str_text(&text));
     str_release(&text);

@@ -369,7 +369,7 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
         read_offload, read_run,       flags_read_model, flags_read_hetero,
     };
     const struct words *w = words_read(argc, argv, mem, err);
-    *r = (struct flags_result){.mem = mem, .words = w};
+    *r = (struct flags_result){.mem = mem, .words = w, .word = argv, .word_count = argc};
     if (!w)
         return false;
     strategy_init(&r->strategy);

@@ -50,7 +50,9 @@ struct flags_result {
     struct flags_texts notes;   /* "--flag: what is planned instead" */
 
     /* Kept for flags_finish. */
-    const struct words *words;    /* in the arena */
+    const struct words *words; /* in the arena */
+    const char *const *word;   /* borrowed: as they were written */
+    int word_count;
     const char *layout_text;      /* NULL = none */
     int layers_per_virtual_stage; /* 0 = not there */
     struct arena *mem;            /* borrowed */

@@ -290,6 +290,12 @@ int words_most_values(const char *flag)
     return f ? most_values(f->arity) : old ? most_values(old->arity) : -1;
 }
 
+const char *words_today(const char *flag)
+{
+    const struct old_flag *old = find_old(flag);
+    return old && old->treatment == RENAMED ? old->text : flag;
+}
+
 const char *words_nearest(const char *flag)
 {
     return nearest_name(flag, NAMES, FLAG_COUNT);

@@ -28,6 +28,8 @@ const char *words_note(const struct words *, int i);
 /* The table itself. How many values a flag takes at most: 0 for a switch, -1 = it is no flag, old
  * ones included. */
 int words_most_values(const char *flag);
+/* Today's name of a flag that was renamed; of any other, the name itself. */
+const char *words_today(const char *flag);
 const char *words_nearest(const char *flag); /* NULL = none is near */
 bool words_takes(const char *flag, const char *value);
 /* The word that the flag takes for one that differs in case; NULL = none. */

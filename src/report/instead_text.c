@@ -14,7 +14,11 @@ void print_source(const struct plan *p, const struct report_style *style, struct
     if (!s)
         return;
     str_init(&text);
-    str_addf(&text, "Read from %s: %s, %d flags", s->file, s->kind, s->flags);
+    if (s->file)
+        str_addf(&text, "Read from %s: %s, ", s->file, s->kind);
+    else
+        str_add(&text, "Read from the command line: ");
+    str_addf(&text, "%d flags", s->flags);
     if (s->program)
         str_addf(&text, " of %s", s->program);
     if (s->line)
@@ -46,37 +50,49 @@ static void add_gain(const struct plan *p, const struct plan *best, struct str *
     }
 }
 
-static void add_flags(const char *word, const char *flags, struct str *out)
+/* An item that begins with `word`, where there is something to say. */
+static void print_words(const char *word, const char *words, const char *rest,
+                        const struct report_style *style, struct str *out)
 {
-    if (*flags)
-        str_addf(out, "%s %s", word, flags);
+    struct str text;
+    if (!*words)
+        return;
+    str_init(&text);
+    str_addf(&text, "%s %s%s", word, words, rest);
+    typeset_item(style, str_text(&text), out);
+    str_release(&text);
+}
+
+static void print_change(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    const struct instead *i = p->instead;
+    struct str text;
+    str_init(&text);
+    add_plan_words(&i->change.plan->strategy, &text);
+    str_add(&text, ": ");
+    add_gain(p, i->change.plan, &text);
+    typeset_item(style, str_text(&text), out);
+    str_release(&text);
+    print_words("with", i->change.add, "", style, out);
+    print_words("without", i->change.remove, "", style, out);
+    print_words("with", i->env, " in the environment", style, out);
+    print_words("without", i->unset, "=1 in the environment, which FSDP refuses", style, out);
 }
 
 void print_instead(const struct plan *p, const struct report_style *style, struct str *out)
 {
     const struct instead *i = p->instead;
-    struct str text;
     if (!i)
         return;
-    str_init(&text);
     typeset_heading(style, "What Astra would run", out);
-    if (!i->found) {
+    if (i->why_not)
+        print_words("left open:", i->why_not, "", style, out);
+    else if (!i->found && p->feasible)
+        typeset_item(style, "this: a search finds no other plan that goes with the flags", out);
+    else if (!i->found)
         typeset_item(style, "no plan that a search finds fits on these GPUs", out);
-    } else if (!i->better) {
+    else if (!i->better)
         typeset_item(style, "this: no plan that a search finds on these GPUs is 1 % faster", out);
-    } else {
-        add_plan_words(&i->change.plan->strategy, &text);
-        str_add(&text, ": ");
-        add_gain(p, i->change.plan, &text);
-        typeset_item(style, str_text(&text), out);
-        str_clear(&text);
-        add_flags("with", i->change.add, &text);
-        if (text.length)
-            typeset_item(style, str_text(&text), out);
-        str_clear(&text);
-        add_flags("without", i->change.remove, &text);
-        if (text.length)
-            typeset_item(style, str_text(&text), out);
-    }
-    str_release(&text);
+    else
+        print_change(p, style, out);
 }

@@ -308,13 +308,13 @@ static void set_gains(struct json *o, const struct gains *g)
         json_set(o, "searched", change_of(&g->searched));
 }
 
-/* Only of a plan that was read from a file. */
+/* Only of a plan that was read from a file, or from flags about which there is something to say. */
 static void set_source(struct json *o, const struct plan_source *s)
 {
     if (!s)
         return;
     struct json *x = json_new_object();
-    json_set(x, "file", json_new_string(s->file));
+    json_set(x, "file", s->file ? json_new_string(s->file) : json_new_null());
     json_set(x, "kind", json_new_string(s->kind));
     json_set(x, "program", s->program ? json_new_string(s->program) : json_new_null());
     json_set(x, "line", s->line ? json_new_integer(s->line) : json_new_null());
@@ -336,11 +336,15 @@ static void set_instead(struct json *o, const struct plan *p)
         json_set(x, "strategy", strategy_of(&then->strategy));
         json_set(x, "add", json_new_string(i->change.add));
         json_set(x, "remove", json_new_string(i->change.remove));
+        json_set(x, "env", json_new_string(i->env));
+        json_set(x, "unset", json_new_string(i->unset));
         json_set(x, "shorter", number_or_null(p->feasible, 1 - then->step_s / p->step_s));
         json_set(x, "usd_per_mtoken",
                  number_or_null(then->usd_per_mtoken > 0, then->usd_per_mtoken));
     }
     json_set(o, "instead", x);
+    if (i->why_not)
+        json_set(o, "why_not_instead", json_new_string(i->why_not));
 }
 
 static struct json *more_layer_of(const struct plan *p, int stage)

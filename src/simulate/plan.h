@@ -64,7 +64,7 @@ struct change {
     size_t sets, flags;       /* words */
     const char **set;         /* "tp=8": what differs, as --set takes it */
     const char **flag;        /* launch flags of the plan, as plan.engine has them */
-    const char *add, *remove; /* flags that differ, for people; "" = none */
+    const char *add, *remove; /* flags that differ, for a shell; "" = none */
 };
 
 /* What would make a plan fit whose only fault is a stage that is too full. */
@@ -109,9 +109,9 @@ struct mixture {
     } * alone;                   /* [groups] */
 };
 
-/* The file that the plan was read from. */
+/* The file that the plan was read from, or flags. */
 struct plan_source {
-    const char *file, *kind; /* "train.sh", "launch script" */
+    const char *file, *kind; /* "train.sh" (NULL = none), "launch script" */
     const char *program;     /* that the flags are for; NULL = not known */
     int line;                /* where it is started */
     int flags, idle;         /* flags that are there, and of these those without effect */
@@ -123,7 +123,10 @@ struct plan_source {
 struct instead {
     bool found;           /* the search finds something */
     bool better;          /* and it is worth the change */
-    struct change change; /* to it */
+    const char *why_not;  /* it is not looked for; NULL = it is */
+    struct change change; /* to it: the user's own flags with `add`, without `remove` */
+    const char *env;      /* "NAME=VALUE" that it needs besides, "" = none */
+    const char *unset;    /* variable that must have no such value, "" = none */
 };
 
 struct plan {
@@ -160,8 +163,8 @@ struct plan {
     double hours, usd_total;     /* of the run; 0 unless its tokens are known */
     const struct remedy *remedy; /* NULL unless asked for, and memory is the only fault */
     const struct gains *gains;   /* NULL unless asked for, and it fits, or its remedy does */
-    const struct plan_source *source; /* NULL unless it was read from a file */
-    const struct instead *instead;    /* NULL unless asked for, and of one group of nodes */
+    const struct plan_source *source; /* NULL unless read from a file, or flags with notes */
+    const struct instead *instead;    /* NULL unless asked for */
     const struct mixture *mixture;    /* NULL unless asked for, mixed and computed */
 };
 
