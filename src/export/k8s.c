@@ -102,9 +102,8 @@ static void add_replicas(const struct export_job *j, const char *role, int64_t c
              "        spec:\n          nodeSelector:\n"
              "            %s.product%s: \"%s\" # set: as your nodes are labelled\n"
              "          containers:\n            - name: pytorch\n"
-             "              image: \"%s\" # set\n",
-             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name,
-             run_image(j));
+             "              image: \"" RUN_IMAGE "\" # " RUN_IMAGE_NEEDS "\n",
+             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name);
     add_environment(j, out);
     add_arguments(j, out);
     str_addf(out,

@@ -28,12 +28,6 @@ const struct run_row *run_next_variable(const struct run_row *row, int groups)
     return row;
 }
 
-const char *run_image(const struct export_job *j)
-{
-    bool amd = strcmp(j->part[0].gpu->vendor, "AMD") == 0;
-    return amd ? "rocm/megatron-lm:latest" : "nvcr.io/nvidia/pytorch:25.09-py3";
-}
-
 bool run_sets_connections(const struct export_job *j)
 {
     const char *name = RUN_CONNECTIONS "=";

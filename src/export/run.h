@@ -34,8 +34,9 @@ const struct run_row *run_next_variable(const struct run_row *, int groups);
 
 enum { RUN_PORT = 29500 }; /* of the first node, where ranks meet */
 
-/* A container image that has what Megatron needs on GPUs of this maker. */
-const char *run_image(const struct export_job *);
+/* Stands for a container image, which is the user's to choose, and what it must have. */
+#define RUN_IMAGE "IMAGE"
+#define RUN_IMAGE_NEEDS "set: an image with PyTorch and TransformerEngine for these GPUs"
 
 /* Whether the plan's environment has a value for CUDA_DEVICE_MAX_CONNECTIONS. Where it has none the
  * variable must not be 1, as it often is in images: unset, or with CUDA's own default. */

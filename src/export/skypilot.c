@@ -67,7 +67,7 @@ bool export_skypilot(const struct export_job *j, struct arena *mem, struct str *
     add_yaml_string(out, j->name);
     str_addf(out, "\nnum_nodes: %lld\nresources:\n  accelerators: \"%s:%d\"\n", (long long)j->nodes,
              name, j->part[0].per_node);
-    str_addf(out, "  image_id: \"docker:%s\" # set\n", run_image(j));
+    str_add(out, "  image_id: \"docker:" RUN_IMAGE "\" # " RUN_IMAGE_NEEDS "\n");
     add_envs(out);
     str_addf(out,
              "setup: |\n  MEGATRON=${MEGATRON/#\\~/$HOME}\n"
