@@ -1,5 +1,5 @@
-/* The one strategy that is asked about: from --set or Megatron's flags, and where its stages lie.
- * */
+/* The one strategy that is asked about: from --set or Megatron's flags, and where its stages
+ * lie. */
 #include "question.h"
 
 #include "base/str.h"

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double MOST_TOKENS = 1e18, MOST_USD = 1e15;
+/* Beyond all runs: what is larger is a slip. */
+static const double MOST_TOKENS = 1e18, MOST_USD = 1e15, MOST_SECONDS = 1e11;
 
 bool set_tokens(struct question *q, const char *v, struct error *err)
 {
@@ -42,7 +43,7 @@ bool question_set_budget(struct question *q, struct error *err)
 
 bool set_deadline(struct question *q, const char *v, struct error *err)
 {
-    if (!parse_duration(v, &q->deadline_s) || q->deadline_s < 1 || q->deadline_s > 1e11)
+    if (!parse_duration(v, &q->deadline_s) || q->deadline_s < 1 || q->deadline_s > MOST_SECONDS)
         return fail(err, ERROR_INPUT,
                     "--deadline is '%s', expected how long the run may take, as in 30d or 500h", v);
     return true;

@@ -1,5 +1,5 @@
-/* The answer of a search: each type alone, then several at once, joined to one list and one front.
- * */
+/* The answer of a search: each type alone, then several at once, joined to one list and one
+ * front. */
 #include "search_answer.h"
 
 #include "advice.h"

@@ -318,8 +318,8 @@ static int64_t add_cut(struct assign *a, const struct assign_chain *chain, int d
     return c->least[0] == INT64_MAX ? INT64_MAX : chain->constant + c->least[0];
 }
 
-/* Whether the step must be at least the limit, given a length of the pipeline and what is behind.
- * */
+/* Whether the step must be at least the limit, given a length of the pipeline and what is
+ * behind. */
 static bool too_long(const struct assign *a, int64_t length, int64_t behind)
 {
     return length == INT64_MAX || behind == INT64_MAX || length + behind + a->p->fixed >= a->limit;

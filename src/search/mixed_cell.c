@@ -30,8 +30,8 @@ static void permute(struct cell *c, int done)
     }
 }
 
-/* Least ticks of all layers once, on so many stages of each type: the fastest take what they may.
- * */
+/* Least ticks of all layers once, on so many stages of each type: the fastest take what they
+ * may. */
 static double work_of_stages(const struct cell *c)
 {
     bool taken[MIX_MAX] = {0};
@@ -200,8 +200,8 @@ static bool keeps_too_much(const struct strategy *s, int least_layers)
            (s->recompute_method == METHOD_BLOCK && s->recompute_layers < least_layers);
 }
 
-/* More layers again than any stage has are all of them: uniform recompute, where that may be used.
- * */
+/* More layers again than any stage has are all of them: uniform recompute, where that may be
+ * used. */
 static bool again_in_vain(const struct cell *c)
 {
     int most = 0;

@@ -97,8 +97,6 @@ bool cell_has_memory(struct cell *, int pp);
 /* Whether some number of stages has room by time, and by memory if asked. */
 bool cell_has_room(struct cell *, bool memory);
 
-/* Whether the rules allow the current pp, timing and state. */
-bool cell_state_allowed(struct cell *);
 /* The optimizer of the stage that has most, under the current state. Ticks. */
 double cell_least_behind(struct cell *);
 /* The best layers for c->stages of each type in c->order. */

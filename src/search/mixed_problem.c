@@ -1,5 +1,5 @@
-/* One arrangement: so many stages of each type, the types in an order. assign.c finds the layers.
- * */
+/* One arrangement: so many stages of each type, the types in an order. assign.c finds the
+ * layers. */
 #include "search/mixed_parts.h"
 
 #include "search/assign.h"
@@ -335,7 +335,7 @@ static bool rules_allow(struct cell *c)
 }
 
 /* The same, asked once for each pp, timing and state. */
-bool cell_state_allowed(struct cell *c)
+static bool state_allowed(struct cell *c)
 {
     struct room *x = &c->room[c->state];
     if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].timing) {
@@ -346,8 +346,8 @@ bool cell_state_allowed(struct cell *c)
     return x->rules_allow;
 }
 
-/* The optimizer of the stage that has most: at least the average, on the type that is done first.
- * */
+/* The optimizer of the stage that has most: at least the average, on the type that is done
+ * first. */
 double cell_least_behind(struct cell *c)
 {
     double least = INFINITY;
@@ -433,8 +433,7 @@ void cell_solve(struct cell *c)
     for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
         option_take(c->state_list, c->state, &c->s);
         cut = kind_cut(c, p, cell_cut(c));
-        if ((double)bound + cell_least_behind(c) < (double)cut && cell_state_allowed(c) &&
-            !refused(p))
+        if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
             solve_state(p);
     }
     c->state = ANY_STATE;

@@ -7,8 +7,6 @@
 
 /* A total order: what is wanted, then the shorter step, then the strategy. */
 bool found_before(const struct wanted *, const struct found *, const struct found *);
-/* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
-bool found_same_kind(const struct found *, const struct found *);
 
 /* A short list, best first, at most `limit` entries and one of each kind, all within the limits of
  * what is wanted. Ties are broken by found_before, so that the order of insertion does not

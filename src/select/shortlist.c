@@ -19,7 +19,8 @@ bool found_before(const struct wanted *w, const struct found *a, const struct fo
     return order != 0 ? order < 0 : a->group < b->group; /* groups are those of one array */
 }
 
-bool found_same_kind(const struct found *a, const struct found *b)
+/* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
+static bool same_kind(const struct found *a, const struct found *b)
 {
     if (a->mixed || b->mixed)
         return a->mixed && b->mixed && mixed_same_kind(a->mixed, b->mixed);
@@ -36,7 +37,7 @@ void shortlist_init(struct shortlist *l, int limit, struct arena *mem)
 static int same_kind_index(const struct shortlist *l, const struct found *x)
 {
     for (int i = 0; i < l->count; i++)
-        if (found_same_kind(&l->entry[i], x))
+        if (same_kind(&l->entry[i], x))
             return i;
     return -1;
 }

@@ -53,11 +53,6 @@ double worth_key(const struct wanted *w, const struct worth *x)
     return w->objective == OBJECTIVE_COST ? x->usd : x->time;
 }
 
-bool worth_dominates(const struct worth *a, const struct worth *b)
-{
-    return a->time <= b->time && a->usd <= b->usd && (a->time < b->time || a->usd < b->usd);
-}
-
 int64_t step_within_worth(const struct holding *h, double time, double usd)
 {
     if (usd < INFINITY) /* of which nothing is left where a price is not known */

@@ -49,8 +49,6 @@ struct worth worth_of(const struct holding *, int64_t step);
 bool worth_allowed(const struct wanted *, const struct worth *);
 /* What the objective looks at first. */
 double worth_key(const struct wanted *, const struct worth *);
-/* At least as good in both, and better in one. */
-bool worth_dominates(const struct worth *, const struct worth *);
 
 /* The longest step, in ticks, whose time and cost are not above these, give or take one. */
 int64_t step_within_worth(const struct holding *, double time, double usd);
