@@ -1,7 +1,8 @@
 """Many ranks on one GPU: several at once while what they are expected to need fits beside each
-other, those near the GPU's limit alone.
+other, those near the GPU's limit alone. With --timed one after the other: the next ones only load
+their modules meanwhile.
 
-    MEGATRON=checkout python3 batch.py LIST -o FOLDER [--jobs 8] [--minutes 9] [--trace]
+    MEGATRON=checkout python3 batch.py LIST -o FOLDER [--jobs 8] [--minutes 9] [--timed] [--trace]
 
 A line of LIST: name, world size, pipeline stage, MiB expected, Megatron's flags, with tabs
 between them; lines that begin with # are left out. Writes FOLDER/NAME.json (and NAME.trace.json,
@@ -43,6 +44,8 @@ class Rank:
         path = os.path.join(a.output, self.name)
         command = [sys.executable, os.path.join(HERE, "rank.py"), "--world", str(self.world),
                    "--rank", str(self.rank), "--iterations", str(a.iterations)]
+        if a.timed:
+            command += ["--lock", os.path.join(a.output, "lock"), "--seconds", str(a.seconds)]
         if a.trace:
             command += ["--trace", path + ".trace.json"]
         self.log = open(path + ".log", "w")
@@ -60,8 +63,8 @@ class Rank:
                    seconds=round(time.time() - self.began, 1), flags=" ".join(self.flags))
         with open(path + ".json", "w") as f:
             json.dump(out, f)
-        print(self.name, out["status"], out.get("peak_mib"), out.get("iteration_mib"),
-              out.get("reserved_mib"), out["seconds"], flush=True)
+        print(self.name, out["status"], out.get("peak_mib"), out.get("reserved_mib"),
+              out.get("compute_ms"), out.get("sm_mhz"), out["seconds"], flush=True)
 
 
 def total_mib():
@@ -93,9 +96,11 @@ def read_list(path):
     return ranks
 
 
-def may_start(rank, running, total, jobs):
+def may_start(rank, running, total, jobs, timed):
     if not running:
         return True
+    if timed:  # they wait for each other themselves
+        return len(running) < jobs
     if len(running) >= jobs or rank.mib > ALONE * total or any(r.mib > ALONE * total for r in running):
         return False
     return sum(r.mib for r in running) + rank.mib < 0.97 * total
@@ -108,6 +113,8 @@ def main():
     p.add_argument("--jobs", type=int, default=8)
     p.add_argument("--minutes", type=float, default=9)
     p.add_argument("--iterations", type=int, default=3)
+    p.add_argument("--timed", action="store_true")
+    p.add_argument("--seconds", type=float, default=3, help="of timed steps of each")
     p.add_argument("--trace", action="store_true")
     a = p.parse_args()
     if not os.path.isfile(os.path.join(os.environ.get("MEGATRON", ""), "pretrain_gpt.py")):
@@ -118,9 +125,9 @@ def main():
     while (waiting or running) and time.time() < end:
         for r in [r for r in running if r.process.poll() is not None]:
             running.remove(r)
-            r.finish(a, r.mib > ALONE * total)
+            r.finish(a, a.timed or r.mib > ALONE * total)
         for r in list(waiting):
-            if may_start(r, running, total, a.jobs):
+            if may_start(r, running, total, a.jobs, a.timed):
                 waiting.remove(r)
                 running.append(r)
                 port += 1
