@@ -106,10 +106,11 @@ optimum: $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench
 	@$(BUILD)/unit/test_mixed 500
 	@$(BUILD)/unit/test_money_search 1000
 	@$(BUILD)/bench-neighbours
-bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed ## measure the search
+bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed $(BUILD)/bench-log_speed ## measure the search, reading of logs
 	@$(BUILD)/bench-speed
 	@$(BUILD)/bench-mixed_speed
 	@$(BUILD)/bench-money_speed
+	@$(BUILD)/bench-log_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds

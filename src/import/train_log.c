@@ -23,8 +23,7 @@ void train_log_release(struct train_log *t)
     str_release(&t->line);
 }
 
-/* "name ...... value" anywhere in the line. */
-static bool split(const char *line, const char **name, size_t *length, const char **value)
+bool train_log_argument(const char *line, const char **name, size_t *length, const char **value)
 {
     const char *dots = strstr(line, " .");
     while (dots && dots[1 + strspn(dots + 1, ".")] != ' ' && dots[1 + strspn(dots + 1, ".")])
@@ -45,7 +44,7 @@ static void read_argument(struct train_log *t, const char *line)
 {
     const char *name, *value;
     size_t length;
-    if (!split(line, &name, &length, &value))
+    if (!train_log_argument(line, &name, &length, &value))
         return;
     const char *copy = arena_copy(t->list.mem, name, length);
     t->read++;

@@ -27,4 +27,7 @@ bool train_log_feed(struct train_log *, const char *data, size_t length);
 /* Whether a block was found; the launch lives in the arena. */
 bool train_log_launch(struct train_log *, const char *path, struct launch *out);
 
+/* "name ...... value" anywhere in a line of the block. */
+bool train_log_argument(const char *line, const char **name, size_t *length, const char **value);
+
 #endif
