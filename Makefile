@@ -36,7 +36,10 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 SRC     := $(wildcard src/*.c src/*/*.c)
 DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
            data/prices.csv data/price_overrides.csv))
-LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o)
+# So are those that `astra verify` runs; batch.py is for many ranks at once.
+HARNESS := $(sort $(filter-out tools/rank/batch.py,$(wildcard tools/rank/*.py)) \
+           tools/profile/sensor.py)
+LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o) $(BUILD)/tools/harness.o
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -136,7 +139,7 @@ clean: ## remove everything that was built
 
 # Files whose time changes only when their text does: other flags or objects make it built again.
 $(BUILD)/flags: text = $(COMPILE)
-$(BUILD)/objects: text = $(LIB_OBJ) $(CLI_OBJ)
+$(BUILD)/objects: text = $(LIB_OBJ) $(CLI_OBJ) $(HARNESS)
 $(BUILD)/flags $(BUILD)/objects: FORCE
 	@mkdir -p $(@D)
 	@text='$(subst ','\'',$(text))'; [ "$$text" = "$$(cat $@ 2>&1)" ] || printf '%s\n' "$$text" > $@
@@ -156,6 +159,12 @@ $(BUILD)/data/%.c: data/% tools/embed.sh
 	$(Q)sh tools/embed.sh $< > $@
 $(BUILD)/data/%.o: $(BUILD)/data/%.c $(BUILD)/flags | build/setup/$(BASE)
 	$(call say,EMBED,$(<:$(BUILD)/%.c=%))
+	$(Q)$(COMPILE) -c $< -o $@
+$(BUILD)/tools/harness.c: $(HARNESS) tools/embed.sh tools/embed_harness.sh $(BUILD)/objects
+	@mkdir -p $(@D)
+	$(Q)sh tools/embed_harness.sh $(HARNESS) > $@
+$(BUILD)/tools/harness.o: $(BUILD)/tools/harness.c $(BUILD)/flags | build/setup/$(BASE)
+	$(call say,EMBED,$(HARNESS))
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude

@@ -37,6 +37,13 @@ static const char *const EXPORT_EXAMPLES[] = {
     NULL,
 };
 
+static const char *const VERIFY_EXAMPLES[] = {
+    "astra verify plan.json --megatron ~/Megatron-LM",
+    "astra verify plan.json --megatron ~/Megatron-LM --stages all --format json -o verify.json",
+    "astra verify plan.json --dry-run --stack torch",
+    NULL,
+};
+
 static const char *const GPUS_EXAMPLES[] = {
     "astra gpus",
     "astra gpus --format csv -o gpus.csv",
@@ -89,6 +96,14 @@ static const struct command COMMANDS[] = {
      "as a script for torchrun or Slurm, or as a job of another system. Paths, data and accounts\n"
      "are variables at its top. doc/export.md says what each format has.",
      true, false, astra_export, EXPORT_EXAMPLES, NULL},
+    {"verify", "PLAN.json", "a plan held to measurements on this machine's GPU",
+     "Runs one rank of each kind of stage of a plan alone on the local GPU, with Megatron-LM and\n"
+     "PyTorch (TransformerEngine where it is installed), and prints predicted and measured "
+     "compute\n"
+     "and memory side by side, with a verdict. Exit code 0: confirmed, 1: not. doc/verify.md "
+     "tells\n"
+     "more.",
+     true, false, astra_verify, VERIFY_EXAMPLES, NULL},
     {"gpus", "", "the GPU types Astra knows",
      "Lists names, short names, peaks, memory, links and prices, and where their operator times\n"
      "come from: measured, transferred from other GPUs of the generation, or the data sheet.",

@@ -64,6 +64,11 @@ astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or in
 /* A script or configuration that starts the plan, in the format of "to"; the plan is loaded or
  * given by flags. Its answer is the same whatever the format of astra_print. */
 enum astra_status astra_export(struct astra *);
+/* Runs one rank of each kind of stage of the plan on the GPU of this machine, with the Python and
+ * Megatron-LM of "python" and "megatron", and compares; or with "dry-run" says what would run.
+ * ASTRA_NONE: measurements do not confirm the plan, its answer can be printed. Interrupts that would
+ * end the process are held until its children are ended. */
+enum astra_status astra_verify(struct astra *);
 enum astra_status astra_list_gpus(struct astra *);
 enum astra_status astra_list_models(struct astra *);
 enum astra_status astra_list_prices(struct astra *); /* offers, and what a search would use */

@@ -16,7 +16,9 @@
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/trace_out.h"
+#include "report/verify_out.h"
 #include "search_answer.h"
+#include "verify_answer.h"
 #include "what_if.h"
 
 #include <stdlib.h>
@@ -31,7 +33,8 @@ enum answer_kind {
     ANSWER_FIT,
     ANSWER_MODELS,
     ANSWER_PRICES,
-    ANSWER_SCRIPT
+    ANSWER_SCRIPT,
+    ANSWER_VERIFY
 };
 
 struct astra {
@@ -42,6 +45,7 @@ struct astra {
     struct plan plan; /* of an estimate */
     struct estimate_question asked;
     struct search_report report;
+    struct verify_report verify;
     struct str text;
     struct str fit; /* report of a fit */
     struct str script;
@@ -273,6 +277,23 @@ enum astra_status astra_export(struct astra *a)
     return status_of(a, a->kind == ANSWER_SCRIPT);
 }
 
+enum astra_status astra_verify(struct astra *a)
+{
+    struct verifying v = {.question = &a->question,
+                          .mem = &a->mem,
+                          .report = &a->verify,
+                          .progress = a->progress,
+                          .progress_context = a->progress_context,
+                          .err = &a->error};
+    begin(a);
+    if (!verify_answer(&v))
+        return status_of(a, false);
+    a->kind = ANSWER_VERIFY;
+    if (!a->verify.confirmed)
+        fail(&a->error, ERROR_INFEASIBLE, "%s", a->verify.verdict);
+    return status_of(a, a->verify.confirmed);
+}
+
 enum astra_status astra_list_gpus(struct astra *a)
 {
     begin(a);
@@ -357,6 +378,17 @@ static void print_plan(struct astra *a, enum astra_format format, const struct r
         report_plan_text(&a->plan, style, &a->text);
 }
 
+static void print_verify(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_verify_json(&a->verify, &a->text);
+    else if (format == ASTRA_CSV)
+        report_verify_csv(&a->verify, &a->text);
+    else
+        report_verify_text(&a->verify, style, &a->text);
+}
+
 static const char *print(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
@@ -375,6 +407,8 @@ static const char *print(struct astra *a, enum astra_format format,
         print_prices(a, format, style);
     else if (a->kind == ANSWER_SCRIPT)
         str_add(&a->text, str_text(&a->script));
+    else if (a->kind == ANSWER_VERIFY)
+        print_verify(a, format, style);
     return str_text(&a->text);
 }
 

@@ -8,6 +8,7 @@
 #include "import/script.h"
 #include "question_export.h"
 #include "question_prices.h"
+#include "question_verify.h"
 #include "rules/rules.h"
 #include "search/search.h"
 #include "simulate/outage.h"
@@ -78,6 +79,7 @@ struct question {
     bool prices_of_plan;            /* prices came with a plan: options win over them */
     struct question_prices pricing; /* tables of prices and what counts of them */
     struct export_ask export;       /* a script to write */
+    struct verify_ask verify;       /* ranks to run */
     struct rules rules;             /* the user's */
     int measured;                   /* of fit */
     const char *measured_file[QUESTION_TABLES];

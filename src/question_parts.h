@@ -57,4 +57,11 @@ bool question_hosts(struct question *, const char *text, size_t size, const char
 bool set_hostfile(struct question *, const char *, struct error *);
 bool set_plan(struct question *, const char *, struct error *);
 
+/* Options of verify (question_verify.c). */
+bool set_megatron(struct question *, const char *, struct error *);
+bool set_stages(struct question *, const char *, struct error *);
+bool set_dry_run(struct question *, const char *, struct error *);
+bool set_python(struct question *, const char *, struct error *);
+bool set_timeout(struct question *, const char *, struct error *);
+
 #endif

@@ -38,6 +38,9 @@ const struct gpu *gpu_table(size_t *count);
 const struct gpu *gpu_find(const char *name,
                            struct error *); /* name or alias; nearest name on error */
 
+/* As the driver names a device, "NVIDIA H100 80GB HBM3"; NULL when it is not in the table. */
+const struct gpu *gpu_of_device(const char *said);
+
 enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
 
 /* Some nodes of one type. */

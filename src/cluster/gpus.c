@@ -77,6 +77,21 @@ const struct gpu *gpu_find(const char *name, struct error *err)
     return NULL;
 }
 
+const struct gpu *gpu_of_device(const char *said)
+{
+    static const char *const MAKERS[] = {"NVIDIA ", "AMD ", "Instinct ", "GeForce ", "Tesla "};
+    char name[LONGEST_NAME + 1];
+    for (size_t i = 0; i < sizeof MAKERS / sizeof *MAKERS; i++)
+        if (strncmp(said, MAKERS[i], strlen(MAKERS[i])) == 0)
+            said += strlen(MAKERS[i]);
+    size_t length = strlen(said);
+    if (length > LONGEST_NAME)
+        return NULL;
+    for (size_t i = 0; i <= length; i++)
+        name[i] = said[i] == ' ' ? '-' : said[i];
+    return gpu_find(name, NULL);
+}
+
 /* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given
  * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
 double gpu_capability(const struct gpu *gpu)

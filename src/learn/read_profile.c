@@ -18,7 +18,7 @@ enum { FAMILY, VARIANT, PASS, DTYPE, M, N, K, COUNT, SEQ, HEADS, KV_HEADS, HEAD_
     "time_us gpu sm_mhz"
 /* clang-format on */
 
-enum { LONGEST_GPU = 63, NO_NAME = -1, LEAST_MHZ = 100, MOST_MHZ = 10000 };
+enum { NO_NAME = -1, LEAST_MHZ = 100, MOST_MHZ = 10000 };
 
 static int index_of(const char *text, const char *const *names, int count)
 {
@@ -51,26 +51,10 @@ static int dtype_of(const struct table_row *r)
     return index_of(r->cell[DTYPE], NAMES, DTYPES);
 }
 
-/* "NVIDIA H100 80GB HBM3", as the driver names a device, is H100-80GB-HBM3 in our table. */
-static const struct gpu *device(const char *said)
-{
-    static const char *const MAKERS[] = {"NVIDIA ", "AMD ", "Instinct ", "GeForce ", "Tesla "};
-    char name[LONGEST_GPU + 1];
-    for (size_t i = 0; i < sizeof MAKERS / sizeof *MAKERS; i++)
-        if (strncmp(said, MAKERS[i], strlen(MAKERS[i])) == 0)
-            said += strlen(MAKERS[i]);
-    size_t length = strlen(said);
-    if (length > LONGEST_GPU)
-        return NULL;
-    for (size_t i = 0; i <= length; i++)
-        name[i] = said[i] == ' ' ? '-' : said[i];
-    return gpu_called(name);
-}
-
 static void add(const struct table_row *r, const struct operation *op)
 {
     size_t before = r->to->ops;
-    const struct gpu *g = device(r->cell[GPU]);
+    const struct gpu *g = gpu_of_device(r->cell[GPU]);
     if (!g && !*r->to->unknown_gpu)
         snprintf(r->to->unknown_gpu, sizeof r->to->unknown_gpu, "%s", r->cell[GPU]);
     row_add(r, g, op, row_number(r, TIME_US));
@@ -150,7 +134,7 @@ static void use_memory(const struct table_row *r)
 static void use_collective(const struct table_row *r)
 {
     struct profiled_collective c = {.kind = r->cell[VARIANT],
-                                    .gpu = device(r->cell[GPU]),
+                                    .gpu = gpu_of_device(r->cell[GPU]),
                                     .ranks = row_number(r, COUNT),
                                     .nodes = row_number(r, M),
                                     .bytes = row_number(r, N),

@@ -32,6 +32,7 @@ struct scene {
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
+    bool alone; /* one rank without the others: communication inside passes takes no time */
 };
 /* The same question on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);

@@ -18,7 +18,7 @@ answers --version
 grep -qF "$VERSION" "$SCRATCH/out" || { echo "--version does not say $VERSION"; exit 1; }
 answers --help
 cp "$SCRATCH/out" "$SCRATCH/help"
-for command in search estimate explain export gpus prices models; do
+for command in search estimate explain export verify gpus prices models; do
     grep -qw "$command" "$SCRATCH/help" || { echo "--help does not mention $command"; exit 1; }
     answers $command --help
     grep -q "astra $command" "$SCRATCH/out" || { echo "$command --help has no example"; exit 1; }

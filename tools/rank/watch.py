@@ -41,7 +41,7 @@ class Watch:
 
     def __init__(self, iterations, seconds, trace, fill):
         self.iterations, self.seconds, self.trace, self.fill = iterations, seconds, trace, fill
-        self.peaks, self.ms, self.fill_ms, self.loss = [], [], [], []
+        self.peaks, self.ms, self.loss = [], [], []
         self.alive, self.setup, self.clock = None, None, None
 
     def wrap(self, step):
@@ -68,14 +68,14 @@ class Watch:
     def timed(self, step, args, words):
         import torch
         torch.cuda.synchronize()
-        self.fill.take_ms()
+        self.fill.begin_step()
         self.clock.on = len(self.ms) >= WARM_UP
         begin = time.perf_counter()
         out = step(*args, **words)
         torch.cuda.synchronize()
         self.ms.append(1e3 * (time.perf_counter() - begin))
         self.clock.on = False
-        self.fill_ms.append(self.fill.take_ms())
+        self.fill.end_step()
         return out
 
     def is_last(self):
@@ -101,13 +101,14 @@ class Watch:
         training.build_train_valid_test_data_loaders = build
 
     def result(self):
+        fill_ms = self.fill.step_ms()
         out = dict(iterations=len(self.peaks), loss=self.loss[-3:],
                    iteration_mib=[round(x / 2**20, 1) for x in self.peaks],
                    iteration_ms=[round(x, 2) for x in self.ms],
-                   fill_ms=[round(x, 2) for x in self.fill_ms])
+                   fill_ms=[round(x, 2) for x in fill_ms])
         if self.setup is not None:  # the most that was allocated before the first step
             out.update(setup_mib=round(self.setup / 2**20, 1))
-        own = [x - y for x, y in zip(self.ms, self.fill_ms)][WARM_UP:]
+        own = [x - y for x, y in zip(self.ms, fill_ms)][WARM_UP:]
         if own:
             out.update(compute_ms=round(statistics.median(own), 2), **self.clock.result())
         return out

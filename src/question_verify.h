@@ -1,0 +1,15 @@
+/* What a verify needs beyond the plan. */
+#ifndef ASTRA_QUESTION_VERIFY_H
+#define ASTRA_QUESTION_VERIFY_H
+
+#include <stdbool.h>
+
+struct verify_ask {
+    const char *megatron; /* checkout; NULL = not given */
+    const char *python;   /* NULL = python3 */
+    const char *stages;   /* NULL = distinct */
+    double limit_s;       /* of one rank; 0 = default */
+    bool dry_run;
+};
+
+#endif

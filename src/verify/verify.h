@@ -1,0 +1,101 @@
+/* A plan held to what one GPU of this machine measures. One rank of each kind of stage runs alone,
+ * its process group a fake one, with as few micro-batches as its memory allows to be the same;
+ * predicted and measured compute and memory stand side by side. */
+#ifndef ASTRA_VERIFY_H
+#define ASTRA_VERIFY_H
+
+#include "simulate/frame.h"
+#include "verify/rank_line.h"
+
+struct verify_ask;
+
+enum { VERIFY_STEPS = 4, VERIFY_SUSPECTS = 5 };
+
+/* What is compared with what: the strategy as it runs, alone or not. */
+struct verify_case {
+    struct scene scene;
+    struct strategy strategy;
+    const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
+    /* Whether all rules hold for a strategy in this scene; if not, why. */
+    bool (*allowed)(void *context, const struct strategy *, const char **why);
+    void *context;
+};
+
+enum verify_outcome {
+    VERIFY_PENDING, /* not run yet, or never (--dry-run) */
+    VERIFY_SKIPPED, /* it cannot run on this GPU */
+    VERIFY_OK,
+    VERIFY_FULL, /* out of memory */
+    VERIFY_FAILED
+};
+
+struct verify_stage {
+    int stage;        /* pipeline rank */
+    int64_t rank;     /* of the world */
+    const char *kind; /* "first", "middle", "last", "only" */
+    int alike;        /* stages of the plan that compute the same, itself included */
+    int virtual_stages, layers;
+    /* predicted for the rank as it runs */
+    const struct gpu *predicted_for;
+    bool timed; /* this GPU's times are predicted */
+    double compute_s, peak_bytes;
+    double lone_bytes; /* on the device, without communicators */
+    double expected_error;
+    const char *const *command; /* NULL ends */
+    enum verify_outcome outcome;
+    const char *status; /* "ok", or what became of it */
+    const char *log;    /* last lines of its output where it failed, or "" */
+    struct rank_result measured;
+    double compute_error, memory_error; /* predicted over measured, less 1; NAN = not compared */
+    int suspects;
+    const char *suspect[VERIFY_SUSPECTS]; /* why the measurement may be no good */
+};
+
+struct verify_report {
+    const struct plan *plan; /* as asked for: its own stack, all micro-batches */
+    const struct plan *run;  /* as it runs: one lone rank of it */
+    bool dry_run;
+    struct rank_check check; /* of this machine; empty with dry_run */
+    const struct gpu *gpu;   /* this machine's, NULL = not known */
+    const char *python, *megatron;
+    int64_t micro_batches, all_micro_batches;
+    size_t flags, plan_flags;
+    const char **flag, **plan_flag; /* as it runs; of the plan */
+    int stages;
+    struct verify_stage *stage;
+    int notes;
+    const char **note;
+    double mean_compute_error, mean_memory_error; /* of their amounts; NAN = none */
+    double step_s; /* of the plan, with the compute that was measured; NAN = not said */
+    bool confirmed;
+    const char *verdict;
+};
+
+void verify_note(struct verify_report *, struct arena *, const char *text);
+
+/* Which stages of a plan to run (stages.c). `which` is "distinct", "all" or a list. */
+bool verify_choose(const struct plan *, const char *which, struct verify_report *, struct arena *,
+                   struct error *);
+/* Of these stages the one that computes as stage `stage` does, otherwise the nearest. */
+const struct verify_stage *verify_like(const struct verify_report *, int stage);
+
+/* What one rank alone cannot do, or the torch stack, is switched off where that leaves its work the
+ * same, with a note each (as_run.c). False with the reason where it would not be the same. */
+bool verify_as_run(const struct model *, bool te, struct strategy *, struct verify_report *,
+                   struct arena *, const char **why);
+
+/* The least micro-batches with which every chosen stage is predicted as full as with all of them
+ * (shrink.c): at least 2, unless there are fewer. */
+int64_t verify_shrink(const struct verify_case *, const struct verify_report *);
+
+/* The case with communication that takes no time (lone.c): stage[].compute_step_s is what a lone
+ * rank of each stage computes in a step. */
+void verify_lone(const struct verify_case *, struct arena *, struct plan *out);
+/* Seconds of a step where the compute of stage r takes `factor[r]` times as long. */
+double verify_scaled_step(const struct verify_case *, const double *factor);
+
+/* Compares what was measured, and says what it means (judge.c). `plan` is the case of the plan
+ * itself. */
+void verify_judge(struct verify_report *, const struct verify_case *plan, struct arena *);
+
+#endif
