@@ -70,6 +70,13 @@ static const char *const FIT_EXAMPLES[] = {
     NULL,
 };
 
+static const char *const CALIBRATE_EXAMPLES[] = {
+    "astra calibrate run1.log run2.log --gpu H100 -o profile.json",
+    "astra calibrate run.log --cluster cluster.yaml",
+    "astra search --model llama3-70b --cluster 64x8:H100 --profile profile.json",
+    NULL,
+};
+
 static const struct command COMMANDS[] = {
     {"search", "", "the fastest strategies for a model on a pool of GPUs",
      "Tries every strategy worth naming, drops what Megatron refuses, what makes no sense and\n"
@@ -119,6 +126,14 @@ static const struct command COMMANDS[] = {
      "how far off they are on what they have not seen, and writes them to a folder for\n"
      "--efficiency. doc/operators.md explains how.",
      false, false, astra_fit, FIT_EXAMPLES, "measured"},
+    {"calibrate", "LOG ... | RESULT.json ...", "fits predictions to your own runs",
+     "Reads training logs of Megatron and results of verify, compares them with what Astra "
+     "predicts,\n"
+     "and fits few factors (compute, communication inside and between nodes, memory) with their\n"
+     "uncertainty; what the inputs cannot tell is refused. The report goes to standard output, "
+     "the\n"
+     "profile for --profile to -o FILE. doc/calibrate.md explains how.",
+     false, false, astra_calibrate, CALIBRATE_EXAMPLES, "from"},
     {0},
 };
 

@@ -50,11 +50,15 @@ static const char *answer(struct astra *a, const struct request *r)
 }
 
 /* A script beside an answer takes the output's name, and leaves standard output to the answer;
- * without a name it is written instead. */
+ * without a name it is written instead. A profile without a name is not written. */
 static bool write_answer(struct astra *a, const struct request *r)
 {
-    const char *script = astra_script(a), *text;
+    bool profile = r->command->ask == astra_calibrate;
+    const char *script = profile && !r->output ? "" : astra_script(a), *text;
     struct request terminal = *r;
+    terminal.output = NULL;
+    if (!*script && profile)
+        return write_out(NULL, answer(a, &terminal));
     if (!*script)
         return !*(text = answer(a, r)) || write_out(r->output, text);
     if (!write_out(r->output, script))
@@ -63,7 +67,6 @@ static bool write_answer(struct astra *a, const struct request *r)
         complain("%s", astra_message(a));
         return false;
     }
-    terminal.output = NULL;
     return !r->output || r->command->takes_plan || write_out(NULL, answer(a, &terminal));
 }
 

@@ -76,12 +76,17 @@ enum astra_status astra_list_prices(struct astra *); /* offers, and what a searc
  * answer is a report, in text whatever the format. */
 enum astra_status astra_fit(struct astra *);
 
+/* Residual factors from the logs and results of "from", for "profile" of later questions. Its answer
+ * is a report; astra_script() is the profile, "" where no factor can be fitted (ASTRA_NONE). */
+enum astra_status astra_calibrate(struct astra *);
+
 /* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is
  * none. */
 const char *astra_print(struct astra *, enum astra_format);
 /* The same in text with colour and at most this many columns. */
 const char *astra_print_terminal(struct astra *, int columns, bool colour);
-/* What astra_export wrote, or astra_search for its best plan where "export" is set; else "". */
+/* What astra_export wrote, or astra_search for its best plan where "export" is set, or the profile
+ * of astra_calibrate; else "". */
 const char *astra_script(const struct astra *);
 /* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set.
  * Call it when the script itself is written; without it there are none. */

@@ -2,8 +2,10 @@
 #include "astra.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/str.h"
+#include "calibrate.h"
 #include "export_answer.h"
 #include "gains.h"
 #include "import_file.h"
@@ -12,6 +14,7 @@
 #include "mixture.h"
 #include "question.h"
 #include "remedy.h"
+#include "report/calibrate_out.h"
 #include "report/front_svg.h"
 #include "report/plan_words.h"
 #include "report/report.h"
@@ -34,7 +37,8 @@ enum answer_kind {
     ANSWER_MODELS,
     ANSWER_PRICES,
     ANSWER_SCRIPT,
-    ANSWER_VERIFY
+    ANSWER_VERIFY,
+    ANSWER_CALIBRATE
 };
 
 struct astra {
@@ -46,6 +50,7 @@ struct astra {
     struct estimate_question asked;
     struct search_report report;
     struct verify_report verify;
+    struct calibrate_report calibration;
     struct str text;
     struct str fit; /* report of a fit */
     struct str script;
@@ -223,7 +228,7 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
         return status_of(a, false);
     evaluate_asked(a, e);
     a->plan.remedy = remedy_of(&a->question, e, &a->plan, &a->mem);
-    a->plan.source = imported_source(&a->question, &a->mem);
+    a->plan.source = question_source(&a->question, imported_source(&a->question, &a->mem), &a->mem);
     if (kind == ANSWER_EXPLAIN && !a->question.stage) {
         a->plan.gains = gains_of(&a->question, e, &a->plan, &a->mem);
         a->plan.mixture = mixture_of(&a->question, e, &a->plan, &a->mem);
@@ -322,6 +327,22 @@ enum astra_status astra_fit(struct astra *a)
     return ASTRA_OK;
 }
 
+/* The profile takes the place of a script. */
+enum astra_status astra_calibrate(struct astra *a)
+{
+    struct calibrate_report *c = &a->calibration;
+    begin(a);
+    if (!calibrate_run(&a->question, &a->mem, c, &a->error))
+        return status_of(a, false);
+    a->kind = ANSWER_CALIBRATE;
+    if (!calibrate_told(c, &a->error))
+        return status_of(a, false);
+    struct json *profile = json_of_profile(c->profile, c->input, c->inputs);
+    json_dump(profile, &a->script);
+    json_release(profile);
+    return ASTRA_OK;
+}
+
 enum astra_status astra_list_models(struct astra *a)
 {
     begin(a);
@@ -409,6 +430,8 @@ static const char *print(struct astra *a, enum astra_format format,
         str_add(&a->text, str_text(&a->script));
     else if (a->kind == ANSWER_VERIFY)
         print_verify(a, format, style);
+    else if (a->kind == ANSWER_CALIBRATE)
+        report_calibrate(&a->calibration, (int)format, style, &a->text);
     return str_text(&a->text);
 }
 

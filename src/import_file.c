@@ -165,6 +165,18 @@ bool import_file(struct question *q, const char *path, struct error *err)
     return ok;
 }
 
+bool import_log(struct question *q, struct train_log *log, const char *path, struct error *err)
+{
+    struct launch l;
+    path = arena_string(&q->mem, path);
+    if (!train_log_launch(log, path, &l))
+        return fail(err, ERROR_INPUT,
+                    "%s: has no block of Megatron's arguments, which say what ran: a log of rank 0 "
+                    "or of all ranks from its beginning is right",
+                    path);
+    return take_launch(q, &l, err);
+}
+
 bool imported_options_count(const struct question *q, struct error *err)
 {
     if (q->imported)

@@ -11,10 +11,14 @@
 struct arena;
 struct plan_source;
 struct question;
+struct train_log;
 
 /* The kind is seen from the content. Options of the question count more than what the file says:
  * a cluster that is there stays. "-" is standard input. Nothing in the file is executed. */
 bool import_file(struct question *, const char *path, struct error *);
+
+/* The same with a log that the caller fed: its block of arguments has to be there. */
+bool import_log(struct question *, struct train_log *, const char *path, struct error *);
 
 /* Options that only count together with a file are not there without one. */
 bool imported_options_count(const struct question *, struct error *);

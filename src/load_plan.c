@@ -160,6 +160,8 @@ static bool take_plan(struct question *q, const struct json *root, struct error 
             err, ERROR_INPUT,
             "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
     take_run(q, json_get(plan, "run"));
+    if (!question_take_residual(q, json_get(plan, "residual"), err))
+        return false;
     if (!take_pool(q, plan, err) || !take_words(q, flags, err))
         return false;
     take_model(q, plan);

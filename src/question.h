@@ -17,11 +17,13 @@
 struct group_costs;
 struct imported;
 struct learned;
+struct profile;
 
 enum {
     QUESTION_PRICES = 64,
     QUESTION_SETS = 64,
     QUESTION_TABLES = 64,
+    QUESTION_FROMS = 64,
     QUESTION_RATES = 64,
     QUESTION_WHAT_IFS = 16,
     QUESTION_ENVS = 64
@@ -85,8 +87,11 @@ struct question {
     const char *measured_file[QUESTION_TABLES];
     const char *into, *sources, *plots;
     bool alone;
-    const char *efficiency;  /* folder of learned models; NULL = those compiled in */
-    struct learned *learned; /* owned; NULL until needed */
+    int froms; /* inputs of calibrate */
+    const char *from[QUESTION_FROMS];
+    const struct profile *profile; /* residual factors; NULL = none */
+    const char *efficiency;        /* folder of learned models; NULL = those compiled in */
+    struct learned *learned;       /* owned; NULL until needed */
     struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
     struct given *given, *last_given;              /* in the order they came; NULL: none */
     int envs;
@@ -149,6 +154,19 @@ bool question_models(struct question *, struct error *);
 bool question_costs(struct question *, int g, struct error *);
 bool question_costs_hold(const struct question *, struct error *);
 void question_drop_costs(struct question *);
+
+/* Residual factors (question_profile.c): those of the profile for every group of the pool, once the
+ * stack is known; it is wrong when none has any. The groups without are noted: at most as many
+ * notes as groups. */
+bool question_residuals(struct question *, struct error *);
+int question_profile_notes(const struct question *, const char **note, struct arena *);
+/* The notes behind those of a source. */
+struct plan_source;
+const struct plan_source *question_source(const struct question *, const struct plan_source *,
+                                          struct arena *);
+/* The factors that a plan was made with, unless --profile is given; `list` may be NULL. */
+struct json;
+bool question_take_residual(struct question *, const struct json *list, struct error *);
 
 /* What plans are compared by (question_money.c). */
 enum objective question_objective(const struct question *);

@@ -25,6 +25,8 @@ bool question_costs(struct question *q, int g, struct error *err)
     struct node_group *group = &q->cluster.group[g];
     unsigned models = 1u << FAMILY_GEMM | 1u << FAMILY_ATTENTION | 1u << FAMILY_MEMORY |
                       1u << MODEL_COMM | (q->model.experts > 0 ? 1u << FAMILY_GROUPED : 0);
+    if (!question_residuals(q, err))
+        return false;
     if (group->costs)
         return true;
     if (!question_models(q, err) || !learned_ready(q->learned, models, err) ||

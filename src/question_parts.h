@@ -44,6 +44,10 @@ bool set_env(struct question *, const char *, struct error *);
 bool set_what_if(struct question *, const char *value, struct error *);
 void question_drop_changed(struct question *);
 
+/* Residual factors (question_profile.c). */
+bool set_profile(struct question *, const char *, struct error *);
+bool set_from(struct question *, const char *, struct error *);
+
 /* Options of an export (question_export.c). */
 bool set_to(struct question *, const char *, struct error *);
 bool set_export(struct question *, const char *, struct error *);

@@ -2,6 +2,7 @@
  * seconds of a step. */
 #include "remedy_trials.h"
 
+#include "cost/residual.h"
 #include "report/plan_words.h"
 #include "space/mesh_check.h"
 
@@ -137,7 +138,8 @@ void trials_note(struct trials *t, const struct strategy *s)
     plan_evaluate(&t->asked->scene, s, NULL, &t->scratch, &p);
     if (!p.computed)
         return;
-    double limit = framework_limit(&t->asked->scene, s);
+    double limit =
+        framework_limit(&t->asked->scene, s) * residual_of(t->asked->scene.group, RESIDUAL_memory);
     keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
 }
 

@@ -334,11 +334,13 @@ static void fill_report(struct answering *a, const struct gathering *all, double
                                         .part_front = all->mixed.found && !all->several.front,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->stats};
-    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 5, sizeof *a->report->note);
+    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 5 + CLUSTER_MAX_GROUPS,
+                                  sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);
     note_spot(a);
     note_outages(a, all->best);
+    a->report->notes += question_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
     note_places(a, all->best);
 }

@@ -18,8 +18,7 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL, NULL,
-                          false};
+    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL, NULL};
 }
 
 #endif

@@ -9,6 +9,7 @@
 
 struct arena;
 struct group_costs;
+struct residual;
 
 /* One line of gpus.def. Data-sheet units; 0 where the part has no such thing. */
 struct gpu {
@@ -58,6 +59,7 @@ struct node_group {
     bool price_given;          /* by the user for this group or GPU: no table changes it */
     char price_from[160];      /* for people: "median of 8 providers, on-demand, 8-GPU instances" */
     struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
+    const struct residual *residual; /* what own runs say (cost stage), borrowed; NULL: nothing */
 
     double mtbf_h;              /* mean time between failures of one GPU; 0 = it never fails */
     double interruptions_per_h; /* of one node: the provider takes it back */

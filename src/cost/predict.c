@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "cost/group_costs.h"
 #include "cost/rates.h"
+#include "cost/residual.h"
 
 #include <assert.h>
 #include <math.h>
@@ -186,9 +187,12 @@ void cost_predict(const struct node_group *group, int precision, bool te, const 
     }
     for (size_t i = 0; !group->costs && i < count; i++)
         out[i] = analytic_time_of(group, precision, te, &ops[i]);
+    for (size_t i = 0; group->residual && i < count; i++)
+        if (ops[i].kind != OP_COMM) /* has its own: comm_time */
+            scale(&out[i], residual_of(group, RESIDUAL_compute));
 }
 
-double memory_time(const struct node_group *group, int kind, double bytes)
+static double model_memory_time(const struct node_group *group, int kind, double bytes)
 {
     if (!group->costs)
         return analytic_memory_time(group, bytes);
@@ -196,6 +200,11 @@ double memory_time(const struct node_group *group, int kind, double bytes)
     return bytes > 0
                ? base_time(&o, group->gpu, SUSTAINED, &group_costs_models(group->costs)->curves)
                : 0;
+}
+
+double memory_time(const struct node_group *group, int kind, double bytes)
+{
+    return residual_of(group, RESIDUAL_compute) * model_memory_time(group, kind, bytes);
 }
 
 /* Of a step: the operators' own error, and what a sum of operators leaves out: published runs are

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cost/residual.h"
 #include "report/plan_text.h"
 #include "report/plan_words.h"
 #include "report/report.h"
@@ -264,6 +265,7 @@ static void print_moment(const struct frame *f, const struct plan *p, int rank,
                          const struct report_style *style, struct arena *mem, struct str *out)
 {
     enum memory_moment moment = p->stage[rank].moment;
+    double factor = residual_of(p->stage[rank].group, RESIDUAL_memory);
     struct run *r = arena_alloc(mem, sizeof *r);
     struct str text;
     str_init(&text);
@@ -275,9 +277,9 @@ static void print_moment(const struct frame *f, const struct plan *p, int rank,
         struct block_peak at = block_peak_of(r->op, (size_t)r->count, r->forward_beside);
         str_addf(&text, "at the operator '%s' of the %s, %s: it has ", r->op[at.op].name,
                  r->block[at.op], at.backward ? "backward" : "forward");
-        add_bytes(&text, at.own);
+        add_bytes(&text, factor * at.own);
         str_add(&text, " alive, beside ");
-        add_bytes(&text, at.before);
+        add_bytes(&text, factor * at.before);
         str_addf(&text, " that the operators before it keep%s",
                  moment == MOMENT_layer || moment == MOMENT_recompute ? " in this layer" : "");
         typeset_item(style, str_text(&text), out);

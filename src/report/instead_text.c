@@ -24,7 +24,8 @@ void print_source(const struct plan *p, const struct report_style *style, struct
     if (s->line)
         str_addf(&text, " (line %d)", s->line);
     str_addf(&text, ", %d without effect on time or memory", s->idle);
-    typeset_wrap(style, str_text(&text), 2, out);
+    if (s->file || s->flags) /* otherwise there is no more than notes */
+        typeset_wrap(style, str_text(&text), 2, out);
     for (int i = 0; i < s->notes; i++)
         typeset_item(style, s->note[i], out);
     str_add(out, "\n");

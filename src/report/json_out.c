@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cost/residual_file.h"
 #include "report/money_text.h"
 #include "report/plan_words.h"
 #include "report/what_if_out.h"
@@ -405,6 +406,28 @@ static void set_mixture(struct json *o, const struct plan *p)
     json_set(o, "alone", alone);
 }
 
+/* Only of a plan with residual factors: entries of a profile for its types of GPU. */
+static void set_residual(struct json *o, const struct plan *p)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    struct json *list = json_new_array();
+    for (int i = 0; i < parts; i++) {
+        bool again = !part[i].group->residual;
+        for (int k = 0; k < i && !again; k++)
+            again = part[k].group->gpu == part[i].group->gpu;
+        struct profile_entry e = {.gpu = part[i].group->gpu, .te = p->te};
+        if (!again) {
+            e.residual = *part[i].group->residual;
+            json_append(list, json_of_profile_entry(&e));
+        }
+    }
+    if (json_count(list) > 0)
+        json_set(o, "residual", list);
+    else
+        json_release(list);
+}
+
 struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
@@ -426,6 +449,7 @@ struct json *json_of_plan(const struct plan *p)
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));
     json_set(o, "engine", engine_of(p));
+    set_residual(o, p);
     set_remedy(o, p->remedy);
     set_gains(o, p->gains);
     set_source(o, p->source);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cost/residual.h"
 
 #include <assert.h>
 #include <math.h>
@@ -125,24 +126,6 @@ static void find_dummies(const struct blocks *b, struct layer_costs *out)
     out->dummies = dummy_bytes(b, 0, head) + dummy_bytes(b, behind, b->ops);
 }
 
-/* Without the other ranks nothing is waited for. */
-static void silence(struct block_cost *b)
-{
-    memset(b->comm_s, 0, sizeof b->comm_s);
-    memset(b->comm_back_s, 0, sizeof b->comm_back_s);
-    memset(b->again_comm_s, 0, sizeof b->again_comm_s);
-    b->forward_comm_s = 0;
-}
-
-static void silence_all(const struct model *m, struct layer_costs *costs)
-{
-    for (int k = 0; k < m->kinds; k++)
-        silence(&costs->kind[k]);
-    silence(&costs->embedding);
-    silence(&costs->head);
-    silence(&costs->mtp);
-}
-
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
     const struct model *m = sc->model;
@@ -171,8 +154,6 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
     out->dummies = out->head_dummies = 0;
     if (sc->te)
         find_dummies(&b, out);
-    if (sc->alone)
-        silence_all(m, out);
 }
 
 static bool same_shape(const struct model *m, const struct stage_shape *a,
@@ -336,7 +317,8 @@ static double crossing_time(const struct cluster *cluster, const struct frame_me
     double own = fmax(send_time(a, false), send_time(b, false));
     double link_bs = cluster ? cluster_between(cluster, a->group, b->group) : 0;
     double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
-    return link_bs > 0 ? fmax(own, bytes / link_bs) : own;
+    double slower = fmax(residual_of_comm(a->group, 2), residual_of_comm(b->group, 2));
+    return link_bs > 0 ? fmax(own, slower * bytes / link_bs) : own;
 }
 
 int64_t crossing_ticks(const struct cluster *cluster, const struct frame_mesh *a,

@@ -32,7 +32,6 @@ struct scene {
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
-    bool alone; /* one rank without the others: communication inside passes takes no time */
 };
 /* The same question on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
@@ -261,7 +260,8 @@ void frame_stage(const struct frame *, const struct strategy *, const struct sta
 void frame_stage_memory(const struct frame *, const struct strategy *, int rank, struct arena *,
                         struct plan_stage *out);
 
-/* What the framework may allocate so that the device's memory suffices. */
+/* What the framework may allocate so that the device's memory suffices; before a residual factor,
+ * which shows in what a plan says alone. */
 double framework_limit(const struct scene *, const struct strategy *);
 
 /* Bytes a GPU may use. */

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "simulate/frame.h"
+#include "simulate/trust.h"
 #include "simulate/worth.h"
 
 #include <math.h>
@@ -277,5 +278,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     fill_trust(sc, p);
     arena_init(&scratch);
     evaluate(sc, s, layout, &scratch, mem, p);
+    if (p->computed)
+        trust_residuals(sc, layout, &scratch, p);
     arena_release(&scratch);
 }

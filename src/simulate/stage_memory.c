@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cost/residual.h"
 
 #include <math.h>
 
@@ -224,7 +225,7 @@ double scene_limit(const struct scene *sc)
 double framework_limit(const struct scene *sc, const struct strategy *s)
 {
     double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
-    return (scene_limit(sc) - fixed) / slope * GIB;
+    return (scene_limit(sc) - fixed) / slope * GIB / residual_of(sc->group, RESIDUAL_memory);
 }
 
 double rank_fullness(const struct frame *f, int mesh, double fullest, const struct rank_state *st,
@@ -290,11 +291,14 @@ void frame_stage_memory(const struct frame *f, const struct strategy *all, int r
     struct strategy room;
     const struct strategy *s = frame_strategy(f, f->mesh_of[rank], all, &room);
     double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
+    const struct frame_mesh *own = &f->mesh[f->mesh_of[rank]];
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))
         fill_setup(f, all, f->class_of[rank], setup, out);
+    out->fits = memory_peak(&out->memory) <= own->limit;
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        out->memory.part[i] *= residual_of(own->group, RESIDUAL_memory);
     memory_outside(&out->memory, s, f->scene->te);
     out->peak_bytes = memory_peak(&out->memory);
     out->device_bytes = memory_device(&out->memory);
-    out->fits = out->peak_bytes <= f->mesh[f->mesh_of[rank]].limit;
 }

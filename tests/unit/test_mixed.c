@@ -3,6 +3,7 @@
  *     test_mixed [PROBLEMS [FIRST]]      as many random problems; `make optimum` runs more of them */
 #include "base/str.h"
 #include "base/units.h"
+#include "cost/residual.h"
 #include "mixed_reference.h"
 #include "select/select.h"
 #include "question.h"
@@ -159,6 +160,18 @@ static void random_network(struct cluster *c)
         c->link[c->links++] = (struct group_link){0, 1, 1e8 * pick(1, 100)};
 }
 
+/* Factors of own runs, of each group its own. */
+static void random_residuals(struct cluster *c)
+{
+    static struct residual residual[CLUSTER_MAX_GROUPS];
+    for (int g = 0; g < c->groups; g++) {
+        residual_init(&residual[g]);
+        for (int f = 0; f < RESIDUALS; f++)
+            residual[g].value[f] = 0.7 + 0.01 * pick(0, 70);
+        c->group[g].residual = &residual[g];
+    }
+}
+
 static void random_question(struct question *q)
 {
     char batch[16], length[16], gpus[16];
@@ -300,6 +313,8 @@ static bool solve_one(int number, struct tally *t)
     random_question(&q);
     q.engine = number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
     must(question_mixed(&q, &rules, &mq, &err), &err);
+    if (number % 2)
+        random_residuals(&q.cluster);
     mq.threads = 1 + number % 2;
     mixed_reference_run(&ref, &mq);
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);

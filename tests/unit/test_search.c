@@ -1,5 +1,6 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
+#include "cost/residual.h"
 #include "question.h"
 #include "reference.h"
 #include "random.h"
@@ -84,6 +85,17 @@ static void prepare(struct question *q, struct rules *rules, struct search_quest
     must(question_search(q, 0, rules, sq, &err), &err);
 }
 
+/* Factors of own runs, one of them at times nothing at all. */
+static void random_residual(struct question *q, struct residual *r)
+{
+    residual_init(r);
+    for (int f = 0; f < RESIDUALS; f++)
+        r->value[f] = 0.7 + 0.01 * pick(0, 70);
+    if (pick(0, 3) == 0)
+        r->value[RESIDUAL_intra] = r->value[RESIDUAL_inter] = 0;
+    q->cluster.group[0].residual = r;
+}
+
 static void same_lists(const struct found *a, int n, const struct found *b, int m)
 {
     assert_int_equal(n, m);
@@ -105,8 +117,11 @@ static void search_equals_brute_force(void **state)
         struct search_result r;
         struct reference ref = {.limit = 0};
         struct error err = {0};
+        struct residual residual;
         random_question(&q);
         prepare(&q, &rules, &sq);
+        if (i % 2)
+            random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
         search_run(&sq, &q.mem, &r);
         reference_run(&ref, &sq, &q.mem);

@@ -1,0 +1,50 @@
+/* What runs on the user's own machines say beyond the models: few factors on predicted seconds and
+ * bytes, each with its uncertainty. `astra calibrate` fits them, a profile carries them
+ * (residual_file.h), a node group has those of its GPU type. */
+#ifndef ASTRA_RESIDUAL_H
+#define ASTRA_RESIDUAL_H
+
+#include <stdbool.h>
+
+struct node_group;
+
+/*    name     what it multiplies */
+#define RESIDUAL_TABLE(X)                                                                          \
+    X(compute, "seconds of operators and of the optimizer; not those of the host")                 \
+    X(intra, "seconds of communication inside a node or scale-up domain")                          \
+    X(inter, "seconds of communication between nodes")                                             \
+    X(memory, "bytes that the framework allocates")
+
+enum residual_factor {
+#define X(name, help) RESIDUAL_##name,
+    RESIDUAL_TABLE(X)
+#undef X
+        RESIDUALS,
+    RESIDUAL_TIMES = RESIDUAL_memory /* the first ones are of seconds */
+};
+
+/* Half of the interval that `error` of a factor gives is a standard deviation: about 95 of 100
+ * true factors lie within value x (1 ± error). */
+#define RESIDUAL_DEVIATIONS 2.0
+
+struct residual {
+    double value[RESIDUALS];
+    double error[RESIDUALS]; /* relative; counts where fitted */
+    bool fitted[RESIDUALS];  /* otherwise the value is 1 */
+    double time_scatter;     /* relative standard deviation of steps around the prediction */
+    double memory_scatter;   /* of peaks */
+};
+
+const char *residual_name(enum residual_factor);
+
+/* All 1. */
+void residual_init(struct residual *);
+
+/* 1 for a group without any. */
+double residual_of(const struct node_group *, enum residual_factor);
+/* Of communication over so many nodes or scale-up domains. */
+double residual_of_comm(const struct node_group *, int nodes);
+/* Whether a factor of seconds is fitted. */
+bool residual_times_fitted(const struct node_group *);
+
+#endif

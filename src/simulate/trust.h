@@ -1,0 +1,15 @@
+/* How far a calibrated plan may be off. */
+#ifndef ASTRA_TRUST_H
+#define ASTRA_TRUST_H
+
+struct arena;
+struct layout;
+struct plan;
+struct scene;
+
+/* Tightens expected_error of an evaluated plan by what its groups' residual factors are known to,
+ * and names it calibrated; without fitted factors of seconds nothing changes. Never raises it. */
+void trust_residuals(const struct scene *, const struct layout *, struct arena *scratch,
+                     struct plan *);
+
+#endif

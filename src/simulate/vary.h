@@ -1,0 +1,24 @@
+/* A scene whose groups have other residual factors: what a plan would be with them. */
+#ifndef ASTRA_VARY_H
+#define ASTRA_VARY_H
+
+#include "cluster/cluster.h"
+#include "cost/residual.h"
+#include "simulate/frame.h"
+
+/* Holds what `scene` looks at; must not move. Model, learned times and all else are the original
+ * scene's. No factor counts as fitted: plans in it say nothing of residuals. */
+struct varied {
+    struct scene scene;
+    struct cluster cluster;
+    struct mesh_list meshes;
+    struct node_group group;              /* of a job on one */
+    struct residual residual[MESHES_MAX]; /* by mesh */
+};
+
+enum { ALL_MESHES = -1 };
+
+/* The factors of one mesh, or of all, multiplied by `times`. */
+void scene_vary(struct varied *, const struct scene *, int mesh, const double times[RESIDUALS]);
+
+#endif

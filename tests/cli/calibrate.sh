@@ -1,0 +1,102 @@
+# Logs with steps 20 % longer than predicted give a factor of compute of about 1.2, with which the
+# same logs are predicted right; plans remember it, and threads do not change it. Nothing is written
+# when something is wrong.
+set -eu
+cd "$SCRATCH"
+source=$OLDPWD/tests/golden/files/h200_log.txt
+
+lines() { # MILLISECONDS: 40 training lines, the first two slow
+    awk -v ms="$1" 'BEGIN { for (i = 1; i <= 40; i++)
+        printf(" [2026-11-16 00:00:%02d] iteration %8d/      40 | consumed samples: %12d | " \
+               "elapsed time per iteration (ms): %.1f | throughput per GPU (TFLOP/s/GPU): 100.0 | " \
+               "learning rate: 1.000000E-05 | global batch size: %5d | lm loss: 8.0E+00 | " \
+               "loss scale: 1.0 | grad norm: 9.205 | number of skipped iterations:   0 | " \
+               "number of nan iterations:   0 |\n", i, i, i * 16, i < 3 ? 4 * ms : ms, 16) }'
+}
+block() { # LAYERS HIDDEN: the printed arguments of a dense model
+    sed -n '1,/end of arguments/p' "$source" | sed \
+        -e "s/^\(  num_experts \.*\) .*/\1 None/" -e "s/^\(  num_layers \.*\) .*/\1 $1/" \
+        -e "s/^\(  encoder_num_layers \.*\) .*/\1 $1/" -e "s/^\(  hidden_size \.*\) .*/\1 $2/" \
+        -e "s/^\(  ffn_hidden_size \.*\) .*/\1 $((4 * $2))/" \
+        -e "s/^\(  kv_channels \.*\) .*/\1 128/" \
+        -e "s/^\(  num_attention_heads \.*\) .*/\1 $(($2 / 128))/"
+}
+figure() { sed -n "s/^  \"$1\": \(.*\),\$/\1/p" | head -1; } # of JSON
+make_log() { # NAME FACTOR LAYERS HIDDEN
+    block "$3" "$4" >"$1"
+    step=$("$ASTRA" estimate "$1" --gpu H200 --format json | figure step_s)
+    lines "$(awk -v s="$step" -v f="$2" 'BEGIN { print 1000 * s * f }')" >>"$1"
+}
+make_log a.log 1.20 12 4096
+make_log b.log 1.18 16 4096
+make_log c.log 1.22 8 6144
+make_log d.log 1.20 24 3072
+
+"$ASTRA" calibrate a.log b.log c.log d.log --gpu H200 -o p.json >said
+grep -q '^  a.log  step .* -16.7 %' said
+grep -q '^  compute  1.1[89].* 4 observations$' said
+grep -q '^  inter *1  not fitted: no input has communication between nodes that shows$' said
+"$ASTRA" calibrate a.log b.log c.log d.log --gpu H200 >again # nothing but the report
+cmp said again
+"$ASTRA" calibrate --from a.log --from b.log c.log d.log --gpu H200 --format json -o q.json >said.json
+cmp p.json q.json
+"$ASTRA" calibrate a.log b.log c.log d.log --gpu H200 --format csv | grep -q '^a.log,H200-SXM-141GB,torch,step,,'
+
+# With the profile: nearer, surer, and said again by the plan that was saved with it.
+"$ASTRA" estimate a.log --gpu H200 --format json >plain.json
+"$ASTRA" estimate a.log --gpu H200 --profile p.json --format json >plan.json
+grep -q '"provenance": "calibrated"' plan.json
+awk -v a="$(figure step_s <plain.json)" -v b="$(figure step_s <plan.json)" \
+    -v e="$(figure expected_error <plain.json)" -v f="$(figure expected_error <plan.json)" \
+    'BEGIN { exit !(b / a > 1.17 && b / a < 1.2 && f < 0.7 * e) }'
+"$ASTRA" explain plan.json --format json >loaded.json
+for name in step_s expected_error provenance tokens_per_s limit_bytes; do
+    [ "$(figure $name <plan.json)" = "$(figure $name <loaded.json)" ]
+done
+if grep -q '"residual"' plain.json; then exit 1; fi
+
+# Of a search: the same bytes on any threads; types that the profile does not know are noted.
+for threads in 1 4; do
+    "$ASTRA" search --model llama3-8b --cluster 2x8:H200 --stack torch --profile p.json --top 3 \
+        --threads $threads --format json | grep -v elapsed_s >search.$threads
+done
+cmp search.1 search.4
+"$ASTRA" search --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack torch --profile p.json --top 1 \
+    >mixed
+grep -q '^note: the profile has nothing about H100-SXM5-80GB with stack torch$' mixed
+"$ASTRA" estimate --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack torch --profile p.json \
+    --set tp=8 --set pp=2 --set dist_opt=on | grep -q 'the profile has nothing about H100'
+
+# A result of verify beside a log: memory and compute of a stage.
+flags=$("$ASTRA" estimate a.log --gpu H200 --format json |
+    sed -n '/^    "flags": \[/,/^    \]/{s/^    \],*/]/;p;/^\]/q;}' | tr -d '\n')
+cat >v.json <<END
+{"kind": "astra-verify", "version": 1, "gpu": "NVIDIA H200", "stack": "torch", "world": 1,
+ "cluster": "1x1:H100", $flags, "stages": [{"stage": 0, "status": "ok", "suspect": [],
+ "measured": {"compute_s": 1.5, "peak_bytes": 60000000000}}]}
+END
+"$ASTRA" calibrate v.json b.log --gpu H200 >said
+grep -q '^  v.json  stage 0 compute' said
+grep -q '^  v.json  stage 0 memory' said
+
+# Wrong input: a message, and the old profile stays.
+cp p.json before
+block 12 4096 >no_steps.log
+refused() { # MESSAGE ARGUMENTS...
+    message=$1
+    shift
+    if "$ASTRA" calibrate "$@" -o p.json >out 2>err; then exit 1; fi
+    grep -q "$message" err
+    cmp p.json before
+}
+refused '^astra: no_steps.log: ' a.log no_steps.log --gpu H200
+refused '^astra: missing.log: No such file' a.log missing.log --gpu H200
+refused '^astra: a.log: a log does not say on which GPUs it ran' a.log
+sed 's/"version": 1/"version": 2/' v.json >w.json
+refused '^astra: w.json: no result of astra verify: its version is not 1$' w.json
+sed 's/60000000000/-1/' v.json >w.json
+refused '^astra: w.json: no result of astra verify: measured.peak_bytes' w.json
+sed 's/"status": "ok"/"status": "out of memory"/' v.json >w.json
+refused '^astra: nothing to calibrate with: w.json: stage 0: out of memory$' w.json
+: >empty
+refused '^astra: empty: is empty' empty --gpu H200

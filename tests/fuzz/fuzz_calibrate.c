@@ -1,0 +1,78 @@
+/* Any bytes as an input of calibrate: a message, or a report with finite figures and factors in their
+ * ranges. */
+#define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
+#include "base/arena.h"
+#include "calibrate.h"
+#include "calibrate_input.h"
+#include "report/calibrate_out.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[64];
+
+static void remove_file(void)
+{
+    remove(path);
+}
+
+/* One file for all inputs. */
+static void write_input(const uint8_t *data, size_t size)
+{
+    if (!path[0]) {
+        snprintf(path, sizeof path, "%s/astra-fuzz-XXXXXX", P_tmpdir);
+        int handle = mkstemp(path);
+        if (handle < 0 || close(handle) != 0 || atexit(remove_file) != 0)
+            abort();
+    }
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
+        abort();
+}
+
+static void check_report(const struct calibrate_report *r)
+{
+    for (int i = 0; i < r->rows; i++) {
+        assert(r->row[i].before > 0 && isfinite(r->row[i].before));
+        assert(r->row[i].after > 0 && isfinite(r->row[i].after));
+    }
+    for (int i = 0; i < r->profile->entries; i++)
+        for (int f = 0; f < RESIDUALS; f++) {
+            const struct residual *x = &r->profile->entry[i].residual;
+            assert(x->value[f] >= PROFILE_LEAST_FACTOR && x->value[f] <= PROFILE_MOST_FACTOR);
+            assert(x->error[f] >= 0 && isfinite(x->error[f]));
+        }
+}
+
+/* The models are loaded once. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct question from;
+    static const char *const files[] = {path};
+    struct arena mem;
+    struct calibrate_input in;
+    struct calibrate_report report = {.inputs = 1, .input = files};
+    struct error err = {0};
+    if (!from.learned) {
+        question_init(&from);
+        if (!question_set(&from, "gpu", "H200", &err) || !question_models(&from, &err))
+            abort();
+    }
+    write_input(data, size);
+    arena_init(&mem);
+    if (!calibrate_input_read(&in, &from, path, &mem, &err))
+        assert(err.kind == ERROR_INPUT && *err.text);
+    else if (calibrate_fit(&in, 1, &mem, &report, &err))
+        check_report(&report);
+    else
+        assert(err.kind == ERROR_INFEASIBLE && *err.text);
+    calibrate_input_release(&in);
+    arena_release(&mem);
+    return 0;
+}
