@@ -53,7 +53,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind optimum bench accuracy experts mixed: SETUP_FLAGS :=
+demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed: SETUP_FLAGS :=
 format format-check slurm: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -116,6 +116,8 @@ bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_spee
 	@$(BUILD)/bench-log_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
+verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU: doc/verification.md
+	@ASTRA=$(BUILD)/astra sh tools/verification.sh
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/mixed.md

@@ -164,16 +164,21 @@ static bool has_others(const struct problem *p, int i)
     return false;
 }
 
-/* With the factors of the entry, and with those of all other configurations. */
-static void fill_times(struct problem *p, const struct profile_entry *e)
+static double with_entry(const struct point *p, const struct profile_entry *e)
 {
     double used[FIT_FACTORS];
     for (int f = 0; f < FIT_FACTORS; f++)
         used[f] = log(e->residual.value[f]);
+    return p->o->memory ? p->row->before * e->residual.value[RESIDUAL_memory] : predict(p, used);
+}
+
+/* With the factors of the entry, and with those of all other configurations. */
+static void fill_times(struct problem *p, const struct profile_entry *e)
+{
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
         struct calibrated_row *row = p->point[i].row;
-        row->after = predict(&p->point[i], used);
+        row->after = with_entry(&p->point[i], e);
         residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
         row->without = has_others(p, i) ? predict(&p->point[i], other.log) : 0;
     }
@@ -190,7 +195,7 @@ static void fill_memory(struct problem *p, const struct profile_entry *e)
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
         struct calibrated_row *row = p->point[i].row;
-        row->after = row->before * e->residual.value[RESIDUAL_memory];
+        row->after = with_entry(&p->point[i], e);
         residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
         double factor = other.told[0] ? careful(&other) : 1;
         row->without = has_others(p, i) ? factor * row->before : 0;
@@ -220,7 +225,7 @@ static void collect(const struct calibrating *c, const struct profile_entry *e, 
     p->row = arena_array(c->mem, (size_t)c->out->rows, sizeof *p->row);
     for (int i = 0; i < c->inputs; i++)
         for (int k = 0; k < c->input[i].observations; k++, at++)
-            if (belongs(&c->out->row[at], e, memory))
+            if (!c->input[i].held && belongs(&c->out->row[at], e, memory))
                 p->point[p->count++] =
                     (struct point){&c->input[i], &c->input[i].observation[k], &c->out->row[at]};
     find_same(p);
@@ -254,13 +259,14 @@ static void add_row(struct calibrating *c, const struct calibrate_input *in,
         (struct calibrated_row){.input = in->path,
                                 .gpu = in->gpu,
                                 .te = in->te,
+                                .held = in->held,
                                 .memory = o->memory,
                                 .stage = o->stage,
                                 .measured = o->measured,
                                 .before = calibrate_predict(in, o, none, &scratch)};
     arena_release(&scratch);
     struct profile *p = c->profile;
-    if (!profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
+    if (!in->held && !profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
         p->entry[p->entries++] = (struct profile_entry){.gpu = in->gpu, .te = in->te};
 }
 
@@ -287,18 +293,33 @@ static void collect_report(struct calibrating *c)
     }
 }
 
+/* What was held out beside what the factors make of it; without an entry they are 1. */
+static void fill_held(const struct calibrating *c)
+{
+    int at = 0;
+    for (int i = 0; i < c->inputs; i++)
+        for (int k = 0; k < c->input[i].observations; k++, at++) {
+            struct calibrated_row *r = &c->out->row[at];
+            struct point p = {&c->input[i], &c->input[i].observation[k], r};
+            const struct profile_entry *e = profile_find(c->profile, r->gpu, r->te);
+            if (r->held)
+                r->after = r->without = e ? with_entry(&p, e) : r->before;
+        }
+}
+
 bool calibrate_fit(const struct calibrate_input *input, int count, struct arena *mem,
                    struct calibrate_report *out, struct error *err)
 {
     struct calibrating c = {.inputs = count, .input = input, .out = out, .mem = mem};
     c.profile = arena_alloc(mem, sizeof *c.profile);
     collect_report(&c);
-    if (out->rows == 0)
+    if (c.profile->entries == 0)
         return fail(err, ERROR_INFEASIBLE, "nothing to calibrate with: %s: %s",
                     out->refusals ? out->refusal[0].input : input[0].path,
                     out->refusals ? out->refusal[0].text : "it has no figures");
     for (int i = 0; i < c.profile->entries; i++)
         fit_entry(&c, &c.profile->entry[i]);
+    fill_held(&c);
     out->profile = c.profile;
     return true;
 }
@@ -322,12 +343,14 @@ bool calibrate_run(struct question *q, struct arena *mem, struct calibrate_repor
                     "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
     if (!question_models(q, err))
         return false;
-    struct calibrate_input *input = arena_array(mem, (size_t)q->froms, sizeof *input);
+    int inputs = q->froms + q->held_outs, read = 0;
+    struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
     bool ok = true;
-    int read = 0;
-    while (ok && read < q->froms) {
-        ok = calibrate_input_read(&input[read], q, q->from[read], mem, err);
-        read++;
+    while (ok && read < inputs) {
+        bool held = read >= q->froms;
+        const char *path = held ? q->held_out[read - q->froms] : q->from[read];
+        ok = calibrate_input_read(&input[read], q, path, mem, err);
+        input[read++].held = held;
     }
     ok = ok && calibrate_fit(input, read, mem, out, err);
     for (int i = 0; i < read; i++) {

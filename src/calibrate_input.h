@@ -26,6 +26,7 @@ struct calibrate_input {
     struct estimate_question asked;
     const struct gpu *gpu; /* that it ran on */
     bool te;
+    bool held;     /* out of the fit */
     int64_t steps; /* of a log: training lines that count */
     int observations;
     struct observation *observation;

@@ -89,6 +89,8 @@ struct question {
     bool alone;
     int froms; /* inputs of calibrate */
     const char *from[QUESTION_FROMS];
+    int held_outs; /* inputs that are compared with, not fitted */
+    const char *held_out[QUESTION_FROMS];
     const struct profile *profile; /* residual factors; NULL = none */
     const char *efficiency;        /* folder of learned models; NULL = those compiled in */
     struct learned *learned;       /* owned; NULL until needed */

@@ -47,6 +47,7 @@ void question_drop_changed(struct question *);
 /* Residual factors (question_profile.c). */
 bool set_profile(struct question *, const char *, struct error *);
 bool set_from(struct question *, const char *, struct error *);
+bool set_hold_out(struct question *, const char *, struct error *);
 
 /* Options of an export (question_export.c). */
 bool set_to(struct question *, const char *, struct error *);

@@ -23,14 +23,25 @@ bool set_profile(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-bool set_from(struct question *q, const char *v, struct error *err)
+static bool add_input(struct question *q, const char **list, int *count, const char *v,
+                      struct error *err)
 {
     if (!*v)
         return fail(err, ERROR_INPUT, "the name of an input is empty, expected a file");
-    if (q->froms == QUESTION_FROMS)
+    if (*count == QUESTION_FROMS)
         return fail(err, ERROR_INPUT, "more than %d inputs are given", QUESTION_FROMS);
-    q->from[q->froms++] = arena_string(&q->mem, v);
+    list[(*count)++] = arena_string(&q->mem, v);
     return true;
+}
+
+bool set_from(struct question *q, const char *v, struct error *err)
+{
+    return add_input(q, q->from, &q->froms, v, err);
+}
+
+bool set_hold_out(struct question *q, const char *v, struct error *err)
+{
+    return add_input(q, q->held_out, &q->held_outs, v, err);
 }
 
 bool question_take_residual(struct question *q, const struct json *list, struct error *err)

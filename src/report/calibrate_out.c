@@ -43,7 +43,7 @@ static void add_off(struct table *t, const struct calibrated_row *r, double pred
         table_add(t, "-");
 }
 
-static void add_row(struct table *t, const struct calibrated_row *r, struct str *cell)
+static void add_row(struct table *t, const struct calibrated_row *r, bool held, struct str *cell)
 {
     str_add(cell, r->input);
     table_take(t, cell);
@@ -57,11 +57,40 @@ static void add_row(struct table *t, const struct calibrated_row *r, struct str 
     add_figure(r, r->after, cell);
     table_take(t, cell);
     add_off(t, r, r->after);
-    add_off(t, r, r->without);
+    if (!held)
+        add_off(t, r, r->without);
 }
 
-static void print_rows(const struct calibrate_report *c, const struct report_style *style,
-                       struct arena *mem, struct str *out)
+/* Of the rows that were held out or not, of seconds or bytes: mean of |off|. */
+static int mean_off(const struct calibrate_report *c, bool held, bool memory, double *before,
+                    double *after)
+{
+    int n = 0;
+    *before = *after = 0;
+    for (int i = 0; i < c->rows; i++)
+        if (c->row[i].held == held && c->row[i].memory == memory) {
+            const struct calibrated_row *r = &c->row[i];
+            *before += fabs(off(r, r->before));
+            *after += fabs(off(r, held ? r->after : r->without > 0 ? r->without : r->before));
+            n++;
+        }
+    *before /= n;
+    *after /= n;
+    return n;
+}
+
+static void print_means(const struct calibrate_report *c, bool held, struct str *out)
+{
+    double before, after;
+    for (int memory = 0; memory < 2; memory++)
+        if (mean_off(c, held, memory, &before, &after) > 0)
+            str_addf(out, "  %s: off by %.1f %% on average, %.1f %% with the factors %s\n",
+                     memory ? "memory" : "times", 100 * before, 100 * after,
+                     held ? "of the profile" : "of the others");
+}
+
+static void print_rows(const struct calibrate_report *c, bool held,
+                       const struct report_style *style, struct arena *mem, struct str *out)
 {
     static const struct {
         const char *head;
@@ -75,11 +104,13 @@ static void print_rows(const struct calibrate_report *c, const struct report_sty
     struct str cell;
     str_init(&cell);
     table_init(&t, mem);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    for (size_t i = 0; i < sizeof columns / sizeof *columns - held; i++)
         table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
     for (int i = 0; i < c->rows; i++)
-        add_row(&t, &c->row[i], &cell);
+        if (c->row[i].held == held)
+            add_row(&t, &c->row[i], held, &cell);
     table_print(&t, style, out);
+    print_means(c, held, out);
     str_release(&cell);
 }
 
@@ -118,15 +149,27 @@ static void print_texts(const char *heading, const struct calibrated_text *text,
         typeset_item(style, arena_format(mem, "%s: %s", text[i].input, text[i].text), out);
 }
 
+static bool has_held(const struct calibrate_report *c)
+{
+    for (int i = 0; i < c->rows; i++)
+        if (c->row[i].held)
+            return true;
+    return false;
+}
+
 static void calibrate_text(const struct calibrate_report *c, const struct report_style *style,
                            struct str *out)
 {
     struct arena mem;
     arena_init(&mem);
     str_addf(out, "Measured and predicted (+ is too slow or too much)\n");
-    print_rows(c, style, &mem, out);
+    print_rows(c, false, style, &mem, out);
     for (int i = 0; i < c->profile->entries; i++)
         print_entry(&c->profile->entry[i], style, &mem, out);
+    if (has_held(c)) {
+        typeset_heading(style, "Held out of the fit", out);
+        print_rows(c, true, style, &mem, out);
+    }
     print_texts("Refused", c->refusal, c->refusals, style, &mem, out);
     print_texts("Notes", c->note, c->notes, style, &mem, out);
     arena_release(&mem);
@@ -140,6 +183,7 @@ static struct json *row_value(const struct calibrated_row *r)
     json_set(o, "stack", json_new_string(stack_name(r->te)));
     json_set(o, "what", json_new_string(r->memory ? "memory" : r->stage < 0 ? "step" : "compute"));
     json_set(o, "stage", r->stage < 0 ? json_new_null() : json_new_integer(r->stage));
+    json_set(o, "held_out", json_new_bool(r->held));
     json_set(o, "measured", json_new_number(r->measured));
     json_set(o, "before", json_new_number(r->before));
     json_set(o, "after", json_new_number(r->after));
@@ -174,8 +218,8 @@ static void calibrate_json(const struct calibrate_report *c, struct str *out)
 
 static void calibrate_csv(const struct calibrate_report *c, struct str *out)
 {
-    static const char *const heads[] = {"input",    "gpu",    "stack", "what",       "stage",
-                                        "measured", "before", "after", "from_others"};
+    static const char *const heads[] = {"input",    "gpu",    "stack", "what",        "stage",
+                                        "measured", "before", "after", "from_others", "held_out"};
     struct csv csv = {out, 0};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         csv_text(&csv, heads[i]);
@@ -191,6 +235,7 @@ static void calibrate_csv(const struct calibrate_report *c, struct str *out)
         csv_number(&csv, r->before);
         csv_number(&csv, r->after);
         csv_number_if(&csv, r->without > 0, r->without);
+        csv_text(&csv, r->held ? "yes" : "no");
         csv_end(&csv);
     }
 }

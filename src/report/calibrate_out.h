@@ -12,6 +12,7 @@ struct calibrated_row {
     const char *input;
     const struct gpu *gpu;
     bool te, memory;
+    bool held; /* out of the fit: `without` is `after` */
     int stage; /* -1 = the whole step */
     double measured, before, after;
     double without; /* with the factors of the other configurations; 0 = there is no other */

@@ -100,3 +100,12 @@ sed 's/"status": "ok"/"status": "out of memory"/' v.json >w.json
 refused '^astra: nothing to calibrate with: w.json: stage 0: out of memory$' w.json
 : >empty
 refused '^astra: empty: is empty' empty --gpu H200
+
+# what is held out does not move the factors, and is held to them
+one=$OLDPWD/data/verified/plans/qwen3-8b.json two=$OLDPWD/data/verified/plans/llama3-70b.json
+"$ASTRA" calibrate "$one" -o "$SCRATCH/one.json" > /dev/null
+"$ASTRA" calibrate "$one" --hold-out "$two" -o "$SCRATCH/held.json" --format csv > "$SCRATCH/held.csv"
+cmp "$SCRATCH/one.json" "$SCRATCH/held.json"
+"$ASTRA" calibrate "$one" --from "$two" -o "$SCRATCH/both.json" > /dev/null
+! cmp -s "$SCRATCH/one.json" "$SCRATCH/both.json"
+test "$(grep -c ',yes$' "$SCRATCH/held.csv")" -eq 4
