@@ -212,7 +212,7 @@ $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy experts \
+.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy verification experts \
         mixed slurm format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

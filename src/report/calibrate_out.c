@@ -61,32 +61,40 @@ static void add_row(struct table *t, const struct calibrated_row *r, bool held, 
         add_off(t, r, r->without);
 }
 
-/* Of the rows that were held out or not, of seconds or bytes: mean of |off|. */
-static int mean_off(const struct calibrate_report *c, bool held, bool memory, double *before,
-                    double *after)
+/* Mean of |off| of the rows that were held out or not, of seconds or bytes. */
+struct mean_off {
+    int rows, told; /* told: others give factors for it */
+    double before, after;
+};
+
+static struct mean_off mean_off(const struct calibrate_report *c, bool held, bool memory)
 {
-    int n = 0;
-    *before = *after = 0;
-    for (int i = 0; i < c->rows; i++)
-        if (c->row[i].held == held && c->row[i].memory == memory) {
-            const struct calibrated_row *r = &c->row[i];
-            *before += fabs(off(r, r->before));
-            *after += fabs(off(r, held ? r->after : r->without > 0 ? r->without : r->before));
-            n++;
-        }
-    *before /= n;
-    *after /= n;
-    return n;
+    struct mean_off m = {0};
+    for (int i = 0; i < c->rows; i++) {
+        const struct calibrated_row *r = &c->row[i];
+        if (r->held != held || r->memory != memory)
+            continue;
+        m.rows++;
+        m.told += r->without > 0;
+        m.before += fabs(off(r, r->before));
+        m.after += r->without > 0 ? fabs(off(r, r->without)) : 0;
+    }
+    return m;
 }
 
 static void print_means(const struct calibrate_report *c, bool held, struct str *out)
 {
-    double before, after;
-    for (int memory = 0; memory < 2; memory++)
-        if (mean_off(c, held, memory, &before, &after) > 0)
-            str_addf(out, "  %s: off by %.1f %% on average, %.1f %% with the factors %s\n",
-                     memory ? "memory" : "times", 100 * before, 100 * after,
-                     held ? "of the profile" : "of the others");
+    for (int memory = 0; memory < 2; memory++) {
+        struct mean_off m = mean_off(c, held, memory);
+        if (m.rows == 0)
+            continue;
+        str_addf(out, "  %s: off by %.1f %% on average", memory ? "memory" : "times",
+                 100 * m.before / m.rows);
+        if (m.told == m.rows)
+            str_addf(out, ", %.1f %% with the factors of the %s", 100 * m.after / m.told,
+                     held ? "profile" : "others");
+        str_add(out, "\n");
+    }
 }
 
 static void print_rows(const struct calibrate_report *c, bool held,
