@@ -51,6 +51,33 @@ struct request {
 bool request_parse(struct request *, const struct command *, int count, char **words);
 void request_release(struct request *);
 
+/* Text for standard output, which stands at column `at`; further lines begin at `indent`. */
+void print_paragraph(const char *text, int at, int indent);
+/* The same without a newline behind it; returns the column where it ends. */
+int print_piece(const char *text, int at, int indent);
+/* A command line; where it is broken, a backslash says so. */
+void print_shell_command(const char *command, int indent);
+int text_columns(void); /* 0 = standard output is no terminal */
+
+/* What the program is asked about itself; name NULL ends. */
+struct own_command {
+    const char *name, *arguments, *help;
+    int (*run)(int count, char **words); /* returns the exit code */
+};
+const struct own_command *own_commands(void);
+int unknown_command(const char *word); /* after a message, the exit code */
+
+int run_help(int count, char **words);
+int run_completions(int count, char **words);
+int run_man(int count, char **words);
+
+struct exit_code {
+    enum astra_status code;
+    const char *words, *help;
+};
+const struct exit_code *exit_codes(void);   /* words NULL ends */
+const char *const *greeting_examples(void); /* pairs of what it is for and a command; NULL ends */
+
 void print_greeting(void);
 void print_help(void);
 void print_command_help(const struct command *);
@@ -66,12 +93,15 @@ void open_out(void);
 bool close_out(void);
 
 bool is_terminal(int descriptor);
-bool colour_wanted(const struct request *);
+bool is_dumb(void); /* it cannot move in a line, or has not said that it can */
+enum astra_look look_wanted(const struct request *);
 int terminal_columns(void);
 
-/* A bar on standard error, once the work has lasted half a second. */
+/* A line on standard error, once the work has lasted a second. */
 struct progress {
     double start_s, drawn_s;
+    double done;   /* 0..1 */
+    double left_s; /* estimated; 0 = not yet */
     bool drawn;
 };
 void progress_begin(struct progress *);

@@ -3,41 +3,100 @@
 
 #include <stdio.h>
 
-enum { OPTION_COLUMN = 28 };
+enum { OPTION_COLUMN = 28, NARROW = 72, NARROW_COLUMN = 8 };
+
+const char *const *greeting_examples(void)
+{
+    static const char *const examples[] = {
+        "the fastest strategies for a model on 512 GPUs",
+        "astra search --model llama3-70b --cluster 64x8:H100",
+        "what the flags of today take",
+        "astra estimate --model llama3-8b --cluster 1x8:H100 -- --bf16 "
+        "--tensor-model-parallel-size 2 --use-distributed-optimizer",
+        "why a plan is fast or slow",
+        "astra explain --model llama3-8b --cluster 1x8:H100 --set tp=4 --set pp=2",
+        NULL,
+    };
+    return examples;
+}
+
+const struct exit_code *exit_codes(void)
+{
+    static const struct exit_code codes[] = {
+        {ASTRA_OK, "found", "There is an answer."},
+        {ASTRA_NONE, "nothing feasible", "The question has no answer, or the plan does not fit."},
+        {ASTRA_INPUT, "wrong input", "Something that was given is wrong."},
+        {ASTRA_SYSTEM, "system trouble", "A file could not be read or written."},
+        {0},
+    };
+    return codes;
+}
 
 void print_greeting(void)
 {
-    puts("Astra plans training: which GPUs, how many, and how to split the model over them.\n\n"
-         "  astra search --model llama3-70b --cluster 64x8:H100      the fastest strategies\n"
-         "  astra estimate --cluster 8x8:H100 -- <Megatron flags>    what you run today\n"
-         "  astra explain plan.json                                  why a plan is fast or not\n\n"
-         "astra --help tells more.");
+    char first[256];
+    snprintf(first, sizeof first,
+             "Astra %s plans training: which GPUs, how many, and how to split the model over them.",
+             astra_version());
+    print_paragraph(first, 0, 0);
+    for (const char *const *e = greeting_examples(); *e; e += 2) {
+        printf("\n  %s\n", e[0]);
+        print_shell_command(e[1], 4);
+    }
+    puts("\nastra --help tells more.");
+}
+
+/* Where help of what is `width` wide begins: beside it, or below. */
+static void print_beside(int width, const char *help, int column)
+{
+    if (text_columns() > 0 && text_columns() < NARROW && column > NARROW_COLUMN)
+        column = NARROW_COLUMN;
+    if (width >= column) {
+        putchar('\n');
+        width = 0;
+    }
+    printf("%*s", column - width, "");
+    print_paragraph(help, column, column);
+}
+
+static void print_exit_codes(void)
+{
+    char line[256];
+    int n = snprintf(line, sizeof line, "Exit codes:");
+    for (const struct exit_code *e = exit_codes(); e->words; e++)
+        n += snprintf(line + n, sizeof line - (size_t)n, "%s %d %s", e->code ? "," : "", e->code,
+                      e->words);
+    snprintf(line + n, sizeof line - (size_t)n, ".");
+    putchar('\n');
+    print_paragraph(line, 0, 0);
 }
 
 void print_help(void)
 {
     puts("usage: astra COMMAND [OPTIONS] [-- MEGATRON FLAGS]\n");
-    for (const struct command *c = commands(); c->name; c++)
-        printf("  %-10s %s\n", c->name, c->help);
-    puts("\n  astra COMMAND --help, astra help COMMAND     options and examples\n"
-         "  astra --version\n\n"
-         "Exit codes: 0 found, 1 nothing feasible, 2 wrong input, 3 system trouble.");
+    for (const struct command *c = commands(); c->name; c++) {
+        printf("  %-10s ", c->name);
+        print_paragraph(c->help, 13, 13);
+    }
+    putchar('\n');
+    print_beside(printf("  astra COMMAND --help"), "options and examples", OPTION_COLUMN + 10);
+    for (const struct own_command *c = own_commands(); c->name; c++)
+        print_beside(printf("  astra %s%s%s", c->name, *c->arguments ? " " : "", c->arguments),
+                     c->help, OPTION_COLUMN + 10);
+    print_exit_codes();
 }
 
 static void print_option(const char *name, const char *argument, const char *help)
 {
-    int width = printf("  --%s%s%s", name, *argument ? " " : "", argument);
-    if (width >= OPTION_COLUMN) {
-        putchar('\n');
-        width = 0;
-    }
-    printf("%*s%s\n", OPTION_COLUMN - width, "", help);
+    int at = printf("  --%s%s", name, *argument ? " " : "");
+    print_beside(print_piece(argument, at, 6), help, OPTION_COLUMN);
 }
 
 void print_command_help(const struct command *c)
 {
-    printf("usage: astra %s [OPTIONS]%s%s\n\n%s\n\n", c->name, *c->arguments ? " " : "",
-           c->arguments, c->about);
+    printf("usage: astra %s [OPTIONS]%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
+    print_paragraph(c->about, 0, 0);
+    putchar('\n');
     for (const struct astra_option *o = astra_options(); o->name; o++)
         if (command_takes(c, o))
             print_option(o->name, o->argument, o->help);
@@ -46,5 +105,18 @@ void print_command_help(const struct command *c)
             print_option(o->name, o->argument, o->help);
     puts("\nExamples:");
     for (const char *const *example = c->examples; *example; example++)
-        printf("  %s\n", *example);
+        print_shell_command(*example, 2);
+}
+
+/* `astra help` and `astra help search`. */
+int run_help(int count, char **words)
+{
+    const struct command *command = count > 0 ? command_find(words[0]) : NULL;
+    if (count > 0 && !command)
+        return unknown_command(words[0]);
+    if (command)
+        print_command_help(command);
+    else
+        print_help();
+    return ASTRA_OK;
 }

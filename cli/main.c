@@ -33,7 +33,7 @@ static enum astra_status ask(struct astra *a, const struct request *r)
 {
     struct progress progress;
     progress_begin(&progress);
-    if (is_terminal(2))
+    if (is_terminal(2) && !is_dumb())
         astra_on_progress(a, progress_draw, &progress);
     enum astra_status status = put_question(a, r);
     if (status == ASTRA_OK)
@@ -45,7 +45,7 @@ static enum astra_status ask(struct astra *a, const struct request *r)
 static const char *answer(struct astra *a, const struct request *r)
 {
     bool terminal = is_terminal(1) && !r->output && r->format == ASTRA_TEXT;
-    return terminal ? astra_print_terminal(a, terminal_columns(), colour_wanted(r))
+    return terminal ? astra_print_terminal(a, terminal_columns(), look_wanted(r))
                     : astra_print(a, r->format);
 }
 
@@ -83,11 +83,34 @@ static int run(const struct request *r)
     return written ? (int)status : ASTRA_SYSTEM;
 }
 
-static int unknown_command(const char *word)
+static int run_version(int count, char **words)
+{
+    (void)count, (void)words;
+    printf("astra %s\n", astra_version());
+    return ASTRA_OK;
+}
+
+static const struct own_command OWN_COMMANDS[] = {
+    {"help", "[COMMAND]", "this text, or that of a command", run_help},
+    {"man", "[COMMAND]", "a manual page, as in astra man search | man -l -", run_man},
+    {"completions", "bash|zsh|fish", "what a shell needs to complete astra's words",
+     run_completions},
+    {"version", "", "also --version", run_version},
+    {0},
+};
+
+const struct own_command *own_commands(void)
+{
+    return OWN_COMMANDS;
+}
+
+int unknown_command(const char *word)
 {
     const char *names[32];
     size_t n = 0;
-    for (const struct command *c = commands(); c->name && n < 32; c++)
+    for (const struct command *c = commands(); c->name && n < 16; c++)
+        names[n++] = c->name;
+    for (const struct own_command *c = OWN_COMMANDS; c->name && n < 32; c++)
         names[n++] = c->name;
     const char *name = astra_nearest(word, names, n);
     if (name)
@@ -115,22 +138,15 @@ static int run_command(const char *name, int count, char **words)
     return status;
 }
 
-/* `astra help` and `astra help search`. */
-static int help(int count, char **words)
+/* Flags that stand for a command of their own. */
+static const char *meant_by(const char *word)
 {
-    const struct command *command = count > 0 ? command_find(words[0]) : NULL;
-    if (count > 0 && !command)
-        return unknown_command(words[0]);
-    if (command)
-        print_command_help(command);
-    else
-        print_help();
-    return ASTRA_OK;
-}
-
-static bool is(const char *word, const char *a, const char *b)
-{
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+    static const char *const flags[][2] = {
+        {"--help", "help"}, {"-h", "help"}, {"--version", "version"}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(word, flags[i][0]) == 0)
+            return flags[i][1];
+    return word;
 }
 
 static int dispatch(int argc, char **argv)
@@ -139,12 +155,9 @@ static int dispatch(int argc, char **argv)
         print_greeting();
         return ASTRA_OK;
     }
-    if (is(argv[1], "help", "--help") || strcmp(argv[1], "-h") == 0)
-        return help(argc - 2, argv + 2);
-    if (is(argv[1], "version", "--version")) {
-        printf("astra %s\n", astra_version());
-        return ASTRA_OK;
-    }
+    for (const struct own_command *c = OWN_COMMANDS; c->name; c++)
+        if (strcmp(meant_by(argv[1]), c->name) == 0)
+            return c->run(argc - 2, argv + 2);
     if (argv[1][0] == '-') {
         complain(
             "%s stands where a command is expected, such as astra search; astra --help lists them",

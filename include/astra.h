@@ -34,6 +34,10 @@ enum astra_status {
 
 enum astra_format { ASTRA_TEXT, ASTRA_JSON, ASTRA_CSV };
 
+/* What a terminal can show: no more than text, colours and bars of '#', bars of block characters
+ * too. */
+enum astra_look { ASTRA_PLAIN, ASTRA_COLOUR, ASTRA_COLOUR_UTF8 };
+
 struct astra;
 
 struct astra *astra_new(void);
@@ -83,15 +87,16 @@ enum astra_status astra_calibrate(struct astra *);
 /* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is
  * none. */
 const char *astra_print(struct astra *, enum astra_format);
-/* The same in text with colour and at most this many columns. */
-const char *astra_print_terminal(struct astra *, int columns, bool colour);
+/* The same in text for a terminal, in at most this many columns. */
+const char *astra_print_terminal(struct astra *, int columns, enum astra_look);
 /* What astra_export wrote, or astra_search for its best plan where "export" is set, or the profile
  * of astra_calibrate; else "". */
 const char *astra_script(const struct astra *);
 /* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set.
  * Call it when the script itself is written; without it there are none. */
 enum astra_status astra_script_files(struct astra *);
-/* Why the latest call did not return ASTRA_OK. */
+/* Why the latest call did not return ASTRA_OK: one line, and two more where a place in a text is
+ * shown with a caret. */
 const char *astra_message(const struct astra *);
 
 /* Figures of the latest answer for programs. Search: the best plans, fastest first; estimate:
@@ -118,6 +123,10 @@ struct astra_option {
     const char *help;
 };
 const struct astra_option *astra_options(void);
+
+/* Names that values of options may have, with a blank between them: of "gpus" (short ones too),
+ * "models" (presets) or "parameters" (of "set"); "" for another word. */
+const char *astra_names(struct astra *, const char *of);
 
 /* The name closest to a mistyped word, or NULL when none is close. */
 const char *astra_nearest(const char *word, const char *const *names, size_t count);

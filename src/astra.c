@@ -10,6 +10,7 @@
 #include "gains.h"
 #include "import_file.h"
 #include "instead.h"
+#include "known_names.h"
 #include "learn/fit.h"
 #include "mixture.h"
 #include "question.h"
@@ -19,11 +20,13 @@
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/trace_out.h"
+#include "report/typeset.h"
 #include "report/verify_out.h"
 #include "search_answer.h"
 #include "verify_answer.h"
 #include "what_if.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,8 +94,18 @@ void astra_free(struct astra *a)
     free(a);
 }
 
-static enum astra_status status_of(const struct astra *a, bool ok)
+/* The message of an error ends with the place it shows. */
+static void add_place(struct error *e)
 {
+    size_t length = strlen(e->text);
+    if (*e->place)
+        snprintf(e->text + length, sizeof e->text - length, "\n%s", e->place);
+    e->place[0] = 0;
+}
+
+static enum astra_status status_of(struct astra *a, bool ok)
+{
+    add_place(&a->error);
     if (ok)
         return ASTRA_OK;
     switch (a->error.kind) {
@@ -155,7 +168,8 @@ enum astra_status astra_search(struct astra *a)
                               .report = &a->report,
                               .err = &a->error,
                               .progress = a->progress,
-                              .progress_context = a->progress_context};
+                              .progress_context = a->progress_context,
+                              .share = 1.0 / (1 + a->question.what_ifs)};
     begin(a);
     bool ok = question_export(&a->question, &a->error) &&
               what_if_prepare(&a->question, &a->error) && search_answer(&asked) &&
@@ -419,11 +433,11 @@ static const char *print(struct astra *a, enum astra_format format,
     else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
         print_plan(a, format, style);
     else if (a->kind == ANSWER_GPUS)
-        report_gpus(format, a->question.learned, &a->text);
+        report_gpus(format, a->question.learned, style, &a->text);
     else if (a->kind == ANSWER_FIT)
-        str_add(&a->text, str_text(&a->fit));
+        typeset_refit(style, str_text(&a->fit), &a->text);
     else if (a->kind == ANSWER_MODELS)
-        report_models(format, &a->text);
+        report_models(format, style, &a->text);
     else if (a->kind == ANSWER_PRICES)
         print_prices(a, format, style);
     else if (a->kind == ANSWER_SCRIPT)
@@ -437,13 +451,13 @@ static const char *print(struct astra *a, enum astra_format format,
 
 const char *astra_print(struct astra *a, enum astra_format format)
 {
-    struct report_style style = {0, false};
+    struct report_style style = {0, ASTRA_PLAIN};
     return print(a, format, &style);
 }
 
-const char *astra_print_terminal(struct astra *a, int columns, bool colour)
+const char *astra_print_terminal(struct astra *a, int columns, enum astra_look look)
 {
-    struct report_style style = {columns, colour};
+    struct report_style style = {columns, look};
     return print(a, ASTRA_TEXT, &style);
 }
 
@@ -540,6 +554,13 @@ const struct astra_option *astra_options(void)
         {0},
     };
     return table;
+}
+
+const char *astra_names(struct astra *a, const char *of)
+{
+    str_clear(&a->text);
+    known_names(of, &a->text);
+    return str_text(&a->text);
 }
 
 const char *astra_nearest(const char *word, const char *const *names, size_t count)

@@ -161,11 +161,16 @@ static void set_base(const struct question *q, struct strategy *base)
     base->precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
 }
 
+bool question_mixes(const struct question *q)
+{
+    return mix_of(q) >= 2 && q->settings[PARAM_split].count == 0; /* mixed jobs have layouts */
+}
+
 bool question_mixed(struct question *q, struct rules *rules, struct mixed_question *out,
                     struct error *err)
 {
     memset(out, 0, sizeof *out);
-    if (mix_of(q) < 2 || q->settings[PARAM_split].count > 0) /* mixed jobs have layouts */
+    if (!question_mixes(q))
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!question_costs(q, g, err))

@@ -117,6 +117,8 @@ bool question_ready(struct question *, struct error *);
 bool question_search(struct question *, int g, struct rules *rules, struct search_question *out,
                      struct error *);
 
+/* Whether jobs on several types are searched as well. */
+bool question_mixes(const struct question *);
 /* The search over several types at once. False without a message: the question is not of that
  * kind. */
 struct mixed_question;

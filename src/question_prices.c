@@ -52,7 +52,8 @@ bool set_provider(struct question *q, const char *v, struct error *err)
     for (const char *at = v;; at++) {
         size_t length = strcspn(at, ",");
         if (length == 0)
-            return fail(err, ERROR_INPUT, "--provider is '%s', expected names as in aws,gcp", v);
+            return fail(err, ERROR_INPUT, "--provider is '%s', expected names as in aws,gcp", v) ||
+                   error_show(err, v, (size_t)(at - v));
         ask->provider[ask->providers++] = arena_copy(&q->mem, at, length);
         at += length;
         if (!*at)

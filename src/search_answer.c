@@ -143,6 +143,32 @@ static void note_places(struct answering *a, const struct plan *best)
             "(--provider, --region)";
 }
 
+/* One of the searches of an answer tells how far the whole is: each type alone, and several at
+ * once, which takes most of the time where there is any to speak of. */
+struct part {
+    const struct answering *answering;
+    double before, share;
+};
+
+static void tell_progress(void *context, double done)
+{
+    const struct part *p = context;
+    p->answering->progress(p->answering->progress_context, p->before + p->share * done);
+}
+
+static const double SEVERAL_SHARE = 0.9;
+
+/* Of group g alone, or of several at once behind the last. */
+static struct part *part_of(const struct answering *a, int g)
+{
+    int groups = a->question->cluster.groups;
+    double alone = a->share * (question_mixes(a->question) ? 1 - SEVERAL_SHARE : 1);
+    struct part *p = arena_alloc(a->mem, sizeof *p);
+    *p = (struct part){a, a->done_before + alone * g / groups,
+                       g < groups ? alone / groups : a->share - alone};
+    return p;
+}
+
 static bool search_group(struct answering *a, int g, struct gathering *all)
 {
     struct question *q = a->question;
@@ -153,8 +179,8 @@ static bool search_group(struct answering *a, int g, struct gathering *all)
         return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
     sq->wanted = &all->wanted;
     sq->standings = &all->standings;
-    sq->progress = a->progress;
-    sq->progress_context = a->progress_context;
+    sq->progress = a->progress ? tell_progress : NULL;
+    sq->progress_context = part_of(a, g);
     all->of[g] = sq;
     search_run(sq, a->mem, r);
     all->searched++;
@@ -179,8 +205,8 @@ static bool search_mixed(struct answering *a, struct gathering *all)
     }
     mq->wanted = &all->wanted;
     mq->standings = &all->standings;
-    mq->progress = a->progress;
-    mq->progress_context = a->progress_context;
+    mq->progress = a->progress ? tell_progress : NULL;
+    mq->progress_context = part_of(a, a->question->cluster.groups);
     mixed_run(mq, a->mem, &all->mixed);
     all->funnel.generated += all->mixed.generated;
     all->funnel.judged += all->mixed.judged;

@@ -15,6 +15,7 @@ struct answering {
     struct error *err;
     void (*progress)(void *context, double done); /* may be NULL */
     void *progress_context;
+    double done_before, share; /* of all that is asked, 0..1 */
 };
 
 bool search_answer(struct answering *);

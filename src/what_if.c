@@ -23,7 +23,8 @@ void question_drop_changed(struct question *q)
 
 static bool wrong(const char *change, const struct error *cause, struct error *err)
 {
-    return fail(err, cause->kind, "--what-if '%.200s': %s", change, cause->text);
+    fail(err, cause->kind, "--what-if '%.200s': %s", change, cause->text);
+    return error_show_as(err, cause);
 }
 
 static bool build(struct question *q, int i, struct error *err)
@@ -75,6 +76,7 @@ static bool answer(const struct answering *a, int i, struct what_if *out)
     again.question = q->changed[i];
     again.report = &report;
     again.err = &err;
+    again.done_before = (i + 1) * a->share;
     *out = (struct what_if){.change = q->what_if[i]};
     if (search_with(&again, q)) {
         out->plan = &report.plan[0];

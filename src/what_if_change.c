@@ -127,8 +127,10 @@ bool input_change_parse(struct input_change *c, const char *text, struct error *
     *c = (struct input_change){.value = equals + 1};
     copy_part(c->name, text, colon ? (size_t)(colon - text) : length);
     if (!option_of(c->name) && !is_figure(c->name))
-        return unknown(c->name, err);
-    return take_key(c, colon, equals, err) && take_factor(c, err);
+        return unknown(c->name, err) || error_show(err, text, 0);
+    if (!take_key(c, colon, equals, err))
+        return error_show(err, text, colon ? (size_t)(colon - text) : length);
+    return take_factor(c, err) || error_show(err, text, (size_t)(c->value - text));
 }
 
 bool set_what_if(struct question *q, const char *v, struct error *err)
@@ -138,7 +140,8 @@ bool set_what_if(struct question *q, const char *v, struct error *err)
     if (q->what_ifs == QUESTION_WHAT_IFS)
         return fail(err, ERROR_INPUT, "--what-if is given more than %d times", QUESTION_WHAT_IFS);
     if (!input_change_parse(&c, v, &cause))
-        return fail(err, ERROR_INPUT, "--what-if '%.200s': %s", v, cause.text);
+        return fail(err, ERROR_INPUT, "--what-if '%.200s': %s", v, cause.text) ||
+               error_show_as(err, &cause);
     q->what_if[q->what_ifs++] = arena_string(&q->mem, v);
     return true;
 }

@@ -12,5 +12,6 @@ bool fail(struct error *err, enum error_kind kind, const char *format, ...)
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     err->kind = kind;
+    err->place[0] = 0;
     return false;
 }

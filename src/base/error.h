@@ -4,6 +4,7 @@
 #define ASTRA_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum error_kind {
     ERROR_NONE,
@@ -15,11 +16,23 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     char text[2048];
+    char place[256]; /* what is wrong and a caret under the place: two lines, or "" */
 };
 
 /* Writes the message (cut at the buffer's size) and returns false, so that callers write
  * `return fail(err, ...)`. `err` may be NULL. */
 bool fail(struct error *err, enum error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Shows the text that is wrong with a caret under its byte `at`, for a message that was just
+ * written and is one line. Returns false. */
+bool error_show(struct error *err, const char *text, size_t at);
+/* The same as an error that `err` was made of shows. */
+bool error_show_as(struct error *err, const struct error *cause);
+
+struct str;
+/* The part of a line around byte `at`, a newline, blanks and the caret. Bytes that a terminal might
+ * not show in one column are '?', so that the caret stays under the place. */
+void caret_add(struct str *out, const char *line, size_t length, size_t at);
 
 #endif

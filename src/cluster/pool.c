@@ -29,8 +29,9 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct pool *p, const ch
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return fail(p->err, ERROR_INPUT, "pool '%.*s%s': %s, at column %td", SHOWN, p->text,
-                strlen(p->text) > SHOWN ? "..." : "", text, p->at - p->text + 1);
+    fail(p->err, ERROR_INPUT, "pool '%.*s%s': %s, at column %td", SHOWN, p->text,
+         strlen(p->text) > SHOWN ? "..." : "", text, p->at - p->text + 1);
+    return error_show(p->err, p->text, (size_t)(p->at - p->text));
 }
 
 bool scan_number(const char **at, const char *what, int most, int *out, struct error *err)

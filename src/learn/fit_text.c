@@ -47,7 +47,7 @@ void fit_skips(const struct samples *s, struct str *out)
 
 static void head(struct str *out, const char *what)
 {
-    str_addf(out, "\n%-50s %6s %6s %6s | %8s %8s %8s\n", what, "rows", "error", "bias", "constant",
+    str_addf(out, "\n%-64s %6s %6s %6s | %8s %8s %8s\n", what, "rows", "error", "bias", "constant",
              "waves", "nearest");
 }
 
@@ -60,7 +60,7 @@ static void line(const struct family_fit *f, enum split split, const char *label
         s[r] = score_rows(&f->data, f->check.predicted[split][r], wanted, w);
     if (s[0].rows == 0)
         return;
-    str_addf(out, "  %-48s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", label, s[0].rows,
+    str_addf(out, "  %-62s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", label, s[0].rows,
              100 * s[BY_MODEL].mean, 100 * s[BY_MODEL].bias, 100 * s[BY_CONSTANT].mean,
              100 * s[BY_QUANTISED].mean, 100 * s[BY_NEAREST].mean);
 }
@@ -116,7 +116,7 @@ static void average_line(const struct family_fit *f, enum split split, bool larg
     str_addf(&label, "average over GPUs%s%s%s", vendor ? " of " : "", vendor ? vendor : "",
              large ? ", m n k >= 1024" : "");
     if (gpus > 0)
-        str_addf(out, "  %-48s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", str_text(&label),
+        str_addf(out, "  %-62s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", str_text(&label),
                  rows, 100 * sum[0] / gpus, 100 * bias / gpus, 100 * sum[1] / gpus,
                  100 * sum[2] / gpus, 100 * sum[3] / gpus);
     str_release(&label);
@@ -143,7 +143,7 @@ static void comm_line(const struct fit *f, int source, struct str *out)
         const struct comm_score *s = f->comm.score[source][i];
         if (s[COMM_BY_MODEL].rows == 0)
             continue;
-        str_addf(out, "  %-14s %-33s %6zu %5.1f%%        | %7.1f%% %7.1f%% %7.1f%%\n",
+        str_addf(out, "  %-14s %-47s %6zu %5.1f%%        | %7.1f%% %7.1f%% %7.1f%%\n",
                  source_of((enum source_id)source)->name, SPLIT_NAMES[i], s[COMM_BY_MODEL].rows,
                  100 * s[COMM_BY_MODEL].median, 100 * s[COMM_BY_CONSTANT].median,
                  100 * s[COMM_BY_ANALYTIC].median, 100 * s[COMM_BY_NEAREST].median);
@@ -171,7 +171,7 @@ void fit_text(const struct fit *f, struct str *out)
     }
     str_addf(out, "\ncollectives: %zu rows, %zu KB of trees\n", f->comm.trained_rows,
              f->comm_size / 1000);
-    str_addf(out, "\n%-50s %6s %6s %6s | %8s %8s %8s\n", "left out (median error)", "rows", "error",
+    str_addf(out, "\n%-64s %6s %6s %6s | %8s %8s %8s\n", "left out (median error)", "rows", "error",
              "", "constant", "analytic", "nearest");
     for (int i = 0; i < SOURCES; i++)
         comm_line(f, i, out);

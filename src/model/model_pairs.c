@@ -14,6 +14,9 @@ enum { WORD_SIZE = 64 };
 
 struct pairs {
     struct model *model;
+    const char *text;  /* all of them */
+    const char *value; /* of the pair at hand; NULL: its key is looked at */
+    const char *key;
     bool given[MODEL_FIELDS];
 };
 
@@ -45,6 +48,7 @@ static bool set_pair(struct pairs *p, const char *key, const char *value, struct
         return fail(err, ERROR_INPUT, "model: unknown key '%s'%s", key, model_field_near(key));
     if (p->given[field])
         return fail(err, ERROR_INPUT, "model: %s is given twice", key);
+    p->value = strchr(p->key, '=') + 1;
     if (norm ? !read_norm(value, &number, err)
              : !read_value(model_field_info((enum model_field)field), value, &number, err))
         return false;
@@ -72,10 +76,13 @@ static bool read_pair(struct pairs *p, const char *pair, size_t length, struct e
 
 static bool read_pairs(struct pairs *p, const char *text, struct error *err)
 {
+    p->text = text;
     for (;;) {
         size_t length = strcspn(text, ",");
+        p->key = text;
+        p->value = NULL;
         if (!read_pair(p, text, length, err))
-            return false;
+            return error_show(err, p->text, (size_t)((p->value ? p->value : p->key) - p->text));
         if (!text[length])
             return true;
         text += length + 1;

@@ -105,9 +105,9 @@ static void print_rows(const struct calibrate_report *c, bool held,
         enum table_align align;
         int drop;
     } columns[] = {{"input", TABLE_LEFT, 0},     {"what", TABLE_LEFT, 0},
-                   {"measured", TABLE_RIGHT, 0}, {"predicted", TABLE_RIGHT, 2},
-                   {"off", TABLE_RIGHT, 0},      {"with the profile", TABLE_RIGHT, 1},
-                   {"off", TABLE_RIGHT, 0},      {"off, from the others", TABLE_RIGHT, 0}};
+                   {"measured", TABLE_RIGHT, 0}, {"predicted", TABLE_RIGHT, 3},
+                   {"off", TABLE_RIGHT, 0},      {"with the profile", TABLE_RIGHT, 2},
+                   {"off", TABLE_RIGHT, 0},      {"off, from the others", TABLE_RIGHT, 1}};
     struct table t;
     struct str cell;
     str_init(&cell);
@@ -144,8 +144,11 @@ static void print_entry(const struct profile_entry *e, const struct report_style
             table_add(&t, "not fitted: %s", e->why[f]);
     }
     table_print(&t, style, out);
-    str_addf(out, "  around them times scatter by %.1f %%, memory by %.1f %%\n",
-             100 * r->time_scatter, 100 * r->memory_scatter);
+    str_add(out, "  ");
+    typeset_wrap(style,
+                 arena_format(mem, "around them times scatter by %.1f %%, memory by %.1f %%",
+                              100 * r->time_scatter, 100 * r->memory_scatter),
+                 2, out);
 }
 
 static void print_texts(const char *heading, const struct calibrated_text *text, int count,

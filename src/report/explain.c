@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "report/drawn_step.h"
 #include "report/plan_text.h"
 #include "report/plan_words.h"
 #include "report/report.h"
@@ -14,18 +15,8 @@
 
 #include <string.h>
 
-enum { STAGE_BAR = 30 };
-
-static void add_bar_cell(struct table *t, double share, int width)
-{
-    struct str cell;
-    str_init(&cell);
-    typeset_bar(share, width, &cell);
-    table_take(t, &cell);
-    str_release(&cell);
-}
-
-static void add_stage_row(struct table *t, const struct plan *p, int from, int end)
+static void add_stage_row(struct table *t, const struct plan *p, int from, int end,
+                          const struct report_style *style)
 {
     const struct plan_stage *s = &p->stage[from];
     struct str cell;
@@ -35,7 +26,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->layers);
     table_add(t, "%.1f %%", 100 * s->compute_step_s / p->step_s);
-    add_bar_cell(t, s->compute_step_s / p->step_s, STAGE_BAR);
+    table_add_bar(t, style, s->compute_step_s / p->step_s);
     table_add(t, "%.1f %%", 100 * (s->idle_s > 0 ? s->idle_s / p->step_s : 0));
     str_release(&cell);
 }
@@ -49,11 +40,11 @@ static void print_stage_bars(const struct plan *p, const struct report_style *st
     int type = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "layers", TABLE_RIGHT, 0);
     table_column(&t, "compute", TABLE_RIGHT, 0);
-    table_column(&t, "of the step", TABLE_LEFT, 1);
+    table_bar_column(&t, "of the step", 1, style);
     table_column(&t, "idle", TABLE_RIGHT, 0);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
-        add_stage_row(&t, p, from, end);
+        add_stage_row(&t, p, from, end, style);
     }
     if (!p->meshes)
         table_hide(&t, type);
@@ -100,6 +91,7 @@ static void explain_all(const struct plan *p, const struct report_style *style, 
     print_figures(p, style, mem, out);
     print_breakdown(p, style, mem, out);
     print_stage_bars(p, style, mem, out);
+    print_pipeline(drawn_step_new(p, mem), style, mem, out);
     explain_memory(p, style, mem, out);
     print_mixture(p, style, mem, out);
     if (p->gains) /* which say with figures what hints can only guess */

@@ -3,6 +3,7 @@
 #define ASTRA_EXPLAIN_H
 
 struct arena;
+struct drawn_step;
 struct plan;
 struct report_style;
 struct str;
@@ -12,6 +13,9 @@ void explain_cost(const struct plan *, const struct report_style *, struct arena
                   struct str *out);
 void explain_schedule(const struct plan *, const struct report_style *, struct arena *,
                       struct str *out);
+/* A picture of one step; nothing where it has more passes than can be simulated one by one. */
+void print_pipeline(const struct drawn_step *, const struct report_style *, struct arena *,
+                    struct str *out);
 void explain_memory(const struct plan *, const struct report_style *, struct arena *,
                     struct str *out);
 

@@ -18,21 +18,19 @@
 
 #include <math.h>
 
-enum { PART_BAR = 30, STACKED_BAR = 60, LEAST_BAR = 20 };
-
-/* Columns beside a stacked bar; and for a line that also says when. */
-enum { BAR_MARGIN = 34, WIDE = 170 };
+/* Of a stacked bar, and columns beside it. */
+enum { STACKED_BAR = 60, LEAST_BAR = 20, BAR_MARGIN = 34 };
 
 /* The letter in bars; which columns go first where there is no room. */
 static const struct {
     char letter;
     int drop;
 } LOOKS[MEMORY_PARTS] = {
-    [MEMORY_weights] = {'W', 1},       [MEMORY_gradients] = {'G', 1},
-    [MEMORY_optimizer] = {'O', 1},     [MEMORY_activations] = {'A', 0},
-    [MEMORY_temporary] = {'T', 2},     [MEMORY_buffers] = {'B', 2},
-    [MEMORY_reserve] = {'R', 3},       [MEMORY_context] = {'C', 3},
-    [MEMORY_communicators] = {'N', 3},
+    [MEMORY_weights] = {'W', 2},       [MEMORY_gradients] = {'G', 2},
+    [MEMORY_optimizer] = {'O', 2},     [MEMORY_activations] = {'A', 0},
+    [MEMORY_temporary] = {'T', 3},     [MEMORY_buffers] = {'B', 3},
+    [MEMORY_reserve] = {'R', 4},       [MEMORY_context] = {'C', 4},
+    [MEMORY_communicators] = {'N', 4},
 };
 
 static void take_run(struct table *t, int from, int end)
@@ -60,7 +58,13 @@ static void add_part_columns(struct table *t, bool framework, const char *sum)
         if (info->framework == framework)
             table_column(t, info->name, TABLE_RIGHT, LOOKS[i].drop);
     }
-    table_column(t, sum, TABLE_RIGHT, 0);
+    table_column(t, sum, TABLE_RIGHT, framework);
+}
+
+static void add_fullness_cells(struct table *t, const struct plan_stage *s)
+{
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
+    table_add(t, "%s", moment_words(s->moment));
 }
 
 static void print_parts(const struct plan *p, const struct report_style *style, struct arena *mem,
@@ -73,6 +77,8 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
     add_part_columns(&t, true, "allocated");
     add_part_columns(&t, false, "on the GPU");
     table_column(&t, "limit", TABLE_RIGHT, 0);
+    table_column(&t, "of it", TABLE_RIGHT, 0);
+    table_column(&t, "fullest", TABLE_LEFT, 5);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
         take_run(&t, from, end);
@@ -80,6 +86,7 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
         add_part_cells(&t, &p->stage[from], true);
         add_part_cells(&t, &p->stage[from], false);
         table_add(&t, "%.2f", p->stage[from].limit_bytes / GIB);
+        add_fullness_cells(&t, &p->stage[from]);
     }
     if (!p->meshes)
         table_hide(&t, type);
@@ -157,8 +164,6 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
         add_stacked_bar(p, s, bar_width(style), style, out);
         str_addf(out, "  %3.0f %%%s", 100 * s->device_bytes / s->limit_bytes,
                  s->fits ? "" : ", does not fit");
-        if (style->columns == 0 || style->columns > WIDE)
-            str_addf(out, ", fullest %s", moment_words(s->moment));
         str_add(out, "\n");
     }
     str_release(&line);
@@ -327,20 +332,16 @@ static void print_fullest_parts(const struct plan_stage *s, const struct report_
     table_init(&t, mem);
     table_column(&t, "part", TABLE_LEFT, 0);
     table_column(&t, "bytes", TABLE_RIGHT, 0);
-    table_column(&t, "of the limit", TABLE_LEFT, 1);
-    table_column(&t, "what it is", TABLE_LEFT, 2);
+    table_bar_column(&t, "of the limit", 1, style);
+    table_column(&t, "what it is", TABLE_LEFT, 0);
     for (int i = 0; i < MEMORY_PARTS; i++) {
         const struct memory_part_info *info = memory_part_info((enum memory_part)i);
-        struct str bar;
         if (s->memory.part[i] <= 0)
             continue;
-        str_init(&bar);
-        typeset_bar(s->memory.part[i] / s->limit_bytes, PART_BAR, &bar);
         table_add(&t, "%s", info->name);
         table_add(&t, "%.2f GiB", s->memory.part[i] / GIB);
-        table_take(&t, &bar);
+        table_add_bar(&t, style, s->memory.part[i] / s->limit_bytes);
         table_add(&t, "%s", info->help);
-        str_release(&bar);
     }
     table_print(&t, style, out);
 }
@@ -370,6 +371,7 @@ void explain_memory(const struct plan *p, const struct report_style *style, stru
                     struct str *out)
 {
     print_parts(p, style, mem, out);
-    print_bars(p, style, out);
+    if (typeset_has_bars(style))
+        print_bars(p, style, out);
     print_fullest(p, style, mem, out);
 }

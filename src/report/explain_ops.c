@@ -198,13 +198,18 @@ static void each_mesh(const struct plan *p, bool differ, block_printer *print,
 void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem,
                  struct str *out)
 {
-    str_add(out, "\nOperators of each block: one micro-batch on one GPU\n");
+    str_add(out, "\n");
+    typeset_wrap(style, "Operators of each block: one micro-batch on one GPU", 2, out);
     each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, mem, out);
 }
 
 void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
-    str_addf(out, "\nSeconds of each operator: one micro-batch on one GPU (%s)\n", p->provenance);
+    str_add(out, "\n");
+    typeset_wrap(style,
+                 arena_format(mem, "Seconds of each operator: one micro-batch on one GPU (%s)",
+                              p->provenance),
+                 2, out);
     each_mesh(p, p->meshes, print_times, style, mem, out);
 }

@@ -24,33 +24,34 @@ static const struct gpu_column {
     enum gpu_kind kind;
     size_t offset;
     const char *head; /* in text; NULL = not shown */
+    int drop;         /* as a table takes it */
 } GPU_COLUMNS[] = {
-#define COLUMN(field, kind, head)                                                                  \
+#define COLUMN(field, kind, head, drop)                                                            \
     {                                                                                              \
-#field, kind, offsetof(struct gpu, field), head                                            \
+#field, kind, offsetof(struct gpu, field), head, drop                                      \
     }
-    COLUMN(name, GPU_TEXT, "GPU"),
-    COLUMN(aliases, GPU_WORDS, "short"),
-    COLUMN(vendor, GPU_TEXT, NULL),
-    COLUMN(arch, GPU_TEXT, "architecture"),
-    COLUMN(bf16_tflops, GPU_REAL, "bf16 TFLOP/s"),
-    COLUMN(fp16_tflops, GPU_REAL, NULL),
-    COLUMN(fp8_tflops, GPU_REAL, "fp8"),
-    COLUMN(fp32_tflops, GPU_REAL, NULL),
-    COLUMN(memory_gb, GPU_REAL, NULL),
-    COLUMN(usable_gib, GPU_REAL, "usable GiB"),
-    COLUMN(memory_gbs, GPU_REAL, "memory GB/s"),
-    COLUMN(l2_mb, GPU_REAL, NULL),
-    COLUMN(sms, GPU_WHOLE, NULL),
-    COLUMN(boost_mhz, GPU_REAL, NULL),
-    COLUMN(link_gbs, GPU_REAL, "link GB/s"),
-    COLUMN(domain, GPU_WHOLE, "joined"),
-    COLUMN(per_node, GPU_WHOLE, NULL),
-    COLUMN(pcie_gbs, GPU_REAL, NULL),
-    COLUMN(nic_gbit, GPU_REAL, "NIC Gbit/s"),
-    COLUMN(tdp_w, GPU_REAL, NULL),
-    {"usd_per_hour", GPU_PRICE, 0, "$/h"},
-    COLUMN(source, GPU_TEXT, NULL),
+    COLUMN(name, GPU_TEXT, "GPU", 0),
+    COLUMN(aliases, GPU_WORDS, "short", 1),
+    COLUMN(vendor, GPU_TEXT, NULL, 0),
+    COLUMN(arch, GPU_TEXT, "architecture", 5),
+    COLUMN(bf16_tflops, GPU_REAL, "bf16 TFLOP/s", 0),
+    COLUMN(fp16_tflops, GPU_REAL, NULL, 0),
+    COLUMN(fp8_tflops, GPU_REAL, "fp8", 2),
+    COLUMN(fp32_tflops, GPU_REAL, NULL, 0),
+    COLUMN(memory_gb, GPU_REAL, NULL, 0),
+    COLUMN(usable_gib, GPU_REAL, "usable GiB", 0),
+    COLUMN(memory_gbs, GPU_REAL, "memory GB/s", 4),
+    COLUMN(l2_mb, GPU_REAL, NULL, 0),
+    COLUMN(sms, GPU_WHOLE, NULL, 0),
+    COLUMN(boost_mhz, GPU_REAL, NULL, 0),
+    COLUMN(link_gbs, GPU_REAL, "link GB/s", 3),
+    COLUMN(domain, GPU_WHOLE, "joined", 9),
+    COLUMN(per_node, GPU_WHOLE, NULL, 0),
+    COLUMN(pcie_gbs, GPU_REAL, NULL, 0),
+    COLUMN(nic_gbit, GPU_REAL, "NIC Gbit/s", 8),
+    COLUMN(tdp_w, GPU_REAL, NULL, 0),
+    {"usd_per_hour", GPU_PRICE, 0, "$/h", 0},
+    COLUMN(source, GPU_TEXT, NULL, 0),
 #undef COLUMN
 };
 
@@ -96,9 +97,8 @@ static void add_coverage_cells(struct table *t, const struct learned *l, const s
     }
 }
 
-static void gpus_text(const struct learned *l, struct str *out)
+static void gpus_text(const struct learned *l, const struct report_style *style, struct str *out)
 {
-    const struct report_style plain = {0, false};
     struct arena mem;
     struct table t;
     size_t count;
@@ -108,16 +108,16 @@ static void gpus_text(const struct learned *l, struct str *out)
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         if (GPU_COLUMNS[c].head)
             table_column(&t, GPU_COLUMNS[c].head,
-                         is_text(&GPU_COLUMNS[c]) ? TABLE_LEFT : TABLE_RIGHT, 0);
-    table_column(&t, "products", TABLE_LEFT, 0);
-    table_column(&t, "attention", TABLE_LEFT, 0);
+                         is_text(&GPU_COLUMNS[c]) ? TABLE_LEFT : TABLE_RIGHT, GPU_COLUMNS[c].drop);
+    table_column(&t, "products", TABLE_LEFT, 6);
+    table_column(&t, "attention", TABLE_LEFT, 7);
     for (size_t i = 0; i < count; i++) {
         for (int c = 0; c < GPU_COLUMN_COUNT; c++)
             if (GPU_COLUMNS[c].head)
                 add_gpu_cell(&t, &g[i], &GPU_COLUMNS[c]);
         add_coverage_cells(&t, l, &g[i]);
     }
-    table_print(&t, &plain, out);
+    table_print(&t, style, out);
     arena_release(&mem);
 }
 
@@ -171,8 +171,9 @@ static struct json *coverage_value(const struct learned *l, const struct gpu *g)
     return all;
 }
 
-static void gpus_json(const struct learned *l, struct str *out)
+static void gpus_json(const struct learned *l, const struct report_style *style, struct str *out)
 {
+    (void)style;
     size_t count;
     const struct gpu *g = gpu_table(&count);
     struct json *list = json_new_array();
@@ -208,8 +209,9 @@ static void add_coverage_fields(struct csv *csv, const struct learned *l, const 
     }
 }
 
-static void gpus_csv(const struct learned *l, struct str *out)
+static void gpus_csv(const struct learned *l, const struct report_style *style, struct str *out)
 {
+    (void)style;
     size_t count;
     const struct gpu *g = gpu_table(&count);
     struct csv csv = {out, 0};
@@ -236,9 +238,12 @@ static bool load(const struct model_preset *preset, struct model *m)
 }
 
 /* Fields that tell models apart at a glance; 0 means "has none". */
-static const enum model_field SHOWN[] = {MODEL_layers,  MODEL_hidden,  MODEL_ffn,
-                                         MODEL_heads,   MODEL_kv,      MODEL_vocab,
-                                         MODEL_max_seq, MODEL_experts, MODEL_topk};
+static const struct {
+    enum model_field field;
+    int drop; /* as a table takes it */
+} SHOWN[] = {{MODEL_layers, 0},  {MODEL_hidden, 0},  {MODEL_ffn, 5},
+             {MODEL_heads, 6},   {MODEL_kv, 9},      {MODEL_vocab, 3},
+             {MODEL_max_seq, 7}, {MODEL_experts, 2}, {MODEL_topk, 8}};
 enum { SHOWN_COUNT = sizeof SHOWN / sizeof *SHOWN };
 
 static void add_model_row(struct table *t, const struct model_preset *preset, const struct model *m)
@@ -252,8 +257,8 @@ static void add_model_row(struct table *t, const struct model_preset *preset, co
     add_count(&cell, (double)model_params_active(m));
     table_take(t, &cell);
     for (int i = 0; i < SHOWN_COUNT; i++) {
-        if (model_field_get(m, SHOWN[i]) > 0)
-            str_addf(&cell, "%d", model_field_get(m, SHOWN[i]));
+        if (model_field_get(m, SHOWN[i].field) > 0)
+            str_addf(&cell, "%d", model_field_get(m, SHOWN[i].field));
         else
             str_add(&cell, "-");
         table_take(t, &cell);
@@ -261,24 +266,23 @@ static void add_model_row(struct table *t, const struct model_preset *preset, co
     str_release(&cell);
 }
 
-static void models_text(struct str *out)
+static void models_text(const struct report_style *style, struct str *out)
 {
-    const struct report_style plain = {0, false};
     struct arena mem;
     struct table t;
     struct model m;
     arena_init(&mem);
     table_init(&t, &mem);
     table_column(&t, "model", TABLE_LEFT, 0);
-    table_column(&t, "family", TABLE_LEFT, 0);
+    table_column(&t, "family", TABLE_LEFT, 4);
     table_column(&t, "parameters", TABLE_RIGHT, 0);
-    table_column(&t, "active", TABLE_RIGHT, 0);
+    table_column(&t, "active", TABLE_RIGHT, 1);
     for (int i = 0; i < SHOWN_COUNT; i++)
-        table_column(&t, model_field_info(SHOWN[i])->name, TABLE_RIGHT, 0);
+        table_column(&t, model_field_info(SHOWN[i].field)->name, TABLE_RIGHT, SHOWN[i].drop);
     for (const struct model_preset *p = model_presets(); p->name; p++)
         if (load(p, &m))
             add_model_row(&t, p, &m);
-    table_print(&t, &plain, out);
+    table_print(&t, style, out);
     arena_release(&mem);
 }
 
@@ -301,8 +305,9 @@ static struct json *model_object(const struct model_preset *p, const struct mode
     return o;
 }
 
-static void models_json(struct str *out)
+static void models_json(const struct report_style *style, struct str *out)
 {
+    (void)style;
     struct json *list = json_new_array();
     struct model m;
     for (const struct model_preset *p = model_presets(); p->name; p++)
@@ -311,8 +316,9 @@ static void models_json(struct str *out)
     dump_list("models", list, out);
 }
 
-static void models_csv(struct str *out)
+static void models_csv(const struct report_style *style, struct str *out)
 {
+    (void)style;
     static const char *const first[] = {"name",          "family",           "params_total",
                                         "params_active", "published_params", "source"};
     struct csv csv = {out, 0};
@@ -338,16 +344,18 @@ static void models_csv(struct str *out)
 }
 
 /* By enum astra_format. */
-void report_gpus(int format, const struct learned *l, struct str *out)
+void report_gpus(int format, const struct learned *l, const struct report_style *style,
+                 struct str *out)
 {
-    static void (*const writers[])(const struct learned *, struct str *) = {
+    static void (*const writers[])(const struct learned *, const struct report_style *,
+                                   struct str *) = {
         [ASTRA_TEXT] = gpus_text, [ASTRA_JSON] = gpus_json, [ASTRA_CSV] = gpus_csv};
-    writers[format](l, out);
+    writers[format](l, style, out);
 }
 
-void report_models(int format, struct str *out)
+void report_models(int format, const struct report_style *style, struct str *out)
 {
-    static void (*const writers[])(struct str *) = {
+    static void (*const writers[])(const struct report_style *, struct str *) = {
         [ASTRA_TEXT] = models_text, [ASTRA_JSON] = models_json, [ASTRA_CSV] = models_csv};
-    writers[format](out);
+    writers[format](style, out);
 }

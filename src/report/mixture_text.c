@@ -50,7 +50,7 @@ static void print_more(const struct plan *p, const struct report_style *style, s
     table_column(&t, "stage", TABLE_LEFT, 0);
     table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "layers", TABLE_LEFT, 0);
-    table_column(&t, "from stage", TABLE_LEFT, 0);
+    table_column(&t, "from stage", TABLE_LEFT, 1);
     table_column(&t, "micro-batch", TABLE_RIGHT, 1);
     table_column(&t, "step", TABLE_RIGHT, 0);
     table_column(&t, "", TABLE_RIGHT, 0);

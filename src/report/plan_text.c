@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-enum { BAR_COLUMNS = 30 };
-
 /* The line above has the first mesh's values. */
 static void print_meshes(const struct plan *p, const struct report_style *style, struct str *out)
 {
@@ -141,7 +139,7 @@ void print_breakdown(const struct plan *p, const struct report_style *style, str
     table_column(&t, "", TABLE_LEFT, 0);
     table_column(&t, "", TABLE_RIGHT, 0);
     table_column(&t, "", TABLE_RIGHT, 0);
-    table_column(&t, "", TABLE_LEFT, 1);
+    table_bar_column(&t, "", 1, style);
     for (int i = 0; i < BREAKDOWN_PARTS; i++) {
         double share = p->breakdown[i] / p->step_s;
         if (p->breakdown[i] <= 0)
@@ -150,8 +148,7 @@ void print_breakdown(const struct plan *p, const struct report_style *style, str
         add_seconds(&cell, p->breakdown[i]);
         table_take(&t, &cell);
         table_add(&t, "%.1f %%", 100 * share);
-        typeset_bar(share, BAR_COLUMNS, &cell);
-        table_take(&t, &cell);
+        table_add_bar(&t, style, share);
     }
     str_addf(&cell, "Where the step's time goes (stage %d, the busiest)", p->busiest);
     typeset_heading(style, str_text(&cell), out);
@@ -257,12 +254,12 @@ static void print_stages(const struct plan *p, const struct report_style *style,
                                                              * job is mixed */
     static const struct table_column columns[] = {
         {"stage", TABLE_LEFT, 0, false},       {"GPU", TABLE_LEFT, 0, false},
-        {"GPUs", TABLE_RIGHT, 0, false},       {"layers", TABLE_RIGHT, 0, false},
+        {"GPUs", TABLE_RIGHT, 1, false},       {"layers", TABLE_RIGHT, 0, false},
         {"tp", TABLE_RIGHT, 0, false},         {"dp", TABLE_RIGHT, 0, false},
-        {"mbs", TABLE_RIGHT, 0, false},        {"forward", TABLE_RIGHT, 2, false},
-        {"backward", TABLE_RIGHT, 2, false},   {"compute/step", TABLE_RIGHT, 1, false},
-        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 1, false},
-        {"on the GPU", TABLE_RIGHT, 0, false}, {"limit", TABLE_RIGHT, 1, false},
+        {"mbs", TABLE_RIGHT, 0, false},        {"forward", TABLE_RIGHT, 4, false},
+        {"backward", TABLE_RIGHT, 4, false},   {"compute/step", TABLE_RIGHT, 3, false},
+        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 3, false},
+        {"on the GPU", TABLE_RIGHT, 2, false}, {"limit", TABLE_RIGHT, 3, false},
         {"of limit", TABLE_LEFT, 0, false},
     };
     struct table t;

@@ -96,8 +96,8 @@ static void print_offers(const struct price **offer, size_t count, struct arena 
     static const struct table_column heads[] = {
         {"GPU", TABLE_LEFT, 0, false},    {"$/h", TABLE_RIGHT, 0, false},
         {"market", TABLE_LEFT, 0, false}, {"provider", TABLE_LEFT, 0, false},
-        {"region", TABLE_LEFT, 1, false}, {"instance", TABLE_LEFT, 2, false},
-        {"GPUs", TABLE_RIGHT, 0, false},  {"date", TABLE_LEFT, 3, false}};
+        {"region", TABLE_LEFT, 2, false}, {"instance", TABLE_LEFT, 3, false},
+        {"GPUs", TABLE_RIGHT, 1, false},  {"date", TABLE_LEFT, 4, false}};
     struct table t;
     table_init(&t, mem);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -163,6 +163,16 @@ static void print_used(const struct price_report *r, struct arena *mem,
     str_release(&words);
 }
 
+static void print_skipped(int64_t lines, const struct report_style *style, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "%lld lines of catalogs were passed over: other accelerators, parts of a GPU.",
+             (long long)lines);
+    typeset_wrap(style, str_text(&text), 0, out);
+    str_release(&text);
+}
+
 static void prices_text(const struct price_report *r, const struct report_style *style,
                         struct str *out)
 {
@@ -176,9 +186,7 @@ static void prices_text(const struct price_report *r, const struct report_style 
     str_add(out, "\n");
     typeset_wrap(style, SCOPE, 0, out);
     if (r->list->skipped > 0)
-        str_addf(out,
-                 "%lld lines of catalogs were passed over: other accelerators, parts of a GPU.\n",
-                 (long long)r->list->skipped);
+        print_skipped(r->list->skipped, style, out);
     arena_release(&mem);
 }
 

@@ -15,7 +15,7 @@ struct str;
 
 struct report_style {
     int columns; /* width to fit into; 0 = as wide as needed */
-    bool colour;
+    int look;    /* enum astra_look */
 };
 
 /* A run of so many tokens: what its limits did to the choice. Plans are on the front. */
@@ -73,8 +73,9 @@ void report_plan_csv(const struct plan *, struct str *out);
 void report_explain_text(const struct plan *, const char *stage, const struct report_style *,
                          struct str *out);
 
-void report_gpus(int format, const struct learned *, struct str *out); /* enum astra_format */
-void report_models(int format, struct str *out);
+/* `format`: enum astra_format. */
+void report_gpus(int format, const struct learned *, const struct report_style *, struct str *out);
+void report_models(int format, const struct report_style *, struct str *out);
 
 /* Offers and what a search would use of them. */
 struct price_report {

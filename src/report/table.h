@@ -22,6 +22,7 @@ struct table {
         int drop; /* 0 = never; of a table that is too wide the highest goes first */
         bool hidden;
     } column[TABLE_MAX_COLUMNS];
+    int ink[TABLE_MAX_COLUMNS]; /* enum ink of its cells */
     size_t cells, capacity;
     const char **cell;
 };
@@ -35,12 +36,17 @@ void table_add(struct table *, const char *format, ...) __attribute__((format(pr
 /* The same with text that was put together in `s`, which is emptied. */
 void table_take(struct table *, struct str *s);
 
+/* A column of bars, as wide as the style has them: hidden where it has none. */
+int table_bar_column(struct table *, const char *head, int drop, const struct report_style *);
+void table_add_bar(struct table *, const struct report_style *, double share);
+
 void table_hide(struct table *, int column);
 /* Hides a column in which every cell is `text`. */
 void table_hide_if_all(struct table *, int column, const char *text);
 
 /* Two columns in from the left, two between columns; heads only if any has text. Columns left out
- * for want of room are named below the table. */
+ * for want of room are named below the table; where that is not enough, the widest of text is
+ * narrowed and its cells go on in the next line. */
 void table_print(const struct table *, const struct report_style *, struct str *out);
 
 #endif

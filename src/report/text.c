@@ -78,22 +78,22 @@ static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
     [GPU] = {"GPU", TABLE_LEFT, 0, false},
     [GPUS] = {"GPUs", TABLE_RIGHT, 0, false},
     [TP] = {"tp", TABLE_RIGHT, 0, false},
-    [CP] = {"cp", TABLE_RIGHT, 0, false},
+    [CP] = {"cp", TABLE_RIGHT, 3, false},
     [PP] = {"pp", TABLE_RIGHT, 0, false},
-    [DP] = {"dp", TABLE_RIGHT, 0, false},
-    [EP] = {"ep", TABLE_RIGHT, 0, false},
-    [ETP] = {"etp", TABLE_RIGHT, 3, false},
-    [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 0, false},
-    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 5, false},
-    [RECOMPUTE] = {"recompute", TABLE_LEFT, 2, false},
-    [OPTIONS] = {"options", TABLE_LEFT, 6, false},
-    [STEP] = {"step", TABLE_RIGHT, 0, false},
+    [DP] = {"dp", TABLE_RIGHT, 1, false},
+    [EP] = {"ep", TABLE_RIGHT, 4, false},
+    [ETP] = {"etp", TABLE_RIGHT, 10, false},
+    [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 5, false},
+    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 12, false},
+    [RECOMPUTE] = {"recompute", TABLE_LEFT, 9, false},
+    [OPTIONS] = {"options", TABLE_LEFT, 13, false},
+    [STEP] = {"step", TABLE_RIGHT, 6, false},
     [TOKENS] = {"tokens/s", TABLE_RIGHT, 0, false},
-    [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 4, false},
-    [MFU] = {"MFU", TABLE_RIGHT, 0, false},
-    [MEMORY] = {"memory", TABLE_RIGHT, 1, false},
-    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 0, false},
-    [RUN_TIME] = {"run", TABLE_RIGHT, 0, false},
+    [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 11, false},
+    [MFU] = {"MFU", TABLE_RIGHT, 7, false},
+    [MEMORY] = {"memory", TABLE_RIGHT, 8, false},
+    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 2, false},
+    [RUN_TIME] = {"run", TABLE_RIGHT, 1, false},
     [RUN_COST] = {"cost", TABLE_RIGHT, 0, false},
 };
 
@@ -200,13 +200,19 @@ static const char *tokens_head(const struct search_report *r)
 }
 
 /* The largest of the list: types of GPU differ in it. */
-static void print_error(const struct search_report *r, struct str *out)
+static void print_error(const struct search_report *r, const struct report_style *style,
+                        struct str *out)
 {
     const struct plan *worst = &r->plan[0];
     for (int i = 1; i < r->best; i++)
         if (r->plan[i].expected_error > worst->expected_error)
             worst = &r->plan[i];
-    str_addf(out, "  step times ±%.0f %% (%s)\n", 100 * worst->expected_error, worst->provenance);
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "step times ±%.0f %% (%s)", 100 * worst->expected_error, worst->provenance);
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
 }
 
 static void print_best(const struct search_report *r, const struct report_style *style,
@@ -236,7 +242,7 @@ static void print_best(const struct search_report *r, const struct report_style 
     }
     table_print(&t, style, out);
     print_shared(r, style, out);
-    print_error(r, out);
+    print_error(r, style, out);
 }
 
 static void print_front(const struct search_report *r, const struct report_style *style,
@@ -249,10 +255,10 @@ static void print_front(const struct search_report *r, const struct report_style
     int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "GPUs", TABLE_RIGHT, 0);
     table_column(&t, tokens_head(r), TABLE_RIGHT, 0);
-    int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 0);
+    int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 1);
     int run = table_column(&t, "run", TABLE_RIGHT, 0);
     int cost = table_column(&t, "cost", TABLE_RIGHT, 0);
-    table_column(&t, "plan", TABLE_LEFT, 1);
+    table_column(&t, "plan", TABLE_LEFT, 2);
     for (int i = 0; i < r->front; i++) {
         const struct plan *p = &r->pareto[i];
         add_gpu_names(p, &cell);
@@ -309,7 +315,10 @@ static void print_hostfile(const struct plan *p, const struct report_style *styl
     int parts = plan_parts(p, part);
     str_add(out, "  ");
     if (plan_meshes_differ(p))
-        str_add(out, "The types of GPU run differently, which stock Megatron does not.\n  ");
+        typeset_wrap(style, "The types of GPU run differently, which stock Megatron does not.", 2,
+                     out);
+    if (plan_meshes_differ(p))
+        str_add(out, "  ");
     typeset_wrap(style,
                  "With FlagScale every node adds --hetero-current-device-type; its runner takes it "
                  "from the hostfile, a line for each node:",
@@ -419,6 +428,20 @@ static void print_funnel(const struct funnel *f, const struct report_style *styl
     table_print(&t, style, out);
 }
 
+static void print_mixed_effort(const struct mixed_result *m, const struct report_style *style,
+                               struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    str_addf(&text,
+             "several types: %.0f structures, %.0f arrangements of stages bounded, layers "
+             "assigned %.0f times (for each state of the optimizer), %.0f splits simulated",
+             m->structures, m->judged, m->problems, m->simulated);
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
 static void print_effort(const struct search_report *r, struct str *out)
 {
     str_add(out, "\n");
@@ -453,12 +476,11 @@ void report_search_text(const struct search_report *r, const struct report_style
     if (r->stats)
         print_funnel(r->funnel, style, &mem, out);
     if (r->stats && r->mixed)
-        str_addf(out,
-                 "  several types: %.0f structures, %.0f arrangements of stages bounded, layers "
-                 "assigned %.0f times (for each state of the optimizer), %.0f splits simulated\n",
-                 r->mixed->structures, r->mixed->judged, r->mixed->problems, r->mixed->simulated);
-    for (int i = 0; i < r->notes; i++)
-        str_addf(out, "%snote: %s\n", i ? "" : "\n", r->note[i]);
+        print_mixed_effort(r->mixed, style, out);
+    for (int i = 0; i < r->notes; i++) {
+        str_add(out, i ? "note: " : "\nnote: ");
+        typeset_wrap(style, r->note[i], 2, out);
+    }
     print_effort(r, out);
     arena_release(&mem);
 }

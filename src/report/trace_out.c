@@ -19,8 +19,8 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "report/drawn_step.h"
 #include "simulate/events.h"
-#include "simulate/frame.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,11 +62,7 @@ struct lanes {
 
 struct trace {
     const struct plan *plan;
-    struct frame *frame;
-    struct timing timing;
-    struct state state;
-    struct pipeline pipeline;
-    struct step_parts parts;
+    const struct drawn_step *step;
     struct cuts *cuts[2]; /* [backward][shapes] */
     struct lanes *lanes;  /* [pp] */
     int64_t slices;
@@ -183,8 +179,8 @@ static int take_lane(struct trace *t, int rank, int64_t start, int64_t end)
 
 static void draw_transfer(struct trace *t, const struct event *e, const char *args)
 {
-    int pp = t->pipeline.pp, to = (e->rank + (e->backward ? pp - 1 : 1)) % pp;
-    int64_t start = t->parts.delay + e->end, end = t->parts.delay + e->sent;
+    int pp = t->step->pipeline.pp, to = (e->rank + (e->backward ? pp - 1 : 1)) % pp;
+    int64_t start = t->step->parts.delay + e->end, end = t->step->parts.delay + e->sent;
     char name[64];
     snprintf(name, sizeof name, "%c%lld to %d", e->backward ? 'B' : 'F', (long long)e->micro_batch,
              to);
@@ -194,9 +190,9 @@ static void draw_transfer(struct trace *t, const struct event *e, const char *ar
 static void draw_pass(void *context, const struct event *e)
 {
     struct trace *t = context;
-    int stage = e->chunk * t->pipeline.pp + e->rank;
-    const struct cuts *c = &t->cuts[e->backward][t->frame->shape_of[stage]];
-    int64_t start = t->parts.delay + e->start, from = start;
+    int stage = e->chunk * t->step->pipeline.pp + e->rank;
+    const struct cuts *c = &t->cuts[e->backward][t->step->frame->shape_of[stage]];
+    int64_t start = t->step->parts.delay + e->start, from = start;
     char args[96], name[32];
     snprintf(args, sizeof args, ",\"args\":{\"micro_batch\":%lld,\"chunk\":%d}",
              (long long)e->micro_batch, e->chunk);
@@ -209,71 +205,38 @@ static void draw_pass(void *context, const struct event *e)
                       args);
         from = to;
     }
-    assert(from == t->parts.delay + e->end);
+    assert(from == t->step->parts.delay + e->end);
     if (e->sent > e->end)
         draw_transfer(t, e, args);
 }
 
-static void draw_edge(struct trace *t, int rank, int64_t start, int64_t end, const char *name)
-{
-    if (end > start)
-        add_slice(t, rank, OPTIMIZER, start, end, name, "");
-}
-
-/* What frame_step adds to the passes. */
 static void draw_edges(struct trace *t, int rank)
 {
-    const struct frame *f = t->frame;
-    const struct state *st = &t->state;
-    int pp = t->pipeline.pp, c = f->class_of[rank];
-    struct edges e = frame_edges(f, &t->plan->strategy, &t->timing, st, c);
-    int64_t last = t->parts.delay + t->timing.end[rank];
-    int64_t tied = t->parts.delay + t->parts.pipeline, step = tied + t->parts.tied;
-    int64_t gather = step + ticks_of(st->optimizer_s[c]);
-    draw_edge(t, rank, 0, ticks_of(e.delay), "parameter gather");
-    draw_edge(t, rank, last, last + ticks_of(e.after),
-              st->shard_s[c] > 0 ? "FSDP collectives" : "gradient reduction");
-    if (rank == 0 || rank == f->layout.loss_stage % pp)
-        draw_edge(t, rank, tied, step, "tied embeddings");
-    draw_edge(t, rank, step, gather, "optimizer");
-    draw_edge(t, rank, gather, step + ticks_of(e.behind), "parameter gather");
-}
-
-/* The same frame, timing and state as the plan was computed with. */
-static void set_scene(struct trace *t, const struct scene *sc)
-{
-    const struct plan *p = t->plan;
-    const struct strategy *s = &p->strategy;
-    t->frame = frame_new(sc, s, &p->layout, t->mem, NULL);
-    assert(t->frame);
-    timing_of(t->frame, s, t->mem, &t->timing);
-    timing_stages(t->frame, s, t->mem, &t->timing);
-    timing_run(t->frame, s, t->mem, &t->timing);
-    state_of(t->frame, s, t->mem, &t->state);
-    state_times(t->frame, s, t->mem, &t->state);
-    t->pipeline = timing_pipeline(t->frame, s, &t->timing);
-    t->parts = frame_parts(t->frame, s, &t->timing, &t->state);
+    struct drawn_edge edge[DRAWN_EDGES];
+    int count = drawn_step_edges(t->step, rank, edge);
+    for (int i = 0; i < count; i++)
+        add_slice(t, rank, OPTIMIZER, edge[i].start, edge[i].end, edge[i].name, "");
 }
 
 static void find_cuts(struct trace *t)
 {
-    const struct frame *f = t->frame;
+    const struct frame *f = t->step->frame;
     double post_s = transfer_fixed_s(f, &t->plan->strategy);
     for (int b = 0; b < 2; b++)
         t->cuts[b] = arena_array(t->mem, (size_t)f->shapes, sizeof *t->cuts[b]);
     for (int i = 0; i < f->shapes; i++) {
         struct pass forward, backward;
         shape_passes(f, &t->plan->strategy, i, &forward, &backward);
-        t->cuts[0][i] = cuts_of(&forward, post_s, t->timing.forward[i]);
-        t->cuts[1][i] = cuts_of(&backward, post_s, t->timing.backward[i]);
+        t->cuts[0][i] = cuts_of(&forward, post_s, t->step->timing.forward[i]);
+        t->cuts[1][i] = cuts_of(&backward, post_s, t->step->timing.backward[i]);
     }
 }
 
 /* Slices of one micro-batch on all stages. */
 static int64_t slices_of_passes(const struct trace *t)
 {
-    const struct frame *f = t->frame;
-    int pp = t->pipeline.pp, stages = f->layout.stages;
+    const struct frame *f = t->step->frame;
+    int pp = t->step->pipeline.pp, stages = f->layout.stages;
     int64_t count = 0;
     for (int i = 0; i < stages; i++) {
         for (int k = 0; k < 2 * PIECES; k++)
@@ -287,9 +250,9 @@ static int64_t slices_of_passes(const struct trace *t)
 /* Around the passes first: they are few. */
 static bool draw(struct trace *t, struct error *err)
 {
-    int64_t m = t->pipeline.micro_batches, each = slices_of_passes(t);
+    int64_t m = t->step->pipeline.micro_batches, each = slices_of_passes(t);
     str_add(t->out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-    for (int r = 0; r < t->pipeline.pp; r++) {
+    for (int r = 0; r < t->step->pipeline.pp; r++) {
         name_process(t, r);
         draw_edges(t, r);
     }
@@ -301,7 +264,7 @@ static bool draw(struct trace *t, struct error *err)
                     "micro-batches)",
                     (long long)slices, TRACE_MOST_SLICES,
                     (long long)((TRACE_MOST_SLICES - t->slices) / each), (long long)m);
-    int64_t end = events_run(&t->pipeline, draw_pass, t);
+    int64_t end = events_run(&t->step->pipeline, draw_pass, t);
     assert(end >= 0 && t->slices == slices);
     (void)end;
     str_add(t->out, "\n]}\n");
@@ -314,15 +277,14 @@ bool trace_print(const struct plan *p, struct str *out, struct error *err)
     if (!p->computed)
         return fail(err, ERROR_INPUT, "a plan that cannot be computed has no trace: %s",
                     p->reason[0]);
-    const struct scene scene = plan_scene(p);
     arena_init(&mem);
     struct trace *t = arena_alloc(&mem, sizeof *t);
     t->plan = p;
     t->mem = &mem;
     t->out = out;
-    set_scene(t, &scene);
+    t->step = drawn_step_new(p, &mem);
     find_cuts(t);
-    t->lanes = arena_array(&mem, (size_t)t->pipeline.pp, sizeof *t->lanes);
+    t->lanes = arena_array(&mem, (size_t)t->step->pipeline.pp, sizeof *t->lanes);
     bool ok = draw(t, err);
     arena_release(&mem);
     return ok;

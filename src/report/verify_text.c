@@ -126,8 +126,8 @@ static void print_table(const struct verify_report *r, const struct report_style
     } columns[] = {
         {"stage", TABLE_RIGHT, 0},   {"kind", TABLE_LEFT, 5},      {"layers", TABLE_RIGHT, 6},
         {"alike", TABLE_RIGHT, 7},   {"rank", TABLE_RIGHT, 8},     {"predicted for", TABLE_LEFT, 4},
-        {"compute", TABLE_RIGHT, 0}, {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 0},
-        {"memory", TABLE_RIGHT, 0},  {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 0},
+        {"compute", TABLE_RIGHT, 0}, {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 1},
+        {"memory", TABLE_RIGHT, 0},  {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 1},
         {"clock", TABLE_RIGHT, 2},   {"power", TABLE_RIGHT, 3},    {"result", TABLE_LEFT, 0}};
     enum { COLUMNS = sizeof columns / sizeof *columns, PREDICTED_FOR = 5, FIRST_MEASURED = 7 };
     struct arena mem;
@@ -218,23 +218,21 @@ static void print_verdict(const struct verify_report *r, const struct report_sty
     str_release(&text);
 }
 
-/* As a shell takes them, the flags on lines of their own. */
+/* As a shell takes it: interpreter and script, then the options on lines of their own. */
 static void print_command(const struct verify_report *r, const struct verify_stage *s,
                           const struct report_style *style, struct str *out)
 {
-    size_t n = 0, count = 0;
-    while (strcmp(s->command[n], "--") != 0)
-        n++;
-    while (s->command[n + 1 + count])
-        count++;
+    size_t options = 0;
+    while (s->command[2 + options])
+        options++;
     str_add(out, "  MEGATRON=");
     add_shell_word(out, r->megatron ? r->megatron : "FOLDER");
-    for (size_t i = 0; i <= n; i++) {
+    for (int i = 0; i < 2; i++) {
         str_add(out, " ");
         add_shell_word(out, s->command[i]);
     }
     str_add(out, " \\\n");
-    add_shell_lines(s->command + n + 1, count, style, out);
+    add_shell_lines(s->command + 2, options, style, out);
 }
 
 static void print_commands(const struct verify_report *r, const struct report_style *style,

@@ -153,12 +153,13 @@ static void add_row(struct table *t, const char *what, const char *choice, const
 static void begin_table(struct table *t, struct arena *mem)
 {
     static const char *const heads[] = {"tokens/s", "$/Mtoken", "hours", "$ of the run"};
+    static const int drop[] = {0, 1, 3, 2};
     table_init(t, mem);
     table_column(t, "", TABLE_LEFT, 0);
     table_column(t, "plan 1", TABLE_LEFT, 0);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        table_column(t, heads[i], TABLE_RIGHT, 0);
-        table_column(t, "change", TABLE_RIGHT, 0);
+        table_column(t, heads[i], TABLE_RIGHT, drop[i]);
+        table_column(t, "change", TABLE_RIGHT, drop[i]);
     }
 }
 

@@ -1,7 +1,6 @@
 /* A rule file is read line by line, a line token by token, in one pass without copying. What people
  * write by habit from other languages (=, and, <>) is known by name, so that the message can say
- * what to write instead. Every message shows the line with a caret; bytes that a terminal might not
- * show in one column are shown as '?', so the caret stays under the place. */
+ * what to write instead. Every message shows the line with a caret. */
 #include "rules/lex.h"
 
 #include "base/str.h"
@@ -10,8 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { SHOWN_BYTES = 120 /* of the line in a message */ };
 
 /* Longer spellings first: the first match wins. */
 static const struct {
@@ -50,32 +47,6 @@ bool lex_line(struct lexer *l)
     return true;
 }
 
-static char shown(char c)
-{
-    if (c == '\t' || c == '\r')
-        return ' ';
-    return c < ' ' || c > '~' ? '?' : c;
-}
-
-/* The line around `at` without final blanks, a newline, and the caret. */
-static void add_excerpt(const struct lexer *l, size_t at, struct str *out)
-{
-    size_t from = l->line_begin, to = l->line_end;
-    if (at - from > SHOWN_BYTES - 20)
-        from = at - SHOWN_BYTES / 2;
-    if (to - from > SHOWN_BYTES)
-        to = from + SHOWN_BYTES;
-    while (to > from && shown(l->text[to - 1]) == ' ')
-        to--;
-    for (size_t i = from; i < to; i++) {
-        char c = shown(l->text[i]);
-        str_add_bytes(out, &c, 1);
-    }
-    str_add(out, "\n");
-    str_pad(out, at - from);
-    str_add(out, "^");
-}
-
 bool lex_fail(const struct lexer *l, size_t at, const char *format, ...)
 {
     char message[512];
@@ -85,7 +56,7 @@ bool lex_fail(const struct lexer *l, size_t at, const char *format, ...)
     va_end(args);
     struct str excerpt;
     str_init(&excerpt);
-    add_excerpt(l, at, &excerpt);
+    caret_add(&excerpt, l->text + l->line_begin, l->line_end - l->line_begin, at - l->line_begin);
     fail(l->err, ERROR_INPUT, "%s:%d:%zu: %s\n%s", l->file, l->line, at - l->line_begin + 1,
          message, str_text(&excerpt));
     str_release(&excerpt);

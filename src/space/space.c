@@ -395,7 +395,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
     int p = param_find(name);
     if (p < 0)
         return fail(err, ERROR_INPUT, "--set %s: no parameter is called %s%s", text, name,
-                    did_you_mean(name, names, PARAMS));
+                    did_you_mean(name, names, PARAMS)) ||
+               error_show(err, text, 0);
     struct setting *s = &settings[p];
     s->count = 0;
     for (const char *at = equals + 1; *at; at += strspn(at, ",")) {
@@ -406,7 +407,7 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
         memcpy(word, at, length);
         word[length] = 0;
         if (!param_parse((enum param)p, word, &s->value[s->count], err))
-            return false;
+            return error_show(err, text, (size_t)(at - text));
         s->count++;
         at += length;
     }

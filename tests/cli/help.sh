@@ -23,6 +23,17 @@ for command in search estimate explain export verify gpus prices models; do
     answers $command --help
     grep -q "astra $command" "$SCRATCH/out" || { echo "$command --help has no example"; exit 1; }
 done
+for own in man completions version help; do
+    grep -q "astra $own" "$SCRATCH/help" || { echo "--help does not mention $own"; exit 1; }
+done
+
+# The greeting says which version it is, and its three examples run.
 answers
+cp "$SCRATCH/out" "$SCRATCH/greeting"
+grep -qF "Astra $VERSION " "$SCRATCH/greeting" || { echo 'the greeting has no version'; exit 1; }
+[ "$(grep -c '^    astra ' "$SCRATCH/greeting")" -eq 3 ]
+sed -n 's/^    astra //p' "$SCRATCH/greeting" | while read -r words; do
+    answers $words
+done
 refuses frobnicate
 refuses search --frobnicate

@@ -29,6 +29,17 @@ LD_LIBRARY_PATH="$PREFIX/lib" ldd "$SCRATCH/with_so" |
     grep -q "libastra.so.${VERSION%%.*} => $PREFIX/lib/"
 "$PREFIX/bin/astra" --version >"$SCRATCH/version"
 
+# Completions and manual pages are there; a page of someone else's is not ours to remove.
+bash -n "$PREFIX/share/bash-completion/completions/astra"
+[ -s "$PREFIX/share/zsh/site-functions/_astra" ]
+[ -s "$PREFIX/share/fish/vendor_completions.d/astra.fish" ]
+man=$PREFIX/share/man/man1
+for page in astra astra-search astra-explain astra-fit; do
+    grep -q '^[.]SH NAME' "$man/$page.1" || { echo "no page $page"; exit 1; }
+done
+echo '.TH ASTRA-FOREIGN 1' >"$man/astra-foreign.1"
+
 sh tools/install.sh --remove
+rm "$man/astra-foreign.1" # it is still there
 left=$(find "$PREFIX" -type f -o -type l)
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }

@@ -147,6 +147,80 @@ static void tables_align(void **state)
     }
 }
 
+/* Where no column may go, the widest of text is narrowed, and what is too long for it is broken at
+ * blanks, behind a dash, or anywhere. */
+static void tables_break_text(void **state)
+{
+    static const struct {
+        int columns;
+        const char *want;
+    } cases[] = {
+        {0, "  GPU             why\n  H100-SXM5-80GB  median of 8 providers, on demand\n"},
+        {40, "  GPU             why\n  H100-SXM5-80GB  median of 8 providers,\n"
+             "                  on demand\n"},
+        {27, "  GPU            why\n  H100-SXM5-     median of\n  80GB           8\n"
+             "                 providers,\n                 on demand\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct report_style style = {cases[i].columns, false};
+        struct arena mem;
+        struct table t;
+        struct str out;
+        arena_init(&mem);
+        str_init(&out);
+        table_init(&t, &mem);
+        table_column(&t, "GPU", TABLE_LEFT, 0);
+        table_column(&t, "why", TABLE_LEFT, 0);
+        table_add(&t, "H100-SXM5-80GB");
+        table_add(&t, "median of 8 providers, on demand");
+        table_print(&t, &style, &out);
+        assert_string_equal(str_text(&out), cases[i].want);
+        str_release(&out);
+        arena_release(&mem);
+    }
+}
+
+static void text_is_cut(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t width, want;
+    } cases[] = {{"one two", 7, 7},  {"one two", 6, 3}, {"one two", 3, 3}, {"one two", 2, 2},
+                 {"H100-SXM", 6, 5}, {"±±± x", 4, 6},   {"±±±", 1, 2},     {"x", 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_int_equal(typeset_cut(cases[i].text, cases[i].width), cases[i].want);
+}
+
+/* Columns of blanks go first, so that numbers stay below each other; then lines are wrapped. */
+static void laid_out_text_is_refitted(void **state)
+{
+    static const char text[] = "rows       used   skipped\nprofile      12         3\n\n"
+                               "a line that has no blanks to spare\n";
+    static const struct {
+        int columns;
+        const char *want;
+    } cases[] = {
+        {0, text},
+        {25, "rows       used   skipped\nprofile      12         3\n\n"
+             "a line that has no blanks\n    to spare\n"},
+        {20, "rows    used skipped\nprofile   12       3\n\n"
+             "a line that has no\n    blanks to spare\n"},
+        {16, "rows\n    used skipped\nprofile\n      12       3\n\n"
+             "a line that has\n    no blanks to\n    spare\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct report_style style = {cases[i].columns, false};
+        struct str out;
+        str_init(&out);
+        typeset_refit(&style, text, &out);
+        assert_string_equal(str_text(&out), cases[i].want);
+        str_release(&out);
+    }
+}
+
 static void tables_hide_columns(void **state)
 {
     struct arena mem;
@@ -203,15 +277,20 @@ static void bars_show_shares(void **state)
 {
     static const struct {
         double share;
-        const char *want;
-    } cases[] = {{0, "....."}, {0.001, "#...."}, {0.5, "###.."}, {1, "#####"},
-                 {7, "#####"}, {-1, "....."},    {NAN, "....."}};
+        const char *want, *blocks;
+    } cases[] = {{0, ".....", "     "},    {0.001, "#....", "▏    "}, {0.5, "###..", "██▌  "},
+                 {0.99, "#####", "█████"}, {1, "#####", "█████"},     {7, "#####", "█████"},
+                 {-1, ".....", "     "},   {NAN, ".....", "     "},   {0.225, "#....", "█▏   "}};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
+        static const struct report_style ascii = {0, ASTRA_COLOUR}, utf8 = {0, ASTRA_COLOUR_UTF8};
         struct str out;
         str_init(&out);
-        typeset_bar(cases[i].share, 5, &out);
+        typeset_bar(&ascii, cases[i].share, 5, &out);
         assert_string_equal(str_text(&out), cases[i].want);
+        str_clear(&out);
+        typeset_bar(&utf8, cases[i].share, 5, &out);
+        assert_string_equal(str_text(&out), cases[i].blocks);
         str_release(&out);
     }
 }
@@ -685,7 +764,7 @@ static size_t widest_line(const char *text)
 
 static void style_is_kept(void **state)
 {
-    static const struct report_style styles[] = {{90, true}, {90, false}};
+    static const struct report_style styles[] = {{90, ASTRA_COLOUR}, {90, ASTRA_PLAIN}};
     struct bench b;
     struct str plain;
     (void)state;
@@ -696,10 +775,13 @@ static void style_is_kept(void **state)
     report_plan_text(&r.plan[0], &styles[0], &b.out);
     must_contain(&b.out, "\033[1;32mFits\033[0m");
     strip_colour(str_text(&b.out), &plain);
+    assert_true(widest_line(str_text(&plain)) <= 90);
+    must_contain(&plain, "  ####");
     str_clear(&b.out);
     report_search_text(&r, &styles[1], &b.out);
     report_plan_text(&r.plan[0], &styles[1], &b.out);
-    assert_string_equal(str_text(&b.out), str_text(&plain));
+    assert_null(strchr(str_text(&b.out), '\033'));
+    assert_null(strstr(str_text(&b.out), "##"));
     assert_true(widest_line(str_text(&b.out)) <= 90);
     str_release(&plain);
     release(&b);
@@ -937,7 +1019,7 @@ static void stages_of_astra_explain_themselves(void **state)
         {"schedule", "\n     3  4+4 "},
         {"schedule", "\n  rank  3  ."},
         {"memory", "\n  stage  weights  gradients "},
-        {"memory", "\n  Against the limit (| at 75.9 GiB): W weights, G gradients, "},
+        {"memory", "  limit  of it  fullest\n"},
         {"memory", "\n  - in flight: 11 forward passes at most wait for their backward, each of "
                    "one of the 2 virtual stages and one of 32 micro-batches; "},
         {"memory", "\n  - at the operator '"},
@@ -958,6 +1040,63 @@ static void stages_of_astra_explain_themselves(void **state)
     }
 }
 
+/* Bars are for a terminal. */
+static void memory_has_bars_on_a_terminal(void **state)
+{
+    static const struct report_style styles[] = {{80, ASTRA_COLOUR}, {80, ASTRA_PLAIN}};
+    struct bench b;
+    (void)state;
+    start(&b, "llama3-8b", "2x8:H100");
+    struct plan p = make_plan(&b, INTERLEAVED);
+    for (int i = 0; i < 2; i++) {
+        report_explain_text(&p, "memory", &styles[i], &b.out);
+        bool bars = strstr(str_text(&b.out), "WWGG") || strstr(str_text(&b.out), "WGG");
+        assert_int_equal(bars, i == 0);
+        assert_int_equal(!!strstr(str_text(&b.out), "Against the limit (| at 75.9 GiB): W"),
+                         i == 0);
+        str_clear(&b.out);
+    }
+    release(&b);
+}
+
+/* The row of a rank in the picture of a step, without its label. */
+static void take_row(const struct str *text, int rank, struct str *row)
+{
+    char label[32];
+    snprintf(label, sizeof label, "  rank %2d  ", rank);
+    const char *at = strstr(str_text(text), label);
+    assert_non_null(at);
+    str_clear(row);
+    str_add_bytes(row, at + strlen(label), strcspn(at + strlen(label), "\n"));
+}
+
+/* Two ranks and few micro-batches: the whole step, in which the second waits for the first, turns
+ * every micro-batch round at once, and the first ends with a backward. */
+static void picture_shows_the_schedule(void **state)
+{
+    static const struct choice two[] = {
+        {PARAM_pp, 2}, {PARAM_dp, 8}, {PARAM_micro_batch, 1}, {PARAM_tp, -1}};
+    struct bench b;
+    struct str first, second;
+    (void)state;
+    str_init(&first);
+    str_init(&second);
+    start(&b, "llama3.2-1b", "2x8:H100");
+    struct plan p = make_plan(&b, two);
+    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    take_row(&b.out, 0, &first);
+    take_row(&b.out, 1, &second);
+    assert_int_equal(str_text(&first)[strspn(str_text(&first), "o")], 'F');
+    assert_int_equal(strspn(str_text(&second), "o."), strcspn(str_text(&second), "F"));
+    assert_true(strcspn(str_text(&second), "F") > strcspn(str_text(&first), "F"));
+    assert_true(strcspn(str_text(&second), "B") < strcspn(str_text(&first), "B"));
+    assert_int_equal(typeset_width(str_text(&first)), typeset_width(str_text(&second)));
+    must_contain(&b.out, "a column is ");
+    str_release(&first);
+    str_release(&second);
+    release(&b);
+}
+
 /* One rank without bubble: the picture has no waiting. */
 static void picture_of_one_rank_is_full(void **state)
 {
@@ -969,7 +1108,8 @@ static void picture_of_one_rank_is_full(void **state)
     report_explain_text(&p, "schedule", &PLAIN, &b.out);
     const char *row = strstr(str_text(&b.out), "  rank  0  ");
     assert_non_null(row);
-    assert_int_equal(strspn(row + 11, "FB"), 84);
+    assert_int_equal(strcspn(row + 11, "\n"), 69);
+    assert_int_equal(strspn(row + 11, "FBo ~0123456789"), 69);
     release(&b);
 }
 
@@ -1165,8 +1305,13 @@ static void list_gpus(int format, struct str *out)
 {
     struct learned *l;
     assert_true(learned_load(&l, NULL, NULL));
-    report_gpus(format, l, out);
+    report_gpus(format, l, &PLAIN, out);
     learned_free(l);
+}
+
+static void list_models(int format, struct str *out)
+{
+    report_models(format, &PLAIN, out);
 }
 
 static void lists_are_complete(void **state)
@@ -1177,7 +1322,7 @@ static void lists_are_complete(void **state)
     check_list(list_gpus, "gpus", gpus);
     while (model_presets()[models].name)
         models++;
-    check_list(report_models, "models", models);
+    check_list(list_models, "models", models);
 }
 
 static void lists_have_the_figures(void **state)
@@ -1201,7 +1346,7 @@ static void lists_have_the_figures(void **state)
     assert_true(json_number_of(json_get(gemm, "expected_error")) < 0.15);
     json_release(v);
     str_clear(&out);
-    report_models(ASTRA_JSON, &out);
+    list_models(ASTRA_JSON, &out);
     v = parse(&out);
     const struct json *first = json_at(json_get(v, "models"), 0);
     assert_string_equal(json_text(json_get(first, "name")), "gpt3-1.3b");
@@ -1288,6 +1433,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_align),
         cmocka_unit_test(tables_hide_columns),
+        cmocka_unit_test(tables_break_text),
+        cmocka_unit_test(text_is_cut),
+        cmocka_unit_test(laid_out_text_is_refitted),
         cmocka_unit_test(text_wraps),
         cmocka_unit_test(bars_show_shares),
         cmocka_unit_test(shell_words_are_quoted),
@@ -1316,6 +1464,8 @@ int main(void)
         cmocka_unit_test(good_plans_get_no_memory_hints),
         cmocka_unit_test(stages_of_astra_explain_themselves),
         cmocka_unit_test(picture_of_one_rank_is_full),
+        cmocka_unit_test(picture_shows_the_schedule),
+        cmocka_unit_test(memory_has_bars_on_a_terminal),
         cmocka_unit_test(blocks_of_mixed_layers_are_all_there),
         cmocka_unit_test(csv_cells_are_quoted),
         cmocka_unit_test(csv_numbers),

@@ -1,0 +1,136 @@
+/* Completions for zsh: a function for the folder of site functions, by _arguments. */
+#include "completions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const ACTIONS[] = {
+    [VALUE_FREE] = " ",
+    [VALUE_MODEL] = "_astra_models",
+    [VALUE_POOL] = "_astra_pool",
+    [VALUE_GPU] = "_astra_gpus",
+    [VALUE_OF_GPU] = "_astra_gpu_settings",
+    [VALUE_PARAM] = "_astra_parameters",
+    [VALUE_FILE] = "_files",
+    [VALUE_FOLDER] = "_files -/",
+};
+
+/* Within single quotes, and within [...] or behind a colon of a specification. */
+static void print_escaped(const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("[]:\\", *text))
+            putchar('\\');
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_value(const char *argument)
+{
+    enum value_kind kind = value_kind(argument);
+    putchar(':');
+    print_escaped(argument);
+    putchar(':');
+    if (kind == VALUE_WORDS) {
+        putchar('(');
+        print_words(argument);
+        putchar(')');
+    } else {
+        fputs(ACTIONS[kind], stdout);
+    }
+}
+
+static void print_option(const struct offered *o)
+{
+    bool takes = value_kind(o->argument) != VALUE_NONE;
+    printf(" \\\n            '*--%s%s[", o->name, takes ? "=" : "");
+    print_escaped(o->help);
+    putchar(']');
+    if (takes)
+        print_value(o->argument);
+    putchar('\'');
+}
+
+static void print_command(const struct command *c)
+{
+    struct offered o;
+    printf("    %s)\n        _arguments -s", c->name);
+    for (int i = 0; option_of(c, i, &o); i++)
+        print_option(&o);
+    fputs(" \\\n            '-o[write there]:FILE:_files'", stdout);
+    if (*c->arguments)
+        fputs(" \\\n            '*:file:_files'", stdout);
+    puts("\n        ;;");
+}
+
+static void print_own_command(const struct own_command *c)
+{
+    if (!*c->arguments)
+        return;
+    printf("    %s) ", c->name);
+    if (value_kind(c->arguments) == VALUE_WORDS) {
+        fputs("_values shell ", stdout);
+        print_words(c->arguments);
+        puts(" ;;");
+    } else {
+        puts("_describe command commands ;;");
+    }
+}
+
+static void print_described(const char *name, const char *help)
+{
+    printf("    '%s:", name);
+    print_escaped(help);
+    puts("'");
+}
+
+static const char *const FUNCTIONS =
+    "_astra_gpus() { compadd -a astra_gpus; }\n"
+    "_astra_models() {\n"
+    "    local ret=1\n"
+    "    compadd -a astra_models && ret=0\n"
+    "    _files && ret=0\n"
+    "    return ret\n"
+    "}\n"
+    "_astra_gpu_settings() {\n"
+    "    if compset -P '*='; then _message value; else compadd -S = -a astra_gpus; fi\n"
+    "}\n"
+    "_astra_parameters() {\n"
+    "    if compset -P '*='; then _message value; else compadd -S = -a astra_parameters; fi\n"
+    "}\n"
+    "_astra_pool() {\n"
+    "    if compset -P '*:'; then compadd -S '' -a astra_gpus; else _files; fi\n"
+    "}\n";
+
+void print_zsh(struct astra *a)
+{
+    puts("#compdef astra\n# Completions of astra for zsh, made by `astra completions zsh`.");
+    printf("astra_gpus=(%s)\n", astra_names(a, "gpus"));
+    printf("astra_models=(%s)\n", astra_names(a, "models"));
+    printf("astra_parameters=(%s)\n\n", astra_names(a, "parameters"));
+    puts(FUNCTIONS);
+    puts("_astra() {\n    local -a commands own_commands\n    commands=(");
+    for (const struct command *c = commands(); c->name; c++)
+        print_described(c->name, c->help);
+    puts("    )\n    own_commands=(");
+    for (const struct own_command *c = own_commands(); c->name; c++)
+        print_described(c->name, c->help);
+    puts("    )\n"
+         "    if ((CURRENT == 2)); then\n"
+         "        _describe command commands -- own_commands\n"
+         "        return\n"
+         "    fi\n"
+         "    local command=$words[2]\n"
+         "    shift words\n"
+         "    ((CURRENT--))\n"
+         "    case $command in");
+    for (const struct command *c = commands(); c->name; c++)
+        print_command(c);
+    for (const struct own_command *c = own_commands(); c->name; c++)
+        print_own_command(c);
+    puts("    esac\n}\n\n"
+         "if [ \"$funcstack[1]\" = _astra ]; then _astra \"$@\"; else compdef _astra astra; fi");
+}

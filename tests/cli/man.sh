@@ -1,0 +1,43 @@
+# Manual pages say what the tables say, in sound macros: checked by mandoc or groff where they are
+# installed. Their date would change the bytes, so that they have none.
+set -eu
+"$ASTRA" man --list >"$SCRATCH/pages"
+"$ASTRA" --help | sed -n '/^$/,/^$/s/^  \([a-z]*\) .*/astra-\1/p' >"$SCRATCH/commands"
+(echo astra && cat "$SCRATCH/commands") | diff - "$SCRATCH/pages"
+
+while read -r page; do
+    file=$SCRATCH/$page.1
+    "$ASTRA" man "$page" >"$file"
+    for section in NAME SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
+        grep -qxF ".SH $section" "$file" || { echo "$page has no $section"; exit 1; }
+    done
+    # No request but those we mean, and no dash that would become a hyphen.
+    if grep '^[.'"'"']' "$file" | grep -vE '^\.(\\"|TH|SH|TP|B|BR|PP|nf|fi)( |$)'; then
+        echo "$page: a line of text is a request"
+        exit 1
+    fi
+    if grep -v '^[.]' "$file" | sed 's/\\-//g' | grep -- '-'; then
+        echo "$page: a bare dash"
+        exit 1
+    fi
+    if command -v mandoc >/dev/null; then
+        mandoc -T lint -W warning "$file" >"$SCRATCH/lint" || :
+        ! grep -v 'missing date' "$SCRATCH/lint" || { echo "$page: mandoc"; exit 1; }
+    fi
+    if command -v groff >/dev/null; then
+        groff -man -ww -Tascii "$file" 2>"$SCRATCH/groff" >"$SCRATCH/text"
+        [ ! -s "$SCRATCH/groff" ] || { cat "$SCRATCH/groff"; exit 1; }
+    fi
+done <"$SCRATCH/pages"
+
+# Every option of --help, with its text.
+while read -r page; do
+    command=${page#astra-}
+    "$ASTRA" "$command" --help | sed -n 's/^  --\([a-z-]*\).*/\1/p' >"$SCRATCH/options"
+    while read -r option; do
+        escaped=$(echo "--$option" | sed 's/-/\\-/g')
+        grep -qF "\\fB$escaped\\fR" "$SCRATCH/$page.1" || { echo "$page: --$option"; exit 1; }
+    done <"$SCRATCH/options"
+done <"$SCRATCH/commands"
+grep -qF 'astra search \-\-model llama3\-70b \-\-cluster 64x8:H100' "$SCRATCH/astra-search.1"
+"$ASTRA" man search | cmp - "$SCRATCH/astra-search.1"
