@@ -35,6 +35,7 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 # embedded_models_a_1b_json.
 SRC     := $(wildcard src/*.c src/*/*.c)
 DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
+           data/page/*.* \
            data/prices.csv data/price_overrides.csv))
 # So are those that `astra verify` runs; batch.py is for many ranks at once.
 HARNESS := $(sort $(filter-out tools/rank/batch.py,$(wildcard tools/rank/*.py)) \
@@ -54,7 +55,7 @@ BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
 demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed: SETUP_FLAGS :=
-format format-check slurm: SETUP_FLAGS :=
+format format-check slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -82,8 +83,9 @@ setup: ## install what building and testing need (Debian, Ubuntu)
 	@$(SETUP) $(BASE) test
 
 demo: $(BUILD)/astra ## build, then plan Llama 3 70B on 512 H100
-	@echo '$$ astra search --model llama3-70b --cluster 64x8:H100'
-	@$(BUILD)/astra search --model llama3-70b --cluster 64x8:H100
+	@echo '$$ astra search --model llama3-70b --cluster 64x8:H100 --report $(BUILD)/demo.html'
+	@$(BUILD)/astra search --model llama3-70b --cluster 64x8:H100 --report $(BUILD)/demo.html
+	@echo; echo 'The same as a page with charts: $(abspath $(BUILD)/demo.html)'
 
 test: all $(UNIT) $(REPLAY) $(EXAMPLE) | build/setup/test ## build and run every test
 	@$(RUN_TESTS) unit seeds bad golden cli
@@ -125,6 +127,9 @@ mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/mix
 
 slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real Slurm, on loopback
 	@ASTRA='$(abspath $(BUILD)/astra)' sh tests/slurm/run.sh
+
+browser: $(BUILD)/astra | build/setup/browser ## test pages of reports in Chromium
+	@ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
 	clang-format -i $(TREE_C) tests/*.h
@@ -213,7 +218,7 @@ $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 
 FORCE:
 .PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy verification experts \
-        mixed slurm format format-check install uninstall clean FORCE
+        mixed slurm browser format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)

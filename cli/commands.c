@@ -8,6 +8,7 @@ static const char *const SEARCH_EXAMPLES[] = {
     "astra search --model llama3-70b --cluster 64x8:H100 --set tp=4,8 --top 3 --stats",
     "astra search --model ./config.json --cluster 1..32x8:H100,1..64x8:A100 --price H100=2.5",
     "astra search --model mixtral-8x7b --cluster 8x8:H100 --format json -o plan.json",
+    "astra search --model llama3-70b --cluster 1..64x8:H100 --report out.html",
     NULL,
 };
 

@@ -16,10 +16,10 @@ enum value_kind value_kind(const char *argument)
         const char *part;
         enum value_kind kind;
     } parts[] = {
-        {"MODEL", VALUE_MODEL},   {"POOL", VALUE_POOL},    {"GPU=", VALUE_OF_GPU},
-        {"GPU", VALUE_GPU},       {"PARAM=", VALUE_PARAM}, {"FILE", VALUE_FILE},
-        {"SOURCE", VALUE_FILE},   {".json", VALUE_FILE},   {".csv", VALUE_FILE},
-        {"PATH", VALUE_FILE},     {"FOLDER", VALUE_FOLDER}, {"|", VALUE_WORDS},
+        {"MODEL", VALUE_MODEL}, {"POOL", VALUE_POOL},     {"GPU=", VALUE_OF_GPU},
+        {"GPU", VALUE_GPU},     {"PARAM=", VALUE_PARAM},  {"FILE", VALUE_FILE},
+        {"SOURCE", VALUE_FILE}, {".json", VALUE_FILE},    {".csv", VALUE_FILE},
+        {"PATH", VALUE_FILE},   {"FOLDER", VALUE_FOLDER}, {"|", VALUE_WORDS},
     };
     if (!*argument)
         return VALUE_NONE;

@@ -4,63 +4,25 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/parallel.h"
-#include "base/str.h"
 #include "calibrate.h"
 #include "export_answer.h"
 #include "gains.h"
 #include "import_file.h"
-#include "instead.h"
 #include "known_names.h"
 #include "learn/fit.h"
 #include "mixture.h"
-#include "question.h"
+#include "page_answer.h"
 #include "remedy.h"
-#include "report/calibrate_out.h"
 #include "report/front_svg.h"
-#include "report/plan_words.h"
-#include "report/report.h"
 #include "report/trace_out.h"
-#include "report/typeset.h"
-#include "report/verify_out.h"
 #include "search_answer.h"
+#include "session.h"
 #include "verify_answer.h"
 #include "what_if.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum answer_kind {
-    ANSWER_NONE,
-    ANSWER_SEARCH,
-    ANSWER_PLAN,
-    ANSWER_EXPLAIN,
-    ANSWER_GPUS,
-    ANSWER_FIT,
-    ANSWER_MODELS,
-    ANSWER_PRICES,
-    ANSWER_SCRIPT,
-    ANSWER_VERIFY,
-    ANSWER_CALIBRATE
-};
-
-struct astra {
-    struct question question;
-    struct error error;
-    enum answer_kind kind;
-    struct arena mem; /* of the answer */
-    struct plan plan; /* of an estimate */
-    struct estimate_question asked;
-    struct search_report report;
-    struct verify_report verify;
-    struct calibrate_report calibration;
-    struct str text;
-    struct str fit; /* report of a fit */
-    struct str script;
-    const char *staged; /* a file of the script, written beside its place; NULL = none */
-    void (*progress)(void *context, double done);
-    void *progress_context;
-};
 
 struct astra *astra_new(void)
 {
@@ -176,6 +138,8 @@ enum astra_status astra_search(struct astra *a)
               what_if_answer(&asked);
     if (ok && a->question.plot)
         ok = front_write(&a->report, a->question.plot, &a->error);
+    if (ok && a->question.report)
+        ok = page_of_search(&a->question, &a->report, &a->mem, &a->error);
     if (ok && a->question.export.format)
         ok = write_script(a, &a->report.plan[0]);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
@@ -250,6 +214,8 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
     if (!question_costs_hold(&a->question, &a->error))
         return status_of(a, false);
     if (a->question.trace && !trace_write(&a->plan, a->question.trace, &a->error))
+        return status_of(a, false);
+    if (a->question.report && !page_of_plan(&a->question, &a->plan, &a->mem, &a->error))
         return status_of(a, false);
     a->kind = kind;
     if (!a->plan.feasible)
@@ -373,94 +339,6 @@ enum astra_status astra_list_prices(struct astra *a)
     return ASTRA_OK;
 }
 
-static void print_prices(struct astra *a, enum astra_format format,
-                         const struct report_style *style)
-{
-    const struct question_prices *p = &a->question.pricing;
-    const struct price_report report = {&p->list, &p->ask, p->market_asked, p->gpu};
-    report_prices(&report, format, style, &a->text);
-}
-
-static void print_search(struct astra *a, enum astra_format format,
-                         const struct report_style *style)
-{
-    if (format == ASTRA_JSON)
-        report_search_json(&a->report, &a->text);
-    else if (format == ASTRA_CSV)
-        report_search_csv(&a->report, &a->text);
-    else
-        report_search_text(&a->report, style, &a->text);
-}
-
-/* What runs today can be bettered: a search, so only where someone reads what it finds. */
-static void look_for_better(struct astra *a)
-{
-    if (a->kind == ANSWER_PLAN && a->question.has_flags && !a->plan.instead)
-        a->plan.instead = instead_of(&a->question, &a->asked, &a->plan, &a->mem);
-}
-
-static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
-{
-    if (format != ASTRA_CSV)
-        look_for_better(a);
-    if (format == ASTRA_JSON)
-        report_plan_json(&a->plan, &a->text);
-    else if (format == ASTRA_CSV)
-        report_plan_csv(&a->plan, &a->text);
-    else if (a->kind == ANSWER_EXPLAIN)
-        report_explain_text(&a->plan, a->question.stage, style, &a->text);
-    else
-        report_plan_text(&a->plan, style, &a->text);
-}
-
-static void print_verify(struct astra *a, enum astra_format format,
-                         const struct report_style *style)
-{
-    if (format == ASTRA_JSON)
-        report_verify_json(&a->verify, &a->text);
-    else if (format == ASTRA_CSV)
-        report_verify_csv(&a->verify, &a->text);
-    else
-        report_verify_text(&a->verify, style, &a->text);
-}
-
-static const char *print(struct astra *a, enum astra_format format,
-                         const struct report_style *style)
-{
-    str_clear(&a->text);
-    if (a->kind == ANSWER_SEARCH)
-        print_search(a, format, style);
-    else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
-        print_plan(a, format, style);
-    else if (a->kind == ANSWER_GPUS)
-        report_gpus(format, a->question.learned, style, &a->text);
-    else if (a->kind == ANSWER_FIT)
-        typeset_refit(style, str_text(&a->fit), &a->text);
-    else if (a->kind == ANSWER_MODELS)
-        report_models(format, style, &a->text);
-    else if (a->kind == ANSWER_PRICES)
-        print_prices(a, format, style);
-    else if (a->kind == ANSWER_SCRIPT)
-        str_add(&a->text, str_text(&a->script));
-    else if (a->kind == ANSWER_VERIFY)
-        print_verify(a, format, style);
-    else if (a->kind == ANSWER_CALIBRATE)
-        report_calibrate(&a->calibration, (int)format, style, &a->text);
-    return str_text(&a->text);
-}
-
-const char *astra_print(struct astra *a, enum astra_format format)
-{
-    struct report_style style = {0, ASTRA_PLAIN};
-    return print(a, format, &style);
-}
-
-const char *astra_print_terminal(struct astra *a, int columns, enum astra_look look)
-{
-    struct report_style style = {columns, look};
-    return print(a, ASTRA_TEXT, &style);
-}
-
 const char *astra_script(const struct astra *a)
 {
     return a->kind == ANSWER_NONE ? "" : str_text(&a->script);
@@ -477,72 +355,6 @@ enum astra_status astra_script_files(struct astra *a)
 const char *astra_message(const struct astra *a)
 {
     return a->error.text;
-}
-
-size_t astra_plan_count(const struct astra *a)
-{
-    if (a->kind == ANSWER_SEARCH)
-        return (size_t)a->report.best;
-    return a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN;
-}
-
-static const struct plan *plan_at(const struct astra *a, size_t i)
-{
-    if (i >= astra_plan_count(a))
-        return NULL;
-    return a->kind == ANSWER_SEARCH ? &a->report.plan[i] : &a->plan;
-}
-
-bool astra_plan_get(const struct astra *a, size_t index, struct astra_plan *out)
-{
-    const struct plan *p = plan_at(a, index);
-    if (!p)
-        return false;
-    const struct strategy *s = &p->strategy;
-    *out = (struct astra_plan){
-        .tp = s->tp,
-        .cp = s->cp,
-        .pp = s->pp,
-        .vpp = s->vpp,
-        .dp = s->dp,
-        .ep = s->ep,
-        .etp = s->etp,
-        .micro_batch = s->micro_batch,
-        .global_batch = s->global_batch,
-        .seq_len = s->seq_len,
-        .gpus = (long)p->gpus,
-        .feasible = p->feasible,
-        .step_s = p->step_s,
-        .tokens_per_s = p->tokens_per_s,
-        .tokens_per_s_per_gpu = p->tokens_per_s_per_gpu,
-        .tflops_per_gpu = p->tflops_per_gpu,
-        .mfu = p->mfu,
-        .expected_error = p->expected_error,
-        .usd_per_mtoken = p->usd_per_mtoken,
-    };
-    for (int i = 0; i < p->stages; i++)
-        if (p->stage[i].device_bytes > out->device_bytes) {
-            out->device_bytes = p->stage[i].device_bytes;
-            out->peak_bytes = p->stage[i].peak_bytes;
-        }
-    return true;
-}
-
-const char *const *astra_plan_flags(struct astra *a, size_t index)
-{
-    const struct plan *p = plan_at(a, index);
-    const char **flags = NULL;
-    size_t count = 0;
-    if (!p)
-        return NULL;
-    if (!plan_flags(p, &a->mem, &flags, &count)) {
-        fail(&a->error, ERROR_INFEASIBLE, "no flags describe the plan: its layers cannot be split");
-        return NULL;
-    }
-    const char **list = arena_array(&a->mem, count + 1, sizeof *list);
-    if (count > 0)
-        memcpy(list, flags, count * sizeof *list);
-    return list;
 }
 
 const struct astra_option *astra_options(void)

@@ -64,9 +64,10 @@ struct question {
     int mix;          /* types in one job; 0 = default */
     enum engine engine;
     bool exhaustive, check, stats;
-    const char *stage; /* of explain; NULL = all */
-    const char *trace; /* file of a trace; NULL = none */
-    const char *plot;  /* file of the front's picture; NULL = none */
+    const char *stage;  /* of explain; NULL = all */
+    const char *trace;  /* file of a trace; NULL = none */
+    const char *plot;   /* file of the front's picture; NULL = none */
+    const char *report; /* file of a page; NULL = none */
     struct setting settings[PARAMS];
     int sets;
     const char *set[QUESTION_SETS];

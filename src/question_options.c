@@ -286,6 +286,11 @@ static bool set_plot(struct question *q, const char *v, struct error *err)
     return set_file(q, "plot", v, &q->plot, err);
 }
 
+static bool set_report(struct question *q, const char *v, struct error *err)
+{
+    return set_file(q, "report", v, &q->report, err);
+}
+
 static const struct {
     const char *name;
     bool (*set)(struct question *, const char *value, struct error *);

@@ -23,7 +23,7 @@ enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 /* What is shown and how fast, not what is chosen. */
 static bool is_input(const struct option *o)
 {
-    static const char *const other[] = {"plot", "threads", "top", "what-if"};
+    static const char *const other[] = {"plot", "report", "threads", "top", "what-if"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (strcmp(o->name, other[i]) == 0)
             return false;
@@ -282,7 +282,7 @@ static bool new_value(const struct input_change *c, const struct question *q, st
  * question as asked. */
 static bool is_carried(const struct input_change *c, const struct given *g)
 {
-    static const char *const left[] = {"efficiency", "plot", "what-if"};
+    static const char *const left[] = {"efficiency", "plot", "report", "what-if"};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (strcmp(g->option, left[i]) == 0)
             return false;

@@ -28,6 +28,10 @@ slurm          command:slurmd        slurmd
 slurm          command:sbatch        slurm-client
 slurm          command:munged        munge
 slurm          command:jq            jq
+browser        command:chromium      chromium
+browser        command:node          nodejs
+browser        command:npm           npm
+browser        a_font                fonts-dejavu-core
 '
 
 # Daemons lie in sbin, where a user's PATH need not lead.
@@ -44,6 +48,9 @@ fuzzer_links() {
 }
 # It refuses to start where the debugging symbols of the C library are not installed.
 valgrind_runs() { valgrind -q true >/dev/null 2>&1; }
+
+# Without any, a browser draws boxes for letters.
+a_font() { ls -d /usr/share/fonts/*/* >/dev/null 2>&1; }
 
 present() {
     case $1 in
@@ -111,9 +118,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | valgrind | format | slurm) ;;
+    build | clang | test | valgrind | format | slurm | browser) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, valgrind, format or slurm"
+        say "unknown set '$want', expected build, clang, test, valgrind, format, slurm or browser"
         exit 3
         ;;
     esac

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* jansson's type tests are macros of the names we want for functions. */
 #undef json_is_object
@@ -199,5 +200,20 @@ void json_dump(const struct json *v, struct str *s)
         arena_out_of_memory(0);
     str_add(s, text);
     str_add(s, "\n");
+    free(text);
+}
+
+void json_dump_script(const struct json *v, struct str *s)
+{
+    char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
+    if (!text)
+        arena_out_of_memory(0);
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "<>&");
+        str_add_bytes(s, at, n);
+        at += n;
+        if (*at)
+            str_addf(s, "\\u%04x", *at++);
+    }
     free(text);
 }

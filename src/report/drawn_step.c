@@ -22,7 +22,7 @@ struct drawn_step *drawn_step_new(const struct plan *p, struct arena *mem)
     return d;
 }
 
-static int64_t ticks_of(double seconds)
+int64_t drawn_ticks(double seconds)
 {
     return llround(seconds * TICKS_PER_S);
 }
@@ -37,14 +37,14 @@ int drawn_step_edges(const struct drawn_step *d, int rank, struct drawn_edge out
     bool tied_here = rank == 0 || rank == f->layout.loss_stage % pp;
     int64_t last = d->parts.delay + d->timing.end[rank];
     int64_t tied = d->parts.delay + d->parts.pipeline, step = tied + d->parts.tied;
-    int64_t gather = step + ticks_of(st->optimizer_s[c]);
+    int64_t gather = step + drawn_ticks(st->optimizer_s[c]);
     const struct drawn_edge all[DRAWN_EDGES] = {
-        {0, ticks_of(e.delay), "parameter gather"},
-        {last, last + ticks_of(e.after),
+        {0, drawn_ticks(e.delay), "parameter gather"},
+        {last, last + drawn_ticks(e.after),
          st->shard_s[c] > 0 ? "FSDP collectives" : "gradient reduction"},
         {tied, tied_here ? step : tied, "tied embeddings"},
         {step, gather, "optimizer"},
-        {gather, step + ticks_of(e.behind), "parameter gather"},
+        {gather, step + drawn_ticks(e.behind), "parameter gather"},
     };
     for (int i = 0; i < DRAWN_EDGES; i++)
         if (all[i].end > all[i].start)

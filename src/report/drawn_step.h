@@ -1,4 +1,4 @@
-/* One step of a plan as it is drawn, in a trace and as a picture: the passes of the event
+/* One step of a plan as it is drawn, in a trace, as a picture and on a page: the passes of the event
  * simulation, and around them what each rank does outside the pipeline. */
 #ifndef ASTRA_DRAWN_STEP_H
 #define ASTRA_DRAWN_STEP_H
@@ -21,6 +21,8 @@ struct drawn_step {
 /* The same frame, timing and state as the plan was computed with, which must be computed. What it
  * holds lives in the arena. */
 struct drawn_step *drawn_step_new(const struct plan *, struct arena *);
+
+int64_t drawn_ticks(double seconds);
 
 /* Work of a rank outside its passes, in ticks of the step. */
 struct drawn_edge {

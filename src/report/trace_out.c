@@ -23,7 +23,6 @@
 #include "simulate/events.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 
 enum { TICKS_PER_US = 1000000 };
@@ -70,11 +69,6 @@ struct trace {
     struct str *out;
 };
 
-static int64_t ticks_of(double seconds)
-{
-    return llround(seconds * TICKS_PER_S);
-}
-
 /* The last piece that there is ends with the pass: sums in another order may differ by a tick. */
 static struct cuts cuts_of(const struct pass *p, double post_s, int64_t ticks)
 {
@@ -87,7 +81,7 @@ static struct cuts cuts_of(const struct pass *p, double post_s, int64_t ticks)
     while (last > PASS && part[last] == 0)
         last--;
     for (int i = 0; i < PIECES; i++) {
-        int64_t end = ticks_of(sum += part[i]);
+        int64_t end = drawn_ticks(sum += part[i]);
         c.end[i] = i < last && end < ticks ? end : ticks;
     }
     return c;

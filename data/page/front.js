@@ -1,0 +1,200 @@
+// Speed against money: the plans that no other beats in both, and the listed ones behind them.
+const MOST_LISTED = 300;
+
+// The run's hours and dollars where its tokens are known, otherwise speed and dollars per token.
+function frontAxes() {
+    const run = figure(0, "hours") !== null && figure(0, "usd_total") !== null;
+    return run ? runAxes() : speedAxes();
+}
+
+function runAxes() {
+    const longest = Math.max(...DATA.front.map((i) => figure(i, "hours") || 0)),
+        hours = longest > 48 ? 24 : 1; // of a unit
+    return {
+        run: true,
+        hours,
+        x: (i) => figure(i, "hours") && figure(i, "hours") / hours,
+        y: (i) => figure(i, "usd_total"),
+        xName: "time of the run",
+        yName: "cost of the run",
+        xText: (v) => Number(v.toPrecision(3)) + (hours > 1 ? " d" : " h"),
+        yText: (v, digits = 2) => (v < 1000 ? "$" + v.toFixed(digits) : "$" + rate(v)),
+    };
+}
+
+function speedAxes() {
+    const exact = (v) => Number(v.toPrecision(4));
+    return {
+        run: false,
+        x: (i) => value(i, "net_tokens_per_s"),
+        y: (i) => figure(i, "usd_per_mtoken"),
+        xName: "tokens per second",
+        yName: "USD per million tokens",
+        xText: rate,
+        xTick: tickRate,
+        yText: (v, digits) => "$" + (digits === undefined ? exact(v) : v.toFixed(digits)),
+    };
+}
+
+const SHAPES = [
+    (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`,
+    (x, y, r) => `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
+    (x, y, r) =>
+        `M${x} ${y - 1.3 * r}L${x + 1.3 * r} ${y}L${x} ${y + 1.3 * r}L${x - 1.3 * r} ${y}z`,
+    (x, y, r) => `M${x} ${y - 1.2 * r}l${1.2 * r} ${2.1 * r}h${-2.4 * r}z`,
+];
+const TYPE_COLOURS = [1, 7, 3, 5, 6, 9, 4, 2];
+
+function frontLead() {
+    if (!PRICED)
+        return (
+            "No price is known for these GPUs, so that there is no front of speed and money: " +
+            "--price GPU=USD gives a price."
+        );
+    if (DATA.front.length === 0) return "No plan is on the front: not every type has a price.";
+    return (
+        "Every plan that no other beats in both. Hover shows a plan, a click opens it." +
+        (DATA.part_front ? " Of mixed plans only the listed ones were looked at." : "")
+    );
+}
+
+function drawFront() {
+    if (!DATA.search) return;
+    const part = section("front", "Speed against money", "Front", frontLead(), "first");
+    if (DATA.front.length === 0 || !PRICED) return;
+    const axes = frontAxes(),
+        known = (i) => axes.y(i) !== null && Number.isFinite(axes.x(i)) && axes.x(i) > 0,
+        listed = [...Array(Math.min(P.listed, MOST_LISTED)).keys()];
+    const front = DATA.front.filter(known).sort((a, b) => axes.x(a) - axes.x(b)),
+        others = listed.filter((i) => !ON_FRONT.has(i) && known(i)),
+        types = [...new Set([...front, ...others].map((i) => word(i, "gpu")))];
+    drawn(part, (width) => frontPicture(width, { axes, front, others, types }));
+    if (types.length > 1) part.node.append(legend(types.map((name, k) => [typeColour(k), name])));
+    alternative(part, ["plan", "GPUs", axes.xName, axes.yName, "strategy"], () =>
+        front.map((i) => [
+            planName(i),
+            word(i, "nodes"),
+            axes.xText(axes.x(i)),
+            axes.yText(axes.y(i)),
+            ways(i),
+        ]),
+    );
+}
+
+const typeColour = (k) => TYPE_COLOURS[k % TYPE_COLOURS.length];
+
+function limits(axes) {
+    const m = DATA.money;
+    return m && axes.run ? { y: m.budget_usd, x: m.deadline_h && m.deadline_h / axes.hours } : {};
+}
+
+// Values of the plans, and a limit unless it is far away.
+function extent(values, limit) {
+    const all = limit && limit < 3 * Math.max(...values) ? [...values, limit] : values;
+    return [Math.min(...all), Math.max(...all)];
+}
+
+function frontField(width, { axes, front, others }) {
+    const height = width < 600 ? 300 : 380,
+        all = [...front, ...others],
+        field = { left: 62, right: width - 16, top: 14, bottom: height - 44, width, height },
+        limit = limits(axes);
+    const xs = extent(all.map(axes.x), limit.x),
+        ys = extent(all.map(axes.y), limit.y);
+    const x = scaleOf(...xs, field.left, field.right, width < 600 ? 4 : 8),
+        y = scaleOf(...ys, field.bottom, field.top, 6);
+    const px = (i) => x(axes.x(i)),
+        py = (i) => y(axes.y(i));
+    return { ...field, x, y, px, py, limit };
+}
+
+function frontPicture(width, chart) {
+    const field = frontField(width, chart),
+        { axes, front, others } = chart;
+    const picture = canvas(
+        width,
+        field.height,
+        `Speed against money: ${front.length} plans on the front, ${others.length} beside it`,
+    );
+    addFrontAxes(picture, axes, field);
+    addLimits(picture, field);
+    picture.append(svg("path", { class: "step", d: frontSteps(front, axes, field) }));
+    const behind = others.map((i) => addPoint(picture, i, chart, field, true)),
+        marks = front.map((i) => addPoint(picture, i, chart, field, false));
+    if (axes.y(0) !== null) {
+        const ring = { class: "ring", cx: field.px(0), cy: field.py(0), r: 11 };
+        picture.append(svg("circle", { ...ring, "pointer-events": "none" }));
+    }
+    labelFront(picture, front, axes, field);
+    listen(picture, [...marks, ...behind]);
+    return picture;
+}
+
+function addFrontAxes(picture, axes, { x, y, left, right, top, bottom, height }) {
+    grid(picture, x, top, bottom, (v) => (axes.xTick || axes.xText)(v, x.step));
+    for (const tick of y.ticks) {
+        const at = y(tick);
+        picture.append(svg("line", { class: "grid", x1: left, x2: right, y1: at, y2: at }));
+        picture.append(label(left - 8, at + 4, axes.yText(tick, y.digits), "soft", "end"));
+    }
+    picture.append(label(right, height - 6, axes.xName + " \u2192", "soft", "end"));
+    picture.append(label(left + 6, top + 4, "\u2191 " + axes.yName, "soft halo"));
+}
+
+function addLimits(picture, { x, y, left, right, top, bottom, limit }) {
+    const budget = limit.y && y(limit.y),
+        deadline = limit.x && x(limit.x);
+    if (budget && budget >= top && budget <= bottom)
+        picture.append(
+            svg("line", { class: "limit", x1: left, x2: right, y1: budget, y2: budget }),
+            label(right - 4, budget - 6, "budget", "bad halo", "end"),
+        );
+    if (deadline && deadline >= left && deadline <= right)
+        picture.append(
+            svg("line", { class: "limit", x1: deadline, x2: deadline, y1: top, y2: bottom }),
+            label(deadline - 6, bottom - 8, "deadline", "bad halo", "end"),
+        );
+}
+
+// What a speed costs at least is the price of the next faster plan; what a time costs at least is
+// that of the plan which is just in time.
+function frontSteps(front, axes, { px, py }) {
+    const corner = (i) => (axes.run ? `H${px(i)}V${py(i)}` : `V${py(i)}H${px(i)}`);
+    return front.map((i, k) => (k === 0 ? `M${px(i)} ${py(i)}` : corner(i))).join("");
+}
+
+function addPoint(picture, i, { types }, { px, py }, beside) {
+    const type = types.indexOf(word(i, "gpu"));
+    const node = svg("path", {
+        d: SHAPES[type % SHAPES.length](px(i), py(i), beside ? 4 : 6),
+        class: `${beside ? "beside" : "point"} segment f${typeColour(type)}`,
+        opacity: beside ? 0.45 : 1,
+    });
+    picture.append(node);
+    const title = planName(i) + (beside ? "" : ", on the front");
+    return { node, title, lines: planLines(i), plan: i };
+}
+
+// GPUs of the points, where there is room beside marks and other words: the best plan and both ends
+// before others. The steps leave the quarter free that is below, on the right of speeds and on the
+// left of times; the best plan is labelled in any case.
+function labelFront(picture, front, axes, { px, py, left, right }) {
+    const taken = front.map((i) => ({ x: px(i), y: py(i) + 4, half: 8, of: i })),
+        order = new Set([0, front[0], front[front.length - 1], ...front]);
+    for (const i of order) {
+        if (axes.y(i) === null) continue;
+        const words = word(i, "nodes").replace(/-[A-Z0-9-]+/g, ""),
+            half = words.length * 3.4,
+            gap = half + (i === 0 ? 14 : 10),
+            sides = axes.run ? [-gap, gap] : [gap, -gap];
+        const places = [15, 30, -14, -28]
+            .flatMap((down) => sides.map((side) => ({ x: px(i) + side, y: py(i) + down, half })))
+            .filter((p) => p.x - half > left && p.x + half < right);
+        const meets = (p, t) => Math.abs(t.x - p.x) < t.half + half && Math.abs(t.y - p.y) < 15,
+            free = (p) => !taken.some((t) => t.of !== i && meets(p, t)),
+            place = (i === 0 ? places : places.slice(0, 2)).find(free) || (i === 0 && places[0]);
+        if (!place) continue;
+        taken.push(place);
+        picture.append(label(place.x, place.y, words, "halo", "middle"));
+    }
+}

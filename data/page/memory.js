@@ -1,0 +1,90 @@
+// Memory of each pipeline stage at its fullest moment, against what its GPUs have.
+const MEMORY = DATA.stages.parts.map(([name, help], k) => ({
+    name,
+    help,
+    colour: [1, 2, 9, 7, 6, 3, 4, 8, 5][k % 9],
+}));
+
+function memoryPicture(width, plan, marks) {
+    const stages = STAGES.get(plan),
+        many = stages.length > 24,
+        area = { many, row: many ? 9 : 26, left: many ? 34 : 62 },
+        height = stages.length * area.row + 40,
+        most = Math.max(...stages.map((s) => Math.max(s.limit, s.device)));
+    const x = linear(0, most, area.left, width - 8, width < 500 ? 4 : 6),
+        words = `Memory of ${stages.length} stages of ${planName(plan).toLowerCase()}`,
+        picture = canvas(width, height, words);
+    grid(picture, x, 14, height - 24, (v) => v + (v > 0 ? " GiB" : ""));
+    stages.forEach((s, k) => addStage(picture, s, k, x, area, marks));
+    const limit = stages[0].limit;
+    picture.append(label(x(limit) - 4, 10, "limit " + gib(limit), "bad halo", "end"));
+    return picture;
+}
+
+function addStage(picture, s, k, x, { many, row, left }, marks) {
+    const y = 16 + k * row;
+    const name = many ? k : "stage " + k;
+    if (!many || k % 8 === 0)
+        picture.append(label(left - 8, y + (many ? 8 : 15), name, "soft", "end"));
+    segments(picture, memoryEntries(s, k), x, y, many ? 7 : 20, marks, undefined);
+    const at = x(s.limit);
+    picture.append(svg("line", { class: "limit", x1: at, x2: at, y1: y - 2, y2: y + row - 2 }));
+}
+
+function memoryEntries(s, k) {
+    const whole = `${gib(s.device)} of ${gib(s.limit)}`,
+        lines = [`${s.layers} layers on ${s.gpus} ${s.gpu}; ${whole}`, `fullest ${s.moment}`];
+    let from = 0;
+    return MEMORY.map(({ colour, name, help }, m) => {
+        const to = from + s.parts[m],
+            part = `${gib(s.parts[m])}: ${help}`,
+            entry = [colour, from, to, `Stage ${k}: ${name}`, [part, ...lines]];
+        from = to;
+        return entry;
+    });
+}
+
+function drawMemory() {
+    const part = section(
+        "memory",
+        "Memory of each stage",
+        "Memory",
+        "Per GPU at the fullest moment. The dashed line is what may be used of it.",
+        "right",
+    );
+    if (!STAGES.has(0)) {
+        part.note.textContent = "The plan could not be computed.";
+        return;
+    }
+    let plan = 0;
+    const redraw = drawn(part, (width) => {
+        const marks = [],
+            picture = memoryPicture(width, plan, marks);
+        listen(picture, marks);
+        return picture;
+    });
+    const plans = [...STAGES.keys()].sort((a, b) => a - b);
+    if (plans.length > 1)
+        part.tools.append(
+            select(
+                "plan",
+                plans.map((i) => [i, planName(i)]),
+                (v) => {
+                    plan = Number(v);
+                    redraw();
+                },
+            ),
+        );
+    part.node.append(legend(MEMORY.map((m) => [m.colour, m.name, m.help])));
+    alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
+        STAGES.get(plan).map(stageRow),
+    );
+}
+
+const STAGE_HEADS = ["stage", "GPUs", "layers", "forward", "backward", "idle", "memory", "limit"];
+
+function stageRow(s, k) {
+    const times = [s.forward, s.backward, s.idle].map(seconds),
+        sizes = [s.device, s.limit, ...s.parts].map(gib);
+    return [k, `${s.gpus} ${s.gpu}`, s.layers, ...times, ...sizes];
+}

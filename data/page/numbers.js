@@ -1,0 +1,103 @@
+// Numbers as the program prints them: the same units and digits as its text.
+const three = (v) => v.toFixed(v < 10 ? 2 : v < 100 ? 1 : 0);
+
+function count(v) {
+    for (const [factor, letter] of [
+        [1e12, "T"],
+        [1e9, "B"],
+        [1e6, "M"],
+        [1e3, "K"],
+    ])
+        if (v >= 0.9995 * factor && (factor > 1e3 || v >= 1e5)) return three(v / factor) + letter;
+    return v >= 1e4 ? thousands(v) : v.toFixed(0);
+}
+
+function rate(v) {
+    for (const [factor, letter] of [
+        [1e12, "T"],
+        [1e9, "B"],
+        [1e6, "M"],
+        [1e3, "K"],
+    ])
+        if (v >= 0.9995 * factor) return three(v / factor) + letter;
+    return v > 0 && v < 10 ? three(v) : v.toFixed(0);
+}
+
+// The same for ticks that lie `step` apart: enough digits to tell them from each other.
+function tickRate(v, step) {
+    const [factor, letter] = [
+        [1e12, "T"],
+        [1e9, "B"],
+        [1e6, "M"],
+        [1e3, "K"],
+        [1, ""],
+    ].find(([f]) => Math.abs(v) >= 0.9995 * f) || [1, ""];
+    return (
+        (v / factor).toFixed(
+            step
+                ? Math.max(0, Math.ceil(-Math.log10(step / factor) - 1e-9))
+                : v / factor < 10 && factor > 1
+                  ? 1
+                  : 0,
+        ) + letter
+    );
+}
+
+const thousands = (v) => v.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
+const usd = (v) =>
+    v < 1000 ? "$" + v.toFixed(2) : v < 1e15 ? "$" + thousands(v) : "$" + v.toPrecision(3);
+const perToken = (v) => "$" + v.toPrecision(4);
+const gib = (v) => v.toFixed(1) + " GiB";
+const percent = (v, digits) => (100 * v).toFixed(digits === undefined ? 1 : digits) + " %";
+
+function signed(share) {
+    const text = percent(Math.abs(share));
+    return text === "0.0 %" ? "0.0 %" : (share < 0 ? "\u2212" : "+") + text;
+}
+
+function seconds(v) {
+    if (v < 1e-3) return (v * 1e6).toFixed(1) + " us";
+    if (v < 1) return (v * 1e3).toFixed(1) + " ms";
+    if (v < 120) return v.toFixed(2) + " s";
+    if (v < 7200) return (v / 60).toFixed(1) + " min";
+    if (v < 48 * 3600) return (v / 3600).toFixed(1) + " h";
+    return (v / 86400).toFixed(1) + " d";
+}
+
+// A scale from a range of values to a range of pixels, with ticks at round values.
+function niceStep(span, most) {
+    const raw = span / Math.max(1, most);
+    const power = 10 ** Math.floor(Math.log10(raw));
+    return [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999) || 10 * power;
+}
+
+function linear(low, high, from, to, most) {
+    if (!(high > low)) high = low + (Math.abs(low) || 1);
+    const step = niceStep(high - low, most);
+    const first = Math.floor(low / step + 1e-9) * step,
+        last = Math.ceil(high / step - 1e-9) * step;
+    const scale = (v) => from + ((v - first) / (last - first)) * (to - from);
+    scale.step = step;
+    scale.digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    scale.ticks = [];
+    for (let i = 0; first + i * step <= last + step / 2; i++)
+        scale.ticks.push(Number((first + i * step).toPrecision(12)));
+    return scale;
+}
+
+function logarithmic(low, high, from, to) {
+    const a = Math.log10(low) - 0.05,
+        b = Math.log10(high) + 0.05;
+    const scale = (v) => from + ((Math.log10(v) - a) / (b - a)) * (to - from);
+    scale.ticks = [];
+    for (let p = Math.floor(a); p <= Math.ceil(b); p++)
+        for (const m of b - a > 3 ? [1] : b - a > 2 ? [1, 3] : [1, 2, 5])
+            if (Math.log10(m * 10 ** p) >= a && Math.log10(m * 10 ** p) <= b)
+                scale.ticks.push(m * 10 ** p);
+    return scale;
+}
+
+const scaleOf = (low, high, from, to, most) =>
+    low > 0 && high / low > 12
+        ? logarithmic(low, high, from, to)
+        : linear(low - 0.06 * (high - low), high + 0.06 * (high - low), from, to, most);

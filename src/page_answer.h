@@ -1,0 +1,18 @@
+/* The page of an answer. */
+#ifndef ASTRA_PAGE_ANSWER_H
+#define ASTRA_PAGE_ANSWER_H
+
+#include "base/error.h"
+
+struct arena;
+struct plan;
+struct question;
+struct search_report;
+
+/* Of a search, with what is computed for a page alone. */
+bool page_of_search(struct question *, const struct search_report *, struct arena *,
+                    struct error *);
+/* Of one plan, which need not be feasible. */
+bool page_of_plan(struct question *, const struct plan *, struct arena *, struct error *);
+
+#endif

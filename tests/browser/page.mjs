@@ -1,0 +1,16 @@
+// Pages of reports in a real browser: everything drawn, nothing loaded, no name runs as a script.
+import { browser, check, finish } from "./harness.mjs";
+import * as kinds from "./kinds.mjs";
+import * as look from "./look.mjs";
+import * as use from "./use.mjs";
+
+for (const tests of [kinds, use, look])
+    for (const [name, test] of Object.entries(tests)) {
+        try {
+            await test();
+        } catch (error) {
+            check(name, false, error.message);
+        }
+    }
+await browser.close();
+finish();

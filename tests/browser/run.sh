@@ -1,0 +1,16 @@
+#!/bin/sh
+# Tests pages in Chromium: run.sh; ASTRA is the program, BROWSER_DIR a folder for what is made.
+set -eu
+: "${ASTRA:?}" "${BROWSER_DIR:?}"
+tests=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$BROWSER_DIR"
+if ! cmp -s "$tests/package.json" "$BROWSER_DIR/package.json" ||
+    [ ! -d "$BROWSER_DIR/node_modules" ]; then
+    cp "$tests/package.json" "$BROWSER_DIR/package.json"
+    (cd "$BROWSER_DIR" && npm install --no-audit --no-fund --no-package-lock --silent) || {
+        rm -f "$BROWSER_DIR/package.json"
+        echo "browser: npm could not install playwright-core" >&2
+        exit 3
+    }
+fi
+exec node "$tests/page.mjs"

@@ -1,0 +1,116 @@
+# The page of a report is whole or not there, one file, the same every time, does not change the
+# answer, and says of other values what a search for them says. `make browser` opens pages.
+set -eu
+fault() { echo "$*"; exit 1; }
+page=$SCRATCH/page.html
+
+set -- --model llama3-8b --cluster 1..4x8:H100 --top 5
+"$ASTRA" search "$@" --format json | sed '/"elapsed_s"/d' >"$SCRATCH/answer"
+"$ASTRA" search "$@" --format json --threads 1 --report "$page" | sed '/"elapsed_s"/d' |
+    cmp "$SCRATCH/answer" - || fault "--report changes the answer"
+"$ASTRA" search "$@" --threads 3 --report "$SCRATCH/again.html" >"$SCRATCH/text"
+cmp "$page" "$SCRATCH/again.html"
+[ "$(tail -n 1 "$page")" = '</html>' ] || fault "the page does not end"
+[ "$(grep -o '<script' "$page" | wc -l)" -eq 2 ] || fault "more than two scripts"
+grep -q "default-src 'none'" "$page" || fault "no policy"
+sed 's,http://www.w3.org/2000/svg,,g' "$page" | grep -q 'https\{0,1\}:' &&
+    fault "names another place"
+grep -q 'innerHTML\|insertAdjacent\|document\.write\|eval(' data/page/*.js &&
+    fault "markup from data"
+
+# The data is JSON, and what the policy allows is the script that is there.
+if command -v node >/dev/null; then
+    node -e '
+        const html = require("fs").readFileSync(process.argv[1], "utf8");
+        const { createHash } = require("crypto");
+        const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(html)[1]);
+        if (data.plans.listed !== 5 || data.front.length < 1) throw new Error("plans are missing");
+        for (const tag of ["style", "script"]) {
+            const text = html.split("<" + tag + ">")[1].split("</" + tag + ">")[0];
+            const hash = createHash("sha256").update(text).digest("base64");
+            if (!html.includes(tag + "-src \x27sha256-" + hash))
+                throw new Error("policy of " + tag);
+        }' "$page"
+fi
+
+# Of another value it has the plan that a search with this value finds.
+column() { # NAME: of the first plan, from CSV
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
+        NR == 2 { printf "%.6g", $c }'
+}
+step_of() { # PATTERN FILE: of the plan whose members behind it match
+    grep -o "\"step_s\":[0-9.e-]*,[^{}]*$1" "$2" | sed 's/"step_s":\([0-9.e-]*\),.*/\1/'
+}
+gpus=$("$ASTRA" search "$@" --format csv | column gpus)
+for value in tp=2 tp=4 pp=2 micro_batch=2 recompute=full seq_parallel=off dist_opt=off; do
+    said=$(step_of "\"param\":\"${value%=*}\",[^{}]*\"value\":\"${value#*=}\"" "$page")
+    found=$("$ASTRA" search "$@" --gpus "$gpus" --set "$value" --format csv | column step_s)
+    if [ -z "$said" ] || [ "$said" != "$found" ]; then
+        fault "$value: the page says '$said', a search '$found'"
+    fi
+done
+
+# With factors of own runs too.
+profile=tests/golden/files/profile.json
+set -- --model llama3-8b --cluster 1x8:H200 --profile $profile --stack torch
+"$ASTRA" search "$@" --report "$SCRATCH/own.html" >"$SCRATCH/out"
+said=$(step_of '"param":"tp",[^{}]*"value":"4"' "$SCRATCH/own.html")
+found=$("$ASTRA" search "$@" --gpus 8 --set tp=4 --format csv | column step_s)
+if [ -z "$said" ] || [ "$said" != "$found" ]; then
+    fault "with a profile: the page says '$said', a search '$found'"
+fi
+
+# Of another input it has what an estimate of the same flags on such nodes has.
+"$ASTRA" search --model llama3-8b --cluster 4x8:H100 --format json --report "$SCRATCH/four.html" \
+    >"$SCRATCH/four.json"
+"$ASTRA" export "$SCRATCH/four.json" --to megatron >"$SCRATCH/flags.sh"
+estimate() { # POOL
+    bash -c '. "$1" && "$2" estimate --cluster "$3" --format csv -- "${MEGATRON_ARGS[@]}"' \
+        - "$SCRATCH/flags.sh" "$ASTRA" "$1" | column step_s
+}
+while IFS='|' read -r pool input change; do
+    said=$(step_of "\"input\":\"$input\",\"change\":\"$change\"" "$SCRATCH/four.html")
+    found=$(estimate "$pool")
+    if [ -z "$said" ] || [ "$said" != "$found" ]; then
+        fault "$input, $change: the page says '$said', an estimate '$found'"
+    fi
+done <<END
+4x8:H100@200|network between nodes|half as fast
+4x8:H100@800|network between nodes|twice as fast
+8x8:H100|GPUs (data-parallel ways)|twice
+2x8:H100|GPUs (data-parallel ways)|half
+END
+
+# Many plans stay small.
+"$ASTRA" search --model mixtral-8x7b --cluster 64x8:H100 --tokens 1T --mtbf 50000h --top 6000 \
+    --report "$SCRATCH/many.html" >"$SCRATCH/out"
+size=$(wc -c <"$SCRATCH/many.html")
+[ "$size" -lt 1000000 ] || fault "5,000 plans are $size bytes"
+grep -q '"listed":5000,' "$SCRATCH/many.html" || fault "not 5,000 plans are listed"
+grep -q '"unlisted":1000,' "$SCRATCH/many.html" || fault "not said how many are not"
+
+# Names of files and words of rules are no markup.
+odd="$SCRATCH/a<img src=x onerror=y>&\"'{{script}}.json"
+cp data/models/llama3-8b.json "$odd"
+printf 'reject tp == 8 "</script><script>y()</script>"\n' >"$SCRATCH/x.rules"
+"$ASTRA" search --model "$odd" --cluster 1x8:H100 --rules "$SCRATCH/x.rules" \
+    --report "$SCRATCH/odd.html" >"$SCRATCH/out"
+[ "$(grep -o '<script' "$SCRATCH/odd.html" | wc -l)" -eq 2 ] || fault "a rule brings a script"
+grep -q '<img' "$SCRATCH/odd.html" && fault "a name brings an element"
+grep -q 'u003c/script' "$SCRATCH/odd.html" || fault "the rule's words are not there"
+
+# Plans have pages, those that do not fit too; what has no answer leaves the old one alone.
+"$ASTRA" estimate --model llama3-8b --cluster 1x8:H100 --set tp=2 --set dist_opt=on \
+    --report "$SCRATCH/plan.html" >"$SCRATCH/out"
+grep -q '"search":false' "$SCRATCH/plan.html" || fault "no page of an estimate"
+code=0
+"$ASTRA" explain --model llama3-70b --cluster 1x8:H100 --set tp=2 \
+    --report "$SCRATCH/big.html" >"$SCRATCH/out" 2>&1 || code=$?
+[ $code -eq 1 ] || fault "does not fit: exit code $code"
+grep -q '"feasible":false,"reasons":\["' "$SCRATCH/big.html" || fault "no page of what does not fit"
+code=0
+"$ASTRA" search --model llama3-70b --cluster 1x1:RTX4090 \
+    --report "$page" >"$SCRATCH/out" 2>&1 || code=$?
+[ $code -eq 1 ] || fault "does not fit: exit code $code"
+cmp "$page" "$SCRATCH/again.html"
+[ -z "$(find "$SCRATCH" -name '*.new')" ] || fault "a temporary file was left behind"
