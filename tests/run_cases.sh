@@ -6,7 +6,8 @@
 #   bad      tests/bad/*.case           $ astra ARGUMENTS / exit N / exact stderr; stdout empty
 #   golden   tests/golden/*.case        $ astra ARGUMENTS / exit N / exact stdout
 #   cli      tests/cli/*.sh             scripts that exit 0 on success
-#   rewrite  tests/golden/*.case        puts what astra prints now in place of the expected stdout
+#   rewrite  tests/golden/*.case        puts what astra prints now in place of the expected stdout,
+#                                       and new numbers into the examples of documents
 #
 # From the environment: BUILD (build), ASTRA (BUILD/astra), RUNNER (words put before each program,
 # such as valgrind), LIMIT_S (seconds a program may take, 300). Scripts in tests/cli find ASTRA,
@@ -148,6 +149,12 @@ run_rewrite() {
             cp "$work/new" "$file" && pass
         fi
     done
+    mkdir "$work/scratch"
+    if REWRITE=1 SCRATCH=$work/scratch sh tests/cli/doc_examples.sh </dev/null >"$work/why" 2>&1; then
+        pass
+    else
+        fault "examples in documents" "more than numbers differ"
+    fi
 }
 
 run_cli() {
