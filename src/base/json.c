@@ -145,6 +145,14 @@ struct json *json_new_string(const char *text)
     return out(v ? v : json_string("?"));
 }
 
+struct json *json_new_strings(const char *const *text, size_t count)
+{
+    struct json *list = json_new_array();
+    for (size_t i = 0; i < count; i++)
+        json_append(list, json_new_string(text[i]));
+    return list;
+}
+
 struct json *json_new_integer(int64_t v)
 {
     return out(json_integer(v));

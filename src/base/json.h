@@ -41,6 +41,7 @@ void json_each(const struct json *object,
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_new_string(const char *);
+struct json *json_new_strings(const char *const *, size_t count); /* a list */
 struct json *json_new_integer(int64_t);
 struct json *json_new_cents(double usd); /* to the cent */
 struct json *json_new_number(double);

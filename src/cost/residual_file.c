@@ -234,14 +234,12 @@ struct json *json_of_profile_entry(const struct profile_entry *e)
 
 struct json *json_of_profile(const struct profile *p, const char *const *made_from, int count)
 {
-    struct json *o = json_new_object(), *from = json_new_array(), *list = json_new_array();
-    for (int i = 0; i < count; i++)
-        json_append(from, json_new_string(made_from[i]));
+    struct json *o = json_new_object(), *list = json_new_array();
     for (int i = 0; i < p->entries; i++)
         json_append(list, json_of_profile_entry(&p->entry[i]));
     json_set(o, "kind", json_new_string(KIND));
     json_set(o, "version", json_new_integer(VERSION));
-    json_set(o, "made_from", from);
+    json_set(o, "made_from", json_new_strings(made_from, (size_t)count));
     json_set(o, "entries", list);
     return o;
 }

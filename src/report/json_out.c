@@ -1,6 +1,6 @@
-/* The JSON contract (doc/report.md, data/schema/plan.schema.json). Field names are promises; what
+/* The JSON contract (doc/json.md, data/schema/plan.schema.json). Field names are promises; what
  * was not computed is null, so that every plan has every field. */
-#include "report/report.h"
+#include "report/json_out.h"
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -10,6 +10,7 @@
 #include "cost/residual_file.h"
 #include "report/money_text.h"
 #include "report/plan_words.h"
+#include "report/report.h"
 #include "report/what_if_out.h"
 #include "search/mixed.h"
 
@@ -66,14 +67,6 @@ static struct json *strategy_of(const struct strategy *s)
         json_set(o, param_info((enum param)i)->name,
                  value_of((enum param)i, strategy_get(s, (enum param)i)));
     return o;
-}
-
-static struct json *texts_of(const char *const *text, size_t count)
-{
-    struct json *list = json_new_array();
-    for (size_t i = 0; i < count; i++)
-        json_append(list, json_new_string(text[i]));
-    return list;
 }
 
 static struct json *breakdown_of(const struct plan *p)
@@ -135,7 +128,7 @@ static struct json *engine_of(const struct plan *p)
     arena_init(&mem);
     json_set(o, "name", json_new_string(plan_engine(p)));
     if (plan_flags(p, &mem, &words, &count))
-        json_set(o, "flags", texts_of((const char *const *)words, count));
+        json_set(o, "flags", json_new_strings((const char *const *)words, count));
     else
         json_set(o, "flags", json_new_null());
     arena_release(&mem);
@@ -151,8 +144,7 @@ static struct json *model_of(const struct model *m)
     return o;
 }
 
-/* What the text functions of plan_words.h say. */
-static struct json *words_of(const struct plan *p, void (*add)(const struct plan *, struct str *))
+struct json *json_of_words(const struct plan *p, void (*add)(const struct plan *, struct str *))
 {
     struct str text;
     str_init(&text);
@@ -270,8 +262,8 @@ static void set_figures(struct json *o, const struct plan *p)
 static struct json *change_of(const struct change *c)
 {
     struct json *x = json_new_object();
-    json_set(x, "set", texts_of((const char *const *)c->set, c->sets));
-    json_set(x, "flags", texts_of((const char *const *)c->flag, c->flags));
+    json_set(x, "set", json_new_strings((const char *const *)c->set, c->sets));
+    json_set(x, "flags", json_new_strings((const char *const *)c->flag, c->flags));
     json_set(x, "step_s", json_new_number(c->plan->step_s));
     return x;
 }
@@ -321,7 +313,7 @@ static void set_source(struct json *o, const struct plan_source *s)
     json_set(x, "line", s->line ? json_new_integer(s->line) : json_new_null());
     json_set(x, "flags", json_new_integer(s->flags));
     json_set(x, "without_effect", json_new_integer(s->idle));
-    json_set(x, "notes", texts_of(s->note, (size_t)s->notes));
+    json_set(x, "notes", json_new_strings(s->note, (size_t)s->notes));
     json_set(o, "source", x);
 }
 
@@ -432,14 +424,14 @@ struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
     json_set(o, "model", model_of(p->model));
-    json_set(o, "gpu", words_of(p, add_gpu_names));
+    json_set(o, "gpu", json_of_words(p, add_gpu_names));
     json_set(o, "gpus", json_new_integer(p->gpus));
-    json_set(o, "cluster", words_of(p, add_pool));
+    json_set(o, "cluster", json_of_words(p, add_pool));
     set_nodes(o, p);
     json_set(o, "stack", json_new_string(plan_stack(p)));
     json_set(o, "strategy", strategy_of(&p->strategy));
     json_set(o, "feasible", json_new_bool(p->feasible));
-    json_set(o, "reasons", texts_of(p->reason, (size_t)p->reasons));
+    json_set(o, "reasons", json_new_strings(p->reason, (size_t)p->reasons));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
     json_set(o, "breakdown", breakdown_of(p));
@@ -541,7 +533,7 @@ void report_search_json(const struct search_report *r, struct str *out)
         json_set(o, "mixed", mixed_of(r->mixed));
     if (r->what_ifs > 0)
         json_set(o, "what_if", json_of_what_ifs(r));
-    json_set(o, "notes", texts_of(r->note, (size_t)r->notes));
+    json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);
 }

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
+#include "report/json_out.h"
 #include "report/money_text.h"
 #include "report/page.h"
 #include "report/plan_words.h"
@@ -15,16 +16,6 @@
 #include "search/mixed.h"
 
 #include <math.h>
-
-static struct json *text_of(const struct plan *p, void (*add)(const struct plan *, struct str *))
-{
-    struct str text;
-    str_init(&text);
-    add(p, &text);
-    struct json *v = json_new_string(str_text(&text));
-    str_release(&text);
-    return v;
-}
 
 static struct json *known(bool is, double value)
 {
@@ -36,8 +27,8 @@ static struct json *brief_of(const struct plan *p)
 {
     struct json *o = json_new_object();
     bool all = p->computed;
-    json_set(o, "nodes", text_of(p, add_gpus));
-    json_set(o, "plan", text_of(p, add_ways_of));
+    json_set(o, "nodes", json_of_words(p, add_gpus));
+    json_set(o, "plan", json_of_words(p, add_ways_of));
     json_set(o, "feasible", json_new_bool(p->feasible));
     json_set(o, "step_s", known(all, p->step_s));
     json_set(o, "tokens_per_s", known(all, p->tokens_per_s));
@@ -45,14 +36,6 @@ static struct json *brief_of(const struct plan *p)
     json_set(o, "memory_gib", known(all, all ? plan_fullest(p)->device_bytes / GIB : 0));
     json_set(o, "limit_gib", known(all, all ? plan_fullest(p)->limit_bytes / GIB : 0));
     return o;
-}
-
-static struct json *texts_of(const char *const *text, int count)
-{
-    struct json *list = json_new_array();
-    for (int i = 0; i < count; i++)
-        json_append(list, json_new_string(text[i]));
-    return list;
 }
 
 static struct json *string_or_null(const char *text)
@@ -182,8 +165,8 @@ struct json *page_data(const struct page *page, struct arena *mem)
     json_set(o, "model", model_of(r->model));
     json_set(o, "cluster", json_new_string(r->cluster->text));
     json_set(o, "feasible", json_new_bool(first->feasible));
-    json_set(o, "reasons", texts_of(first->reason, first->reasons));
-    json_set(o, "notes", texts_of(r->note, r->notes));
+    json_set(o, "reasons", json_new_strings(first->reason, (size_t)first->reasons));
+    json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
     json_set(o, "unlisted", json_new_integer(r->best - list.listed));
     set_run(o, r);
     json_set(o, "plans", page_plans(&list, mem));

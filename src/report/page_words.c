@@ -60,8 +60,5 @@ int page_words_add(struct page_words *w, const char *word)
 
 struct json *page_words_json(const struct page_words *w)
 {
-    struct json *list = json_new_array();
-    for (int i = 0; i < w->count; i++)
-        json_append(list, json_new_string(w->word[i]));
-    return list;
+    return json_new_strings((const char *const *)w->word, (size_t)w->count);
 }

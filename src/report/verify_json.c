@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "report/csv_out.h"
+#include "report/json_out.h"
 #include "report/plan_words.h"
-#include "report/what_if_out.h"
 #include "verify/verify.h"
 
 #include <math.h>
@@ -16,14 +16,6 @@
 static struct json *text_or_null(const char *text)
 {
     return text && *text ? json_new_string(text) : json_new_null();
-}
-
-static struct json *texts_of(const char *const *text, size_t count)
-{
-    struct json *list = json_new_array();
-    for (size_t i = 0; i < count; i++)
-        json_append(list, json_new_string(text[i]));
-    return list;
 }
 
 static struct json *bytes_of(double mib)
@@ -73,7 +65,7 @@ static struct json *command_of(const struct verify_stage *s)
     size_t n = 0;
     while (s->command[n])
         n++;
-    return texts_of(s->command, n);
+    return json_new_strings(s->command, n);
 }
 
 static struct json *stage_of(const struct verify_report *r, const struct verify_stage *s)
@@ -89,7 +81,7 @@ static struct json *stage_of(const struct verify_report *r, const struct verify_
     json_set(o, "predicted", predicted_of(s));
     json_set(o, "measured", measured_of(s));
     json_set(o, "error", errors_of(s->compute_error, s->memory_error));
-    json_set(o, "suspect", texts_of(s->suspect, (size_t)s->suspects));
+    json_set(o, "suspect", json_new_strings(s->suspect, (size_t)s->suspects));
     if (r->dry_run)
         json_set(o, "command", command_of(s));
     return o;
@@ -126,8 +118,8 @@ void report_verify_json(const struct verify_report *r, struct str *out)
     json_set(o, "plan_stack", json_new_string(plan_stack(r->plan)));
     set_cluster(o, r->run);
     json_set(o, "world", json_new_integer(r->run->gpus));
-    json_set(o, "flags", texts_of((const char *const *)r->flag, r->flags));
-    json_set(o, "plan_flags", texts_of((const char *const *)r->plan_flag, r->plan_flags));
+    json_set(o, "flags", json_new_strings((const char *const *)r->flag, r->flags));
+    json_set(o, "plan_flags", json_new_strings((const char *const *)r->plan_flag, r->plan_flags));
     json_set(o, "micro_batches", json_new_integer(r->micro_batches));
     json_set(o, "plan_micro_batches", json_new_integer(r->all_micro_batches));
     for (int i = 0; i < r->stages; i++)
@@ -137,7 +129,7 @@ void report_verify_json(const struct verify_report *r, struct str *out)
     json_set(o, "expected_error", json_new_number(r->plan->expected_error));
     json_set(o, "step_s", json_new_number(r->plan->step_s));
     json_set(o, "measured_step_s", json_new_number(r->step_s));
-    json_set(o, "notes", texts_of((const char *const *)r->note, (size_t)r->notes));
+    json_set(o, "notes", json_new_strings((const char *const *)r->note, (size_t)r->notes));
     json_set(o, "confirmed", r->dry_run ? json_new_null() : json_new_bool(r->confirmed));
     json_set(o, "verdict", r->dry_run ? json_new_null() : json_new_string(r->verdict));
     json_dump(o, out);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "report/json_out.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/table.h"

@@ -4,7 +4,6 @@
 
 struct arena;
 struct json;
-struct plan;
 struct report_style;
 struct search_report;
 struct str;
@@ -14,6 +13,5 @@ struct str;
 void print_what_ifs(const struct search_report *, const struct report_style *, struct arena *,
                     struct str *out);
 struct json *json_of_what_ifs(const struct search_report *);
-struct json *json_of_plan(const struct plan *); /* json_out.c */
 
 #endif
