@@ -16,6 +16,9 @@ aim() {
 }
 aim times 4
 aim memory 3
+held() { sed -n '/^Held out/,/^Refused/p' "$SCRATCH/report" | grep -c " stage [0-9]* $1"; }
+test "$(held compute)" -eq 18
+test "$(held memory)" -eq 23
 
 # the first configuration of each ranking is within 1 % of the fastest
 awk '/^Ranking/ { models++; getline; getline; if ($6 > 1) exit 1; seen++ }
