@@ -164,6 +164,10 @@ void question_drop_costs(struct question *);
  * stack is known; it is wrong when none has any. The groups without are noted: at most as many
  * notes as groups. */
 bool question_residuals(struct question *, struct error *);
+/* Those for a type of GPU that need not be in the pool; NULL = none. */
+const struct residual *question_residual(const struct question *, const struct gpu *, bool te);
+/* False, and says that the profile has none of them. */
+bool question_no_residual(const struct question *, const struct gpu *, bool te, struct error *);
 int question_profile_notes(const struct question *, const char **note, struct arena *);
 /* The notes behind those of a source. */
 struct plan_source;

@@ -63,15 +63,22 @@ static void add_entries(const struct profile *p, struct str *out)
                  stack_name(p->entry[i].te));
 }
 
-static bool no_match(const struct question *q, struct error *err)
+bool question_no_residual(const struct question *q, const struct gpu *gpu, bool te,
+                          struct error *err)
 {
     struct str has;
     str_init(&has);
     add_entries(q->profile, &has);
     fail(err, ERROR_INPUT, "%s: the profile has nothing about %s with stack %s: it has %s",
-         q->profile->name, q->cluster.group[0].gpu->name, stack_name(q->te != 0), str_text(&has));
+         q->profile->name, gpu->name, stack_name(te), str_text(&has));
     str_release(&has);
     return false;
+}
+
+const struct residual *question_residual(const struct question *q, const struct gpu *gpu, bool te)
+{
+    const struct profile_entry *e = q->profile ? profile_find(q->profile, gpu, te) : NULL;
+    return e ? &e->residual : NULL;
 }
 
 bool question_residuals(struct question *q, struct error *err)
@@ -79,13 +86,12 @@ bool question_residuals(struct question *q, struct error *err)
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct node_group *group = &q->cluster.group[g];
-        const struct profile_entry *e =
-            q->profile ? profile_find(q->profile, group->gpu, q->te != 0) : NULL;
-        group->residual = e ? &e->residual : NULL;
-        matched += e != NULL;
+        group->residual = question_residual(q, group->gpu, q->te != 0);
+        matched += group->residual != NULL;
     }
-    /* what a plan carries may be asked about elsewhere */
-    return !q->profile || !q->profile->name || matched > 0 || no_match(q, err);
+    /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
+    return !q->profile || !q->profile->name || q->verify.runs || matched > 0 ||
+           question_no_residual(q, q->cluster.group[0].gpu, q->te != 0, err);
 }
 
 int question_profile_notes(const struct question *q, const char **note, struct arena *mem)

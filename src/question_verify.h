@@ -10,6 +10,7 @@ struct verify_ask {
     const char *stages;   /* NULL = distinct */
     double limit_s;       /* of one rank; 0 = default */
     bool dry_run;
+    bool runs; /* verify asks: what a profile must be about is known once GPU and stack are */
 };
 
 #endif

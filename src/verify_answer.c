@@ -14,6 +14,7 @@
 #include "question.h"
 #include "report/plan_words.h"
 #include "verify/harness.h"
+#include "verify_factors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +44,8 @@ struct work {
     struct node_group here; /* nodes of this machine's GPUs */
     struct group_costs *costs;
     const struct plan *on_local; /* NULL = not needed, or the GPU is not known */
+    /* of the plan as it runs: lone ranks are evaluated with factors that do not count as fitted */
+    double expected_error, expected_error_here;
 };
 
 static bool rules_allow(void *context, const struct strategy *s, const char **why)
@@ -80,8 +83,10 @@ static bool ask(struct work *w)
     struct question *q = w->q;
     w->stack = q->te;
     q->te = -1;
+    q->verify.runs = true;
     bool ok = question_ready(q, w->err) && question_estimate(q, &w->plan.asked, w->err);
     q->te = w->stack;
+    q->verify.runs = false;
     return ok;
 }
 
@@ -208,6 +213,7 @@ static bool settle_strategy(struct work *w)
     *e = w->plan.asked;
     if (!choose_stack(w, &e->scene.te))
         return false;
+    verify_take_factors(w->q, e->scene.te);
     balance(w, &e->scene);
     if (!verify_as_run(e->scene.model, e->scene.te, &e->strategy, w->out, w->mem, &why))
         return refuse(w, why);
@@ -233,6 +239,8 @@ static bool settle_size(struct work *w)
     w->ran.asked.strategy = c->strategy;
     verify_lone(c, w->mem, run);
     w->out->run = run;
+    w->expected_error =
+        run->te == w->out->plan->te ? w->out->plan->expected_error : whole->expected_error;
     return true;
 }
 
@@ -264,10 +272,11 @@ static void note_type(struct work *w)
 static bool predict_here(struct work *w)
 {
     struct estimate_question *e = &w->local.asked;
-    struct plan *p = arena_alloc(w->mem, sizeof *p);
+    struct plan *p = arena_alloc(w->mem, sizeof *p), *all = arena_alloc(w->mem, sizeof *all);
     const char *why;
     *e = w->ran.asked;
     group_init(&w->here, w->out->gpu, e->scene.group->per_node);
+    w->here.residual = question_residual(w->q, w->out->gpu, e->scene.te);
     e->nodes = (int)((e->gpus + w->here.per_node - 1) / w->here.per_node);
     w->here.nodes_min = w->here.nodes_max = e->nodes;
     if (!group_costs_new(&w->costs, &w->here, w->q->learned, w->err))
@@ -280,7 +289,9 @@ static bool predict_here(struct work *w)
     if (!rules_allow(&w->local, &e->strategy, &why))
         return fail(w->err, ERROR_SYSTEM, "a %s cannot run the plan: %s", w->out->gpu->name, why);
     verify_lone(&w->local.which, w->mem, p);
+    plan_evaluate(&e->scene, &e->strategy, e->layout, w->mem, all);
     w->on_local = p;
+    w->expected_error_here = all->expected_error;
     return !group_costs_failed(w->costs, w->err);
 }
 
@@ -295,7 +306,7 @@ static void predict_stage(const struct work *w, struct verify_stage *s)
     s->compute_s = x->compute_step_s;
     s->peak_bytes = x->peak_bytes;
     s->lone_bytes = x->device_bytes - x->memory.part[MEMORY_communicators];
-    s->expected_error = p->expected_error;
+    s->expected_error = here ? w->expected_error_here : w->expected_error;
     s->compute_error = s->memory_error = NAN;
 }
 
@@ -308,7 +319,7 @@ static bool predict(struct work *w)
     }
     for (int i = 0; i < w->out->stages; i++)
         predict_stage(w, &w->out->stage[i]);
-    return question_costs_hold(w->q, w->err);
+    return verify_note_factors(w->q, w->out, w->mem, w->err) && question_costs_hold(w->q, w->err);
 }
 
 /* With experts the router is told to balance. */
@@ -373,7 +384,7 @@ static void take_result(const struct work *w, const struct harness_rank *r, stru
         s->status = arena_format(w->mem, "it took longer than %.0f s (--timeout gives it longer)",
                                  w->harness.limit_s);
     } else if (r->outcome != HARNESS_ENDED) {
-        s->status = arena_format(w->mem, "it ended without a result (exit code %d)", r->code);
+        s->status = r->why;
     } else if (strcmp(r->result.status, "out of memory") == 0) {
         s->outcome = VERIFY_FULL;
         s->status = "out of memory";

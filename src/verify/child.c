@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
-enum { SIGNAL_COUNT = sizeof SIGNALS / sizeof *SIGNALS };
+static const int SIGNALS[HELD_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM};
 
 static volatile sig_atomic_t signal_came;
 
@@ -26,7 +25,7 @@ void signals_hold(struct held_signals *h)
     struct sigaction note = {.sa_handler = note_signal}, old;
     sigemptyset(&note.sa_mask);
     signal_came = 0;
-    for (int i = 0; i < SIGNAL_COUNT; i++) {
+    for (int i = 0; i < HELD_SIGNALS; i++) {
         h->held[i] = sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL &&
                      !(old.sa_flags & SA_SIGINFO);
         if (h->held[i])
@@ -43,7 +42,7 @@ void signals_let_go(struct held_signals *h)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigemptyset(&usual.sa_mask);
-    for (int i = 0; i < SIGNAL_COUNT; i++)
+    for (int i = 0; i < HELD_SIGNALS; i++)
         if (h->held[i])
             sigaction(SIGNALS[i], &usual, NULL);
     if (signal_came)
@@ -70,9 +69,8 @@ static int spawn(pid_t *pid, int output, const char *const *words, const char *c
     sigemptyset(&usual);
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigmask(&how, &usual);
-    for (int i = 0; i < SIGNAL_COUNT; i++)
+    for (int i = 0; i < HELD_SIGNALS; i++)
         sigaddset(&usual, SIGNALS[i]);
-    sigaddset(&usual, SIGPIPE);
     posix_spawnattr_setsigdefault(&how, &usual);
     posix_spawnattr_setpgroup(&how, 0);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
@@ -184,7 +182,8 @@ bool child_ended(struct child *c, const char *prefix)
     pid_t who = waitpid(c->pid, &status, WNOHANG);
     if (who == 0 || (who < 0 && errno == EINTR))
         return false;
-    c->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    c->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    c->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     child_read(c, prefix);
     if (c->length > 0)
         end_line(c, prefix);

@@ -15,7 +15,8 @@ enum { CHILD_LINE = 65536, CHILD_TAIL_LINES = 40, CHILD_TAIL_BYTES = 240 };
 struct child {
     pid_t pid;  /* 0 = none */
     int output; /* standard output and error, to be polled; -1 = at its end */
-    int code;   /* once it ended: its exit code, or 128 and the signal */
+    int code;   /* once it ended: its exit code */
+    int signal; /* that ended it; 0 = none */
     bool found; /* a line with the prefix came; the last one is in `marked` */
     size_t length, marked_length;
     char line[CHILD_LINE];   /* being read */
@@ -36,10 +37,11 @@ void child_kill(struct child *); /* and waits for its end */
 /* The last `lines` lines, each ended; what is no printable character is a question mark. */
 void child_tail(const struct child *, int lines, struct str *out);
 
-/* While this is held, interrupts (SIGINT, SIGTERM, SIGHUP) that would end the process are only
- * noted, so that children and files can be cleaned up; letting go then ends it. */
+/* While this is held, signals that would end the process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE,
+ * SIGALRM) are only noted, so that children and files can be cleaned up; letting go then ends it. */
+enum { HELD_SIGNALS = 6 };
 struct held_signals {
-    bool held[3];
+    bool held[HELD_SIGNALS];
 };
 void signals_hold(struct held_signals *);
 bool signals_came(void);

@@ -152,6 +152,17 @@ static bool wait_for_end(const struct harness *h, struct child *c, struct error 
     return true;
 }
 
+static bool ended_well(const struct child *c)
+{
+    return c->code == 0 && c->signal == 0;
+}
+
+static const char *end_of(const struct child *c, struct arena *mem)
+{
+    return c->signal ? arena_format(mem, "signal %d", c->signal)
+                     : arena_format(mem, "exit code %d", c->code);
+}
+
 bool harness_check(struct harness *h, struct rank_check *out, struct error *err)
 {
     const char *words[] = {h->python, h->script, "--check", NULL};
@@ -160,10 +171,11 @@ bool harness_check(struct harness *h, struct rank_check *out, struct error *err)
     if (!start(h, c, words, environment_of(h, NULL, 0), err) || !wait_for_end(h, c, err) ||
         interrupted(err))
         return false;
-    if (c->found && c->code == 0 && rank_check_parse(c->marked, c->marked_length, out, &why))
+    if (c->found && ended_well(c) && rank_check_parse(c->marked, c->marked_length, out, &why))
         return true;
-    return fail(err, ERROR_SYSTEM, "%s: does not run the harness (exit code %d%s%s)%s%s", h->python,
-                c->code, *why.text ? ", " : "", why.text, c->tails ? ":\n" : "", log_of(c, h->mem));
+    return fail(err, ERROR_SYSTEM, "%s: does not run the harness (%s%s%s)%s%s", h->python,
+                end_of(c, h->mem), *why.text ? ", " : "", why.text, c->tails ? ":\n" : "",
+                log_of(c, h->mem));
 }
 
 /* "3.12.1", "0.20.0rc1": at least major.minor. */
@@ -234,15 +246,33 @@ struct runner {
     int ended;
 };
 
+/* rank.py ends with 0 where it is through, or out of memory. */
+static bool is_through(const struct rank_result *r)
+{
+    return strcmp(r->status, "ok") == 0 || strcmp(r->status, "out of memory") == 0;
+}
+
+/* Of a child that ended by itself: its result, or why it counts as none. */
+static const char *take_result(const struct child *c, struct rank_result *out, struct arena *mem)
+{
+    struct error why = {0};
+    bool read = c->found && rank_result_parse(c->marked, c->marked_length, out, &why);
+    if (!read)
+        return arena_format(mem, "it ended without a result (%s%s%s)", end_of(c, mem),
+                            *why.text ? ", " : "", why.text);
+    if (is_through(out) && !ended_well(c))
+        return arena_format(mem, "it said '%s', then it ended with %s", out->status,
+                            end_of(c, mem));
+    return NULL;
+}
+
 static void finish(struct runner *r, int i, enum harness_outcome outcome)
 {
     struct harness_rank *rank = r->rank[i];
     const struct child *c = r->child[i];
-    struct error why = {0};
     rank->outcome = outcome;
-    rank->code = c->code;
-    if (outcome == HARNESS_ENDED &&
-        !(c->found && rank_result_parse(c->marked, c->marked_length, &rank->result, &why)))
+    rank->why = outcome == HARNESS_ENDED ? take_result(c, &rank->result, r->harness->mem) : NULL;
+    if (rank->why)
         rank->outcome = HARNESS_DIED;
     bool good = rank->outcome == HARNESS_ENDED && strcmp(rank->result.status, "ok") == 0;
     rank->log = good ? "" : log_of(c, r->harness->mem);

@@ -31,13 +31,13 @@ enum harness_outcome {
     HARNESS_WAITS, /* not started */
     HARNESS_ENDED, /* with a result, whatever it is */
     HARNESS_LATE,  /* killed at the time limit */
-    HARNESS_DIED   /* without a result */
+    HARNESS_DIED   /* without a result that counts */
 };
 
 struct harness_rank {
     const char *const *words; /* what it is started with; NULL ends */
     enum harness_outcome outcome;
-    int code;                  /* exit code */
+    const char *why;           /* of HARNESS_DIED: what is wrong, in words */
     struct rank_result result; /* of HARNESS_ENDED */
     const char *log;           /* the last lines of its output; "" unless it failed */
 };

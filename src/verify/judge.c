@@ -72,7 +72,7 @@ static const char *is_too_big(const struct verify_report *r, const struct verify
                               struct arena *mem)
 {
     const struct plan_stage *planned = &r->plan->stage[s->stage];
-    if (s->outcome != VERIFY_OK || r->plan->te != r->run->te || !planned->fits ||
+    if (s->outcome != VERIFY_OK || r->plan->te != r->run->te ||
         measured_device(planned, s) <= planned->group->usable_bytes)
         return NULL;
     return arena_format(mem,
@@ -172,26 +172,40 @@ static double step_as_measured(const struct verify_report *r, const struct verif
     return verify_scaled_step(plan, factor);
 }
 
+/* Whether so many bytes fit beside the margin, only without it, or not at all (is_too_big()). */
+static const char *room_for(const struct plan_stage *planned, double bytes, struct arena *mem)
+{
+    double usable = planned->group->usable_bytes;
+    if (bytes > usable)
+        return "it does not fit";
+    if (bytes <= planned->limit_bytes)
+        return "it fits";
+    return arena_format(mem, "it fits, but less than the margin is left: %.1f GiB of %.1f GiB",
+                        (usable - bytes) / GIB, (usable - planned->limit_bytes) / GIB);
+}
+
 /* The stage that is fullest on the plan's own GPUs. */
 static void note_room(struct verify_report *r, struct arena *mem)
 {
     const struct plan_stage *fullest = NULL;
-    double most = 0;
+    double bytes = 0;
     for (int i = 0; i < r->stages && r->plan->te == r->run->te; i++) {
         const struct plan_stage *planned = &r->plan->stage[r->stage[i].stage];
-        if (r->stage[i].outcome != VERIFY_OK)
+        double needed = measured_device(planned, &r->stage[i]);
+        if (r->stage[i].outcome != VERIFY_OK ||
+            (fullest &&
+             needed * fullest->group->usable_bytes <= bytes * planned->group->usable_bytes))
             continue;
-        double share = measured_device(planned, &r->stage[i]) / planned->limit_bytes;
-        fullest = share > most ? planned : fullest;
-        most = fmax(most, share);
+        fullest = planned;
+        bytes = needed;
     }
     if (fullest)
         verify_note(r, mem,
                     arena_format(mem,
-                                 "by what was measured the fullest stage needs %.1f GiB of the "
-                                 "%.1f GiB to use of a %s: it %s",
-                                 most * fullest->limit_bytes / GIB, fullest->limit_bytes / GIB,
-                                 fullest->group->gpu->name, most <= 1 ? "fits" : "does not fit"));
+                                 "by what was measured the fullest stage that ran needs %.1f GiB "
+                                 "of the %.1f GiB of a %s: %s",
+                                 bytes / GIB, fullest->group->usable_bytes / GIB,
+                                 fullest->group->gpu->name, room_for(fullest, bytes, mem)));
 }
 
 void verify_judge(struct verify_report *r, const struct verify_case *plan, struct arena *mem)

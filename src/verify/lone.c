@@ -14,10 +14,12 @@ void verify_lone(const struct verify_case *c, struct arena *mem, struct plan *ou
     plan_evaluate(&v->scene, &c->strategy, c->layout, mem, out);
 }
 
-/* Ticks that a pass takes longer. */
-static int64_t longer(const struct pass *p, double factor)
+/* Beyond what a step has anyway, which frame_init() bounds: the ticks of both suffice. */
+static const double MOST_LONGER_S = 3e6;
+
+static double longer_s(const struct pass *p, double factor)
 {
-    return llround((factor - 1) * (p->compute_s + p->recompute_s) * TICKS_PER_S);
+    return (factor - 1) * (p->compute_s + p->recompute_s);
 }
 
 static double scaled(struct frame *f, const struct strategy *s, const double *factor,
@@ -25,13 +27,19 @@ static double scaled(struct frame *f, const struct strategy *s, const double *fa
 {
     struct timing t;
     struct state st;
+    double longer = 0;
     timing_of(f, s, mem, &t);
     timing_stages(f, s, mem, &t);
     for (int i = 0; i < f->layout.stages; i++) {
         struct pass forward, backward;
         shape_passes(f, s, f->shape_of[i], &forward, &backward);
-        t.stage_forward[i] += longer(&forward, factor[i % s->pp]);
-        t.stage_backward[i] += longer(&backward, factor[i % s->pp]);
+        double more = longer_s(&forward, factor[i % s->pp]),
+               more_back = longer_s(&backward, factor[i % s->pp]);
+        longer += (double)f->micro_batches * fmax(0, more + more_back);
+        if (!(longer <= MOST_LONGER_S))
+            return NAN;
+        t.stage_forward[i] += llround(more * TICKS_PER_S);
+        t.stage_backward[i] += llround(more_back * TICKS_PER_S);
     }
     timing_run(f, s, mem, &t);
     state_of(f, s, mem, &st);

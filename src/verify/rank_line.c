@@ -79,6 +79,22 @@ static double number(const struct json *o, const char *key)
     return figure(json_get(o, key));
 }
 
+/* Figures that others are computed from. More, or less and yet more than 0, no GPU measures. */
+static bool is_believable(const struct json *o, struct error *err)
+{
+    static const struct {
+        const char *key;
+        double least, most;
+    } figures[] = {{"compute_ms", 1e-3, 1e8}, {"peak_mib", 1e-3, 1e8}, {"reserved_mib", 1e-3, 1e8}};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        double x = json_number_of(json_get(o, figures[i].key));
+        if (x > figures[i].most || (x > 0 && x < figures[i].least))
+            return fail(err, ERROR_SYSTEM, "RANK: %s is %g, %g to %g is right", figures[i].key, x,
+                        figures[i].least, figures[i].most);
+    }
+    return true;
+}
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -165,6 +181,8 @@ bool rank_result_parse(const char *text, size_t length, struct rank_result *out,
     out->watts = number(o, "watts");
     out->watt_limit = number(o, "watt_limit");
     out->loss_not_finite = loss_not_finite(json_get(o, "loss"));
+    bool good = is_believable(o, err) &&
+                (*out->status || fail(err, ERROR_SYSTEM, "RANK: status is missing"));
     json_release(o);
-    return *out->status || fail(err, ERROR_SYSTEM, "RANK: status is missing");
+    return good;
 }

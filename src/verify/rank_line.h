@@ -1,5 +1,6 @@
 /* What tools/rank/rank.py says: the one line `RANK {json}` of a check or of a rank that ran. Any
- * bytes may come: what is no such line is refused, figures that make no sense count as not said. */
+ * bytes may come: what is no such line is refused, and so are times and memory that no GPU has;
+ * other figures that make no sense count as not said. */
 #ifndef ASTRA_RANK_LINE_H
 #define ASTRA_RANK_LINE_H
 

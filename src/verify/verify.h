@@ -91,7 +91,8 @@ int64_t verify_shrink(const struct verify_case *, const struct verify_report *);
 /* The case with communication that takes no time (lone.c): stage[].compute_step_s is what a lone
  * rank of each stage computes in a step. */
 void verify_lone(const struct verify_case *, struct arena *, struct plan *out);
-/* Seconds of a step where the compute of stage r takes `factor[r]` times as long. */
+/* Seconds of a step where the compute of stage r takes `factor[r]` times as long; NAN where that are
+ * weeks. */
 double verify_scaled_step(const struct verify_case *, const double *factor);
 
 /* Compares what was measured, and says what it means (judge.c). `plan` is the case of the plan

@@ -103,6 +103,17 @@ rank rank-48 "$(fields 100 60000), $sensors"
 verify
 says 1 "not confirmed: stage 0 failed: RuntimeError: bad shape" "a line of the log"
 
+# What fits without the margin is confirmed, and what is left is said.
+as_predicted 1
+verify --memory-margin 0.01
+says 0 "GiB of a H100-SXM5-80GB: it fits"
+! grep -q "margin is left" "$SCRATCH/out" || { echo "no margin where there is one"; exit 1; }
+verify --memory-margin 0.3
+says 0 "it fits, but less than the margin is left: " " of 23."
+rank rank-16 "$(fields 100 90000), $sensors"
+verify --memory-margin 0.3
+says 1 "not confirmed: stage 1 does not fit on a H100-SXM5-80GB" "GiB of a H100-SXM5-80GB: it does not fit"
+
 # Ones that are no good.
 as_predicted 1
 line=$(fields 100 60000)
@@ -120,11 +131,39 @@ verify --stages 1
 says 0 "no time was measured" "memory confirmed"
 
 # Output that is spoilt, or does not come.
-for spoilt in "echo 'RANK {\"status\": \"ok\"'" "echo 'RANK []'" "echo 'RANK {\"status\": 3}'" "echo RANK" ":" "kill -9 \$\$"; do
-    echo "$spoilt; exit 3" >"$SCRATCH/rank-16"
+spoilt() { # SHELL HOW: what rank 16 does, and how that is called
+    echo "$1; exit 3" >"$SCRATCH/rank-16"
     verify --stages 1
-    says 1 "stage 1 failed: it ended without a result (exit code" "a line of the log"
+    says 1 "stage 1 failed: it ended without a result ($2" "a line of the log"
+}
+spoilt "echo 'RANK {\"status\": \"ok\"'" "exit code 3, RANK:1:"
+spoilt "echo 'RANK []'" "exit code 3, RANK: is no object)"
+spoilt "echo 'RANK {\"status\": 3}'; exit 0" "exit code 0, RANK: status is missing)"
+spoilt "echo RANK" "exit code 3)"
+spoilt : "exit code 3)"
+spoilt "kill -9 \$\$" "signal 9)"
+for figures in "1e12 60000 compute_ms" "1e-300 60000 compute_ms" "100 1e9 peak_mib"; do
+    set -- $figures
+    rank rank-16 "$(fields "$1" "$2"), $sensors"
+    verify --stages 1
+    says 1 "stage 1 failed: it ended without a result (exit code 0, RANK: $3 is 1e" "0.001 to 1e+08 is right"
 done
+rank rank-16 "$(fields 1e8 60000), $sensors" # of many micro-batches that are weeks
+verify --stages 1 --format json
+says 1 "not confirmed: stage 1 computes" '"measured_step_s": null'
+
+# A result, and then another end.
+for status in ok "out of memory"; do
+    for end in "exit 3=exit code 3" "kill -9 \$\$=signal 9"; do
+        echo "echo 'RANK {$(fields 100 60000 | sed "s/\"ok\"/\"$status\"/")}'; ${end%%=*}" >"$SCRATCH/rank-16"
+        verify --stages 1
+        says 1 "stage 1 failed: it said '$status', then it ended with ${end#*=}"
+    done
+done
+rank rank-16 '"status": "ValueError: x"'
+sed 's/exit 0/exit 1/' "$SCRATCH/rank-16" >"$SCRATCH/one" && mv "$SCRATCH/one" "$SCRATCH/rank-16"
+verify --stages 1
+says 1 "stage 1 failed: ValueError: x"
 rank rank-16 "\"status\": \"ok\", \"peak_mib\": -5"
 verify --stages 1
 says 1 "stage 1 failed: no memory was measured"
@@ -140,17 +179,23 @@ verify --timeout 1s
 says 1 "not confirmed: stage 1 failed: it took longer than 1 s (--timeout gives it longer)"
 ! lives "$(cat "$SCRATCH/sleeper")" || { echo "a child of the harness lives"; exit 1; }
 
-# Ended by a signal, nothing stays.
-"$ASTRA" verify $plan --megatron "$SCRATCH/megatron" --python "$SCRATCH/python" >/dev/null 2>&1 &
-astra=$!
-rm "$SCRATCH/sleeper"
-while [ ! -s "$SCRATCH/sleeper" ]; do sleep 0.1; done
-kill -TERM $astra
-code=0
-wait $astra || code=$?
-: >"$SCRATCH/out" >"$SCRATCH/err"
-says 143
-! lives "$(cat "$SCRATCH/sleeper")" || { echo "a child outlives astra"; exit 1; }
+# Ended by a signal, nothing stays. (A shell has SIGINT and SIGQUIT ignored in the background.)
+ended_by() { # SIGNAL NUMBER
+    rm "$SCRATCH/sleeper"
+    "$ASTRA" verify $plan --megatron "$SCRATCH/megatron" --python "$SCRATCH/python" \
+        >"$SCRATCH/out" 2>"$SCRATCH/err" &
+    astra=$!
+    while [ ! -s "$SCRATCH/sleeper" ]; do sleep 0.1; done
+    kill -"$1" $astra
+    code=0
+    wait $astra 2>/dev/null || code=$?
+    says $((128 + $2))
+    ! lives "$(cat "$SCRATCH/sleeper")" || { echo "a child outlives astra after SIG$1"; exit 1; }
+}
+ended_by TERM 15
+ended_by HUP 1
+ended_by PIPE 13
+ended_by ALRM 14
 
 # Another stack, another GPU.
 machine "NVIDIA H100 80GB HBM3" 81559 null
@@ -186,6 +231,72 @@ verify
 plan=$all
 says 1 "the plan is for A100-SXM4-80GB+H100-SXM5-80GB: memory carries over" "not confirmed"
 ! grep -q "A100-SXM4-80GB .* ms" "$SCRATCH/out" || { echo "A100 times beside those of an H100"; exit 1; }
+
+# Factors of a profile: those that the plan has, those of --profile, for what runs here. A plan is held to its own error.
+profile=tests/golden/files/profile.json
+entry() { # GPU STACK FACTOR
+    sed -n '/^  {/,/^  }/p' $profile | sed "s/\"H200\"/\"$1\"/; s/\"torch\"/\"$2\"/; s/1\.08/$3/"
+}
+profile_of() { # ENTRIES: a profile of them
+    printf '{"kind": "astra-profile", "version": 1, "made_from": ["x"], "entries": [%s]}\n' "$1" >"$SCRATCH/profile.json"
+}
+milliseconds() { # of stage 0 as predicted
+    awk 'NR == 1 { print $2 }' "$SCRATCH/predicted"
+}
+between() { # LEAST MOST MILLISECONDS: what is predicted now is so many times that
+    milliseconds | awk -v least="$1" -v most="$2" -v ms="$3" '{ exit !($1 / ms > least && $1 / ms < most) }' ||
+        { echo "$(milliseconds) ms are not $1 to $2 times $3 ms"; exit 1; }
+}
+predictions
+plain=$(milliseconds)
+predictions --stack torch
+plain_torch=$(milliseconds)
+both="$(entry H100-SXM5-80GB te 1.25), $(entry H200 te 1.5)"
+profile_of "$both, $(entry H100-SXM5-80GB torch 0.8)"
+predictions --profile "$SCRATCH/profile.json" --stack torch
+between 0.79 0.9 "$plain_torch" # seconds of the host have no factor
+profile_of "$both"
+predictions --profile "$SCRATCH/profile.json"
+between 1.15 1.251 "$plain"
+as_predicted 1.02
+machine "NVIDIA H100 80GB HBM3" 81559 '"2.1"'
+verify --profile "$SCRATCH/profile.json"
+says 0 "confirmed: compute is 2.0 % off"
+as_predicted 1.12
+verify
+says 1 "33.5 % longer than predicted, 13 % are expected at most"
+verify --profile "$SCRATCH/profile.json"
+says 1 "stage 0 computes 12.0 % longer than predicted, 4 % are expected at most"
+"$ASTRA" estimate $plan --profile "$SCRATCH/profile.json" --format json --memory-margin 0.01 -o "$SCRATCH/plan.json"
+all=$plan plan=$SCRATCH/plan.json
+verify
+says 1 "stage 0 computes 12.0 % longer than predicted, 4 % are expected at most"
+verify --stack torch
+says 1 "the profile has nothing about H100-SXM5-80GB with stack torch"
+plan=$all
+machine "NVIDIA H200" 143771 '"2.1"'
+here() { # OPTIONS...: seconds of stage 0 as predicted for this GPU
+    verify --format json "$@"
+    sed -n 's/^ *"compute_s": \(.*\),$/\1/p' "$SCRATCH/out" | head -1
+}
+slower() { # SECONDS LEAST MOST SECONDS: the last are so many times the first
+    echo "$@" | awk '{ exit !($4 / $1 > $2 && $4 / $1 < $3) }' ||
+        { echo "$1 s, with factors $4 s: not $2 to $3 times"; exit 1; }
+}
+slower "$(here)" 1.3 1.51 "$(here --profile "$SCRATCH/profile.json")"
+profile_of "$(entry A100-SXM4-80GB te 0.7), $(entry H100-SXM5-80GB te 1.5)"
+machine "NVIDIA H100 80GB HBM3" 81559 '"2.1"'
+plan=tests/golden/files/mixed.json
+"$ASTRA" estimate $plan --profile "$SCRATCH/profile.json" --format json -o "$SCRATCH/plan.json"
+plain=$(here)
+plan=$SCRATCH/plan.json
+slower "$plain" 1.45 1.51 "$(here)" # stage 0 is for an A100, and the plan has factors of both
+plan=$all
+machine "NVIDIA H200" 143771 '"2.1"'
+profile_of "$(entry A100-SXM4-80GB te 1.5)"
+verify --profile "$SCRATCH/profile.json"
+says 2 "the profile has nothing about H200-SXM-141GB with stack te: it has A100-SXM4-80GB with stack te"
+[ ! -s "$SCRATCH/out" ] || { echo "an answer beside a message"; exit 1; }
 
 # What a machine may lack.
 good='"python": "3.12.1", "torch": "2.11.0", "cuda": true, "gpu": "NVIDIA H200", "total_mib": 143771, "free_mib": 143000, "te": null, "megatron": "0.20.0", "fake_process_group": true'

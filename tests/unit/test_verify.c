@@ -1,12 +1,19 @@
 /* Which ranks of a plan run alone, with how few micro-batches, and what is predicted of them. */
+#define _POSIX_C_SOURCE 200809L
 #include "verify/verify.h"
 
 #include "base/arena.h"
+#include "verify/child.h"
 
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -198,7 +205,7 @@ static void test_alone(void **unused)
 static void test_scaled_step(void **unused)
 {
     (void)unused;
-    double same[] = {1, 1, 1, 1}, slower[] = {1, 2, 1, 1};
+    double same[] = {1, 1, 1, 1}, slower[] = {1, 2, 1, 1}, weeks[] = {1, 1, 1e9, 1};
     struct strategy s = four_stages();
     struct plan p;
     load("llama3-8b", "1x8:H100");
@@ -209,6 +216,7 @@ static void test_scaled_step(void **unused)
     double more = m * (p.stage[1].forward_s + p.stage[1].backward_s);
     assert_true(verify_scaled_step(&c, slower) > p.step_s + 0.5 * more);
     assert_true(verify_scaled_step(&c, slower) < p.step_s + 1.5 * more);
+    assert_true(isnan(verify_scaled_step(&c, weeks)));
 }
 
 static void test_switched_off(void **unused)
@@ -289,6 +297,58 @@ static void test_wrong_lines(void **unused)
     }
 }
 
+/* Figures that no GPU measures make a wrong result; 0 and less are as good as nothing. */
+static void test_unbelievable(void **unused)
+{
+    (void)unused;
+    static const char *const keys[] = {"compute_ms", "peak_mib", "reserved_mib"};
+    static const struct {
+        const char *value;
+        bool good;
+    } figures[] = {{"1e12", false}, {"100000001", false}, {"1e-300", false}, {"1e8", true},
+                   {"0.001", true}, {"0", true},          {"-1e12", true}};
+    for (size_t k = 0; k < COUNT(keys); k++)
+        for (size_t i = 0; i < COUNT(figures); i++) {
+            struct error err = {0};
+            struct rank_result r;
+            char text[128];
+            snprintf(text, sizeof text, "{\"status\": \"ok\", \"%s\": %s}", keys[k],
+                     figures[i].value);
+            assert_int_equal(rank_result_parse(text, strlen(text), &r, &err), figures[i].good);
+            assert_true(figures[i].good || strstr(err.text, keys[k]));
+        }
+}
+
+/* Of another process: `number` is only noted while signals are held, and ends it then. */
+static void held_until_let_go(int number)
+{
+    struct held_signals h;
+    signal(number, SIG_DFL);
+    signals_hold(&h);
+    raise(number);
+    if (!signals_came())
+        _exit(1);
+    signals_let_go(&h);
+    _exit(2);
+}
+
+static void test_signals(void **unused)
+{
+    (void)unused;
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM};
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        struct rlimit none = {0};
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            setrlimit(RLIMIT_CORE, &none);
+            held_until_let_go(numbers[i]);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == numbers[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,7 +356,8 @@ int main(void)
         cmocka_unit_test(test_kinds_of_layers), cmocka_unit_test(test_shrinking),
         cmocka_unit_test(test_alone),           cmocka_unit_test(test_scaled_step),
         cmocka_unit_test(test_switched_off),    cmocka_unit_test(test_line),
-        cmocka_unit_test(test_wrong_lines),
+        cmocka_unit_test(test_wrong_lines),     cmocka_unit_test(test_unbelievable),
+        cmocka_unit_test(test_signals),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,42 @@ static void test_verdicts(void **unused)
     release(&b);
 }
 
+static bool noted(const struct bench *b, const char *text)
+{
+    for (int i = 0; i < b->report.notes; i++)
+        if (strstr(b->report.note[i], text))
+            return true;
+    return false;
+}
+
+/* The verdict and the note on room never contradict each other. */
+static void test_room(void **unused)
+{
+    (void)unused;
+    struct bench b;
+    start(&b, "tests/golden/files/one_stage.json");
+    struct verify_stage *s = &b.report.stage[0];
+    const struct plan_stage *planned = &b.report.plan->stage[0];
+    double usable = planned->group->usable_bytes, limit = planned->limit_bytes;
+    double beside =
+        planned->memory.part[MEMORY_context] + planned->memory.part[MEMORY_communicators];
+    char left[100];
+    s->measured.reserved_mib = (limit - beside - MIB) / MIB;
+    expect(&b, true, "confirmed");
+    assert_true(noted(&b, ": it fits") && !noted(&b, "margin"));
+    s->measured.reserved_mib = (usable - beside - 1.5 * GIB) / MIB;
+    expect(&b, true, "confirmed");
+    snprintf(left, sizeof left, ": it fits, but less than the margin is left: 1.5 GiB of %.1f GiB",
+             (usable - limit) / GIB);
+    assert_true(noted(&b, left));
+    s->measured.reserved_mib = (usable - beside + MIB) / MIB;
+    expect(&b, false, "not confirmed: stage 0 does not fit on a");
+    assert_true(noted(&b, ": it does not fit") && !noted(&b, "margin"));
+    ((struct plan_stage *)planned)->fits = false; /* nor was it predicted to */
+    expect(&b, false, "not confirmed: stage 0 does not fit on a");
+    release(&b);
+}
+
 static void test_suspects(void **unused)
 {
     (void)unused;
@@ -196,7 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_suspects),
         cmocka_unit_test(test_other_type), cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
