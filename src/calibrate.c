@@ -8,13 +8,15 @@
 #include "calibrate_input.h"
 #include "report/calibrate_out.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { PASSES = 5, LEAST_ROOMY = 3 };
+enum { PASSES = 5, LEAST_ROOMY = 3, FEW_PEAKS = 8 };
 static const double STEP = 0.02;         /* of a log factor, either way */
 static const double LEAST_SHARE = 0.005; /* of a step: below it an input says nothing of a factor */
 static const double FARTHEST = 3;        /* log factor */
+static const double LIKELY = 3;          /* deviations: what lies beyond is not believed alone */
 static const double SAME = 1e-9;         /* predictions that close are of one configuration */
 
 /* An observation in a fit. */
@@ -70,7 +72,8 @@ static void linearise_memory(struct problem *p)
     for (int i = 0; i < p->count; i++)
         p->row[i] = (struct fit_row){.off = log(p->point[i].o->measured / p->point[i].row->before),
                                      .share = {1},
-                                     .same = p->row[i].same};
+                                     .same = p->row[i].same,
+                                     .alike = p->row[i].alike};
 }
 
 /* The number of the first that is like it. */
@@ -82,7 +85,10 @@ static void find_same(struct problem *p)
                p->point[k].o->stage != p->point[i].o->stage)
             k++;
         p->row[i].same = k;
+        p->row[k].alike++;
     }
+    for (int i = 0; i < p->count; i++)
+        p->row[i].alike = p->row[p->row[i].same].alike;
 }
 
 static void fit_times(struct problem *p)
@@ -105,6 +111,32 @@ static int observations_of(const struct problem *p, int factor)
     return count;
 }
 
+/* How far the measurement of row i may lie from a prediction without factors, as a log. */
+static double likely_off(const struct problem *p, int i)
+{
+    double square = p->prior->scatter * p->prior->scatter;
+    for (int f = 0; f < p->prior->factors; f++)
+        square += pow(p->row[i].share[f] * p->prior->deviation[f], 2);
+    return LIKELY * sqrt(square + p->row[i].noise * p->row[i].noise);
+}
+
+static double log_ratio(const struct point *p)
+{
+    return log(p->o->measured / p->row->before);
+}
+
+/* The observation with this factor that lies farthest beyond what is likely; -1 = none does. */
+static int unlikeliest(const struct problem *p, int factor)
+{
+    int worst = -1;
+    for (int i = 0; i < p->count; i++)
+        if (p->row[i].share[factor] > LEAST_SHARE &&
+            fabs(log_ratio(&p->point[i])) > likely_off(p, i) &&
+            (worst < 0 || fabs(log_ratio(&p->point[i])) > fabs(log_ratio(&p->point[worst]))))
+            worst = i;
+    return worst;
+}
+
 static const char *why_not(const struct problem *p, enum residual_factor f, int column,
                            struct arena *mem)
 {
@@ -113,9 +145,14 @@ static const char *why_not(const struct problem *p, enum residual_factor f, int 
         [RESIDUAL_intra] = "no input has communication inside a node that shows",
         [RESIDUAL_inter] = "no input has communication between nodes that shows",
         [RESIDUAL_memory] = "no input has the memory of a rank"};
-    int count = observations_of(p, column);
+    int count = observations_of(p, column), far = unlikeliest(p, column);
     if (count == 0)
         return nothing[f];
+    if (far >= 0 && column == 0)
+        return arena_format(
+            mem, "%s is %.3g x its prediction, %.2f to %.2f is likely: too far off to be believed",
+            p->point[far].row->input, exp(log_ratio(&p->point[far])), exp(-likely_off(p, far)),
+            exp(likely_off(p, far)));
     return arena_format(
         mem,
         "%d observation%s tell%s it to ±%.0f %%, without them it is known to ±%.0f %%:"
@@ -125,34 +162,33 @@ static const char *why_not(const struct problem *p, enum residual_factor f, int 
         100 * RESIDUAL_DEVIATIONS * p->prior->deviation[column]);
 }
 
-/* What speaks against a value that the observations tell; NULL = nothing. */
-static const char *too_bold(enum residual_factor f, double value, int observations,
-                            struct arena *mem)
+/* What speaks against a value; NULL = nothing. */
+static const char *out_of_range(double value, struct arena *mem)
 {
-    if (!(value >= PROFILE_LEAST_FACTOR && value <= PROFILE_MOST_FACTOR))
-        return arena_format(mem, "it would be %.3g, beyond %g to %g", value, PROFILE_LEAST_FACTOR,
-                            PROFILE_MOST_FACTOR);
-    if (f == RESIDUAL_memory && value < 1 && observations < LEAST_ROOMY)
-        return arena_format(
-            mem, "it would be %.3f, and less memory than predicted takes %d observations", value,
-            LEAST_ROOMY);
-    return NULL;
+    if (value >= PROFILE_LEAST_FACTOR && value <= PROFILE_MOST_FACTOR)
+        return NULL;
+    return arena_format(mem, "it would be %.3g, beyond %g to %g", value, PROFILE_LEAST_FACTOR,
+                        PROFILE_MOST_FACTOR);
 }
 
 static void take_factor(const struct problem *p, enum residual_factor f, int column, double value,
-                        struct profile_entry *e, struct arena *mem)
+                        const char *why, struct profile_entry *e)
 {
     struct residual *r = &e->residual;
-    int observations = observations_of(p, column);
-    const char *why = p->result.told[column] && observations > 0
-                          ? too_bold(f, value, observations, mem)
-                          : why_not(p, f, column, mem);
-    e->observations[f] = observations;
+    e->observations[f] = observations_of(p, column);
     e->why[f] = why ? why : "";
     r->fitted[f] = !why;
     r->value[f] = why ? 1 : profile_rounded(value);
     r->error[f] = profile_rounded(why ? RESIDUAL_DEVIATIONS * p->result.deviation[column]
                                       : fit_error(&p->result, column));
+}
+
+static void take_time(const struct problem *p, enum residual_factor f, struct profile_entry *e,
+                      struct arena *mem)
+{
+    double value = exp(p->result.log[f]);
+    bool told = p->result.told[f] && observations_of(p, f) > 0;
+    take_factor(p, f, f, value, told ? out_of_range(value, mem) : why_not(p, f, f, mem), e);
 }
 
 /* Whether another configuration says something too. */
@@ -184,20 +220,62 @@ static void fill_times(struct problem *p, const struct profile_entry *e)
     }
 }
 
-/* Too little memory ends a run, too much only costs speed: as high as 84 of 100 ranks need. */
-static double careful(const struct fit_result *r)
+/* The largest ratio of measured to predicted bytes, but for configuration `but` (-1: of all), and
+ * how many configurations there are. */
+static double largest_ratio(const struct problem *p, int but, int *configurations)
 {
-    return exp(r->log[0] + r->scatter);
+    double largest = 0;
+    *configurations = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->row[i].same != but) {
+            largest = fmax(largest, exp(log_ratio(&p->point[i])));
+            *configurations += p->row[i].same == i;
+        }
+    return largest;
 }
 
-static void fill_memory(struct problem *p, const struct profile_entry *e)
+/* Too little memory ends a run, too much only costs speed: as high as 84 of 100 ranks need, and as
+ * the fullest of few, or of ranks that do not agree. */
+static double careful(const struct problem *p, const struct fit_result *r, int but)
+{
+    int configurations;
+    double largest = largest_ratio(p, but, &configurations), value = exp(r->log[0] + r->scatter);
+    if (!r->told[0])
+        return largest;
+    return configurations < FEW_PEAKS ? fmax(value, largest) : value;
+}
+
+/* More memory is believed as it is; less takes several ranks that agree, and none above 1. */
+static const char *why_not_memory(const struct problem *p, const struct fit_result *r, int but,
+                                  struct arena *mem)
+{
+    int configurations;
+    double largest = largest_ratio(p, but, &configurations), value = careful(p, r, but);
+    if (configurations == 0)
+        return why_not(p, RESIDUAL_memory, 0, mem);
+    if (out_of_range(value, mem) || value > 1)
+        return out_of_range(value, mem);
+    if (!r->told[0])
+        return why_not(p, RESIDUAL_memory, 0, mem);
+    if (configurations < LEAST_ROOMY)
+        return arena_format(
+            mem, "it would be %.3f, and less memory than predicted takes %d observations", value,
+            LEAST_ROOMY);
+    if (largest > 1)
+        return arena_format(mem, "it would be %.3f, and a rank needs %.3f x its prediction", value,
+                            largest);
+    return NULL;
+}
+
+static void fill_memory(struct problem *p, const struct profile_entry *e, struct arena *mem)
 {
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
         struct calibrated_row *row = p->point[i].row;
         row->after = with_entry(&p->point[i], e);
         residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
-        double factor = other.told[0] ? careful(&other) : 1;
+        bool none = why_not_memory(p, &other, p->row[i].same, mem);
+        double factor = none ? 1 : careful(p, &other, p->row[i].same);
         row->without = has_others(p, i) ? factor * row->before : 0;
     }
 }
@@ -231,6 +309,26 @@ static void collect(const struct calibrating *c, const struct profile_entry *e, 
     find_same(p);
 }
 
+/* The stages of one plan are one configuration. */
+static void find_runs(const struct problem *p, struct residual_runs *out)
+{
+    const struct calibrate_input *last = NULL;
+    for (int i = 0; i < p->count; i++) {
+        const struct estimate_question *asked = &p->point[i].input->asked;
+        if (p->row[i].same == i && p->point[i].input != last) {
+            last = p->point[i].input;
+            out->configurations++;
+        }
+        out->models |= 1U << (asked->scene.model->experts > 0);
+        out->precisions |= 1U << asked->strategy.precision;
+    }
+}
+
+static double scatter_of(const struct problem *p)
+{
+    return profile_rounded(fmin(PROFILE_MOST_SCATTER, p->result.scatter));
+}
+
 static void fit_entry(const struct calibrating *c, struct profile_entry *e)
 {
     struct problem times, memory;
@@ -241,12 +339,14 @@ static void fit_entry(const struct calibrating *c, struct profile_entry *e)
     linearise_memory(&memory);
     residual_fit(memory.prior, memory.row, memory.count, memory.at, -1, NULL, &memory.result);
     for (int f = 0; f < FIT_FACTORS; f++)
-        take_factor(&times, (enum residual_factor)f, f, exp(times.result.log[f]), e, c->mem);
-    take_factor(&memory, RESIDUAL_memory, 0, careful(&memory.result), e, c->mem);
-    e->residual.time_scatter = profile_rounded(times.result.scatter);
-    e->residual.memory_scatter = profile_rounded(memory.result.scatter);
+        take_time(&times, (enum residual_factor)f, e, c->mem);
+    take_factor(&memory, RESIDUAL_memory, 0, careful(&memory, &memory.result, -1),
+                why_not_memory(&memory, &memory.result, -1, c->mem), e);
+    find_runs(&times, &e->residual.runs);
+    e->residual.time_scatter = scatter_of(&times);
+    e->residual.memory_scatter = scatter_of(&memory);
     fill_times(&times, e);
-    fill_memory(&memory, e);
+    fill_memory(&memory, e, c->mem);
 }
 
 static void add_row(struct calibrating *c, const struct calibrate_input *in,
@@ -265,6 +365,7 @@ static void add_row(struct calibrating *c, const struct calibrate_input *in,
                                 .measured = o->measured,
                                 .before = calibrate_predict(in, o, none, &scratch)};
     arena_release(&scratch);
+    assert(c->out->row[c->out->rows - 1].before > 0);
     struct profile *p = c->profile;
     if (!in->held && !profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
         p->entry[p->entries++] = (struct profile_entry){.gpu = in->gpu, .te = in->te};

@@ -17,6 +17,7 @@ static const double MOST_TREND = 0.10;
 
 struct pieces {
     bool begun, json;
+    bool told;       /* no more arguments can follow */
     struct str text; /* of JSON */
     struct train_log log;
     struct train_steps steps;
@@ -36,7 +37,7 @@ static bool take_piece(void *context, const char *data, size_t length)
         str_add_bytes(&p->text, data, length);
         return p->text.length <= FILE_LIMIT;
     }
-    train_log_feed(&p->log, data, length);
+    p->told = p->told || !train_log_feed(&p->log, data, length);
     train_steps_feed(&p->steps, data, length);
     return true;
 }
@@ -68,21 +69,27 @@ static bool one_type(const struct cluster *c)
     return true;
 }
 
-static bool is_computed(const struct calibrate_input *in)
+/* Why the strategy has no figures; NULL = it has. */
+static const char *not_computed(const struct calibrate_input *in, struct arena *mem)
 {
     struct arena scratch;
     struct plan p;
+    const char *why = NULL;
     arena_init(&scratch);
     plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, &scratch, &p);
-    bool ok = p.computed && in->asked.placed;
+    if (!p.computed && p.reasons > 0)
+        why = arena_string(mem, p.reason[0]);
+    else if (!p.computed || !in->asked.placed)
+        why = "astra explain says why";
     arena_release(&scratch);
-    return ok;
+    return why;
 }
 
 bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *err)
 {
     struct question *q = &in->question;
     struct error inner = {0};
+    const char *why;
     if (!question_ready(q, &inner) || !question_estimate(q, &in->asked, &inner)) {
         bool named = strncmp(inner.text, in->path, strlen(in->path)) == 0;
         return fail(err, inner.kind, "%s%s%s", named ? "" : in->path, named ? "" : ": ",
@@ -93,8 +100,8 @@ bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *
     if (!one_type(&q->cluster))
         calibrate_refuse(in, mem,
                          "runs on several types of GPU, which one step does not tell apart");
-    else if (!is_computed(in))
-        calibrate_refuse(in, mem, "its strategy cannot be predicted: astra explain says why");
+    else if ((why = not_computed(in, mem)))
+        calibrate_refuse(in, mem, arena_format(mem, "its strategy cannot be predicted: %s", why));
     return true;
 }
 
@@ -114,18 +121,46 @@ static bool take_batch(struct calibrate_input *in, int global_batch, struct aren
         return false;
     }
     s->global_batch = global_batch;
-    return true;
+    const char *why = not_computed(in, mem);
+    if (why)
+        calibrate_refuse(
+            in, mem,
+            arena_format(mem,
+                         "its steps have a batch of %d, with which its strategy cannot "
+                         "be predicted: %s",
+                         global_batch, why));
+    return !why;
 }
 
-/* Megatron's default order of ranks has the pipeline outermost; of a stage's ranks the fullest. */
+static bool has_flag(const struct question *q, const char *flag)
+{
+    size_t count;
+    const char *const *word = imported_words(q, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word[i], flag) == 0)
+            return true;
+    return false;
+}
+
+/* Megatron's default order of ranks has the pipeline outermost; the other one replicas. */
+static int64_t stage_of(const struct calibrate_input *in, int64_t rank, bool pipeline_inside)
+{
+    const struct strategy *s = &in->asked.strategy;
+    int64_t per_stage = in->asked.gpus / s->pp;
+    if (pipeline_inside)
+        return rank / ((int64_t)s->tp * s->cp) % s->pp;
+    return per_stage > 0 ? rank / per_stage : s->pp;
+}
+
+/* Of a stage's ranks the fullest. */
 static void observe_ranks(struct calibrate_input *in, const struct step_summary *sum,
                           struct arena *mem)
 {
     int pp = in->asked.strategy.pp;
-    int64_t per_stage = in->asked.gpus / pp;
+    bool inside = has_flag(&in->question, "--use-tp-pp-dp-mapping");
     double *most = arena_array(mem, (size_t)pp, sizeof *most);
     for (int i = 0; i < sum->ranks; i++) {
-        int64_t stage = per_stage > 0 ? sum->rank[i].rank / per_stage : pp;
+        int64_t stage = stage_of(in, sum->rank[i].rank, inside);
         if (stage < pp)
             most[stage] = fmax(most[stage], sum->rank[i].allocated_bytes);
     }
@@ -220,6 +255,8 @@ bool calibrate_input_read(struct calibrate_input *in, const struct question *fro
     train_steps_init(&p.steps, mem);
     bool ok = begin(in, from, err) && file_stream(path, take_piece, &p, err) &&
               read_pieces(in, &p, mem, err);
+    if (ok)
+        calibrate_sift(in, mem);
     train_steps_release(&p.steps);
     train_log_release(&p.log);
     str_release(&p.text);

@@ -53,6 +53,8 @@ void calibrate_refuse(struct calibrate_input *, struct arena *, const char *why)
 void calibrate_observe(struct calibrate_input *, struct arena *, struct observation);
 bool calibrate_read_verify(struct calibrate_input *, const char *text, size_t length,
                            struct arena *, struct error *);
+/* Refuses observations that cannot be: after it every one has a prediction above 0. */
+void calibrate_sift(struct calibrate_input *, struct arena *);
 /* Once flags and cluster are set: the plan can be predicted, on GPUs of one type. */
 bool calibrate_ask(struct calibrate_input *, struct arena *, struct error *);
 

@@ -13,6 +13,11 @@ const char *residual_name(enum residual_factor f)
     return NAMES[f];
 }
 
+bool residual_runs_have(const struct residual_runs *r, bool experts, int precision)
+{
+    return (r->models >> experts & 1) && (r->precisions >> precision & 1);
+}
+
 void residual_init(struct residual *r)
 {
     *r = (struct residual){0};

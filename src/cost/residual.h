@@ -27,15 +27,26 @@ enum residual_factor {
  * true factors lie within value x (1 ± error). */
 #define RESIDUAL_DEVIATIONS 2.0
 
+/* The runs whose seconds were fitted: only plans like them are known better. */
+struct residual_runs {
+    int configurations;
+    unsigned models;     /* 1 << experts: dense ones, models with experts */
+    unsigned precisions; /* 1 << PRECISION_... */
+};
+
 struct residual {
     double value[RESIDUALS];
     double error[RESIDUALS]; /* relative; counts where fitted */
     bool fitted[RESIDUALS];  /* otherwise the value is 1 */
     double time_scatter;     /* relative standard deviation of steps around the prediction */
     double memory_scatter;   /* of peaks */
+    struct residual_runs runs;
 };
 
 const char *residual_name(enum residual_factor);
+
+/* Whether the runs had such a model in this precision. */
+bool residual_runs_have(const struct residual_runs *, bool experts, int precision);
 
 /* All 1. */
 void residual_init(struct residual *);

@@ -5,13 +5,14 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "space/strategy.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char KIND[] = "astra-profile";
 enum { VERSION = 1 };
-static const double MOST_ERROR = 5, MOST_SCATTER = 2;
+static const double MOST_ERROR = 5, MOST_RUNS = 1e6;
 
 const char *stack_name(bool te)
 {
@@ -112,6 +113,57 @@ static bool read_factors(const struct json *o, const char *place, struct profile
     return true;
 }
 
+static const char *model_word(int i)
+{
+    return i ? "experts" : "dense";
+}
+
+/* The words of params.def. */
+static const char *precision_word(int i)
+{
+    static const char *const words[] = {
+        [PRECISION_BF16] = "bf16", [PRECISION_FP16] = "fp16", [PRECISION_FP8] = "fp8"};
+    return words[i];
+}
+
+static const struct word_set {
+    const char *key, *right;
+    int words;
+    const char *(*word)(int);
+} MODELS = {"models", "a list of dense and experts", 2, model_word},
+  PRECISIONS = {"precisions", "a list of bf16, fp16 and fp8", PRECISION_FP8 + 1, precision_word};
+
+static bool read_set(const struct json *o, const char *place, const struct word_set *set,
+                     unsigned *out, struct error *err)
+{
+    const struct json *list = json_get(o, set->key);
+    bool ok = json_is_array(list);
+    for (size_t i = 0; ok && i < json_count(list); i++) {
+        int at = 0;
+        while (at < set->words && strcmp(json_text(json_at(list, i)), set->word(at)) != 0)
+            at++;
+        ok = at < set->words && !(*out >> at & 1);
+        *out |= 1U << at;
+    }
+    return ok || fail(err, ERROR_INPUT, "%s.%s is wrong: %s, each at most once, is right", place,
+                      set->key, set->right);
+}
+
+static bool read_runs(const struct json *o, const char *place, struct residual *r,
+                      struct error *err)
+{
+    static const char *const keys[] = {"configurations", "models", "precisions"};
+    double configurations, least = 0;
+    for (int f = 0; f < RESIDUAL_TIMES; f++)
+        least = r->fitted[f] ? 1 : least;
+    if (!has_keys(o, place, keys, sizeof keys / sizeof *keys, err) ||
+        !read_number(o, place, keys[0], least, MOST_RUNS, &configurations, err))
+        return false;
+    r->runs.configurations = (int)configurations;
+    return read_set(o, place, &MODELS, &r->runs.models, err) &&
+           read_set(o, place, &PRECISIONS, &r->runs.precisions, err);
+}
+
 static bool read_names(const struct json *o, const char *place, struct profile_entry *e,
                        struct error *err)
 {
@@ -131,7 +183,7 @@ static bool read_names(const struct json *o, const char *place, struct profile_e
 static bool read_entry(const struct json *o, const char *place, struct profile_entry *e,
                        struct arena *mem, struct error *err)
 {
-    static const char *const keys[] = {"gpu", "stack", "factors", "residual"};
+    static const char *const keys[] = {"gpu", "stack", "factors", "residual", "runs"};
     static const char *const scatter[] = {"time", "memory"};
     const char *rest = arena_format(mem, "%s.residual", place);
     const struct json *residual = json_get(o, "residual");
@@ -140,8 +192,11 @@ static bool read_entry(const struct json *o, const char *place, struct profile_e
            read_factors(json_get(o, "factors"), arena_format(mem, "%s.factors", place), e, mem,
                         err) &&
            has_keys(residual, rest, scatter, 2, err) &&
-           read_number(residual, rest, "time", 0, MOST_SCATTER, &e->residual.time_scatter, err) &&
-           read_number(residual, rest, "memory", 0, MOST_SCATTER, &e->residual.memory_scatter, err);
+           read_number(residual, rest, "time", 0, PROFILE_MOST_SCATTER, &e->residual.time_scatter,
+                       err) &&
+           read_number(residual, rest, "memory", 0, PROFILE_MOST_SCATTER,
+                       &e->residual.memory_scatter, err) &&
+           read_runs(json_get(o, "runs"), arena_format(mem, "%s.runs", place), &e->residual, err);
 }
 
 bool profile_read_entries(struct profile *p, const struct json *list, struct arena *mem,
@@ -218,6 +273,24 @@ static struct json *json_of_factor(const struct profile_entry *e, int f)
     return o;
 }
 
+static struct json *json_of_set(const struct word_set *set, unsigned has)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < set->words; i++)
+        if (has >> i & 1)
+            json_append(list, json_new_string(set->word(i)));
+    return list;
+}
+
+static struct json *json_of_runs(const struct residual_runs *r)
+{
+    struct json *o = json_new_object();
+    json_set(o, "configurations", json_new_integer(r->configurations));
+    json_set(o, MODELS.key, json_of_set(&MODELS, r->models));
+    json_set(o, PRECISIONS.key, json_of_set(&PRECISIONS, r->precisions));
+    return o;
+}
+
 struct json *json_of_profile_entry(const struct profile_entry *e)
 {
     struct json *o = json_new_object(), *factors = json_new_object(), *rest = json_new_object();
@@ -229,6 +302,7 @@ struct json *json_of_profile_entry(const struct profile_entry *e)
     json_set(o, "stack", json_new_string(stack_name(e->te)));
     json_set(o, "factors", factors);
     json_set(o, "residual", rest);
+    json_set(o, "runs", json_of_runs(&e->residual.runs));
     return o;
 }
 

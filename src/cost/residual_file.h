@@ -15,6 +15,7 @@ struct json;
 enum { PROFILE_MAX_ENTRIES = 64 };
 #define PROFILE_LEAST_FACTOR 0.2
 #define PROFILE_MOST_FACTOR 5.0
+#define PROFILE_MOST_SCATTER 2.0
 
 struct profile_entry {
     const struct gpu *gpu;

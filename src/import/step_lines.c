@@ -58,7 +58,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Backwards from *at, over blanks: a word, or digits. */
+/* Backwards from *at, over blanks: a word, or digits, whose value may be of no interest (NULL). */
 static bool word_before(const char *from, const char **at, const char *word)
 {
     size_t n = strlen(word);
@@ -83,17 +83,18 @@ static bool digits_before(const char *from, const char **at, int64_t *out)
     size_t n = (size_t)(end - p);
     if (n == 0 || n >= sizeof text)
         return false;
+    *at = p;
+    if (!out)
+        return true;
     memcpy(text, p, n);
     text[n] = 0;
-    *at = p;
     return parse_int(text, out);
 }
 
 static bool step_begins(const char *from, const char *end, struct log_record *r)
 {
-    int64_t all;
     *r = (struct log_record){.kind = RECORD_STEP};
-    return digits_before(from, &end, &all) && word_before(from, &end, "/") &&
+    return digits_before(from, &end, NULL) && word_before(from, &end, "/") &&
            digits_before(from, &end, &r->iteration) && word_before(from, &end, "iteration");
 }
 
@@ -133,10 +134,11 @@ static void read_field(struct log_record *r, const char *from, const char *end)
     while (from < end && is_blank(*from))
         from++;
     for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++) {
-        size_t n = strlen(FIELDS[i].name);
         enum record_field f = FIELDS[i].field;
-        if (FIELDS[i].kind != r->kind || (size_t)(end - from) < n || *from != *FIELDS[i].name ||
-            memcmp(from, FIELDS[i].name, n) != 0)
+        if (FIELDS[i].kind != r->kind || from == end || *from != *FIELDS[i].name)
+            continue;
+        size_t n = strlen(FIELDS[i].name);
+        if ((size_t)(end - from) < n || memcmp(from, FIELDS[i].name, n) != 0)
             continue;
         double v = FIELDS[i].unit * read_number(from + n, end);
         r->value[f] = v >= RANGES[f].least && v <= RANGES[f].most ? v : WRONG;

@@ -4,8 +4,10 @@
  *
  * where v_i = scatter^2 + noise_i^2, c_i makes rows of one configuration count as one, and
  * w_i = min(1, (T + 1) / (T + r_i^2 / v_i)) takes weight from residuals as Student's t with T
- * degrees of freedom does. Scatter and weights follow from the solution and are iterated. The
- * posterior covariance is the inverse of the matrix. O(ROUNDS rows factors^2). */
+ * degrees of freedom does. Scatter and weights follow from the solution and are iterated. Weights
+ * are no part of the scatter: runs that disagree make it large. Only outliers are left out of it, at
+ * most one in eight configurations. The posterior covariance is the inverse of the matrix.
+ * O(ROUNDS rows (factors^2 + outliers^2)). */
 #include "learn/residual_fit.h"
 
 #include "cost/residual.h"
@@ -30,11 +32,9 @@ const struct fit_prior MEMORY_PRIOR = {
     .factors = 1, .deviation = {0.05}, .scatter = 0.01, .weight = 4};
 
 static const double T = 4;
-/* Mean of (w r)^2 over a normal distribution of deviation 1: what weighting takes from scatter, to
- * which no row adds more than 2.5 times it. */
-static const double NORMAL_SHARE = 0.6256;
 static const double FIRST_SCATTER = 0.2; /* wide: no row is an outlier before there is a fit */
-enum { ROUNDS = 60 };
+static const double OUTLIER = 5;         /* deviations of all others */
+enum { ROUNDS = 60, OUTLIER_ONE_IN = 8, OUTS_MAX = 8 };
 
 struct solver {
     const struct fit_prior *prior;
@@ -45,6 +45,8 @@ struct solver {
     double x[FIT_FACTORS];
     double inverse[FIT_FACTORS][FIT_FACTORS];
     double scatter, freedom;
+    int outs;
+    int out[OUTS_MAX]; /* configurations that are outliers */
 };
 
 static bool counts(const struct solver *s, int i)
@@ -54,10 +56,7 @@ static bool counts(const struct solver *s, int i)
 
 static double count_of(const struct solver *s, int i)
 {
-    int alike = 0;
-    for (int k = 0; k < s->rows; k++)
-        alike += s->row[k].same == s->row[i].same;
-    return 1.0 / alike;
+    return 1.0 / s->row[i].alike;
 }
 
 static double says(const struct solver *s, int i)
@@ -149,20 +148,63 @@ static double solve(struct solver *s)
     return spent;
 }
 
-static void find_scatter(struct solver *s, double spent)
+/* Rows of the same configuration are in or out together. */
+static bool is_out(const struct solver *s, int i)
+{
+    for (int k = 0; k < s->outs; k++)
+        if (s->row[i].same == s->out[k])
+            return true;
+    return false;
+}
+
+/* From the rows that count and are not out, nor of configuration `but` (-1: all). */
+static double scatter_without(const struct solver *s, int but, double spent, double *freedom)
 {
     const struct fit_prior *p = s->prior;
     double sum = p->weight * p->scatter * p->scatter, count = 0;
     for (int i = 0; i < s->rows; i++) {
-        if (!counts(s, i))
+        if (!counts(s, i) || is_out(s, i) || s->row[i].same == but)
             continue;
-        double r = weight(s, i) * residual(s, i), noise = s->row[i].noise;
-        double own = r * r / NORMAL_SHARE - noise * noise;
-        sum += count_of(s, i) * fmax(0, own);
+        double r = residual(s, i), noise = s->row[i].noise;
+        sum += count_of(s, i) * fmax(0, r * r - noise * noise);
         count += count_of(s, i);
     }
-    s->freedom = p->weight + fmax(0, count - spent);
-    s->scatter = sqrt(sum / s->freedom);
+    *freedom = p->weight + fmax(0, count - spent);
+    return sqrt(sum / *freedom);
+}
+
+/* The row that is farthest off among those not out; -1 = none. */
+static int farthest(const struct solver *s)
+{
+    int far = -1;
+    for (int i = 0; i < s->rows; i++)
+        if (counts(s, i) && !is_out(s, i) &&
+            (far < 0 || fabs(residual(s, i)) > fabs(residual(s, far))))
+            far = i;
+    return far;
+}
+
+static double configurations(const struct solver *s)
+{
+    double count = 0;
+    for (int i = 0; i < s->rows; i++)
+        count += counts(s, i) ? count_of(s, i) : 0;
+    return count;
+}
+
+static void find_scatter(struct solver *s, double spent)
+{
+    int most = (int)(configurations(s) + 0.5) / OUTLIER_ONE_IN;
+    s->outs = 0;
+    while (s->outs < most && s->outs < OUTS_MAX) {
+        int far = farthest(s);
+        double freedom;
+        double others = scatter_without(s, s->row[far].same, spent, &freedom);
+        if (fabs(residual(s, far)) < OUTLIER * hypot(others, s->row[far].noise))
+            break;
+        s->out[s->outs++] = s->row[far].same;
+    }
+    s->scatter = scatter_without(s, -1, spent, &s->freedom);
 }
 
 static void run(struct solver *s)

@@ -22,13 +22,14 @@ struct fit_row {
     double noise;              /* of the measurement itself, a relative standard deviation */
     int same;                  /* rows of one number are about one configuration: together they
                                 * count as one observation */
+    int alike;                 /* rows of that number */
 };
 
 struct fit_result {
     double log[FIT_FACTORS];       /* of the factors; 0 where it is not told */
     double deviation[FIT_FACTORS]; /* standard deviation of it */
     bool told[FIT_FACTORS];        /* known twice as well as without the observations */
-    double scatter;                /* standard deviation of observations */
+    double scatter;                /* standard deviation of observations but for outliers */
     double freedom;                /* observations behind `scatter`, the prior's included */
 };
 

@@ -126,6 +126,7 @@ void print_figures(const struct plan *p, const struct report_style *style, struc
     add_money_row(&t, p, &cell);
     str_add(out, "\n");
     table_print(&t, style, out);
+    print_profile(p, 1, style, out);
     str_release(&cell);
 }
 

@@ -26,6 +26,8 @@ void print_mixture(const struct plan *, const struct report_style *, struct aren
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
                    struct str *out);
+/* The residual factors that acted on so many plans; nothing without a profile. */
+void print_profile(const struct plan *, int plans, const struct report_style *, struct str *out);
 /* Where the step's time goes, with bars. The plan must be computed. */
 void print_breakdown(const struct plan *, const struct report_style *, struct arena *,
                      struct str *out);

@@ -11,6 +11,7 @@
 #include "export/export.h"
 #include "report/front_plot.h"
 #include "report/money_text.h"
+#include "report/plan_text.h"
 #include "report/plan_words.h"
 #include "report/table.h"
 #include "report/typeset.h"
@@ -243,6 +244,7 @@ static void print_best(const struct search_report *r, const struct report_style 
     table_print(&t, style, out);
     print_shared(r, style, out);
     print_error(r, style, out);
+    print_profile(r->plan, r->best, style, out);
 }
 
 static void print_front(const struct search_report *r, const struct report_style *style,

@@ -1,11 +1,13 @@
-/* A step's seconds belong to the factors of residual.h, one after the other for each group of
- * nodes, and to none (host, posting of transfers). The share of a factor is what the step changes
+/* A step's seconds belong to the factors of residual.h, one after the other for each type of GPU,
+ * and to none (host, posting of transfers). The share of a factor is what the step changes
  * by with it, d ln(step) / d ln(factor), overlap and bubbles included, from two evaluations. Then
  *
  *   error^2 = (Z scatter)^2 + sum over fitted factors (share x Z deviation)^2
  *           + sum over the others and the rest (share x error without a profile)^2
  *
- * The first term is how far steps lie from the calibrated prediction: no plan is surer. */
+ * The first term is how far steps lie from the calibrated prediction: no plan is surer. Groups of
+ * one type have one factor: their shares are added before they are squared. Types without factors,
+ * and those whose factors are of runs unlike the plan, are of the rest as a whole. */
 #include "simulate/trust.h"
 
 #include "base/arena.h"
@@ -15,6 +17,10 @@
 
 /* expected_error means that about 80 of 100 runs lie within: so many standard deviations. */
 static const double Z = 1.28;
+
+/* From fewer configurations no plan is known much better than without. */
+enum { FEW = 3 };
+static const double LEAST_OF_FEW = 2.0 / 3;
 
 static const double STEP = 0.02; /* by which a factor is changed, as a log */
 
@@ -43,28 +49,80 @@ static double share_of(const struct scene *sc, const struct plan *p, const struc
     return more > 0 && less > 0 ? fmax(0, log(more / less) / (2 * STEP)) : 0;
 }
 
-void trust_residuals(const struct scene *sc, const struct layout *layout, struct arena *scratch,
-                     struct plan *p)
+/* The part of a step that one factor of one type of GPU reaches, on all its groups. */
+struct part {
+    const struct gpu *gpu;
+    const struct residual *residual;
+    double share[RESIDUAL_TIMES];
+};
+
+static struct part *part_of(const struct node_group *g, struct part *part, int *parts)
+{
+    for (int i = 0; i < *parts; i++)
+        if (part[i].gpu == g->gpu && part[i].residual == g->residual)
+            return &part[i];
+    part[*parts] = (struct part){.gpu = g->gpu, .residual = g->residual};
+    return &part[(*parts)++];
+}
+
+static int find_parts(const struct scene *sc, const struct layout *layout, const struct plan *p,
+                      struct arena *scratch, struct part *part)
+{
+    int meshes = sc->meshes ? sc->meshes->count : 1, parts = 0;
+    for (int m = 0; m < meshes; m++) {
+        struct part *to = part_of(group_of(sc, m), part, &parts);
+        for (int f = 0; f < RESIDUAL_TIMES; f++)
+            to->share[f] += share_of(sc, p, layout, m, f, scratch);
+    }
+    return parts;
+}
+
+static bool any_fitted(const struct scene *sc)
 {
     int meshes = sc->meshes ? sc->meshes->count : 1;
-    double sum = 0, rest = 1, scatter = 0, before = p->expected_error;
     bool any = false;
     for (int m = 0; m < meshes; m++)
         any |= residual_times_fitted(group_of(sc, m));
-    for (int m = 0; any && m < meshes; m++) {
-        const struct residual *r = group_of(sc, m)->residual;
-        for (int f = 0; f < RESIDUAL_TIMES; f++) {
-            bool fitted = r && r->fitted[f];
-            double share = share_of(sc, p, layout, m, f, scratch);
-            double error = fitted ? Z * r->error[f] / RESIDUAL_DEVIATIONS : before;
-            sum += share * share * error * error;
-            rest -= share;
-        }
-        scatter = r ? fmax(scatter, r->time_scatter) : scatter;
+    return any;
+}
+
+/* Adds what the factors of one type leave unsure; a part of the step that they reach is no longer
+ * of the rest. */
+static double squares_of(const struct part *part, double before, double *rest)
+{
+    const struct residual *r = part->residual;
+    double sum = 0;
+    for (int f = 0; f < RESIDUAL_TIMES; f++) {
+        double error = r->fitted[f] ? Z * r->error[f] / RESIDUAL_DEVIATIONS : before;
+        sum += part->share[f] * part->share[f] * error * error;
+        *rest -= part->share[f];
     }
-    if (!any)
-        return;
+    return sum;
+}
+
+static double error_of(const struct part *part, int parts, const struct plan *p)
+{
+    double sum = 0, rest = 1, scatter = 0, least = 0, before = p->expected_error;
+    for (int i = 0; i < parts; i++) {
+        const struct residual *r = part[i].residual;
+        if (!r || !residual_runs_have(&r->runs, p->model->experts > 0, p->strategy.precision))
+            continue;
+        sum += squares_of(&part[i], before, &rest);
+        scatter = fmax(scatter, r->time_scatter);
+        if (r->runs.configurations < FEW)
+            least = LEAST_OF_FEW * before;
+    }
     double left = fmax(0, rest) * before, floor = Z * scatter;
-    p->expected_error = fmin(before, sqrt(floor * floor + sum + left * left));
+    return fmin(before, fmax(least, sqrt(floor * floor + sum + left * left)));
+}
+
+void trust_residuals(const struct scene *sc, const struct layout *layout, struct arena *scratch,
+                     struct plan *p)
+{
+    struct part part[MESHES_MAX];
+    if (!any_fitted(sc))
+        return;
+    int parts = find_parts(sc, layout, p, scratch, part);
+    p->expected_error = error_of(part, parts, p);
     p->provenance = "calibrated";
 }

@@ -73,7 +73,7 @@ flags=$("$ASTRA" estimate a.log --gpu H200 --format json |
 cat >v.json <<END
 {"kind": "astra-verify", "version": 1, "gpu": "NVIDIA H200", "stack": "torch", "world": 1,
  "cluster": "1x1:H100", $flags, "stages": [{"stage": 0, "status": "ok", "suspect": [],
- "measured": {"compute_s": 1.5, "peak_bytes": 60000000000}}]}
+ "measured": {"compute_s": 0.9, "peak_bytes": 60000000000}}]}
 END
 "$ASTRA" calibrate v.json b.log --gpu H200 >said
 grep -q '^  v.json  stage 0 compute' said
@@ -100,6 +100,51 @@ sed 's/"status": "ok"/"status": "out of memory"/' v.json >w.json
 refused '^astra: nothing to calibrate with: w.json: stage 0: out of memory$' w.json
 : >empty
 refused '^astra: empty: is empty' empty --gpu H200
+
+# A ramp's batch that the schedule cannot run, on its own and beside a good log.
+block 12 4096 >interleaved
+sed -i -e 's/^\(  pipeline_model_parallel_size \.*\) .*/\1 2/' -e 's/^\(  world_size \.*\) .*/\1 2/' \
+    -e 's/^\(  num_layers_per_virtual_pipeline_stage \.*\) .*/\1 3/' \
+    -e 's/^\(  virtual_pipeline_model_parallel_size \.*\) .*/\1 2/' \
+    -e 's/^\(  micro_batch_size \.*\) .*/\1 2/' interleaved
+(cat interleaved; lines 450 | sed 's/global batch size:    16/global batch size:     6/') >odd.log
+(cat interleaved; lines 450) >even.log
+refused '^astra: nothing to calibrate with: odd.log: its steps have a batch of 6, with which its strategy cannot be predicted: 3 micro-batches cannot run interleaved over 2 stages$' \
+    odd.log --gpu H200
+"$ASTRA" calibrate odd.log even.log --gpu H200 --format json >out
+grep -q '"text": "its steps have a batch of 6, ' out
+[ "$(grep -c '"what": "step"' out)" -eq 1 ]
+
+# Whose memory is whose: the pipeline outermost, or inside the replicas.
+ranks() { # of four GPUs, two stages: 36 GiB on the first half, 37 on the second
+    for r in 0 1 2 3; do
+        echo "[Rank $r] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated:" \
+            "$((36864 + 1024 * (r / 2))).0 | reserved: 1.0 | max reserved: 30000.0 |"
+    done
+}
+sed 's/^\(  world_size \.*\) .*/\1 4/' interleaved >four
+(cat four; lines 280; ranks) >outside.log
+(sed 's/^\(  use_tp_pp_dp_mapping \.*\) .*/\1 True/' four; lines 280; ranks) >inside.log
+"$ASTRA" calibrate outside.log --gpu H200 --format csv >out
+grep -q '^outside.log,H200-SXM-141GB,torch,memory,0,38654705664' out
+"$ASTRA" calibrate inside.log --gpu H200 --format csv >out
+grep -q '^inside.log,H200-SXM-141GB,torch,memory,0,39728447488' out
+
+# Figures that cannot be.
+sed 's/60000000000/160000000000/' v.json >w.json
+"$ASTRA" calibrate w.json b.log --gpu H200 >out
+grep -q '^  - w.json: stage 0: its memory is 149.0 GiB, and H200-SXM-141GB has 139.8 GiB$' out
+sed 's/"compute_s": 0.9/"compute_s": 1500/' v.json >w.json
+"$ASTRA" calibrate w.json b.log --gpu H200 >out
+grep -q '^  - w.json: stage 0: its compute is 25.* predicted: beyond a factor of 20 ' out
+
+# Experts were in no run: a plan with them is no surer than without the profile, and that is said.
+moe="search --model mixtral-8x7b --cluster 1x8:H200 --stack torch --top 1"
+"$ASTRA" $moe --profile before >out
+grep -q '^  profile: compute x 1.1.*; no run of a model with experts in bf16 is behind it' out
+"$ASTRA" $moe >plain
+[ "$(sed -n 's/^  step times \(±[0-9]* %\).*/\1/p' plain)" = \
+    "$(sed -n 's/^  step times \(±[0-9]* %\).*/\1/p' out)" ]
 
 # what is held out does not move the factors, and is held to them
 one=$OLDPWD/data/verified/plans/qwen3-8b.json two=$OLDPWD/data/verified/plans/llama3-70b.json

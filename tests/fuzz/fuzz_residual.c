@@ -14,6 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_entry(const struct profile_entry *e, const struct profile_entry *again)
 {
     assert(e->gpu && e->gpu == again->gpu && e->te == again->te);
+    const struct residual_runs *runs = &e->residual.runs, *same = &again->residual.runs;
+    assert(runs->models < 4 && runs->models == same->models);
+    assert(runs->precisions < 8 && runs->precisions == same->precisions);
+    assert(runs->configurations >= 0 && runs->configurations == same->configurations);
     for (int f = 0; f < RESIDUALS; f++) {
         double value = e->residual.value[f];
         assert(value >= PROFILE_LEAST_FACTOR && value <= PROFILE_MOST_FACTOR);

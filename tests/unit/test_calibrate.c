@@ -237,6 +237,136 @@ static void left_out_inputs_are_foretold(void **state)
     forget();
 }
 
+/* Four that contradict each other: nobody may think them sure, whichever are called odd. */
+static void runs_that_disagree_scatter(void **state)
+{
+    static const int job[] = {0, 2, 4, 7};
+    static const double ratio[][4] = {
+        {1.30, 0.75, 1.00, 1.00}, {1.20, 0.80, 1.15, 0.85}, {1.4, 1.4, 0.8, 0.8}};
+    struct calibrate_report report;
+    (void)state;
+    for (size_t k = 0; k < COUNT(ratio); k++) {
+        double squares = 0;
+        for (int i = 0; i < 4; i++) {
+            struct observation o = {.stage = -1};
+            o.measured = ratio[k][i] * predicted(job[i], &o, (double[FIT_FACTORS]){0});
+            seen[job[i]][0] = o;
+            inputs[job[i]].observations = 1;
+            squares += pow(log(ratio[k][i]), 2);
+        }
+        const struct residual *r = &fit(ALL, &report)->residual;
+        assert_true(r->time_scatter > 0.5 * sqrt(squares / 4));
+        forget();
+    }
+}
+
+static void one_log_far_off_is_not_believed(void **state)
+{
+    struct calibrate_report report;
+    (void)state;
+    measure(1, (double[FIT_FACTORS]){log(6)}, 0);
+    const struct profile_entry *e = fit(ALL, &report);
+    assert_false(e->residual.fitted[RESIDUAL_compute]);
+    assert_string_equal(e->why[RESIDUAL_compute],
+                        "run0.log is 5.95 x its prediction, 0.69 to 1.46 is "
+                        "likely: too far off to be believed");
+    forget();
+}
+
+/* The kinds of runs behind the factors of seconds. */
+static void runs_are_told(void **state)
+{
+    struct calibrate_report report;
+    (void)state;
+    measure(3, (double[FIT_FACTORS]){0.1, 0, 0}, 0);
+    struct residual_runs runs = fit(ALL, &report)->residual.runs;
+    assert_int_equal(runs.configurations, 3);
+    assert_int_equal(runs.models, 1);
+    assert_int_equal(runs.precisions, 1 << PRECISION_BF16);
+    inputs[1].asked.strategy.precision = PRECISION_FP8;
+    runs = fit(ALL, &report)->residual.runs;
+    assert_int_equal(runs.precisions, 1 << PRECISION_BF16 | 1 << PRECISION_FP8);
+    inputs[1].asked.strategy.precision = PRECISION_BF16;
+    seen[1][0].memory = true; /* no seconds */
+    seen[1][0].stage = 0;
+    assert_int_equal(fit(ALL, &report)->residual.runs.configurations, 2);
+    forget();
+    for (int stage = 0; stage < 2; stage++) { /* of one plan */
+        seen[5][stage] = (struct observation){.stage = stage, .alone = true};
+        seen[5][stage].measured = predicted(5, &seen[5][stage], (double[FIT_FACTORS]){0.1});
+    }
+    inputs[5].observations = 2;
+    const struct profile_entry *e = fit(ALL, &report);
+    assert_int_equal(e->residual.runs.configurations, 1);
+    assert_int_equal(e->observations[RESIDUAL_compute], 2);
+    forget();
+}
+
+static void measure_peaks(int count, const int *job, const double *ratio)
+{
+    for (int i = 0; i < count; i++) {
+        struct observation o = {.stage = 0, .memory = true};
+        o.measured = ratio[i] * predicted(job[i], &o, (double[FIT_FACTORS]){0});
+        seen[job[i]][0] = o;
+        inputs[job[i]].observations = 1;
+    }
+}
+
+/* Of few ranks the fullest has to fit, also where they differ much; and none may need more than
+ * predicted where the factor is below 1. */
+static void the_fullest_of_few_ranks_fits(void **state)
+{
+    static const int job[] = {0, 2, 4, 7};
+    static const double ratio[][4] = {
+        {1.25, 0.95, 0.89, 1.14}, {1.30}, {0.96, 0.90, 0.84, 1.01}, {0.90, 0.91, 0.90, 0.92}};
+    static const int count[] = {4, 1, 4, 4};
+    static const double least[] = {1.25, 1.30, 1.00, 0.92};
+    struct calibrate_report report;
+    (void)state;
+    for (size_t k = 0; k < COUNT(count); k++) {
+        measure_peaks(count[k], job, ratio[k]);
+        const struct residual *r = &fit(ALL, &report)->residual;
+        assert_true(r->value[RESIDUAL_memory] > least[k] - 1e-6);
+        assert_true(r->value[RESIDUAL_memory] < least[k] + 0.06);
+        forget();
+    }
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        struct observation o;
+        double ratio; /* to the prediction; 0: bytes as they are */
+        const char *why;
+    } cases[] = {
+        {{.stage = -1}, 21, "its step is "},
+        {{.stage = -1}, 1 / 21.0, "beyond a factor of 20 no figure is believed"},
+        {{.stage = 0, .alone = true}, 21, "stage 0: its compute is "},
+        {{.stage = 0, .memory = true, .measured = 1e11},
+         0,
+         "stage 0: its memory is 93.1 GiB, and H100-SXM5-80GB has 79.1 GiB"},
+        {{.stage = 0, .memory = true}, 1 / 21.0, "stage 0: its memory is "},
+        {{.stage = 99, .memory = true, .measured = 1e9}, 0, "cannot be predicted"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct calibrate_input in = inputs[0];
+        struct observation o[2] = {cases[i].o, {.stage = -1}};
+        static const double none[FIT_FACTORS] = {0};
+        o[0].measured =
+            cases[i].ratio > 0 ? cases[i].ratio * predicted(0, &o[0], none) : cases[i].o.measured;
+        o[1].measured = 19 * predicted(0, &o[1], none);
+        in.observations = 2;
+        in.observation = o;
+        calibrate_sift(&in, &mem);
+        assert_int_equal(in.observations, 1);
+        assert_true(o[0].stage == -1 && o[0].measured == o[1].measured);
+        assert_int_equal(in.refusals, 1);
+        if (!strstr(in.refusal[0].why, cases[i].why))
+            fail_msg("%s", in.refusal[0].why);
+    }
+}
+
 /* Peaks 6 % above the prediction, give or take: the factor covers most of them. */
 static void memory_is_careful(void **state)
 {
@@ -311,6 +441,11 @@ int main(void)
         cmocka_unit_test(memory_is_careful),
         cmocka_unit_test(less_memory_takes_several),
         cmocka_unit_test(lone_ranks_tell_compute),
+        cmocka_unit_test(runs_that_disagree_scatter),
+        cmocka_unit_test(one_log_far_off_is_not_believed),
+        cmocka_unit_test(runs_are_told),
+        cmocka_unit_test(the_fullest_of_few_ranks_fits),
+        cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -140,6 +140,7 @@ static struct residual fitted(double error, double scatter)
         r.error[f] = error;
     }
     r.time_scatter = scatter;
+    r.runs = (struct residual_runs){.configurations = 4, .models = 1, .precisions = 1};
     return r;
 }
 
@@ -174,6 +175,59 @@ static void expected_error_by_hand(void **state)
     const struct strategy s = job(1, 1, 1, 1);
     const struct residual r = fitted(0.06, 0.04);
     near(evaluate(&r, &s).expected_error, 1.28 * hypot(0.04, 0.06 / 2), 1e-3);
+}
+
+/* Plans unlike the runs keep the error that they have without a profile. */
+static void runs_unlike_the_plan_tell_nothing(void **state)
+{
+    (void)state;
+    load("llama3-8b", "2x8:H100");
+    struct strategy s = job(4, 1, 4, 1);
+    const struct residual r = fitted(0.02, 0.03);
+    assert_true(evaluate(&r, &s).expected_error < 0.8 * evaluate(NULL, &s).expected_error);
+    s.precision = PRECISION_FP8;
+    assert_true(evaluate(&r, &s).expected_error == evaluate(NULL, &s).expected_error);
+    load("mixtral-8x7b", "2x8:H100");
+    s = job(4, 1, 4, 1);
+    struct residual both = r;
+    assert_true(evaluate(&r, &s).expected_error == evaluate(NULL, &s).expected_error);
+    both.runs.models = 3;
+    assert_true(evaluate(&both, &s).expected_error < evaluate(NULL, &s).expected_error);
+}
+
+static void few_runs_tell_part_of_it(void **state)
+{
+    (void)state;
+    load("llama3-8b", "1x1:H100");
+    const struct strategy s = job(1, 1, 1, 1);
+    struct residual r = fitted(0.001, 0.001);
+    double before = evaluate(NULL, &s).expected_error;
+    assert_true(evaluate(&r, &s).expected_error < 0.1 * before);
+    r.runs.configurations = 2;
+    near(evaluate(&r, &s).expected_error, before * 2 / 3, 1e-9);
+}
+
+/* One type in two groups has one factor: its error is that of one group with all stages. */
+static void groups_of_one_type_share_their_error(void **state)
+{
+    struct mesh_list meshes = {.count = 2};
+    struct plan one, two;
+    (void)state;
+    load("llama3-8b", "1x8:H100,1x8:H100");
+    const struct strategy s = job(8, 2, 1, 8);
+    const struct residual r = fitted(0.10, 0), same = r;
+    struct scene sc = scene();
+    for (int i = 0; i < 2; i++)
+        meshes.mesh[i] = (struct mesh){.group = &cluster.group[i], .stages = 1};
+    sc.meshes = &meshes;
+    sc.cluster = &cluster;
+    cluster.group[0].residual = cluster.group[1].residual = &r;
+    plan_evaluate(&sc, &s, NULL, &mem, &two);
+    cluster.group[1].residual = &same; /* as if the types were two: errors that are independent */
+    plan_evaluate(&sc, &s, NULL, &mem, &one);
+    assert_true(two.expected_error > 1.05 * one.expected_error);
+    near(two.step_s, one.step_s, 1e-12);
+    cluster.group[0].residual = cluster.group[1].residual = NULL;
 }
 
 /* Every group of a mixed job has its own, and scenes can be varied one by one. */
@@ -218,6 +272,8 @@ static void profiles_read_back(void **state)
         e->residual = fitted(profile_rounded(0.0123456789), profile_rounded(1.0 / 30));
         e->residual.value[RESIDUAL_inter] = profile_rounded(1 / 0.7);
         e->residual.memory_scatter = 0.01;
+        e->residual.runs = (struct residual_runs){
+            .configurations = i + 1, .models = i ? 3 : 2, .precisions = i ? 7 : 1 << PRECISION_FP8};
         for (int f = 0; f < RESIDUALS; f++) {
             e->observations[f] = f;
             e->why[f] = e->residual.fitted[f] ? "" : "no \"input\" has it";
@@ -241,7 +297,13 @@ static void profiles_read_back(void **state)
         }
         assert_true(a->residual.time_scatter == b->residual.time_scatter);
         assert_true(a->residual.memory_scatter == b->residual.memory_scatter);
+        assert_int_equal(a->residual.runs.configurations, b->residual.runs.configurations);
+        assert_int_equal(a->residual.runs.models, b->residual.runs.models);
+        assert_int_equal(a->residual.runs.precisions, b->residual.runs.precisions);
     }
+    const char *words =
+        "\"precisions\": [\n          \"bf16\",\n          \"fp16\",\n          \"fp8\"";
+    assert_non_null(strstr(str_text(&text), words));        /* those of params.def */
     for (size_t cut = 0; cut + 1 < text.length; cut += 7) { /* no part of it is a profile */
         err = (struct error){0};
         assert_false(profile_read(&again, str_text(&text), cut, "p.json", &mem, &err));
@@ -260,11 +322,18 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compute_is_multiplied),     cmocka_unit_test(communication_is_multiplied),
-        cmocka_unit_test(communication_can_be_free), cmocka_unit_test(memory_is_multiplied),
-        cmocka_unit_test(memory_fits_as_said),       cmocka_unit_test(expected_error_is_tightened),
-        cmocka_unit_test(expected_error_by_hand),    cmocka_unit_test(groups_have_their_own),
+        cmocka_unit_test(compute_is_multiplied),
+        cmocka_unit_test(communication_is_multiplied),
+        cmocka_unit_test(communication_can_be_free),
+        cmocka_unit_test(memory_is_multiplied),
+        cmocka_unit_test(memory_fits_as_said),
+        cmocka_unit_test(expected_error_is_tightened),
+        cmocka_unit_test(expected_error_by_hand),
+        cmocka_unit_test(groups_have_their_own),
         cmocka_unit_test(profiles_read_back),
+        cmocka_unit_test(runs_unlike_the_plan_tell_nothing),
+        cmocka_unit_test(few_runs_tell_part_of_it),
+        cmocka_unit_test(groups_of_one_type_share_their_error),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
