@@ -3,6 +3,7 @@
 # terminal is a make-believe one, of script(1).
 set -eu
 command -v script >/dev/null || { echo 'no script(1) here'; exit 0; }
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || { echo 'no pseudo-terminals here'; exit 0; }
 unset NO_COLOR || :
 export TERM=xterm
 esc=$(printf '\033') cr=$(printf '\r')
