@@ -1,6 +1,7 @@
 # One Makefile for everything; `make help` lists the targets. Reading it runs no compiler and no
 # other tool, so that `make demo` and `make test` can start on a bare machine (tools/setup.sh).
 VERSION := 0.1.0
+DATE    := 2026-11-16
 SONAME  := libastra.so.$(firstword $(subst ., ,$(VERSION)))
 PREFIX  ?= /usr/local
 FUZZ_SECONDS ?= 30
@@ -27,8 +28,8 @@ else
 SHARED  += -Wl,-z,defs
 endif
 
-COMPILE = $(CC) -std=c17 $(WARN) $(INCLUDE) -DASTRA_VERSION='"$(VERSION)"' -fvisibility=hidden \
-          -fPIC -pthread $(VARIANT) $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) -std=c17 $(WARN) $(INCLUDE) -DASTRA_VERSION='"$(VERSION)"' \
+          -DASTRA_DATE='"$(DATE)"' -fvisibility=hidden -fPIC -pthread $(VARIANT) $(CPPFLAGS) $(CFLAGS)
 LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array

@@ -62,9 +62,11 @@ int text_columns(void); /* 0 = standard output is no terminal */
 /* What the program is asked about itself; name NULL ends. */
 struct own_command {
     const char *name, *arguments, *help;
+    const char *about;                   /* a paragraph */
     int (*run)(int count, char **words); /* returns the exit code */
 };
 const struct own_command *own_commands(void);
+const struct own_command *own_command_find(const char *name);
 int unknown_command(const char *word); /* after a message, the exit code */
 
 int run_help(int count, char **words);
@@ -81,6 +83,7 @@ const char *const *greeting_examples(void); /* pairs of what it is for and a com
 void print_greeting(void);
 void print_help(void);
 void print_command_help(const struct command *);
+void print_own_help(const struct own_command *);
 
 /* "astra: message" on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -95,14 +98,15 @@ bool close_out(void);
 bool is_terminal(int descriptor);
 bool is_dumb(void); /* it cannot move in a line, or has not said that it can */
 enum astra_look look_wanted(const struct request *);
-int terminal_columns(void);
+int terminal_columns(void);     /* of standard output, for text: never very few */
+int columns_of(int descriptor); /* as the terminal has them */
 
 /* A line on standard error, once the work has lasted a second. */
 struct progress {
     double start_s, drawn_s;
     double done;   /* 0..1 */
     double left_s; /* estimated; 0 = not yet */
-    bool drawn;
+    int drawn;     /* columns; 0 = nothing yet */
 };
 void progress_begin(struct progress *);
 void progress_draw(void *progress, double done); /* for astra_on_progress */

@@ -108,14 +108,23 @@ void print_command_help(const struct command *c)
         print_shell_command(*example, 2);
 }
 
-/* `astra help` and `astra help search`. */
+void print_own_help(const struct own_command *c)
+{
+    printf("usage: astra %s%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
+    print_paragraph(c->about, 0, 0);
+}
+
+/* `astra help`, `astra help search` and `astra help man`. */
 int run_help(int count, char **words)
 {
     const struct command *command = count > 0 ? command_find(words[0]) : NULL;
-    if (count > 0 && !command)
+    const struct own_command *own = count > 0 ? own_command_find(words[0]) : NULL;
+    if (count > 0 && !command && !own)
         return unknown_command(words[0]);
     if (command)
         print_command_help(command);
+    else if (own)
+        print_own_help(own);
     else
         print_help();
     return ASTRA_OK;

@@ -91,17 +91,34 @@ static int run_version(int count, char **words)
 }
 
 static const struct own_command OWN_COMMANDS[] = {
-    {"help", "[COMMAND]", "this text, or that of a command", run_help},
-    {"man", "[COMMAND]", "a manual page, as in astra man search | man -l -", run_man},
+    {"help", "[COMMAND]", "this text, or that of a command",
+     "Lists the commands, or tells the options of one with examples, as astra COMMAND --help does.",
+     run_help},
+    {"man", "[COMMAND]", "a manual page, as in astra man search | man -l -",
+     "Prints the manual page of a command, or that of astra itself, in the macros of man(7). "
+     "astra man --list names the pages.",
+     run_man},
     {"completions", "bash|zsh|fish", "what a shell needs to complete astra's words",
+     "Prints a script that teaches a shell to complete commands, options and values. "
+     "make install puts it where the shell looks for it; otherwise for bash: "
+     "source <(astra completions bash).",
      run_completions},
-    {"version", "", "also --version", run_version},
+    {"version", "", "also --version", "Prints the name of the program and its version.",
+     run_version},
     {0},
 };
 
 const struct own_command *own_commands(void)
 {
     return OWN_COMMANDS;
+}
+
+const struct own_command *own_command_find(const char *name)
+{
+    for (const struct own_command *c = OWN_COMMANDS; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
 }
 
 int unknown_command(const char *word)
@@ -149,15 +166,28 @@ static const char *meant_by(const char *word)
     return word;
 }
 
+static bool is_help_flag(const char *word)
+{
+    return *word == '-' && strcmp(meant_by(word), "help") == 0;
+}
+
+static int run_own(const struct own_command *c, int count, char **words)
+{
+    if (count == 0 || !is_help_flag(words[0]))
+        return c->run(count, words);
+    print_own_help(c);
+    return ASTRA_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_greeting();
         return ASTRA_OK;
     }
-    for (const struct own_command *c = OWN_COMMANDS; c->name; c++)
-        if (strcmp(meant_by(argv[1]), c->name) == 0)
-            return c->run(argc - 2, argv + 2);
+    const struct own_command *own = own_command_find(meant_by(argv[1]));
+    if (own)
+        return run_own(own, argc - 2, argv + 2);
     if (argv[1][0] == '-') {
         complain(
             "%s stands where a command is expected, such as astra search; astra --help lists them",

@@ -62,7 +62,7 @@ static void print_head(const char *command)
         printf("\\-");
         upper(command);
     }
-    printf(" 1 \"\" \"Astra %s\" \"Astra\"\n", astra_version());
+    printf(" 1 \"%s\" \"Astra %s\" \"Astra\"\n", ASTRA_DATE, astra_version());
     section("NAME");
     printf("astra%s%s \\- ", command ? "\\-" : "", command ? command : "");
 }
@@ -220,14 +220,15 @@ static void list_pages(void)
         printf("astra-%s\n", c->name);
 }
 
-/* A page by its own name or by that of the command. */
+/* A page by its own name or by that of the command. What the program is asked about itself stands
+ * in the page of astra. */
 int run_man(int count, char **words)
 {
     const char *word = count > 0 ? words[0] : "astra";
     const struct command *c = command_find(strncmp(word, "astra-", 6) == 0 ? word + 6 : word);
     if (strcmp(word, "--list") == 0)
         list_pages();
-    else if (strcmp(word, "astra") == 0)
+    else if (strcmp(word, "astra") == 0 || own_command_find(word))
         print_main_page();
     else if (c)
         print_command_page(c);

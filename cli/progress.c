@@ -4,19 +4,21 @@
  *
  * What is left is told by the mean speed so far: parts of a search differ in speed a hundredfold,
  * and the speed of late would jump from minutes to an hour and back. A new estimate takes the
- * place of the old one within seconds, and is rounded to what people can use. */
+ * place of the old one within seconds, and is rounded to what people can use. On a narrow terminal
+ * the bar is shorter, or the rest is left out. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const double PATIENCE_S = 1, REDRAW_S = 0.1;
 static const double LEAST_DONE = 0.02; /* before it nothing can be said about the rest */
 static const double FADING_S = 3;      /* in which an old estimate is forgotten */
 
-enum { BAR = 30, LINE = 59 };
+enum { BAR = 30, LEAST_BAR = 5, PERCENT = 8 /* with the bar's brackets */, LEFT = 21 };
 
 static double now_s(void)
 {
@@ -52,28 +54,41 @@ static void estimate(struct progress *p, double now)
     p->left_s += trust * (left_s - p->left_s);
 }
 
+/* In at most `columns`; returns how many were written. */
+static int draw_line(double done, const char *left, int columns)
+{
+    char hashes[BAR + 1], dots[BAR + 1];
+    int rest = columns >= LEAST_BAR + PERCENT + LEFT ? LEFT : 0;
+    int bar = columns - PERCENT - rest;
+    bar = bar > BAR ? BAR : bar;
+    if (bar < 1)
+        return 0;
+    memset(hashes, '#', BAR);
+    memset(dots, '.', BAR);
+    int full = (int)(done * bar);
+    return fprintf(stderr, "\r[%.*s%.*s] %3.0f %%%-*.*s", full, hashes, bar - full, dots,
+                   floor(100 * done), rest, rest, left) -
+           1;
+}
+
 void progress_draw(void *context, double done)
 {
     struct progress *p = context;
     double now = now_s();
-    char bar[BAR + 1], left[64] = "";
+    char left[64] = "";
     p->done = fmin(fmax(done, p->done), 1); /* never back */
     if (now - p->start_s < PATIENCE_S || now - p->drawn_s < REDRAW_S)
         return;
-    for (int i = 0; i < BAR; i++)
-        bar[i] = i < (int)(p->done * BAR) ? '#' : '.';
-    bar[BAR] = 0;
     if (p->done >= LEAST_DONE && p->done < 1) {
         estimate(p, now);
         say_left(p->left_s, left, sizeof left);
     }
-    fprintf(stderr, "\r[%s] %3.0f %%%-*s", bar, floor(100 * p->done), LINE - BAR - 8, left);
+    p->drawn = draw_line(p->done, left, columns_of(2) - 1); /* the last column would wrap */
     p->drawn_s = now;
-    p->drawn = true;
 }
 
 void progress_end(struct progress *p)
 {
-    if (p->drawn)
-        fprintf(stderr, "\r%*s\r", LINE, "");
+    if (p->drawn > 0)
+        fprintf(stderr, "\r%*s\r", p->drawn, "");
 }

@@ -40,11 +40,15 @@ enum astra_look look_wanted(const struct request *r)
     return has_utf8() ? ASTRA_COLOUR_UTF8 : ASTRA_COLOUR;
 }
 
-int terminal_columns(void)
+int columns_of(int descriptor)
 {
     struct winsize size;
-    int columns = ioctl(1, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-    if (columns == 0)
-        return USUAL_COLUMNS;
+    int columns = ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return columns > 0 ? columns : USUAL_COLUMNS;
+}
+
+int terminal_columns(void)
+{
+    int columns = columns_of(1);
     return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }

@@ -62,10 +62,12 @@ static bool add_rate(struct question *q, const char *option, const char *v, bool
                     QUESTION_RATES);
     if (!(failures ? parse_mtbf(value, &r.value) : parse_interruptions(value, &r.value)) ||
         equals == v)
-        return fail(err, ERROR_INPUT, "--%s is '%.200s', expected %s", option, v, expected);
+        return fail(err, ERROR_INPUT, "--%s is '%.200s', expected %s", option, v, expected) ||
+               (equals && error_show(err, v, equals == v ? 0 : (size_t)(value - v)));
     r.gpu = equals ? find_type(v, (size_t)(equals - v), &cause) : NULL;
     if (equals && !r.gpu)
-        return fail(err, ERROR_INPUT, "--%s %.200s: %s", option, v, cause.text);
+        return fail(err, ERROR_INPUT, "--%s %.200s: %s", option, v, cause.text) ||
+               error_show(err, v, 0);
     r.text = arena_string(&q->mem, v);
     q->rate[q->rates++] = r;
     return true;

@@ -27,6 +27,9 @@ bool fail(struct error *err, enum error_kind kind, const char *format, ...)
 /* Shows the text that is wrong with a caret under its byte `at`, for a message that was just
  * written and is one line. Returns false. */
 bool error_show(struct error *err, const char *text, size_t at);
+/* The same for a place in a file's text, by line and column (in characters of UTF-8) from 1. Lines
+ * end as in YAML. Nothing is shown of a place behind the text. */
+bool error_show_line(struct error *err, const char *text, size_t length, int line, int column);
 /* The same as an error that `err` was made of shows. */
 bool error_show_as(struct error *err, const struct error *cause);
 

@@ -16,10 +16,16 @@ enum { MAX_DEPTH = 32, MAX_KEYS = 1000 };
 struct reader {
     yaml_parser_t parser; /* owned */
     yaml_event_t event;   /* owned: the current one */
-    const char *name;
+    const char *name, *text;
+    size_t length;
     struct arena *mem;
     struct error *err;
 };
+
+static bool show(const struct reader *r, yaml_mark_t at)
+{
+    return error_show_line(r->err, r->text, r->length, (int)at.line + 1, (int)at.column + 1);
+}
 
 __attribute__((format(printf, 2, 3))) static bool wrong(struct reader *r, const char *format, ...)
 {
@@ -30,7 +36,8 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct reader *r, const 
     va_end(args);
     yaml_mark_t at = r->event.start_mark;
     return fail(r->err, ERROR_INPUT, "%s:%d:%d: %s", r->name, (int)at.line + 1, (int)at.column + 1,
-                text);
+                text) ||
+           show(r, at);
 }
 
 /* What libyaml has to say; its reader (bad UTF-8, control characters) knows no line. */
@@ -44,7 +51,8 @@ static bool not_yaml(struct reader *r)
                     p->problem_offset);
     return fail(r->err, ERROR_INPUT, "%s:%d:%d: not YAML: %s%s%s", r->name,
                 (int)p->problem_mark.line + 1, (int)p->problem_mark.column + 1,
-                p->context ? p->context : "", p->context ? ", " : "", p->problem);
+                p->context ? p->context : "", p->context ? ", " : "", p->problem) ||
+           show(r, p->problem_mark);
 }
 
 static bool next_event(struct reader *r)
@@ -181,7 +189,7 @@ static const struct yaml *read_document(struct reader *r)
 const struct yaml *yaml_parse(const char *text, size_t length, const char *name, struct arena *mem,
                               struct error *err)
 {
-    struct reader r = {.name = name, .mem = mem, .err = err};
+    struct reader r = {.name = name, .text = text, .length = length, .mem = mem, .err = err};
     if (!yaml_parser_initialize(&r.parser))
         arena_out_of_memory(sizeof r.parser);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);

@@ -94,12 +94,15 @@ static bool split_price(const char *assignment, const struct rates *rates, char 
     if (length == 0)
         return fail(err, ERROR_INPUT, "price '%.200s': write TYPE=USD per GPU-hour, as in H100=2.5",
                     assignment);
-    if (!money_parse(equals + 1, rates, usd, &cause))
-        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text);
+    size_t value = length + 1;
+    if (!money_parse(assignment + value, rates, usd, &cause))
+        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text) ||
+               error_show(err, assignment, value);
     if (!price_in_range(*usd))
         return fail(err, ERROR_INPUT,
                     "price '%.200s': '%.63s' is no price, USD per GPU-hour from %g to %g is right",
-                    assignment, equals + 1, PRICE_MIN, PRICE_MAX);
+                    assignment, assignment + value, PRICE_MIN, PRICE_MAX) ||
+               error_show(err, assignment, value);
     if (length > 63)
         length = 63;
     memcpy(name, assignment, length);
@@ -118,7 +121,8 @@ bool cluster_set_price(struct cluster *c, const char *assignment, const struct r
         return false;
     const struct gpu *g = gpu_find(name, &cause);
     if (!g)
-        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text);
+        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text) ||
+               error_show(err, assignment, 0);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].gpu == g) {
             c->group[i].usd_per_hour = usd;

@@ -58,6 +58,8 @@ static const char *const NAMES[] = {
 
 struct reader {
     const char *name; /* of the file */
+    const char *text;
+    size_t length;
     struct error *err;
 };
 
@@ -82,7 +84,8 @@ __attribute__((format(printf, 4, 5))) static bool wrong(const struct reader *r, 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return fail(r->err, ERROR_INPUT, "%s:%d:%d: %s", r->name, line, column, text);
+    return fail(r->err, ERROR_INPUT, "%s:%d:%d: %s", r->name, line, column, text) ||
+           error_show_line(r->err, r->text, r->length, line, column);
 }
 
 static bool unknown_key(const struct reader *r, const struct yaml *v, const char *const *known,
@@ -294,7 +297,7 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
                        struct arena *mem, struct error *err)
 {
     static const char *const top_keys[] = {"groups", "links"};
-    struct reader r = {name, err};
+    struct reader r = {name, text, length, err};
     *c = (struct cluster){0};
     cluster_set_text(c, name);
     const struct yaml *root = yaml_parse(text, length, name, mem, err);

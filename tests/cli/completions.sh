@@ -57,6 +57,65 @@ while IFS='|' read -r line expected; do
     check bash "$line" "$expected"
 done <"$SCRATCH/lines"
 
+# Names with blanks and other characters that need quotes, whole and behind = or a closed quote.
+odd=$SCRATCH/odd
+mkdir -p "$odd/dir one" "$odd/it's"
+: >"$odd/dir one/my rules"
+: >"$odd/it's/here"
+cat >"$SCRATCH/quoted" <<'END'
+astra search --rules dir\ one/|dir one/my rules
+astra search --rules dir\ one/my\ r|dir one/my rules
+astra search --rules 'dir one/|dir one/my rules
+astra search --rules "dir one/m|dir one/my rules
+astra search --rules "dir one"/my' 'r|dir one/my rules
+astra search --rules=dir\ one/|dir one/my rules
+astra search --rules='dir one/m|dir one/my rules
+astra search --rules di|dir one
+astra search --rules it\'s/h|it's/here
+astra search --rules "it's/|it's/here
+astra search --model "a \"b\" c" --rules 'dir one/|dir one/my rules
+astra search --model 'llama3-7|llama3-70b
+astra search --cluster "2x8:B300-S|2x8:B300-SXM
+END
+while IFS='|' read -r line expected; do
+    (cd "$odd" && bash "$SCRATCH/ask.bash" "$line") >"$SCRATCH/offered"
+    grep -qxF -- "$expected" "$SCRATCH/offered" ||
+        { echo "bash: '$line' and $expected; offered:" && cat "$SCRATCH/offered" && exit 1; }
+done <"$SCRATCH/quoted"
+
+# The same in readline's hands, which sets the quotes.
+wait_until() { # COMMAND...
+    tries=200
+    until "$@" 2>/dev/null || [ $((tries -= 1)) -eq 0 ]; do sleep 0.1; done
+}
+has_lines() { [ "$(wc -l <"$SCRATCH/noted")" -ge "$1" ]; }
+if command -v script >/dev/null; then
+    cat >"$SCRATCH/start.bash" <<'END'
+. "$SCRATCH/astra.bash"
+note() { printf '%s\n' "$READLINE_LINE" >>"$SCRATCH/noted"; READLINE_LINE='' READLINE_POINT=0; }
+bind -x '"\C-g": note'
+PROMPT_COMMAND=': >>"$SCRATCH/noted"'
+cd "$SCRATCH/odd"
+END
+    {
+        wait_until test -e "$SCRATCH/noted"
+        printf '%s\t\a' 'astra search --rules dir\ one/' "astra search --rules 'dir one/" \
+            'astra search --rules="dir one/m' 'astra search --rules "dir one"/m' \
+            "astra search --rules it\\'s/" 'astra search --cluster 2x8:B300-S'
+        wait_until has_lines 6
+        printf 'exit\r'
+    } | TERM=xterm script -qec "bash --noprofile --rcfile '$SCRATCH/start.bash' -i" /dev/null \
+        >"$SCRATCH/raw"
+    sed 's/ *$//' "$SCRATCH/noted" | diff - /dev/fd/3 3<<'END'
+astra search --rules dir\ one/my\ rules
+astra search --rules 'dir one/my rules'
+astra search --rules="dir one/my rules"
+astra search --rules dir\ one/my\ rules
+astra search --rules it\'s/here
+astra search --cluster 2x8:B300-SXM
+END
+fi
+
 # Without : and = among the characters that break words, the whole word is the answer.
 echo 'COMP_WORDBREAKS=" "; . "$SCRATCH/ask.bash"' >"$SCRATCH/whole.bash"
 bash "$SCRATCH/whole.bash" 'astra search --cluster=64x8:H100-S' >"$SCRATCH/offered"

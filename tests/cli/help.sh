@@ -25,6 +25,11 @@ for command in search estimate explain export verify gpus prices models; do
 done
 for own in man completions version help; do
     grep -q "astra $own" "$SCRATCH/help" || { echo "--help does not mention $own"; exit 1; }
+    answers help $own
+    grep -q "^usage: astra $own" "$SCRATCH/out" || { echo "help $own has no usage"; exit 1; }
+    cp "$SCRATCH/out" "$SCRATCH/own"
+    answers $own --help
+    cmp "$SCRATCH/own" "$SCRATCH/out"
 done
 
 # The greeting says which version it is, and its three examples run.

@@ -115,6 +115,14 @@ if ! grep -q 'elapsed [0-9.]* ms' "$SCRATCH/out"; then
         { echo 'no progress'; exit 1; }
     tr '\r' '\n' <"$SCRATCH/raw" | grep -q '^  *$' || { echo 'progress is not wiped'; exit 1; }
 fi
+# On a narrow one the bar is shorter, then what is left goes, then all of it.
+for width in 50 30 12; do
+    on_terminal $width $slow
+    tr '\r' '\n' <"$SCRATCH/raw" | grep '^\[[#.]*\] ' >"$SCRATCH/drawn" ||
+        grep -q 'elapsed [0-9.]* ms' "$SCRATCH/out" || { echo "no progress in $width"; exit 1; }
+    awk -v most=$width 'length($0) >= most { wide = 1 } END { exit wide }' "$SCRATCH/drawn" ||
+        { echo "progress is wider than $width"; exit 1; }
+done
 "$ASTRA" $slow >"$SCRATCH/out" 2>"$SCRATCH/err"
 [ ! -s "$SCRATCH/err" ] || { echo 'progress in a pipe'; exit 1; }
 (export TERM=dumb && on_terminal 80 $slow)

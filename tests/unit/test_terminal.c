@@ -94,6 +94,37 @@ static void carets_stand_under_the_place(void **state)
     assert_false(error_show(NULL, "x", 0));
 }
 
+static void lines_are_found_by_number(void **state)
+{
+    static const struct {
+        const char *text;
+        int line, column;
+        const char *want;
+    } cases[] = {
+        {"a: 1\nb: x\n", 2, 4, "b: x\n   ^"},
+        {"a: 1\r\nb: x\rc: y", 2, 4, "b: x\n   ^"},
+        {"a: 1\r\nb: x\rc: y", 3, 1, "c: y\n^"},
+        {"# \xe4\xb8\xad\xc2\x85m\xe2\x80\xa8n: x", 3, 4, "n: x\n   ^"},
+        {"\xc3\xa9\xe4\xb8\xad: x", 1, 5, "?????: x\n       ^"}, /* characters, not bytes */
+        {"\xef\xbb\xbf"
+         "a: x",
+         1, 4, "a: x\n   ^"},
+        {"ab\ncd", 1, 9, "ab\n  ^"},
+        {"ab\n", 2, 1, ""},
+        {"ab\n", 7, 1, ""},
+        {"", 1, 1, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct error err = {0};
+        (fail)(&err, ERROR_INPUT, "wrong");
+        assert_false(error_show_line(&err, cases[i].text, strlen(cases[i].text), cases[i].line,
+                                     cases[i].column));
+        assert_string_equal(err.place, cases[i].want);
+    }
+    assert_false(error_show_line(NULL, "x", 1, 1, 1));
+}
+
 /* Of a long text the part around the place. */
 static void long_texts_are_cut_around_the_place(void **state)
 {
@@ -168,6 +199,7 @@ int main(void)
         cmocka_unit_test(listed_values_are_all_there_are),
         cmocka_unit_test(known_names_are_taken),
         cmocka_unit_test(carets_stand_under_the_place),
+        cmocka_unit_test(lines_are_found_by_number),
         cmocka_unit_test(long_texts_are_cut_around_the_place),
         cmocka_unit_test(messages_end_with_the_place),
         cmocka_unit_test(progress_is_of_the_whole),
