@@ -20,6 +20,7 @@ void complain(const char *format, ...)
 static enum astra_status put_question(struct astra *a, const struct request *r)
 {
     enum astra_status status = ASTRA_OK;
+    astra_will_write(a, r->output);
     for (int i = 0; i < r->settings && status == ASTRA_OK; i++)
         status = astra_set(a, r->setting[i].option, r->setting[i].value);
     if (status == ASTRA_OK && r->plan)

@@ -57,6 +57,10 @@ enum astra_status astra_flags(struct astra *, size_t count, const char *const *w
  * Flags that are given afterwards are added to those of the file. */
 enum astra_status astra_load_plan(struct astra *, const char *path);
 
+/* The file that the caller will write the answer to, or NULL: a file of the question (--plot,
+ * --report, --trace) may not have the same name. */
+void astra_will_write(struct astra *, const char *path);
+
 /* Called now and then during a long search from the thread that asked, with 0..1. */
 void astra_on_progress(struct astra *, void (*progress)(void *context, double done), void *context);
 

@@ -11,6 +11,7 @@
 #include "known_names.h"
 #include "learn/fit.h"
 #include "mixture.h"
+#include "outputs.h"
 #include "page_answer.h"
 #include "remedy.h"
 #include "report/front_svg.h"
@@ -109,6 +110,11 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
     a->progress_context = context;
 }
 
+void astra_will_write(struct astra *a, const char *path)
+{
+    a->question.output = path ? arena_string(&a->question.mem, path) : NULL;
+}
+
 enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     a->error = (struct error){0};
@@ -133,7 +139,7 @@ enum astra_status astra_search(struct astra *a)
                               .progress_context = a->progress_context,
                               .share = 1.0 / (1 + a->question.what_ifs)};
     begin(a);
-    bool ok = question_export(&a->question, &a->error) &&
+    bool ok = outputs_check(&a->question, &a->error) && question_export(&a->question, &a->error) &&
               what_if_prepare(&a->question, &a->error) && search_answer(&asked) &&
               what_if_answer(&asked);
     if (ok && a->question.plot)
@@ -202,7 +208,8 @@ static enum astra_status estimate(struct astra *a, enum answer_kind kind)
 {
     struct estimate_question *e = &a->asked;
     begin(a);
-    if (!question_ready(&a->question, &a->error) || !question_estimate(&a->question, e, &a->error))
+    if (!outputs_check(&a->question, &a->error) || !question_ready(&a->question, &a->error) ||
+        !question_estimate(&a->question, e, &a->error))
         return status_of(a, false);
     evaluate_asked(a, e);
     a->plan.remedy = remedy_of(&a->question, e, &a->plan, &a->mem);

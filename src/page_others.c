@@ -1,7 +1,7 @@
 /* Why not another value? For every value of a parameter, a search on the GPUs of plan 1 that has
  * this parameter fixed, so that what is shown is the best plan that has the value. Searches are
- * counted by the strategies that they judge; beyond a limit, and for jobs on several types, plan 1
- * with only this value changed is shown instead. */
+ * counted by the strategies that they judge; beyond a limit for each parameter, and for jobs on
+ * several types, plan 1 with only this value changed is shown instead. */
 #include "page_trial.h"
 
 #include "base/arena.h"
@@ -11,10 +11,11 @@
 #include "report/plan_words.h"
 #include "search/search.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { MOST_VALUES = 24 };             /* of one parameter */
-static const double MOST_JUDGED = 1e6; /* strategies: a second or two */
+static const double MOST_JUDGED = 3e5; /* strategies for one parameter: a third of a second */
 
 static const enum param ASKED[] = {
     PARAM_tp,           PARAM_pp,
@@ -31,9 +32,9 @@ static const enum param ASKED[] = {
 enum { ASKED_COUNT = sizeof ASKED / sizeof *ASKED };
 
 struct asking {
-    const struct page_trial *trial;
+    const struct page_trial *trial; /* its rules are those of a search */
     struct space space;
-    double judged; /* so far */
+    double judged; /* so far, for the parameter */
     struct page_other *list;
     int count;
 };
@@ -92,16 +93,35 @@ static bool keep_gpus(const struct strategy *before, struct strategy *s, int64_t
     return true;
 }
 
-/* Stages of several types lie where they lie. */
+/* Stages of several types lie where they lie, and what they have of their own is not plan 1's. */
 static bool is_fixed(const struct plan *p, enum param param)
 {
-    static const enum param with_meshes[] = {PARAM_pp, PARAM_vpp, PARAM_split, PARAM_tp,
-                                             PARAM_cp, PARAM_dp,  PARAM_ep,    PARAM_etp};
+    static const enum param with_meshes[] = {PARAM_pp, PARAM_vpp, PARAM_split, PARAM_cp,
+#define X(name) PARAM_##name,
+                                             MESH_TABLE(X)
+#undef X
+    };
     size_t few = 3, all = sizeof with_meshes / sizeof *with_meshes;
     for (size_t i = 0; p->meshes && i < (plan_meshes_differ(p) ? all : few); i++)
         if (with_meshes[i] == param)
             return true;
     return false;
+}
+
+/* Every stage sees the whole batch. */
+static bool keeps_tokens(const struct plan *p)
+{
+    const struct strategy *s = &p->strategy;
+    int64_t micro_batches = strategy_micro_batches(s);
+    if (!p->meshes)
+        return micro_batches * s->micro_batch * s->dp == s->global_batch;
+    for (int i = 0; i < p->meshes->count; i++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], s, &room);
+        if (micro_batches * own->micro_batch * own->dp != s->global_batch)
+            return false;
+    }
+    return true;
 }
 
 static void fill_neighbour(struct asking *a, enum param p, int value, struct page_other *x)
@@ -120,6 +140,7 @@ static void fill_neighbour(struct asking *a, enum param p, int value, struct pag
     }
     struct plan *then =
         page_trial_plan(a->trial, &sc, &s, s.split == SPLIT_LAYOUT ? &plan->layout : NULL);
+    assert(!then->feasible || keeps_tokens(then));
     x->plan = then;
     x->reason = then->feasible ? NULL : then->reason[0];
 }
@@ -139,7 +160,7 @@ static const char *why_none(struct asking *a, enum param p, int value,
                 plan_fullest(&near)->device_bytes / GIB, plan_fullest(&near)->limit_bytes / GIB);
     }
     fill_neighbour(a, p, value, &beside);
-    if (beside.reason)
+    if (beside.plan && beside.reason)
         return beside.reason;
     return r->funnel.drops > 0 ? arena_string(a->trial->mem, r->funnel.drop[0].reason)
                                : "no strategy has it";
@@ -183,10 +204,9 @@ static const char *word_of(enum param p, int value, struct arena *mem)
     return out;
 }
 
-static bool ask(struct asking *a, enum param p, int value, struct error *err)
+static bool ask(struct asking *a, enum param p, int value, struct page_other *x, struct error *err)
 {
     const struct plan *plan = a->trial->plan;
-    struct page_other *x = &a->list[a->count++];
     bool ok = true;
     *x = (struct page_other){.param = p, .value = word_of(p, value, a->trial->mem)};
     x->chosen = strategy_get(&plan->strategy, p) == value;
@@ -199,22 +219,48 @@ static bool ask(struct asking *a, enum param p, int value, struct error *err)
     return ok;
 }
 
+/* What a search does not look at is no answer to why it is not there. */
+static bool trial_as_searched(const struct page_trial *t, struct page_trial *out, struct error *err)
+{
+    *out = *t;
+    return question_rules(t->question, false, &out->rules, err) &&
+           rules_add_sense(&out->rules, &t->question->mem, err);
+}
+
+/* From plan 1's value outwards, so that values far from it are those that are not searched. */
+static bool ask_all(struct asking *a, enum param p, struct error *err)
+{
+    struct setting values = values_of(a, p);
+    struct page_other *list = a->list + a->count;
+    int own = 0;
+    bool ok = true;
+    if (values.count < 2 || is_fixed(a->trial->plan, p))
+        return true;
+    while (values.value[own] != strategy_get(&a->trial->plan->strategy, p))
+        own++;
+    a->judged = 0;
+    a->count += values.count;
+    for (int away = 0; away < values.count && ok; away++) {
+        if (own + away < values.count)
+            ok = ask(a, p, values.value[own + away], &list[own + away], err);
+        if (ok && away > 0 && own >= away)
+            ok = ask(a, p, values.value[own - away], &list[own - away], err);
+    }
+    return ok;
+}
+
 bool page_others(const struct page_trial *t, struct page *page, struct error *err)
 {
     struct asking *a = arena_alloc(t->mem, sizeof *a);
+    struct page_trial *trial = arena_alloc(t->mem, sizeof *trial);
     const struct plan *plan = t->plan;
-    struct question *q = t->question;
-    bool ok = true;
-    a->trial = t;
+    bool ok = trial_as_searched(t, trial, err);
+    a->trial = trial;
     a->list = arena_array(t->mem, ASKED_COUNT * MOST_VALUES, sizeof *a->list);
-    space_init(&a->space, plan->model, plan->group, &plan->strategy, q->settings, plan->gpus,
-               plan->te, t->mem);
-    for (size_t i = 0; i < ASKED_COUNT && ok; i++) {
-        struct setting values = values_of(a, ASKED[i]);
-        for (int k = 0; values.count > 1 && !is_fixed(plan, ASKED[i]) && k < values.count && ok;
-             k++)
-            ok = ask(a, ASKED[i], values.value[k], err);
-    }
+    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->question->settings,
+               plan->gpus, plan->te, t->mem);
+    for (size_t i = 0; i < ASKED_COUNT && ok; i++)
+        ok = ask_all(a, ASKED[i], err);
     page->others = a->count;
     page->other = a->list;
     return ok;

@@ -68,6 +68,7 @@ struct question {
     const char *trace;  /* file of a trace; NULL = none */
     const char *plot;   /* file of the front's picture; NULL = none */
     const char *report; /* file of a page; NULL = none */
+    const char *output; /* file of the answer, which the caller writes; NULL = none */
     struct setting settings[PARAMS];
     int sets;
     const char *set[QUESTION_SETS];

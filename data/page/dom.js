@@ -52,47 +52,49 @@ function drawn(part, draw) {
     return redraw;
 }
 
-function legend(entries) {
+// `mark`: what stands before entry k, a swatch of its colour unless it is given.
+function legend(entries, mark) {
+    const swatch = (k) =>
+        el("span", { class: "swatch f" + entries[k][0], "aria-hidden": "true" });
     return el(
         "ul",
         { class: "legend" },
-        entries.map(([colour, name, help]) =>
-            el(
-                "li",
-                { title: help },
-                el("span", { class: "swatch f" + colour, "aria-hidden": "true" }),
-                name,
-            ),
-        ),
+        entries.map(([, name, help], k) => el("li", { title: help }, (mark || swatch)(k), name)),
     );
 }
 
-// What a chart shows, for those who read it as a table. It is made when it is opened.
+// A box that scrolls sideways must be reached by keys, and have a name.
+const scrollBox = (name) => ({
+    class: "scroll",
+    tabindex: "0",
+    role: "region",
+    "aria-label": name,
+});
+
+// What a chart shows, for those who read it as a table. It is made when it is opened, and again
+// by what is returned when the chart shows something else.
 function alternative(part, heads, rows) {
     const box = el("details", { class: "alternative" }, el("summary", {}, "The same as a table"));
-    box.addEventListener("toggle", () => {
-        if (!box.open || box.querySelector("table")) return;
-        const head = el(
-            "tr",
-            {},
-            heads.map((h) => el("th", { scope: "col" }, h)),
-        );
-        const body = rows().map((row) =>
+    const make = () => {
+        const row = (tag, cells, attributes) =>
             el(
                 "tr",
                 {},
-                row.map((cell) => el("td", {}, cell)),
-            ),
-        );
-        box.append(
-            el(
-                "div",
-                { class: "scroll", tabindex: "0", role: "region", "aria-label": part.title },
-                el("table", {}, el("thead", {}, head), el("tbody", {}, body)),
-            ),
-        );
+                cells.map((cell) => el(tag, attributes, cell)),
+            );
+        const head = el("thead", {}, row("th", heads, { scope: "col" })),
+            body = rows().map((cells) => row("td", cells, {}));
+        return el("div", scrollBox(part.title), el("table", {}, head, el("tbody", {}, body)));
+    };
+    const renew = () => {
+        if (box.lastChild.tagName === "DIV") box.lastChild.remove();
+        if (box.open) box.append(make());
+    };
+    box.addEventListener("toggle", () => {
+        if (box.open && box.lastChild.tagName !== "DIV") renew();
     });
     part.node.append(box);
+    return renew;
 }
 
 function select(label, options, change) {

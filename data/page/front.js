@@ -3,8 +3,8 @@ const MOST_LISTED = 300;
 
 // The run's hours and dollars where its tokens are known, otherwise speed and dollars per token.
 function frontAxes() {
-    const run = figure(0, "hours") !== null && figure(0, "usd_total") !== null;
-    return run ? runAxes() : speedAxes();
+    const run = (i) => figure(i, "hours") !== null && figure(i, "usd_total") !== null;
+    return DATA.front.every(run) ? runAxes() : speedAxes();
 }
 
 function runAxes() {
@@ -45,8 +45,11 @@ const SHAPES = [
 ];
 const TYPE_COLOURS = [1, 7, 3, 5, 6, 9, 4, 2];
 
+// Without any price the front is the fastest plan, of which there is nothing to draw.
+const frontPriced = () => DATA.front.some((i) => figure(i, "usd_per_mtoken") !== null);
+
 function frontLead() {
-    if (!PRICED)
+    if (!frontPriced() && (DATA.front.length > 0 || !PRICED))
         return (
             "No price is known for these GPUs, so that there is no front of speed and money: " +
             "--price GPU=USD gives a price."
@@ -54,6 +57,7 @@ function frontLead() {
     if (DATA.front.length === 0) return "No plan is on the front: not every type has a price.";
     return (
         "Every plan that no other beats in both. Hover shows a plan, a click opens it." +
+        (PRICED ? "" : " Plan 1 is not here: no price is known for its GPUs.") +
         (DATA.part_front ? " Of mixed plans only the listed ones were looked at." : "")
     );
 }
@@ -61,7 +65,7 @@ function frontLead() {
 function drawFront() {
     if (!DATA.search) return;
     const part = section("front", "Speed against money", "Front", frontLead(), "first");
-    if (DATA.front.length === 0 || !PRICED) return;
+    if (!frontPriced()) return;
     const axes = frontAxes(),
         known = (i) => axes.y(i) !== null && Number.isFinite(axes.x(i)) && axes.x(i) > 0,
         listed = [...Array(Math.min(P.listed, MOST_LISTED)).keys()];
@@ -69,7 +73,8 @@ function drawFront() {
         others = listed.filter((i) => !ON_FRONT.has(i) && known(i)),
         types = [...new Set([...front, ...others].map((i) => word(i, "gpu")))];
     drawn(part, (width) => frontPicture(width, { axes, front, others, types }));
-    if (types.length > 1) part.node.append(legend(types.map((name, k) => [typeColour(k), name])));
+    if (types.length > 1)
+        part.node.append(legend(types.map((name, k) => [typeColour(k), name]), typeShape));
     alternative(part, ["plan", "GPUs", axes.xName, axes.yName, "strategy"], () =>
         front.map((i) => [
             planName(i),
@@ -78,6 +83,17 @@ function drawFront() {
             axes.yText(axes.y(i)),
             ways(i),
         ]),
+    );
+}
+
+// The mark of a type as it is in the picture.
+function typeShape(k) {
+    const side = 16;
+    const d = SHAPES[k % SHAPES.length](side / 2, side / 2, 5);
+    return svg(
+        "svg",
+        { class: "shape", width: side, height: side, "aria-hidden": "true" },
+        svg("path", { class: "f" + typeColour(k), d }),
     );
 }
 

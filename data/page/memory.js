@@ -16,9 +16,18 @@ function memoryPicture(width, plan, marks) {
         picture = canvas(width, height, words);
     grid(picture, x, 14, height - 24, (v) => v + (v > 0 ? " GiB" : ""));
     stages.forEach((s, k) => addStage(picture, s, k, x, area, marks));
-    const limit = stages[0].limit;
-    picture.append(label(x(limit) - 4, 10, "limit " + gib(limit), "bad halo", "end"));
+    stages.forEach((s, k) => addLimit(picture, stages, k, x, area));
     return picture;
+}
+
+// The limit's name stands above the first stage; on stages of another type, beside their line.
+function addLimit(picture, stages, k, x, { row, many }) {
+    const { limit, gpu } = stages[k],
+        types = new Set(stages.map((s) => s.gpu)).size;
+    if (k > 0 && stages[k - 1].gpu === gpu && stages[k - 1].limit === limit) return;
+    const words = (types > 1 ? gpu + ": " : "") + "limit " + gib(limit),
+        y = k === 0 ? 10 : 16 + k * row + (many ? 8 : 14);
+    picture.append(label(x(limit) - 4, y, words, "bad halo limit-name", "end"));
 }
 
 function addStage(picture, s, k, x, { many, row, left }, marks) {
@@ -72,11 +81,12 @@ function drawMemory() {
                 (v) => {
                     plan = Number(v);
                     redraw();
+                    retell();
                 },
             ),
         );
     part.node.append(legend(MEMORY.map((m) => [m.colour, m.name, m.help])));
-    alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
+    const retell = alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
         STAGES.get(plan).map(stageRow),
     );
 }

@@ -38,7 +38,7 @@ const planName = (i) =>
           ? "Plan " + (i + 1)
           : "Front plan " + (i - P.listed + 1);
 const ON_FRONT = new Set(DATA.front);
-const PRICED = figure(0, "usd_per_mtoken") !== null;
+const PRICED = figure(0, "usd_per_mtoken") !== null; // plan 1, with which others are compared
 
 function pipeline(i) {
     const vpp = word(i, "vpp");

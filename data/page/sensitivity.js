@@ -143,7 +143,7 @@ function drawWhatIfs(part) {
         el("h3", {}, "What if: the best plan then"),
         el(
             "div",
-            { class: "scroll" },
+            scrollBox("What if: the best plan then"),
             el(
                 "table",
                 { class: "what-if" },

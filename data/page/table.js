@@ -59,13 +59,15 @@ function tableHead(table, column) {
 
 // Filters, sorts and shows the first rows.
 function applyTable(table) {
-    const tests = parseFilter(table.filter.value, table.columns),
+    const { tests, unknown } = parseFilter(table.filter.value, table.columns),
         { get } = table.sort,
         sign = table.down ? -1 : 1,
         wanted = (i) => !table.onFront.checked || ON_FRONT.has(i);
     table.rows = [...Array(P.count).keys()].filter((i) => wanted(i) && tests.every((t) => t(i)));
-    table.rows.sort((a, b) => sign * compare(get(a), get(b)) || a - b);
-    table.shown.textContent = `${thousands(table.rows.length)} of ${thousands(P.count)}`;
+    table.rows.sort((a, b) => compare(get(a), get(b), sign) || a - b);
+    table.shown.textContent =
+        `${thousands(table.rows.length)} of ${thousands(P.count)}` +
+        unknown.map((name) => `, no column ${name}`).join("");
     table.heads.forEach((head, k) => {
         head.removeAttribute("aria-sort");
         if (table.columns[k] === table.sort)

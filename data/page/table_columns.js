@@ -34,36 +34,76 @@ function tableColumns() {
 }
 
 const SIGNS = {
-    "=": (a, b) => a === b,
-    "!=": (a, b) => a !== b,
+    "=": (a, b) => sameWord(a, b),
+    "!=": (a, b) => !sameWord(a, b),
     "<": (a, b) => a < b,
     ">": (a, b) => a > b,
     "<=": (a, b) => a <= b,
     ">=": (a, b) => a >= b,
 };
 
-// One word of a filter, "pp>2"; without a sign, or of no column, it is looked for in all cells.
-function parseTerm(term, columns) {
-    const m = /^([a-z_0-9$/#]+)(<=|>=|!=|=|<|>)(.+)$/.exec(term),
-        named = (c) => c.name === m[1] || c.head.toLowerCase().replaceAll(" ", "_") === m[1],
-        column = m && columns.find(named);
-    if (!column) return (i) => columns.some((c) => c.text(i).toLowerCase().includes(term));
-    const wanted = asNumber(m[3]);
+// "sel layernorm" is selective: the first word of several stands for what it begins.
+function sameWord(own, wanted) {
+    if (own === wanted) return true;
+    const [first, ...more] = typeof own === "string" ? own.split(" ") : [];
+    return more.length > 0 && typeof wanted === "string" && wanted.startsWith(first);
+}
+
+// "400k", "1.5m", "40%"; a word where it is no number.
+function amount(text) {
+    const m = /^(-?[\d.]+(?:e[-+]?\d+)?)([kmbt%]?)$/.exec(text),
+        factor = { k: 1e3, m: 1e6, b: 1e9, t: 1e12, "%": 0.01 };
+    return m && Number.isFinite(Number(m[1])) ? Number(m[1]) * (factor[m[2]] || 1) : text;
+}
+
+// What a column may be asked for: those of the table, then parameters that all plans share.
+function findColumn(name, columns) {
+    const named = (c) => c.name === name || c.head.toLowerCase().replaceAll(" ", "_") === name,
+        hidden = [...COLUMNS.keys()].find((n) => n === name);
+    return columns.find(named) || (hidden && wordColumn(hidden));
+}
+
+// Shares may be given as per cent: an MFU of 40 is 0.4.
+const wantedOf = (column, text) => {
+    const v = amount(text);
+    return column.name === "mfu" && v > 1 ? v / 100 : v;
+};
+
+// Where the types of a plan have values of their own, "8/4", one of them must hold; what is not
+// known holds for nothing.
+function testOf(column, sign, text) {
+    const wanted = text.split(",").map((t) => wantedOf(column, t)),
+        holds = SIGNS[sign],
+        all = sign === "!=";
+    const each = (own) => wanted[all ? "every" : "some"]((w) => holds(own, w));
     return (i) => {
         const own = column.get(i);
-        return SIGNS[m[2]](typeof own === "string" ? own.toLowerCase() : own, wanted);
+        if (own === null || own === undefined) return false;
+        if (typeof own === "number") return each(own);
+        return own.toLowerCase().split("/").map(asNumber)[all ? "every" : "some"](each);
     };
 }
 
-// "tp=4 pp>2 full": each word must hold.
-function parseFilter(text, columns) {
-    const terms = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    return terms.map((term) => parseTerm(term, columns));
+// One word of a filter, "pp>2"; without a sign it is looked for in all cells.
+function parseTerm(term, columns, unknown) {
+    const m = /^([^<>=!]+)(<=|>=|!=|==|=|<|>)(.+)$/.exec(term);
+    if (!m) return (i) => columns.some((c) => c.text(i).toLowerCase().includes(term));
+    const column = findColumn(m[1], columns);
+    if (column) return testOf(column, m[2] === "==" ? "=" : m[2], m[3]);
+    unknown.push(m[1]);
+    return () => true;
 }
 
-// What is not known comes last, numbers before words.
-function compare(a, b) {
+// "tp=4 pp>2 full": each word must hold. Names of no column are told.
+function parseFilter(text, columns) {
+    const terms = text.trim().toLowerCase().split(/\s+/).filter(Boolean),
+        unknown = [];
+    return { tests: terms.map((term) => parseTerm(term, columns, unknown)), unknown };
+}
+
+// What is not known comes last in both directions, numbers before words.
+function compare(a, b, sign) {
     if (a === null || b === null) return (a === null) - (b === null);
-    if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
-    return typeof a === "number" ? -1 : 1;
+    if (typeof a === typeof b) return a < b ? -sign : a > b ? sign : 0;
+    return typeof a === "number" ? -sign : sign;
 }

@@ -74,7 +74,13 @@ function followTimeline(picture, area) {
     });
     picture.addEventListener("pointerleave", clear);
     picture.addEventListener("blur", clear);
-    picture.addEventListener("keydown", (e) => walkTimeline(e, picture, area, outline));
+    picture.addEventListener("keydown", (e) => walkTimeline(e, area));
+    VIEW.show = () => {
+        const box = RANKS[VIEW.rank].boxes[VIEW.box],
+            frame = picture.getBoundingClientRect(),
+            x = frame.left + (area.x(box.start) / area.width) * frame.width;
+        speak(showBox(outline, area, VIEW.rank, box, x, frame.top + VIEW.rank * area.row));
+    };
 }
 
 // A part of the step is chosen by dragging; a double click shows all of it.
@@ -104,29 +110,54 @@ function dragTimeline(picture, area, band, clear) {
         go();
     });
     picture.addEventListener("pointerleave", end);
+    picture.addEventListener("pointercancel", end);
     picture.addEventListener("dblclick", () => {
         look(0, STEP_UNITS);
         go();
     });
 }
 
-function walkTimeline(e, picture, area, outline) {
+const touchesView = (box) => box && box.end > VIEW.from && box.start < VIEW.to;
+
+// Another picture takes the place of the one that has the keys.
+function renewTimeline(area) {
+    area.redraw();
+    document.querySelector("#timeline svg").focus({ preventScroll: true });
+}
+
+// To the next pass, or to the first one in view when the last one is not there any more.
+function stepTimeline(side, down) {
+    const seen = touchesView(RANKS[VIEW.rank].boxes[VIEW.box]);
+    VIEW.rank = Math.max(0, Math.min(RANKS.length - 1, VIEW.rank + down));
+    const { boxes } = RANKS[VIEW.rank],
+        next = seen ? VIEW.box + side : firstAfter(boxes, VIEW.from);
+    VIEW.box = Math.max(0, Math.min(boxes.length - 1, next));
+    return boxes[VIEW.box];
+}
+
+// Moves the view to a box that is not whole in it; returns whether it had to.
+function panTo(box) {
+    const span = VIEW.to - VIEW.from,
+        whole = box.start >= VIEW.from && box.end <= VIEW.to,
+        fits = box.end - box.start <= span;
+    if (whole || (!fits && touchesView(box))) return false;
+    const from = fits ? (box.start + box.end - span) / 2 : box.start;
+    look(from, from + span);
+    return true;
+}
+
+function walkTimeline(e, area) {
     const zoom = { "+": 0.5, "=": 0.5, "-": 2, 0: STEP_UNITS }[e.key],
         side = { ArrowRight: 1, ArrowLeft: -1 }[e.key] || 0,
         down = { ArrowDown: 1, ArrowUp: -1 }[e.key] || 0;
     if (!zoom && !side && !down) return;
     e.preventDefault();
     if (zoom) {
-        zoomView(zoom, VIEW.box < 0 ? undefined : RANKS[VIEW.rank].boxes[VIEW.box].start);
-        area.redraw();
-        document.querySelector("#timeline svg").focus();
+        const box = RANKS[VIEW.rank].boxes[VIEW.box];
+        zoomView(zoom, touchesView(box) ? box.start : undefined);
+        renewTimeline(area);
         return;
     }
-    VIEW.rank = Math.max(0, Math.min(RANKS.length - 1, VIEW.rank + down));
-    const { boxes } = RANKS[VIEW.rank];
-    VIEW.box = Math.max(0, Math.min(boxes.length - 1, VIEW.box + side));
-    const box = boxes[VIEW.box],
-        frame = picture.getBoundingClientRect(),
-        x = frame.left + (area.x(box.start) / area.width) * frame.width;
-    speak(showBox(outline, area, VIEW.rank, box, x, frame.top + VIEW.rank * area.row));
+    if (panTo(stepTimeline(side, down))) renewTimeline(area);
+    VIEW.show();
 }

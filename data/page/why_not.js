@@ -1,10 +1,9 @@
-// Why not another value? The best plan with each value of a parameter, on the GPUs of plan 1.
+// Why not another value? On the GPUs of plan 1, a plan with each value of a parameter.
 function drawWhyNot() {
     const names = [...new Set(DATA.others.map((o) => o.param))];
     if (names.length === 0) return;
     const part = section("why-not", "Why not another value?", "Why not", "", "last");
-    const gpus = word(0, "nodes");
-    part.note.textContent = `On the GPUs of plan 1 (${gpus}), the best plan that has each value.`;
+    part.note.textContent = whyNotLead();
     const show = (name) => part.body.replaceChildren(whyNotBars(name));
     const box = select(
         "parameter",
@@ -24,17 +23,38 @@ function drawWhyNot() {
     );
 }
 
+// Rows are of two kinds: searched, or plan 1 with one change.
+function whyNotLead() {
+    const others = DATA.others.filter((o) => !o.chosen),
+        searched = others.filter((o) => o.best).length;
+    const best = "the best plan that has each value",
+        near = "plan 1 with nothing but the value changed";
+    return (
+        `On the GPUs of plan 1 (${word(0, "nodes")}), ` +
+        (searched === others.length
+            ? best + "."
+            : searched === 0
+              ? near + ": another plan that has it may be better."
+              : `${best}; of values that were not searched, as they say, ${near}.`)
+    );
+}
+
 function whyNotWords(o) {
     const unchanged = o.best || o.chosen ? "" : "plan 1 with nothing else changed: ";
-    if (!o.feasible) return unchanged + (o.reason || "not possible");
+    if (!o.feasible) return unchanged + o.reason;
     return unchanged + o.plan;
 }
 
 function whyNotVerdict(o) {
     const more = o.feasible ? o.step_s / figure(0, "step_s") - 1 : 0;
     if (o.chosen) return seconds(figure(0, "step_s")) + ", plan 1";
-    if (!o.feasible) return "not possible";
-    return `${seconds(o.step_s)}, ${more < 0.0005 ? "as fast" : percent(more) + " slower"}`;
+    if (!o.feasible) return o.best ? "not possible" : "not with the rest of plan 1 unchanged";
+    return `${seconds(o.step_s)}, ${whyNotSpeed(more)}`;
+}
+
+function whyNotSpeed(more) {
+    if (Math.abs(more) < 0.0005) return "as fast";
+    return `${percent(Math.abs(more))} ${more < 0 ? "faster" : "slower"}`;
 }
 
 function whyNotCells(o, most) {

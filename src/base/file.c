@@ -81,6 +81,62 @@ bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+/* The folder of a file, with its last "/"; "./" where none is named. */
+static void add_folder(struct str *s, const char *path)
+{
+    const char *end = strrchr(path, '/');
+    if (end)
+        str_add_bytes(s, path, (size_t)(end - path) + 1);
+    else
+        str_add(s, "./");
+}
+
+static bool folder_of(const char *path, struct stat *out)
+{
+    struct str folder;
+    str_init(&folder);
+    add_folder(&folder, path);
+    bool ok = stat(str_text(&folder), out) == 0;
+    str_release(&folder);
+    return ok;
+}
+
+static bool same_place(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool file_same(const char *path, const char *other)
+{
+    const char *a = strrchr(path, '/'), *b = strrchr(other, '/');
+    struct stat one, two;
+    if (strcmp(path, other) == 0)
+        return true;
+    if (stat(path, &one) == 0 && stat(other, &two) == 0)
+        return same_place(&one, &two);
+    return strcmp(a ? a + 1 : path, b ? b + 1 : other) == 0 && folder_of(path, &one) &&
+           folder_of(other, &two) && same_place(&one, &two);
+}
+
+static bool is_replaceable(const char *path, struct error *err)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
+           fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
+}
+
+bool file_writable(const char *path, struct error *err)
+{
+    struct str folder;
+    str_init(&folder);
+    add_folder(&folder, path);
+    bool ok = is_replaceable(path, err);
+    if (ok && access(str_text(&folder), W_OK | X_OK) != 0)
+        ok = fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
+    str_release(&folder);
+    return ok;
+}
+
 bool files_replace(const char *const *path, size_t count, struct error *err)
 {
     struct str beside;
@@ -110,10 +166,9 @@ void files_forget(const char *const *path, size_t count)
 
 bool file_write_beside(const char *path, const void *data, size_t size, struct error *err)
 {
-    struct stat st;
     struct str beside;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
+    if (!is_replaceable(path, err))
+        return false;
     str_init(&beside);
     str_addf(&beside, "%s.new", path);
     FILE *f = fopen(str_text(&beside), "wb");

@@ -24,6 +24,10 @@ bool file_stream(const char *path, bool (*take)(void *context, const char *data,
                  void *context, struct error *);
 
 bool file_exists(const char *path);
+/* Whether two names lead to one file, also to one that is not there yet. */
+bool file_same(const char *path, const char *other);
+/* Whether file_write() may begin: the folder is there and takes files. */
+bool file_writable(const char *path, struct error *);
 
 /* What is there and no plain file (a folder, a device) is left alone: an error, here and below. */
 bool file_write(const char *path, const void *data, size_t size, struct error *);

@@ -1,4 +1,4 @@
-/* One step for a chart. Times are whole millionths of the step. A pass is the time since the one
+/* One step for a chart. Times are whole parts of the step, so small that a pass has many. A pass is the time since the one
  * before it on its rank began, and a number: (micro-batch x vpp + chunk) x 2, plus 1 backward; how
  * long its parts take is written once for each virtual stage. A rank of many passes has its first
  * and its last ones. */
@@ -12,7 +12,9 @@
 #include <math.h>
 
 enum {
-    UNITS = 1000000,       /* of a step */
+    UNITS = 1000000, /* of a step */
+    UNITS_OF_MANY = 1000000000,
+    MANY_PASSES = 10000,   /* of one rank */
     MOST_PASSES = 12000,   /* of all ranks together */
     MOST_EVENTS = 4000000, /* more are not simulated for a picture */
     MOST_RANKS = 256
@@ -25,6 +27,7 @@ struct seen {
 
 struct drawing {
     const struct drawn_step *step;
+    int64_t units;      /* of the step */
     double unit;        /* ticks */
     int64_t each, half; /* passes of a rank; of them kept at either end */
     struct seen *seen;  /* [pp][2 half] */
@@ -134,16 +137,19 @@ static bool is_drawable(const struct plan *p)
            2 * strategy_micro_batches(s) * s->vpp * s->pp <= MOST_EVENTS;
 }
 
-static struct json *draw(struct drawing *d, struct arena *mem)
+static struct json *draw(struct drawing *d, double step_s, struct arena *mem)
 {
     const struct pipeline *p = &d->step->pipeline;
     struct json *o = json_new_object();
     d->each = 2 * p->micro_batches * p->vpp;
+    d->units = d->each > MANY_PASSES ? UNITS_OF_MANY : UNITS;
+    d->unit = step_s * TICKS_PER_S / (double)d->units;
     d->half = MOST_PASSES / 2 / p->pp;
     d->half = d->half > d->each ? d->each : d->half;
     d->seen = arena_array(mem, (size_t)(2 * d->half * p->pp), sizeof *d->seen);
     d->count = arena_array(mem, (size_t)p->pp, sizeof *d->count);
     events_run(p, take_pass, d);
+    json_set(o, "units", json_new_integer(d->units));
     json_set(o, "vpp", json_new_integer(p->vpp));
     json_set(o, "micro_batches", json_new_integer(p->micro_batches));
     json_set(o, "each", json_new_integer(d->each));
@@ -161,8 +167,7 @@ struct json *page_timeline(const struct plan *p)
     arena_init(&mem);
     struct drawing *d = arena_alloc(&mem, sizeof *d);
     d->step = drawn_step_new(p, &mem);
-    d->unit = p->step_s * TICKS_PER_S / UNITS;
-    struct json *o = draw(d, &mem);
+    struct json *o = draw(d, p->step_s, &mem);
     arena_release(&mem);
     return o;
 }

@@ -152,7 +152,9 @@ export async function everyKindOpens() {
             const unnamed = await page.evaluate(
                 () =>
                     [
-                        ...document.querySelectorAll("svg, button, select, input, [role=region]"),
+                        ...document.querySelectorAll(
+                            "svg:not([aria-hidden]), button, select, input, [role=region]",
+                        ),
                     ].filter(
                         (n) =>
                             !(

@@ -2,9 +2,10 @@
 import { browser, check, finish } from "./harness.mjs";
 import * as kinds from "./kinds.mjs";
 import * as look from "./look.mjs";
+import * as tables from "./tables.mjs";
 import * as use from "./use.mjs";
 
-for (const tests of [kinds, use, look])
+for (const tests of [kinds, use, look, tables])
     for (const [name, test] of Object.entries(tests)) {
         try {
             await test();

@@ -60,6 +60,34 @@ if [ -z "$said" ] || [ "$said" != "$found" ]; then
     fault "with a profile: the page says '$said', a search '$found'"
 fi
 
+# With experts too: every parameter has its share of searches, and what is called impossible is
+# what a search refuses.
+set -- --model mixtral-8x7b --cluster 8x8:H100
+"$ASTRA" search "$@" --report "$SCRATCH/moe.html" >"$SCRATCH/out"
+for value in tp=4 ep=2 etp=2 micro_batch=4 dist_opt=off seq_parallel=on; do
+    said=$(step_of "\"param\":\"${value%=*}\",[^{}]*\"value\":\"${value#*=}\"" \
+        "$SCRATCH/moe.html")
+    found=$("$ASTRA" search "$@" --gpus 64 --set "$value" --format csv | column step_s)
+    if [ -z "$said" ] || [ "$said" != "$found" ]; then
+        fault "mixtral, $value: the page says '$said', a search '$found'"
+    fi
+done
+grep -o '{"param":"[^"]*",[^{}]*"best":true,"reason":"' "$SCRATCH/moe.html" |
+    sed 's/.*"param":"\([^"]*\)".*"value":"\([^"]*\)".*/\1=\2/' >"$SCRATCH/impossible"
+[ -s "$SCRATCH/impossible" ] || fault "mixtral: nothing is impossible"
+while read -r value; do
+    code=0
+    "$ASTRA" search "$@" --gpus 64 --set "$value" >"$SCRATCH/out" 2>&1 || code=$?
+    [ $code -eq 1 ] || fault "mixtral, $value: the page calls it impossible, a search does not"
+done <"$SCRATCH/impossible"
+
+# What stages have of their own is not changed for all of them.
+"$ASTRA" search --model llama3-70b --cluster 8x8:H100,8x8:A100 --engine flagscale --top 1 \
+    --report "$SCRATCH/meshes.html" >"$SCRATCH/out"
+grep -q '"param":"tp_overlap"' "$SCRATCH/meshes.html" || fault "meshes: no other values"
+grep -q '"param":"\(tp\|dp\|micro_batch\|recompute\)"' "$SCRATCH/meshes.html" &&
+    fault "meshes: a value of one stage is that of all"
+
 # Of another input it has what an estimate of the same flags on such nodes has.
 "$ASTRA" search --model llama3-8b --cluster 4x8:H100 --format json --report "$SCRATCH/four.html" \
     >"$SCRATCH/four.json"
@@ -112,5 +140,29 @@ code=0
 "$ASTRA" search --model llama3-70b --cluster 1x1:RTX4090 \
     --report "$page" >"$SCRATCH/out" 2>&1 || code=$?
 [ $code -eq 1 ] || fault "does not fit: exit code $code"
+cmp "$page" "$SCRATCH/again.html"
+
+# A page that cannot be written is known before the search, and so are two outputs of one name.
+refused() { # CODE WORDS OPTION...: of a search for which nothing fits
+    code=$1 words=$2
+    shift 2
+    is=0
+    "$ASTRA" search --model llama3-70b --cluster 1x1:RTX4090 "$@" >"$SCRATCH/out" 2>&1 || is=$?
+    [ $is -eq "$code" ] || fault "$*: exit code $is"
+    grep -q "$words" "$SCRATCH/out" || fault "$*: $(cat "$SCRATCH/out")"
+}
+refused 3 'nowhere/x.html: No such' --report "$SCRATCH/nowhere/x.html"
+refused 3 'nowhere/x.svg: No such' --plot "$SCRATCH/nowhere/x.svg" --report "$SCRATCH/x.html"
+refused 3 'is no plain file' --report "$SCRATCH"
+refused 2 '^astra: --plot .*/x and --report .*/x are one' --plot "$SCRATCH/x" \
+    --report "$SCRATCH/./x"
+refused 2 '^astra: --report .*/x and --output .*/x are one' --report "$SCRATCH/x" -o "$SCRATCH/x"
+ln -s "$page" "$SCRATCH/link.html"
+refused 2 'are one file' --report "$page" -o "$SCRATCH/link.html"
+code=0
+"$ASTRA" explain --model llama3-8b --cluster 1x8:H100 --trace "$SCRATCH/x" -o "$SCRATCH/x" \
+    >"$SCRATCH/out" 2>&1 || code=$?
+[ $code -eq 2 ] || fault "trace and answer in one file: exit code $code"
+[ ! -e "$SCRATCH/x" ] || fault "a refused output is written"
 cmp "$page" "$SCRATCH/again.html"
 [ -z "$(find "$SCRATCH" -name '*.new')" ] || fault "a temporary file was left behind"

@@ -1,0 +1,13 @@
+/* Files that a command writes beside its answer, judged before anything is computed. */
+#ifndef ASTRA_OUTPUTS_H
+#define ASTRA_OUTPUTS_H
+
+#include "base/error.h"
+
+struct question;
+
+/* Two outputs of one name are an error of the question; a folder of a page or a picture that is not
+ * there, or may not be written, is the system's. */
+bool outputs_check(const struct question *, struct error *);
+
+#endif
