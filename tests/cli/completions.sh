@@ -89,7 +89,7 @@ wait_until() { # COMMAND...
     until "$@" 2>/dev/null || [ $((tries -= 1)) -eq 0 ]; do sleep 0.1; done
 }
 has_lines() { [ "$(wc -l <"$SCRATCH/noted")" -ge "$1" ]; }
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     cat >"$SCRATCH/start.bash" <<'END'
 . "$SCRATCH/astra.bash"
 note() { printf '%s\n' "$READLINE_LINE" >>"$SCRATCH/noted"; READLINE_LINE='' READLINE_POINT=0; }
