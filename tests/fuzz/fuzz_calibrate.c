@@ -5,36 +5,12 @@
 #include "calibrate.h"
 #include "calibrate_input.h"
 #include "report/calibrate_out.h"
+#include "input_file.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char path[64];
-
-static void remove_file(void)
-{
-    remove(path);
-}
-
-/* One file for all inputs. */
-static void write_input(const uint8_t *data, size_t size)
-{
-    if (!path[0]) {
-        snprintf(path, sizeof path, "%s/astra-fuzz-XXXXXX", P_tmpdir);
-        int handle = mkstemp(path);
-        if (handle < 0 || close(handle) != 0 || atexit(remove_file) != 0)
-            abort();
-    }
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
-        abort();
-}
 
 static void check_report(const struct calibrate_report *r)
 {

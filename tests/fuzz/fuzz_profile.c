@@ -4,37 +4,13 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "learn/dataset.h"
+#include "input_file.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char path[64];
-
-static void remove_file(void)
-{
-    remove(path);
-}
-
-/* One file for all inputs: readers take a path. */
-static void write_input(const uint8_t *data, size_t size)
-{
-    if (!path[0]) {
-        snprintf(path, sizeof path, "%s/astra-fuzz-XXXXXX", P_tmpdir);
-        int handle = mkstemp(path);
-        if (handle < 0 || close(handle) != 0 || atexit(remove_file) != 0)
-            abort();
-    }
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
-        abort();
-}
 
 static void check_sample(const struct sample *s)
 {
