@@ -34,7 +34,7 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
 # embedded_models_a_1b_json.
-SRC     := $(wildcard src/*.c src/*/*.c)
+SRC     := $(wildcard src/*.c src/*/*.c src/*/*/*.c)
 DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
            data/page/*.* \
            data/prices.csv data/price_overrides.csv))
@@ -47,7 +47,7 @@ UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_
 REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS := $(REPLAY:$(BUILD)/replay/%=$(BUILD)/fuzz_%)
 EXAMPLE := $(patsubst examples/%.c,$(BUILD)/example-%,$(wildcard examples/*.c))
-C_DIRS  := include src src/* cli tests/unit tests/fuzz bench examples
+C_DIRS  := include src src/* src/*/* cli tests/unit tests/fuzz bench examples
 TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 
 # What has to be installed, checked once per clean tree (tools/setup.sh has the sets). A plain `make`
@@ -222,4 +222,4 @@ FORCE:
         mixed slurm browser format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)

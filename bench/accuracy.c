@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
-#include "question.h"
+#include "query/query.h"
 
 #include <math.h>
 #include <stdio.h>

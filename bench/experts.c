@@ -6,7 +6,7 @@
 #include "experts.h"
 
 #include "base/file.h"
-#include "question.h"
+#include "query/query.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/str.h"
-#include "space/strategy.h"
+#include "strategy/strategy.h"
 
 enum scope {
     EVERYTHING,   /* all that a search tries */

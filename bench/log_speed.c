@@ -4,7 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "base/arena.h"
 #include "base/file.h"
-#include "import/train_steps.h"
+#include "import/log/train_steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>

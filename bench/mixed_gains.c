@@ -3,11 +3,11 @@
  * plan on each type alone. All by our own estimate. The table stands in doc/mixed.md. */
 #include "base/str.h"
 #include "base/units.h"
-#include "mixture.h"
-#include "question.h"
+#include "probe/comparison.h"
+#include "query/query.h"
 #include "report/plan_words.h"
-#include "search/mixed.h"
-#include "select/select.h"
+#include "search/mixed/mixed.h"
+#include "search/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

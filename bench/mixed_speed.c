@@ -5,7 +5,7 @@
 #include "astra.h"
 #include "base/json.h"
 #include "mixed_reference.h"
-#include "question.h"
+#include "query/query.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -4,10 +4,10 @@
  * best plan's own parameters, or a few values of one of them.
  *
  *     bench-neighbours [QUESTIONS [FIRST]] */
-#include "question.h"
+#include "query/query.h"
 #include "random.h"
-#include "search/mixed.h"
-#include "select/select.h"
+#include "search/mixed/mixed.h"
+#include "search/results.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * the pool, and a plain reference that judges every strategy from scratch, in the same run.
  * These machines are noisy: trust ratios more than seconds. */
 #define _DEFAULT_SOURCE
-#include "question.h"
+#include "query/query.h"
 #include "reference.h"
 
 #include <stdio.h>

@@ -4,22 +4,22 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/parallel.h"
-#include "calibrate.h"
-#include "export_answer.h"
-#include "gains.h"
-#include "import_file.h"
-#include "known_names.h"
+#include "calibrate/calibrate.h"
 #include "learn/fit.h"
-#include "mixture.h"
-#include "outputs.h"
-#include "page_answer.h"
-#include "remedy.h"
-#include "report/front_svg.h"
-#include "report/trace_out.h"
-#include "search_answer.h"
-#include "session.h"
-#include "verify_answer.h"
-#include "what_if.h"
+#include "probe/comparison.h"
+#include "probe/fix.h"
+#include "probe/speedups.h"
+#include "probe/what_if.h"
+#include "query/known_names.h"
+#include "query/query_file.h"
+#include "report/chart/front_svg.h"
+#include "report/chart/trace_out.h"
+#include "run/outputs.h"
+#include "run/run_export.h"
+#include "run/run_page.h"
+#include "run/run_search.h"
+#include "run/run_verify.h"
+#include "run/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -368,7 +368,7 @@ const struct astra_option *astra_options(void)
 {
     static const struct astra_option table[] = {
 #define OPTION(id, name, argument, commands, help) {name, argument, commands, help},
-#include "options.def"
+#include "query/options.def"
 #undef OPTION
         {0},
     };

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "search/mixed.h"
-#include "space/mesh_check.h"
+#include "search/mixed/mixed.h"
+#include "strategy/mesh_check.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define ASTRA_MONEY_REFERENCE_H
 
 #include "mixed_reference.h"
-#include "question.h"
+#include "query/query.h"
 #include "reference.h"
 
 /* What the test has asked for, in its own numbers. */

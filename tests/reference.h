@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "search/results.h"
 #include "search/search.h"
-#include "select/select.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #   seeds    BUILD/replay/*             fuzz targets, fed with tests/fuzz/seeds
 #   bad      tests/bad/*.case           $ astra ARGUMENTS / exit N / exact stderr; stdout empty
 #   golden   tests/golden/*.case        $ astra ARGUMENTS / exit N / exact stdout
-#   cli      tests/cli/*.sh             scripts that exit 0 on success
+#   cli      tests/cli/*.sh, layers.sh  scripts that exit 0 on success
 #   rewrite  tests/golden/*.case        puts what astra prints now in place of the expected stdout,
 #                                       and new numbers into the examples of documents
 #
@@ -158,7 +158,7 @@ run_rewrite() {
 }
 
 run_cli() {
-    for file in tests/cli/*.sh; do
+    for file in tests/layers.sh tests/cli/*.sh; do
         [ -f "$file" ] || continue
         rm -rf "$work/scratch"
         mkdir "$work/scratch"

@@ -4,7 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "must.h"
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 static struct arena mem;
 static struct model model;

@@ -5,10 +5,10 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/money.h"
 #include "base/units.h"
 #include "cluster/group.h"
-#include "cluster/prices.h"
+#include "price/money.h"
+#include "price/prices.h"
 
 #include <string.h>
 

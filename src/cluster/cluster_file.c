@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "cluster/group.h"
-#include "cluster/prices.h"
+#include "price/prices.h"
 
 #include <math.h>
 #include <stdarg.h>

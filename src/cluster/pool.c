@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "cluster/group.h"
-#include "cluster/prices.h"
+#include "price/prices.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef ASTRA_COMM_FEATURES_H
 #define ASTRA_COMM_FEATURES_H
 
-#include "ops/ops.h"
+#include "layer/ops.h"
 
 struct gpu;
 

@@ -2,7 +2,7 @@
 #ifndef ASTRA_COST_H
 #define ASTRA_COST_H
 
-#include "ops/ops.h"
+#include "layer/ops.h"
 
 #include <stddef.h>
 #include <stdint.h>

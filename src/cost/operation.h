@@ -2,7 +2,7 @@
 #ifndef ASTRA_OPERATION_H
 #define ASTRA_OPERATION_H
 
-#include "ops/ops.h"
+#include "layer/ops.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "space/strategy.h"
+#include "strategy/strategy.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include "cluster/cluster.h"
 #include "export/writer.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/mesh_check.h"
+#include "strategy/layout.h"
+#include "strategy/mesh_check.h"
 
 #include <limits.h>
 #include <string.h>

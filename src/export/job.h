@@ -3,7 +3,7 @@
 #define ASTRA_JOB_H
 
 #include "base/error.h"
-#include "space/mesh.h"
+#include "strategy/mesh.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "export/writer.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 #include <assert.h>
 #include <limits.h>

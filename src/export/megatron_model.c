@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "export/writer.h"
 #include "model/model.h"
-#include "space/strategy.h"
+#include "strategy/strategy.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * where a parameter takes several flags. */
 #include "export/sections.h"
 
-#include "space/strategy.h"
+#include "strategy/strategy.h"
 
 #include <string.h>
 

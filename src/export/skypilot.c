@@ -17,7 +17,7 @@ static const char *sky_name(const struct gpu *gpu, struct error *err)
         const char *name, *gpu;
     } names[] = {
 #define NAME(cloud, accelerator, instance, gpu) {accelerator, gpu},
-#include "cluster/price_names.def"
+#include "price/price_names.def"
 #undef NAME
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,5 +1,5 @@
 /* Our own profile of a GPU (doc/profile.md): one CSV with every family in it. The table of families
- * says which function reads a row; memory-bound kinds come from ops/memory_kinds.def. */
+ * says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "learn/read_collectives.h"
@@ -103,7 +103,7 @@ static int memory_kind_of(const struct table_row *r)
 {
     static const char *const NAMES[MEMORY_KINDS][2] = {
 #define MEMORY_KIND(id, family, variant) [MEMORY_##id] = {family, variant},
-#include "ops/memory_kinds.def"
+#include "layer/memory_kinds.def"
 #undef MEMORY_KIND
     };
     for (int i = 0; i < MEMORY_KINDS; i++)

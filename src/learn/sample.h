@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cost/operation.h"
-#include "ops/ops.h"
+#include "layer/ops.h"
 
 #include <stddef.h>
 

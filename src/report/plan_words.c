@@ -9,8 +9,8 @@
 #include "export/export.h"
 #include "export/shell.h"
 #include "report/report.h"
-#include "report/typeset.h"
-#include "space/mesh_check.h"
+#include "report/text/typeset.h"
+#include "strategy/mesh_check.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "export/export.h"
 #include "simulate/plan.h"
-#include "space/mesh.h"
+#include "strategy/mesh.h"
 
 #include <stdbool.h>
 #include <stddef.h>

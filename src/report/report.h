@@ -4,7 +4,7 @@
 
 #include "search/search.h"
 #include "simulate/plan.h"
-#include "simulate/worth.h"
+#include "simulate/score.h"
 
 struct cluster;
 struct learned;

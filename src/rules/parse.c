@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "rules/code.h"
 #include "rules/lex.h"
-#include "space/names.h"
+#include "strategy/names.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define ASTRA_RULES_H
 
 #include "base/error.h"
-#include "space/names.h"
+#include "strategy/names.h"
 
 #include <stddef.h>
 #include <stdint.h>

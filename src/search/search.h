@@ -4,9 +4,9 @@
 #define ASTRA_SEARCH_H
 
 #include "rules/rules.h"
-#include "simulate/frame.h"
-#include "simulate/worth.h"
-#include "space/space.h"
+#include "simulate/partition.h"
+#include "simulate/score.h"
+#include "strategy/space.h"
 
 #include <stdint.h>
 

@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "simulate/frame.h"
+#include "simulate/partition.h"
+#include "simulate/score.h"
 #include "simulate/trust.h"
-#include "simulate/worth.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #ifndef ASTRA_PLAN_H
 #define ASTRA_PLAN_H
 
-#include "memory/memory.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "simulate/memory.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 struct arena;
 struct cluster;

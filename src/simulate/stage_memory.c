@@ -2,7 +2,7 @@
  * something for its backward, and what later ones keep is gone when an earlier one runs backward.
  * So one pass over them in forward order finds the peak: the most of (kept before it + its own
  * peak). */
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 #include "base/arena.h"
 #include "base/units.h"

@@ -1,6 +1,6 @@
 /* What the state parameters cost: memory of weights, gradients and optimizer, the data-parallel
  * collectives of a step, and the optimizer's passes over memory. */
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 #include "base/arena.h"
 #include "base/units.h"

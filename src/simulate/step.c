@@ -6,7 +6,7 @@
  *
  * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient
  * norm). The gather of a rank is hidden by the time the pipeline needs to reach it. */
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 #include "base/units.h"
 #include "cluster/cluster.h"

@@ -4,7 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "cost/residual.h"
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 /* Holds what `scene` looks at; must not move. Model, learned times and all else are the original
  * scene's. No factor counts as fitted: plans in it say nothing of residuals. */

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "memory/memory.h"
+#include "simulate/memory.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #ifndef ASTRA_VERIFY_H
 #define ASTRA_VERIFY_H
 
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 #include "verify/rank_line.h"
 
 struct verify_ask;
@@ -88,7 +88,7 @@ bool verify_as_run(const struct model *, bool te, struct strategy *, struct veri
  * (shrink.c): at least 2, unless there are fewer. */
 int64_t verify_shrink(const struct verify_case *, const struct verify_report *);
 
-/* The case with communication that takes no time (lone.c): stage[].compute_step_s is what a lone
+/* The case with communication that takes no time (stage_alone.c): stage[].compute_step_s is what a lone
  * rank of each stage computes in a step. */
 void verify_lone(const struct verify_case *, struct arena *, struct plan *out);
 /* Seconds of a step where the compute of stage r takes `factor[r]` times as long; NAN where that are

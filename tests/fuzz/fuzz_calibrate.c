@@ -2,10 +2,10 @@
  * ranges. */
 #define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
 #include "base/arena.h"
-#include "calibrate.h"
-#include "calibrate_input.h"
-#include "report/calibrate_out.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/calibrate_input.h"
 #include "input_file.h"
+#include "report/text/calibrate_out.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Any bytes as a catalog of SkyPilot, the first of them naming its cloud, and as corrections of
  * one: refused with a message, or offers in range. */
-#include "cluster/price_readers.h"
+#include "price/price_readers.h"
 
 #include "base/arena.h"
 #include "base/csv.h"

@@ -4,10 +4,10 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
-#include "import/flags.h"
+#include "import/megatron/flags.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Any text as a file of hosts: refused with a message that names it, or every name is one that a
  * shell, Slurm and FlagScale's hostfile read as a name alone. */
-#include "question_parts.h"
+#include "query/query_parts.h"
 
 #include <assert.h>
 #include <ctype.h>

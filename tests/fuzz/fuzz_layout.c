@@ -2,8 +2,8 @@
  * taken must hold every layer once, and its print must mean the same layout. */
 #include "base/str.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The options of outages as text, the first byte picks the option: refused with a message that
  * names it, or rates and seconds in range with a slowdown that is a number. */
-#include "question.h"
+#include "query/query.h"
 
 #include <assert.h>
 #include <stdint.h>

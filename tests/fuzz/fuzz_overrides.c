@@ -1,7 +1,7 @@
 /* A list of overrides: read as flags, or refused with a message that names a line. */
 #include "base/arena.h"
-#include "import/launch.h"
-#include "import/overrides.h"
+#include "import/megatron/overrides.h"
+#include "import/shell/launch.h"
 
 #include <stdint.h>
 #include <stdlib.h>

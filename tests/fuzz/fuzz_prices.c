@@ -1,9 +1,9 @@
 /* Any bytes as a table of prices in Astra's format: refused with a message, or offers in range. */
-#include "cluster/price_readers.h"
+#include "price/price_readers.h"
 
 #include "base/arena.h"
 #include "base/csv.h"
-#include "base/money.h"
+#include "price/money.h"
 
 #include <assert.h>
 #include <stdint.h>

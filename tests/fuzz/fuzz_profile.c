@@ -3,8 +3,8 @@
 #define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "learn/dataset.h"
 #include "input_file.h"
+#include "learn/dataset.h"
 
 #include <assert.h>
 #include <math.h>

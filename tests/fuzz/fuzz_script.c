@@ -1,9 +1,9 @@
 /* A launch script: whatever it says, it is read or refused with a message that names a line, and
  * what is read can be split into known flags and open ones. */
 #include "base/arena.h"
-#include "import/launch.h"
-#include "import/overrides.h"
-#include "import/script.h"
+#include "import/megatron/overrides.h"
+#include "import/shell/launch.h"
+#include "import/shell/script.h"
 
 #include <stdint.h>
 #include <stdlib.h>

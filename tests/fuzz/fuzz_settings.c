@@ -1,5 +1,5 @@
 /* --set and the other options as text: the first byte picks the option. */
-#include "question.h"
+#include "query/query.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The log of a training, in pieces of any length: where it is cut must not matter. */
 #include "base/arena.h"
-#include "import/train_log.h"
+#include "import/log/train_log.h"
 
 #include <stdint.h>
 #include <stdlib.h>

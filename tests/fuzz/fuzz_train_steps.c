@@ -1,7 +1,7 @@
 /* Steps of a training log, in pieces of any length: where it is cut must not matter, every line is
  * used or left out for one reason, and figures are figures. */
 #include "base/arena.h"
-#include "import/train_steps.h"
+#include "import/log/train_steps.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Any text as a change of an input: refused with a message that says of which, or a changed
  * question is there. */
-#include "question.h"
-#include "what_if.h"
+#include "probe/what_if.h"
+#include "query/query.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * for the best split against all splits, on problems that have no model behind them. */
 #include "base/arena.h"
 #include "random.h"
-#include "search/assign.h"
+#include "search/mixed/assign.h"
 #include "simulate/critical_path.h"
 
 #include <setjmp.h>

@@ -9,9 +9,9 @@
 #include "export/sections.h"
 #include "export/shell.h"
 #include "export/yaml_out.h"
-#include "import/launch.h"
-#include "import/overrides.h"
-#include "space/strategy.h"
+#include "import/megatron/overrides.h"
+#include "import/shell/launch.h"
+#include "strategy/strategy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

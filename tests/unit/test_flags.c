@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "export/export.h"
-#include "import/flags.h"
-#include "import/words.h"
+#include "import/megatron/flags.h"
+#include "import/megatron/words.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static struct model preset(const char *name)
 
 static const char *const FLAG_NAMES[] = {
 #define FLAG(name, arity, type, choices) name,
-#include "import/megatron_flags.def"
+#include "import/megatron/megatron_flags.def"
 #undef FLAG
 };
 
@@ -148,7 +148,7 @@ static void other_tables_name_known_flags(void **state)
 {
     static const char *const effects[] = {
 #define EFFECT(flag, treatment, harmless, text) flag,
-#include "import/flag_effects.def"
+#include "import/megatron/flag_effects.def"
 #undef EFFECT
     };
     static const struct {
@@ -156,7 +156,7 @@ static void other_tables_name_known_flags(void **state)
         const char *text;
     } old[] = {
 #define OLD(name, arity, treatment, text) {treatment, text},
-#include "import/old_flags.def"
+#include "import/megatron/old_flags.def"
 #undef OLD
     };
     (void)state;

@@ -2,10 +2,10 @@
  * leads back to itself. */
 #include "base/str.h"
 #include "export/export.h"
-#include "import/flags.h"
-#include "question.h"
+#include "import/megatron/flags.h"
+#include "query/query.h"
 #include "report/plan_words.h"
-#include "space/mesh_check.h"
+#include "strategy/mesh_check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* What would gain most: against brute force over the single changes, against the search, and word
  * for word as --set takes it. */
-#include "gains.h"
+#include "probe/speedups.h"
 
-#include "question.h"
-#include "remedy.h"
+#include "probe/fix.h"
+#include "query/query.h"
 #include "report/plan_words.h"
 
 #include <setjmp.h>

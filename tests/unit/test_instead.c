@@ -1,9 +1,9 @@
 /* What Astra would run instead, as a change of the flags that were given: it names the user's own
  * flags, and keeps to what the others allow. */
-#include "instead.h"
+#include "probe/better.h"
 
-#include "import/words.h"
-#include "question.h"
+#include "import/megatron/words.h"
+#include "query/query.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -189,14 +189,14 @@ static void limits_are_of_flags(void **state)
 #define KEEP(flag, harmless, param) flag,
 #define SET(flag, harmless, param, value) flag,
 #define OPEN(flag, harmless, why) flag,
-#include "import/flag_limits.def"
+#include "import/megatron/flag_limits.def"
     };
     static const char *const rules[] = {
 #define LIMIT(flag, harmless, rule) "require " rule "\n",
 #define KEEP(flag, harmless, param)
 #define SET(flag, harmless, param, value)
 #define OPEN(flag, harmless, why)
-#include "import/flag_limits.def"
+#include "import/megatron/flag_limits.def"
     };
     struct rules read;
     struct arena mem;

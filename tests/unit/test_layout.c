@@ -1,8 +1,8 @@
 /* Splits of layers over virtual stages, and Megatron's layout strings. */
 #include "base/str.h"
 #include "model/model.h"
-#include "space/layout.h"
-#include "space/strategy.h"
+#include "strategy/layout.h"
+#include "strategy/strategy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

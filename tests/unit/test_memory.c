@@ -2,7 +2,7 @@
  * a walk that runs every operator; laws of random strategies. */
 #include "base/str.h"
 #include "base/units.h"
-#include "question.h"
+#include "query/query.h"
 #include "random.h"
 
 #include <math.h>

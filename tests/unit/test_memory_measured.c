@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "question.h"
+#include "query/query.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* What each operator keeps and needs, against sums made by hand. */
 #include "base/units.h"
+#include "layer/ops.h"
 #include "model/model.h"
-#include "ops/ops.h"
 
 #include <math.h>
 #include <setjmp.h>

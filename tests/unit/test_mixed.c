@@ -5,9 +5,9 @@
 #include "base/units.h"
 #include "cost/residual.h"
 #include "mixed_reference.h"
-#include "select/select.h"
-#include "question.h"
+#include "query/query.h"
 #include "random.h"
+#include "search/results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Amounts of money and their currencies; patterns of names. */
-#include "base/money.h"
+#include "price/money.h"
 
 #include "base/str.h"
 

@@ -2,12 +2,12 @@
  * their own step. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "question.h"
+#include "query/query.h"
 #include "report/report.h"
+#include "run/run_search.h"
 #include "schedule/schedule.h"
-#include "search_answer.h"
-#include "simulate/worth.h"
-#include "space/mesh.h"
+#include "simulate/score.h"
+#include "strategy/mesh.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cost/learned.h"
-#include "question.h"
+#include "query/query.h"
 #include "report/report.h"
-#include "search_answer.h"
+#include "run/run_search.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 #include "cost/learned.h"
 #include "random.h"
 #include "report/report.h"
-#include "search_answer.h"
+#include "run/run_search.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

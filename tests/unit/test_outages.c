@@ -2,7 +2,7 @@
  * published ones, laws and a simulation; the options and cluster keys that set the rates. */
 #include "simulate/outage.h"
 
-#include "question.h"
+#include "query/query.h"
 
 #include <float.h>
 #include <math.h>

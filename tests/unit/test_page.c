@@ -2,8 +2,8 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "report/page.h"
-#include "report/page_parts.h"
+#include "report/page/page.h"
+#include "report/page/page_parts.h"
 #include "report/report.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* Prices: the two formats, corrections, and the rule that makes one price of many offers. */
-#include "cluster/prices.h"
+#include "price/prices.h"
 
 #include "base/arena.h"
 #include "base/csv.h"
-#include "base/money.h"
 #include "base/str.h"
-#include "cluster/price_readers.h"
+#include "price/money.h"
+#include "price/price_readers.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -284,7 +284,7 @@ static void tables_name_known_gpus(void **state)
 {
     static const char *const names[] = {
 #define NAME(cloud, accelerator, instance, gpu) gpu,
-#include "cluster/price_names.def"
+#include "price/price_names.def"
 #undef NAME
     };
     (void)state;

@@ -1,9 +1,9 @@
 /* What makes a plan fit: the changes, and the operator at which memory is fullest. */
-#include "remedy.h"
+#include "probe/fix.h"
 
 #include "cost/cost.h"
 #include "model/model.h"
-#include "question.h"
+#include "query/query.h"
 #include "report/plan_words.h"
 
 #include <setjmp.h>

@@ -10,11 +10,11 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/learned.h"
-#include "report/csv_out.h"
+#include "report/csv/csv_out.h"
 #include "report/plan_words.h"
-#include "report/table.h"
-#include "report/typeset.h"
-#include "simulate/frame.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+#include "simulate/partition.h"
 
 #include <math.h>
 #include <setjmp.h>

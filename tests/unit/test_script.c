@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "import/launch.h"
-#include "import/overrides.h"
-#include "import/script.h"
-#include "import/train_log.h"
-#include "import/words.h"
+#include "import/log/train_log.h"
+#include "import/megatron/overrides.h"
+#include "import/megatron/words.h"
+#include "import/shell/launch.h"
+#include "import/shell/script.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -299,7 +299,7 @@ static void test_names(void **state)
 {
     static const char *const table[][2] = {
 #define DEST(name, sources, kind, flag) {name, flag},
-#include "import/dest_names.def"
+#include "import/megatron/dest_names.def"
 #undef DEST
     };
     (void)state;

@@ -1,9 +1,9 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
 #include "cost/residual.h"
-#include "question.h"
-#include "reference.h"
+#include "query/query.h"
 #include "random.h"
+#include "reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Step time: its account, and laws that hold for any plan. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "simulate/frame.h"
+#include "simulate/partition.h"
 
 #include <math.h>
 #include <setjmp.h>

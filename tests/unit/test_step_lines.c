@@ -1,8 +1,8 @@
 /* Records of single lines: real ones, with prefixes and colours, damaged and glued together. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "import/step_lines.h"
-#include "import/train_steps.h"
+#include "import/log/step_lines.h"
+#include "import/log/train_steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,14 @@
 /* Traces of random small plans: JSON of begins and ends that never overlap, and that add up to what
  * the plan and the event simulation say. */
-#include "report/trace_out.h"
+#include "report/chart/trace_out.h"
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "simulate/events.h"
-#include "simulate/frame.h"
 #include "random.h"
+#include "simulate/events.h"
+#include "simulate/partition.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "import/train_log.h"
-#include "import/train_steps.h"
+#include "import/log/train_log.h"
+#include "import/log/train_steps.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* What verify says: verdicts of made-up measurements, and JSON against its schema. */
 #include "astra.h"
 #include "base/units.h"
-#include "question.h"
-#include "import_file.h"
+#include "query/query.h"
+#include "query/query_file.h"
+#include "report/json/verify_out.h"
 #include "report/report.h"
-#include "report/verify_out.h"
-#include "verify_answer.h"
+#include "run/run_verify.h"
 
 #include <math.h>
 #include <setjmp.h>

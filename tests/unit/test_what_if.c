@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "question_parts.h"
-#include "what_if.h"
+#include "probe/what_if.h"
+#include "query/query_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,462 @@
+/* Predictions are not linear in the factors: communication hides behind compute, stages wait for
+ * each other. So they are linearised at the factors found so far, by evaluating the plan with each
+ * of them a little changed, fitted, and linearised again (Gauss-Newton). Each GPU type and stack has
+ * a fit of its own; memory another, of one factor. */
+#include "calibrate/calibrate.h"
+
+#include "base/arena.h"
+#include "calibrate/calibrate_input.h"
+#include "report/text/calibrate_out.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { PASSES = 5, LEAST_ROOMY = 3, FEW_PEAKS = 8 };
+static const double STEP = 0.02;         /* of a log factor, either way */
+static const double LEAST_SHARE = 0.005; /* of a step: below it an input says nothing of a factor */
+static const double FARTHEST = 3;        /* log factor */
+static const double LIKELY = 3;          /* deviations: what lies beyond is not believed alone */
+static const double SAME = 1e-9;         /* predictions that close are of one configuration */
+
+/* An observation in a fit. */
+struct point {
+    const struct calibrate_input *input;
+    const struct observation *o;
+    struct calibrated_row *row;
+};
+
+/* The observations of seconds, or of bytes, of one entry. */
+struct problem {
+    const struct fit_prior *prior;
+    int count;
+    struct point *point;
+    struct fit_row *row;
+    double at[FIT_FACTORS];
+    struct fit_result result;
+};
+
+/* A step too long to be simulated is taken as it is without factors. */
+static double predict(const struct point *p, const double log_factor[FIT_FACTORS])
+{
+    struct arena scratch;
+    arena_init(&scratch);
+    double value = calibrate_predict(p->input, p->o, log_factor, &scratch);
+    arena_release(&scratch);
+    return value > 0 ? value : p->row->before;
+}
+
+static double share_of(const struct point *p, const double at[FIT_FACTORS], int factor)
+{
+    double moved[FIT_FACTORS];
+    memcpy(moved, at, sizeof moved);
+    moved[factor] = at[factor] + STEP;
+    double more = predict(p, moved);
+    moved[factor] = at[factor] - STEP;
+    return log(more / predict(p, moved)) / (2 * STEP);
+}
+
+static void linearise(struct problem *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct fit_row *row = &p->row[i];
+        row->off = log(p->point[i].o->measured / predict(&p->point[i], p->at));
+        row->noise = p->point[i].o->noise;
+        for (int f = 0; f < FIT_FACTORS; f++)
+            row->share[f] = share_of(&p->point[i], p->at, f);
+    }
+}
+
+static void linearise_memory(struct problem *p)
+{
+    for (int i = 0; i < p->count; i++)
+        p->row[i] = (struct fit_row){.off = log(p->point[i].o->measured / p->point[i].row->before),
+                                     .share = {1},
+                                     .same = p->row[i].same,
+                                     .alike = p->row[i].alike};
+}
+
+/* The number of the first that is like it. */
+static void find_same(struct problem *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        int k = 0;
+        while (fabs(p->point[k].row->before / p->point[i].row->before - 1) > SAME ||
+               p->point[k].o->stage != p->point[i].o->stage)
+            k++;
+        p->row[i].same = k;
+        p->row[k].alike++;
+    }
+    for (int i = 0; i < p->count; i++)
+        p->row[i].alike = p->row[p->row[i].same].alike;
+}
+
+static void fit_times(struct problem *p)
+{
+    for (int pass = 0; pass < PASSES; pass++) {
+        linearise(p);
+        residual_fit(p->prior, p->row, p->count, p->at, -1, NULL, &p->result);
+        for (int f = 0; f < FIT_FACTORS; f++) /* beyond it none is used */
+            p->at[f] = fmax(-FARTHEST, fmin(FARTHEST, p->result.log[f]));
+    }
+    linearise(p);
+}
+
+/* Configurations in which a factor shows. */
+static int observations_of(const struct problem *p, int factor)
+{
+    int count = 0;
+    for (int i = 0; i < p->count; i++)
+        count += p->row[i].same == i && p->row[i].share[factor] > LEAST_SHARE;
+    return count;
+}
+
+/* How far the measurement of row i may lie from a prediction without factors, as a log. */
+static double likely_off(const struct problem *p, int i)
+{
+    double square = p->prior->scatter * p->prior->scatter;
+    for (int f = 0; f < p->prior->factors; f++)
+        square += pow(p->row[i].share[f] * p->prior->deviation[f], 2);
+    return LIKELY * sqrt(square + p->row[i].noise * p->row[i].noise);
+}
+
+static double log_ratio(const struct point *p)
+{
+    return log(p->o->measured / p->row->before);
+}
+
+/* The observation with this factor that lies farthest beyond what is likely; -1 = none does. */
+static int unlikeliest(const struct problem *p, int factor)
+{
+    int worst = -1;
+    for (int i = 0; i < p->count; i++)
+        if (p->row[i].share[factor] > LEAST_SHARE &&
+            fabs(log_ratio(&p->point[i])) > likely_off(p, i) &&
+            (worst < 0 || fabs(log_ratio(&p->point[i])) > fabs(log_ratio(&p->point[worst]))))
+            worst = i;
+    return worst;
+}
+
+static const char *why_not(const struct problem *p, enum residual_factor f, int column,
+                           struct arena *mem)
+{
+    static const char *const nothing[RESIDUALS] = {
+        [RESIDUAL_compute] = "no input has seconds that can be used",
+        [RESIDUAL_intra] = "no input has communication inside a node that shows",
+        [RESIDUAL_inter] = "no input has communication between nodes that shows",
+        [RESIDUAL_memory] = "no input has the memory of a rank"};
+    int count = observations_of(p, column), far = unlikeliest(p, column);
+    if (count == 0)
+        return nothing[f];
+    if (far >= 0 && column == 0)
+        return arena_format(
+            mem, "%s is %.3g x its prediction, %.2f to %.2f is likely: too far off to be believed",
+            p->point[far].row->input, exp(log_ratio(&p->point[far])), exp(-likely_off(p, far)),
+            exp(likely_off(p, far)));
+    return arena_format(
+        mem,
+        "%d observation%s tell%s it to ±%.0f %%, without them it is known to ±%.0f %%:"
+        " too little",
+        count, count > 1 ? "s" : "", count > 1 ? "" : "s",
+        100 * RESIDUAL_DEVIATIONS * p->result.deviation[column],
+        100 * RESIDUAL_DEVIATIONS * p->prior->deviation[column]);
+}
+
+/* What speaks against a value; NULL = nothing. */
+static const char *out_of_range(double value, struct arena *mem)
+{
+    if (value >= PROFILE_LEAST_FACTOR && value <= PROFILE_MOST_FACTOR)
+        return NULL;
+    return arena_format(mem, "it would be %.3g, beyond %g to %g", value, PROFILE_LEAST_FACTOR,
+                        PROFILE_MOST_FACTOR);
+}
+
+static void take_factor(const struct problem *p, enum residual_factor f, int column, double value,
+                        const char *why, struct profile_entry *e)
+{
+    struct residual *r = &e->residual;
+    e->observations[f] = observations_of(p, column);
+    e->why[f] = why ? why : "";
+    r->fitted[f] = !why;
+    r->value[f] = why ? 1 : profile_rounded(value);
+    r->error[f] = profile_rounded(why ? RESIDUAL_DEVIATIONS * p->result.deviation[column]
+                                      : fit_error(&p->result, column));
+}
+
+static void take_time(const struct problem *p, enum residual_factor f, struct profile_entry *e,
+                      struct arena *mem)
+{
+    double value = exp(p->result.log[f]);
+    bool told = p->result.told[f] && observations_of(p, f) > 0;
+    take_factor(p, f, f, value, told ? out_of_range(value, mem) : why_not(p, f, f, mem), e);
+}
+
+/* Whether another configuration says something too. */
+static bool has_others(const struct problem *p, int i)
+{
+    for (int k = 0; k < p->count; k++)
+        if (p->row[k].same != p->row[i].same)
+            return true;
+    return false;
+}
+
+static double with_entry(const struct point *p, const struct profile_entry *e)
+{
+    double used[FIT_FACTORS];
+    for (int f = 0; f < FIT_FACTORS; f++)
+        used[f] = log(e->residual.value[f]);
+    return p->o->memory ? p->row->before * e->residual.value[RESIDUAL_memory] : predict(p, used);
+}
+
+/* With the factors of the entry, and with those of all other configurations. */
+static void fill_times(struct problem *p, const struct profile_entry *e)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct fit_result other;
+        struct calibrated_row *row = p->point[i].row;
+        row->after = with_entry(&p->point[i], e);
+        residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
+        row->without = has_others(p, i) ? predict(&p->point[i], other.log) : 0;
+    }
+}
+
+/* The largest ratio of measured to predicted bytes, but for configuration `but` (-1: of all), and
+ * how many configurations there are. */
+static double largest_ratio(const struct problem *p, int but, int *configurations)
+{
+    double largest = 0;
+    *configurations = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->row[i].same != but) {
+            largest = fmax(largest, exp(log_ratio(&p->point[i])));
+            *configurations += p->row[i].same == i;
+        }
+    return largest;
+}
+
+/* Too little memory ends a run, too much only costs speed: as high as 84 of 100 ranks need, and as
+ * the fullest of few, or of ranks that do not agree. */
+static double careful(const struct problem *p, const struct fit_result *r, int but)
+{
+    int configurations;
+    double largest = largest_ratio(p, but, &configurations), value = exp(r->log[0] + r->scatter);
+    if (!r->told[0])
+        return largest;
+    return configurations < FEW_PEAKS ? fmax(value, largest) : value;
+}
+
+/* More memory is believed as it is; less takes several ranks that agree, and none above 1. */
+static const char *why_not_memory(const struct problem *p, const struct fit_result *r, int but,
+                                  struct arena *mem)
+{
+    int configurations;
+    double largest = largest_ratio(p, but, &configurations), value = careful(p, r, but);
+    if (configurations == 0)
+        return why_not(p, RESIDUAL_memory, 0, mem);
+    if (out_of_range(value, mem) || value > 1)
+        return out_of_range(value, mem);
+    if (!r->told[0])
+        return why_not(p, RESIDUAL_memory, 0, mem);
+    if (configurations < LEAST_ROOMY)
+        return arena_format(
+            mem, "it would be %.3f, and less memory than predicted takes %d observations", value,
+            LEAST_ROOMY);
+    if (largest > 1)
+        return arena_format(mem, "it would be %.3f, and a rank needs %.3f x its prediction", value,
+                            largest);
+    return NULL;
+}
+
+static void fill_memory(struct problem *p, const struct profile_entry *e, struct arena *mem)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct fit_result other;
+        struct calibrated_row *row = p->point[i].row;
+        row->after = with_entry(&p->point[i], e);
+        residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
+        bool none = why_not_memory(p, &other, p->row[i].same, mem);
+        double factor = none ? 1 : careful(p, &other, p->row[i].same);
+        row->without = has_others(p, i) ? factor * row->before : 0;
+    }
+}
+
+struct calibrating {
+    int inputs;
+    const struct calibrate_input *input;
+    struct calibrate_report *out;
+    struct profile *profile;
+    struct arena *mem;
+};
+
+static bool belongs(const struct calibrated_row *r, const struct profile_entry *e, bool memory)
+{
+    return r->gpu == e->gpu && r->te == e->te && r->memory == memory;
+}
+
+/* Rows of the report are in the order of observations. */
+static void collect(const struct calibrating *c, const struct profile_entry *e, bool memory,
+                    struct problem *p)
+{
+    int at = 0;
+    *p = (struct problem){.prior = memory ? &MEMORY_PRIOR : &TIME_PRIOR};
+    p->point = arena_array(c->mem, (size_t)c->out->rows, sizeof *p->point);
+    p->row = arena_array(c->mem, (size_t)c->out->rows, sizeof *p->row);
+    for (int i = 0; i < c->inputs; i++)
+        for (int k = 0; k < c->input[i].observations; k++, at++)
+            if (!c->input[i].held && belongs(&c->out->row[at], e, memory))
+                p->point[p->count++] =
+                    (struct point){&c->input[i], &c->input[i].observation[k], &c->out->row[at]};
+    find_same(p);
+}
+
+/* The stages of one plan are one configuration. */
+static void find_runs(const struct problem *p, struct residual_runs *out)
+{
+    const struct calibrate_input *last = NULL;
+    for (int i = 0; i < p->count; i++) {
+        const struct estimate_question *asked = &p->point[i].input->asked;
+        if (p->row[i].same == i && p->point[i].input != last) {
+            last = p->point[i].input;
+            out->configurations++;
+        }
+        out->models |= 1U << (asked->scene.model->experts > 0);
+        out->precisions |= 1U << asked->strategy.precision;
+    }
+}
+
+static double scatter_of(const struct problem *p)
+{
+    return profile_rounded(fmin(PROFILE_MOST_SCATTER, p->result.scatter));
+}
+
+static void fit_entry(const struct calibrating *c, struct profile_entry *e)
+{
+    struct problem times, memory;
+    residual_init(&e->residual);
+    collect(c, e, false, &times);
+    collect(c, e, true, &memory);
+    fit_times(&times);
+    linearise_memory(&memory);
+    residual_fit(memory.prior, memory.row, memory.count, memory.at, -1, NULL, &memory.result);
+    for (int f = 0; f < FIT_FACTORS; f++)
+        take_time(&times, (enum residual_factor)f, e, c->mem);
+    take_factor(&memory, RESIDUAL_memory, 0, careful(&memory, &memory.result, -1),
+                why_not_memory(&memory, &memory.result, -1, c->mem), e);
+    find_runs(&times, &e->residual.runs);
+    e->residual.time_scatter = scatter_of(&times);
+    e->residual.memory_scatter = scatter_of(&memory);
+    fill_times(&times, e);
+    fill_memory(&memory, e, c->mem);
+}
+
+static void add_row(struct calibrating *c, const struct calibrate_input *in,
+                    const struct observation *o)
+{
+    static const double none[FIT_FACTORS] = {0};
+    struct arena scratch;
+    arena_init(&scratch);
+    c->out->row[c->out->rows++] =
+        (struct calibrated_row){.input = in->path,
+                                .gpu = in->gpu,
+                                .te = in->te,
+                                .held = in->held,
+                                .memory = o->memory,
+                                .stage = o->stage,
+                                .measured = o->measured,
+                                .before = calibrate_predict(in, o, none, &scratch)};
+    arena_release(&scratch);
+    assert(c->out->row[c->out->rows - 1].before > 0);
+    struct profile *p = c->profile;
+    if (!in->held && !profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
+        p->entry[p->entries++] = (struct profile_entry){.gpu = in->gpu, .te = in->te};
+}
+
+static void collect_report(struct calibrating *c)
+{
+    int rows = 0, refusals = 0, notes = 0;
+    struct calibrate_report *out = c->out;
+    for (int i = 0; i < c->inputs; i++) {
+        rows += c->input[i].observations;
+        refusals += c->input[i].refusals;
+        notes += c->input[i].notes;
+    }
+    out->row = arena_array(c->mem, (size_t)rows, sizeof *out->row);
+    out->refusal = arena_array(c->mem, (size_t)refusals, sizeof *out->refusal);
+    out->note = arena_array(c->mem, (size_t)notes, sizeof *out->note);
+    for (int i = 0; i < c->inputs; i++) {
+        const struct calibrate_input *in = &c->input[i];
+        for (int k = 0; k < in->observations; k++)
+            add_row(c, in, &in->observation[k]);
+        for (int k = 0; k < in->refusals; k++)
+            out->refusal[out->refusals++] = (struct calibrated_text){in->path, in->refusal[k].why};
+        for (int k = 0; k < in->notes; k++)
+            out->note[out->notes++] = (struct calibrated_text){in->path, in->note[k]};
+    }
+}
+
+/* What was held out beside what the factors make of it; without an entry they are 1. */
+static void fill_held(const struct calibrating *c)
+{
+    int at = 0;
+    for (int i = 0; i < c->inputs; i++)
+        for (int k = 0; k < c->input[i].observations; k++, at++) {
+            struct calibrated_row *r = &c->out->row[at];
+            struct point p = {&c->input[i], &c->input[i].observation[k], r};
+            const struct profile_entry *e = profile_find(c->profile, r->gpu, r->te);
+            if (r->held)
+                r->after = r->without = e ? with_entry(&p, e) : r->before;
+        }
+}
+
+bool calibrate_fit(const struct calibrate_input *input, int count, struct arena *mem,
+                   struct calibrate_report *out, struct error *err)
+{
+    struct calibrating c = {.inputs = count, .input = input, .out = out, .mem = mem};
+    c.profile = arena_alloc(mem, sizeof *c.profile);
+    collect_report(&c);
+    if (c.profile->entries == 0)
+        return fail(err, ERROR_INFEASIBLE, "nothing to calibrate with: %s: %s",
+                    out->refusals ? out->refusal[0].input : input[0].path,
+                    out->refusals ? out->refusal[0].text : "it has no figures");
+    for (int i = 0; i < c.profile->entries; i++)
+        fit_entry(&c, &c.profile->entry[i]);
+    fill_held(&c);
+    out->profile = c.profile;
+    return true;
+}
+
+bool calibrate_told(const struct calibrate_report *r, struct error *err)
+{
+    for (int i = 0; i < r->profile->entries; i++)
+        for (int f = 0; f < RESIDUALS; f++)
+            if (r->profile->entry[i].residual.fitted[f])
+                return true;
+    return fail(err, ERROR_INFEASIBLE, "no factor can be fitted: compute: %s",
+                r->profile->entry[0].why[RESIDUAL_compute]);
+}
+
+bool calibrate_run(struct question *q, struct arena *mem, struct calibrate_report *out,
+                   struct error *err)
+{
+    *out = (struct calibrate_report){.inputs = q->froms, .input = q->from};
+    if (q->froms == 0)
+        return fail(err, ERROR_INPUT,
+                    "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
+    if (!question_models(q, err))
+        return false;
+    int inputs = q->froms + q->held_outs, read = 0;
+    struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
+    bool ok = true;
+    while (ok && read < inputs) {
+        bool held = read >= q->froms;
+        const char *path = held ? q->held_out[read - q->froms] : q->from[read];
+        ok = calibrate_input_read(&input[read], q, path, mem, err);
+        input[read++].held = held;
+    }
+    ok = ok && calibrate_fit(input, read, mem, out, err);
+    for (int i = 0; i < read; i++) {
+        ok = ok && question_costs_hold(&input[i].question, err);
+        calibrate_input_release(&input[i]);
+    }
+    return ok;
+}

@@ -1,0 +1,289 @@
+/* A file is read once, piece by piece. Behind a brace it is a result of verify; everything else is
+ * taken as the log of a training, for its arguments, its steps and its memory. */
+#include "calibrate/calibrate_input.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "import/log/train_log.h"
+#include "import/log/train_steps.h"
+#include "query/query_file.h"
+#include "simulate/vary.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A run that gets slower or faster by more, from its first to its last quarter, is no figure. */
+static const double MOST_TREND = 0.10;
+
+struct pieces {
+    bool begun, json;
+    bool told;       /* no more arguments can follow */
+    struct str text; /* of JSON */
+    struct train_log log;
+    struct train_steps steps;
+};
+
+static bool take_piece(void *context, const char *data, size_t length)
+{
+    struct pieces *p = context;
+    size_t blank = 0;
+    while (!p->begun && blank < length && strchr(" \t\r\n", data[blank]) && data[blank])
+        blank++;
+    if (!p->begun && blank < length) {
+        p->begun = true;
+        p->json = data[blank] == '{';
+    }
+    if (p->json) {
+        str_add_bytes(&p->text, data, length);
+        return p->text.length <= FILE_LIMIT;
+    }
+    p->told = p->told || !train_log_feed(&p->log, data, length);
+    train_steps_feed(&p->steps, data, length);
+    return true;
+}
+
+void calibrate_refuse(struct calibrate_input *in, struct arena *mem, const char *why)
+{
+    struct refusal *more = arena_array(mem, (size_t)in->refusals + 1, sizeof *more);
+    if (in->refusals > 0)
+        memcpy(more, in->refusal, (size_t)in->refusals * sizeof *more);
+    more[in->refusals++] = (struct refusal){in->path, why};
+    in->refusal = more;
+}
+
+void calibrate_observe(struct calibrate_input *in, struct arena *mem, struct observation o)
+{
+    struct observation *more = arena_array(mem, (size_t)in->observations + 1, sizeof *more);
+    if (in->observations > 0)
+        memcpy(more, in->observation, (size_t)in->observations * sizeof *more);
+    more[in->observations++] = o;
+    in->observation = more;
+}
+
+/* False where one factor cannot stand for all groups. */
+static bool one_type(const struct cluster *c)
+{
+    for (int g = 1; g < c->groups; g++)
+        if (c->group[g].gpu != c->group[0].gpu)
+            return false;
+    return true;
+}
+
+/* Why the strategy has no figures; NULL = it has. */
+static const char *not_computed(const struct calibrate_input *in, struct arena *mem)
+{
+    struct arena scratch;
+    struct plan p;
+    const char *why = NULL;
+    arena_init(&scratch);
+    plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, &scratch, &p);
+    if (!p.computed && p.reasons > 0)
+        why = arena_string(mem, p.reason[0]);
+    else if (!p.computed || !in->asked.placed)
+        why = "astra explain says why";
+    arena_release(&scratch);
+    return why;
+}
+
+bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *err)
+{
+    struct question *q = &in->question;
+    struct error inner = {0};
+    const char *why;
+    if (!question_ready(q, &inner) || !question_estimate(q, &in->asked, &inner)) {
+        bool named = strncmp(inner.text, in->path, strlen(in->path)) == 0;
+        return fail(err, inner.kind, "%s%s%s", named ? "" : in->path, named ? "" : ": ",
+                    inner.text);
+    }
+    in->gpu = q->cluster.group[0].gpu;
+    in->te = q->te != 0;
+    if (!one_type(&q->cluster))
+        calibrate_refuse(in, mem,
+                         "runs on several types of GPU, which one step does not tell apart");
+    else if ((why = not_computed(in, mem)))
+        calibrate_refuse(in, mem, arena_format(mem, "its strategy cannot be predicted: %s", why));
+    return true;
+}
+
+/* Steps of another batch than the arguments say: those of a ramp. */
+static bool take_batch(struct calibrate_input *in, int global_batch, struct arena *mem)
+{
+    struct strategy *s = &in->asked.strategy;
+    int64_t once = (int64_t)s->micro_batch * s->dp;
+    if (global_batch == 0 || global_batch == s->global_batch)
+        return true;
+    if (global_batch % once != 0) {
+        calibrate_refuse(in, mem,
+                         arena_format(mem,
+                                      "its steps have a batch of %d, no multiple of micro-batch x "
+                                      "dp = %lld",
+                                      global_batch, (long long)once));
+        return false;
+    }
+    s->global_batch = global_batch;
+    const char *why = not_computed(in, mem);
+    if (why)
+        calibrate_refuse(
+            in, mem,
+            arena_format(mem,
+                         "its steps have a batch of %d, with which its strategy cannot "
+                         "be predicted: %s",
+                         global_batch, why));
+    return !why;
+}
+
+static bool has_flag(const struct question *q, const char *flag)
+{
+    size_t count;
+    const char *const *word = imported_words(q, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word[i], flag) == 0)
+            return true;
+    return false;
+}
+
+/* Megatron's default order of ranks has the pipeline outermost; the other one replicas. */
+static int64_t stage_of(const struct calibrate_input *in, int64_t rank, bool pipeline_inside)
+{
+    const struct strategy *s = &in->asked.strategy;
+    int64_t per_stage = in->asked.gpus / s->pp;
+    if (pipeline_inside)
+        return rank / ((int64_t)s->tp * s->cp) % s->pp;
+    return per_stage > 0 ? rank / per_stage : s->pp;
+}
+
+/* Of a stage's ranks the fullest. */
+static void observe_ranks(struct calibrate_input *in, const struct step_summary *sum,
+                          struct arena *mem)
+{
+    int pp = in->asked.strategy.pp;
+    bool inside = has_flag(&in->question, "--use-tp-pp-dp-mapping");
+    double *most = arena_array(mem, (size_t)pp, sizeof *most);
+    for (int i = 0; i < sum->ranks; i++) {
+        int64_t stage = stage_of(in, sum->rank[i].rank, inside);
+        if (stage < pp)
+            most[stage] = fmax(most[stage], sum->rank[i].allocated_bytes);
+    }
+    for (int stage = 0; stage < pp; stage++)
+        if (most[stage] > 0)
+            calibrate_observe(
+                in, mem,
+                (struct observation){.stage = stage, .memory = true, .measured = most[stage]});
+}
+
+static void observe_steps(struct calibrate_input *in, const struct step_summary *sum,
+                          struct arena *mem)
+{
+    if (fabs(sum->trend) > MOST_TREND) {
+        calibrate_refuse(in, mem,
+                         arena_format(mem,
+                                      "its steps change by %+.0f %% on the way: no one figure "
+                                      "stands for them",
+                                      100 * sum->trend));
+        return;
+    }
+    calibrate_observe(in, mem,
+                      (struct observation){.stage = -1,
+                                           .measured = sum->step_s,
+                                           .noise = sum->spread / sqrt((double)sum->steps)});
+}
+
+static bool read_log(struct calibrate_input *in, struct pieces *p, struct arena *mem,
+                     struct error *err)
+{
+    struct question *q = &in->question;
+    struct step_summary sum = {0};
+    struct error inner = {0};
+    in->kind = "training log";
+    if (!q->has_cluster && !q->pricing.gpu)
+        return fail(err, ERROR_INPUT,
+                    "%s: a log does not say on which GPUs it ran: add --gpu, as in --gpu H100, or "
+                    "--cluster",
+                    in->path);
+    if (!import_log(q, &p->log, in->path, err))
+        return false;
+    if (!train_steps_end(&p->steps, &sum, &inner))
+        return fail(err, ERROR_INPUT, "%s: %s", in->path, inner.text);
+    if (!calibrate_ask(in, mem, err))
+        return false;
+    in->steps = sum.steps;
+    in->notes = sum.notes;
+    in->note = sum.note;
+    if (in->refusals == 0 && take_batch(in, sum.global_batch, mem)) {
+        observe_steps(in, &sum, mem);
+        observe_ranks(in, &sum, mem);
+    }
+    return true;
+}
+
+/* What the command was told, but for the inputs; models are lent. */
+static bool begin(struct calibrate_input *in, const struct question *from, struct error *err)
+{
+    static const char *const taken[] = {"cluster", "gpu", "gpus"};
+    question_init(&in->question);
+    for (const struct given *g = from->given; g; g = g->next)
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            if (strcmp(g->option, taken[i]) == 0 &&
+                !question_set(&in->question, g->option, g->value, err))
+                return false;
+    in->question.learned = from->learned;
+    return true;
+}
+
+static bool read_pieces(struct calibrate_input *in, struct pieces *p, struct arena *mem,
+                        struct error *err)
+{
+    if (!p->begun)
+        return fail(err, ERROR_INPUT, "%s: is empty, expected a training log or a result of verify",
+                    in->path);
+    if (p->text.length > FILE_LIMIT)
+        return fail(err, ERROR_INPUT,
+                    "%s: begins with { and is larger than %d MiB: no result of "
+                    "verify",
+                    in->path, FILE_LIMIT >> 20);
+    return p->json ? calibrate_read_verify(in, str_text(&p->text), p->text.length, mem, err)
+                   : read_log(in, p, mem, err);
+}
+
+bool calibrate_input_read(struct calibrate_input *in, const struct question *from, const char *path,
+                          struct arena *mem, struct error *err)
+{
+    struct pieces p = {0};
+    *in = (struct calibrate_input){.path = path};
+    str_init(&p.text);
+    train_log_init(&p.log, mem);
+    train_steps_init(&p.steps, mem);
+    bool ok = begin(in, from, err) && file_stream(path, take_piece, &p, err) &&
+              read_pieces(in, &p, mem, err);
+    if (ok)
+        calibrate_sift(in, mem);
+    train_steps_release(&p.steps);
+    train_log_release(&p.log);
+    str_release(&p.text);
+    return ok;
+}
+
+void calibrate_input_release(struct calibrate_input *in)
+{
+    in->question.learned = NULL; /* lent */
+    question_release(&in->question);
+}
+
+double calibrate_predict(const struct calibrate_input *in, const struct observation *o,
+                         const double log_factor[FIT_FACTORS], struct arena *scratch)
+{
+    struct varied *v = arena_alloc(scratch, sizeof *v);
+    struct plan *p = arena_alloc(scratch, sizeof *p);
+    double times[RESIDUALS];
+    for (int i = 0; i < RESIDUALS; i++)
+        times[i] = i < FIT_FACTORS ? exp(log_factor[i]) : 1;
+    if (o->alone)
+        times[RESIDUAL_intra] = times[RESIDUAL_inter] = 0;
+    scene_vary(v, &in->asked.scene, ALL_MESHES, times);
+    plan_evaluate(&v->scene, &in->asked.strategy, in->asked.layout, scratch, p);
+    if (!p->computed || o->stage >= p->stages)
+        return 0;
+    if (o->stage < 0)
+        return p->step_s;
+    return o->memory ? p->stage[o->stage].peak_bytes : p->stage[o->stage].compute_step_s;
+}

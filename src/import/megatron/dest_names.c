@@ -1,0 +1,237 @@
+/* A setting as a flag: by the table of exceptions, otherwise the name with - for _, or --no-NAME
+ * for a switch that turns something off. */
+#include "import/megatron/dest_names.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "import/megatron/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { VALUE, ON, OFF, GROUPS, PRECISION, ACTIVATION };
+enum { LOG = DEST_LOG, OVERRIDE = DEST_OVERRIDE, BOTH = LOG | OVERRIDE };
+
+static const struct dest {
+    const char *name;
+    int sources;
+    enum kind kind;
+    const char *flag;
+} DESTS[] = {
+#define DEST(name, sources, kind, flag) {name, sources, kind, flag},
+#include "import/megatron/dest_names.def"
+#undef DEST
+};
+
+static const char *const FLAGS[] = {
+#define FLAG(name, arity, type, choices) name,
+#include "import/megatron/megatron_flags.def"
+#undef FLAG
+};
+
+enum { DEST_COUNT = sizeof DESTS / sizeof *DESTS, FLAG_COUNT = sizeof FLAGS / sizeof *FLAGS };
+
+void dest_list_init(struct dest_list *l, enum dest_source source, struct arena *mem)
+{
+    *l = (struct dest_list){.source = source, .mem = mem};
+}
+
+void dest_list_keep(struct dest_list *l, const struct launch_unknown *unknown, int count)
+{
+    l->unknowns = l->unknown_capacity = count;
+    l->unknown = arena_array(l->mem, (size_t)count + 1, sizeof *l->unknown);
+    if (count)
+        memcpy(l->unknown, unknown, (size_t)count * sizeof *unknown);
+}
+
+static void add(struct dest_list *l, const char *text, int line)
+{
+    if (l->count == l->capacity) {
+        struct launch_word *old = l->word;
+        l->capacity = l->capacity ? 2 * l->capacity : 64;
+        l->word = arena_array(l->mem, (size_t)l->capacity, sizeof *l->word);
+        if (old)
+            memcpy(l->word, old, (size_t)l->count * sizeof *l->word);
+    }
+    l->word[l->count++] = (struct launch_word){arena_string(l->mem, text), line};
+}
+
+/* A value that is there and says nothing to the flag. */
+static void add_unknown(struct dest_list *l, const char *value, int line)
+{
+    if (l->unknowns == l->unknown_capacity) {
+        struct launch_unknown *old = l->unknown;
+        l->unknown_capacity = l->unknown_capacity ? 2 * l->unknown_capacity : 16;
+        l->unknown = arena_array(l->mem, (size_t)l->unknown_capacity, sizeof *l->unknown);
+        if (old)
+            memcpy(l->unknown, old, (size_t)l->unknowns * sizeof *l->unknown);
+    }
+    l->unknown[l->unknowns] = (struct launch_unknown){
+        arena_format(l->mem, "'%.60s'", value), "which the flag does not take", NULL, line, NULL};
+    add(l, arena_format(l->mem, "%c%d%c", LAUNCH_MARK, l->unknowns++, LAUNCH_MARK_END), line);
+}
+
+static bool is_true(const char *value)
+{
+    return same_name(value, "true") || same_name(value, "on") || strcmp(value, "1") == 0;
+}
+
+static bool is_false(const char *value)
+{
+    return same_name(value, "false") || same_name(value, "off") || strcmp(value, "0") == 0;
+}
+
+static bool is_none(const char *value)
+{
+    return !*value || same_name(value, "none") || same_name(value, "null");
+}
+
+/* torch.bfloat16 is bf16 on a command line, AttnBackend.auto is auto. */
+static const char *plain(const char *value)
+{
+    static const char *const types[][2] = {{"torch.float32", "fp32"},
+                                           {"torch.bfloat16", "bf16"},
+                                           {"torch.float16", "fp16"},
+                                           {"torch.uint8", "fp8"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(value, types[i][0]) == 0)
+            return types[i][1];
+    return value;
+}
+
+static void add_value(struct dest_list *l, const char *flag, const char *value, int line)
+{
+    const char *dot = strrchr(value, '.');
+    value = plain(value);
+    if (!words_takes(flag, value) && dot && words_takes(flag, dot + 1))
+        value = dot + 1;
+    const char *choice = words_takes(flag, value) ? value : words_choice(flag, value, l->mem);
+    if (choice)
+        add(l, choice, line);
+    else
+        add_unknown(l, value, line);
+}
+
+/* The elements of a list, quotes and all around them taken off. */
+static void add_elements(struct dest_list *l, const char *flag, const char *value, int line)
+{
+    static const char between[] = " ,[]()'\"";
+    for (value += strspn(value, between); *value; value += strspn(value, between)) {
+        size_t n = strcspn(value, between);
+        add_value(l, flag, arena_copy(l->mem, value, n), line);
+        value += n;
+    }
+}
+
+/* One word without blanks: a list as an expression, a tuple as its numbers. */
+static const char *squeezed(const char *value, struct arena *mem)
+{
+    char *out = arena_string(mem, value), *to = out;
+    if (*value != '[' && *value != '(')
+        return value;
+    for (const char *p = value; *p; p++)
+        if (*p != ' ' && *p != '(' && *p != ')')
+            *to++ = *p;
+    *to = 0;
+    return out;
+}
+
+static void add_flag(struct dest_list *l, const char *flag, const char *value, int line)
+{
+    int most = words_most_values(flag);
+    if (is_none(value) || (most == 0 && is_false(value)) || strcmp(value, "[]") == 0)
+        return;
+    if (most == 0 && !is_true(value)) /* holds something else, which is no switch */
+        return;
+    add(l, flag, line);
+    if (most == 1)
+        add_value(l, flag, squeezed(value, l->mem), line);
+    else if (most > 1)
+        add_elements(l, flag, value, line);
+}
+
+/* "bf16_mixed", "bf16-mixed", "bf16", "16-mixed", "bf16_with_fp8_current_scaling_mixed" */
+static void add_precision(struct dest_list *l, const char *value, int line)
+{
+    if (strstr(value, "bf16"))
+        add(l, "--bf16", line);
+    else if (strstr(value, "16"))
+        add(l, "--fp16", line);
+    if (strstr(value, "fp8")) {
+        add(l, "--fp8-format", line);
+        add(l, "hybrid", line);
+    }
+}
+
+/* A value with unknown parts stays with its flag. */
+static void add_open(struct dest_list *l, const char *flag, const char *value, int line)
+{
+    add(l, arena_format(l->mem, "%s=%s", flag, value), line);
+}
+
+static void add_exception(struct dest_list *l, const struct dest *d, const char *value, int line)
+{
+    if (!launch_is_known(value)) {
+        add_open(l, d->flag, value, line);
+        return;
+    }
+    if (d->kind == PRECISION)
+        add_precision(l, value, line);
+    else if (d->kind == ACTIVATION && strstr(value, "swiglu"))
+        add(l, d->flag, line);
+    else if ((d->kind == ON && is_true(value)) || (d->kind == OFF && is_false(value)))
+        add(l, d->flag, line);
+    if (d->kind == GROUPS && !is_none(value))
+        add(l, "--group-query-attention", line);
+    if (d->kind == GROUPS || d->kind == VALUE)
+        add_flag(l, d->flag, value, line);
+}
+
+static const char *flag_name(struct arena *mem, const char *prefix, const char *name)
+{
+    char *flag = arena_format(mem, "%s%s", prefix, name);
+    for (char *p = flag; *p; p++)
+        if (*p == '_')
+            *p = '-';
+    return flag;
+}
+
+bool dest_add(struct dest_list *l, const char *name, const char *value, int line)
+{
+    for (int i = 0; i < DEST_COUNT; i++)
+        if ((DESTS[i].sources & (int)l->source) && strcmp(DESTS[i].name, name) == 0) {
+            add_exception(l, &DESTS[i], value, line);
+            return true;
+        }
+    const char *flag = flag_name(l->mem, "--", name), *no = flag_name(l->mem, "--no-", name);
+    bool known = words_most_values(flag) >= 0;
+    if (!launch_is_known(value) && (known || words_most_values(no) == 0)) {
+        add_open(l, known ? flag : no, value, line);
+        return true;
+    }
+    if (known) {
+        add_flag(l, flag, value, line);
+        return true;
+    }
+    if (words_most_values(no) == 0 && is_false(value))
+        add(l, no, line);
+    return words_most_values(no) == 0;
+}
+
+const char *dest_nearest(const char *name, struct arena *mem)
+{
+    const char *names[DEST_COUNT + FLAG_COUNT];
+    char spelled[FLAG_COUNT][96];
+    size_t n = 0;
+    for (int i = 0; i < DEST_COUNT; i++)
+        names[n++] = DESTS[i].name;
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        size_t k = 0;
+        for (; FLAGS[i][k + 2] && k + 1 < sizeof spelled[i]; k++)
+            spelled[i][k] = FLAGS[i][k + 2] == '-' ? '_' : FLAGS[i][k + 2];
+        spelled[i][k] = 0;
+        names[n++] = spelled[i];
+    }
+    const char *near = nearest_name(name, names, n);
+    return near ? arena_string(mem, near) : NULL;
+}

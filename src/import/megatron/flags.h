@@ -1,0 +1,76 @@
+/* A Megatron-LM command line as a strategy and a model. Three steps, because the first is often
+ * all that can be said without knowing the model or the cluster:
+ *     flags_import    what stands there, with Megatron's own defaults
+ *     flags_model     which model is meant: that of the flags, or one given beside them
+ *     flags_finish    what follows from the model and the number of GPUs
+ * A plan that Megatron would refuse is no error here: what is wrong goes to `reasons`, and the
+ * strategy is the nearest one that has figures. */
+#ifndef ASTRA_FLAGS_H
+#define ASTRA_FLAGS_H
+
+#include "base/error.h"
+#include "model/model.h"
+#include "strategy/layout.h"
+#include "strategy/mesh.h"
+
+#include <stdint.h>
+
+struct arena;
+struct words;
+
+enum { FLAGS_MAX_TEXTS = 64 };
+
+struct flags_texts {
+    int count;
+    const char *text[FLAGS_MAX_TEXTS]; /* in the arena; more than fit are dropped */
+};
+
+struct flags_result {
+    bool has_model;     /* --num-layers, --hidden-size and --num-attention-heads are there */
+    bool vocab_missing; /* has_model without a vocabulary: model.vocab is 1 */
+    struct model
+        model; /* finished where has_model; otherwise only the fields in model_given count */
+    bool model_given[MODEL_FIELDS]; /* a flag of this field is there */
+
+    struct strategy strategy;
+    bool given[PARAMS]; /* a flag of this parameter is there; the others have Megatron's defaults */
+    bool has_layout;    /* after flags_finish, where a layout string is there and holds */
+    struct layout layout;
+
+    bool hetero;             /* --enable-hetero: the meshes of a mixed job on FlagScale */
+    struct mesh_list meshes; /* after flags_finish, where hetero; their groups are left NULL */
+    const char *device_type[MESHES_MAX]; /* of each, as the flags name it */
+
+    bool stack_torch; /* --transformer-impl local */
+    double attention_dropout, hidden_dropout;
+    bool whole_init; /* FSDP that builds the whole stage on every GPU before it shards it */
+    int64_t train_iters, train_samples; /* 0 = not there */
+
+    struct flags_texts reasons; /* why Megatron would refuse the plan */
+    struct flags_texts notes;   /* "--flag: what is planned instead" */
+
+    /* Kept for flags_finish. */
+    const struct words *words; /* in the arena */
+    const char *const *word;   /* borrowed: as they were written */
+    int word_count;
+    const char *layout_text;      /* NULL = none */
+    int layers_per_virtual_stage; /* 0 = not there */
+    struct arena *mem;            /* borrowed */
+};
+
+/* Words as the shell hands them on, without the program's name; a leading path ending in .py is
+ * skipped. Every flag of Megatron's parser is known. False when a flag is unknown, lacks a value
+ * or has a wrong one, or describes what cannot be planned. Words must outlive the result. */
+bool flags_import(int argc, const char *const *argv, struct flags_result *, struct arena *,
+                  struct error *);
+
+/* `given` is the model named beside the flags, or NULL: then the flags must describe one. False
+ * where they do not, or where flags and `given` disagree. Afterwards `model` is complete. */
+bool flags_model(struct flags_result *, const struct model *given, struct error *);
+
+/* `world` is the number of GPUs, of all meshes together. Sets dp, a missing global batch
+ * (micro-batch x dp), vpp, the layout, and the meshes. Needs a complete model. False on wrong input
+ * only; broken rules go to `reasons`. */
+bool flags_finish(struct flags_result *, int64_t world, struct error *);
+
+#endif

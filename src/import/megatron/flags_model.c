@@ -1,0 +1,405 @@
+/* Model fields out of Megatron's flags. Most are one line of megatron.def; what is left here is
+ * where Megatron's defaults (megatron/training/arguments.py, validate_args) or its way of saying
+ * it differ from ours: an MLP of 4 x hidden, LayerNorm with biases, tied and learned position
+ * embeddings unless told otherwise, and per-layer patterns that are Python list expressions,
+ * "[0]*3+[1]*58". */
+#include "import/megatron/flags_model.h"
+
+#include "base/str.h"
+#include "import/megatron/words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { VALUE, SWITCH, UNLESS, OWN, NONE };
+
+struct field_flag {
+    enum model_field field;
+    enum kind kind;
+    const char *flag;
+};
+
+static const struct field_flag FIELD_FLAGS[] = {
+#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag},
+#include "export/megatron.def"
+};
+
+enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
+
+bool flags_number(const struct words *w, const char *flag, int lo, int hi, int *out,
+                  struct error *err)
+{
+    const char *text = words_value(w, flag);
+    int64_t n;
+    if (!parse_int(text, &n) || n < lo || n > hi)
+        return fail(err, ERROR_INPUT, "%s is '%s', expected a whole number from %d to %d", flag,
+                    text, lo, hi);
+    *out = (int)n;
+    return true;
+}
+
+/* One line of megatron.def. An absent switch has a value too; an absent number keeps 0, "not
+ * given". */
+static bool read_field(struct flags_result *r, const struct field_flag *f, const struct words *w,
+                       struct error *err)
+{
+    const struct model_field_info *info = model_field_info(f->field);
+    int value = f->kind == UNLESS;
+    if (f->kind == NONE)
+        return true;
+    r->model_given[f->field] = words_has(w, f->flag);
+    if (f->kind == OWN)
+        return true;
+    if (words_has(w, f->flag) && f->kind != VALUE)
+        value = f->kind == SWITCH;
+    else if (words_has(w, f->flag) && !flags_number(w, f->flag, info->lo, info->hi, &value, err))
+        return false;
+    model_field_set(&r->model, f->field, value);
+    return true;
+}
+
+/* A field whose number may be missing: the default is Megatron's. */
+static bool read_number(struct flags_result *r, enum model_field f, const char *flag, int missing,
+                        const struct words *w, struct error *err)
+{
+    const struct model_field_info *info = model_field_info(f);
+    int value = missing;
+    if (words_has(w, flag) && !flags_number(w, flag, info->lo, info->hi, &value, err))
+        return false;
+    r->model_given[f] |= words_has(w, flag);
+    model_field_set(&r->model, f, value);
+    return true;
+}
+
+static bool word_is(const struct words *w, const char *flag, const char *word)
+{
+    const char *value = words_value(w, flag);
+    return value && strcmp(value, word) == 0;
+}
+
+static bool read_attention(struct flags_result *r, const struct words *w, struct error *err)
+{
+    struct model *m = &r->model;
+    bool grouped = words_has(w, "--group-query-attention");
+    r->model_given[MODEL_kv] = grouped;
+    if (grouped && !read_number(r, MODEL_kv, "--num-query-groups", 1, w, err))
+        return false;
+    if (!read_number(r, MODEL_head_dim, "--kv-channels", 0, w, err))
+        return false;
+    m->qkv_bias = words_has(w, "--add-qkv-bias") || m->linear_bias;
+    m->sinks = word_is(w, "--softmax-type", "learnable");
+    m->clamped = words_has(w, "--activation-func-clamp-value");
+    if (!m->mla)
+        return true;
+    return (m->kv_lora || read_number(r, MODEL_kv_lora, "--kv-lora-rank", 32, w, err)) &&
+           (m->qk_nope || read_number(r, MODEL_qk_nope, "--qk-head-dim", 128, w, err)) &&
+           (m->qk_rope || read_number(r, MODEL_qk_rope, "--qk-pos-emb-head-dim", 64, w, err)) &&
+           (m->v_dim || read_number(r, MODEL_v_dim, "--v-head-dim", 128, w, err));
+}
+
+static bool read_positions(struct flags_result *r, const struct words *w, struct error *err)
+{
+    const char *type = words_value(w, "--position-embedding-type");
+    const char *longest = words_has(w, "--max-position-embeddings") ? "--max-position-embeddings"
+                          : words_has(w, "--seq-length")            ? "--seq-length"
+                                                                    : "--encoder-seq-length";
+    bool learned = !type || strcmp(type, "learned_absolute") == 0;
+    r->model.learned_pos = learned && !words_has(w, "--use-rotary-position-embeddings");
+    if (!read_number(r, MODEL_max_seq, longest, 0, w, err))
+        return false;
+    r->model_given[MODEL_max_seq] = words_has(w, "--max-position-embeddings");
+    return true;
+}
+
+/* Without --ffn-hidden-size a gated MLP is 2/3 as wide, a multiple of 64. */
+static void default_ffn(struct flags_result *r, const struct words *w)
+{
+    struct model *m = &r->model;
+    if (m->ffn == 0)
+        m->ffn = words_has(w, "--swiglu") ? 8 * m->hidden / 192 * 64 : 4 * m->hidden;
+}
+
+static bool read_mlp(struct flags_result *r, const struct words *w, struct error *err)
+{
+    struct model *m = &r->model;
+    const char *score = words_value(w, "--moe-router-score-function");
+    m->gated = words_has(w, "--swiglu") || words_has(w, "--quick-geglu");
+    r->model_given[MODEL_gated] = m->gated;
+    m->layer_norm = !word_is(w, "--normalization", "RMSNorm");
+    m->sigmoid_router = score && strcmp(score, "softmax") != 0;
+    return m->experts == 0 || m->topk > 0 ||
+           read_number(r, MODEL_topk, "--moe-router-topk", 2, w, err);
+}
+
+static bool read_vocab(struct flags_result *r, const struct words *w, struct error *err)
+{
+    if (!r->model_given[MODEL_vocab] &&
+        !read_number(r, MODEL_vocab, "--padded-vocab-size", 0, w, err))
+        return false;
+    r->vocab_missing = r->has_model && r->model.vocab == 0;
+    if (r->vocab_missing)
+        r->model.vocab = 1;
+    return true;
+}
+
+/* "4095,0" or "(4095,0)". */
+static bool read_pair(const char *text, int64_t *first, int64_t *second)
+{
+    char copy[64];
+    size_t open = *text == '(', length = strlen(text);
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text + open, length + 1 - open);
+    char *comma = strchr(copy, ','), *close = strchr(copy, ')');
+    if (!comma || (close && (close < comma || close[1])))
+        return false;
+    *comma = 0;
+    if (close)
+        *close = 0;
+    return parse_int(copy, first) && parse_int(comma + 1, second);
+}
+
+/* Tokens before the query and behind it; the window counts the query too. */
+static bool read_window(struct flags_result *r, const struct words *w, struct error *err)
+{
+    const char *text = words_value(w, "--window-size");
+    int64_t before, behind;
+    if (!text)
+        return true;
+    if (!read_pair(text, &before, &behind) || before < -1 || behind < -1 ||
+        before >= model_field_info(MODEL_window)->hi)
+        return fail(err, ERROR_INPUT,
+                    "--window-size is '%s', expected BEFORE,BEHIND such as 4095,0; -1 is no limit",
+                    text);
+    r->model.window = (int)before + 1;
+    return true;
+}
+
+/* A Python expression of lists: [0]*3+[1]*58, ([1]+[0])*24, [0,1]*2. */
+struct pattern {
+    const char *at;
+    int depth;
+};
+
+struct list {
+    int count;
+    uint8_t item[MODEL_MAX_LAYERS];
+};
+
+static bool read_sum(struct pattern *p, struct list *out);
+
+static bool read_count(struct pattern *p, int *out)
+{
+    int n = 0;
+    if (!isdigit((unsigned char)*p->at))
+        return false;
+    for (; isdigit((unsigned char)*p->at); p->at++)
+        n = n > MODEL_MAX_LAYERS ? n : n * 10 + (*p->at - '0');
+    *out = n;
+    return true;
+}
+
+/* "[0,1,1]", a final comma allowed. */
+static bool read_items(struct pattern *p, struct list *out)
+{
+    out->count = 0;
+    while (*p->at != ']') {
+        int item;
+        if (!read_count(p, &item) || item > 1 || out->count == MODEL_MAX_LAYERS)
+            return false;
+        out->item[out->count++] = (uint8_t)item;
+        if (*p->at == ',')
+            p->at++;
+        else if (*p->at != ']')
+            return false;
+    }
+    p->at++;
+    return true;
+}
+
+static bool read_factor(struct pattern *p, struct list *out)
+{
+    char open = *p->at;
+    if (open == '[') {
+        p->at++;
+        return read_items(p, out);
+    }
+    if (open != '(' || p->depth == 16)
+        return false;
+    p->at++;
+    p->depth++;
+    if (!read_sum(p, out) || *p->at != ')')
+        return false;
+    p->at++;
+    p->depth--;
+    return true;
+}
+
+static bool multiply(struct list *l, int times)
+{
+    int once = l->count;
+    if (once > 0 && times > MODEL_MAX_LAYERS / once)
+        return false;
+    l->count = once * times;
+    for (int i = once; i < l->count; i++)
+        l->item[i] = l->item[i - once];
+    return true;
+}
+
+/* list * n, n * list. */
+static bool read_product(struct pattern *p, struct list *out)
+{
+    int before = 1, behind;
+    if (isdigit((unsigned char)*p->at)) {
+        if (!read_count(p, &before) || *p->at++ != '*')
+            return false;
+    }
+    if (!read_factor(p, out) || !multiply(out, before))
+        return false;
+    while (*p->at == '*') {
+        p->at++;
+        if (!read_count(p, &behind) || !multiply(out, behind))
+            return false;
+    }
+    return true;
+}
+
+static bool read_sum(struct pattern *p, struct list *out)
+{
+    struct list more;
+    if (!read_product(p, out))
+        return false;
+    while (*p->at == '+') {
+        p->at++;
+        if (!read_product(p, &more) || out->count + more.count > MODEL_MAX_LAYERS)
+            return false;
+        memcpy(out->item + out->count, more.item, (size_t)more.count);
+        out->count += more.count;
+    }
+    return true;
+}
+
+/* A number n, or a list of one 0 or 1 per layer: then *every is 0. */
+static bool read_pattern(const struct words *w, const char *flag, int layers, int *every,
+                         struct list *list, struct error *err)
+{
+    const char *text = words_value(w, flag);
+    struct pattern p = {.at = text};
+    *every = 0;
+    if (!strchr(text, '['))
+        return flags_number(w, flag, 1, 1 << 30, every, err);
+    if (!read_sum(&p, list) || *p.at)
+        return fail(err, ERROR_INPUT,
+                    "%s is '%s', expected a number or a list of 0 and 1 such as [0]*3+[1]*58", flag,
+                    text);
+    if (list->count != layers)
+        return fail(err, ERROR_INPUT, "%s is '%s', %d entries; the model has %d layers", flag, text,
+                    list->count, layers);
+    return true;
+}
+
+/* Which layers have experts and which the window, where the flags say more than "all". */
+static bool set_pattern(struct model *m, const struct words *w, struct error *err)
+{
+    struct layer_pattern pattern;
+    struct list moe = {0}, window = {0};
+    int moe_every = 1, window_every = 1 << 30; /* every layer, no layer is left out */
+    if (m->experts && words_has(w, "--moe-layer-freq") &&
+        !read_pattern(w, "--moe-layer-freq", m->layers, &moe_every, &moe, err))
+        return false;
+    if (m->window && words_has(w, "--window-attn-skip-freq") &&
+        !read_pattern(w, "--window-attn-skip-freq", m->layers, &window_every, &window, err))
+        return false;
+    for (int i = 0; i < m->layers; i++) {
+        pattern.moe[i] = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
+        pattern.window[i] =
+            m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
+    }
+    return model_set_pattern(m, &pattern, err);
+}
+
+static bool finish(struct flags_result *r, const struct words *w, struct error *err)
+{
+    struct error inner;
+    default_ffn(r, w);
+    snprintf(r->model.name, sizeof r->model.name, "flags");
+#define ACTIVATION(name, flag)                                                                     \
+    if (words_has(w, flag))                                                                        \
+        snprintf(r->model.family, sizeof r->model.family, "%s", name);
+#include "export/activations.def"
+    if (!model_finish(&r->model, &inner))
+        return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
+    return set_pattern(&r->model, w, err);
+}
+
+bool flags_read_model(struct flags_result *r, const struct words *w, struct error *err)
+{
+    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+        if (!read_field(r, &FIELD_FLAGS[i], w, err))
+            return false;
+    if (!words_has(w, "--num-layers") &&
+        !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
+        return false;
+    r->has_model = r->model.layers && r->model.hidden && r->model.heads;
+    return read_attention(r, w, err) && read_positions(r, w, err) && read_mlp(r, w, err) &&
+           read_vocab(r, w, err) && read_window(r, w, err) && (!r->has_model || finish(r, w, err));
+}
+
+static bool needs_flags(const struct flags_result *r, struct error *err)
+{
+    if (!r->has_model)
+        return fail(err, ERROR_INPUT,
+                    "no model: %s is missing among the flags (or name one with --model)",
+                    !r->model.layers   ? "--num-layers"
+                    : !r->model.hidden ? "--hidden-size"
+                                       : "--num-attention-heads");
+    return fail(err, ERROR_INPUT, "--vocab-size is missing (or name a model with --model)");
+}
+
+/* What flags leave open or cannot say is taken from the model beside them. */
+static bool agrees(struct flags_result *r, const struct model *given, struct error *err)
+{
+    char difference[160];
+    struct model *m = &r->model;
+    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+        if (FIELD_FLAGS[i].kind == NONE)
+            model_field_set(m, FIELD_FLAGS[i].field, model_field_get(given, FIELD_FLAGS[i].field));
+    if (r->vocab_missing)
+        m->vocab = given->vocab;
+    if (!r->model_given[MODEL_max_seq])
+        m->max_seq = given->max_seq;
+    if (!model_same(m, given, difference, sizeof difference))
+        return fail(err, ERROR_INPUT, "the flags (here) and --model %s (there) disagree: %s",
+                    given->name, difference);
+    return true;
+}
+
+/* A few model flags beside a model: each must say what the model says. */
+static bool given_agree(const struct flags_result *r, const struct model *given, struct error *err)
+{
+    for (int i = 0; i < FIELD_FLAG_COUNT; i++) {
+        const struct field_flag *f = &FIELD_FLAGS[i];
+        bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
+                        f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
+                        f->field != MODEL_window_every;
+        int here = model_field_get(&r->model, f->field), there = model_field_get(given, f->field);
+        if (compared && here != there)
+            return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s is %d here and %d there",
+                        f->flag, given->name, model_field_info(f->field)->name, here, there);
+    }
+    return true;
+}
+
+bool flags_model(struct flags_result *r, const struct model *given, struct error *err)
+{
+    if (!given)
+        return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
+    if (r->has_model ? !agrees(r, given, err) : !given_agree(r, given, err))
+        return false;
+    r->model = *given;
+    r->has_model = true;
+    r->vocab_missing = false;
+    return true;
+}

@@ -1,0 +1,78 @@
+/* A job as someone's file starts it: the words behind the training program, where each stands, and
+ * how many GPUs it is started on. Words may have parts that the file alone does not tell: these are
+ * marked, and matter only where a flag with an effect needs them. */
+#ifndef ASTRA_LAUNCH_H
+#define ASTRA_LAUNCH_H
+
+#include "base/error.h"
+#include "import/megatron/flags.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct words;
+
+/* An unknown part of a word is LAUNCH_MARK, its number in decimal digits, LAUNCH_MARK_END. Known
+ * text never has these bytes. */
+enum { LAUNCH_MARK = 1, LAUNCH_MARK_END = 2 };
+
+struct launch_word {
+    const char *text;
+    int line; /* 0 = not known */
+};
+
+/* Why a part of a word is not known. */
+struct launch_unknown {
+    const char *text;     /* as it stands there: "${TP}", "$(nproc)" */
+    const char *why;      /* "which is not set" */
+    const char *name;     /* of the variable that --env could set; NULL = none */
+    int line;             /* of that variable or command; 0 = not known */
+    const char *may_hold; /* text of which it may be a part; NULL = not known */
+};
+
+struct launch {
+    const char *path;
+    const char *kind;    /* "launch script" */
+    const char *program; /* that the words are for; NULL = not known */
+    int line;            /* where it is started; 0 = not known */
+    int count;
+    const struct launch_word *word;
+    int unknowns;
+    const struct launch_unknown *unknown;
+    int64_t nodes, per_node; /* both 0 = not known */
+    int64_t gpus;            /* 0 = not known */
+    struct flags_texts notes;
+};
+
+bool launch_is_known(const char *word);
+/* For people: marks are replaced by what stands in the file. */
+const char *launch_text(const struct launch *, const char *word, struct arena *);
+
+/* A flag that is there with a value that is not known. */
+struct launch_open {
+    const char *flag;
+    bool doubled; /* the flag may be there: a value elsewhere does not settle it */
+    const char
+        *message; /* "train.sh:12: --micro-batch-size is ${MBS}, which ...: give --env ..." */
+};
+
+struct launch_flags {
+    int count;
+    const char **word; /* all known */
+    int *line;         /* of each */
+    int opens, open_capacity;
+    struct launch_open *open;
+    int strangers; /* flags that Megatron does not know */
+};
+
+/* Parts the flags whose values are known from the others. Unknown words that belong to no flag are
+ * left out and go to the notes. */
+void launch_split(struct launch *, struct launch_flags *, struct arena *);
+
+/* `file:line: ` before a message that names a flag of the launch, `file: ` before any other. */
+void launch_name_place(const struct launch *, const struct launch_flags *, struct error *);
+
+void launch_note(struct launch *, const char *text);
+
+#endif

@@ -1,0 +1,429 @@
+/* Simple commands: what is assigned and declared, functions that are called, shells that are
+ * started. A variable that a function or a single command has for itself is set aside and comes
+ * back at the end. */
+#include "import/shell/script_parts.h"
+
+#include <string.h>
+
+/* NAME=, NAME+= or NAME[...]=: where the value begins; NULL = it is none. */
+static const char *assigned(const struct raw *r, size_t *name, bool *added, bool *indexed)
+{
+    const char *p = r->text, *end = r->text + r->length;
+    *added = *indexed = false;
+    if (p == end || !is_name_start(*p))
+        return NULL;
+    while (p < end && is_name_char(*p))
+        p++;
+    *name = (size_t)(p - r->text);
+    if (p < end && *p == '[') {
+        const char *close = memchr(p, ']', (size_t)(end - p));
+        *indexed = true;
+        p = close ? close + 1 : end;
+    }
+    if (p < end && *p == '+') {
+        *added = true;
+        p++;
+    }
+    return p < end && *p == '=' ? p + 1 : NULL;
+}
+
+/* [KEY]=VALUE among the elements of a list. */
+static bool has_keys(const struct raw *r)
+{
+    for (int i = 0; i < r->count; i++)
+        if (r->element[i].length > 0 && r->element[i].text[0] == '[')
+            return true;
+    return false;
+}
+
+static void assign_array(struct script *s, struct variable *v, const struct raw *r, bool added)
+{
+    struct fields f = {0};
+    for (int i = 0; added && v->value && i < v->value->count; i++)
+        if (v->value->array || *v->value->word[i].text)
+            fields_add(&f, v->value->word[i].text, v->value->word[i].line, s);
+    for (int i = 0; i < r->count && !s->failed; i++) {
+        s->line = r->element[i].line;
+        script_expand(s, &r->element[i], &f);
+    }
+    script_assign(s, v, value_of_fields(s, &f));
+}
+
+/* What becomes of a text in a variable that may be a number. */
+static void assign_text(struct script *s, struct variable *v, const char *text, bool added,
+                        int line)
+{
+    const char *old = v->value && v->value->count > 0 ? v->value->word[0].text : "";
+    if (added && v->value && v->value->array) { /* its first element */
+        script_forget(s, v->name, strlen(v->name), "one of whose elements is set");
+        return;
+    }
+    if (added && *old) {
+        script_spend(s, 1, strlen(old));
+        text = arena_format(s->mem, v->integer ? "(%s)+(%s)" : "%s%s", old, text);
+        line = v->value->word[0].line;
+    }
+    if (v->integer)
+        text = launch_is_known(text)
+                   ? script_arithmetic(s, text, strlen(text))
+                   : script_unknown(s, v->name, "which is not worked out", v->name, line);
+    script_assign(s, v, value_of_text(s, text, line));
+}
+
+static struct variable *assign(struct script *s, const struct raw *r)
+{
+    size_t name;
+    bool added, indexed;
+    const char *value = assigned(r, &name, &added, &indexed);
+    if (!value)
+        return NULL;
+    struct variable *v = script_variable(s, r->text, name);
+    s->line = r->line;
+    v->exported |= s->exports;
+    if (indexed)
+        script_forget(s, r->text, name, "one of whose elements is set");
+    else if (v->frozen)
+        script_forget(s, r->text, name, "which is declared read-only or to be changed on its way");
+    else if (r->array && has_keys(r))
+        script_forget(s, r->text, name, "whose elements have names");
+    else if (r->array)
+        assign_array(s, v, r, added);
+    else
+        assign_text(s, v, script_expand_one(s, value, (size_t)(r->text + r->length - value)), added,
+                    r->line);
+    return v;
+}
+
+static void set_aside(struct script *s, struct variable *v)
+{
+    if (s->locals == s->local_capacity) {
+        struct local *old = s->local;
+        s->local_capacity = s->local_capacity ? 2 * s->local_capacity : 16;
+        s->local = arena_array(s->mem, (size_t)s->local_capacity, sizeof *s->local);
+        if (old)
+            memcpy(s->local, old, (size_t)s->locals * sizeof *s->local);
+    }
+    s->local[s->locals++] = (struct local){v, v->reference, v->value, s->open};
+}
+
+/* One that was set aside in a way that may not have been taken may also have stayed. */
+static void bring_back(struct script *s, int to)
+{
+    while (s->locals > to) {
+        const struct local *l = &s->local[--s->locals];
+        l->variable->reference = l->reference;
+        if (l->open > s->open && l->variable->value != l->value)
+            script_forget(s, l->variable->name, strlen(l->variable->name),
+                          "which may or may not be local to a function");
+        else
+            script_assign(s, l->variable, l->value);
+    }
+}
+
+enum answer script_run_text(struct script *s, const char *text, int line)
+{
+    struct lexer lx = {.path = s->path,
+                       .at = text,
+                       .end = text + strlen(text),
+                       .line = line,
+                       .mem = s->mem,
+                       .err = s->err};
+    bool ok;
+    enum answer a = ANSWER_MAYBE;
+    if (s->failed || !script_spend(s, 1, strlen(text)))
+        return a;
+    if (++s->depth > SCRIPT_DEPTH) {
+        script_fail(s, line, "commands call each other too deeply to be followed");
+        return a;
+    }
+    const struct node *n = script_parse(&lx, &ok);
+    if (ok)
+        a = script_run(s, n);
+    else
+        s->failed = true;
+    s->depth--;
+    return a;
+}
+
+static enum answer call(struct script *s, const struct node *body, const struct fields *f)
+{
+    struct variable *arguments = script_name(s, "@", 1);
+    const struct value *before = arguments->value;
+    int locals = s->locals, loops = s->loops;
+    enum leave perhaps = s->perhaps;
+    if (++s->depth > SCRIPT_DEPTH) {
+        script_fail(s, s->line, "functions call each other too deeply to be followed");
+        return ANSWER_MAYBE;
+    }
+    script_set_arguments(s, f, 1);
+    s->functions++;
+    s->loops = 0;
+    s->perhaps = LEAVE_NOT;
+    enum answer a = script_run(s, body);
+    if (s->leaves == LEAVE_FUNCTION) {
+        a = s->status;
+        s->assumed = false;
+        s->leaves = LEAVE_NOT;
+    }
+    a = s->perhaps ? ANSWER_MAYBE : a;
+    s->perhaps = perhaps;
+    s->loops = loops;
+    s->functions--;
+    bring_back(s, locals);
+    script_assign(s, arguments, before);
+    s->depth--;
+    return a;
+}
+
+/* A shell that is started knows only what is exported to it. */
+static void hide_variables(struct script *s)
+{
+    for (int b = 0; b < SCRIPT_BUCKETS && script_spend(s, 1, 0); b++)
+        for (struct variable *v = s->bucket[b]; v; v = v->next)
+            if (v->value && !v->exported && is_name_start(*v->name))
+                script_assign(s, v, NULL);
+}
+
+static void note_unread(struct script *s, const struct fields *f, int from, int count)
+{
+    struct str text;
+    if (s->unread)
+        return;
+    str_init(&text);
+    for (int i = from; i < from + count; i++)
+        str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);
+    s->unread = s->line;
+    s->shell = arena_string(s->mem, str_text(&text));
+    str_release(&text);
+}
+
+/* `bash -c TEXT ...` from the word at `i` on, in a process of its own. */
+static void run_inner(struct script *s, const struct fields *f, int i)
+{
+    struct fields outer = s->outer;
+    int mark = s->undos;
+    enum leave perhaps = s->perhaps;
+    if (f->word[i + 2].text[0] == LAUNCH_MARK)
+        note_unread(s, f, i, 3);
+    s->perhaps = LEAVE_NOT;
+    s->outer = (struct fields){.count = i, .word = f->word};
+    hide_variables(s);
+    script_set_arguments(s, f, i + 4 < f->count ? i + 4 : f->count); /* the first is $0 */
+    script_run_text(s, f->word[i + 2].text, f->word[i + 2].line);
+    script_undo(s, mark);
+    s->outer = outer;
+    s->leaves = LEAVE_NOT;
+    s->perhaps = perhaps;
+}
+
+/* Whether `bash -c TEXT` is among the words, perhaps behind srun and its options. */
+static bool run_shell(struct script *s, const struct fields *f)
+{
+    for (int i = 0; i + 1 < f->count; i++) {
+        const char *slash = strrchr(f->word[i].text, '/');
+        const char *name = slash ? slash + 1 : f->word[i].text, *option = f->word[i + 1].text;
+        if (strcmp(name, "bash") != 0 && strcmp(name, "sh") != 0)
+            continue;
+        if (i + 2 < f->count && option[0] == '-' && option[1] != '-' &&
+            option[strlen(option) - 1] == 'c') {
+            run_inner(s, f, i);
+            return true;
+        }
+        if (option[0] != '-')
+            note_unread(s, f, i, 2);
+    }
+    return false;
+}
+
+/* Commands that are taken to succeed: a script that goes on behind them trains. */
+static bool succeeds(const char *name)
+{
+    static const char *const names[] = {
+        "cd",    "mkdir", "pushd", "popd", "rm",    "cp",  "mv",     "ln",    "touch",  "chmod",
+        "sleep", "wait",  "date",  "tee",  "umask", "pip", "ulimit", "conda", "module", "cat"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static enum answer run_words(struct script *s, const struct fields *f)
+{
+    if (f->count == 0)
+        return ANSWER_YES;
+    const char *name = f->word[0].text;
+    const struct variable *v = script_name(s, name, strlen(name));
+    if (v->function)
+        return call(s, v->function, f);
+    script_builtin *builtin = script_find_builtin(name);
+    if (builtin)
+        return builtin(s, f);
+    if (!run_shell(s, f))
+        script_look_for_launch(s, f, s->line);
+    if (strcmp(name, "exec") == 0 && f->count > 1)
+        s->leaves = LEAVE_SCRIPT;
+    s->assumed = true;
+    return succeeds(name) ? ANSWER_YES : ANSWER_MAYBE;
+}
+
+/* What a declaration does to its variables. */
+struct declaration {
+    bool local, bare; /* bare: nothing is known of what its options do to values */
+    bool exports, integer, freezes, refers, functions;
+};
+
+static bool declares(const struct raw *r, struct declaration *d, const struct script *s)
+{
+    *d = (struct declaration){0};
+    if (raw_is(r, "export"))
+        d->exports = true;
+    else if (raw_is(r, "readonly"))
+        d->freezes = true;
+    else if (raw_is(r, "local") || raw_is(r, "declare") || raw_is(r, "typeset"))
+        d->local = s->functions > 0;
+    else
+        return false;
+    return true;
+}
+
+static void read_option(struct declaration *d, const struct raw *r)
+{
+    for (size_t i = 1; i < r->length; i++) {
+        d->exports |= r->text[i] == 'x';
+        d->integer |= r->text[i] == 'i';
+        d->freezes |= r->text[i] == 'r';
+        d->bare |= strchr("luc", r->text[i]) != NULL;
+        d->refers |= r->text[i] == 'n' && !d->exports;
+        d->functions |= strchr("fFp", r->text[i]) != NULL;
+        d->local &= r->text[i] != 'g';
+    }
+}
+
+/* declare -n NAME=OTHER */
+static void refer(struct script *s, struct variable *v, const char *value)
+{
+    if (!value || !is_name_start(*value) || s->open)
+        script_fail(s, s->line, "a name that stands for another variable is not followed here");
+    else if (script_variable(s, value, strlen(value)) != v)
+        v->reference = script_variable(s, value, strlen(value));
+}
+
+/* A variable with what its declaration assigns, or without. */
+static void declare_one(struct script *s, const struct declaration *d, const struct raw *r)
+{
+    size_t n = 0;
+    bool added, indexed;
+    while (n < r->length && is_name_char(r->text[n]))
+        n++;
+    struct variable *v = script_name(s, r->text, n);
+    const char *value = assigned(r, &n, &added, &indexed);
+    if (d->local) {
+        set_aside(s, v);
+        v->reference = NULL;
+    }
+    if (d->refers) {
+        refer(s, v,
+              value ? script_expand_one(s, value, (size_t)(r->text + r->length - value)) : NULL);
+        return;
+    }
+    v->exported |= d->exports;
+    v->integer |= d->integer;
+    v->frozen |= d->bare;
+    if (value)
+        assign(s, r);
+    else if (d->local)
+        script_assign(s, v, NULL);
+    v->frozen |= d->freezes;
+}
+
+/* export "A=1", export $LIST: names and values once they are expanded. */
+static void declare_expanded(struct script *s, const struct declaration *d, const struct raw *r)
+{
+    struct fields f = {0};
+    script_expand(s, r, &f);
+    for (int i = 0; i < f.count && !s->failed; i++) {
+        const char *text = f.word[i].text, *sign = strchr(text, '=');
+        size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        if (n > 0 && is_name_start(*text) && (!text[n] || sign == text + n)) {
+            struct variable *v = script_variable(s, text, n);
+            v->exported |= d->exports;
+            if (d->local)
+                set_aside(s, v);
+            if (sign)
+                script_assign(s, v, value_of_text(s, sign + 1, r->line));
+        } else if (!launch_is_known(text) && !s->sourced) {
+            s->sourced = s->line;
+            s->source = text;
+        }
+    }
+}
+
+static enum answer run_declaration(struct script *s, const struct node *n, int first,
+                                   struct declaration d)
+{
+    s->assumed = true;
+    if (raw_is(&n->word[first], "local") && s->functions == 0)
+        return ANSWER_NO; /* outside a function a shell refuses it */
+    for (int i = first + 1; i < n->count && !s->failed && !d.functions; i++) {
+        const struct raw *r = &n->word[i];
+        size_t k = 0;
+        while (k < r->length && is_name_char(r->text[k]))
+            k++;
+        bool named =
+            k > 0 && is_name_start(*r->text) && (k == r->length || strchr("=+[", r->text[k]));
+        s->line = r->line;
+        if (r->length > 0 && (r->text[0] == '-' || r->text[0] == '+'))
+            read_option(&d, r);
+        else if (named)
+            declare_one(s, &d, r);
+        else
+            declare_expanded(s, &d, r);
+    }
+    return ANSWER_YES;
+}
+
+/* A=1 before a command is there for it alone. */
+static enum answer run_prefixed(struct script *s, const struct node *n, int first,
+                                const struct fields *f)
+{
+    int locals = s->locals;
+    size_t name;
+    bool added, indexed;
+    for (int i = 0; i < first && !s->failed; i++) {
+        assigned(&n->word[i], &name, &added, &indexed);
+        struct variable *v = script_name(s, n->word[i].text, name);
+        bool exported = v->exported;
+        set_aside(s, v);
+        assign(s, &n->word[i]);
+        v->exported = exported || f->count > 0;
+    }
+    s->line = n->line;
+    enum answer a = run_words(s, f);
+    bring_back(s, locals);
+    return a;
+}
+
+enum answer script_simple(struct script *s, const struct node *n)
+{
+    struct fields f = {0};
+    struct declaration d;
+    size_t name;
+    bool added, indexed;
+    int first = 0;
+    while (first < n->count && assigned(&n->word[first], &name, &added, &indexed))
+        first++;
+    for (int i = 0; first == n->count && i < n->count && !s->failed; i++)
+        assign(s, &n->word[i]);
+    if (first == n->count) {
+        s->assumed = true;
+        return ANSWER_YES;
+    }
+    if (declares(&n->word[first], &d, s))
+        return run_declaration(s, n, first, d);
+    for (int i = first; i < n->count && !s->failed; i++)
+        if (!n->word[i].array)
+            script_expand(s, &n->word[i], &f);
+    s->line = n->line;
+    s->document = n->document;
+    return s->failed ? ANSWER_MAYBE : run_prefixed(s, n, first, &f);
+}

@@ -1,0 +1,322 @@
+/* Which command starts the training, with what words, and on how many GPUs. A command is the more
+ * likely the more of Megatron's flags stand behind its program; a name that begins with pretrain
+ * says it outright. How many GPUs: what torchrun, srun and the #SBATCH headers say. */
+#include "import/shell/script_parts.h"
+
+#include "import/megatron/words.h"
+
+#include <string.h>
+
+enum { PRETRAINS = 1000, LEAST_FLAGS = 3 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* The value of an option of a launcher, --name value or --name=value, - and _ alike; NULL = not
+ * there. The last mention counts. */
+static const char *option(const struct launch_word *word, int count, const char *name)
+{
+    const char *value = NULL;
+    for (int i = 0; i < count; i++) {
+        const char *w = word[i].text;
+        size_t n = strcspn(w, "=");
+        bool dashes = w[0] == '-' && w[1] == '-';
+        if (!dashes && strcmp(w, name) == 0 && i + 1 < count)
+            value = word[i + 1].text; /* -N 4 */
+        else if (!dashes && strlen(name) == 2 && strncmp(w, name, 2) == 0 && w[2])
+            value = w + 2; /* -N4 */
+        if (!dashes || n != strlen(name))
+            continue;
+        bool same = true;
+        for (size_t k = 2; k < n && same; k++)
+            same = w[k] == name[k] || (w[k] == '_' && name[k] == '-');
+        if (same && w[n])
+            value = w + n + 1;
+        else if (same && i + 1 < count)
+            value = word[i + 1].text;
+    }
+    return value;
+}
+
+/* A whole number above 0; 0 = not there or not known. */
+static int64_t count_of(const char *text)
+{
+    int64_t n;
+    return text && parse_int(text, &n) && n >= 1 && n <= 1 << 24 ? n : 0;
+}
+
+/* "8", "h100:8" and "gpu:h100:8" are 8 GPUs, "gpu" is 1; of "gpu:8,nvme:1" the part that names
+ * GPUs counts. */
+static int64_t gpus_of(struct script *s, const char *text)
+{
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        bool gres = strncmp(text, "gpu", 3) == 0 && strchr(":,(", text[3]);
+        const char *part = arena_copy(s->mem, text, strcspn(text, ",("));
+        const char *colon = strrchr(part, ':');
+        if (strcmp(part, "gpu") == 0)
+            return 1;
+        if (gres || (!strchr(text, ',') && strncmp(text, "nvme", 4) != 0))
+            return count_of(colon ? colon + 1 : part);
+    }
+    return 0;
+}
+
+/* Elastic "2:4" and ranges "2-4" of nodes are no number. */
+static int64_t nodes_of(const char *text)
+{
+    return text && strpbrk(text, ":-") ? 0 : count_of(text);
+}
+
+static int64_t option_count(const struct launch_word *w, int count, const char *a, const char *b)
+{
+    const char *value = option(w, count, a);
+    return count_of(value || !b ? value : option(w, count, b));
+}
+
+static bool has_launcher(const struct launch_word *w, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(base_name(w[i].text), name) == 0)
+            return true;
+    return false;
+}
+
+static void set_world(struct launch *l, int64_t nodes, int64_t per_node)
+{
+    if (nodes < 1 || per_node < 1)
+        return;
+    l->nodes = nodes;
+    l->per_node = per_node;
+    l->gpus = nodes * per_node;
+}
+
+/* Processes, which are GPUs: torchrun starts them on each node, srun its tasks. */
+static void read_world(const struct script *s, const struct launch_word *w, int count,
+                       struct launch *l)
+{
+    bool srun = has_launcher(w, count, "srun");
+    bool torchrun = has_launcher(w, count, "torchrun") ||
+                    has_launcher(w, count, "torch.distributed.run") ||
+                    has_launcher(w, count, "torch.distributed.launch");
+    const char *nodes_text = option(w, count, "--nodes");
+    int64_t nodes = srun ? nodes_of(nodes_text ? nodes_text : option(w, count, "-N")) : 0;
+    int64_t tasks = srun ? option_count(w, count, "--ntasks-per-node", NULL) : 0;
+    int64_t all = srun ? option_count(w, count, "--ntasks", "-n") : 0;
+    nodes = nodes ? nodes : s->nodes;
+    tasks = tasks ? tasks : s->per_node;
+    if (tasks == 1 && s->gpus > 1) /* what the one task starts is not seen */
+        tasks = all = 0;
+    if (torchrun) {
+        const char *nnodes = option(w, count, "--nnodes");
+        set_world(l,
+                  nnodes          ? nodes_of(nnodes)
+                  : srun && nodes ? nodes
+                                  : 1,
+                  option_count(w, count, "--nproc-per-node", NULL));
+    } else if (srun && tasks) {
+        set_world(l, nodes ? nodes : 1, tasks);
+    } else if (srun && (all || s->tasks)) {
+        all = all ? all : s->tasks;
+        if (nodes && all % nodes == 0)
+            set_world(l, nodes, all / nodes);
+        else
+            l->gpus = all;
+    }
+}
+
+/* Words that are flags of Megatron's. */
+static int known_flags(const struct launch_word *w, int count, int *first)
+{
+    int known = 0;
+    for (int i = 0; i < count; i++) {
+        char name[96];
+        size_t n = strcspn(w[i].text, "=");
+        if (n < 3 || n >= sizeof name || strncmp(w[i].text, "--", 2) != 0)
+            continue;
+        memcpy(name, w[i].text, n);
+        name[n] = 0;
+        if (words_most_values(name) < 0)
+            continue;
+        if (known++ == 0)
+            *first = i;
+    }
+    return known;
+}
+
+static bool is_override(const char *word)
+{
+    size_t n = strcspn(word, "=");
+    return word[n] && word[0] != '-' && memchr(word, '.', n);
+}
+
+static int overrides_of(const struct launch_word *w, int count)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        n += is_override(w[i].text);
+    return n;
+}
+
+static void add_launch(struct script *s, const struct launch *l, int worth)
+{
+    if (s->launches == SCRIPT_LAUNCHES)
+        return;
+    s->worth[s->launches] = worth;
+    s->launch[s->launches++] = *l;
+}
+
+void script_look_for_launch(struct script *s, const struct fields *f, int line)
+{
+    int program = 0, first = 0;
+    while (program < f->count && !ends_in(f->word[program].text, ".py"))
+        program++;
+    bool named = program < f->count;
+    int begin = named ? program + 1 : 0;
+    int known = known_flags(f->word + begin, f->count - begin, &first);
+    if (!named) /* the program is a module, or not known */
+        program = begin = first;
+    const struct launch_word *rest = f->word + begin;
+    int count = f->count - begin, overrides = overrides_of(rest, count);
+    bool pretrains = named && strncmp(base_name(f->word[program].text), "pretrain", 8) == 0;
+    if (known < LEAST_FLAGS && overrides < LEAST_FLAGS && !(pretrains && count > 0))
+        return;
+    struct launch l = {.path = s->path,
+                       .line = line,
+                       .program = named ? base_name(f->word[program].text) : NULL,
+                       .count = count,
+                       .word = rest};
+    struct fields before = {0};
+    for (int i = 0; i < s->outer.count; i++)
+        fields_add(&before, s->outer.word[i].text, 0, s);
+    for (int i = 0; i < program; i++)
+        fields_add(&before, f->word[i].text, 0, s);
+    read_world(s, before.word, before.count, &l);
+    add_launch(s, &l, known + overrides + (pretrains ? PRETRAINS : 0));
+}
+
+/* Files that only hold the flags, to be sourced by another, start nothing: then the variable that
+ * has the most of them stands for the launch. */
+void script_look_for_flags(struct script *s)
+{
+    int best = LEAST_FLAGS - 1, first = 0;
+    for (int b = 0; b < SCRIPT_BUCKETS; b++)
+        for (const struct variable *v = s->bucket[b]; v; v = v->next) {
+            const struct value *value = v->value;
+            if (!value || !value->array)
+                continue;
+            int worth = known_flags(value->word, value->count, &first) +
+                        overrides_of(value->word, value->count);
+            if (worth <= best)
+                continue;
+            best = worth;
+            s->launches = 0;
+            add_launch(s,
+                       &(struct launch){.path = s->path,
+                                        .line = value->word[0].line,
+                                        .count = value->count,
+                                        .word = value->word},
+                       worth);
+        }
+}
+
+/* A header's option and its value, as words. */
+static int split_header(struct script *s, const char *p, const char *end, struct fields *f,
+                        int line)
+{
+    while (p < end) {
+        const char *from = p;
+        while (p < end && *p != ' ' && *p != '\t' && *p != '\r')
+            p++;
+        if (p > from && *from == '#') /* a comment behind it */
+            break;
+        if (p > from)
+            fields_add(f, arena_copy(s->mem, from, (size_t)(p - from)), line, s);
+        while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+            p++;
+    }
+    return f->count;
+}
+
+/* One part of a job: nodes that are alike. */
+struct part {
+    int64_t nodes, gpus, per_node, tasks; /* per_node: tasks, which may be one for all GPUs */
+};
+
+static struct part part_of(struct script *s, const struct fields *f)
+{
+    const struct launch_word *w = f->word;
+    const char *nodes = option(w, f->count, "--nodes");
+    const char *gpus = option(w, f->count, "--gpus-per-node");
+    return (struct part){nodes_of(nodes ? nodes : option(w, f->count, "-N")),
+                         gpus_of(s, gpus ? gpus : option(w, f->count, "--gres")),
+                         option_count(w, f->count, "--ntasks-per-node", NULL),
+                         option_count(w, f->count, "--ntasks", "-n")};
+}
+
+static void set_number(struct script *s, const char *name, int64_t n)
+{
+    struct variable *v = script_variable(s, name, strlen(name));
+    v->exported = true;
+    if (n > 0 && !v->value)
+        v->value = value_of_text(s, arena_format(s->mem, "%lld", (long long)n), 0);
+}
+
+/* Slurm's own variables follow from the headers. */
+static void set_slurm(struct script *s)
+{
+    set_number(s, "SLURM_NNODES", s->nodes);
+    set_number(s, "SLURM_JOB_NUM_NODES", s->nodes);
+    set_number(s, "SLURM_GPUS_PER_NODE", s->gpus);
+    set_number(s, "SLURM_GPUS_ON_NODE", s->gpus);
+    set_number(s, "SLURM_NTASKS_PER_NODE", s->per_node);
+    set_number(s, "SLURM_NTASKS", s->tasks ? s->tasks : s->nodes * s->per_node);
+}
+
+static void end_part(struct script *s, struct fields *f, int *parts)
+{
+    struct part p = part_of(s, f);
+    s->gpus = *parts == 0 || s->gpus == p.gpus ? p.gpus : 0;
+    s->nodes = *parts == 0 || (s->nodes && p.nodes) ? s->nodes + p.nodes : 0;
+    s->per_node = *parts == 0 || s->per_node == p.per_node ? p.per_node : 0;
+    s->tasks = p.tasks;
+    ++*parts;
+    *f = (struct fields){0};
+}
+
+void script_read_headers(struct script *s, const char *text, size_t length)
+{
+    static const char mark[] = "#SBATCH";
+    const char *end = text + length;
+    struct fields f = {0};
+    int line = 0, parts = 0;
+    bool any = false;
+    for (const char *p = text; p < end && (*p == '#' || *p == '\n' || *p == '\r');) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        stop = stop ? stop : end;
+        line++;
+        if ((size_t)(stop - p) > sizeof mark && memcmp(p, mark, sizeof mark - 1) == 0) {
+            any = true;
+            split_header(s, p + sizeof mark, stop, &f, line);
+            if (f.count && strcmp(f.word[f.count - 1].text, "hetjob") == 0) {
+                f.count--;
+                end_part(s, &f, &parts);
+            }
+        }
+        p = stop + (stop < end);
+    }
+    if (!any)
+        return;
+    end_part(s, &f, &parts);
+    if (parts == 1)
+        set_slurm(s);
+}

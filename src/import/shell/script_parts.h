@@ -1,0 +1,293 @@
+/* What the files that read a shell script share. The way of the data:
+ *     script_lex     text -> tokens          script_parse   tokens -> commands
+ *     script_vars    what variables hold     script_expand, script_arith   words -> what they mean
+ *     script_test    conditions              script_run, script_loop   which commands are reached
+ *     script_command, script_builtin   commands -> variables
+ *     script_launch  a launch -> the program's words and the number of GPUs
+ * Nothing is ever executed. What only a run could tell is unknown, and says why. */
+#ifndef ASTRA_SCRIPT_PARTS_H
+#define ASTRA_SCRIPT_PARTS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "import/shell/launch.h"
+#include "import/shell/script.h"
+
+enum {
+    SCRIPT_DEPTH = 64,      /* of anything inside itself */
+    SCRIPT_STEPS = 2000000, /* commands, and values compared */
+    SCRIPT_BYTES = 64 << 20 /* of all that is expanded */
+};
+
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_MAYBE };
+
+/* ---- script_lex.c ---- */
+
+/* A word as it stands, quotes and all. */
+struct raw {
+    const char *text;
+    size_t length;
+    int line;
+    bool array; /* text is "NAME=" or "NAME+=", the elements follow */
+    int count;
+    const struct raw *element;
+};
+
+/* The text of a here-document, known once its last line is read. */
+struct document {
+    const char *text;
+    size_t length;
+    const char *stop;
+    bool quoted; /* nothing in it is expanded */
+};
+
+enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_WORD, TOKEN_OPERATOR };
+
+struct lexer {
+    const char *path, *at, *end;
+    int line, depth;
+    struct document *pending[8]; /* here-documents that start at the next line */
+    int pendings;
+    const struct document *document; /* the last one announced */
+    enum token_kind kind;            /* of the token at hand */
+    struct raw raw;
+    struct arena *mem;
+    struct error *err;
+    bool failed;
+};
+
+void lexer_next(struct lexer *); /* comments, redirections and here-documents are skipped */
+/* A condition in double brackets: words end at blanks alone. */
+void lexer_next_test(struct lexer *);
+void lexer_arithmetic(struct lexer *); /* what is between (( and )) */
+bool lexer_fail(struct lexer *, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool raw_is(const struct raw *, const char *text);
+
+/* Past the $... at `p`, or NULL when it is not closed. */
+const char *script_skip_dollar(const char *p, const char *end);
+/* Past the backquotes that open at `p`, or NULL. */
+const char *script_skip_backquote(const char *p, const char *end);
+bool is_name_start(char c);
+bool is_name_char(char c);
+
+/* ---- script_parse.c ---- */
+
+enum node_kind {
+    NODE_SIMPLE,
+    NODE_IF,       /* condition, body, other */
+    NODE_FOR,      /* word[0] is the variable, the others what it takes */
+    NODE_COUNT,    /* word[0] is what stands in for ((...)) */
+    NODE_WHILE,    /* condition, body */
+    NODE_CASE,     /* word[0], arms */
+    NODE_FUNCTION, /* word[0], body */
+    NODE_GROUP,    /* body */
+    NODE_SUBSHELL, /* body */
+    NODE_TEST,     /* words between [[ and ]] */
+    NODE_ARITHMETIC
+};
+
+enum link { LINK_NEXT, LINK_AND, LINK_OR, LINK_PIPE };
+
+struct arm {
+    int patterns;
+    const struct raw *pattern;
+    const struct node *body;
+    bool falls; /* ;& goes on with the next body */
+    bool tests; /* ;;& goes on with the next pattern */
+    const struct arm *next;
+};
+
+struct node {
+    enum node_kind kind;
+    enum link link; /* to the command before it */
+    bool negated, until;
+    bool apart; /* runs in a shell of its own: part of a pipeline, or behind & */
+    int line;
+    int count;
+    const struct raw *word;
+    const struct node *condition, *body, *other, *next;
+    const struct arm *arm;
+    const struct document *document; /* what it reads; NULL = none */
+};
+
+/* NULL is an empty script where `ok` is set. */
+const struct node *script_parse(struct lexer *, bool *ok);
+
+/* ---- script_vars.c ---- */
+
+struct value {
+    bool array;
+    int count; /* 1 unless it is an array */
+    const struct launch_word *word;
+};
+
+struct variable {
+    const char *name;
+    const struct value *value;   /* NULL = not set */
+    const struct node *function; /* of this name; NULL = none */
+    bool fixed;                  /* by --env: assignments have no effect */
+    bool exported;               /* a shell that is started knows it */
+    bool integer;                /* what is assigned is worked out */
+    bool frozen;                 /* read-only, or changed on its way in: never known again */
+    struct variable *reference;  /* the one that this name stands for; NULL = itself */
+    struct variable *next;       /* of its bucket */
+};
+
+struct undo {
+    struct variable *variable;
+    const struct value *value;
+};
+
+/* A variable as it was before a function, or a command, had one of its own. */
+struct local {
+    struct variable *variable, *reference;
+    const struct value *value;
+    int open; /* ways that were open when it was set aside */
+};
+
+/* How far a command leads out. */
+enum leave { LEAVE_NOT, LEAVE_ROUND, LEAVE_LOOP, LEAVE_FUNCTION, LEAVE_SCRIPT };
+
+enum { SCRIPT_BUCKETS = 1024, SCRIPT_LAUNCHES = 64 };
+
+struct fields {
+    int count, capacity;
+    struct launch_word *word;
+};
+
+struct script {
+    const char *path;
+    struct arena *mem;
+    struct error *err;
+    bool failed;
+    int line, depth; /* of the command at hand */
+    int64_t steps, bytes;
+    struct variable *bucket[SCRIPT_BUCKETS];
+    int undos, undo_capacity;
+    struct undo *undo; /* what assignments changed, the latest last */
+    int unknowns, unknown_capacity;
+    struct launch_unknown *unknown;
+    int locals, local_capacity;
+    struct local *local;             /* the latest last */
+    struct fields outer;             /* words before the shell that is run: srun and its options */
+    enum leave leaves, perhaps;      /* surely, and in one of the ways gone */
+    int levels;                      /* loops that break leaves */
+    int functions, loops, open;      /* that we are in; open: ways that may not have been taken */
+    enum answer status;              /* of return */
+    const struct document *document; /* that the command at hand reads */
+    bool exports;                    /* set -a */
+    bool assumed;                    /* that the command before succeeded */
+    const char *doubt; /* variable that the last open condition is about; NULL = none */
+    int sourced;       /* line of the first file that is not followed; 0 = none */
+    const char *source;
+    int unread; /* line of the first shell whose commands are not known; 0 = none */
+    const char *shell;
+    int launches;
+    struct launch launch[SCRIPT_LAUNCHES];
+    int worth[SCRIPT_LAUNCHES];           /* how much each looks like a training */
+    int64_t nodes, tasks, per_node, gpus; /* of #SBATCH; 0 = not said */
+};
+
+bool script_fail(struct script *, int line, const char *message); /* the first one counts */
+bool script_spend(struct script *, int64_t steps, size_t bytes);
+struct variable *script_variable(struct script *, const char *name, size_t length);
+/* The name itself, even where it stands for another variable. */
+struct variable *script_name(struct script *, const char *name, size_t length);
+const struct value *script_arguments(struct script *); /* $1 ...; NULL = none */
+void script_assign(struct script *, struct variable *, const struct value *);
+void script_undo(struct script *, int to);
+const struct value *value_of_text(struct script *, const char *text, int line);
+const struct value *value_of_fields(struct script *, const struct fields *);
+/* A word that is one unknown part. `name`: the variable that --env could set, or NULL. */
+const char *script_unknown(struct script *, const char *text, const char *why, const char *name,
+                           int line);
+/* The unknown part of this number may be, or have in it, the text. */
+void script_may_hold(struct script *, int unknown, const char *text);
+/* Several ways that the script may have gone, of which one was taken. */
+struct ways {
+    int mark, line;    /* of the condition */
+    const char *doubt; /* as in the script */
+    int count;         /* ways so far */
+    int left;          /* of these, those that leave a loop or a function */
+    enum leave least, most;
+    int changes, capacity;
+    struct way_change {
+        struct variable *variable;
+        const struct value *value; /* what all ways so far agree in */
+        const char *unknown;       /* its end where they do not; NULL = they do */
+        int touched, last;         /* in how many ways it was assigned, and the last of these */
+    } * change;
+};
+void ways_begin(struct ways *, struct script *, int line);
+/* Ends one way and goes back to the beginning. One that counts may have been taken. */
+void ways_end_one(struct ways *, struct script *, bool counts);
+void ways_merge(struct ways *, struct script *);
+
+/* ---- script_expand.c ---- */
+
+void fields_add(struct fields *, const char *text, int line, struct script *);
+/* What becomes of a word of a command: none, one or several words. */
+void script_expand(struct script *, const struct raw *, struct fields *);
+/* Without splitting, as in an assignment. */
+const char *script_expand_one(struct script *, const char *text, size_t length);
+/* As a pattern: one whose signs may be quoted is unknown. */
+const char *script_expand_pattern(struct script *, const struct raw *);
+
+/* A here-document. */
+const char *script_expand_document(struct script *, const struct document *);
+
+/* ---- script_arith.c ---- */
+
+/* Decimal digits, or an unknown part. What it assigns is assigned, or unknown. */
+const char *script_arithmetic(struct script *, const char *text, size_t length);
+
+/* ---- script_test.c ---- */
+
+enum answer answer_not(enum answer);
+/* `patterns`: as between double brackets. */
+enum answer script_test(struct script *, int count, const struct launch_word *, bool patterns);
+enum answer script_matches(struct script *, const char *pattern, const char *text);
+
+/* ---- script_run.c ---- */
+
+enum answer script_run(struct script *, const struct node *);
+/* What is assumed of a command that is not run is no answer to a question. */
+enum answer script_condition(struct script *, const struct node *);
+/* A way that may have been taken; NULL does nothing. */
+void script_maybe(struct script *, struct ways *, const struct node *);
+/* One of the ways has been taken: what they have in common stays. */
+void script_settle(struct script *, struct ways *);
+void script_leave_perhaps(struct script *, enum leave);
+enum answer script_subshell(struct script *, const struct node *,
+                            enum answer (*run)(struct script *, const struct node *));
+
+/* ---- script_loop.c ---- */
+
+enum answer script_for(struct script *, const struct node *);
+enum answer script_while(struct script *, const struct node *);
+enum answer script_count(struct script *, const struct node *);
+
+/* ---- script_command.c ---- */
+
+enum answer script_simple(struct script *, const struct node *);
+/* Text as commands: of eval, or behind bash -c. */
+enum answer script_run_text(struct script *, const char *text, int line);
+
+/* ---- script_builtin.c ---- */
+
+typedef enum answer script_builtin(struct script *, const struct fields *);
+script_builtin *script_find_builtin(const char *name); /* NULL = it is none */
+void script_set_arguments(struct script *, const struct fields *, int from);
+/* What the variable holds is not known any more. */
+void script_forget(struct script *, const char *name, size_t length, const char *why);
+void script_forget_assigned(struct script *, const char *arithmetic, size_t length);
+
+/* ---- script_launch.c ---- */
+
+void script_read_headers(struct script *, const char *text, size_t length);
+void script_look_for_launch(struct script *, const struct fields *, int line);
+void script_look_for_flags(struct script *); /* in lists, where nothing is started */
+
+#endif

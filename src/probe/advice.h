@@ -1,0 +1,12 @@
+/* Why nothing was found, and the nearest change that would find something. */
+#ifndef ASTRA_ADVICE_H
+#define ASTRA_ADVICE_H
+
+#include "query/query.h"
+
+/* One message: what cut the most, and what would help. `results` are those of the groups
+ * searched. */
+void advice_write(struct question *, const struct search_result *results, int count,
+                  struct error *);
+
+#endif

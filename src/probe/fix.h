@@ -1,0 +1,32 @@
+/* The cheapest change that makes a plan fit which nothing but memory forbids. */
+#ifndef ASTRA_REMEDY_H
+#define ASTRA_REMEDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct estimate_question;
+struct model;
+struct plan;
+struct question;
+struct remedy;
+struct strategy;
+
+/* NULL unless a stage is too full and that is the plan's only fault. The number of GPUs, the global
+ * batch and the sequence stay. Everything lives in the arena. */
+const struct remedy *remedy_of(struct question *, const struct estimate_question *,
+                               const struct plan *, struct arena *);
+
+/* One kind of change that a user would consider (moves.c). */
+struct move {
+    /* Changes the strategy; false when there is nothing to change that way. */
+    bool (*apply)(const struct model *, struct strategy *, int option);
+    int options;
+    bool numerics; /* the numbers of the training change */
+    bool saves;    /* memory: of use to a remedy; gains take all that leave the numbers alone */
+};
+/* In the order in which two of them are applied. */
+const struct move *remedy_moves(size_t *count);
+
+#endif

@@ -1,0 +1,165 @@
+/* How much plan 1 depends on what was put in. It stays as it is, so that each change is one
+ * evaluation; another plan may be better then, which --what-if searches for. */
+#include "probe/page_trial.h"
+
+#include "base/arena.h"
+#include "query/query_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+struct changed {
+    struct question *question; /* a copy with a pool of its own */
+    struct strategy strategy;
+    struct mesh_list *meshes; /* NULL unless mixed */
+};
+
+static bool scale_groups(struct changed *c, size_t offset, double factor)
+{
+    for (int g = 0; g < c->question->cluster.groups; g++)
+        *(double *)((char *)&c->question->cluster.group[g] + offset) *= factor;
+    return true;
+}
+
+static bool scale_network(struct changed *c, double factor)
+{
+    return scale_groups(c, offsetof(struct node_group, nic_bs), factor);
+}
+
+static bool scale_link(struct changed *c, double factor)
+{
+    return scale_groups(c, offsetof(struct node_group, link_bs), factor);
+}
+
+static bool scale_memory(struct changed *c, double factor)
+{
+    return scale_groups(c, offsetof(struct node_group, usable_bytes), factor);
+}
+
+static bool scale_price(struct changed *c, double factor)
+{
+    for (int g = 0; g < c->question->cluster.groups; g++)
+        if (c->question->cluster.group[g].usd_per_hour <= 0)
+            return false;
+    return scale_groups(c, offsetof(struct node_group, usd_per_hour), factor);
+}
+
+/* False where it does not come out, or is more than can be. */
+static bool scale_whole(int *value, double factor, int most)
+{
+    double then = *value * factor;
+    if (then != floor(then) || then < 1 || then > most)
+        return false;
+    *value = (int)then;
+    return true;
+}
+
+static bool scale_batch(struct changed *c, double factor)
+{
+    return scale_whole(&c->strategy.global_batch, factor, MAX_GLOBAL_BATCH);
+}
+
+static bool scale_sequence(struct changed *c, double factor)
+{
+    return scale_whole(&c->strategy.seq_len, factor, c->question->model.max_seq);
+}
+
+/* More of the same nodes, as data parallelism takes them. */
+static bool scale_gpus(struct changed *c, double factor)
+{
+    bool ok = scale_whole(&c->strategy.dp, factor, 1 << 24);
+    for (int i = 0; c->meshes && i < c->meshes->count; i++)
+        ok =
+            ok && (!c->meshes->mesh[i].own || scale_whole(&c->meshes->mesh[i].dp, factor, 1 << 24));
+    for (int g = 0; g < c->question->cluster.groups; g++) {
+        int *nodes = &c->question->cluster.group[g].nodes_max;
+        *nodes = (int)ceil(*nodes * factor);
+    }
+    return ok;
+}
+
+static const struct {
+    const char *input, *change;
+    double factor;
+    bool (*apply)(struct changed *, double factor); /* false: there is no such thing */
+} CHANGES[] = {
+    {"network between nodes", "half as fast", 0.5, scale_network},
+    {"network between nodes", "twice as fast", 2, scale_network},
+    {"link between GPUs of a node", "half as fast", 0.5, scale_link},
+    {"link between GPUs of a node", "twice as fast", 2, scale_link},
+    {"memory of a GPU", "10 % less", 0.9, scale_memory},
+    {"memory of a GPU", "10 % more", 1.1, scale_memory},
+    {"global batch", "half", 0.5, scale_batch},
+    {"global batch", "twice", 2, scale_batch},
+    {"sequence", "half", 0.5, scale_sequence},
+    {"sequence", "twice", 2, scale_sequence},
+    {"GPUs (data-parallel ways)", "half", 0.5, scale_gpus},
+    {"GPUs (data-parallel ways)", "twice", 2, scale_gpus},
+    {"price of a GPU-hour", "20 % lower", 0.8, scale_price},
+    {"price of a GPU-hour", "20 % higher", 1.2, scale_price},
+};
+enum { CHANGE_COUNT = sizeof CHANGES / sizeof *CHANGES };
+
+/* Learned times are those of the groups as they were: a copy has its own. */
+static void copy_question(const struct page_trial *t, struct changed *c)
+{
+    c->question = arena_alloc(t->mem, sizeof *c->question);
+    *c->question = *t->question;
+    memset(c->question->costs, 0, sizeof c->question->costs);
+    for (int g = 0; g < c->question->cluster.groups; g++)
+        c->question->cluster.group[g].costs = NULL;
+    c->strategy = t->plan->strategy;
+    c->meshes = NULL;
+}
+
+static const struct node_group *same_group(const struct page_trial *t, const struct changed *c,
+                                           const struct node_group *g)
+{
+    return &c->question->cluster.group[g - t->question->cluster.group];
+}
+
+static void copy_meshes(const struct page_trial *t, struct changed *c)
+{
+    if (!t->plan->meshes)
+        return;
+    c->meshes = arena_alloc(t->mem, sizeof *c->meshes);
+    *c->meshes = *t->plan->meshes;
+    for (int i = 0; i < c->meshes->count; i++)
+        c->meshes->mesh[i].group = same_group(t, c, c->meshes->mesh[i].group);
+}
+
+static const struct plan *evaluate(const struct page_trial *t, struct changed *c, struct error *err)
+{
+    struct scene sc = plan_scene(t->plan);
+    const struct layout *l = t->plan->strategy.split == SPLIT_LAYOUT ? &t->plan->layout : NULL;
+    struct plan *p = NULL;
+    bool ok = true;
+    for (int g = 0; g < c->question->cluster.groups && ok; g++)
+        ok = question_costs(c->question, g, err);
+    sc.group = same_group(t, c, t->plan->group);
+    sc.meshes = c->meshes;
+    sc.cluster = sc.cluster ? &c->question->cluster : NULL;
+    if (ok)
+        p = page_trial_plan(t, &sc, &c->strategy, l);
+    ok = ok && question_costs_hold(c->question, err);
+    question_drop_costs(c->question);
+    return ok ? p : NULL;
+}
+
+bool page_changes(const struct page_trial *t, struct page *page, struct error *err)
+{
+    struct page_change *list = arena_array(t->mem, CHANGE_COUNT, sizeof *list);
+    page->change = list;
+    for (size_t i = 0; i < CHANGE_COUNT; i++) {
+        struct changed c;
+        copy_question(t, &c);
+        copy_meshes(t, &c);
+        if (!CHANGES[i].apply(&c, CHANGES[i].factor))
+            continue;
+        const struct plan *p = evaluate(t, &c, err);
+        if (!p)
+            return false;
+        list[page->changes++] = (struct page_change){CHANGES[i].input, CHANGES[i].change, p};
+    }
+    return true;
+}

@@ -1,0 +1,185 @@
+/* A trial stops at the first thing that rules it out: rules, layers, memory, and only then the
+ * seconds of a step. */
+#include "probe/trials.h"
+
+#include "cost/residual.h"
+#include "report/plan_words.h"
+#include "strategy/mesh_check.h"
+
+#include <math.h>
+#include <string.h>
+
+/* On every group of nodes. */
+static bool holds(const struct trials *t, const struct rule *rule)
+{
+    int groups = estimate_groups(t->asked);
+    for (int g = 0; g < groups; g++)
+        if (!rule_allows(rule, t->values[g]))
+            return false;
+    return true;
+}
+
+void trials_init(struct trials *t, const struct estimate_question *e, struct arena *mem)
+{
+    *t = (struct trials){.asked = e, .mem = mem, .fullness = INFINITY};
+    arena_init(&t->frame_mem);
+    arena_init(&t->scratch);
+    rules_init(&t->sense);
+    if (!rules_add_sense(&t->sense, mem, NULL))
+        rules_init(&t->sense); /* cannot be: they are compiled in */
+    int groups = estimate_groups(e);
+    t->values = arena_array(mem, (size_t)groups, sizeof *t->values);
+    for (int g = 0; g < groups; g++)
+        estimate_slots(e, g, t->values[g]);
+    t->lax = arena_array(mem, (size_t)t->sense.count, sizeof *t->lax);
+    for (int i = 0; i < t->sense.count; i++)
+        t->lax[i] = !holds(t, &t->sense.rule[i]);
+}
+
+void trials_release(struct trials *t)
+{
+    arena_release(&t->frame_mem);
+    arena_release(&t->scratch);
+}
+
+/* What meshes have of their own a change of the strategy does not reach. */
+static bool keeps_own(const struct strategy *asked, const struct strategy *s)
+{
+#define X(name) &&asked->name == s->name
+    return true MESH_TABLE(X);
+#undef X
+}
+
+/* A stage of a mixed job keeps its GPUs, however they are split inside it; meshes that differ stay
+ * such that FlagScale runs them. */
+static bool stays(const struct trials *t, const struct strategy *s)
+{
+    const struct strategy *asked = &t->asked->strategy;
+    const struct mesh_list *meshes = t->asked->scene.meshes;
+    if (!meshes)
+        return true;
+    if (!mesh_list_uniform(meshes))
+        return s->pp == asked->pp && s->vpp == 1 && s->split == asked->split &&
+               keeps_own(asked, s) && !meshes_refused(meshes, s, t->asked->scene.model, t->mem);
+    return s->pp == asked->pp &&
+           (int64_t)s->tp * s->cp * s->dp == (int64_t)asked->tp * asked->cp * asked->dp;
+}
+
+static bool allowed(struct trials *t, const struct strategy *s)
+{
+    const struct rules *r = &t->asked->rules;
+    int groups = estimate_groups(t->asked);
+    if (!stays(t, s))
+        return false;
+    for (int g = 0; g < groups; g++)
+        estimate_set_strategy(t->asked, g, s, t->values[g]);
+    for (int i = 0; i < r->count; i++)
+        if (!holds(t, &r->rule[i]))
+            return false;
+    for (int i = 0; i < t->sense.count; i++)
+        if (!t->lax[i] && !holds(t, &t->sense.rule[i]))
+            return false;
+    return true;
+}
+
+static bool same_structure(const struct strategy *a, const struct strategy *b)
+{
+    for (int p = 0; p < PARAM_FIRST_TIMING; p++)
+        if (strategy_get(a, (enum param)p) != strategy_get(b, (enum param)p))
+            return false;
+    return true;
+}
+
+/* False when the layers cannot be split that way. */
+static bool set_frame(struct trials *t, const struct strategy *s)
+{
+    const struct scene *scene = &t->asked->scene;
+    if (t->has_frame && same_structure(&t->framed, s))
+        return t->frame;
+    arena_clear(&t->frame_mem);
+    t->framed = *s;
+    t->has_frame = true;
+    t->frame = frame_new(scene, s, t->asked->layout, &t->frame_mem, NULL);
+    return t->frame;
+}
+
+static void keep_nearest(struct trials *t, double fullness, const struct strategy *s)
+{
+    if (fullness >= t->fullness)
+        return;
+    t->fullness = fullness;
+    t->nearest = *s;
+}
+
+bool trials_try(struct trials *t, const struct strategy *s, int64_t *step)
+{
+    struct timing timing;
+    struct state state;
+    if (!allowed(t, s) || !set_frame(t, s))
+        return false;
+    arena_clear(&t->scratch);
+    timing_of(t->frame, s, &t->scratch, &timing);
+    timing_memory(t->frame, s, &t->scratch, &timing);
+    state_of(t->frame, s, &t->scratch, &state);
+    double fullness = frame_fullness(t->frame, &timing, &state);
+    keep_nearest(t, fullness, s);
+    if (fullness > 1)
+        return false;
+    timing_stages(t->frame, s, &t->scratch, &timing);
+    timing_run(t->frame, s, &t->scratch, &timing);
+    state_times(t->frame, s, &t->scratch, &state);
+    *step = frame_step(t->frame, s, &timing, &state);
+    return true;
+}
+
+void trials_note(struct trials *t, const struct strategy *s)
+{
+    struct plan p;
+    plan_evaluate(&t->asked->scene, s, NULL, &t->scratch, &p);
+    if (!p.computed)
+        return;
+    double limit =
+        framework_limit(&t->asked->scene, s) * residual_of(t->asked->scene.group, RESIDUAL_memory);
+    keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
+}
+
+struct question question_anew(const struct question *asked, const struct strategy *s)
+{
+    static const enum param kept[] = {PARAM_grad_bf16,  PARAM_main_grads_bf16, PARAM_moments_bytes,
+                                      PARAM_fp8_params, PARAM_p2p_scatter,     PARAM_expert_fusion,
+                                      PARAM_cuda_graph, PARAM_tp_sync};
+    struct question q = *asked;
+    memset(q.settings, 0, sizeof q.settings);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        int value = strategy_get(s, kept[i]);
+        if (value != param_info(kept[i])->init)
+            q.settings[kept[i]] = (struct setting){1, {value}};
+    }
+    q.global_batch = s->global_batch;
+    q.seq_len = s->seq_len;
+    q.precision = s->precision;
+    q.gpus = strategy_gpus(s);
+    return q;
+}
+
+bool search_anew(const struct question *asked, int g, struct found *out, struct strategy *nearest)
+{
+    struct question q = *asked;
+    struct rules rules;
+    struct search_question sq;
+    struct search_result result = {0};
+    arena_init(&q.mem);
+    bool found = question_search(&q, g, &rules, &sq, NULL);
+    if (found) {
+        sq.top = 1;
+        sq.exhaustive = false;
+        search_run(&sq, &q.mem, &result);
+        found = result.best > 0;
+        if (found)
+            *out = result.found[0];
+        else if (nearest && isfinite(result.fullness))
+            *nearest = result.nearest;
+    }
+    arena_release(&q.mem);
+    return found;
+}

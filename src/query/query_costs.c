@@ -1,0 +1,63 @@
+/* Gives the groups of the pool their learned times. */
+#include "query/query.h"
+
+#include "cost/group_costs.h"
+#include "cost/learned.h"
+#include "model/model.h"
+
+void question_drop_costs(struct question *q)
+{
+    for (int i = 0; i < CLUSTER_MAX_GROUPS; i++) {
+        group_costs_free(q->costs[i]);
+        q->costs[i] = NULL;
+    }
+    for (int i = 0; i < q->cluster.groups; i++)
+        q->cluster.group[i].costs = NULL;
+}
+
+bool question_models(struct question *q, struct error *err)
+{
+    return q->learned || learned_load(&q->learned, q->efficiency, err);
+}
+
+bool question_costs(struct question *q, int g, struct error *err)
+{
+    struct node_group *group = &q->cluster.group[g];
+    unsigned models = 1u << FAMILY_GEMM | 1u << FAMILY_ATTENTION | 1u << FAMILY_MEMORY |
+                      1u << MODEL_COMM | (q->model.experts > 0 ? 1u << FAMILY_GROUPED : 0);
+    if (!question_residuals(q, err))
+        return false;
+    if (group->costs)
+        return true;
+    if (!question_models(q, err) || !learned_ready(q->learned, models, err) ||
+        !group_costs_new(&q->costs[g], group, q->learned, err))
+        return false;
+    group->costs = q->costs[g];
+    return true;
+}
+
+bool question_costs_hold(const struct question *q, struct error *err)
+{
+    for (int i = 0; i < CLUSTER_MAX_GROUPS; i++)
+        if (q->costs[i] && group_costs_failed(q->costs[i], err))
+            return false;
+    return true;
+}
+
+bool question_fit(const struct question *q, struct error *err)
+{
+    if (q->measured == 0)
+        return fail(err, ERROR_INPUT,
+                    "no measurements are given: astra fit PROFILE.csv --into FOLDER; "
+                    "tools/profile/profile.py measures a GPU");
+    if (!q->into)
+        return fail(err, ERROR_INPUT, "where the models go is not said: add --into FOLDER");
+    if (q->plots && !q->sources && !q->alone)
+        return fail(err, ERROR_INPUT,
+                    "--plots needs --sources or --alone: adding a GPU has no pictures");
+    if (q->efficiency && (q->sources || q->alone))
+        return fail(err, ERROR_INPUT,
+                    "--efficiency names models to add to, but --%s learns all anew",
+                    q->sources ? "sources" : "alone");
+    return true;
+}

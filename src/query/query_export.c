@@ -1,0 +1,162 @@
+/* Options of an export. Names that end up in scripts have letters, digits and few signs: nothing
+ * that a shell, YAML or Slurm would read as anything but a name. */
+#include "base/file.h"
+#include "base/str.h"
+#include "export/export.h"
+#include "export/job.h"
+#include "query/query_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAME = 63, MAX_HOST = 253 };
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+bool set_to(struct question *q, const char *v, struct error *err)
+{
+    q->export.format = export_format_find(v, err);
+    return q->export.format != NULL;
+}
+
+bool set_export(struct question *q, const char *v, struct error *err)
+{
+    return set_to(q, v, err);
+}
+
+bool set_megatron_version(struct question *q, const char *v, struct error *err)
+{
+    q->export.version = arena_string(&q->mem, v);
+    return export_release(v, NULL, NULL, err);
+}
+
+bool set_launcher(struct question *q, const char *v, struct error *err)
+{
+    static const char *const names[] = {"torchrun", "srun"};
+    q->export.launcher = arena_string(&q->mem, v);
+    q->export.ranks = strcmp(v, "srun") == 0;
+    return q->export.ranks || strcmp(v, "torchrun") == 0 ||
+           fail(err, ERROR_INPUT,
+                "--launcher is '%s', expected torchrun (one task a node) or srun (one a rank)%s", v,
+                did_you_mean(v, names, 2));
+}
+
+bool set_job_name(struct question *q, const char *v, struct error *err)
+{
+    size_t length = strlen(v);
+    if (length == 0 || length > MAX_NAME || strspn(v, LETTERS "._-") != length ||
+        strspn(v, LETTERS) == 0)
+        return fail(err, ERROR_INPUT,
+                    "--job-name is '%.80s', expected 1 to %d letters, digits, '.', '_' and '-', a "
+                    "letter or digit first",
+                    v, MAX_NAME);
+    q->export.job_name = arena_string(&q->mem, v);
+    return true;
+}
+
+static bool take_host(struct question *q, const char *path, int line, const char *name,
+                      size_t length, struct error *err)
+{
+    if (length > MAX_HOST || strspn(name, LETTERS "._-:") < length || strspn(name, LETTERS) == 0)
+        return fail(
+            err, ERROR_INPUT,
+            "%s:%d: '%.*s' is no name of a host: expected letters, digits, '.', '_', ':' and "
+            "'-', a letter or digit first",
+            path, line, (int)(length > 80 ? 80 : length), name);
+    q->export.host[q->export.hosts++] = arena_copy(&q->mem, name, length);
+    return true;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool hosts_differ(struct question *q, struct error *err)
+{
+    size_t count = q->export.hosts;
+    const char **sorted = arena_array(&q->mem, count + 1, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = q->export.host[i];
+    qsort(sorted, count, sizeof *sorted, compare_texts);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            return fail(err, ERROR_INPUT, "%s: host '%s' is given twice", q->export.hosts_file,
+                        sorted[i]);
+    return true;
+}
+
+/* A name a line; empty lines and those with # count for nothing. */
+bool question_hosts(struct question *q, const char *text, size_t size, const char *path,
+                    struct error *err)
+{
+    const char *end = text + size;
+    size_t lines = 1;
+    int number = 1;
+    for (size_t i = 0; i < size; i++)
+        lines += text[i] == '\n';
+    q->export.host = arena_array(&q->mem, lines, sizeof *q->export.host);
+    q->export.hosts = 0;
+    q->export.hosts_file = arena_string(&q->mem, path);
+    for (const char *at = text; at < end; number++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        size_t name = length - (length > 0 && at[length - 1] == '\r');
+        if (name > 0 && *at != '#' && !take_host(q, path, number, at, name, err))
+            return false;
+        at += length + (stop != NULL);
+    }
+    if (q->export.hosts == 0)
+        return fail(err, ERROR_INPUT, "%s: there is no host in it", path);
+    return hosts_differ(q, err);
+}
+
+bool set_hosts(struct question *q, const char *v, struct error *err)
+{
+    struct text text;
+    return file_read(v, &q->mem, &text, err) && question_hosts(q, text.data, text.length, v, err);
+}
+
+bool set_hostfile(struct question *q, const char *v, struct error *err)
+{
+    if (!*v || strcmp(v, "-") == 0)
+        return fail(err, ERROR_INPUT, "--hostfile is '%s', expected the name of a file", v);
+    for (const char *c = v; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return fail(err, ERROR_INPUT, "--hostfile: the name has a control character");
+    q->export.hostfile = arena_string(&q->mem, v);
+    return true;
+}
+
+bool set_plan(struct question *q, const char *v, struct error *err)
+{
+    int64_t n;
+    if (!parse_int(v, &n) || n < 1 || n > 10000)
+        return fail(err, ERROR_INPUT, "--plan is '%s', expected a whole number from 1 to 10000", v);
+    q->export.plan = (int)n;
+    return true;
+}
+
+/* Which formats an option goes with. */
+bool question_export(const struct question *q, struct error *err)
+{
+    const struct export_ask *x = &q->export;
+    const struct {
+        const char *option, *formats;
+        bool given;
+    } options[] = {
+        {"launcher", "slurm", x->launcher},
+        {"hosts", "slurm torchrun flagscale", x->hosts > 0},
+        {"hostfile", "flagscale", x->hostfile},
+        {"job-name", "slurm k8s skypilot flagscale", x->job_name},
+        {"megatron-version", "megatron torchrun slurm k8s skypilot bridge flagscale", x->version},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].given && !x->format)
+            return fail(err, ERROR_INPUT, "--%s goes with --export", options[i].option);
+        if (options[i].given && !strstr(options[i].formats, x->format->name))
+            return fail(err, ERROR_INPUT, "--%s says nothing to %s, but to: %s", options[i].option,
+                        x->format->name, options[i].formats);
+    }
+    return true;
+}

@@ -1,0 +1,291 @@
+/* A file is read once, piece by piece, as if it were the log of a training; its beginning is kept
+ * beside. Where no block of arguments turns up, the beginning is the whole file, or the file is too
+ * large to be anything else. */
+#include "query/query_file.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "import/log/train_log.h"
+#include "import/megatron/overrides.h"
+#include "import/megatron/words.h"
+#include "import/shell/launch.h"
+#include "query/query.h"
+#include "query/query_parts.h"
+#include "query/query_plan.h"
+#include "simulate/plan.h"
+
+#include <string.h>
+
+struct imported {
+    struct launch launch;
+    struct launch_flags flags;
+};
+
+/* Flags that are read and checked and change no figure. */
+static const char *const IDLE[] = {"--train-iters", "--train-samples"};
+
+static bool is_name(const char *text, size_t length)
+{
+    static const char digits[] = "0123456789";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    size_t n = strspn(text, letters);
+    bool number = strspn(text, digits) == length; /* an argument of the script */
+    return length > 0 && n == length && (number || !strchr(digits, text[0]));
+}
+
+bool set_env(struct question *q, const char *v, struct error *err)
+{
+    size_t n = strcspn(v, "=");
+    if (q->envs == QUESTION_ENVS)
+        return fail(err, ERROR_INPUT, "--env is given more than %d times", QUESTION_ENVS);
+    if (!v[n] || !is_name(v, n))
+        return fail(err, ERROR_INPUT, "--env is '%s', expected NAME=VALUE, as in TP=8", v);
+    for (const char *p = v; *p; p++)
+        if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
+            return fail(err, ERROR_INPUT, "--env %.*s has a control character", (int)n, v);
+    q->env[q->envs++] =
+        (struct script_env){arena_copy(&q->mem, v, n), arena_string(&q->mem, v + n + 1)};
+    return true;
+}
+
+/* What is read of a file. */
+struct pieces {
+    struct str head;
+    struct train_log log;
+    bool cut; /* the file is longer than its head */
+};
+
+static bool take_piece(void *context, const char *data, size_t length)
+{
+    struct pieces *p = context;
+    size_t room = FILE_LIMIT - p->head.length;
+    p->cut |= length > room;
+    str_add_bytes(&p->head, data, length < room ? length : room);
+    return train_log_feed(&p->log, data, length);
+}
+
+static size_t skip_blank(const struct text *t, size_t n)
+{
+    while (n < t->length && strchr(" \t\r\n", t->data[n]))
+        n++;
+    return n;
+}
+
+/* Commands may begin with [ and {, and lines of a log with [: behind the sign of JSON stands the
+ * beginning of a value, or nothing at all. */
+static bool is_json(const struct text *t)
+{
+    size_t n = skip_blank(t, 0), next = skip_blank(t, n + 1);
+    char sign = n < t->length ? t->data[n] : 0, c = next < t->length ? t->data[next] : 0;
+    if (sign == '{')
+        return c == '"' || c == '}' || c == 0;
+    return sign == '[' && (c == '{' || c == ']' || c == 0);
+}
+
+/* The training that a text describes. */
+static bool read_launch(struct question *q, const struct text *t, const char *path,
+                        struct launch *out, struct error *err)
+{
+    if (t->length == 0 || strspn(t->data, " \t\r\n") == t->length)
+        return fail(err, ERROR_INPUT,
+                    "%s: is empty, expected a plan, a launch script, a log or overrides", path);
+    if (overrides_are(t->data, t->length))
+        return overrides_read(path, t->data, t->length, out, &q->mem, err);
+    return script_read(path, t->data, t->length, q->env, q->envs, out, &q->mem, err) &&
+           overrides_of_launch(out, &q->mem, err);
+}
+
+/* The nodes that the file names, with the GPUs of --gpu. */
+static bool take_cluster(struct question *q, const struct launch *l, struct error *err)
+{
+    const struct gpu *gpu = q->pricing.gpu;
+    if (!gpu)
+        return true;
+    if (q->has_cluster)
+        return fail(err, ERROR_INPUT, "--gpu %s and --cluster are given: one of them is enough",
+                    gpu->name);
+    if (!l->gpus)
+        return fail(err, ERROR_INPUT,
+                    "%s: does not say how many GPUs it runs on: give --cluster instead of --gpu",
+                    l->path);
+    int64_t per_node = l->per_node ? l->per_node : l->gpus < 8 ? l->gpus : 8;
+    if (l->gpus % per_node != 0)
+        return fail(err, ERROR_INPUT, "%s: runs on %lld GPUs: give --cluster instead of --gpu",
+                    l->path, (long long)l->gpus);
+    return question_set(q, "cluster",
+                        arena_format(&q->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
+                                     (long long)per_node, gpu->name),
+                        err);
+}
+
+static bool take_launch(struct question *q, const struct launch *l, struct error *err)
+{
+    struct imported *i = arena_alloc(&q->mem, sizeof *i);
+    struct error inner = {0};
+    i->launch = *l;
+    if (!take_cluster(q, l, err))
+        return false;
+    launch_split(&i->launch, &i->flags, &q->mem);
+    q->imported = i;
+    if (question_flags(q, 0, NULL, &inner))
+        return true;
+    if (err)
+        *err = inner;
+    imported_name_place(q, err);
+    return false;
+}
+
+/* A log, where its block was found; otherwise by the beginning of the text. */
+static bool take_pieces(struct question *q, struct pieces *p, const char *path, struct error *err)
+{
+    struct launch l;
+    struct text text = {str_text(&p->head), p->head.length};
+    if (train_log_launch(&p->log, path, &l))
+        return take_launch(q, &l, err);
+    if (p->cut)
+        return fail(err, ERROR_INPUT,
+                    "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
+                    FILE_LIMIT >> 20);
+    if (is_json(&text))
+        return load_plan(q, &text, path, err);
+    return read_launch(q, &text, path, &l, err) && take_launch(q, &l, err);
+}
+
+bool import_file(struct question *q, const char *path, struct error *err)
+{
+    struct pieces p = {0};
+    if (!*path)
+        return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
+    path = arena_string(&q->mem, path);
+    str_init(&p.head);
+    train_log_init(&p.log, &q->mem);
+    bool ok = file_stream(path, take_piece, &p, err) && take_pieces(q, &p, path, err);
+    train_log_release(&p.log);
+    str_release(&p.head);
+    return ok;
+}
+
+bool import_log(struct question *q, struct train_log *log, const char *path, struct error *err)
+{
+    struct launch l;
+    path = arena_string(&q->mem, path);
+    if (!train_log_launch(log, path, &l))
+        return fail(err, ERROR_INPUT,
+                    "%s: has no block of Megatron's arguments, which say what ran: a log of rank 0 "
+                    "or of all ranks from its beginning is right",
+                    path);
+    return take_launch(q, &l, err);
+}
+
+bool imported_options_count(const struct question *q, struct error *err)
+{
+    if (q->imported)
+        return true;
+    if (q->pricing.gpu)
+        return fail(err, ERROR_INPUT,
+                    "--gpu %s counts with a launch script or a log, which say how many there are: "
+                    "give --cluster",
+                    q->pricing.gpu->name);
+    return q->envs == 0 || fail(err, ERROR_INPUT,
+                                "--env %s=... sets a variable of a launch script, and none is read",
+                                q->env[0].name);
+}
+
+const char *const *imported_words(const struct question *q, size_t *count)
+{
+    *count = q->imported ? (size_t)q->imported->flags.count : 0;
+    return q->imported ? q->imported->flags.word : NULL;
+}
+
+/* What may be behind a message about something that is missing, and how to give it. */
+static void add_help(const struct imported *i, struct error *err)
+{
+    struct error before = *err, inner = before;
+    if (i->flags.opens > 0)
+        fail(err, inner.kind, "%s (not known: %s)", inner.text, i->flags.open[0].message);
+    else if (i->launch.notes.count > 0)
+        fail(err, inner.kind, "%s (%s)", inner.text, i->launch.notes.text[0]);
+    const char *flag = strstr(before.text, "--");
+    size_t n = flag ? strcspn(flag, " :,") : 0;
+    inner = *err;
+    fail(err, inner.kind, "%s; flags behind the file are added to its own, as in -- %.*s ...",
+         inner.text, (int)n, n ? flag : "");
+}
+
+bool imported_name_place(const struct question *q, struct error *err)
+{
+    const struct imported *i = q->imported;
+    if (!i || !err)
+        return false;
+    bool missing = strstr(err->text, "is missing") || strstr(err->text, "is there");
+    launch_name_place(&i->launch, &i->flags, err);
+    if (missing)
+        add_help(i, err);
+    return false;
+}
+
+static bool is_idle(const char *flag)
+{
+    for (size_t k = 0; k < sizeof IDLE / sizeof *IDLE; k++)
+        if (strcmp(flag, IDLE[k]) == 0)
+            return true;
+    return false;
+}
+
+bool imported_holds(const struct question *q, int64_t world, struct error *err)
+{
+    const struct imported *i = q->imported;
+    if (!i)
+        return true;
+    const struct launch *l = &i->launch;
+    for (int k = 0; k < i->flags.opens; k++) {
+        const char *flag = i->flags.open[k].flag;
+        bool settled = words_there(q->flags.words, flag) && !i->flags.open[k].doubled;
+        if (!settled && words_asked(q->flags.words, flag) && !is_idle(flag))
+            return fail(err, ERROR_INPUT, "%s", i->flags.open[k].message);
+    }
+    if (!l->gpus || l->gpus == world || q->gpus)
+        return true;
+    return fail(err, ERROR_INPUT,
+                "%s:%d: runs on %lld GPUs, the cluster has %lld: give the cluster that it runs on, "
+                "or --gpus %lld to count all of them",
+                l->path, l->line, (long long)l->gpus, (long long)world, (long long)world);
+}
+
+/* Of flags without a file, only what is planned otherwise than they say. */
+static const struct plan_source *flags_source(const struct question *q, struct arena *mem)
+{
+    if (!q->has_flags || q->flags.notes.count == 0)
+        return NULL;
+    struct plan_source *s = arena_alloc(mem, sizeof *s);
+    *s = (struct plan_source){.kind = "flags", .notes = q->flags.notes.count};
+    s->note = arena_array(mem, (size_t)s->notes, sizeof *s->note);
+    for (int n = 0; n < s->notes; n++)
+        s->note[n] = q->flags.notes.text[n];
+    words_tally(q->flags.words, &s->flags, &s->idle);
+    return s;
+}
+
+const struct plan_source *imported_source(const struct question *q, struct arena *mem)
+{
+    const struct imported *i = q->imported;
+    if (!i)
+        return flags_source(q, mem);
+    const struct flags_texts *read[] = {&i->launch.notes, &q->flags.notes};
+    struct plan_source *s = arena_alloc(mem, sizeof *s);
+    *s = (struct plan_source){.file = i->launch.path,
+                              .kind = i->launch.kind,
+                              .program = i->launch.program,
+                              .line = i->launch.line};
+    s->note = arena_array(mem, FLAGS_MAX_TEXTS * 2, sizeof *s->note);
+    for (size_t k = 0; k < sizeof read / sizeof *read; k++)
+        for (int n = 0; n < read[k]->count; n++)
+            s->note[s->notes++] = read[k]->text[n];
+    words_tally(q->flags.words, &s->flags, &s->idle);
+    for (int k = 0; k < i->flags.opens; k++) /* of those that are not known, none has an effect */
+        if (!i->flags.open[k].doubled && !words_there(q->flags.words, i->flags.open[k].flag)) {
+            s->flags++;
+            s->idle++;
+        }
+    return s;
+}

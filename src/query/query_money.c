@@ -1,0 +1,136 @@
+/* What the run may cost and last: --tokens, --budget, --deadline, --objective, and what they make
+ * of plans. */
+#include "query/query.h"
+
+#include "base/str.h"
+#include "base/units.h"
+#include "query/query_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond all runs: what is larger is a slip. */
+static const double MOST_TOKENS = 1e18, MOST_USD = 1e15, MOST_SECONDS = 1e11;
+
+bool set_tokens(struct question *q, const char *v, struct error *err)
+{
+    if (!parse_amount(v, &q->run.tokens) || q->run.tokens < 1 || q->run.tokens > MOST_TOKENS)
+        return fail(err, ERROR_INPUT,
+                    "--tokens is '%s', expected how many the run trains on, as in 1T", v);
+    return true;
+}
+
+bool set_budget(struct question *q, const char *v, struct error *err)
+{
+    (void)err;
+    q->budget = arena_string(&q->mem, v);
+    return true;
+}
+
+/* When the question is ready: rates of currencies may come behind it. */
+bool question_set_budget(struct question *q, struct error *err)
+{
+    struct error cause = {0};
+    if (!q->budget)
+        return true;
+    if (!money_parse(q->budget, &q->pricing.rates, &q->budget_usd, &cause))
+        return fail(err, ERROR_INPUT, "--budget: %s", cause.text);
+    if (!(q->budget_usd >= 0.01 && q->budget_usd <= MOST_USD))
+        return fail(err, ERROR_INPUT,
+                    "--budget is '%s', expected USD for the whole run, as in 2.5M", q->budget);
+    return true;
+}
+
+bool set_deadline(struct question *q, const char *v, struct error *err)
+{
+    if (!parse_duration(v, &q->deadline_s) || q->deadline_s < 1 || q->deadline_s > MOST_SECONDS)
+        return fail(err, ERROR_INPUT,
+                    "--deadline is '%s', expected how long the run may take, as in 30d or 500h", v);
+    return true;
+}
+
+/* Two of them ask for the same order: a run's time follows from its speed, its cost from that of a
+ * token. */
+static const struct {
+    const char *name;
+    enum objective objective;
+} OBJECTIVES[] = {{"throughput", OBJECTIVE_SPEED},
+                  {"time", OBJECTIVE_SPEED},
+                  {"cost", OBJECTIVE_COST},
+                  {"usd-per-token", OBJECTIVE_COST}};
+
+bool set_objective(struct question *q, const char *v, struct error *err)
+{
+    const char *names[sizeof OBJECTIVES / sizeof *OBJECTIVES];
+    for (size_t i = 0; i < sizeof OBJECTIVES / sizeof *OBJECTIVES; i++) {
+        names[i] = OBJECTIVES[i].name;
+        if (strcmp(v, names[i]) == 0) {
+            q->objective = (int)OBJECTIVES[i].objective;
+            return true;
+        }
+    }
+    return fail(err, ERROR_INPUT,
+                "--objective is '%s', expected throughput, time, cost or usd-per-token%s", v,
+                did_you_mean(v, names, sizeof names / sizeof *names));
+}
+
+/* A deadline alone asks for the cheapest that meets it; all else for the fastest. */
+enum objective question_objective(const struct question *q)
+{
+    if (q->objective >= 0)
+        return (enum objective)q->objective;
+    return q->deadline_s > 0 && !(q->budget_usd > 0) ? OBJECTIVE_COST : OBJECTIVE_SPEED;
+}
+
+static bool asks_money(const struct question *q)
+{
+    return q->budget_usd > 0 || question_objective(q) == OBJECTIVE_COST;
+}
+
+bool question_asks_front(const struct question *q)
+{
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (q->cluster.group[g].nodes_min < q->cluster.group[g].nodes_max)
+            return true;
+    return q->run.tokens > 0 || asks_money(q);
+}
+
+/* Where money decides, every type must have a price. */
+static bool has_prices(const struct question *q, struct error *err)
+{
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (q->cluster.group[g].usd_per_hour <= 0)
+            return fail(err, ERROR_INPUT,
+                        "no price of %s is known, which %s needs: add --price %s=USD per GPU-hour",
+                        q->cluster.group[g].gpu->name,
+                        q->budget_usd > 0 ? "--budget"
+                        : q->objective >= 0
+                            ? "the cheapest plan"
+                            : "the cheapest by a --deadline (--objective time does not)",
+                        q->cluster.group[g].gpu->name);
+    return true;
+}
+
+bool question_wanted(const struct question *q, struct wanted *out, struct error *err)
+{
+    double tokens = (double)question_global_batch(q) * question_seq_len(q);
+    double steps = run_steps(&q->run, tokens);
+    const char *needs = q->budget_usd > 0 ? "budget" : q->deadline_s > 0 ? "deadline" : NULL;
+    if (needs && !(q->run.tokens > 0))
+        return fail(
+            err, ERROR_INPUT,
+            "--%s is for a whole run: add --tokens, how many it trains on, as in --tokens 1T",
+            needs);
+    if (asks_money(q) && !has_prices(q, err))
+        return false;
+    *out = (struct wanted){.objective = question_objective(q),
+                           .most_time = INFINITY,
+                           .most_usd = INFINITY,
+                           .by_gpus = q->cluster.groups == 1,
+                           .outage = q->run.outage};
+    if (q->deadline_s > 0)
+        out->most_time = q->deadline_s / steps * TICKS_PER_S;
+    if (q->budget_usd > 0) /* totals are rounded to the cent */
+        out->most_usd = (q->budget_usd + 0.005) / steps * 3600 * TICKS_PER_S;
+    return true;
+}

@@ -1,0 +1,142 @@
+/* Outages of a run: how often nodes fail or are taken back, and what a checkpoint and a restart
+ * take. Rates are checked when they come and put on the groups once the cluster is known; they win
+ * over those of the cluster file. */
+#include "query/query.h"
+
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/group.h"
+#include "query/query_parts.h"
+
+#include <string.h>
+
+static const double HOUR = 3600;
+
+/* "50000h", as hours. */
+static bool parse_mtbf(const char *text, double *hours)
+{
+    double seconds;
+    if (!parse_duration(text, &seconds))
+        return false;
+    *hours = seconds / HOUR;
+    return *hours >= MTBF_H_MIN && *hours <= MTBF_H_MAX;
+}
+
+/* "0.02" or "2%". 0 takes back what a cluster file says. */
+static bool parse_interruptions(const char *text, double *per_h)
+{
+    char number[64];
+    size_t n = strlen(text);
+    if (n == 0 || n >= sizeof number)
+        return false;
+    bool percent = text[n - 1] == '%';
+    memcpy(number, text, n + 1);
+    if (percent)
+        number[n - 1] = 0;
+    if (!parse_real(number, per_h))
+        return false;
+    *per_h = percent ? *per_h / 100 : *per_h;
+    return *per_h == 0 || (*per_h >= INTERRUPTIONS_MIN && *per_h <= INTERRUPTIONS_MAX);
+}
+
+/* The type in front of '=', cut at the buffer's size: no known name is as long. */
+static const struct gpu *find_type(const char *text, size_t length, struct error *err)
+{
+    char name[64];
+    if (length >= sizeof name)
+        length = sizeof name - 1;
+    memcpy(name, text, length);
+    name[length] = 0;
+    return gpu_find(name, err);
+}
+
+/* VALUE, or TYPE=VALUE. */
+static bool add_rate(struct question *q, const char *option, const char *v, bool failures,
+                     const char *expected, struct error *err)
+{
+    struct outage_rate r = {.option = option, .failures = failures};
+    const char *equals = strchr(v, '='), *value = equals ? equals + 1 : v;
+    struct error cause;
+    if (q->rates == QUESTION_RATES)
+        return fail(err, ERROR_INPUT, "--mtbf and --interruptions are given more than %d times",
+                    QUESTION_RATES);
+    if (!(failures ? parse_mtbf(value, &r.value) : parse_interruptions(value, &r.value)) ||
+        equals == v)
+        return fail(err, ERROR_INPUT, "--%s is '%.200s', expected %s", option, v, expected) ||
+               (equals && error_show(err, v, equals == v ? 0 : (size_t)(value - v)));
+    r.gpu = equals ? find_type(v, (size_t)(equals - v), &cause) : NULL;
+    if (equals && !r.gpu)
+        return fail(err, ERROR_INPUT, "--%s %.200s: %s", option, v, cause.text) ||
+               error_show(err, v, 0);
+    r.text = arena_string(&q->mem, v);
+    q->rate[q->rates++] = r;
+    return true;
+}
+
+bool set_mtbf(struct question *q, const char *v, struct error *err)
+{
+    return add_rate(
+        q, "mtbf", v, true,
+        "a duration from 1h to 1e9h, as in 50000h, or that of one type, as in H100=2000d", err);
+}
+
+bool set_interruptions(struct question *q, const char *v, struct error *err)
+{
+    return add_rate(q, "interruptions", v, false,
+                    "interruptions of a node per hour, 0 or from 1e-6 to 60, as in 0.02 or 2%, or "
+                    "those of one type, as in H100=2%",
+                    err);
+}
+
+static bool duration(const char *option, const char *v, double least, const char *expected,
+                     double *out, struct error *err)
+{
+    static const double most = 30 * 24 * HOUR;
+    double seconds;
+    if (!parse_duration(v, &seconds) || seconds < least || seconds > most)
+        return fail(err, ERROR_INPUT,
+                    "--%s is '%.200s', expected a duration from %s to 30d, as in %s", option, v,
+                    least > 0 ? "1s" : "0s", expected);
+    *out = seconds;
+    return true;
+}
+
+bool set_checkpoint_every(struct question *q, const char *v, struct error *err)
+{
+    return duration("checkpoint-every", v, 1, "30m", &q->run.outage.interval_s, err);
+}
+
+bool set_checkpoint_write(struct question *q, const char *v, struct error *err)
+{
+    return duration("checkpoint-write", v, 0, "90s", &q->run.outage.write_s, err);
+}
+
+bool set_restart(struct question *q, const char *v, struct error *err)
+{
+    return duration("restart", v, 0, "10m", &q->run.outage.restart_s, err);
+}
+
+static bool apply(struct cluster *c, const struct outage_rate *r, struct error *err)
+{
+    int found = 0;
+    for (int i = 0; i < c->groups; i++) {
+        struct node_group *g = &c->group[i];
+        if (r->gpu && g->gpu != r->gpu)
+            continue;
+        group_set_outages(g, r->failures ? r->value : g->mtbf_h,
+                          r->failures ? g->interruptions_per_h : r->value);
+        found++;
+    }
+    return found || fail(err, ERROR_INPUT, "--%s %.200s: the cluster %s has no %s", r->option,
+                         r->text, c->text, r->gpu->name);
+}
+
+/* Rates of all types first: that of one type wins, whichever came first. */
+bool question_set_outages(struct question *q, struct error *err)
+{
+    for (int typed = 0; typed <= 1; typed++)
+        for (int i = 0; i < q->rates; i++)
+            if ((q->rate[i].gpu != NULL) == (typed == 1) && !apply(&q->cluster, &q->rate[i], err))
+                return false;
+    return true;
+}

@@ -1,0 +1,187 @@
+/* A plan that Astra wrote, as the question it answers: its groups of nodes are the cluster, its
+ * engine's flags the strategy. */
+#include "query/query_plan.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "query/query.h"
+
+#include <string.h>
+
+/* The plan object of a file: the file itself, or one of a search's best. */
+static const struct json *plan_of(const struct json *root, int number, struct error *err)
+{
+    const struct json *best = json_get(root, "best");
+    size_t count = json_is_array(best) ? json_count(best) : 0;
+    if (number > 1 && (size_t)number > count) {
+        fail(err, ERROR_INPUT, "--plan is %d, the file has %zu plan%s", number, count ? count : 1,
+             count > 1 ? "s" : "");
+        return NULL;
+    }
+    return count > 0 ? json_at(best, number > 1 ? (size_t)number - 1 : 0) : root;
+}
+
+static bool take_words(struct question *q, const struct json *flags, struct error *err)
+{
+    size_t n = json_count(flags);
+    const char **words = arena_array(&q->mem, n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++) {
+        if (!json_is_string(json_at(flags, i)))
+            return fail(err, ERROR_INPUT, "engine.flags[%zu] is no text", i);
+        words[i] = json_text(json_at(flags, i));
+    }
+    return question_flags(q, n, words, err);
+}
+
+/* A group of a plan without what the job makes of it, which the flags say as well. */
+static struct json *group_alone(const struct json *group)
+{
+    static const char *const without[] = {"stages",
+#define X(name) #name,
+                                          MESH_TABLE(X)
+#undef X
+    };
+    struct json *copy = json_new_copy(group, NULL);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        struct json *less = json_new_copy(copy, without[i]);
+        json_release(copy);
+        copy = less;
+    }
+    return copy;
+}
+
+/* The node groups of a plan are those of a cluster file, but for the job: JSON is YAML. `name`
+ * is their key. */
+static bool take_groups(struct question *q, const struct json *plan, const char *name,
+                        struct error *err)
+{
+    const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
+    struct json *file = json_new_object(), *groups = json_new_array();
+    struct str text;
+    if (json_is_object(given))
+        json_append(groups, json_new_copy(given, NULL));
+    for (size_t i = 0; json_is_array(given) && i < json_count(given); i++)
+        json_append(groups, group_alone(json_at(given, i)));
+    json_set(file, "groups", groups);
+    if (links)
+        json_set(file, "links", json_new_copy(links, NULL));
+    str_init(&text);
+    json_dump(file, &text);
+    json_release(file);
+    q->has_cluster =
+        cluster_from_yaml(&q->cluster, str_text(&text), text.length, name, &q->mem, err);
+    str_release(&text);
+    return q->has_cluster;
+}
+
+static bool take_cluster(struct question *q, const struct json *plan, struct error *err)
+{
+    if (json_is_object(json_get(plan, "node_group")))
+        return take_groups(q, plan, "node_group", err);
+    if (json_is_array(json_get(plan, "node_groups")))
+        return take_groups(q, plan, "node_groups", err);
+    return question_set(q, "cluster", json_text(json_get(plan, "cluster")), err);
+}
+
+/* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
+static bool take_pool(struct question *q, const struct json *plan, struct error *err)
+{
+    if (q->has_cluster)
+        return true;
+    if (!take_cluster(q, plan, err))
+        return false;
+    int64_t gpus = json_integer_of(json_get(plan, "gpus"));
+    if (!q->gpus && q->cluster.groups == 1 && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
+        q->gpus = gpus;
+    q->prices_of_plan = true;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (q->cluster.group[g].price_given)
+            memcpy(q->cluster.group[g].price_from, "the plan", sizeof "the plan");
+    return true;
+}
+
+/* What options did not say. */
+static void take_run(struct question *q, const struct json *run)
+{
+    const struct {
+        const char *name;
+        double *value, usual;
+    } terms[] = {{"tokens", &q->run.tokens, 0},
+                 {"checkpoint_every_s", &q->run.outage.interval_s, 0},
+                 {"checkpoint_write_s", &q->run.outage.write_s, USUAL_WRITE_S},
+                 {"restart_s", &q->run.outage.restart_s, USUAL_RESTART_S}};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        double value = json_number_of(json_get(run, terms[i].name));
+        if (value > 0 && *terms[i].value == terms[i].usual)
+            *terms[i].value = value;
+    }
+}
+
+static bool is_feasible(const struct json *plan, struct error *err)
+{
+    const struct json *reasons = json_get(plan, "reasons");
+    bool said = json_is_array(reasons) && json_count(reasons) > 0;
+    return !said ||
+           fail(err, ERROR_INFEASIBLE, "the plan is not feasible: %s",
+                json_is_string(json_at(reasons, 0)) ? json_text(json_at(reasons, 0)) : "?");
+}
+
+static bool is_preset(const char *name)
+{
+    for (const struct model_preset *p = model_presets(); p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The flags cannot say all of a model. Where the plan's is a preset and the flags agree with it,
+ * it is that one. */
+static void take_model(struct question *q, const struct json *plan)
+{
+    const struct json *name = json_get(json_get(plan, "model"), "name");
+    struct flags_result flags = q->flags;
+    struct model preset;
+    if (q->has_model || !json_is_string(name) || !is_preset(json_text(name)) ||
+        !model_load(&preset, json_text(name), &q->mem, NULL) || !flags_model(&flags, &preset, NULL))
+        return;
+    q->model = preset;
+    q->has_model = true;
+}
+
+static bool take_plan(struct question *q, const struct json *root, struct error *err)
+{
+    const struct json *plan = plan_of(root, q->export.plan, err);
+    const struct json *flags = plan ? json_get(json_get(plan, "engine"), "flags") : NULL;
+    if (!plan)
+        return false;
+    if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
+        return fail(
+            err, ERROR_INPUT,
+            "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
+    take_run(q, json_get(plan, "run"));
+    if (!question_take_residual(q, json_get(plan, "residual"), err))
+        return false;
+    if (!take_pool(q, plan, err) || !take_words(q, flags, err))
+        return false;
+    take_model(q, plan);
+    return !q->export.format || is_feasible(plan, err);
+}
+
+/* What is wrong with the plan in a file names the file. */
+static void name_file(struct error *err, const char *path)
+{
+    struct error inner = *err;
+    fail(err, inner.kind, "%s: %s", path, inner.text);
+}
+
+bool load_plan(struct question *q, const struct text *text, const char *path, struct error *err)
+{
+    struct json *root = json_parse(text->data, text->length, path, err);
+    bool ok = root && take_plan(q, root, err);
+    if (root && !ok)
+        name_file(err, path);
+    if (root)
+        json_release(root);
+    return ok;
+}

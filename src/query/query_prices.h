@@ -1,0 +1,30 @@
+/* What was asked about prices, and the tables once they are read. */
+#ifndef ASTRA_QUESTION_PRICES_H
+#define ASTRA_QUESTION_PRICES_H
+
+#include "price/money.h"
+#include "price/prices.h"
+
+struct question;
+
+struct question_prices {
+    int sources;
+    const char *source[PRICE_TABLES];
+    int override_files;
+    const char *override_file[PRICE_TABLES];
+    struct rates rates;
+    struct price_ask ask;
+    bool asked;            /* something of prices was: one that is missing is an error */
+    bool market_asked;     /* on-demand is not only the default */
+    const struct gpu *gpu; /* the one to list; NULL = all */
+    bool loaded;           /* `list` holds what the options above say */
+    struct price_list list;
+};
+
+/* Sets the prices of the cluster: those of --price, then those of the tables where they are asked
+ * for. Clusters come with the usual ones. */
+bool question_set_prices(struct question *, struct error *);
+/* Reads the tables for a list of them. */
+bool question_price_list(struct question *, struct error *);
+
+#endif

@@ -1,0 +1,128 @@
+/* --profile: residual factors for the groups of the pool; the inputs that calibrate makes one of. */
+#include "query/query.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cost/residual_file.h"
+#include "query/query_parts.h"
+#include "simulate/plan.h"
+
+bool set_profile(struct question *q, const char *v, struct error *err)
+{
+    struct profile *p = arena_alloc(&q->mem, sizeof *p);
+    struct text text;
+    if (!*v)
+        return fail(err, ERROR_INPUT, "--profile is empty, expected the name of a file");
+    if (q->profile)
+        return fail(err, ERROR_INPUT, "--profile is given twice: one holds for all groups");
+    if (!file_read(v, &q->mem, &text, err) ||
+        !profile_read(p, text.data, text.length, arena_string(&q->mem, v), &q->mem, err))
+        return false;
+    q->profile = p;
+    return true;
+}
+
+static bool add_input(struct question *q, const char **list, int *count, const char *v,
+                      struct error *err)
+{
+    if (!*v)
+        return fail(err, ERROR_INPUT, "the name of an input is empty, expected a file");
+    if (*count == QUESTION_FROMS)
+        return fail(err, ERROR_INPUT, "more than %d inputs are given", QUESTION_FROMS);
+    list[(*count)++] = arena_string(&q->mem, v);
+    return true;
+}
+
+bool set_from(struct question *q, const char *v, struct error *err)
+{
+    return add_input(q, q->from, &q->froms, v, err);
+}
+
+bool set_hold_out(struct question *q, const char *v, struct error *err)
+{
+    return add_input(q, q->held_out, &q->held_outs, v, err);
+}
+
+bool question_take_residual(struct question *q, const struct json *list, struct error *err)
+{
+    struct profile *p = arena_alloc(&q->mem, sizeof *p);
+    struct error inner = {0};
+    if (!list || q->profile)
+        return true;
+    if (!profile_read_entries(p, list, &q->mem, &inner))
+        return fail(err, ERROR_INPUT, "residual.%s", inner.text);
+    q->profile = p;
+    return true;
+}
+
+static void add_entries(const struct profile *p, struct str *out)
+{
+    for (int i = 0; i < p->entries; i++)
+        str_addf(out, "%s%s with stack %s", i ? ", " : "", p->entry[i].gpu->name,
+                 stack_name(p->entry[i].te));
+}
+
+bool question_no_residual(const struct question *q, const struct gpu *gpu, bool te,
+                          struct error *err)
+{
+    struct str has;
+    str_init(&has);
+    add_entries(q->profile, &has);
+    fail(err, ERROR_INPUT, "%s: the profile has nothing about %s with stack %s: it has %s",
+         q->profile->name, gpu->name, stack_name(te), str_text(&has));
+    str_release(&has);
+    return false;
+}
+
+const struct residual *question_residual(const struct question *q, const struct gpu *gpu, bool te)
+{
+    const struct profile_entry *e = q->profile ? profile_find(q->profile, gpu, te) : NULL;
+    return e ? &e->residual : NULL;
+}
+
+bool question_residuals(struct question *q, struct error *err)
+{
+    int matched = 0;
+    for (int g = 0; g < q->cluster.groups; g++) {
+        struct node_group *group = &q->cluster.group[g];
+        group->residual = question_residual(q, group->gpu, q->te != 0);
+        matched += group->residual != NULL;
+    }
+    /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
+    return !q->profile || !q->profile->name || q->verify.runs || matched > 0 ||
+           question_no_residual(q, q->cluster.group[0].gpu, q->te != 0, err);
+}
+
+int question_profile_notes(const struct question *q, const char **note, struct arena *mem)
+{
+    int notes = 0;
+    for (int g = 0; q->profile && g < q->cluster.groups; g++) {
+        const struct gpu *gpu = q->cluster.group[g].gpu;
+        bool said = q->cluster.group[g].residual != NULL;
+        for (int h = 0; h < g && !said; h++)
+            said = q->cluster.group[h].gpu == gpu;
+        if (!said)
+            note[notes++] = arena_format(mem, "the profile has nothing about %s with stack %s",
+                                         gpu->name, stack_name(q->te != 0));
+    }
+    return notes;
+}
+
+const struct plan_source *question_source(const struct question *q, const struct plan_source *from,
+                                          struct arena *mem)
+{
+    const char *more[CLUSTER_MAX_GROUPS];
+    int count = question_profile_notes(q, more, mem), before = from ? from->notes : 0;
+    if (count == 0)
+        return from;
+    struct plan_source *s = arena_alloc(mem, sizeof *s);
+    *s = from ? *from : (struct plan_source){.kind = "options"};
+    s->note = arena_array(mem, (size_t)(before + count), sizeof *s->note);
+    for (int i = 0; i < before; i++)
+        s->note[i] = from->note[i];
+    for (int i = 0; i < count; i++)
+        s->note[before + i] = more[i];
+    s->notes = before + count;
+    return s;
+}

@@ -1,0 +1,39 @@
+/* One step of a plan as it is drawn, in a trace, as a picture and on a page: the passes of the event
+ * simulation, and around them what each rank does outside the pipeline. */
+#ifndef ASTRA_DRAWN_STEP_H
+#define ASTRA_DRAWN_STEP_H
+
+#include "simulate/partition.h"
+
+struct arena;
+struct plan;
+
+struct drawn_step {
+    struct scene scene;
+    const struct strategy *strategy;
+    struct frame *frame;
+    struct timing timing;
+    struct state state;
+    struct pipeline pipeline;
+    struct step_parts parts;
+};
+
+/* The same frame, timing and state as the plan was computed with, which must be computed. What it
+ * holds lives in the arena. */
+struct drawn_step *drawn_step_new(const struct plan *, struct arena *);
+
+int64_t drawn_ticks(double seconds);
+
+/* Work of a rank outside its passes, in ticks of the step. */
+struct drawn_edge {
+    int64_t start, end; /* end > start */
+    const char *name;
+};
+enum { DRAWN_EDGES = 5 };
+/* Returns how many there are, in the order of their starts. */
+int drawn_step_edges(const struct drawn_step *, int rank, struct drawn_edge[DRAWN_EDGES]);
+
+/* Ticks of the whole step. */
+int64_t drawn_step_end(const struct drawn_step *);
+
+#endif

@@ -1,0 +1,38 @@
+/* The front of speed and money as points on two axes: what its picture and its plot in a terminal
+ * share. Axes are tokens per second and dollars per million tokens, or hours and dollars of the run
+ * where its length is known; GPUs stand for dollars where no price is known. */
+#ifndef ASTRA_FRONT_CHART_H
+#define ASTRA_FRONT_CHART_H
+
+#include "report/chart/front_axes.h"
+
+struct arena;
+struct plan;
+struct search_report;
+
+struct chart_point {
+    double x, y;
+    const struct plan *plan;
+    int type;  /* in chart.type */
+    bool best; /* the first plan of the list */
+};
+
+struct chart {
+    struct scale x, y;
+    int count, others;             /* points of the front, then listed plans that are not on it */
+    struct chart_point *point;     /* [count + others] the front by x, others in the list's order */
+    double deadline_h, budget_usd; /* 0 = none, or too far away to be shown */
+    int types;
+    const char **type; /* [types] "H100", "A100+H100", in the order of their points */
+};
+
+/* The report has a plan; `listed` of its list are on the chart. Everything goes to the arena. */
+void chart_init(struct chart *, const struct search_report *, int listed, int x_ticks, int y_ticks,
+                struct arena *);
+
+/* "512 x H100", "16 x A100 + 16 x H100". */
+void add_brief_gpus(const struct plan *, struct str *out);
+/* "tp4 pp8 dp16"; more where other ways are above 1. */
+void add_brief_ways(const struct plan *, struct str *out);
+
+#endif

@@ -1,0 +1,177 @@
+/* CSV after RFC 4180 with line feeds: one header, one row a plan, nothing in a cell that was not
+ * computed. Columns come from the tables that make the JSON: parameters, figures, breakdown. */
+#include "report/csv/csv_out.h"
+
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void csv_text(struct csv *c, const char *text)
+{
+    if (c->cells++ > 0)
+        str_add(c->out, ",");
+    if (!strpbrk(text, ",\"\r\n")) {
+        str_add(c->out, text);
+        return;
+    }
+    str_add(c->out, "\"");
+    for (; *text; text++)
+        str_add_bytes(c->out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    str_add(c->out, "\"");
+}
+
+void csv_number(struct csv *c, double value)
+{
+    struct str text;
+    str_init(&text);
+    if (isfinite(value))
+        str_addf(&text, fabs(value) < 1e15 && value == floor(value) ? "%.0f" : "%.9g", value);
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
+void csv_number_if(struct csv *c, bool known, double value)
+{
+    if (known)
+        csv_number(c, value);
+    else
+        csv_text(c, "");
+}
+
+void csv_end(struct csv *c)
+{
+    str_add(c->out, "\n");
+    c->cells = 0;
+}
+
+static void add_heads(struct csv *c)
+{
+    static const char *const first[] = {"model", "gpu", "gpus", "stack"};
+    static const char *const last[] = {
+        "provenance", "peak_bytes", "device_bytes", "limit_bytes", "usd_per_hour", "usd_per_mtoken",
+        "hours",      "usd_total",  "slowdown",     "feasible",    "reasons"};
+    size_t count;
+    const struct plan_figure *f = plan_figures(&count);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        csv_text(c, first[i]);
+    for (int i = 0; i < PARAMS; i++)
+        csv_text(c, param_info((enum param)i)->name);
+    for (size_t i = 0; i < count; i++)
+        csv_text(c, f[i].name);
+    for (int i = 0; i < BREAKDOWN_PARTS; i++) {
+        struct str name;
+        str_init(&name);
+        str_addf(&name, "%s_s", breakdown_name((enum breakdown_part)i));
+        csv_text(c, str_text(&name));
+        str_release(&name);
+    }
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        csv_text(c, last[i]);
+    csv_end(c);
+}
+
+static void add_strategy(struct csv *c, const struct strategy *s)
+{
+    struct str value;
+    str_init(&value);
+    for (int i = 0; i < PARAMS; i++) {
+        param_print((enum param)i, strategy_get(s, (enum param)i), &value);
+        csv_text(c, str_text(&value));
+        str_clear(&value);
+    }
+    str_release(&value);
+}
+
+static void add_figures(struct csv *c, const struct plan *p)
+{
+    size_t count;
+    const struct plan_figure *f = plan_figures(&count);
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        bool known = plan_figure_get(p, &f[i], &value);
+        csv_number_if(c, known, value);
+    }
+    for (int i = 0; i < BREAKDOWN_PARTS; i++)
+        csv_number_if(c, p->computed, p->breakdown[i]);
+}
+
+static void add_reasons(struct csv *c, const struct plan *p)
+{
+    struct str text;
+    str_init(&text);
+    for (int i = 0; i < p->reasons; i++)
+        str_addf(&text, "%s%s", i ? "; " : "", p->reason[i]);
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
+static void add_types(struct csv *c, const struct plan *p)
+{
+    struct str text;
+    str_init(&text);
+    add_gpu_names(p, &text);
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
+static void add_cents_if(struct csv *c, bool known, double usd)
+{
+    char text[32] = "";
+    if (known)
+        snprintf(text, sizeof text, "%.2f", usd);
+    csv_text(c, text);
+}
+
+static void add_plan(struct csv *c, const struct plan *p)
+{
+    const struct plan_stage *fullest = p->computed ? plan_fullest(p) : NULL;
+    csv_text(c, p->model->name);
+    add_types(c, p);
+    csv_number(c, (double)p->gpus);
+    csv_text(c, plan_stack(p));
+    add_strategy(c, &p->strategy);
+    add_figures(c, p);
+    csv_text(c, p->provenance);
+    csv_number_if(c, fullest, fullest ? round(fullest->peak_bytes) : 0);
+    csv_number_if(c, fullest, fullest ? round(fullest->device_bytes) : 0);
+    csv_number(c, round(p->limit_bytes));
+    csv_number_if(c, p->usd_per_hour > 0, p->usd_per_hour);
+    csv_number_if(c, p->usd_per_mtoken > 0, p->usd_per_mtoken);
+    csv_number_if(c, p->hours > 0 && isfinite(p->hours), p->hours);
+    add_cents_if(c, p->usd_total > 0 && p->usd_total < 1e15, p->usd_total);
+    csv_number_if(c, isfinite(p->slowdown) && p->slowdown >= 1, p->slowdown);
+    csv_text(c, p->feasible ? "yes" : "no");
+    add_reasons(c, p);
+    csv_end(c);
+}
+
+void report_plan_csv(const struct plan *p, struct str *out)
+{
+    struct csv c = {out, 0};
+    add_heads(&c);
+    add_plan(&c, p);
+}
+
+static void add_list(struct csv *c, const char *list, const struct plan *p, int count)
+{
+    for (int i = 0; i < count; i++) {
+        csv_text(c, list);
+        csv_number(c, i + 1);
+        add_plan(c, &p[i]);
+    }
+}
+
+void report_search_csv(const struct search_report *r, struct str *out)
+{
+    struct csv c = {out, 0};
+    csv_text(&c, "list");
+    csv_text(&c, "rank");
+    add_heads(&c);
+    add_list(&c, "best", r->plan, r->best);
+    add_list(&c, "pareto", r->pareto, r->front);
+}

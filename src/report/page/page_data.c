@@ -1,0 +1,183 @@
+/* Everything that the scripts of a page draw, as one JSON value. It is no promise to other
+ * programs: --format json is. */
+#include "report/page/page_parts.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "model/model.h"
+#include "report/json/json_out.h"
+#include "report/page/page.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+#include "report/text/money_text.h"
+#include "search/mixed/mixed.h"
+
+#include <math.h>
+
+static struct json *known(bool is, double value)
+{
+    return is ? json_new_number(value) : json_new_null();
+}
+
+/* A plan that is only compared with plan 1. */
+static struct json *brief_of(const struct plan *p)
+{
+    struct json *o = json_new_object();
+    bool all = p->computed;
+    json_set(o, "nodes", json_of_words(p, add_gpus));
+    json_set(o, "plan", json_of_words(p, add_ways_of));
+    json_set(o, "feasible", json_new_bool(p->feasible));
+    json_set(o, "step_s", known(all, p->step_s));
+    json_set(o, "tokens_per_s", known(all, p->tokens_per_s));
+    json_set(o, "usd_per_mtoken", known(all && p->usd_per_mtoken > 0, p->usd_per_mtoken));
+    json_set(o, "memory_gib", known(all, all ? plan_fullest(p)->device_bytes / GIB : 0));
+    json_set(o, "limit_gib", known(all, all ? plan_fullest(p)->limit_bytes / GIB : 0));
+    return o;
+}
+
+static struct json *string_or_null(const char *text)
+{
+    return text ? json_new_string(text) : json_new_null();
+}
+
+static struct json *model_of(const struct model *m)
+{
+    struct json *o = json_new_object();
+    json_set(o, "name", json_new_string(m->name));
+    json_set(o, "params", json_new_number((double)model_params_total(m)));
+    json_set(o, "active", json_new_number((double)model_params_active(m)));
+    return o;
+}
+
+static struct json *front_of(const struct page_list *l)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < l->fronts; i++)
+        json_append(list, json_new_integer(l->front[i]));
+    return list;
+}
+
+/* Pairs, as reasons may read like numbers, which objects of a script would sort. */
+static struct json *funnel_of(const struct search_report *r)
+{
+    const struct funnel *f = r->funnel;
+    struct json *o = json_new_object(), *drops = json_new_array();
+    json_set(o, "generated", json_new_number(f->generated));
+    json_set(o, "judged", json_new_number(f->judged));
+    json_set(o, "simulated", json_new_number(f->simulated));
+    json_set(o, "kept", json_new_number(f->kept));
+    json_set(o, "mixed", json_new_bool(r->mixed != NULL));
+    for (int i = 0; i < f->drops; i++) {
+        struct json *pair = json_new_array();
+        json_append(pair, json_new_string(f->drop[i].reason));
+        json_append(pair, json_new_number(f->drop[i].count));
+        json_append(drops, pair);
+    }
+    json_set(o, "drops", drops);
+    return o;
+}
+
+static struct json *prices_of(const struct cluster *c)
+{
+    struct json *list = json_new_array();
+    for (int g = 0; g < c->groups; g++) {
+        const struct node_group *group = &c->group[g];
+        struct json *o = json_new_object();
+        json_set(o, "gpu", json_new_string(group->gpu->name));
+        json_set(o, "usd", known(group->usd_per_hour > 0, group->usd_per_hour));
+        json_set(o, "from", json_new_string(group->price_from));
+        json_append(list, o);
+    }
+    return list;
+}
+
+static struct json *what_ifs_of(const struct search_report *r)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < r->what_ifs; i++) {
+        const struct what_if *w = &r->what_if[i];
+        struct json *o = w->plan ? brief_of(w->plan) : json_new_object();
+        json_set(o, "change", json_new_string(w->change));
+        json_set(o, "message", string_or_null(w->plan ? NULL : w->message));
+        json_append(list, o);
+    }
+    return list;
+}
+
+static struct json *changes_of(const struct page *page)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < page->changes; i++) {
+        const struct page_change *c = &page->change[i];
+        struct json *o = brief_of(c->plan);
+        json_set(o, "input", json_new_string(c->input));
+        json_set(o, "change", json_new_string(c->change));
+        json_set(o, "reason", string_or_null(c->plan->reasons > 0 ? c->plan->reason[0] : NULL));
+        json_append(list, o);
+    }
+    return list;
+}
+
+static struct json *others_of(const struct page *page)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < page->others; i++) {
+        const struct page_other *x = &page->other[i];
+        struct json *o = x->plan ? brief_of(x->plan) : json_new_object();
+        json_set(o, "param", json_new_string(param_info(x->param)->name));
+        json_set(o, "help", json_new_string(param_info(x->param)->help));
+        json_set(o, "value", json_new_string(x->value));
+        json_set(o, "chosen", json_new_bool(x->chosen));
+        json_set(o, "best", json_new_bool(x->best));
+        json_set(o, "reason", string_or_null(x->reason));
+        json_append(list, o);
+    }
+    return list;
+}
+
+static void set_run(struct json *o, const struct search_report *r)
+{
+    const struct strategy *s = &r->plan[0].strategy;
+    const struct plan *p = &r->plan[0];
+    json_set(o, "batch", json_new_integer(s->global_batch));
+    json_set(o, "seq_len", json_new_integer(s->seq_len));
+    json_set(
+        o, "tflop_per_token",
+        known(p->computed && p->tokens_per_s > 0, p->tflops_per_gpu / p->tokens_per_s_per_gpu));
+    json_set(o, "tokens", known(r->money && r->money->tokens > 0, r->money ? r->money->tokens : 0));
+    json_set(o, "money", r->money ? json_of_run(r) : json_new_null());
+    json_set(o, "prices", prices_of(r->cluster));
+}
+
+struct json *page_data(const struct page *page, struct arena *mem)
+{
+    const struct search_report *r = page->report;
+    const struct plan *first = &r->plan[0];
+    struct json *o = json_new_object();
+    struct page_list list;
+    page_list_init(&list, r, mem);
+    json_set(o, "version", json_new_string(ASTRA_VERSION));
+    json_set(o, "search", json_new_bool(r->funnel != NULL));
+    json_set(o, "question", json_new_string(r->question));
+    json_set(o, "model", model_of(r->model));
+    json_set(o, "cluster", json_new_string(r->cluster->text));
+    json_set(o, "feasible", json_new_bool(first->feasible));
+    json_set(o, "reasons", json_new_strings(first->reason, (size_t)first->reasons));
+    json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
+    json_set(o, "unlisted", json_new_integer(r->best - list.listed));
+    set_run(o, r);
+    json_set(o, "plans", page_plans(&list, mem));
+    json_set(o, "flags", page_flags(&list, mem));
+    json_set(o, "stages", page_stages(&list));
+    json_set(o, "front", front_of(&list));
+    json_set(o, "part_front", json_new_bool(r->part_front));
+    json_set(o, "funnel", r->funnel ? funnel_of(r) : json_new_null());
+    json_set(o, "what_if", what_ifs_of(r));
+    json_set(o, "changes", changes_of(page));
+    json_set(o, "others", others_of(page));
+    json_set(o, "timeline", page_timeline(first));
+    return o;
+}

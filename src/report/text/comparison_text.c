@@ -1,0 +1,132 @@
+/* What a mixed plan is worth: what one more layer on each stage costs, and other uses of the same
+ * GPUs beside it. */
+#include "report/text/plan_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+
+static void take_seconds(struct table *t, double seconds, struct str *cell)
+{
+    add_seconds(cell, seconds);
+    table_take(t, cell);
+}
+
+static void add_more_row(struct table *t, const struct plan *p, int stage)
+{
+    const struct more_layer *more = &p->mixture->more[stage];
+    const struct plan_stage *s = &p->stage[stage];
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%d", stage);
+    table_add(t, "%s", s->group->gpu->name);
+    table_add(t, "%d -> %d", s->layers, s->layers + 1);
+    if (more->plan) {
+        const struct plan_stage *then = &more->plan->stage[stage];
+        table_add(t, "%d", more->from);
+        take_seconds(t, more->seconds, &cell);
+        take_seconds(t, more->plan->step_s, &cell);
+        table_add(t, "%+.1f %%", 100 * (more->plan->step_s / p->step_s - 1));
+        table_add(t, "%.1f of %.1f GiB%s", then->device_bytes / GIB, then->limit_bytes / GIB,
+                  then->fits ? "" : ", does not fit");
+    } else {
+        table_add(t, "none has one to spare");
+        for (int i = 0; i < 4; i++)
+            table_add(t, "%s", "");
+    }
+    str_release(&cell);
+}
+
+static void print_more(const struct plan *p, const struct report_style *style, struct arena *mem,
+                       struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "stage", TABLE_LEFT, 0);
+    table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_column(&t, "layers", TABLE_LEFT, 0);
+    table_column(&t, "from stage", TABLE_LEFT, 1);
+    table_column(&t, "micro-batch", TABLE_RIGHT, 1);
+    table_column(&t, "step", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_RIGHT, 0);
+    table_column(&t, "memory", TABLE_LEFT, 1);
+    for (int r = 0; r < p->stages; r++)
+        add_more_row(&t, p, r);
+    typeset_heading(style,
+                    "One more layer (seconds it adds to a micro-batch, then the step and the "
+                    "stage's memory)",
+                    out);
+    table_print(&t, style, out);
+}
+
+/* One line: what, and how this plan does beside it. `than` is NULL when there is no such plan. */
+static void add_use_row(struct table *t, const char *what, const struct plan *p,
+                        const struct plan *than)
+{
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%s", what);
+    if (!than) {
+        for (int i = 0; i < 4; i++)
+            table_add(t, "%s", "");
+        table_add(t, "there is no such plan");
+        str_release(&cell);
+        return;
+    }
+    table_add(t, "%lld", (long long)than->gpus);
+    take_seconds(t, than->step_s, &cell);
+    add_count(&cell, than->tokens_per_s);
+    table_take(t, &cell);
+    if (than == p)
+        table_add(t, "%s", "");
+    else
+        table_add(t, "%+.1f %%", 100 * (p->tokens_per_s / than->tokens_per_s - 1));
+    if (!than->feasible)
+        str_add(&cell, plan_fits(than) ? "invalid: " : "does not fit: ");
+    if (than->meshes)
+        for (int r = 0; r < than->stages; r++)
+            str_addf(&cell, "%s%d", r ? "+" : "", than->stage[r].layers);
+    else
+        add_plan_words(&than->strategy, &cell);
+    str_add(&cell, than->meshes ? " layers" : "");
+    table_take(t, &cell);
+    str_release(&cell);
+}
+
+static void print_uses(const struct plan *p, const struct report_style *style, struct arena *mem,
+                       struct str *out)
+{
+    const struct mixture *m = p->mixture;
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "GPUs", TABLE_RIGHT, 0);
+    table_column(&t, "step", TABLE_RIGHT, 0);
+    table_column(&t, "tokens/s", TABLE_RIGHT, 0);
+    table_column(&t, "gain", TABLE_RIGHT, 0);
+    table_column(&t, "plan", TABLE_LEFT, 1);
+    add_use_row(&t, "this plan", p, p);
+    for (int i = 0; i < MIXTURE_SPLITS; i++)
+        add_use_row(&t, m->split[i].words, p, m->split[i].plan);
+    for (int g = 0; g < m->groups; g++)
+        add_use_row(&t, arena_format(mem, "%s alone", m->alone[g].group->gpu->name), p,
+                    m->alone[g].plan);
+    typeset_heading(
+        style, "Beside other uses of these GPUs (gain: tokens/s that this plan has more than they)",
+        out);
+    table_print(&t, style, out);
+}
+
+void print_mixture(const struct plan *p, const struct report_style *style, struct arena *mem,
+                   struct str *out)
+{
+    if (!p->mixture)
+        return;
+    print_more(p, style, mem, out);
+    print_uses(p, style, mem, out);
+}

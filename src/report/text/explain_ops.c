@@ -1,0 +1,215 @@
+/* What the stages ops and cost hand on: every operator of every kind of block, as the simulation
+ * sees it, for one micro-batch on one GPU. */
+#include "report/text/explain_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "cost/cost.h"
+#include "report/report.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+#include "simulate/partition.h"
+
+static const char *const OP_KINDS[] = {
+    [OP_GEMM] = "product",  [OP_GROUPED] = "grouped", [OP_ATTENTION] = "attention",
+    [OP_SCORES] = "scores", [OP_MEMORY] = "memory",   [OP_COMM] = "comm",
+};
+static const char *const COMM_KINDS[] = {
+    [COMM_ALL_REDUCE] = "all-reduce",
+    [COMM_ALL_GATHER] = "all-gather",
+    [COMM_REDUCE_SCATTER] = "reduce-scatter",
+    [COMM_ALL_TO_ALL] = "all-to-all",
+    [COMM_SEND] = "send",
+};
+static const char *const BLOCKS[] = {
+    [BLOCK_ATTENTION] = "attention", [BLOCK_MLP] = "mlp",   [BLOCK_MOE] = "experts",
+    [BLOCK_EMBEDDING] = "embedding", [BLOCK_HEAD] = "head", [BLOCK_MTP] = "mtp projection",
+};
+
+typedef void block_printer(const struct scene *, const struct block_shape *,
+                           const struct report_style *, struct arena *, struct str *out);
+
+static void print_title(const struct block_shape *b, const struct report_style *style,
+                        struct str *out)
+{
+    struct str title;
+    str_init(&title);
+    str_addf(&title, "%s", BLOCKS[b->kind]);
+    if (b->kind == BLOCK_ATTENTION && b->window > 0)
+        str_addf(&title, " (window %d)", b->window);
+    typeset_heading(style, str_text(&title), out);
+    str_release(&title);
+}
+
+/* Whether a kind of layer before k has the same attention window. */
+static bool window_seen(const struct model *m, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (m->kind[i].window == m->kind[k].window)
+            return true;
+    return false;
+}
+
+/* The blocks as one mesh runs them; of a job on one type, mesh 0. */
+static void each_block(const struct plan *p, int mesh, block_printer *print,
+                       const struct report_style *style, struct arena *mem, struct str *out)
+{
+    const struct model *m = p->model;
+    const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
+    struct strategy room;
+    const struct strategy *s = own ? mesh_strategy(own, &p->strategy, &room) : &p->strategy;
+    const bool present[] = {[BLOCK_MLP] = model_has_layers(m, false),
+                            [BLOCK_MOE] = model_has_layers(m, true),
+                            [BLOCK_EMBEDDING] = true,
+                            [BLOCK_HEAD] = true,
+                            [BLOCK_MTP] = m->mtp > 0};
+    const struct scene whole = plan_scene(p);
+    const struct scene scene = scene_on(&whole, own ? own->group : p->group);
+    struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
+    for (int k = 0; k < m->kinds; k++) {
+        shape.window = m->kind[k].window;
+        if (!window_seen(m, k))
+            print(&scene, &shape, style, mem, out);
+    }
+    shape.window = 0;
+    for (int kind = BLOCK_MLP; kind <= BLOCK_MTP; kind++) {
+        shape.kind = (enum block_kind)kind;
+        if (present[kind])
+            print(&scene, &shape, style, mem, out);
+    }
+}
+
+/* "4096 x 8192 x 1024", "32 of ...", or the collective. */
+static void add_shape(const struct op *o, struct str *out)
+{
+    if (o->kind == OP_COMM) {
+        str_addf(out, "%s over %d ranks, ", COMM_KINDS[o->comm], o->ranks);
+        add_bytes(out, o->bytes);
+    } else if (o->kind == OP_MEMORY) {
+        add_bytes(out, o->bytes);
+    } else {
+        if (o->count != 1)
+            str_addf(out, "%.0f of ", o->count);
+        str_addf(out, "%.0f x %.0f x %.0f", o->m, o->n, o->k);
+    }
+}
+
+/* Nothing for 0, so that the numbers that matter stand out. */
+static void take_bytes(struct table *t, double bytes, struct str *cell)
+{
+    if (bytes > 0)
+        add_bytes(cell, bytes);
+    table_take(t, cell);
+}
+
+static void print_ops(const struct scene *scene, const struct block_shape *b,
+                      const struct report_style *style, struct arena *mem, struct str *out)
+{
+    struct op ops[OPS_MAX];
+    struct table t;
+    struct str cell;
+    int n = block_ops(b, ops);
+    (void)scene;
+    str_init(&cell);
+    table_init(&t, mem);
+    table_column(&t, "operator", TABLE_LEFT, 0);
+    table_column(&t, "kind", TABLE_LEFT, 2);
+    table_column(&t, "m x n x k, or bytes", TABLE_LEFT, 0);
+    table_column(&t, "saved", TABLE_RIGHT, 0);
+    table_column(&t, "temporary", TABLE_RIGHT, 1);
+    table_column(&t, "in backward", TABLE_RIGHT, 1);
+    for (int i = 0; i < n; i++) {
+        table_add(&t, "%s", ops[i].name);
+        table_add(&t, "%s", OP_KINDS[ops[i].kind]);
+        add_shape(&ops[i], &cell);
+        table_take(&t, &cell);
+        take_bytes(&t, ops[i].saved, &cell);
+        take_bytes(&t, ops[i].temporary, &cell);
+        take_bytes(&t, ops[i].temporary_back, &cell);
+    }
+    print_title(b, style, out);
+    table_print(&t, style, out);
+    str_release(&cell);
+}
+
+static void add_time_row(struct table *t, const char *name, const char *kind,
+                         const struct op_time *time)
+{
+    const double seconds[] = {time->forward_s, time->backward_s, time->weight_s};
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%s", name);
+    table_add(t, "%s", kind);
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        if (seconds[i] > 0)
+            add_seconds(&cell, seconds[i]);
+        table_take(t, &cell);
+    }
+    str_release(&cell);
+}
+
+static void print_times(const struct scene *scene, const struct block_shape *b,
+                        const struct report_style *style, struct arena *mem, struct str *out)
+{
+    struct op ops[OPS_MAX];
+    struct op_time time[OPS_MAX], sum = {0};
+    struct table t;
+    int n = block_ops(b, ops);
+    cost_predict(scene->group, b->precision, scene->te, ops, (size_t)n, time);
+    table_init(&t, mem);
+    table_column(&t, "operator", TABLE_LEFT, 0);
+    table_column(&t, "kind", TABLE_LEFT, 1);
+    table_column(&t, "forward", TABLE_RIGHT, 0);
+    table_column(&t, "backward", TABLE_RIGHT, 0);
+    table_column(&t, "of it weights", TABLE_RIGHT, 0);
+    for (int i = 0; i < n; i++) {
+        add_time_row(&t, ops[i].name, OP_KINDS[ops[i].kind], &time[i]);
+        sum.forward_s += time[i].forward_s;
+        sum.backward_s += time[i].backward_s;
+        sum.weight_s += time[i].weight_s;
+    }
+    add_time_row(&t, "sum, nothing hidden", "", &sum);
+    print_title(b, style, out);
+    table_print(&t, style, out);
+}
+
+/* Once, or for each mesh of a mixed job where they differ. */
+static void each_mesh(const struct plan *p, bool differ, block_printer *print,
+                      const struct report_style *style, struct arena *mem, struct str *out)
+{
+    int rank = 0;
+    if (!differ)
+        each_block(p, 0, print, style, mem, out);
+    for (int i = 0; differ && i < p->meshes->count; i++) {
+        const struct mesh *m = &p->meshes->mesh[i];
+        str_addf(out, "\nOn %s", m->group->gpu->name);
+        if (m->stages > 0)
+            str_addf(out, ", stage%s %d", m->stages > 1 ? "s" : "", rank);
+        if (m->stages > 1)
+            str_addf(out, " to %d", rank + m->stages - 1);
+        str_add(out, "\n");
+        rank += m->stages;
+        each_block(p, i, print, style, mem, out);
+    }
+}
+
+void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem,
+                 struct str *out)
+{
+    str_add(out, "\n");
+    typeset_wrap(style, "Operators of each block: one micro-batch on one GPU", 2, out);
+    each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, mem, out);
+}
+
+void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem,
+                  struct str *out)
+{
+    str_add(out, "\n");
+    typeset_wrap(style,
+                 arena_format(mem, "Seconds of each operator: one micro-batch on one GPU (%s)",
+                              p->provenance),
+                 2, out);
+    each_mesh(p, p->meshes, print_times, style, mem, out);
+}

@@ -1,0 +1,80 @@
+/* What the schedule hands on: the layers, warm-up and end of every rank, and a picture of the step
+ * (pipeline_picture.c). */
+#include "report/text/explain_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "report/chart/drawn_step.h"
+#include "report/report.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+
+/* "20", or "5+5+5+5" for virtual stages. */
+static void add_layers(const struct frame *f, int rank, struct str *out)
+{
+    for (int i = rank; i < f->layout.stages; i += f->strategy.pp)
+        str_addf(out, "%s%d", i > rank ? "+" : "", f->layout.layers[i]);
+}
+
+static void add_rank_row(struct table *t, const struct frame *f, const struct timing *time,
+                         const struct pipeline *p, int rank)
+{
+    int c = f->class_of[rank];
+    const int64_t ticks[] = {time->rank_forward[c], time->rank_backward[c], f->send[rank],
+                             time->end[rank]};
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%d", rank);
+    table_add(t, "%s", f->mesh[f->mesh_of[rank]].group->gpu->name);
+    add_layers(f, rank, &cell);
+    table_take(t, &cell);
+    table_add(t, "%lld", (long long)pipeline_warmup(p, rank));
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
+        add_seconds(&cell, (double)ticks[i] / TICKS_PER_S);
+        table_take(t, &cell);
+    }
+    str_release(&cell);
+}
+
+static void print_ranks(const struct frame *f, const struct timing *time, const struct pipeline *p,
+                        const struct report_style *style, struct arena *mem, struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "rank", TABLE_RIGHT, 0);
+    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_column(&t, "layers", TABLE_LEFT, 0);
+    table_column(&t, "warm-up", TABLE_RIGHT, 1);
+    table_column(&t, "forward", TABLE_RIGHT, 0);
+    table_column(&t, "backward", TABLE_RIGHT, 0);
+    table_column(&t, "send", TABLE_RIGHT, 2);
+    table_column(&t, "done at", TABLE_RIGHT, 0);
+    for (int r = 0; r < p->pp; r++)
+        add_rank_row(&t, f, time, p, r);
+    if (!f->scene->meshes)
+        table_hide(&t, type);
+    typeset_heading(
+        style, "Ranks of the pipeline (times of one micro-batch, communication included)", out);
+    table_print(&t, style, out);
+}
+
+void explain_schedule(const struct plan *plan, const struct report_style *style, struct arena *mem,
+                      struct str *out)
+{
+    const struct strategy *s = &plan->strategy;
+    const struct drawn_step *d = drawn_step_new(plan, mem);
+    const struct pipeline *p = &d->pipeline;
+    struct str title;
+    str_init(&title);
+    str_addf(&title, "%s of %lld micro-batches, pp %d", s->vpp > 1 ? "Interleaved 1F1B" : "1F1B",
+             (long long)p->micro_batches, p->pp);
+    if (s->vpp > 1)
+        str_addf(&title, " with %d virtual stages each, groups of %d", p->vpp, p->group);
+    str_add(out, "\n");
+    typeset_wrap(style, str_text(&title), 2, out);
+    str_release(&title);
+    print_ranks(d->frame, &d->timing, p, style, mem, out);
+    print_pipeline(d, style, mem, out);
+}

@@ -1,0 +1,115 @@
+/* Why a plan is fast or slow, valid or not: the verdict with its reasons, where the step's time
+ * goes, stage by stage, where memory goes, and what would gain most. With the name of one of
+ * Astra's own stages, what that stage hands on instead. */
+#include "report/text/explain_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "report/chart/drawn_step.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+#include "report/text/plan_text.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+
+#include <string.h>
+
+static void add_stage_row(struct table *t, const struct plan *p, int from, int end,
+                          const struct report_style *style)
+{
+    const struct plan_stage *s = &p->stage[from];
+    struct str cell;
+    str_init(&cell);
+    add_run(from, end, &cell);
+    table_take(t, &cell);
+    table_add(t, "%s", s->group->gpu->name);
+    table_add(t, "%d", s->layers);
+    table_add(t, "%.1f %%", 100 * s->compute_step_s / p->step_s);
+    table_add_bar(t, style, s->compute_step_s / p->step_s);
+    table_add(t, "%.1f %%", 100 * (s->idle_s > 0 ? s->idle_s / p->step_s : 0));
+    str_release(&cell);
+}
+
+static void print_stage_bars(const struct plan *p, const struct report_style *style,
+                             struct arena *mem, struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "stage", TABLE_LEFT, 0);
+    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_column(&t, "layers", TABLE_RIGHT, 0);
+    table_column(&t, "compute", TABLE_RIGHT, 0);
+    table_bar_column(&t, "of the step", 1, style);
+    table_column(&t, "idle", TABLE_RIGHT, 0);
+    for (int from = 0, end; from < p->stages; from = end) {
+        end = end_of_run(p, from);
+        add_stage_row(&t, p, from, end, style);
+    }
+    if (!p->meshes)
+        table_hide(&t, type);
+    typeset_heading(style, "Stage by stage (of the step)", out);
+    table_print(&t, style, out);
+    print_bottleneck(p, style, out);
+}
+
+static const struct astra_stage {
+    const char *name;
+    bool needs_figures, with_verdict;
+    void (*explain)(const struct plan *, const struct report_style *, struct arena *,
+                    struct str *out);
+} STAGES[] = {
+    {"ops", false, false, explain_ops},
+    {"cost", false, false, explain_cost},
+    {"schedule", true, false, explain_schedule},
+    {"memory", true, true, explain_memory},
+};
+
+static void explain_stage(const struct plan *p, const char *name, const struct report_style *style,
+                          struct arena *mem, struct str *out)
+{
+    for (size_t i = 0; i < sizeof STAGES / sizeof *STAGES; i++) {
+        if (strcmp(STAGES[i].name, name) != 0)
+            continue;
+        bool can = p->computed || !STAGES[i].needs_figures;
+        if (!can || STAGES[i].with_verdict)
+            print_verdict(p, style, out);
+        if (can)
+            STAGES[i].explain(p, style, mem, out);
+        return;
+    }
+    str_addf(out, "\nNo stage is called '%s'; ops, cost, schedule and memory can be shown.\n",
+             name);
+}
+
+static void explain_all(const struct plan *p, const struct report_style *style, struct arena *mem,
+                        struct str *out)
+{
+    print_verdict(p, style, out);
+    if (!p->computed)
+        return;
+    print_figures(p, style, mem, out);
+    print_breakdown(p, style, mem, out);
+    print_stage_bars(p, style, mem, out);
+    print_pipeline(drawn_step_new(p, mem), style, mem, out);
+    explain_memory(p, style, mem, out);
+    print_mixture(p, style, mem, out);
+    if (p->gains) /* which say with figures what hints can only guess */
+        print_gains(p, style, out);
+    else
+        print_hints(p, style, out);
+}
+
+void report_explain_text(const struct plan *p, const char *stage, const struct report_style *style,
+                         struct str *out)
+{
+    struct arena mem;
+    arena_init(&mem);
+    print_source(p, style, out);
+    print_plan_question(p, style, out);
+    if (stage)
+        explain_stage(p, stage, style, &mem, out);
+    else
+        explain_all(p, style, &mem, out);
+    arena_release(&mem);
+}

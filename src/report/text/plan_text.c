@@ -1,0 +1,300 @@
+/* The answer of `estimate` for people: verdict, figures, where the time goes, stage by stage,
+ * hints. */
+#include "report/text/plan_text.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+#include "report/text/money_text.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+
+#include <math.h>
+
+/* The line above has the first mesh's values. */
+static void print_meshes(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    for (int i = 0; plan_meshes_differ(p) && i < p->meshes->count; i++) {
+        const struct mesh *m = &p->meshes->mesh[i];
+        struct strategy room, own = *mesh_strategy(m, &p->strategy, &room);
+        own.pp = m->stages;
+        str_clear(&text);
+        str_addf(&text, "on %s: ", m->group->gpu->name);
+        add_plan_words(&own, &text);
+        str_add(out, "  ");
+        typeset_wrap(style, str_text(&text), 4, out);
+    }
+    str_release(&text);
+}
+
+void print_plan_question(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    const struct strategy *s = &p->strategy;
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "%s (", p->model->name);
+    add_count(&text, (double)model_params_total(p->model));
+    str_add(&text, " parameters) on ");
+    add_gpus(p, &text);
+    str_addf(&text, ", sequence %d, global batch %d (", s->seq_len, s->global_batch);
+    add_count(&text, (double)s->global_batch * s->seq_len);
+    str_add(&text, " tokens), ");
+    param_print(PARAM_precision, s->precision, &text);
+    str_addf(&text, ", stack %s", plan_stack(p));
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_clear(&text);
+    strategy_print(s, &text);
+    typeset_wrap(style, str_text(&text), 2, out);
+    print_meshes(p, style, out);
+    str_release(&text);
+}
+
+/* A stage that does not fit is one reason of the plan; the others are rules. */
+static bool is_valid(const struct plan *p)
+{
+    return p->computed && p->reasons <= (plan_fits(p) ? 0 : 1);
+}
+
+void print_verdict(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    const char *verdict = p->feasible ? "Fits" : is_valid(p) ? "Does not fit" : "Invalid";
+    str_add(out, "\n");
+    typeset_text(style, p->feasible ? INK_GOOD : INK_BAD, verdict, out);
+    if (p->feasible) {
+        const struct plan_stage *fullest = plan_fullest(p);
+        str_addf(out, ": stage %d, the fullest, needs %.1f of %.1f GiB", (int)(fullest - p->stage),
+                 fullest->device_bytes / GIB, p->limit_bytes / GIB);
+    }
+    str_add(out, "\n");
+    for (int i = 0; i < p->reasons; i++)
+        typeset_item(style, p->reason[i], out);
+    print_remedy(p, style, out);
+}
+
+/* The first of its types without a price. */
+static const char *without_price(const struct plan *p)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part), i = 0;
+    while (i < parts - 1 && part[i].group->usd_per_hour > 0)
+        i++;
+    return part[i].group->gpu->name;
+}
+
+static void add_money_row(struct table *t, const struct plan *p, struct str *cell)
+{
+    table_add(t, "money");
+    if (p->usd_per_hour > 0 && isfinite(p->usd_per_mtoken))
+        table_add(t, "$%.2f per hour, $%.*f per million tokens", p->usd_per_hour,
+                  p->usd_per_mtoken < 0.1 ? 4 : 3, p->usd_per_mtoken);
+    else if (p->usd_per_hour > 0)
+        table_add(t, "$%.2f per hour; with these outages no run is expected to end",
+                  p->usd_per_hour);
+    else
+        table_add(t, "no price of %s is known (--price %s=USD)", without_price(p),
+                  without_price(p));
+    add_run_rows(t, p, cell);
+}
+
+void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
+                   struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_add(&t, "step");
+    add_seconds(&cell, p->step_s);
+    str_addf(&cell, " ±%.0f %% (%s)", 100 * p->expected_error, p->provenance);
+    table_take(&t, &cell);
+    table_add(&t, "speed");
+    add_count(&cell, p->tokens_per_s);
+    str_addf(&cell, " tokens/s, %.0f per GPU", p->tokens_per_s_per_gpu);
+    table_take(&t, &cell);
+    table_add(&t, "compute");
+    str_addf(&cell, "%.1f TFLOP/s per GPU", p->tflops_per_gpu);
+    if (p->mfu > 0)
+        str_addf(&cell, ", MFU %.1f %%", 100 * p->mfu);
+    table_take(&t, &cell);
+    add_money_row(&t, p, &cell);
+    str_add(out, "\n");
+    table_print(&t, style, out);
+    print_profile(p, 1, style, out);
+    str_release(&cell);
+}
+
+void print_breakdown(const struct plan *p, const struct report_style *style, struct arena *mem,
+                     struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    table_column(&t, "", TABLE_LEFT, 0);
+    table_column(&t, "", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_RIGHT, 0);
+    table_bar_column(&t, "", 1, style);
+    for (int i = 0; i < BREAKDOWN_PARTS; i++) {
+        double share = p->breakdown[i] / p->step_s;
+        if (p->breakdown[i] <= 0)
+            continue;
+        table_add(&t, "%s", breakdown_name((enum breakdown_part)i));
+        add_seconds(&cell, p->breakdown[i]);
+        table_take(&t, &cell);
+        table_add(&t, "%.1f %%", 100 * share);
+        table_add_bar(&t, style, share);
+    }
+    str_addf(&cell, "Where the step's time goes (stage %d, the busiest)", p->busiest);
+    typeset_heading(style, str_text(&cell), out);
+    table_print(&t, style, out);
+    str_release(&cell);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+static bool alike(const struct plan_stage *a, const struct plan_stage *b)
+{
+    return a->group == b->group && a->gpus == b->gpus && a->layers == b->layers &&
+           a->fits == b->fits && near(a->forward_s, b->forward_s) &&
+           near(a->backward_s, b->backward_s) && near(a->idle_s, b->idle_s) &&
+           near(a->device_bytes, b->device_bytes);
+}
+
+int end_of_run(const struct plan *p, int from)
+{
+    int end = from + 1;
+    while (end < p->stages && alike(&p->stage[from], &p->stage[end]))
+        end++;
+    return end;
+}
+
+void add_run(int from, int end, struct str *out)
+{
+    str_addf(out, "%d", from);
+    if (end - from > 1)
+        str_addf(out, "-%d", end - 1);
+}
+
+/* As the mesh of a rank runs it. */
+static void add_ways_cells(struct table *t, const struct plan *p, int rank)
+{
+    struct strategy room;
+    const struct strategy *s = &p->strategy;
+    for (int i = 0, end = 0; p->meshes && i < p->meshes->count && end <= rank; i++) {
+        s = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
+        end += p->meshes->mesh[i].stages;
+    }
+    table_add(t, "%d", s->tp);
+    table_add(t, "%d", s->dp);
+    table_add(t, "%d", s->micro_batch);
+}
+
+static void add_stage_row(struct table *t, const struct plan *p, int from, int end)
+{
+    const struct plan_stage *s = &p->stage[from];
+    const double seconds[] = {s->forward_s, s->backward_s, s->compute_step_s, fmax(0, s->idle_s)};
+    struct str cell;
+    str_init(&cell);
+    add_run(from, end, &cell);
+    table_take(t, &cell);
+    table_add(t, "%s", s->group->gpu->name);
+    table_add(t, "%d", s->gpus);
+    table_add(t, "%d", s->layers);
+    add_ways_cells(t, p, from);
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        add_seconds(&cell, seconds[i]);
+        table_take(t, &cell);
+    }
+    table_add(t, "%.1f GiB", s->peak_bytes / GIB);
+    table_add(t, "%.1f GiB", s->device_bytes / GIB);
+    table_add(t, "%.1f GiB", s->limit_bytes / GIB);
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
+    str_release(&cell);
+}
+
+void print_bottleneck(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    int idlest = 0;
+    struct str text;
+    if (!p->meshes || p->stages < 2)
+        return;
+    for (int r = 1; r < p->stages; r++)
+        if (p->stage[r].idle_s > p->stage[idlest].idle_s)
+            idlest = r;
+    const struct plan_stage *busy = &p->stage[p->busiest], *idle = &p->stage[idlest];
+    str_init(&text);
+    str_addf(&text,
+             "stage %d (%s) is the bottleneck: busy %.1f %% of the step; stage %d (%s) is busy "
+             "least, %.1f %%",
+             p->busiest, busy->group->gpu->name, 100 * (1 - busy->idle_s / p->step_s), idlest,
+             idle->group->gpu->name, 100 * (1 - idle->idle_s / p->step_s));
+    typeset_item(style, str_text(&text), out);
+    str_release(&text);
+}
+
+static void print_stages(const struct plan *p, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    enum {
+        TYPE = 1,
+        TP = 4,
+        DP,
+        MICRO_BATCH,
+        LIMIT = 13
+    }; /* the same for all stages unless the
+                                                             * job is mixed */
+    static const struct table_column columns[] = {
+        {"stage", TABLE_LEFT, 0, false},       {"GPU", TABLE_LEFT, 0, false},
+        {"GPUs", TABLE_RIGHT, 1, false},       {"layers", TABLE_RIGHT, 0, false},
+        {"tp", TABLE_RIGHT, 0, false},         {"dp", TABLE_RIGHT, 0, false},
+        {"mbs", TABLE_RIGHT, 0, false},        {"forward", TABLE_RIGHT, 4, false},
+        {"backward", TABLE_RIGHT, 4, false},   {"compute/step", TABLE_RIGHT, 3, false},
+        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 3, false},
+        {"on the GPU", TABLE_RIGHT, 2, false}, {"limit", TABLE_RIGHT, 3, false},
+        {"of limit", TABLE_LEFT, 0, false},
+    };
+    struct table t;
+    table_init(&t, mem);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
+    for (int from = 0, end; from < p->stages; from = end) {
+        end = end_of_run(p, from);
+        add_stage_row(&t, p, from, end);
+    }
+    if (!p->meshes) {
+        table_hide(&t, TYPE);
+        table_hide(&t, LIMIT);
+    }
+    for (int c = TP; c <= MICRO_BATCH && !plan_meshes_differ(p); c++)
+        table_hide(&t, c);
+    typeset_heading(style, "Stages (forward and backward of one micro-batch)", out);
+    table_print(&t, style, out);
+    print_bottleneck(p, style, out);
+}
+
+void report_plan_text(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    struct arena mem;
+    arena_init(&mem);
+    print_source(p, style, out);
+    print_plan_question(p, style, out);
+    print_verdict(p, style, out);
+    if (p->computed) {
+        print_figures(p, style, &mem, out);
+        print_breakdown(p, style, &mem, out);
+        print_stages(p, style, &mem, out);
+        print_hints(p, style, out);
+    }
+    print_instead(p, style, out);
+    arena_release(&mem);
+}

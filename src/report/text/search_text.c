@@ -1,0 +1,488 @@
+/* The answer of `search` for people: the question, the best plans side by side, the front of speed
+ * and money, the flags that launch the best one, and what was looked at. A column in which every
+ * plan says the same uninteresting thing is left out; parameters that all plans share are said once
+ * below. */
+#include "report/report.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cluster/cluster.h"
+#include "export/export.h"
+#include "report/chart/front_plot.h"
+#include "report/plan_words.h"
+#include "report/text/money_text.h"
+#include "report/text/plan_text.h"
+#include "report/text/table.h"
+#include "report/text/typeset.h"
+#include "report/text/what_if_out.h"
+#include "search/mixed/mixed.h"
+
+static bool all_share(const struct search_report *r, enum param p)
+{
+    for (int i = 1; i < r->best; i++)
+        if (strategy_get(&r->plan[i].strategy, p) != strategy_get(&r->plan[0].strategy, p))
+            return false;
+    return true;
+}
+
+/* Options in which this plan differs from others of the list. */
+static void add_differing(const struct search_report *r, const struct strategy *s, struct str *out)
+{
+    for (int p = 0; p < PARAMS; p++)
+        if (param_is_option((enum param)p) && !all_share(r, (enum param)p))
+            add_option(s, (enum param)p, " ", out);
+}
+
+static void print_shared(const struct search_report *r, const struct report_style *style,
+                         struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    for (int p = 0; p < PARAMS; p++)
+        if (param_is_option((enum param)p) && all_share(r, (enum param)p))
+            add_option(&r->plan[0].strategy, (enum param)p, ", ", &text);
+    if (text.length) {
+        str_add(out, r->best > 1 ? "  all: " : "  with: ");
+        typeset_wrap(style, str_text(&text), 7, out);
+    }
+    str_release(&text);
+}
+
+enum plan_column {
+    RANK,
+    GPU,
+    GPUS,
+    TP,
+    CP,
+    PP,
+    DP,
+    EP,
+    ETP,
+    MICRO_BATCH,
+    SEQ_PARALLEL,
+    RECOMPUTE,
+    OPTIONS,
+    STEP,
+    TOKENS,
+    TFLOPS,
+    MFU,
+    MEMORY,
+    MONEY,
+    RUN_TIME,
+    RUN_COST,
+    PLAN_COLUMNS
+};
+
+static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
+    [RANK] = {"#", TABLE_RIGHT, 0, false},
+    [GPU] = {"GPU", TABLE_LEFT, 0, false},
+    [GPUS] = {"GPUs", TABLE_RIGHT, 0, false},
+    [TP] = {"tp", TABLE_RIGHT, 0, false},
+    [CP] = {"cp", TABLE_RIGHT, 3, false},
+    [PP] = {"pp", TABLE_RIGHT, 0, false},
+    [DP] = {"dp", TABLE_RIGHT, 1, false},
+    [EP] = {"ep", TABLE_RIGHT, 4, false},
+    [ETP] = {"etp", TABLE_RIGHT, 10, false},
+    [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 5, false},
+    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 12, false},
+    [RECOMPUTE] = {"recompute", TABLE_LEFT, 9, false},
+    [OPTIONS] = {"options", TABLE_LEFT, 13, false},
+    [STEP] = {"step", TABLE_RIGHT, 6, false},
+    [TOKENS] = {"tokens/s", TABLE_RIGHT, 0, false},
+    [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 11, false},
+    [MFU] = {"MFU", TABLE_RIGHT, 7, false},
+    [MEMORY] = {"memory", TABLE_RIGHT, 8, false},
+    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 2, false},
+    [RUN_TIME] = {"run", TABLE_RIGHT, 1, false},
+    [RUN_COST] = {"cost", TABLE_RIGHT, 0, false},
+};
+
+static void take_count(struct table *t, double value, struct str *cell)
+{
+    add_count(cell, value);
+    table_take(t, cell);
+}
+
+static void take_seconds(struct table *t, double seconds, struct str *cell)
+{
+    add_seconds(cell, seconds);
+    table_take(t, cell);
+}
+
+static void add_money(struct table *t, double usd_per_mtoken)
+{
+    if (usd_per_mtoken > 0)
+        table_add(t, "%.*f", usd_per_mtoken < 0.1 ? 4 : 3, usd_per_mtoken);
+    else
+        table_add(t, "%s", "");
+}
+
+/* Time and cost of the run; the columns stay empty where its tokens are not known. */
+static void take_run(struct table *t, const struct plan *p, struct str *cell)
+{
+    add_run_time(p, cell);
+    table_take(t, cell);
+    add_run_cost(p, cell);
+    table_take(t, cell);
+}
+
+/* What differs between the meshes of a mixed job as "2/4". */
+static void take_param(struct table *t, const struct plan *p, enum param param, struct str *cell)
+{
+    add_param_of(p, param, cell);
+    table_take(t, cell);
+}
+
+static void add_shape_cells(struct table *t, const struct plan *p, struct str *cell)
+{
+    const struct strategy *s = &p->strategy;
+    add_gpu_counts(p, cell);
+    table_take(t, cell);
+    take_param(t, p, PARAM_tp, cell);
+    table_add(t, "%d", s->cp);
+    add_pipeline(s, cell);
+    table_take(t, cell);
+    take_param(t, p, PARAM_dp, cell);
+    take_param(t, p, PARAM_ep, cell);
+    take_param(t, p, PARAM_etp, cell);
+    take_param(t, p, PARAM_micro_batch, cell);
+    table_add(t, "%s", s->tp > 1 || s->seq_parallel ? (s->seq_parallel ? "on" : "off") : "");
+    take_param(t, p, PARAM_recompute, cell);
+}
+
+static void add_plan_row(struct table *t, const struct search_report *r, int i)
+{
+    const struct plan *p = &r->plan[i];
+    struct str cell;
+    str_init(&cell);
+    table_add(t, "%d", i + 1);
+    add_gpu_names(p, &cell);
+    table_take(t, &cell);
+    add_shape_cells(t, p, &cell);
+    add_differing(r, &p->strategy, &cell);
+    table_take(t, &cell);
+    take_seconds(t, p->step_s, &cell);
+    take_count(t, p->net_tokens_per_s, &cell);
+    table_add(t, "%.0f", p->tflops_per_gpu);
+    table_add(t, "%.1f %%", 100 * p->mfu);
+    add_memory_of_limit(p, &cell);
+    table_take(t, &cell);
+    add_money(t, p->usd_per_mtoken);
+    take_run(t, p, &cell);
+    str_release(&cell);
+}
+
+static const char *types_of(const struct plan *p, struct arena *mem)
+{
+    struct str text;
+    str_init(&text);
+    add_gpu_names(p, &text);
+    const char *types = arena_string(mem, str_text(&text));
+    str_release(&text);
+    return types;
+}
+
+static bool interleaves(const struct search_report *r)
+{
+    for (int i = 0; i < r->best; i++)
+        if (r->plan[i].strategy.vpp > 1)
+            return true;
+    return false;
+}
+
+/* Speeds are those of a run: with outages they are less than what a log shows. */
+static const char *tokens_head(const struct search_report *r)
+{
+    for (int i = 0; i < r->best; i++)
+        if (r->plan[i].slowdown > 1)
+            return "net tokens/s";
+    return "tokens/s";
+}
+
+/* The largest of the list: types of GPU differ in it. */
+static void print_error(const struct search_report *r, const struct report_style *style,
+                        struct str *out)
+{
+    const struct plan *worst = &r->plan[0];
+    for (int i = 1; i < r->best; i++)
+        if (r->plan[i].expected_error > worst->expected_error)
+            worst = &r->plan[i];
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "step times ±%.0f %% (%s)", 100 * worst->expected_error, worst->provenance);
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
+static void print_best(const struct search_report *r, const struct report_style *style,
+                       struct arena *mem, struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    for (int c = 0; c < PLAN_COLUMNS; c++)
+        table_column(&t,
+                     c == PP && interleaves(r) ? "pp x vpp"
+                     : c == TOKENS             ? tokens_head(r)
+                                               : PLAN_TABLE[c].head,
+                     PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
+    for (int i = 0; i < r->best; i++)
+        add_plan_row(&t, r, i);
+    if (r->cluster->groups == 1)
+        table_hide_if_all(&t, GPU, types_of(&r->plan[0], mem));
+    table_hide_if_all(&t, CP, "1");
+    table_hide_if_all(&t, SEQ_PARALLEL, "");
+    table_hide_if_all(&t, OPTIONS, "");
+    table_hide_if_all(&t, MONEY, "");
+    table_hide_if_all(&t, RUN_TIME, "");
+    table_hide_if_all(&t, RUN_COST, "");
+    if (r->model->experts == 0) {
+        table_hide(&t, EP);
+        table_hide(&t, ETP);
+    }
+    table_print(&t, style, out);
+    print_shared(r, style, out);
+    print_error(r, style, out);
+    print_profile(r->plan, r->best, style, out);
+}
+
+static void print_front(const struct search_report *r, const struct report_style *style,
+                        struct arena *mem, struct str *out)
+{
+    struct table t;
+    struct str cell;
+    str_init(&cell);
+    table_init(&t, mem);
+    int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_column(&t, "GPUs", TABLE_RIGHT, 0);
+    table_column(&t, tokens_head(r), TABLE_RIGHT, 0);
+    int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 1);
+    int run = table_column(&t, "run", TABLE_RIGHT, 0);
+    int cost = table_column(&t, "cost", TABLE_RIGHT, 0);
+    table_column(&t, "plan", TABLE_LEFT, 2);
+    for (int i = 0; i < r->front; i++) {
+        const struct plan *p = &r->pareto[i];
+        add_gpu_names(p, &cell);
+        table_take(&t, &cell);
+        add_gpu_counts(p, &cell);
+        table_take(&t, &cell);
+        take_count(&t, p->net_tokens_per_s, &cell);
+        add_money(&t, p->usd_per_mtoken);
+        take_run(&t, p, &cell);
+        add_ways_of(p, &cell);
+        table_take(&t, &cell);
+    }
+    if (r->cluster->groups == 1)
+        table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
+    table_hide_if_all(&t, money, "");
+    table_hide_if_all(&t, run, "");
+    table_hide_if_all(&t, cost, "");
+    typeset_heading(style,
+                    r->part_front
+                        ? "Speed against money: of the plans on one type and the mixed ones "
+                          "above, those that no other beats in both"
+                        : "Speed against money: every plan that no other beats in both",
+                    out);
+    table_print(&t, style, out);
+    str_release(&cell);
+    print_front_plot(r, style, out);
+}
+
+/* Says how many processes there are, where every node has the same number. */
+static void add_launcher(const struct plan *p, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    int64_t nodes = 0;
+    bool same = true;
+    for (int i = 0; i < parts; i++) {
+        nodes += part[i].nodes;
+        same = same && part[i].per_node == part[0].per_node && part[i].gpus % part[i].per_node == 0;
+    }
+    if (same)
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
+                 part[0].per_node);
+    else
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" ",
+                 (long long)nodes);
+    str_add(out, plan_on_flagscale(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
+}
+
+/* Whose ranks are sorted by the types of the hostfile, not by the order of the nodes. */
+static void print_hostfile(const struct plan *p, const struct report_style *style,
+                           struct arena *mem, struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    str_add(out, "  ");
+    if (plan_meshes_differ(p))
+        typeset_wrap(style, "The types of GPU run differently, which stock Megatron does not.", 2,
+                     out);
+    if (plan_meshes_differ(p))
+        str_add(out, "  ");
+    typeset_wrap(style,
+                 "With FlagScale every node adds --hetero-current-device-type; its runner takes it "
+                 "from the hostfile, a line for each node:",
+                 2, out);
+    for (int i = 0; i < parts; i++)
+        str_addf(out, "    HOST slots=%d type=%s (%lld node%s)\n", part[i].per_node,
+                 export_device_type(p->meshes, i, mem), (long long)part[i].nodes,
+                 part[i].nodes > 1 ? "s" : "");
+}
+
+/* Stages of a mixed job meet their GPUs only if the nodes are ranked in this order. */
+static void print_node_order(const struct plan *p, const struct report_style *style,
+                             struct str *out)
+{
+    struct plan_part part[MESHES_MAX];
+    int parts = plan_parts(p, part);
+    int64_t node = 0;
+    struct str text;
+    if (parts < 2)
+        return;
+    str_init(&text);
+    str_add(&text, "Order of the nodes:");
+    for (int i = 0; i < parts; node += part[i++].nodes) {
+        str_addf(&text, "%s %lld", i ? "," : "", (long long)node);
+        if (part[i].nodes > 1)
+            str_addf(&text, " to %lld", (long long)(node + part[i].nodes - 1));
+        int64_t rest = part[i].gpus % part[i].per_node;
+        str_addf(&text, " with %d %s%s", part[i].per_node, part[i].group->gpu->name,
+                 part[i].nodes > 1 ? " each" : "");
+        if (rest > 0)
+            str_addf(&text, ", of the last one %lld", (long long)rest);
+    }
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
+static void print_environment(const struct plan *p, struct arena *mem, struct str *out)
+{
+    const char **env;
+    size_t count;
+    plan_environment(p, mem, &env, &count);
+    for (size_t i = 0; i < count; i++)
+        str_addf(out, "  export %s\n", env[i]);
+}
+
+static void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    const char **words, *gap = export_megatron_gap(p->model);
+    size_t count;
+    if (!plan_flags(p, mem, &words, &count))
+        return;
+    typeset_heading(
+        style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
+    if (plan_on_flagscale(p))
+        print_hostfile(p, style, mem, out);
+    else
+        print_node_order(p, style, out);
+    print_environment(p, mem, out);
+    str_add(out, "  ");
+    add_launcher(p, out);
+    str_add(out, " \\\n");
+    add_shell_lines((const char *const *)words, count, style, out);
+    if (gap) {
+        str_add(out, "  Not for training: ");
+        typeset_wrap(style, gap, 2, out);
+    }
+}
+
+/* Counts are exact up to a million, then rounded. */
+static void add_whole(struct str *out, double value)
+{
+    if (value < 1e6)
+        str_addf(out, "%.0f", value);
+    else
+        add_count(out, value);
+}
+
+static void add_funnel_row(struct table *t, double count, double of, const char *what,
+                           const char *reason)
+{
+    struct str cell;
+    str_init(&cell);
+    add_whole(&cell, count);
+    table_take(t, &cell);
+    table_add(t, "%.2f %%", of > 0 ? 100 * count / of : 0);
+    table_add(t, "%s%s", what, reason);
+    str_release(&cell);
+}
+
+static void print_funnel(const struct funnel *f, const struct report_style *style,
+                         struct arena *mem, struct str *out)
+{
+    struct table t;
+    table_init(&t, mem);
+    table_column(&t, "strategies", TABLE_RIGHT, 0);
+    table_column(&t, "of all", TABLE_RIGHT, 0);
+    table_column(&t, "", TABLE_LEFT, 0);
+    add_funnel_row(&t, f->generated, f->generated, "generated", "");
+    for (int i = 0; i < f->drops; i++)
+        add_funnel_row(&t, f->drop[i].count, f->generated, "dropped: ", f->drop[i].reason);
+    add_funnel_row(&t, f->judged, f->generated, "judged one by one", "");
+    add_funnel_row(&t, f->simulated, f->generated, "simulated exactly", "");
+    add_funnel_row(&t, f->kept, f->generated, "kept", "");
+    typeset_heading(style, "Funnel", out);
+    table_print(&t, style, out);
+}
+
+static void print_mixed_effort(const struct mixed_result *m, const struct report_style *style,
+                               struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    str_addf(&text,
+             "several types: %.0f structures, %.0f arrangements of stages bounded, layers "
+             "assigned %.0f times (for each state of the optimizer), %.0f splits simulated",
+             m->structures, m->judged, m->problems, m->simulated);
+    str_add(out, "  ");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
+static void print_effort(const struct search_report *r, struct str *out)
+{
+    str_add(out, "\n");
+    add_whole(out, r->funnel->generated);
+    str_add(out, " strategies, ");
+    add_whole(out, r->funnel->judged);
+    str_add(out, " judged, elapsed ");
+    add_seconds(out, r->elapsed_s);
+    str_add(out, "\n");
+}
+
+void report_search_text(const struct search_report *r, const struct report_style *style,
+                        struct str *out)
+{
+    struct arena mem;
+    arena_init(&mem);
+    typeset_wrap(style, r->question, 2, out);
+    if (r->best > 0) {
+        typeset_heading(style, "Best plans", out);
+        print_best(r, style, &mem, out);
+    } else {
+        str_add(out, "\n");
+        typeset_text(style, INK_BAD, "No strategy is valid and fits.", out);
+        str_add(out, "\n");
+    }
+    print_run(r, style, &mem, out);
+    if (r->front > 1)
+        print_front(r, style, &mem, out);
+    print_what_ifs(r, style, &mem, out);
+    if (r->best > 0)
+        print_launch(&r->plan[0], style, &mem, out);
+    if (r->stats)
+        print_funnel(r->funnel, style, &mem, out);
+    if (r->stats && r->mixed)
+        print_mixed_effort(r->mixed, style, out);
+    for (int i = 0; i < r->notes; i++) {
+        str_add(out, i ? "note: " : "\nnote: ");
+        typeset_wrap(style, r->note[i], 2, out);
+    }
+    print_effort(r, out);
+    arena_release(&mem);
+}

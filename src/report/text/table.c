@@ -1,0 +1,278 @@
+/* An aligned table: widths are found when everything is there, so rows may come in any length. When
+ * the style's width is too small, columns go in the order their makers gave, and are named below;
+ * then text is broken within its column. */
+#include "report/text/table.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "report/report.h"
+#include "report/text/typeset.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INDENT = 2, GAP = 2, LEAST_TEXT = 10 };
+
+void table_init(struct table *t, struct arena *mem)
+{
+    memset(t, 0, sizeof *t);
+    t->mem = mem;
+}
+
+int table_column(struct table *t, const char *head, enum table_align align, int drop)
+{
+    assert(t->columns < TABLE_MAX_COLUMNS && t->cells == 0);
+    t->column[t->columns] = (struct table_column){head, align, drop, false};
+    return t->columns++;
+}
+
+static void add_cell(struct table *t, const char *text)
+{
+    if (t->cells == t->capacity) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 64;
+        const char **more = arena_array(t->mem, capacity, sizeof *more);
+        if (t->cells)
+            memcpy(more, t->cell, t->cells * sizeof *more);
+        t->cell = more;
+        t->capacity = capacity;
+    }
+    char *copy = arena_string(t->mem, text);
+    typeset_clean(copy);
+    t->cell[t->cells++] = copy;
+}
+
+void table_add(struct table *t, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    add_cell(t, text);
+}
+
+void table_take(struct table *t, struct str *s)
+{
+    add_cell(t, str_text(s));
+    str_clear(s);
+}
+
+int table_bar_column(struct table *t, const char *head, int drop, const struct report_style *style)
+{
+    int c = table_column(t, head, TABLE_LEFT, drop);
+    t->ink[c] = INK_BAR;
+    if (!typeset_has_bars(style))
+        table_hide(t, c);
+    return c;
+}
+
+void table_add_bar(struct table *t, const struct report_style *style, double share)
+{
+    struct str cell;
+    str_init(&cell);
+    typeset_bar(style, share, typeset_bar_width(style), &cell);
+    table_take(t, &cell);
+    str_release(&cell);
+}
+
+void table_hide(struct table *t, int column)
+{
+    t->column[column].hidden = true;
+}
+
+void table_hide_if_all(struct table *t, int column, const char *text)
+{
+    for (size_t i = (size_t)column; i < t->cells; i += (size_t)t->columns)
+        if (strcmp(t->cell[i], text) != 0)
+            return;
+    table_hide(t, column);
+}
+
+struct fit {
+    size_t width[TABLE_MAX_COLUMNS];
+    bool shown[TABLE_MAX_COLUMNS];
+};
+
+static void measure(const struct table *t, struct fit *f)
+{
+    for (int c = 0; c < t->columns; c++) {
+        f->shown[c] = !t->column[c].hidden;
+        f->width[c] = typeset_width(t->column[c].head);
+        for (size_t i = (size_t)c; i < t->cells; i += (size_t)t->columns) {
+            size_t width = typeset_width(t->cell[i]);
+            f->width[c] = width > f->width[c] ? width : f->width[c];
+        }
+    }
+}
+
+static size_t total_width(const struct table *t, const struct fit *f)
+{
+    size_t total = INDENT;
+    for (int c = 0; c < t->columns; c++)
+        if (f->shown[c])
+            total += f->width[c] + GAP;
+    return total - GAP;
+}
+
+/* The column to leave out next, or -1. */
+static int least_needed(const struct table *t, const struct fit *f)
+{
+    int found = -1;
+    for (int c = 0; c < t->columns; c++)
+        if (f->shown[c] && t->column[c].drop > 0 &&
+            (found < 0 || t->column[c].drop >= t->column[found].drop))
+            found = c;
+    return found;
+}
+
+/* The widest column of text that can be narrowed, or -1. */
+static int widest_text(const struct table *t, const struct fit *f)
+{
+    int found = -1;
+    for (int c = 0; c < t->columns; c++)
+        if (f->shown[c] && t->column[c].align == TABLE_LEFT && f->width[c] > LEAST_TEXT &&
+            (found < 0 || f->width[c] > f->width[found]))
+            found = c;
+    return found;
+}
+
+static void narrow(const struct table *t, size_t limit, struct fit *f)
+{
+    for (size_t width; (width = total_width(t, f)) > limit;) {
+        int c = widest_text(t, f);
+        if (c < 0)
+            return;
+        size_t excess = width - limit, most = f->width[c] - LEAST_TEXT;
+        f->width[c] -= excess < most ? excess : most;
+    }
+}
+
+static void fit_to(const struct table *t, const struct report_style *style, struct fit *f)
+{
+    measure(t, f);
+    for (int c; style->columns > 0 && total_width(t, f) > (size_t)style->columns;
+         f->shown[c] = false)
+        if ((c = least_needed(t, f)) < 0) {
+            narrow(t, (size_t)style->columns, f);
+            return;
+        }
+}
+
+static void spaces(struct str *out, size_t count)
+{
+    while (count-- > 0)
+        str_add(out, " ");
+}
+
+/* What a line shows of each cell, and what is left for the next ones. */
+struct line {
+    const char *rest[TABLE_MAX_COLUMNS];
+};
+
+/* Blanks are owed until something follows them, so that no line ends in any. */
+static void print_piece(const struct table *t, int c, size_t width,
+                        const struct report_style *style, const char *text, size_t *owed,
+                        struct str *out)
+{
+    bool right = t->column[c].align == TABLE_RIGHT;
+    size_t columns = typeset_width(text), room = width > columns ? width - columns : 0;
+    if (!*text) {
+        *owed += width + GAP;
+        return;
+    }
+    spaces(out, *owed + (right ? room : 0));
+    if (t->ink[c] != INK_PLAIN)
+        typeset_text(style, (enum ink)t->ink[c], text, out);
+    else
+        str_add(out, text);
+    *owed = (right ? 0 : room) + GAP;
+}
+
+/* One line of a row; true when cells go on in another one. */
+static bool print_line(const struct table *t, const struct fit *f, const struct report_style *style,
+                       struct line *l, struct str *out)
+{
+    size_t owed = INDENT;
+    bool more = false;
+    struct str piece;
+    str_init(&piece);
+    for (int c = 0; c < t->columns; c++) {
+        if (!f->shown[c])
+            continue;
+        size_t bytes = *l->rest[c] ? typeset_cut(l->rest[c], f->width[c]) : 0;
+        str_clear(&piece);
+        str_add_bytes(&piece, l->rest[c], bytes);
+        print_piece(t, c, f->width[c], style, str_text(&piece), &owed, out);
+        l->rest[c] += bytes;
+        if (bytes > 0 && *l->rest[c])
+            l->rest[c] += strspn(l->rest[c], " ");
+        more = more || *l->rest[c];
+    }
+    str_release(&piece);
+    return more;
+}
+
+/* Without a row, the heads. */
+static void print_row(const struct table *t, const struct fit *f, const struct report_style *style,
+                      const char *const *row, struct str *out)
+{
+    struct line l;
+    for (int c = 0; c < t->columns; c++)
+        l.rest[c] = row ? row[c] : t->column[c].head;
+    while (print_line(t, f, style, &l, out))
+        str_add(out, "\n");
+}
+
+static bool has_heads(const struct table *t)
+{
+    for (int c = 0; c < t->columns; c++)
+        if (*t->column[c].head)
+            return true;
+    return false;
+}
+
+/* Whether a column with the same head, or none, is shown or stands before this one. */
+static bool is_named(const struct table *t, const struct fit *f, int column)
+{
+    const char *head = t->column[column].head;
+    for (int c = 0; c < t->columns; c++)
+        if ((c < column || f->shown[c]) && strcmp(t->column[c].head, head) == 0)
+            return true;
+    return !*head;
+}
+
+static void name_left_out(const struct table *t, const struct report_style *style,
+                          const struct fit *f, struct str *out)
+{
+    struct str text;
+    str_init(&text);
+    for (int c = 0; c < t->columns; c++)
+        if (!f->shown[c] && !t->column[c].hidden && !is_named(t, f, c))
+            str_addf(&text, "%s%s", text.length ? ", " : "too narrow for: ", t->column[c].head);
+    if (text.length) {
+        spaces(out, INDENT);
+        typeset_wrap(style, str_text(&text), INDENT, out);
+    }
+    str_release(&text);
+}
+
+void table_print(const struct table *t, const struct report_style *style, struct str *out)
+{
+    const struct report_style plain = {style->columns, 0}; /* heads have an ink of their own */
+    struct fit f;
+    assert(t->columns > 0 && t->cells % (size_t)t->columns == 0);
+    fit_to(t, style, &f);
+    if (has_heads(t)) {
+        typeset_ink(style, INK_BOLD, out);
+        print_row(t, &f, &plain, NULL, out);
+        typeset_ink(style, INK_PLAIN, out);
+        str_add(out, "\n");
+    }
+    for (size_t i = 0; i < t->cells; i += (size_t)t->columns) {
+        print_row(t, &f, style, t->cell + i, out);
+        str_add(out, "\n");
+    }
+    name_left_out(t, style, &f, out);
+}

@@ -1,0 +1,133 @@
+/* From a plan to the script that starts it: its nodes, flags and environment as a job, and the
+ * format that was asked for. */
+#include "run/run_export.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "export/job.h"
+#include "query/query.h"
+#include "report/plan_words.h"
+
+#include <limits.h>
+#include <string.h>
+
+static void take_parts(const struct plan *p, struct export_job *j, struct arena *mem)
+{
+    struct plan_part part[MESHES_MAX];
+    int stage = 0;
+    j->parts = plan_parts(p, part);
+    for (int i = 0; i < j->parts; i++) {
+        const struct plan_part *from = &part[i];
+        j->part[i] = (struct job_part){
+            .gpu = from->group->gpu,
+            .type = export_type_name(p->meshes, i, from->group->gpu, mem),
+            .first_stage = stage,
+            .stages = from->stages,
+            .nodes = from->nodes,
+            .gpus = from->gpus,
+            .per_node = from->per_node,
+            .last_node = (int)(from->gpus - (from->nodes - 1) * from->per_node),
+            .whole = from->per_node == from->group->per_node,
+        };
+        stage += from->stages;
+        j->nodes += from->nodes;
+        j->gpus += from->gpus;
+    }
+}
+
+static const char *title_of(const struct plan *p, struct arena *mem)
+{
+    struct str text;
+    str_init(&text);
+    str_addf(&text, "%s on ", p->model->name);
+    add_gpus(p, &text);
+    str_add(&text, ": ");
+    add_ways_of(p, &text);
+    const char *title = arena_string(mem, str_text(&text));
+    str_release(&text);
+    return title;
+}
+
+/* Characters of the model's name that a name of a job may have. */
+static const char *name_of(const struct plan *p, struct arena *mem)
+{
+    const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
+    char *name = arena_format(mem, "astra-%.50s", p->model->name);
+    for (char *c = name; *c; c++)
+        if (!strchr(letters, *c))
+            *c = '-';
+    return name;
+}
+
+static bool take_release(const struct question *q, struct export_job *j, struct arena *mem,
+                         struct error *err)
+{
+    int release = 0, patch = 0;
+    if (j->flagscale && q->export.version)
+        return fail(err, ERROR_INPUT,
+                    "--megatron-version %s: the plan runs with FlagScale, which has a Megatron of "
+                    "its own",
+                    q->export.version);
+    j->branch = "";
+    j->release = j->flagscale ? "FlagScale (da4935ec)" : "Megatron-LM (HEAD, d98e8a64)";
+    if (!export_release(q->export.version, &release, &patch, err))
+        return false;
+    if (release != INT_MAX) {
+        j->release = arena_format(mem, patch ? "Megatron-LM core 0.%d.%d" : "Megatron-LM core 0.%d",
+                                  release, patch);
+        j->branch = arena_format(mem, "--branch core_v0.%d.%d ", release, patch);
+    }
+    return true;
+}
+
+static bool take_hosts(const struct question *q, struct export_job *j, struct error *err)
+{
+    if (q->export.hosts && (int64_t)q->export.hosts != j->nodes)
+        return fail(err, ERROR_INPUT, "%s has %zu host%s, the plan has %lld node%s",
+                    q->export.hosts_file, q->export.hosts, q->export.hosts > 1 ? "s" : "",
+                    (long long)j->nodes, j->nodes > 1 ? "s" : "");
+    j->hosts = q->export.hosts;
+    j->host = q->export.host;
+    j->hostfile = q->export.hostfile;
+    return true;
+}
+
+static bool take_plan(const struct question *q, const struct plan *p, struct export_job *j,
+                      struct arena *mem, struct error *err)
+{
+    const char **words, **env;
+    j->flagscale = plan_on_flagscale(p);
+    if (!take_release(q, j, mem, err) ||
+        !plan_flags_for(p, q->export.version, mem, &words, &j->flags, err))
+        return false;
+    plan_environment(p, mem, &env, &j->envs);
+    j->flag = words;
+    j->env = env;
+    j->title = title_of(p, mem);
+    j->name = q->export.job_name ? q->export.job_name : name_of(p, mem);
+    j->gap = export_megatron_gap(p->model);
+    j->ranks = q->export.ranks;
+    j->vpp = p->strategy.vpp;
+    take_parts(p, j, mem);
+    return take_hosts(q, j, err);
+}
+
+/* Beside its place: it belongs to the script, which may still not be written. */
+static bool stage_hostfile(const struct export_job *j, struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    export_hostfile(j, &text);
+    bool ok = file_write_beside(j->hostfile, str_text(&text), text.length, err);
+    str_release(&text);
+    return ok;
+}
+
+bool export_answer(const struct question *q, const struct plan *p, struct arena *mem,
+                   struct str *out, struct error *err)
+{
+    struct export_job j = {0};
+    str_clear(out);
+    return take_plan(q, p, &j, mem, err) && q->export.format->write(&j, mem, out, err) &&
+           (!j.hostfile || stage_hostfile(&j, err));
+}

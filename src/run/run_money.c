@@ -1,0 +1,136 @@
+#include "run/run_money.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "query/query.h"
+#include "report/plan_words.h"
+#include "report/report.h"
+
+#include <math.h>
+
+static const double MORE = 1.1;        /* of a limit, to see what it buys */
+static const double SLACK = 1 + 1e-12; /* the search rounds otherwise */
+
+/* Limits of a run; INFINITY where there are none. */
+struct limits {
+    double usd, seconds;
+};
+
+static struct limits limits_of(const struct question *q)
+{
+    return (struct limits){q->budget_usd > 0 ? q->budget_usd : INFINITY,
+                           q->deadline_s > 0 ? q->deadline_s : INFINITY};
+}
+
+static bool keeps(const struct plan *p, const struct limits *l)
+{
+    return p->usd_total < (l->usd + 0.005) * SLACK && p->hours * 3600 <= l->seconds * SLACK;
+}
+
+/* The front has the cheapest first, the fastest last. NULL: none keeps the limits. */
+static const struct plan *cheapest(const struct plan *front, int count, const struct limits *l)
+{
+    for (int i = 0; i < count; i++)
+        if (keeps(&front[i], l))
+            return &front[i];
+    return NULL;
+}
+
+static const struct plan *fastest(const struct plan *front, int count, const struct limits *l)
+{
+    for (int i = count; i > 0; i--)
+        if (keeps(&front[i - 1], l))
+            return &front[i - 1];
+    return NULL;
+}
+
+/* With 10 % more of one limit; NULL when that is no better than the plan that was chosen. */
+static const struct plan *with_more(const struct money *m, struct limits l,
+                                    const struct plan *front, int count)
+{
+    bool cost = m->objective == OBJECTIVE_COST;
+    const struct plan *p = cost ? cheapest(front, count, &l) : fastest(front, count, &l);
+    bool better = p && (cost ? p->usd_total < m->chosen->usd_total : p->hours < m->chosen->hours);
+    return better ? p : NULL;
+}
+
+/* What is beyond the chosen plan on the front breaks a limit: the budget where the fastest is asked
+ * for, the deadline where the cheapest is. */
+static enum limit binding(const struct money *m, const struct plan *front, int count)
+{
+    if (m->objective == OBJECTIVE_COST)
+        return m->deadline_s > 0 && front[0].usd_total < m->chosen->usd_total ? LIMIT_DEADLINE
+                                                                              : LIMIT_NONE;
+    return m->budget_usd > 0 && front[count - 1].hours < m->chosen->hours ? LIMIT_BUDGET
+                                                                          : LIMIT_NONE;
+}
+
+static bool asks_more_than_speed(const struct question *q, const struct plan *best)
+{
+    return question_objective(q) == OBJECTIVE_COST || q->pricing.asked || best->slowdown > 1;
+}
+
+const struct money *money_answer(const struct question *q, const struct plan *best,
+                                 const struct plan *front, int count, struct arena *mem)
+{
+    struct money *m = arena_alloc(mem, sizeof *m);
+    struct limits l = limits_of(q), more = l;
+    *m = (struct money){.objective = question_objective(q),
+                        .tokens = q->run.tokens,
+                        .budget_usd = q->budget_usd,
+                        .deadline_s = q->deadline_s,
+                        .chosen = best};
+    m->steps = run_steps(&q->run, (double)best->strategy.global_batch * best->strategy.seq_len);
+    if (!(m->tokens > 0) || count == 0 || !(front[0].usd_total > 0))
+        return m->tokens > 0 || asks_more_than_speed(q, best) ? m : NULL;
+    m->cheapest = cheapest(front, count, &l);
+    m->fastest = fastest(front, count, &l);
+    m->binds = binding(m, front, count);
+    more.usd = MORE * l.usd;
+    m->more_budget = q->budget_usd > 0 ? with_more(m, more, front, count) : NULL;
+    more = l;
+    more.seconds = MORE * l.seconds;
+    m->more_time = q->deadline_s > 0 ? with_more(m, more, front, count) : NULL;
+    return m;
+}
+
+static void add_run(struct str *s, const struct plan *p)
+{
+    add_gpus(p, s);
+    str_addf(s, ", %.2f h", p->hours);
+    if (p->usd_total > 0) {
+        str_add(s, ", ");
+        add_cents(s, p->usd_total);
+    }
+}
+
+bool money_refuse(const struct question *q, const struct plan *front, int count, struct error *err)
+{
+    struct limits none = {INFINITY, INFINITY}, budget = none, deadline = none;
+    struct str s;
+    budget.usd = limits_of(q).usd;
+    deadline.seconds = limits_of(q).seconds;
+    const struct plan *in_budget = fastest(front, count, &budget);
+    const struct plan *in_time = cheapest(front, count, &deadline);
+    str_init(&s);
+    if (!in_budget) {
+        str_add(&s, "no plan keeps the budget of ");
+        add_cents(&s, q->budget_usd);
+        str_add(&s, ": the cheapest is ");
+        add_run(&s, &front[0]);
+    } else if (!in_time || !(q->budget_usd > 0)) {
+        str_addf(&s, "no plan meets the deadline of %.2f h: the fastest is ", q->deadline_s / 3600);
+        add_run(&s, &front[count - 1]);
+    } else {
+        str_add(&s,
+                "no plan keeps the budget and meets the deadline: the fastest within the budget "
+                "is ");
+        add_run(&s, in_budget);
+        str_add(&s, ", the cheapest within the deadline ");
+        add_run(&s, in_time);
+    }
+    fail(err, ERROR_INFEASIBLE, "%s", str_text(&s));
+    str_release(&s);
+    return false;
+}

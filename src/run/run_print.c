@@ -1,0 +1,95 @@
+/* The latest answer as text, JSON or CSV. */
+#include "astra.h"
+
+#include "probe/better.h"
+#include "report/json/verify_out.h"
+#include "report/text/typeset.h"
+#include "run/session.h"
+
+static void print_prices(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    const struct question_prices *p = &a->question.pricing;
+    const struct price_report report = {&p->list, &p->ask, p->market_asked, p->gpu};
+    report_prices(&report, format, style, &a->text);
+}
+
+static void print_search(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_search_json(&a->report, &a->text);
+    else if (format == ASTRA_CSV)
+        report_search_csv(&a->report, &a->text);
+    else
+        report_search_text(&a->report, style, &a->text);
+}
+
+/* What runs today can be bettered: a search, so only where someone reads what it finds. */
+static void look_for_better(struct astra *a)
+{
+    if (a->kind == ANSWER_PLAN && a->question.has_flags && !a->plan.instead)
+        a->plan.instead = instead_of(&a->question, &a->asked, &a->plan, &a->mem);
+}
+
+static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
+{
+    if (format != ASTRA_CSV)
+        look_for_better(a);
+    if (format == ASTRA_JSON)
+        report_plan_json(&a->plan, &a->text);
+    else if (format == ASTRA_CSV)
+        report_plan_csv(&a->plan, &a->text);
+    else if (a->kind == ANSWER_EXPLAIN)
+        report_explain_text(&a->plan, a->question.stage, style, &a->text);
+    else
+        report_plan_text(&a->plan, style, &a->text);
+}
+
+static void print_verify(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_verify_json(&a->verify, &a->text);
+    else if (format == ASTRA_CSV)
+        report_verify_csv(&a->verify, &a->text);
+    else
+        report_verify_text(&a->verify, style, &a->text);
+}
+
+static const char *print(struct astra *a, enum astra_format format,
+                         const struct report_style *style)
+{
+    str_clear(&a->text);
+    if (a->kind == ANSWER_SEARCH)
+        print_search(a, format, style);
+    else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
+        print_plan(a, format, style);
+    else if (a->kind == ANSWER_GPUS)
+        report_gpus(format, a->question.learned, style, &a->text);
+    else if (a->kind == ANSWER_FIT)
+        typeset_refit(style, str_text(&a->fit), &a->text);
+    else if (a->kind == ANSWER_MODELS)
+        report_models(format, style, &a->text);
+    else if (a->kind == ANSWER_PRICES)
+        print_prices(a, format, style);
+    else if (a->kind == ANSWER_SCRIPT)
+        str_add(&a->text, str_text(&a->script));
+    else if (a->kind == ANSWER_VERIFY)
+        print_verify(a, format, style);
+    else if (a->kind == ANSWER_CALIBRATE)
+        report_calibrate(&a->calibration, (int)format, style, &a->text);
+    return str_text(&a->text);
+}
+
+const char *astra_print(struct astra *a, enum astra_format format)
+{
+    struct report_style style = {0, ASTRA_PLAIN};
+    return print(a, format, &style);
+}
+
+const char *astra_print_terminal(struct astra *a, int columns, enum astra_look look)
+{
+    struct report_style style = {columns, look};
+    return print(a, ASTRA_TEXT, &style);
+}

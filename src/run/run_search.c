@@ -1,0 +1,395 @@
+/* The answer of a search: each type alone, then several at once, joined to one list and one
+ * front. */
+#include "run/run_search.h"
+
+#include "base/arena.h"
+#include "probe/advice.h"
+#include "query/query.h"
+#include "report/report.h"
+#include "run/run_money.h"
+#include "search/mixed/mixed.h"
+#include "search/results.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double now_s(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool check_all(const struct search_question *sq, const struct search_result *r,
+                      struct error *err)
+{
+    for (int i = 0; i < r->best; i++)
+        if (!search_check(sq, &r->found[i], err))
+            return false;
+    for (int i = 0; i < r->front; i++)
+        if (!search_check(sq, &r->pareto[i], err))
+            return false;
+    return true;
+}
+
+/* Funnels of several groups add up. */
+static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena *mem)
+{
+    struct drop *drop = arena_array(mem, (size_t)(sum->drops + f->drops), sizeof *drop);
+    if (sum->drops > 0)
+        memcpy(drop, sum->drop, (size_t)sum->drops * sizeof *drop);
+    sum->drop = drop;
+    for (int i = 0; i < f->drops; i++) {
+        int at = 0;
+        while (at < sum->drops && strcmp(sum->drop[at].reason, f->drop[i].reason) != 0)
+            at++;
+        if (at == sum->drops)
+            sum->drop[sum->drops++] = (struct drop){f->drop[i].reason, 0};
+        sum->drop[at].count += f->drop[i].count;
+    }
+    sum->generated += f->generated;
+    sum->judged += f->judged;
+    sum->simulated += f->simulated;
+    sum->kept += f->kept;
+}
+
+struct gathering {
+    struct search_result result[CLUSTER_MAX_GROUPS];
+    int searched;
+    struct wanted wanted;
+    struct standings standings;
+    struct search_question
+        *of[CLUSTER_MAX_GROUPS]; /* the question on each group; NULL: not asked */
+    struct mixed_question several;
+    struct funnel funnel;
+    double *by_rule; /* [user rules] dropped in all groups */
+    struct mixed_result mixed;
+    int bests, fronts;
+    struct plan *best, *front;
+};
+
+/* The user's rules are the last of all. */
+static void add_rule_counts(const struct question *q, const struct rules *rules,
+                            const struct funnel *f, struct gathering *all)
+{
+    for (int i = 0; i < q->rules.count; i++)
+        all->by_rule[i] += f->by_rule[rules->count - q->rules.count + i];
+}
+
+static void note_rules(struct answering *a, const struct gathering *all)
+{
+    const struct rules *r = &a->question->rules;
+    for (int i = 0; i < r->count; i++) {
+        const struct rule *rule = &r->rule[i];
+        const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
+                                                    : "dropped nothing that was not dropped before";
+        if (all->by_rule[i] == 0)
+            a->report->note[a->report->notes++] = arena_format(
+                a->mem, "%s:%d: this rule %s: %s", rule->file, rule->line, what, rule->text);
+    }
+}
+
+/* What a mixed pool leaves to say: GPUs without a use, arrangements that were given up. */
+static void note_pool(struct answering *a, const struct gathering *all)
+{
+    const struct question *q = a->question;
+    int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
+    bool fastest = all->wanted.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
+    if (all->mixed.found && q->gpus == 0 && used < pool && fastest)
+        a->report->note[a->report->notes++] = arena_format(
+            a->mem,
+            "the fastest plan uses %lld of the pool's %lld GPUs: with more it is slower, or "
+            "not possible",
+            (long long)used, (long long)pool);
+    if (all->mixed.unproven > 0)
+        a->report->note[a->report->notes++] =
+            arena_format(a->mem,
+                         "of %.0f arrangements of stages %.0f were given up at the limit of their "
+                         "search: their best split of layers is not proven",
+                         all->mixed.problems, all->mixed.unproven);
+}
+
+/* Prices of nodes that may be taken away, and no word on how often. */
+static void note_spot(struct answering *a)
+{
+    const struct question *q = a->question;
+    bool said = false;
+    for (int i = 0; i < q->rates; i++)
+        said |= !q->rate[i].failures;
+    for (int g = 0; g < q->cluster.groups; g++)
+        said |= q->cluster.group[g].interruptions_per_h > 0;
+    if (q->pricing.ask.market == MARKET_SPOT && !said)
+        a->report->note[a->report->notes++] =
+            "spot nodes are interrupted, which is not counted: --interruptions says how often";
+}
+
+/* Times of checkpoints and restarts, and nothing that makes them matter. */
+static void note_outages(struct answering *a, const struct plan *best)
+{
+    const struct outage *o = &a->question->run.outage;
+    if (best->slowdown == 1 && (o->write_s != USUAL_WRITE_S || o->restart_s != USUAL_RESTART_S))
+        a->report->note[a->report->notes++] =
+            "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
+            "--interruptions or --checkpoint-every says otherwise";
+}
+
+/* Types of one job are in one place; a price is the best of each alone. */
+static void note_places(struct answering *a, const struct plan *best)
+{
+    if (best->meshes && a->report->money)
+        a->report->note[a->report->notes++] =
+            "a job on several types needs them in one place: prices are those of each type alone "
+            "(--provider, --region)";
+}
+
+/* One of the searches of an answer tells how far the whole is: each type alone, and several at
+ * once, which takes most of the time where there is any to speak of. */
+struct part {
+    const struct answering *answering;
+    double before, share;
+};
+
+static void tell_progress(void *context, double done)
+{
+    const struct part *p = context;
+    p->answering->progress(p->answering->progress_context, p->before + p->share * done);
+}
+
+static const double SEVERAL_SHARE = 0.9;
+
+/* Of group g alone, or of several at once behind the last. */
+static struct part *part_of(const struct answering *a, int g)
+{
+    int groups = a->question->cluster.groups;
+    double alone = a->share * (question_mixes(a->question) ? 1 - SEVERAL_SHARE : 1);
+    struct part *p = arena_alloc(a->mem, sizeof *p);
+    *p = (struct part){a, a->done_before + alone * g / groups,
+                       g < groups ? alone / groups : a->share - alone};
+    return p;
+}
+
+static bool search_group(struct answering *a, int g, struct gathering *all)
+{
+    struct question *q = a->question;
+    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
+    struct search_question *sq = arena_alloc(a->mem, sizeof *sq);
+    struct search_result *r = &all->result[all->searched];
+    if (!question_search(q, g, rules, sq, a->err))
+        return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
+    sq->wanted = &all->wanted;
+    sq->standings = &all->standings;
+    sq->progress = a->progress ? tell_progress : NULL;
+    sq->progress_context = part_of(a, g);
+    all->of[g] = sq;
+    search_run(sq, a->mem, r);
+    all->searched++;
+    if (q->check && !check_all(sq, r, a->err))
+        return false;
+    add_funnel(&all->funnel, &r->funnel, a->mem);
+    add_rule_counts(q, rules, &r->funnel, all);
+    a->report->question = question_line(q, &sq->base, a->mem);
+    return true;
+}
+
+/* Jobs on several types, where the pool is of that kind. */
+static bool search_mixed(struct answering *a, struct gathering *all)
+{
+    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
+    struct mixed_question *mq = &all->several;
+    struct error err = {0};
+    if (!question_mixed(a->question, rules, mq, &err)) {
+        if (err.kind != ERROR_NONE)
+            *a->err = err;
+        return err.kind == ERROR_NONE;
+    }
+    mq->wanted = &all->wanted;
+    mq->standings = &all->standings;
+    mq->progress = a->progress ? tell_progress : NULL;
+    mq->progress_context = part_of(a, a->question->cluster.groups);
+    mixed_run(mq, a->mem, &all->mixed);
+    all->funnel.generated += all->mixed.generated;
+    all->funnel.judged += all->mixed.judged;
+    all->funnel.simulated += all->mixed.simulated;
+    a->report->question = question_line(a->question, &mq->base, a->mem);
+    return true;
+}
+
+/* From scratch it is as fast as the search says, and fits. */
+static bool check_mixed(const struct found *x, const struct plan *p, struct error *err)
+{
+    double ticks = p->computed ? p->step_s * TICKS_PER_S : 0;
+    if (p->feasible && fabs(ticks - (double)x->step) <= 1 + 1e-12 * (double)x->step)
+        return true;
+    return fail(
+        err, ERROR_SYSTEM,
+        "check: the search says %lld ps a step on several types, from scratch it is %.0f ps%s",
+        (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
+}
+
+static bool evaluate(struct answering *a, const struct gathering *all, const struct found *x,
+                     struct plan *out)
+{
+    const struct question *q = a->question;
+    if (!x->mixed) {
+        const struct search_question *sq = all->of[x->group - q->cluster.group];
+        plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
+        return true;
+    }
+    struct scene sc = all->several.scene;
+    sc.group = x->group;
+    sc.meshes = &x->mixed->meshes;
+    sc.cluster = all->several.cluster;
+    plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
+    out->flagscale = q->engine == ENGINE_FLAGSCALE;
+    return !q->check || check_mixed(x, out, a->err);
+}
+
+/* Best first, and the front with the cheapest first. */
+static bool evaluate_all(struct answering *a, struct gathering *all)
+{
+    const struct shortlist *best = &all->standings.best;
+    const struct front *front = &all->standings.front;
+    all->best = arena_array(a->mem, (size_t)best->count, sizeof *all->best);
+    all->front = arena_array(a->mem, (size_t)front->count, sizeof *all->front);
+    for (; all->bests < best->count; all->bests++)
+        if (!evaluate(a, all, &best->entry[all->bests], &all->best[all->bests]))
+            return false;
+    for (; all->fronts < front->count; all->fronts++)
+        if (!evaluate(a, all, &front->entry[front->count - 1 - all->fronts],
+                      &all->front[all->fronts]))
+            return false;
+    return true;
+}
+
+/* What there is where nothing limits a run. */
+static void search_freely(struct answering *a, const struct gathering *all, struct gathering *free)
+{
+    free->wanted = (struct wanted){.objective = OBJECTIVE_SPEED,
+                                   .most_time = INFINITY,
+                                   .most_usd = INFINITY,
+                                   .by_gpus = all->wanted.by_gpus,
+                                   .outage = all->wanted.outage};
+    free->several = all->several;
+    standings_init(&free->standings, &free->wanted, 1, a->mem);
+    for (int g = 0; g < a->question->cluster.groups; g++) {
+        if (!all->of[g])
+            continue;
+        struct search_question sq = *all->of[g];
+        free->of[g] = all->of[g];
+        sq.wanted = &free->wanted;
+        sq.standings = &free->standings;
+        search_run(&sq, a->mem, &free->result[free->searched++]);
+    }
+    if (all->several.cluster) {
+        free->several.wanted = &free->wanted;
+        free->several.standings = &free->standings;
+        free->several.front = false;
+        mixed_run(&free->several, a->mem, &free->mixed);
+    }
+    evaluate_all(a, free);
+    standings_release(&free->standings);
+}
+
+static bool ends_without_outages(struct answering *a, const struct gathering *all)
+{
+    struct gathering *calm = arena_alloc(a->mem, sizeof *calm);
+    bool any = false;
+    for (int g = 0; g < a->question->cluster.groups; g++) {
+        any |= a->question->cluster.group[g].outages_per_h > 0;
+        a->question->cluster.group[g].outages_per_h = 0; /* question_ready() sets them again */
+    }
+    if (any)
+        search_freely(a, all, calm);
+    return calm->bests > 0;
+}
+
+/* Plans without a price are not on a front of several types. */
+static bool lacks_price(const struct cluster *c)
+{
+    for (int g = 0; g < c->groups && c->groups > 1; g++)
+        if (c->group[g].usd_per_hour <= 0)
+            return true;
+    return false;
+}
+
+/* Limits that no plan keeps, outages that let no run come to its end, or nothing that fits. */
+static bool refuse(struct answering *a, const struct gathering *all)
+{
+    struct question *q = a->question;
+    if (all->fronts > 0 && !lacks_price(&q->cluster))
+        return money_refuse(q, all->front, all->fronts, a->err);
+    struct gathering *free = arena_alloc(a->mem, sizeof *free);
+    if (q->budget_usd > 0 || q->deadline_s > 0)
+        search_freely(a, all, free);
+    if (free->bests > 0)
+        return money_refuse(q, free->best, 1, a->err);
+    if (ends_without_outages(a, all))
+        return fail(a->err, ERROR_INFEASIBLE,
+                    "no run is expected to end: with these outages a checkpoint is hardly ever "
+                    "reached on any number of GPUs (--mtbf, --interruptions, --restart, "
+                    "--checkpoint-every)");
+    advice_write(q, all->result, all->searched, a->err);
+    return false;
+}
+
+static bool search_all(struct answering *a, struct gathering *all)
+{
+    struct question *q = a->question;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!search_group(a, g, all))
+            return false;
+    if (!search_mixed(a, all) || !question_costs_hold(q, a->err) || !evaluate_all(a, all))
+        return false;
+    return all->bests > 0 || refuse(a, all);
+}
+
+static void fill_report(struct answering *a, const struct gathering *all, double elapsed_s)
+{
+    struct question *q = a->question;
+    const char *line = a->report->question;
+    *a->report = (struct search_report){.model = &q->model,
+                                        .cluster = &q->cluster,
+                                        .question = line,
+                                        .best = all->bests,
+                                        .plan = all->best,
+                                        .front = all->fronts,
+                                        .pareto = all->front,
+                                        .funnel = &all->funnel,
+                                        .mixed = all->mixed.found ? &all->mixed : NULL,
+                                        .part_front = all->mixed.found && !all->several.front,
+                                        .elapsed_s = elapsed_s,
+                                        .stats = q->stats};
+    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 5 + CLUSTER_MAX_GROUPS,
+                                  sizeof *a->report->note);
+    note_rules(a, all);
+    note_pool(a, all);
+    note_spot(a);
+    note_outages(a, all->best);
+    a->report->notes += question_profile_notes(q, a->report->note + a->report->notes, a->mem);
+    a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
+    note_places(a, all->best);
+}
+
+bool search_answer(struct answering *a)
+{
+    struct question *q = a->question;
+    double start = now_s();
+    if (q->has_flags)
+        return fail(a->err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
+    if (!question_ready(q, a->err))
+        return false;
+    cluster_join_alike(&q->cluster);
+    struct gathering *all = arena_alloc(a->mem, sizeof *all);
+    all->by_rule = arena_array(a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
+    if (!question_wanted(q, &all->wanted, a->err))
+        return false;
+    standings_init(&all->standings, &all->wanted, q->top, a->mem);
+    bool ok = search_all(a, all);
+    standings_release(&all->standings);
+    if (!ok)
+        return false;
+    *a->err = (struct error){0};
+    fill_report(a, all, now_s() - start);
+    return true;
+}

@@ -1,0 +1,47 @@
+/* What stands behind `struct astra`: the question, and the latest answer in the form that its kind
+ * has. */
+#ifndef ASTRA_SESSION_H
+#define ASTRA_SESSION_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "query/query.h"
+#include "report/report.h"
+#include "report/text/calibrate_out.h"
+#include "simulate/plan.h"
+#include "verify/verify.h"
+
+enum answer_kind {
+    ANSWER_NONE,
+    ANSWER_SEARCH,
+    ANSWER_PLAN,
+    ANSWER_EXPLAIN,
+    ANSWER_GPUS,
+    ANSWER_FIT,
+    ANSWER_MODELS,
+    ANSWER_PRICES,
+    ANSWER_SCRIPT,
+    ANSWER_VERIFY,
+    ANSWER_CALIBRATE
+};
+
+struct astra {
+    struct question question;
+    struct error error;
+    enum answer_kind kind;
+    struct arena mem; /* of the answer */
+    struct plan plan; /* of an estimate */
+    struct estimate_question asked;
+    struct search_report report;
+    struct verify_report verify;
+    struct calibrate_report calibration;
+    struct str text;
+    struct str fit; /* report of a fit */
+    struct str script;
+    const char *staged; /* a file of the script, written beside its place; NULL = none */
+    void (*progress)(void *context, double done);
+    void *progress_context;
+};
+
+#endif

@@ -1,0 +1,394 @@
+/* The mixed search: list the structures of every set of types, bound each, and take them best bound
+ * first in rounds. Within a round every structure is cut by what was known when the round began, so
+ * that the result is the same whatever the number of threads. */
+#include "search/mixed/mixed.h"
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "cluster/cluster.h"
+#include "search/mixed/mixed_cell.h"
+#include "search/mixed/mixed_per_type.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROUND = 4, LARGEST_ROUND = 32 };
+
+struct mixed {
+    const struct mixed_question *question;
+    struct arena *mem;
+    int sets;
+    struct mixed_set *set;
+    int workers;
+    struct mixed_worker *worker;
+    long count, capacity;
+    struct structure *structure; /* owned */
+    struct structure **order;    /* owned: by bound */
+    long round_first;
+    struct standings own, *standings; /* the question's, or `own` where it has none */
+};
+
+static bool same_mesh(const struct mesh *a, const struct mesh *b)
+{
+    return a->stages == b->stages && a->own == b->own &&
+           (!a->own || (a->tp == b->tp && a->dp == b->dp && a->micro_batch == b->micro_batch));
+}
+
+/* Where types differ, a strategy has what is first along the pipeline: the meshes say it all. */
+static bool same_ways(const struct mixed_found *a, const struct mixed_found *b)
+{
+    const struct strategy *x = &a->strategy, *y = &b->strategy;
+    return a->meshes.mesh[0].own ||
+           (x->tp == y->tp && x->dp == y->dp && x->micro_batch == y->micro_batch);
+}
+
+bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
+{
+    const struct strategy *x = &a->strategy, *y = &b->strategy;
+    if (!same_ways(a, b) || x->cp != y->cp || x->ep != y->ep || x->etp != y->etp ||
+        x->vpp != y->vpp || a->meshes.count != b->meshes.count)
+        return false;
+    for (int i = 0; i < a->meshes.count; i++) {
+        int j = 0;
+        while (j < b->meshes.count && b->meshes.mesh[j].group != a->meshes.mesh[i].group)
+            j++;
+        if (j == b->meshes.count || !same_mesh(&a->meshes.mesh[i], &b->meshes.mesh[j]))
+            return false;
+    }
+    return true;
+}
+
+static int64_t gpus_of(const struct node_group *g)
+{
+    return (int64_t)g->nodes_max * g->per_node;
+}
+
+/* The type whose kernels know least decides what all can run. */
+static const struct node_group *least_able(const struct mixed_set *set)
+{
+    const struct node_group *found = set->group[0];
+    for (int g = 1; g < set->groups; g++)
+        if (gpu_capability(set->group[g]->gpu) < gpu_capability(found->gpu))
+            found = set->group[g];
+    return found;
+}
+
+static void set_init(struct mixed *m, struct mixed_set *set)
+{
+    const struct mixed_question *q = m->question;
+    struct setting settings[PARAMS];
+    int64_t gpus = 0;
+    memcpy(settings, q->settings, sizeof settings);
+    settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
+    for (int g = 0; g < set->groups; g++)
+        gpus += gpus_of(set->group[g]);
+    if (!q->layouts || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
+        settings[PARAM_vpp] = (struct setting){1, {1}};
+    else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
+        settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};
+    space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus, q->scene.te,
+               m->mem);
+    space_put_pp_last(&set->space);
+    rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
+    for (int g = 0; g < set->groups; g++) {
+        const struct node_group *group = set->group[g];
+        set->scene[g] = scene_on(&q->scene, group);
+        costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
+        slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max, q->scene.te);
+        set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
+        set->fixed[g][SLOT_cluster_min_gpus] = 1;
+        set->fixed[g][SLOT_cluster_granule] = 1;
+    }
+}
+
+/* Every set of two types and more. */
+static void list_sets(struct mixed *m)
+{
+    const struct cluster *c = m->question->cluster;
+    int mix = m->question->mix < MIX_MAX ? m->question->mix : MIX_MAX;
+    m->set = arena_array(m->mem, (size_t)1 << c->groups, sizeof *m->set);
+    for (int bits = (1 << c->groups) - 1; bits > 0; bits--) {
+        struct mixed_set *set = &m->set[m->sets];
+        set->groups = 0;
+        int types = __builtin_popcount((unsigned)bits);
+        if (types > mix || types < 2 || !cluster_one_maker(c, (unsigned)bits))
+            continue;
+        for (int g = 0; g < c->groups; g++)
+            if (bits >> g & 1)
+                set->group[set->groups++] = &c->group[g];
+        set_init(m, set);
+        m->sets++;
+    }
+}
+
+/* Like a good plan on one type: a good start, whatever its bound. */
+static bool is_seed(const struct mixed *m, const struct strategy *s)
+{
+    const struct shortlist *best = &m->standings->best;
+    for (int i = 0; i < best->count; i++) {
+        const struct strategy *k = &best->entry[i].strategy;
+        if (!best->entry[i].mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep &&
+            s->etp == k->etp && s->micro_batch == k->micro_batch && s->vpp == 1 &&
+            s->seq_parallel == k->seq_parallel)
+            return true;
+    }
+    return false;
+}
+
+static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w)
+{
+    if (m->count == m->capacity) {
+        m->capacity = m->capacity ? 2 * m->capacity : 1024;
+        m->structure = memory_grow(m->structure, (size_t)m->capacity * sizeof *m->structure);
+    }
+    struct structure *st = &m->structure[m->count++];
+    memset(st, 0, sizeof *st);
+    st->set = set;
+    st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
+    for (int i = 0; i < set->space.first_timing; i++)
+        st->option[i] = (uint16_t)w->option[i];
+}
+
+/* A stage must find room on every type that the walk is of. */
+static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
+{
+    const struct strategy *s = &w->strategy;
+    for (int g = 0; g <= w->others; g++)
+        if ((int64_t)s->tp * s->cp * s->dp > gpus_of(set->group[g]))
+            return true;
+    return false;
+}
+
+static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis)
+{
+    if (axis == set->space.first_timing) {
+        add_structure(m, set, w);
+        return;
+    }
+    if (axis == set->space.first_part && too_many_gpus(set, w))
+        return;
+    for (int i = 0; i < set->space.axis[axis].options; i++)
+        if (!walk_bind(w, axis, i))
+            list_structures(m, set, w, axis + 1);
+}
+
+static void bound_one(void *context, int worker, long item)
+{
+    struct mixed *m = context;
+    structure_bound(&m->worker[worker], &m->structure[item]);
+}
+
+/* Seeds of few stages, then best bound first; the order of listing decides ties. */
+static int by_bound(const void *x, const void *y)
+{
+    const struct structure *a = *(struct structure *const *)x, *b = *(struct structure *const *)y;
+    if (a->seed != b->seed)
+        return a->seed > b->seed ? -1 : 1;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void sort_structures(struct mixed *m)
+{
+    m->order = memory_grow(NULL, (size_t)(m->count + 1) * sizeof *m->order);
+    for (long i = 0; i < m->count; i++)
+        m->order[i] = &m->structure[i];
+    qsort(m->order, (size_t)m->count, sizeof *m->order, by_bound);
+}
+
+static void search_one(void *context, int worker, long item)
+{
+    struct mixed *m = context;
+    structure_search(&m->worker[worker], m->order[m->round_first + item]);
+}
+
+/* No step longer than this has a place among the best, whatever its GPUs cost. */
+static int64_t threshold(const struct mixed *m)
+{
+    static const struct holding free = {.usd_per_h = 0, .slowdown = 1};
+    return shortlist_limit(&m->standings->best, m->standings->wanted, &free);
+}
+
+static void merge(struct mixed *m, const struct structure *st)
+{
+    for (int k = 0; k < st->kinds; k++) {
+        const struct mixed_found *x = &st->kind[k];
+        struct found found = {.step = x->step,
+                              .gpus = x->gpus,
+                              .strategy = x->strategy,
+                              .worth = x->worth,
+                              .group = x->meshes.mesh[0].group,
+                              .mixed = x};
+        standings_add(m->standings, &found);
+    }
+}
+
+static void run_round(struct mixed *m, long count)
+{
+    parallel_for(m->workers, count, search_one, m);
+    for (long i = 0; i < count; i++)
+        merge(m, m->order[m->round_first + i]);
+    m->round_first += count;
+}
+
+/* No step longer than this has a place among the best or, on the fewest nodes that a job on these
+ * types has, on the front. */
+static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *set)
+{
+    const struct standings *s = m->standings;
+    struct holding least = {0};
+    for (int g = 0; g < set->groups; g++) {
+        const struct node_group *group = set->group[g];
+        bool range = group->nodes_min < group->nodes_max;
+        int64_t nodes = range ? group->nodes_min : 1;
+        holding_add(&least, s->wanted, group, nodes * group->per_node);
+    }
+    holding_finish(&least, s->wanted);
+    int64_t best = threshold(m), front = front_limit(&s->front, &least);
+    return m->question->front && front > best ? front : best;
+}
+
+/* Structures whose meshes run their own, of those that could be fast enough; replaces the list.
+ * What the first type runs is bound by its own rules and GPUs alone. */
+static void list_own(struct mixed *m)
+{
+    struct own_list list = {.worker = &m->worker[0], .mem = m->mem};
+    m->count = m->round_first = 0;
+    for (int i = 0; i < m->sets; i++) {
+        struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
+        int others = w->others;
+        w->others = 0;
+        list_structures(m, &m->set[i], w, 0);
+        w->others = others;
+    }
+    for (long i = 0; i < m->count; i++) {
+        list.cut = threshold_of_set(m, m->structure[i].set);
+        own_list_add(&list, &m->structure[i]);
+    }
+    free(m->structure);
+    free(m->order);
+    m->structure = list.structure;
+    m->count = list.count;
+}
+
+static void run_rounds(struct mixed *m)
+{
+    const struct mixed_question *q = m->question;
+    for (long size = FIRST_ROUND; m->round_first < m->count; size *= 2) {
+        long left = m->count - m->round_first;
+        const struct structure *next = m->order[m->round_first];
+        if (!q->front && !next->seed && next->bound >= threshold(m))
+            return; /* so are all that follow */
+        if (size > LARGEST_ROUND)
+            size = LARGEST_ROUND;
+        run_round(m, size < left ? size : left);
+        if (q->progress)
+            q->progress(q->progress_context, (double)m->round_first / (double)m->count);
+    }
+}
+
+static void start(struct mixed *m, const struct mixed_question *q, struct arena *mem)
+{
+    memset(m, 0, sizeof *m);
+    m->question = q;
+    m->mem = mem;
+    m->standings = q->standings;
+    if (!q->standings) {
+        m->standings = &m->own;
+        standings_init(&m->own, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    }
+    list_sets(m);
+    m->workers = q->threads > 1 ? q->threads : 1;
+    m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
+    for (int i = 0; i < m->workers; i++)
+        mixed_worker_init(&m->worker[i], q, m->standings, m->set, m->sets);
+}
+
+/* What stays of it outlives the workers. */
+static void keep_one(struct mixed *m, struct found *x)
+{
+    struct mixed_found *kept = arena_alloc(m->mem, sizeof *kept);
+    *kept = *x->mixed;
+    x->mixed = kept;
+}
+
+static void copy_found(struct mixed *m, struct mixed_result *out)
+{
+    struct shortlist *best = &m->standings->best;
+    struct front *front = &m->standings->front;
+    out->found = arena_array(m->mem, (size_t)best->count, sizeof *out->found);
+    for (int i = 0; i < best->count; i++)
+        if (best->entry[i].mixed) {
+            keep_one(m, &best->entry[i]);
+            out->found[out->best++] = *best->entry[i].mixed;
+        }
+    for (int i = 0; i < front->count; i++)
+        if (front->entry[i].mixed) {
+            keep_one(m, &front->entry[i]);
+            out->pareto++;
+        }
+}
+
+static void fill_result(struct mixed *m, struct mixed_result *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < m->workers; i++) {
+        const struct mixed_result *x = &m->worker[i].counts;
+        out->structures += x->structures;
+        out->judged += x->judged;
+        out->problems += x->problems;
+        out->simulated += x->simulated;
+        out->unproven += x->unproven;
+    }
+    for (int i = 0; i < m->sets; i++)
+        out->generated += m->set[i].space.size_from[0];
+    copy_found(m, out);
+}
+
+static void set_scouting(struct mixed *m, bool scouting)
+{
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].scouting = scouting;
+}
+
+/* Once more, with all that is known by now. */
+static void run_deferred(struct mixed *m)
+{
+    long kept = 0;
+    for (long i = 0; i < m->round_first; i++)
+        if (m->order[i]->deferred)
+            m->order[kept++] = m->order[i];
+    m->count = kept;
+    m->round_first = 0;
+    run_rounds(m);
+}
+
+static void bound_and_run(struct mixed *m)
+{
+    parallel_for(m->workers, m->count, bound_one, m);
+    sort_structures(m);
+    set_scouting(m, true);
+    run_rounds(m);
+    set_scouting(m, false);
+    run_deferred(m);
+}
+
+void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_result *out)
+{
+    struct mixed m;
+    start(&m, q, mem);
+    for (int i = 0; i < m.sets; i++)
+        list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0);
+    bound_and_run(&m);
+    if (q->own_meshes) {
+        list_own(&m);
+        bound_and_run(&m);
+    }
+    fill_result(&m, out);
+    for (int i = 0; i < m.workers; i++)
+        mixed_worker_release(&m.worker[i]);
+    standings_release(&m.own);
+    free(m.structure);
+    free(m.order);
+}

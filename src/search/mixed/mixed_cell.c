@@ -1,0 +1,413 @@
+/* From a structure to its best plans.
+ *
+ *   structure  tp cp dp ep etp micro_batch vpp ...   bound: all stages there could be, least times
+ *   timing     recompute, overlap                    bound: the same with its own times
+ *   state      optimizer                             memory: layers that fit by micro-batches in flight
+ *   pp         stages in all                         bound and memory of any arrangement; rules
+ *   stages     of each type, and the types' order    layers each rank may have; then assign.c decides
+ */
+#include "search/mixed/mixed_parts.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every order of the types. */
+static void permute(struct cell *c, int done)
+{
+    if (done == c->set->groups) {
+        cell_solve(c);
+        return;
+    }
+    for (int i = done; i < c->set->groups; i++) {
+        int kept = c->order[done];
+        c->order[done] = c->order[i];
+        c->order[i] = kept;
+        permute(c, done + 1);
+        c->order[i] = c->order[done];
+        c->order[done] = kept;
+    }
+}
+
+/* Least ticks of all layers once, on so many stages of each type: the fastest take what they
+ * may. */
+static double work_of_stages(const struct cell *c)
+{
+    bool taken[MIX_MAX] = {0};
+    double sum = c->work;
+    for (int left = c->layers, i = 0; i < c->set->groups && left > 0; i++) {
+        int best = -1;
+        for (int g = 0; g < c->set->groups; g++)
+            if (!taken[g] && (best < 0 || c->more[g] < c->more[best]))
+                best = g;
+        int own = c->stages[best] * c->by_time[best];
+        own = own < left ? own : left;
+        taken[best] = true;
+        sum += own * c->more[best];
+        left -= own;
+    }
+    return sum;
+}
+
+/* One number of stages of each type: room for all layers by what the types can take. */
+static void judge_stages(struct cell *c, int pp)
+{
+    int64_t gpus = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        gpus += c->stages[g] * c->block[g];
+    if (c->w->question->gpus && gpus != c->w->question->gpus)
+        return;
+    cell_hold(c);
+    int by_time[MIX_MAX];
+    int64_t room = 0, cut = cell_cut(c);
+    if (!stages_of_use(c, pp, cut))
+        return;
+    memcpy(by_time, c->by_time, sizeof by_time);
+    for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */
+        struct allowed a = cell_allowed(c, pp, work_of_stages(c), cut);
+        room = 0;
+        for (int g = 0; g < c->set->groups; g++) {
+            int n = cell_layers_by_time(c, g, a);
+            c->by_time[g] = n < c->by_time[g] ? n : c->by_time[g];
+            room += (int64_t)c->stages[g] * c->by_time[g];
+        }
+        if (room < c->layers)
+            break;
+    }
+    if (room >= c->layers)
+        permute(c, 0);
+    memcpy(c->by_time, by_time, sizeof by_time);
+}
+
+/* Every number of stages of each type that adds up to what is left. */
+static void share_stages(struct cell *c, int g, int left, int64_t room)
+{
+    int64_t later = 0;
+    int most = c->most[g], behind = 0, ahead = 0;
+    for (int i = g + 1; i < c->set->groups; i++) {
+        later += (int64_t)c->most[i] * c->by_time[i];
+        behind += c->fewest[i];
+        ahead += c->most[i];
+    }
+    for (int n = most < left - behind ? most : left - behind; n >= c->fewest[g]; n--) {
+        if (n % c->step[g] != 0)
+            continue;
+        if (left - n > ahead || room + (int64_t)n * c->by_time[g] + later < c->layers)
+            break;
+        c->stages[g] = n;
+        if (g + 1 < c->set->groups)
+            share_stages(c, g + 1, left - n, room + (int64_t)n * c->by_time[g]);
+        else if (n == left)
+            judge_stages(c, c->s.pp);
+    }
+}
+
+/* Of any state, whether the rules allow it or not. */
+static double behind_any(struct cell *c)
+{
+    double least = INFINITY;
+    for (c->state = 0; c->state < c->states; c->state++) {
+        option_take(c->state_list, c->state, &c->s);
+        least = fmin(least, cell_least_behind(c));
+    }
+    c->state = ANY_STATE;
+    return least;
+}
+
+static void search_pp(struct cell *c, int pp)
+{
+    c->s.pp = pp;
+    for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
+        c->w->table[g].frame->strategy.pp = pp;
+    cell_hold_least(c, pp);
+    int64_t cut = cell_cut(c);
+    if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
+        return;
+    c->behind = behind_any(c);
+    for (int g = 0; g < c->set->groups; g++)
+        c->order[g] = g;
+    if (cell_has_time(c, pp, cut))
+        share_stages(c, 0, pp, 0);
+    c->behind = 0;
+}
+
+static void new_timing(struct cell *c)
+{
+    for (int g = 0; g < c->set->groups; g++)
+        stage_table_timing(&c->w->table[g]);
+}
+
+/* One layer more again may need a little more memory at the peak: its input and the gradient that
+ * waits, and the inputs that recomputed experts leave behind (stage_memory.c). */
+static double loosened_limit(const struct cell *c, int g)
+{
+    const struct model *m = c->w->question->scene.model;
+    return c->w->table[g].frame->mesh[0].limit +
+           (2 + (m->experts > 0 ? m->layers : 0)) * c->costs[g]->boundary_bytes;
+}
+
+/* Some number of stages has room under this recompute, give or take a little, and the smallest
+ * state. */
+static bool recompute_fits(struct cell *c, int recompute, int method, int layers, int modules)
+{
+    struct strategy kept = c->s;
+    double limit[MIX_MAX];
+    c->s.recompute = recompute;
+    c->s.recompute_method = method;
+    c->s.recompute_layers = layers;
+    c->s.recompute_modules = modules;
+    new_timing(c);
+    for (int g = 0; g < c->set->groups; g++) {
+        limit[g] = c->w->table[g].frame->mesh[0].limit;
+        c->w->table[g].frame->mesh[0].limit = loosened_limit(c, g);
+        c->by_time[g] = c->layers;
+    }
+    bool fits = false;
+    for (int i = 0; i < c->pps && !fits; i++)
+        fits = cell_has_memory(c, c->pp[i]);
+    for (int g = 0; g < c->set->groups; g++)
+        c->w->table[g].frame->mesh[0].limit = limit[g];
+    c->s = kept;
+    return fits;
+}
+
+/* Fewest layers that block recompute must redo for anything to fit: 0 where no full recompute is
+ * needed, -1 where nothing fits. */
+static int least_layers_again(struct cell *c)
+{
+    int low = 0, high = c->layers;
+    if (recompute_fits(c, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1))
+        return 0;
+    if (!recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0) &&
+        !recompute_fits(c, RECOMPUTE_FULL, METHOD_UNIFORM, c->layers, 0))
+        return -1;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (recompute_fits(c, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+static bool keeps_too_much(const struct strategy *s, int least_layers)
+{
+    if (least_layers == 0)
+        return false;
+    return s->recompute != RECOMPUTE_FULL ||
+           (s->recompute_method == METHOD_BLOCK && s->recompute_layers < least_layers);
+}
+
+/* More layers again than any stage has are all of them: uniform recompute, where that may be
+ * used. */
+static bool again_in_vain(const struct cell *c)
+{
+    int most = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        most = c->by_time[g] > most ? c->by_time[g] : most;
+    return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
+}
+
+/* Whether `s` only recomputes more than `less` does. */
+static bool recomputes_more(const struct strategy *s, const struct strategy *less)
+{
+    if (s->tp_overlap != less->tp_overlap || s->p2p_overlap != less->p2p_overlap ||
+        s->moe_overlap != less->moe_overlap || s->shared_overlap != less->shared_overlap ||
+        s->cuda_graph != less->cuda_graph)
+        return false;
+    return less->recompute == RECOMPUTE_NONE ||
+           (s->recompute == RECOMPUTE_FULL && less->recompute == RECOMPUTE_FULL &&
+            less->recompute_method == METHOD_BLOCK &&
+            (s->recompute_method == METHOD_UNIFORM ||
+             s->recompute_layers >= less->recompute_layers));
+}
+
+static bool known_too_slow(const struct cell *c)
+{
+    for (int i = 0; i < c->slows; i++)
+        if (recomputes_more(&c->s, &c->slow[i]))
+            return true;
+    return false;
+}
+
+static void search_timing(struct cell *c)
+{
+    if (!c->st->own && known_too_slow(c))
+        return;
+    new_timing(c);
+    if (!cell_has_room(c, false)) {
+        if (c->slows < SLOW_TIMINGS)
+            c->slow[c->slows++] = c->s;
+        return;
+    }
+    cell_has_time(c, 1, cell_loosest_cut(c)); /* no stage has more layers in a longer pipeline */
+    if (again_in_vain(c) || !cell_has_room(c, true))
+        return;
+    for (int i = 0; i < c->pps; i++)
+        search_pp(c, c->pp[i]);
+}
+
+/* Rules on the number of stages that look at neither timing nor state. Where types differ, the walk
+ * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
+static bool pp_allowed(struct cell *c, int option)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    int axis = c->set->space.axes - 1;
+    if (c->st->own)
+        return true;
+    walk_set(w, axis, option);
+    for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
+        if (w->plan->order[i]->depends >> PARAM_FIRST_TIMING == 0 &&
+            !walk_allows(w, w->plan->order[i]))
+            return false;
+    return true;
+}
+
+/* Numbers of stages that the pool, --gpus and rules allow, most first. */
+static void list_pps(struct cell *c)
+{
+    const struct axis *a = &c->set->space.axis[c->set->space.axes - 1];
+    int64_t gpus = c->w->question->gpus;
+    int least = 0, most = 0;
+    for (int g = 0; g < c->set->groups; g++) {
+        least += c->fewest[g];
+        most += c->most[g];
+    }
+    c->pp = arena_array(&c->w->scratch, (size_t)a->options, sizeof *c->pp);
+    for (int i = a->options - 1; i >= 0; i--) {
+        int pp = a->value[i];
+        if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
+            (gpus == 0 || c->st->own || pp * c->block[0] == gpus) &&
+            pp * c->s.vpp <= c->layers + 2 && cell_pp_of_use(c, pp) && pp_allowed(c, i))
+            c->pp[c->pps++] = pp;
+    }
+    c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0]) : 1;
+}
+
+static void set_tables(struct cell *c, const struct option_list *states)
+{
+    static const struct layout any = {.stages = 2, .mtp_stage = 1, .loss_stage = 1};
+    struct strategy s = c->s, *state;
+    state = arena_array(&c->w->scratch, (size_t)states->count, sizeof *state);
+    for (int i = 0; i < states->count; i++) {
+        state[i] = c->s;
+        option_take(states, i, &state[i]);
+    }
+    s.pp = 2;
+    s.vpp = 1;
+    s.p2p_overlap = 0; /* what it adds to a pass depends on all ranks: transfer_tax() */
+    c->send = INFINITY;
+    c->state = ANY_STATE;
+    c->states = states->count;
+    c->state_list = states;
+    c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
+    for (int g = 0; g < c->set->groups; g++) {
+        struct stage_table *t = &c->w->table[g];
+        frame_init(t->frame, &c->scene[g], &c->costs[g], &s, &any, NULL);
+        t->frame->strategy.vpp = t->frame->mesh[0].strategy.vpp = c->s.vpp;
+        t->fixed_s = transfer_fixed_s(t->frame, &s);
+        stage_table_structure(t, state, states->count, &c->w->scratch);
+        c->send = fmin(c->send, (double)t->frame->send[0]);
+    }
+}
+
+static void find_crossings(struct cell *c)
+{
+    int groups = c->set->groups;
+    for (int a = 0; a < groups; a++)
+        for (int b = 0; b < groups; b++)
+            c->crossing[a][b] =
+                crossing_ticks(c->w->question->cluster, &c->w->table[a].frame->mesh[0],
+                               &c->w->table[b].frame->mesh[0]);
+    for (int g = 0; g < groups; g++)
+        for (int inside = 0; inside < 2; inside++)
+            c->sends[g][inside] = send_ticks(&c->w->table[g].frame->mesh[0], inside);
+    for (int g = 0; g < groups; g++) /* NICs may be faster than what is inside a node */
+        c->send = fmin(c->send, (double)c->sends[g][false]);
+    c->cross = INFINITY;
+    for (int a = 0; a < groups; a++)
+        for (int b = 0; b < a; b++)
+            c->cross = fmin(c->cross, (double)c->crossing[a][b]);
+}
+
+/* No timing has a shorter pipeline than this one. */
+static bool too_slow(struct cell *c)
+{
+    struct strategy kept = c->s;
+    c->s.recompute = RECOMPUTE_NONE;
+    c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = 1;
+    c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */
+    new_timing(c);
+    bool slow = !cell_has_room(c, false);
+    c->s = kept;
+    return slow;
+}
+
+/* As the first of the list. */
+static bool same_recompute(const struct option_list *timings, int i)
+{
+    struct strategy first, s;
+    option_take(timings, 0, &first);
+    option_take(timings, i, &s);
+    return s.recompute == first.recompute && s.recompute_method == first.recompute_method &&
+           s.recompute_layers == first.recompute_layers &&
+           s.recompute_modules == first.recompute_modules;
+}
+
+static void search_timings(struct cell *c, const struct option_list *timings)
+{
+    int least_layers = least_layers_again(c);
+    if (least_layers < 0)
+        return;
+    for (int i = 0; i < timings->count; i++) {
+        option_take(timings, i, &c->s);
+        c->uniform |= c->s.recompute_method == METHOD_UNIFORM && c->s.recompute_layers == 1;
+    }
+    for (int i = 0; i < timings->count; i++) {
+        option_take(timings, i, &c->s);
+        if (c->st->own && !same_recompute(timings, i))
+            continue; /* each mesh says itself */
+        if (c->st->own || !keeps_too_much(&c->s, least_layers))
+            search_timing(c);
+    }
+}
+
+/* What the rules let pass, of the first type alone where types differ: the others are asked at the
+ * end (rules_allow). */
+static void list_options(struct cell *c, const struct option_list **timings,
+                         const struct option_list **states)
+{
+    struct mixed_worker *w = c->w;
+    struct set_worker *sw = &w->set[c->set - w->first_set];
+    bool own = c->st->own;
+    int others = sw->walk.others;
+    sw->walk.others = own ? 0 : others;
+    struct walk here = sw->walk;
+    *timings = options_get(own ? &sw->own_timings : &sw->timings, &sw->walk);
+    sw->walk = here;
+    *states = options_get(own ? &sw->own_states : &sw->states, &sw->walk);
+    sw->walk = here;
+    sw->walk.others = others;
+}
+
+void structure_search(struct mixed_worker *w, struct structure *st)
+{
+    const struct option_list *timings, *states;
+    struct cell c;
+    cell_init(&c, w, st);
+    cell_find_work(&c);
+    cell_find_rates(&c);
+    w->counts.structures++;
+    list_pps(&c);
+    if (c.pps > 0)
+        list_options(&c, &timings, &states);
+    if (c.pps > 0 && states->count > 0) {
+        set_tables(&c, states);
+        find_crossings(&c);
+        if (!too_slow(&c))
+            search_timings(&c, timings);
+    }
+    arena_clear(&w->scratch);
+}

@@ -1,0 +1,87 @@
+/* One structure of a mixed search: every parameter that says what lies where, but for the stages.
+ * Structures are independent but for what the search has found before. */
+#ifndef ASTRA_MIXED_CELL_H
+#define ASTRA_MIXED_CELL_H
+
+#include "base/arena.h"
+#include "search/mixed/mixed.h"
+#include "search/mixed/stage_table.h"
+#include "search/one_type/axis_options.h"
+#include "search/one_type/costs_table.h"
+#include "search/results.h"
+
+/* Some types of the pool, all of which are used. */
+struct mixed_set {
+    int groups;
+    const struct node_group *group[MIX_MAX];
+    struct scene scene[MIX_MAX]; /* of each alone */
+    struct space space;
+    struct rule_plan plan;
+    struct costs_table costs[MIX_MAX];
+    double fixed[MIX_MAX][SLOTS];
+};
+
+/* Where the meshes of a structure run their own (FlagScale): tp, dp, micro-batch, recompute. */
+struct own_meshes {
+    struct mesh mesh[MIX_MAX];
+};
+
+struct structure {
+    const struct mixed_set *set;
+    const struct own_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
+    uint16_t option[PARAMS];      /* by axis */
+    int seed;                     /* above 0: taken first, the larger the sooner */
+    int64_t bound;                /* ticks: nothing is faster */
+    bool deferred;                /* some of its assignments were put off */
+    int kinds, capacity;
+    struct mixed_found *kind; /* the best of each, best first; in the worker's memory */
+};
+
+/* Of one set: its walk and lists of options. */
+struct set_worker {
+    struct walk walk;
+    double other[MIX_MAX][SLOTS];
+    struct option_cache timings, states;
+    struct option_cache own_timings, own_states; /* nothing left out: types may refuse a switch */
+};
+
+struct mixed_worker {
+    const struct mixed_question *question;
+    const struct standings *standings; /* as they were when the round began */
+    bool scouting;                     /* hard assignments are put off */
+    int sets;
+    struct set_worker *set; /* [sets] */
+    const struct mixed_set *first_set;
+    struct arena keep;    /* lives as long as the search */
+    struct arena scratch; /* of one structure */
+    struct arena problem; /* of one assignment */
+    uint16_t *start_of, *first_with;
+    int starts;
+    struct stage_table table[MIX_MAX];
+    struct frame *frame; /* of whole splits */
+    struct mixed_result counts;
+};
+
+void mixed_worker_init(struct mixed_worker *, const struct mixed_question *,
+                       const struct standings *, const struct mixed_set *sets, int count);
+void mixed_worker_release(struct mixed_worker *);
+
+/* The walk of a set in this worker. */
+struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
+
+/* Fills st->bound. */
+void structure_bound(struct mixed_worker *, struct structure *);
+/* Searches it for what has a place among the standings. */
+void structure_search(struct mixed_worker *, struct structure *);
+
+/* Its parameters, of the first type where types differ. */
+struct strategy structure_strategy(struct mixed_worker *, const struct structure *);
+/* Work that all stages of type g do in a second, and that all types must do to be below the cut; in
+ * the same unit for all structures that differ in `own` alone. */
+double type_rate(struct mixed_worker *, const struct structure *, int g);
+double rate_needed(struct mixed_worker *, const struct structure *, int64_t cut);
+
+/* Most stages of `block` GPUs on a group: whole nodes unless `any`. */
+int most_stages(const struct node_group *, int64_t block, bool any);
+
+#endif

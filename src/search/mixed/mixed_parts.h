@@ -1,0 +1,105 @@
+/* One structure while it is searched: shared by the files that search it.
+ *
+ *   mixed_structure.c   what it costs on each type, a bound of all its plans
+ *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
+ *   mixed_room.c        layers that time and memory leave a stage
+ *   mixed_cell.c        timings, numbers of stages, types in order
+ *   mixed_problem.c     one arrangement of stages, handed to assign.c */
+#ifndef ASTRA_MIXED_PARTS_H
+#define ASTRA_MIXED_PARTS_H
+
+#include "search/mixed/mixed_cell.h"
+
+/* Layers that fit on a stage, by type and micro-batches in flight. */
+struct room {
+    int timing;                 /* the number of the timing it is of */
+    uint16_t *layers[MIX_MAX];  /* [alive_max + 1] */
+    int rules_pp, rules_timing; /* what the rules were asked of last, */
+    bool rules_allow;           /* and their answer */
+};
+
+enum { SLOW_TIMINGS = 16 };
+
+/* One structure while it is searched. */
+struct cell {
+    struct mixed_worker *w;
+    struct structure *st;
+    const struct mixed_set *set;
+    struct strategy s; /* with timing and state as they are bound */
+    const struct layer_costs *costs[MIX_MAX];
+    struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
+    struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
+    int64_t block[MIX_MAX];          /* GPUs of a stage */
+    int64_t micro_batches;
+    bool any;
+    int layers;
+    int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
+    int fewest[MIX_MAX], most[MIX_MAX];
+    struct holding holding;      /* of the stages at hand, or the least of several */
+    double rate[MIX_MAX], units; /* work a second of a stage of each type, and of all layers */
+    double backward;             /* of a stage's seconds those that are surely backward */
+    double work;                 /* least ticks of all layers, once */
+    double more[MIX_MAX];        /* least ticks that a layer takes longer on each type */
+    double send, cross;          /* least ticks of a transfer, and of one between types */
+    double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
+    int64_t crossing[MIX_MAX][MIX_MAX];
+    int64_t sends[MIX_MAX][2]; /* between nodes, within one */
+    int pps, *pp;              /* numbers of stages that are worth a look, most first */
+    int by_time[MIX_MAX];      /* layers of a stage that the cut allows, for the pp at hand */
+    int alive_max;             /* micro-batches in flight */
+    int states;
+    const struct option_list *state_list;
+    struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
+    int state;         /* that `room` and costs are asked of, or ANY_STATE */
+    int slows;         /* timings that leave no time, whatever the memory */
+    struct strategy slow[SLOW_TIMINGS];
+    bool uniform;        /* full recompute of all layers is among the timings */
+    int stages[MIX_MAX]; /* of each type, while they are chosen */
+    int order[MIX_MAX];  /* types along the pipeline */
+};
+
+void cell_init(struct cell *, struct mixed_worker *, struct structure *);
+/* All layers on the type that is fastest for each, and how much more a layer takes at least
+ * elsewhere. */
+void cell_find_work(struct cell *);
+void cell_find_rates(struct cell *);
+
+/* A plan on the GPUs of c->holding that is not faster than this is of no use. */
+int64_t cell_cut(const struct cell *);
+/* Sets the holding: for c->stages of each type, or the least that any pp stages take. */
+void cell_hold(struct cell *);
+void cell_hold_least(struct cell *, int pp);
+/* The largest cut of any number of stages. */
+int64_t cell_loosest_cut(struct cell *);
+/* Whether a step on c->stages of each type, pp in all, may be below the cut. */
+bool stages_of_use(const struct cell *, int pp, int64_t cut);
+/* Whether a step of pp stages, so many of each type as are best, may be of use. */
+bool cell_pp_of_use(struct cell *, int pp);
+
+/* What one micro-batch may take on a stage for the step to stay below the cut. */
+struct allowed {
+    double both; /* ticks of its passes and transfers */
+    double one;  /* ticks of the longer pass and its transfer */
+};
+/* For a pipeline of pp stages that have `work` ticks for one micro-batch in all. */
+struct allowed cell_allowed(const struct cell *, int pp, double work, int64_t cut);
+bool stage_allowed(const struct cell *, struct allowed, const struct stage_time *);
+
+/* Most layers of a middle stage of a type below the cut. */
+int cell_layers_by_time(struct cell *, int g, struct allowed);
+/* Sets by_time; whether the stages of all types then hold all layers. */
+bool cell_has_time(struct cell *, int pp, int64_t cut);
+/* Of the current timing and state. */
+const struct room *cell_room(struct cell *);
+int cell_alive(const struct cell *, int rank, int pp);
+/* Whether all layers find room by memory and by_time: the best type at every place. */
+bool cell_has_memory(struct cell *, int pp);
+/* Whether some number of stages has room by time, and by memory if asked. */
+bool cell_has_room(struct cell *, bool memory);
+
+/* The optimizer of the stage that has most, under the current state. Ticks. */
+double cell_least_behind(struct cell *);
+/* The best layers for c->stages of each type in c->order. */
+void cell_solve(struct cell *);
+
+#endif

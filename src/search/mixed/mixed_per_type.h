@@ -1,0 +1,19 @@
+/* Jobs whose meshes run their own tp, dp, micro-batch and recompute, as FlagScale can. */
+#ifndef ASTRA_MIXED_OWN_H
+#define ASTRA_MIXED_OWN_H
+
+#include "search/mixed/mixed_cell.h"
+
+struct own_list {
+    struct mixed_worker *worker;
+    struct arena *mem; /* of what the structures point to */
+    int64_t cut;       /* ticks: what cannot be faster is left out */
+    long count, capacity;
+    struct structure *structure; /* owned by the caller */
+};
+
+/* All that differ from `base` in what the types beside its first run: the same samples at once (dp
+ * x micro-batch), the same cp and experts. The first runs what the base says, recomputed or not. */
+void own_list_add(struct own_list *, const struct structure *base);
+
+#endif

@@ -1,0 +1,441 @@
+/* One arrangement: so many stages of each type, the types in an order. assign.c finds the
+ * layers. */
+#include "search/mixed/mixed_parts.h"
+
+#include "search/mixed/assign.h"
+#include "strategy/mesh_check.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of an assignment that is put off when it takes more: what is found later may spare it. */
+enum { SCOUT_NODES = 200 };
+
+struct problem {
+    struct cell *c;
+    int pp, type[SCHEDULE_MAX_RANKS]; /* of each rank */
+    struct mesh_list meshes;
+    struct scene scene;
+    struct layout layout;
+    int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
+    int64_t send[SCHEDULE_MAX_RANKS];
+    int64_t tax;                 /* transfer_tax() */
+    struct assign_chains chains; /* that one state has learned, for the next */
+};
+
+static enum stage_end end_of(int stage, int stages)
+{
+    return stage == 0 ? STAGE_FIRST : stage == stages - 1 ? STAGE_LAST : STAGE_MIDDLE;
+}
+
+/* Layers of a chunk of a rank that has `count`: as even as possible, the first ones larger. */
+static int chunk_layers(int count, int vpp, int chunk)
+{
+    return count / vpp + (chunk < count % vpp);
+}
+
+/* Ticks that a pass beside hidden transfers takes longer: the shortest of all decides
+ * (transfer_fixed_s). A tick less, as the sum is rounded once there. */
+static int64_t transfer_tax(const struct problem *p)
+{
+    int64_t shortest = p->send[0];
+    for (int r = 1; r < p->pp; r++)
+        shortest = p->send[r] < shortest ? p->send[r] : shortest;
+    int64_t tax = (int64_t)(OVERLAP_TAX * (double)shortest) - 1;
+    return p->c->s.p2p_overlap && tax > 0 ? tax : 0;
+}
+
+/* Ticks of the chunks of a rank, and of all of them with what rounding may add. */
+static void chunk_ticks(struct problem *p, int rank, int count, struct rank_cost *out,
+                        int64_t *forward, int64_t *backward)
+{
+    struct cell *c = p->c;
+    int vpp = c->s.vpp;
+    int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)vpp, sizeof *ticks);
+    int64_t longest = c->s.p2p_overlap ? p->tax + 3 : 0; /* the longer, the more they hide */
+    *forward = *backward = 0;
+    for (int v = 0; v < vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * vpp);
+        const struct stage_time *x =
+            stage_time(&c->w->table[p->type[rank]], &c->s, end, 0, chunk_layers(count, vpp, v));
+        ticks[v] = x->forward + p->tax;
+        ticks[vpp + v] = x->backward + p->tax;
+        *forward += x->forward + longest;
+        *backward += x->backward + longest;
+    }
+    *out = (struct rank_cost){.forward = ticks, .backward = ticks + vpp};
+}
+
+static bool chunks_fit(struct problem *p, int rank, int count, const struct rank_state *memory)
+{
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    const struct strategy *s = &c->s;
+    struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
+    struct timing none = {0};
+    struct pipeline pipe = timing_pipeline(t->frame, s, &none);
+    pipe.pp = p->pp;
+    pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
+    for (int v = 0; v < s->vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
+        bytes[v] = *stage_bytes(t, s, end, 0, chunk_layers(count, s->vpp, v));
+    }
+    double buffers = rank_buffers(t->frame, 0, rank == 0, rank == p->pp - 1);
+    return rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory, buffers,
+                         state_stretch(t->frame, s)) <= 1;
+}
+
+/* A rank with several chunks has the parameters of one stage with all of its layers. */
+static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
+{
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    enum stage_end end = end_of(rank, p->pp);
+    int64_t forward, backward;
+    chunk_ticks(p, rank, count, out, &forward, &backward);
+    if (c->state == ANY_STATE)
+        return true;
+    const struct stage_state *own = stage_rank(t, c->state, end, 0, count);
+    if (!chunks_fit(p, rank, count, &own->memory))
+        return false;
+    const struct rank_params *params = &stage_params(t, end, 0, count)->params;
+    struct edges e =
+        rank_edges(t->frame, &c->s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
+                   &own->times, rank_buckets(t->frame, 0, params));
+    out->delay = llround(e.delay * TICKS_PER_S);
+    out->after = llround(e.after * TICKS_PER_S);
+    out->behind = llround(e.behind * TICKS_PER_S);
+    return true;
+}
+
+static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
+{
+    struct problem *p = context;
+    struct cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    if (c->s.vpp > 1)
+        return cost_of_chunks(p, rank, count, out);
+    enum stage_end end = end_of(rank, p->pp);
+    if (!stage_fits(t, &c->s, c->state, end, first, count, cell_alive(c, rank, p->pp)))
+        return false;
+    const struct stage_time *x = stage_time(t, &c->s, end, first, count);
+    *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
+    if (c->state != ANY_STATE) {
+        const struct stage_state *y = stage_state(t, &c->s, c->state, end, first, count);
+        out->delay = y->delay;
+        out->after = y->after;
+        out->behind = y->behind;
+    }
+    return true;
+}
+
+static void set_layout(struct problem *p, const int layers[])
+{
+    int vpp = p->c->s.vpp, first = 0;
+    struct layout *l = &p->layout;
+    l->stages = p->pp * vpp;
+    for (int i = 0; i < l->stages; i++) {
+        int n = vpp == 1 ? layers[i] : chunk_layers(layers[i % p->pp], vpp, i / p->pp);
+        l->first[i] = (uint16_t)first;
+        l->layers[i] = (uint16_t)n;
+        first += n;
+    }
+    l->mtp_stage = l->loss_stage = l->stages - 1;
+}
+
+static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
+{
+    struct problem *p = context;
+    struct mixed_worker *w = p->c->w;
+    const struct layer_costs *costs[MIX_MAX];
+    struct timing t;
+    struct state st;
+    set_layout(p, layers);
+    for (int i = 0; i < p->meshes.count; i++)
+        costs[i] = p->c->costs[p->c->order[i]];
+    w->counts.simulated++;
+    if (!frame_init(w->frame, &p->scene, costs, &p->c->s, &p->layout, NULL))
+        return INT64_MAX;
+    timing_of(w->frame, &p->c->s, &w->problem, &t);
+    timing_memory(w->frame, &p->c->s, &w->problem, &t);
+    state_of(w->frame, &p->c->s, &w->problem, &st);
+    if (frame_fullness(w->frame, &t, &st) > 1)
+        return INT64_MAX;
+    timing_stages(w->frame, &p->c->s, &w->problem, &t);
+    timing_run(w->frame, &p->c->s, &w->problem, &t);
+    state_times(w->frame, &p->c->s, &w->problem, &st);
+    struct step_parts parts = frame_parts(w->frame, &p->c->s, &t, &st);
+    *pipeline = parts.pipeline;
+    return parts.delay + parts.pipeline + parts.tied + parts.behind;
+}
+
+static void place_types(struct problem *p)
+{
+    struct cell *c = p->c;
+    int rank = 0;
+    p->meshes.count = c->set->groups;
+    for (int i = 0; i < c->set->groups; i++) {
+        int g = c->order[i];
+        p->meshes.mesh[i] = c->alone[g].mesh[0];
+        p->meshes.mesh[i].stages = c->stages[g];
+        for (int k = 0; k < c->stages[g]; k++)
+            p->type[rank++] = g;
+    }
+    p->pp = rank;
+    p->scene = c->w->question->scene;
+    p->scene.group = p->meshes.mesh[0].group;
+    p->scene.meshes = &p->meshes;
+    p->scene.cluster = c->w->question->cluster;
+}
+
+/* What each rank may hold. False: too little in all. */
+static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
+{
+    struct cell *c = p->c;
+    int vpp = c->s.vpp, room = 0;
+    bool bare = c->w->question->layouts && !c->st->own; /* Megatron's layouts allow it */
+    struct allowed a = cell_allowed(c, p->pp, c->work, cut);
+    const struct room *x = cell_room(c);
+    for (int r = 0; r < p->pp; r++) {
+        int g = p->type[r], n = x->layers[g][cell_alive(c, r, p->pp)];
+        enum stage_end end = end_of(r, p->pp);
+        bool ends = end != STAGE_MIDDLE;
+        n = n < c->by_time[g] ? n : c->by_time[g];
+        while (ends && vpp == 1 && n > 0) { /* embedding and loss leave time for fewer */
+            const struct stage_time *t =
+                stage_time(&c->w->table[g], &c->s, end, r == 0 ? 0 : c->layers - n, n);
+            if (stage_allowed(c, a, t))
+                break;
+            n--;
+        }
+        least[r] = vpp > 1 ? vpp : ends && bare ? 0 : 1;
+        if (n < least[r])
+            return false;
+        most[r] = n;
+        room += n;
+    }
+    return room >= c->layers;
+}
+
+/* The transfers between ranks: those of frame_init. */
+static void find_sends(const struct problem *p, int64_t send[])
+{
+    const struct cell *c = p->c;
+    int first = 0;
+    for (int r = 0; r < p->pp; r++) {
+        int to = (r + 1) % p->pp, a = p->type[r], b = p->type[to];
+        first = r > 0 && p->type[r - 1] != a ? r : first;
+        send[r] = c->crossing[a][b];
+        if (a == b)
+            send[r] = c->sends[a][same_node(&c->w->table[a].frame->mesh[0], r - first, to - first)];
+    }
+}
+
+/* Values that differ between meshes are the first one's. */
+static struct strategy first_strategy(const struct problem *p)
+{
+    const struct mesh *m = &p->meshes.mesh[0];
+    struct strategy s = p->c->s;
+    if (m->own) {
+#define X(name) s.name = m->name;
+        MESH_TABLE(X)
+#undef X
+    }
+    return s;
+}
+
+static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
+{
+    struct mixed_found x = {.step = r->step,
+                            .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
+                            .worth = worth_of(&p->c->holding, r->step),
+                            .strategy = first_strategy(p),
+                            .meshes = p->meshes,
+                            .layout = p->layout};
+    return x;
+}
+
+/* Room for one more: as many as are of use to the list of the best, or any number where the front
+ * is asked for too. */
+static bool make_room(struct cell *c)
+{
+    struct structure *st = c->st;
+    if (st->kinds < st->capacity)
+        return true;
+    if (st->capacity > 0 && !c->w->question->front)
+        return false;
+    int capacity = st->capacity ? 2 * st->capacity : c->w->question->top;
+    struct mixed_found *more = arena_array(&c->w->keep, (size_t)capacity, sizeof *more);
+    if (st->kinds > 0)
+        memcpy(more, st->kind, (size_t)st->kinds * sizeof *more);
+    st->kind = more;
+    st->capacity = capacity;
+    return true;
+}
+
+/* Sorted, one of each kind. */
+static void keep_found(struct cell *c, const struct mixed_found *x)
+{
+    struct structure *st = c->st;
+    const struct wanted *w = c->w->standings->wanted;
+    for (int i = 0; i < st->kinds; i++)
+        if (mixed_same_kind(&st->kind[i], x)) {
+            st->kinds--;
+            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i) * sizeof *st->kind);
+            break;
+        }
+    if (!make_room(c) && worth_key(w, &st->kind[--st->kinds].worth) <= worth_key(w, &x->worth)) {
+        st->kinds++; /* as good as the last */
+        return;
+    }
+    int at = st->kinds++;
+    for (; at > 0 && worth_key(w, &st->kind[at - 1].worth) > worth_key(w, &x->worth); at--)
+        st->kind[at] = st->kind[at - 1];
+    st->kind[at] = *x;
+}
+
+static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t cut)
+{
+    struct mixed_found x = {.strategy = c->s, .meshes = p->meshes};
+    for (int i = 0; i < c->st->kinds; i++)
+        if (mixed_same_kind(&c->st->kind[i], &x))
+            return c->st->kind[i].step < cut ? c->st->kind[i].step : cut;
+    return cut;
+}
+
+/* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the
+ * pool's rules are kept by most_stages() and judge_stages(). */
+static void hold_pool(const struct cell *c, struct walk *w, bool hold)
+{
+    for (int g = 0; g <= w->others && c->st->own; g++) {
+        double *values = g == 0 ? w->values : w->other[g - 1];
+        const double *fixed = c->set->fixed[g];
+        values[SLOT_cluster_max_gpus] = hold ? 1e18 : fixed[SLOT_cluster_max_gpus];
+    }
+}
+
+/* Rules on the number of stages, and those on timing and state at once. */
+static bool rules_allow(struct cell *c)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    const struct space *s = w->space;
+    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all anew */
+    int end = w->plan->first[s->axes] + w->plan->pairs;
+    for (int g = 0; g <= w->others; g++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
+        slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
+    }
+    hold_pool(c, w, true);
+    bool allow = true;
+    for (int i = first; i < end && allow; i++)
+        allow = walk_allows(w, w->plan->order[i]);
+    hold_pool(c, w, false);
+    return allow;
+}
+
+/* The same, asked once for each pp, timing and state. */
+static bool state_allowed(struct cell *c)
+{
+    struct room *x = &c->room[c->state];
+    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].timing) {
+        x->rules_pp = c->s.pp;
+        x->rules_timing = c->w->table[0].timing;
+        x->rules_allow = rules_allow(c);
+    }
+    return x->rules_allow;
+}
+
+/* The optimizer of the stage that has most: at least the average, on the type that is done
+ * first. */
+double cell_least_behind(struct cell *c)
+{
+    double least = INFINITY;
+    int layers = (c->layers + c->s.pp - 1) / c->s.pp;
+    for (int g = 0; g < c->set->groups; g++)
+        for (int i = 0; i < c->w->starts && c->w->first_with[i] + layers <= c->layers; i++)
+            least = fmin(least, (double)stage_state(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE,
+                                                    c->w->first_with[i], layers)
+                                    ->behind);
+    return least < INFINITY ? least : 0;
+}
+
+/* Fills what assign.c needs under c->state. False: too little room. */
+static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
+{
+    if (!find_limits(p, cut, p->least, p->most))
+        return false;
+    *out = (struct assign_problem){.layers = p->c->layers,
+                                   .edges = p->c->state != ANY_STATE,
+                                   .start_of = p->c->s.vpp > 1 ? NULL : p->c->w->start_of,
+                                   .least = p->least,
+                                   .most = p->most,
+                                   .cost = cost_of,
+                                   .step = step_of,
+                                   .context = p,
+                                   .chains = &p->chains,
+                                   .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
+    out->pipeline = timing_pipeline(p->c->w->table[0].frame, &p->c->s, &(struct timing){0});
+    out->pipeline.send = p->send;
+    return true;
+}
+
+static void solve_state(struct problem *p)
+{
+    struct cell *c = p->c;
+    struct assign_problem a;
+    struct assign_result r;
+    int64_t cut = kind_cut(c, p, cell_cut(c));
+    if (!pose(p, cut, &a))
+        return;
+    c->w->counts.problems++;
+    assign_run(&a, cut, &c->w->problem, &r);
+    c->st->deferred |= !r.proven && c->w->scouting;
+    c->w->counts.unproven += !r.proven && !c->w->scouting;
+    if (r.step == INT64_MAX)
+        return;
+    set_layout(p, r.layers);
+    struct mixed_found x = found_of(p, &r);
+    keep_found(c, &x);
+}
+
+/* Whether FlagScale does not run such meshes, under the current state or whatever it is. */
+static bool refused(const struct problem *p)
+{
+    struct strategy s = first_strategy(p);
+    if (p->c->state == ANY_STATE) { /* all that is asked of states */
+        s.dist_opt = 0;
+        s.optimizer_instances = 1;
+    }
+    bool flagscale = p->c->st->own || !p->c->w->question->layouts;
+    return flagscale &&
+           meshes_refused(&p->meshes, &s, p->c->w->question->scene.model, &p->c->w->problem);
+}
+
+/* First whatever the state, then each that may be fast enough. */
+void cell_solve(struct cell *c)
+{
+    struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    struct assign_problem a;
+    p->c = c;
+    place_types(p);
+    find_sends(p, p->send);
+    p->tax = transfer_tax(p);
+    c->state = ANY_STATE;
+    if (refused(p)) {
+        arena_clear(&c->w->problem);
+        return;
+    }
+    c->w->counts.judged++;
+    int64_t cut = kind_cut(c, p, cell_cut(c)), bound = INT64_MAX;
+    if (pose(p, cut, &a))
+        bound = assign_bound(&a, cut, &c->w->problem);
+    for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
+        option_take(c->state_list, c->state, &c->s);
+        cut = kind_cut(c, p, cell_cut(c));
+        if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
+            solve_state(p);
+    }
+    c->state = ANY_STATE;
+    arena_clear(&c->w->problem);
+}

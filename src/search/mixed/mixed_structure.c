@@ -1,0 +1,331 @@
+/* What a structure costs on each type of GPU, and a bound of all its plans. */
+#include "search/mixed/mixed_parts.h"
+
+#include "base/units.h"
+#include "cluster/cluster.h"
+
+#include <math.h>
+#include <string.h>
+
+void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
+                       const struct standings *standings, const struct mixed_set *sets, int count)
+{
+    const struct model *m = q->scene.model;
+    memset(w, 0, sizeof *w);
+    w->question = q;
+    w->standings = standings;
+    w->sets = count;
+    w->first_set = sets;
+    arena_init(&w->keep);
+    arena_init(&w->scratch);
+    arena_init(&w->problem);
+    w->set = arena_array(&w->keep, (size_t)count, sizeof *w->set);
+    for (int i = 0; i < count; i++) {
+        struct set_worker *x = &w->set[i];
+        const struct space *s = &sets[i].space;
+        walk_init(&x->walk, s, &sets[i].plan, sets[i].fixed[0]);
+        for (int g = 1; g < sets[i].groups; g++)
+            walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
+        option_cache_init(&x->timings, s, &sets[i].plan, s->first_timing, s->first_state, true);
+        option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
+        option_cache_init(&x->own_timings, s, &sets[i].plan, s->first_timing, s->first_state,
+                          false);
+        option_cache_init(&x->own_states, s, &sets[i].plan, s->first_state, s->axes - 1, false);
+    }
+    w->start_of = arena_array(&w->keep, 2 * ((size_t)m->layers + 1), sizeof *w->start_of);
+    w->first_with = w->start_of + m->layers + 1;
+    w->starts = stage_starts(m, w->start_of, w->first_with);
+    for (int g = 0; g < MIX_MAX; g++)
+        stage_table_init(&w->table[g], m->layers, w->starts, w->start_of, w->first_with, &w->keep);
+    w->frame = arena_alloc(&w->keep, sizeof *w->frame);
+}
+
+void mixed_worker_release(struct mixed_worker *w)
+{
+    for (int i = 0; i < w->sets; i++) {
+        option_cache_release(&w->set[i].timings);
+        option_cache_release(&w->set[i].states);
+        option_cache_release(&w->set[i].own_timings);
+        option_cache_release(&w->set[i].own_states);
+    }
+    arena_release(&w->keep);
+    arena_release(&w->scratch);
+    arena_release(&w->problem);
+}
+
+struct walk *mixed_walk(struct mixed_worker *w, const struct mixed_set *set)
+{
+    return &w->set[set - w->first_set].walk;
+}
+
+/* Stages that together fill whole nodes. */
+static int64_t stage_step(const struct node_group *g, int64_t block, bool any)
+{
+    return any ? 1 : g->per_node / common_divisor(g->per_node, block);
+}
+
+int most_stages(const struct node_group *g, int64_t block, bool any)
+{
+    int64_t step = stage_step(g, block, any);
+    return (int)((int64_t)g->nodes_max * g->per_node / block / step * step);
+}
+
+static void enter(struct mixed_worker *w, const struct structure *st)
+{
+    struct walk *walk = mixed_walk(w, st->set);
+    for (int axis = 0; axis < st->set->space.first_timing; axis++)
+        walk_set(walk, axis, st->option[axis]);
+}
+
+static void walk_to(struct walk *w, enum param p, int value)
+{
+    for (int axis = 0; axis < w->space->first_timing; axis++) {
+        const struct axis *a = &w->space->axis[axis];
+        for (int i = 0; a->param[0] == p && i < a->options; i++)
+            if (a->value[i] == value)
+                walk_set(w, axis, i);
+    }
+}
+
+/* No axis of a structure is behind the first state axis: the index in the table is the walk's. */
+static const struct layer_costs *costs_of(struct mixed_worker *w, const struct structure *st, int g)
+{
+    struct walk *walk = mixed_walk(w, st->set);
+    struct costs_table *table = (struct costs_table *)&st->set->costs[g];
+    if (!st->own)
+        return costs_table_get(table, walk, &w->keep);
+    struct walk here = *walk;
+    const struct mesh *own = &st->own->mesh[g];
+    walk_to(walk, PARAM_tp, own->tp);
+    walk_to(walk, PARAM_micro_batch, own->micro_batch);
+    if (own->tp == 1 || here.strategy.tp == 1)
+        walk_to(walk, PARAM_seq_parallel, own->tp > 1);
+    const struct layer_costs *costs = costs_table_get(table, walk, &w->keep);
+    *walk = here;
+    return costs;
+}
+
+/* What a type runs, and on how many GPUs a stage. */
+static void set_type(struct cell *c, int g)
+{
+    c->scene[g] = c->set->scene[g];
+    c->alone[g] = (struct mesh_list){1, {{.group = c->set->group[g]}}};
+    if (c->st->own) {
+        c->alone[g].mesh[0] = c->st->own->mesh[g];
+        c->scene[g].meshes = &c->alone[g];
+    }
+    c->alone[g].mesh[0].stages = 2; /* of the frame that stages are asked of */
+    c->block[g] = mesh_stage_gpus(&c->alone[g].mesh[0], &c->s);
+    c->costs[g] = costs_of(c->w, c->st, g);
+}
+
+void cell_init(struct cell *c, struct mixed_worker *w, struct structure *st)
+{
+    const struct mixed_question *q = w->question;
+    memset(c, 0, sizeof *c);
+    c->w = w;
+    c->st = st;
+    c->set = st->set;
+    enter(w, st);
+    c->s = mixed_walk(w, st->set)->strategy;
+    c->s.split = SPLIT_LAYOUT;
+    if (st->own && c->s.tp == 1 && space_lists(&c->set->space, PARAM_seq_parallel, 1))
+        c->s.seq_parallel = 1; /* of the others: where tp is 1 it is off, mesh_strategy() */
+    c->micro_batches = strategy_micro_batches(&c->s);
+    c->layers = q->scene.model->layers;
+    for (int g = 0; g < c->set->groups; g++)
+        c->any |= q->gpus && q->gpus % c->set->group[g]->per_node != 0;
+    for (int g = 0; g < c->set->groups; g++) {
+        set_type(c, g);
+        const struct node_group *group = c->set->group[g];
+        bool range = group->nodes_min < group->nodes_max;
+        int64_t least = range ? (int64_t)group->nodes_min * group->per_node : 1;
+        c->step[g] = stage_step(group, c->block[g], c->any);
+        c->most[g] = most_stages(group, c->block[g], c->any);
+        c->fewest[g] = (int)((least + c->block[g] - 1) / c->block[g]);
+        c->fewest[g] = (int)((c->fewest[g] + c->step[g] - 1) / c->step[g] * c->step[g]);
+    }
+}
+
+/* Sums of rounded ticks may be a hair less than rounded sums. */
+static int64_t bound_ticks(double seconds)
+{
+    return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
+}
+
+/* All layers on the type that is fastest for each, and how much more a layer takes at least
+ * elsewhere. */
+void cell_find_work(struct cell *c)
+{
+    const struct model *m = c->w->question->scene.model;
+    double least[MODEL_MAX_KINDS];
+    for (int g = 0; g < c->set->groups; g++)
+        c->more[g] = INFINITY;
+    for (int k = 0; k < m->kinds; k++) {
+        double one[MIX_MAX];
+        least[k] = INFINITY;
+        for (int g = 0; g < c->set->groups; g++) {
+            one[g] = (double)bound_ticks(block_least_s(&c->costs[g]->kind[k]));
+            least[k] = fmin(least[k], one[g]);
+        }
+        for (int g = 0; g < c->set->groups; g++)
+            c->more[g] = fmin(c->more[g], one[g] - least[k]);
+    }
+    c->work = 0;
+    for (int i = 0; i < m->layers; i++)
+        c->work += least[m->layer[i]];
+}
+
+/* Work of all layers in units of the first type's seconds, and the units a second that one stage of
+ * each type does: it is credited with the kind of layer it is best at. */
+void cell_find_rates(struct cell *c)
+{
+    const struct model *m = c->w->question->scene.model;
+    double unit[MODEL_MAX_KINDS];
+    c->units = 0;
+    c->backward = 1;
+    for (int k = 0; k < m->kinds; k++)
+        unit[k] = block_least_s(&c->costs[0]->kind[k]);
+    for (int i = 0; i < m->layers; i++)
+        c->units += unit[m->layer[i]];
+    for (int g = 0; g < c->set->groups; g++) {
+        c->rate[g] = 0;
+        for (int k = 0; k < m->kinds; k++) {
+            const struct block_cost *b = &c->costs[g]->kind[k];
+            c->rate[g] = fmax(c->rate[g], unit[k] / block_least_s(b));
+            c->backward = fmin(c->backward, block_least_backward_s(b) / block_least_s(b));
+        }
+    }
+}
+
+/* The bounds of cell_allowed() for pp stages that do `rate` units a second together. */
+static double rate_bound(const struct cell *c, int pp, double rate)
+{
+    double m = (double)c->micro_batches, t = c->units / rate, once = c->work / TICKS_PER_S;
+    double bound = m * t;
+    if (c->s.vpp == 1)
+        bound = fmax(bound, once + (m - 1) * c->backward * t);
+    if (c->s.vpp == 1 && m - 1 > pp)
+        bound = fmax(bound, 2 * once + (m - 1 - pp) * t);
+    return bound;
+}
+
+/* Multipliers of n more ranks before those that have `sum` of them: see filled_bound(). */
+static double multipliers(double sum, double rate, int n, double m, double chunks)
+{
+    double all = chunks * rate; /* of any number of ranks */
+    return sum >= all ? sum : all + (sum - all) * pow(1 - 1 / (chunks * m), n);
+}
+
+/* A rank with t_i of passes is idle while the first micro-batch comes to it and the last one goes
+ * back through the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do,
+ * sum of r_i t_i, is then at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i
+ * of x_k / vpp >= r_i: the smallest, from the last rank on. The types may be in any order. */
+static double filled_most(const struct cell *c, unsigned left, double sum)
+{
+    double m = (double)c->micro_batches, most = sum;
+    for (int g = 0; g < c->set->groups; g++)
+        if (left >> g & 1) {
+            double more = multipliers(sum, c->rate[g], c->stages[g], m, c->s.vpp);
+            most = fmax(most, filled_most(c, left & ~(1u << g), more));
+        }
+    return most;
+}
+
+static double filled_bound(const struct cell *c)
+{
+    return c->units / filled_most(c, (1u << c->set->groups) - 1, 0);
+}
+
+bool stages_of_use(const struct cell *c, int pp, int64_t cut)
+{
+    double rate = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        rate += c->stages[g] * c->rate[g];
+    return bound_ticks(rate_bound(c, pp, rate)) < cut && bound_ticks(filled_bound(c)) < cut;
+}
+
+/* For the best number of stages, each as fast as the fastest left. */
+static double best_rate_bound(struct cell *c)
+{
+    double best = INFINITY, sum = 0;
+    int used[MIX_MAX] = {0};
+    cell_find_work(c);
+    cell_find_rates(c);
+    for (int pp = 1; pp <= c->layers + 2; pp++) {
+        int fastest = -1;
+        for (int g = 0; g < c->set->groups; g++)
+            if (used[g] < c->most[g] && (fastest < 0 || c->rate[g] > c->rate[fastest]))
+                fastest = g;
+        if (fastest < 0)
+            break;
+        used[fastest]++;
+        sum += c->rate[fastest];
+        best = fmin(best, rate_bound(c, pp, sum));
+    }
+    return best;
+}
+
+struct strategy structure_strategy(struct mixed_worker *w, const struct structure *st)
+{
+    enter(w, st);
+    return mixed_walk(w, st->set)->strategy;
+}
+
+/* Least seconds of each kind of layer on the first type, as the structure says without own values:
+ * the unit of rates. */
+static void find_units(struct mixed_worker *w, const struct structure *st,
+                       double unit[MODEL_MAX_KINDS])
+{
+    const struct model *m = w->question->scene.model;
+    struct structure uniform = *st;
+    uniform.own = NULL;
+    const struct layer_costs *costs = costs_of(w, &uniform, 0);
+    for (int k = 0; k < m->kinds; k++)
+        unit[k] = block_least_s(&costs->kind[k]);
+}
+
+double type_rate(struct mixed_worker *w, const struct structure *st, int g)
+{
+    const struct model *m = w->question->scene.model;
+    double unit[MODEL_MAX_KINDS], best = 0;
+    enter(w, st);
+    struct strategy s = mixed_walk(w, st->set)->strategy;
+    find_units(w, st, unit);
+    const struct layer_costs *costs = costs_of(w, st, g);
+    int64_t gpus = w->question->gpus;
+    bool any = gpus && gpus % st->set->group[g]->per_node != 0;
+    for (int k = 0; k < m->kinds; k++)
+        best = fmax(best, unit[k] / block_least_s(&costs->kind[k]));
+    return best * most_stages(st->set->group[g], mesh_stage_gpus(&st->own->mesh[g], &s), any);
+}
+
+double rate_needed(struct mixed_worker *w, const struct structure *st, int64_t cut)
+{
+    const struct model *m = w->question->scene.model;
+    double unit[MODEL_MAX_KINDS], work = 0;
+    enter(w, st);
+    find_units(w, st, unit);
+    for (int i = 0; i < m->layers; i++)
+        work += unit[m->layer[i]];
+    int64_t rounds = strategy_micro_batches(&mixed_walk(w, st->set)->strategy);
+    return (double)rounds * work / ((double)cut / TICKS_PER_S);
+}
+
+static bool possible(const struct cell *c)
+{
+    int least = 0;
+    for (int g = 0; g < c->set->groups; g++) {
+        if (c->most[g] < 1 || c->fewest[g] > c->most[g])
+            return false;
+        least += c->fewest[g];
+    }
+    return least <= c->layers + 2;
+}
+
+void structure_bound(struct mixed_worker *w, struct structure *st)
+{
+    struct cell c;
+    cell_init(&c, w, st);
+    st->bound = possible(&c) ? bound_ticks(best_rate_bound(&c)) : INT64_MAX;
+}

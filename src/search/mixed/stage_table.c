@@ -1,0 +1,192 @@
+#include "search/mixed/stage_table.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Whether stages that begin at `a` and at `b` > `a` are alike however long they are. */
+static bool alike(const struct model *m, int a, int b)
+{
+    return memcmp(&m->layer[a], &m->layer[b], (size_t)(m->layers - b)) == 0;
+}
+
+int stage_starts(const struct model *m, uint16_t start_of[], uint16_t first_with[])
+{
+    int starts = 0;
+    for (int first = 0; first <= m->layers; first++) {
+        int i = 0;
+        while (i < starts && !alike(m, first_with[i], first))
+            i++;
+        if (i == starts)
+            first_with[starts++] = (uint16_t)first;
+        start_of[first] = (uint16_t)i;
+    }
+    return starts;
+}
+
+static size_t entries(const struct stage_table *t)
+{
+    return (size_t)STAGE_ENDS * (size_t)t->starts * (size_t)(t->layers + 1);
+}
+
+void stage_table_init(struct stage_table *t, int layers, int starts, const uint16_t *start_of,
+                      const uint16_t *first_with, struct arena *mem)
+{
+    t->layers = layers;
+    t->starts = starts;
+    t->start_of = start_of;
+    t->first_with = first_with;
+    t->frame = arena_alloc(mem, sizeof *t->frame);
+    t->time = arena_array(mem, entries(t), sizeof *t->time);
+}
+
+void stage_table_structure(struct stage_table *t, const struct strategy *states, int count,
+                           struct arena *mem)
+{
+    t->states = count;
+    t->state_strategy = states;
+    t->params = arena_array(mem, entries(t), sizeof *t->params);
+    t->stretch = arena_array(mem, (size_t)count, sizeof *t->stretch);
+    t->of_state = arena_array(mem, (size_t)count, sizeof *t->of_state);
+    t->mem = mem;
+    for (int i = 0; i < count; i++)
+        t->stretch[i] = state_stretch(t->frame, &states[i]);
+    for (int end = 0; end < STAGE_ENDS; end++)
+        t->buffers[end] = rank_buffers(t->frame, 0, end == STAGE_FIRST, end == STAGE_LAST);
+    t->timing++;
+}
+
+void stage_table_timing(struct stage_table *t)
+{
+    t->timing++;
+}
+
+static size_t at(const struct stage_table *t, enum stage_end end, int first, int layers)
+{
+    return ((size_t)end * (size_t)t->starts + t->start_of[first]) * (size_t)(t->layers + 1) +
+           (size_t)layers;
+}
+
+static struct stage_shape shape_of(const struct stage_table *t, enum stage_end end, int first,
+                                   int layers)
+{
+    const struct model *m = t->frame->scene->model;
+    return (struct stage_shape){{t->first_with[t->start_of[first]], layers, end == STAGE_FIRST,
+                                 end == STAGE_LAST, end == STAGE_LAST ? m->mtp : 0},
+                                0};
+}
+
+const struct stage_time *stage_time(struct stage_table *t, const struct strategy *s,
+                                    enum stage_end end, int first, int layers)
+{
+    struct stage_time *x = &t->time[at(t, end, first, layers)];
+    if (x->timing == t->timing)
+        return x;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    frame_set_shape(t->frame, 0, &shape);
+    shape_ticks(t->frame, s, 0, t->fixed_s, &x->forward, &x->backward);
+    x->timing = t->timing;
+    return x;
+}
+
+const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strategy *s,
+                                      enum stage_end end, int first, int layers)
+{
+    struct stage_time *x = &t->time[at(t, end, first, layers)];
+    if (x->bytes_timing == t->timing)
+        return &x->bytes;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    frame_set_shape(t->frame, 0, &shape);
+    x->bytes = shape_bytes(t->frame, s, 0);
+    x->bytes_timing = t->timing;
+    return &x->bytes;
+}
+
+/* Memory under the i-th state. */
+static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
+                                    const struct rank_params *p)
+{
+    if (!t->of_state[i])
+        t->of_state[i] = arena_array(t->mem, entries(t), sizeof *t->of_state[i]);
+    struct stage_state *x = &t->of_state[i][entry];
+    if (x->known)
+        return x;
+    x->memory = rank_state_of(t->frame, 0, p, &t->state_strategy[i]);
+    x->known = true;
+    return x;
+}
+
+const struct stage_params *stage_params(struct stage_table *t, enum stage_end end, int first,
+                                        int layers)
+{
+    size_t entry = at(t, end, first, layers);
+    struct stage_params *x = &t->params[entry];
+    if (x->known)
+        return x;
+    struct stage_shape shape = shape_of(t, end, first, layers);
+    x->params = shape_params(t->frame, &shape);
+    x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY};
+    for (int i = 0; i < t->states; i++) {
+        struct rank_state one = rank_state_of(t->frame, 0, &x->params, &t->state_strategy[i]);
+        x->smallest.bytes = fmin(x->smallest.bytes, t->stretch[i] * one.bytes);
+        x->smallest.step_bytes = fmin(x->smallest.step_bytes, t->stretch[i] * one.step_bytes);
+        x->smallest.setup_bytes = fmin(x->smallest.setup_bytes, t->stretch[i] * one.setup_bytes);
+    }
+    x->known = true;
+    return x;
+}
+
+/* Whether the times were there already. */
+static bool set_times(struct stage_table *t, int state, const struct rank_params *p,
+                      struct stage_state *x)
+{
+    const struct strategy *own = &t->state_strategy[state];
+    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->frame->strategy.pp : 1; /* units are by stage */
+    if (x->pp == pp)
+        return true;
+    x->times = rank_times_of(t->frame, 0, p, own);
+    x->pp = pp;
+    return false;
+}
+
+const struct stage_state *stage_rank(struct stage_table *t, int state, enum stage_end end,
+                                     int first, int layers)
+{
+    const struct rank_params *p = &stage_params(t, end, first, layers)->params;
+    struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
+    if (!set_times(t, state, p, x))
+        x->timing = 0; /* its ticks were of the times before */
+    return x;
+}
+
+const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,
+                                      enum stage_end end, int first, int layers)
+{
+    const struct rank_params *p = &stage_params(t, end, first, layers)->params;
+    struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
+    if (set_times(t, state, p, x) && x->timing == t->timing)
+        return x;
+    const struct stage_time *time = stage_time(t, s, end, first, layers);
+    struct edges e =
+        rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
+                   (double)time->backward / TICKS_PER_S, &x->times, rank_buckets(t->frame, 0, p));
+    x->delay = llround(e.delay * TICKS_PER_S);
+    x->after = llround(e.after * TICKS_PER_S);
+    x->behind = llround(e.behind * TICKS_PER_S);
+    x->timing = t->timing;
+    return x;
+}
+
+bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum stage_end end,
+                int first, int layers, int64_t alive)
+{
+    const struct chunk_bytes *b = stage_bytes(t, s, end, first, layers);
+    const struct stage_params *p = stage_params(t, end, first, layers);
+    double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
+    double buffers = t->buffers[end];
+    if (state == ANY_STATE)
+        return rank_fullness(t->frame, 0, fullest, &p->smallest, buffers, 1) <= 1;
+    const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);
+    return rank_fullness(t->frame, 0, fullest, &x->memory, buffers, t->stretch[state]) <= 1;
+}

@@ -1,0 +1,83 @@
+/* What a stage of so many layers takes and needs on one type of GPU, each computed once. */
+#ifndef ASTRA_STAGE_TABLE_H
+#define ASTRA_STAGE_TABLE_H
+
+#include "simulate/partition.h"
+
+enum stage_end { STAGE_MIDDLE, STAGE_FIRST, STAGE_LAST, STAGE_ENDS };
+
+/* Under one timing. */
+struct stage_time {
+    int timing;                /* the number of the timing it is of */
+    int64_t forward, backward; /* ticks of one micro-batch */
+    int bytes_timing;          /* the same of: */
+    struct chunk_bytes bytes;  /* stage_bytes() */
+};
+
+/* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk
+ * under one timing. */
+struct stage_state {
+    bool known;
+    struct rank_state memory;
+    int pp; /* that the times are of, 0 = none; 1 = any */
+    struct rank_times times;
+    int timing; /* the number of the timing of: */
+    int64_t delay, after, behind;
+};
+
+struct stage_params {
+    bool known;
+    struct rank_params params;
+    struct rank_state smallest; /* least of any state */
+};
+
+/* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the
+ * first layers that differ. */
+struct stage_table {
+    struct frame
+        *frame; /* one mesh: figures of its stages are asked one by one; its pp is the job's */
+    int layers, starts;
+    const uint16_t *start_of;   /* [layers + 1] by first layer */
+    const uint16_t *first_with; /* [starts] the first layer of each */
+    double fixed_s;             /* of transfers, each pass */
+    double buffers[STAGE_ENDS];
+    int timing; /* the number of the current one */
+    struct stage_time *time;
+    struct stage_params *params;
+    int states;
+    const struct strategy *state_strategy; /* [states] */
+    double *stretch;                       /* [states] */
+    struct stage_state **of_state;         /* [states] tables, NULL until one is asked */
+    struct arena *mem;
+};
+
+/* Which first layers are alike, for both arrays; returns the number of `starts`. */
+int stage_starts(const struct model *, uint16_t start_of[], uint16_t first_with[]);
+
+void stage_table_init(struct stage_table *, int layers, int starts, const uint16_t *start_of,
+                      const uint16_t *first_with, struct arena *);
+/* A new structure: the frame is there; its states live in `mem` as long as it does. */
+void stage_table_structure(struct stage_table *, const struct strategy *states, int count,
+                           struct arena *mem);
+void stage_table_timing(struct stage_table *);
+
+/* `s` has the timing, and for a state its parameters. */
+const struct stage_time *stage_time(struct stage_table *, const struct strategy *s, enum stage_end,
+                                    int first, int layers);
+const struct chunk_bytes *stage_bytes(struct stage_table *, const struct strategy *s,
+                                      enum stage_end, int first, int layers);
+const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
+                                      enum stage_end, int first, int layers);
+/* The same without ticks: memory and seconds, also of a rank with several chunks. */
+const struct stage_state *stage_rank(struct stage_table *, int state, enum stage_end, int first,
+                                     int layers);
+const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,
+                                        int layers);
+
+/* Whether a rank with this one chunk and `alive` micro-batches in flight fits under this state, or,
+ * ANY_STATE, under some; with none, whether its states do. */
+enum { ANY_STATE = -1 };
+bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
+                int first, int layers, int64_t alive);
+
+#endif

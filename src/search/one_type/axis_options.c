@@ -1,0 +1,204 @@
+#include "search/one_type/axis_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct option_entry {
+    struct option_entry *next;
+    int key[PARAMS];
+    struct option_list list;
+};
+
+enum {
+    BUCKETS = 4096,        /* a power of two */
+    MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed anew */
+};
+
+static void forget(struct option_cache *c)
+{
+    arena_release(&c->mem);
+    c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
+    c->bytes = 0;
+}
+
+/* These move no bytes and never make a step longer: transfers that do not block (a later start
+ * of nothing), and at most the whole of a collective shown (simulate/step.c, simulate/pass_times.c).
+ * The gather of parameters is not among them: with it hidden, the rank that gathers longest and
+ * the one whose optimizer takes longest add up, without it only each rank's own two. A rule
+ * judged later that looks at the switch may allow one and not the other: then both stay. */
+static void find_switches(struct option_cache *c, const struct space *s,
+                          const struct rule_plan *plan)
+{
+    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap,
+                                          PARAM_overlap_grad_reduce};
+    uint64_t paired = 0, behind = 0;
+    for (int i = plan->first[c->last]; i < plan->first[s->axes] + plan->pairs; i++)
+        paired |= plan->order[i]->depends;
+    for (int axis = c->last - 1; axis >= c->first; axis--) {
+        enum param p = s->axis[axis].param[0];
+        for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+            c->never_slower[axis] |= p == switches[i] && !(paired >> p & 1);
+        c->alone[axis] = c->never_slower[axis] && !(behind >> p & 1);
+        for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+            behind |= plan->order[i]->depends;
+    }
+}
+
+void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan,
+                       int first, int last, bool dominance)
+{
+    uint64_t needs = 0, own = 0;
+    memset(c, 0, sizeof *c);
+    c->first = first;
+    c->last = last;
+    arena_init(&c->mem);
+    for (int axis = last - 1; axis >= first; axis--) {
+        c->behind[axis] = axis == last - 1 ? 1 : c->behind[axis + 1] * s->axis[axis + 1].options;
+        for (int j = 0; j < s->axis[axis].params; j++)
+            own |= 1ull << s->axis[axis].param[j];
+        for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+            needs |= plan->order[i]->depends;
+    }
+    for (int p = 0; p < PARAMS; p++)
+        if ((needs & ~own) >> p & 1)
+            c->key[c->keys++] = (enum param)p;
+    if (dominance)
+        find_switches(c, s, plan);
+    forget(c);
+}
+
+void option_cache_release(struct option_cache *c)
+{
+    free(c->work);
+    arena_release(&c->mem);
+}
+
+/* Grows by doubling inside the arena: lists are built once. */
+static void *room(struct arena *mem, void *old, int count, size_t size)
+{
+    if (count & (count - 1))
+        return old;
+    void *grown = arena_array(mem, count ? 2 * (size_t)count : 1, size);
+    if (count)
+        memcpy(grown, old, (size_t)count * size);
+    return grown;
+}
+
+static void add_drop(struct option_cache *c, struct option_list *l, const struct rule *rule,
+                     double count)
+{
+    for (int i = 0; i < l->drops; i++)
+        if (l->drop[i].rule == rule) {
+            l->drop[i].count += count;
+            return;
+        }
+    l->drop = room(&c->mem, l->drop, l->drops, sizeof *l->drop);
+    l->drop[l->drops++] = (struct option_drop){rule, count};
+}
+
+/* The option that switches this axis on, or -1. */
+static int on_option(const struct axis *a)
+{
+    for (int i = 0; i < a->options; i++)
+        if (a->value[i] == 1)
+            return i;
+    return -1;
+}
+
+static void list_options(struct option_cache *c, struct walk *w, int axis, struct option_list *l)
+{
+    const struct axis *a = &w->space->axis[axis];
+    if (axis == c->last) {
+        if (c->listed == c->capacity) {
+            c->capacity = c->capacity ? 2 * c->capacity : 64;
+            c->work = memory_grow(c->work, (size_t)c->capacity * sizeof *c->work);
+        }
+        c->work[c->listed++] = w->strategy;
+        return;
+    }
+    int on = c->alone[axis] ? on_option(a) : -1;
+    bool only_on =
+        on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
+    for (int i = 0; i < a->options; i++) {
+        if (only_on && i != on) {
+            l->slower += c->behind[axis];
+            continue;
+        }
+        const struct rule *rule = walk_bind(w, axis, i);
+        if (rule)
+            add_drop(c, l, rule, c->behind[axis]);
+        else
+            list_options(c, w, axis + 1, l);
+    }
+}
+
+static bool is_listed(const struct option_cache *c, const struct strategy *s)
+{
+    for (int i = 0; i < c->listed; i++)
+        if (strategy_compare(&c->work[i], s) == 0)
+            return true;
+    return false;
+}
+
+static bool has_faster(const struct option_cache *c, const struct space *space,
+                       const struct strategy *s)
+{
+    for (int axis = c->first; axis < c->last; axis++) {
+        enum param p = space->axis[axis].param[0];
+        struct strategy on = *s;
+        if (!c->never_slower[axis] || c->alone[axis] || strategy_get(s, p) != 0)
+            continue;
+        strategy_set(&on, p, 1);
+        if (is_listed(c, &on))
+            return true;
+    }
+    return false;
+}
+
+/* Copies what was listed but for the slower ones. Switches that later rules look at are compared
+ * with the whole list: one that is itself left out has a faster one still. */
+static void keep_list(struct option_cache *c, const struct space *space, struct option_list *l)
+{
+    l->first = space->axis[c->first].param[0];
+    l->end = c->last == space->first_state ? (int)PARAM_FIRST_STATE : (int)PARAMS;
+    size_t width = (size_t)(l->end - l->first);
+    l->value = arena_array(&c->mem, (size_t)c->listed * width, sizeof *l->value);
+    for (int i = 0; i < c->listed; i++) {
+        if (has_faster(c, space, &c->work[i]))
+            l->slower++;
+        else
+            memcpy(&l->value[(size_t)l->count++ * width], (const int *)&c->work[i] + l->first,
+                   width * sizeof *l->value);
+    }
+    c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_entry);
+}
+
+void option_take(const struct option_list *l, int i, struct strategy *s)
+{
+    size_t width = (size_t)(l->end - l->first);
+    memcpy((int *)s + l->first, &l->value[(size_t)i * width], width * sizeof *l->value);
+}
+
+const struct option_list *options_get(struct option_cache *c, struct walk *w)
+{
+    int key[PARAMS];
+    uint64_t hash = 1469598103934665603ull; /* FNV-1a */
+    for (int i = 0; i < c->keys; i++) {
+        key[i] = strategy_get(&w->strategy, c->key[i]);
+        hash = (hash ^ (uint64_t)key[i]) * 1099511628211ull;
+    }
+    size_t at = (hash ^ hash >> 32) & (BUCKETS - 1);
+    for (struct option_entry *e = c->bucket[at]; e; e = e->next)
+        if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
+            return &e->list;
+    if (c->bytes > MOST_BYTES)
+        forget(c);
+    struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
+    memcpy(e->key, key, (size_t)c->keys * sizeof *key);
+    e->next = c->bucket[at];
+    c->bucket[at] = e;
+    c->listed = 0;
+    list_options(c, w, c->first, &e->list);
+    keep_list(c, w->space, &e->list);
+    return &e->list;
+}

@@ -1,0 +1,48 @@
+/* What the rules let pass on a run of axes, listed once for each combination of the earlier
+ * parameters that those rules look at. */
+#ifndef ASTRA_OPTIONS_H
+#define ASTRA_OPTIONS_H
+
+#include "base/arena.h"
+#include "strategy/space.h"
+
+struct option_drop {
+    const struct rule *rule;
+    double count; /* options of these axes it dropped */
+};
+
+struct option_list {
+    int count;
+    int first, end; /* parameters [first, end) are those of these axes */
+    int *value;     /* [count * (end - first)] */
+    double slower;  /* left out: another option is never slower and needs no more memory */
+    int drops;
+    struct option_drop *drop;
+};
+
+struct option_cache {
+    int first, last; /* axes [first, last) */
+    int keys;
+    enum param key[PARAMS];
+    bool never_slower[PARAMS]; /* by axis: a switch that is never slower when on ... */
+    bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
+    double behind[PARAMS];     /* options of the axes behind one, up to `last` */
+    size_t bytes;              /* of what is remembered */
+    int listed, capacity;      /* while a list is made: */
+    struct strategy *work;     /* owned */
+    struct option_entry **bucket;
+    struct arena mem;
+};
+
+/* `dominance`: leave out what an overlap switched on makes better or equal. */
+void option_cache_init(struct option_cache *, const struct space *, const struct rule_plan *,
+                       int first, int last, bool dominance);
+void option_cache_release(struct option_cache *);
+
+/* For the parameters bound in the walk; valid until the next call. The walk's parameters of
+ * these axes are changed. */
+const struct option_list *options_get(struct option_cache *, struct walk *);
+/* Sets the parameters of these axes to option `i`. */
+void option_take(const struct option_list *, int i, struct strategy *);
+
+#endif

@@ -1,0 +1,253 @@
+/* What bounds a part of the space from below, before any frame of it is built. Seconds and bytes
+ * are the least over every option that is still open; doc/search.md has the arguments why none
+ * of the bounds is above a step under it. */
+#include "search/one_type/bounds.h"
+
+#include "search/one_type/cell.h"
+
+#include <math.h>
+#include <string.h>
+
+void enter_cell(struct worker *w, struct cell *c)
+{
+    w->cell = c;
+    for (int axis = 0; axis < w->walk.space->first_part; axis++)
+        walk_set(&w->walk, axis, c->option[axis]);
+}
+
+static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY,
+                                         INFINITY, INFINITY, INFINITY};
+
+static void note_least(const struct worker *w, const struct layer_costs *costs, struct least *out)
+{
+    const struct model *m = w->question->scene.model;
+    double layers = 0;
+    for (int k = 0; k < m->kinds; k++) {
+        const struct block_cost *b = &costs->kind[k];
+        double seconds = block_least_s(b);
+        layers += w->kind_layers[k] * seconds;
+        out->one_layer = fmin(out->one_layer, seconds);
+        out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
+        out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
+    }
+    double head = block_least_s(&costs->head), embedding = block_least_s(&costs->embedding);
+    out->layers = fmin(out->layers, layers);
+    out->boundary = fmin(out->boundary, costs->boundary_bytes);
+    out->head = fmin(out->head, head);
+    out->ends = fmin(out->ends, head + embedding + m->mtp * block_least_s(&costs->mtp));
+}
+
+/* Whether a rule that looks at known parameters alone drops this option. */
+static bool surely_dropped(const struct worker *w, int axis)
+{
+    const struct rule_plan *plan = w->walk.plan;
+    for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
+        if (!(plan->order[i]->depends & ~w->table->known) &&
+            !rule_allows(plan->order[i], w->walk.values))
+            return true;
+    return false;
+}
+
+/* Least over the options, from `axis` to the last of a frame, that change costs; `out` is by
+ * micro-batch option when that axis is among them. */
+static void find_least(struct worker *w, int axis, struct least *out)
+{
+    const struct space *s = w->walk.space;
+    if (axis == s->first_timing) {
+        note_least(w, costs_table_get(w->costs, &w->walk, &w->keep), out);
+        return;
+    }
+    int options = w->costs->stride[axis] ? s->axis[axis].options : 1;
+    for (int i = 0; i < options; i++) {
+        walk_set(&w->walk, axis, i);
+        if (!surely_dropped(w, axis))
+            find_least(w, axis + 1, axis == w->table->batch_axis ? out + i : out);
+    }
+}
+
+void least_table_init(struct least_table *t, const struct space *s, const struct costs_table *costs,
+                      struct arena *mem)
+{
+    memset(t, 0, sizeof *t);
+    for (int axis = 0; axis < s->first_timing; axis++) {
+        enum param p = s->axis[axis].param[0];
+        if (p == PARAM_tp)
+            t->tp_axis = axis;
+        if (p == PARAM_cp)
+            t->cp_axis = axis;
+        if (p == PARAM_micro_batch)
+            t->batch_axis = axis;
+        if (s->axis[axis].options == 1 || costs->stride[axis])
+            t->known |= 1ull << p;
+    }
+    size_t count = (size_t)s->axis[t->tp_axis].options * (size_t)s->axis[t->cp_axis].options *
+                   (size_t)s->axis[t->batch_axis].options;
+    t->entry = arena_array(mem, count, sizeof *t->entry);
+}
+
+static struct least *least_at(const struct least_table *t, const struct space *s, int tp, int cp)
+{
+    return &t->entry[(tp * s->axis[t->cp_axis].options + cp) * s->axis[t->batch_axis].options];
+}
+
+void least_table_fill(struct least_table *t, struct worker *w, int tp, int cp)
+{
+    const struct space *s = w->walk.space;
+    struct least *entry = least_at(t, s, tp, cp);
+    for (int i = 0; i < s->axis[t->batch_axis].options; i++)
+        entry[i] = NOTHING_YET;
+    walk_set(&w->walk, t->tp_axis, tp);
+    walk_set(&w->walk, t->cp_axis, cp);
+    find_least(w, s->first_part, entry);
+}
+
+/* Sums of rounded ticks may be a hair less than rounded sums. */
+static int64_t bound_ticks(double seconds)
+{
+    return (int64_t)fmin(seconds * TICKS_PER_S * (1 - 1e-9), 9e18);
+}
+
+static double micro_batches(const struct strategy *s)
+{
+    return (double)s->global_batch / ((double)s->micro_batch * s->dp);
+}
+
+/* The busiest rank does at least the average, and at least the layers of the fullest one. */
+static double busy_bound(const struct worker *w, const struct least *l, double rounds)
+{
+    int layers = w->question->scene.model->layers, pp = w->walk.strategy.pp;
+    return rounds * fmax((l->layers + l->ends) / pp, ceil((double)layers / pp) * l->one_layer);
+}
+
+/* Least over the micro-batches. */
+void cell_bound(struct worker *w, struct cell *c)
+{
+    const struct least_table *t = w->table;
+    const struct space *s = w->walk.space;
+    const struct axis *batch = &s->axis[t->batch_axis];
+    const struct least *entry = least_at(t, s, c->option[t->tp_axis], c->option[t->cp_axis]);
+    double least = INFINITY;
+    enter_cell(w, c);
+    for (int i = 0; i < batch->options; i++) {
+        double rounds =
+            (double)w->walk.strategy.global_batch / ((double)batch->value[i] * w->walk.strategy.dp);
+        if (rounds >= 1 && isfinite(entry[i].layers))
+            least = fmin(least, busy_bound(w, &entry[i], rounds));
+    }
+    c->bound = isfinite(least) ? bound_ticks(least) : INT64_MAX;
+}
+
+/* The first rank holds at least `layers` layers and the activations of `alive` micro-batches:
+ * how many layers it must recompute to fit, and the seconds it is busy then. INFINITY when
+ * nothing fits. */
+static double memory_bound(const struct worker *w, double layers, double alive)
+{
+    const struct least *l = &w->least;
+    if (layers <= 0)
+        return 0;
+    double room = w->framework_limit - layers * w->layer_states;
+    if (room < 0)
+        return INFINITY;
+    double excess = alive * layers * l->saved - room, gain = alive * (l->saved - l->boundary);
+    double again = excess <= 0 ? 0 : gain > 0 ? excess / gain : INFINITY;
+    /* uniform recompute may keep one input for several layers: all of them again then */
+    if (again > layers)
+        again = alive * l->boundary > room ? INFINITY : layers;
+    return micro_batches(&w->walk.strategy) * (layers * l->one_layer + again * l->again);
+}
+
+/* Fewest layers of a chunk, of the first and of the last rank under a split; -1 when only a
+ * layout or the user's numbers tell. */
+struct fewest {
+    double chunk, first, last;
+};
+
+static struct fewest fewest_layers(const struct worker *w)
+{
+    const struct strategy *s = &w->walk.strategy;
+    int layers = w->question->scene.model->layers;
+    bool embedding = s->split == SPLIT_BOTH || s->split == SPLIT_EMBEDDING;
+    bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
+    double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
+    if (s->split >= SPLIT_ENDS)
+        return (struct fewest){-1, -1, -1};
+    /* the first chunk, a layer short for the embedding, is the one most often in flight: as if
+     * all were */
+    return (struct fewest){chunk, (chunk - embedding) * s->vpp, chunk * s->vpp - loss};
+}
+
+/* With vpp and split known: the last rank waits for one chunk of each rank before it, forward
+ * and backward (one of them a layer short for the embedding), and does its own layers and the
+ * head; the first rank must fit. */
+int64_t split_bound(const struct worker *w)
+{
+    const struct strategy *s = &w->walk.strategy;
+    const struct least *l = &w->least;
+    struct fewest n = fewest_layers(w);
+    double m = micro_batches(s), alive = fmin(m, s->pp);
+    if (n.chunk < 0)
+        return 0;
+    if (s->vpp > 1) /* chunks in flight on the first rank, as micro-batches */
+        alive = fmin(m, (2.0 * (s->pp - 1) + (double)(s->vpp - 1) * s->pp + 1) / s->vpp);
+    double before = fmax(0, (s->pp - 1) * n.chunk - 1) * l->one_layer;
+    double last = before + m * (n.last * l->one_layer + l->head);
+    double bound = fmax(last, memory_bound(w, n.first, alive));
+    return isinf(bound) ? INT64_MAX : bound_ticks(bound);
+}
+
+/* The same for all splits: the first rank has at least the even share less one layer. */
+int64_t any_split_bound(const struct worker *w)
+{
+    const struct space *sp = w->walk.space;
+    const struct strategy *s = &w->walk.strategy;
+    const struct axis *split = &sp->axis[sp->first_frame + 1];
+    for (int i = 0; i < split->options; i++)
+        if (split->value[i] >= SPLIT_ENDS)
+            return 0;
+    int layers = w->question->scene.model->layers;
+    double first = s->pp == 1 ? layers : layers / s->pp - 1;
+    double bound = memory_bound(w, first, fmin(micro_batches(s), s->pp));
+    return isinf(bound) ? INT64_MAX : bound_ticks(bound);
+}
+
+/* Least bytes of the states of one layer, over kinds of layer and states; they grow with the
+ * layers. 0 when a rule makes the list of states depend on more than the cell. */
+static double least_layer_states(struct worker *w)
+{
+    const struct model *m = w->question->scene.model;
+    struct walk here = w->walk;
+    double smallest = INFINITY;
+    for (int i = 0; i < w->states.keys; i++)
+        if (w->states.key[i] >= PARAM_vpp)
+            return 0;
+    const struct option_list *l = options_get(&w->states, &w->walk);
+    w->walk = here;
+    for (int k = 0; k < m->kinds; k++) {
+        struct rank_params p = {0};
+        rank_params_add_layer(&p, m, k, &here.strategy, w->question->scene.te);
+        for (int i = 0; i < l->count; i++) {
+            struct strategy s = here.strategy;
+            struct memory_use use = {{0}};
+            option_take(l, i, &s);
+            memory_of_states(&p, &s, &use);
+            smallest = fmin(smallest, memory_peak(&use));
+        }
+    }
+    return l->count ? smallest : 0;
+}
+
+int64_t part_bound(struct worker *w)
+{
+    struct walk here = w->walk;
+    w->least = NOTHING_YET;
+    find_least(w, w->walk.space->first_frame, &w->least);
+    w->walk = here;
+    double busy = busy_bound(w, &w->least, micro_batches(&w->walk.strategy));
+    return isfinite(busy) ? bound_ticks(busy) : 0;
+}
+
+void part_memory(struct worker *w)
+{
+    w->framework_limit = framework_limit(&w->question->scene, &w->walk.strategy);
+    w->layer_states = least_layer_states(w);
+}

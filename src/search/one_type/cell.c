@@ -1,0 +1,443 @@
+/* From a cell to its best strategies.
+ *
+ *   cell    tp cp pp dp                         bound: least compute, spread evenly over the stages
+ *   part    ep etp micro_batch                  the same, and what must be recomputed to fit
+ *   frame   vpp split sequence parallel ...     bound: no recompute, everything overlapped;
+ *                                               memory: everything recomputed, smallest states
+ *   timing  recompute, overlap of tp and p2p    bound of its pipeline; memory with smallest states
+ *   pair    timing x optimizer state            memory, and the bound of its step; what survives is
+ *                                               decided by the exact recurrence, once per timing
+ *
+ * A bound is never above any step under it, and only what is strictly slower than the cut is
+ * dropped: the result is that of trying everything. */
+#include "search/one_type/cell.h"
+
+#include "search/one_type/bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void worker_init(struct worker *w, const struct search_question *q, struct costs_table *costs,
+                 const struct least_table *table, const struct space *space,
+                 const struct rule_plan *plan, const double fixed[SLOTS])
+{
+    const struct model *m = q->scene.model;
+    memset(w, 0, sizeof *w);
+    w->question = q;
+    w->costs = costs;
+    w->table = table;
+    for (int i = 0; i < m->layers; i++)
+        w->kind_layers[m->layer[i]]++;
+    walk_init(&w->walk, space, plan, fixed);
+    arena_init(&w->keep);
+    arena_init(&w->scratch);
+    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state,
+                      !q->exhaustive);
+    option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
+    w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
+}
+
+void worker_release(struct worker *w)
+{
+    free(w->state);
+    option_cache_release(&w->timings);
+    option_cache_release(&w->states);
+    arena_release(&w->keep);
+    arena_release(&w->scratch);
+}
+
+static void count_fixed(struct worker *w, int reason, double count)
+{
+    w->dropped[w->question->rules->count + reason] += (int64_t)count;
+}
+
+void count_dropped(struct worker *w, const struct rule *rule, int axis)
+{
+    w->dropped[rule - w->question->rules->rule] += (int64_t)w->walk.space->size_from[axis + 1];
+}
+
+/* The best of this kind so far, or NULL. Newest first: a kind's strategies come together. */
+static struct found *kind_of(struct cell *c, const struct strategy *s)
+{
+    for (int i = c->kinds - 1; i >= 0; i--)
+        if (search_same_kind(&c->kind[i].strategy, s))
+            return &c->kind[i];
+    return NULL;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Steps longer than this are of no use to the shortlist and none to the front. */
+static int64_t cut_of(const struct worker *w)
+{
+    struct cell *c = w->cell;
+    const struct found *same = kind_of(c, &w->walk.strategy);
+    int64_t best = INT64_MAX;
+    if (w->question->exhaustive)
+        return INT64_MAX;
+    for (int i = 0; i < c->kinds; i++)
+        best = smaller(best, c->kind[i].step);
+    int64_t kind = same ? smaller(c->cut_kind, same->step) : c->cut_kind;
+    int64_t front = smaller(c->cut_front, best);
+    return kind > front ? kind : front;
+}
+
+/* False when the kind has a better one. */
+static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
+{
+    struct cell *c = w->cell;
+    struct found x = {.step = step, .gpus = strategy_gpus(s), .strategy = *s},
+                 *same = kind_of(c, s);
+    if (!same) {
+        struct found *more = arena_array(&w->keep, (size_t)c->kinds + 1, sizeof *more);
+        if (c->kinds > 0)
+            memcpy(more, c->kind, (size_t)c->kinds * sizeof *more);
+        c->kind = more;
+        same = &c->kind[c->kinds++];
+    } else if (step > same->step ||
+               (step == same->step && strategy_compare(s, &same->strategy) >= 0)) {
+        return false;
+    }
+    *same = x;
+    w->kept++;
+    return true;
+}
+
+static void note_fullness(struct worker *w, const struct strategy *s, double fullness)
+{
+    struct cell *c = w->cell;
+    if (fullness < c->fullness) {
+        c->fullness = fullness;
+        if (!c->nearest)
+            c->nearest = arena_alloc(&w->keep, sizeof *c->nearest);
+        *c->nearest = *s;
+    }
+}
+
+static void add_state(struct worker *w, int option)
+{
+    if (w->state_count == w->state_capacity) {
+        w->state_capacity = w->state_capacity ? 2 * w->state_capacity : 64;
+        w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
+    }
+    struct strategy whole = w->walk.strategy;
+    option_take(w->state_list, option, &whole);
+    state_of(&w->frame, &whole, &w->scratch, &w->state[w->state_count++]);
+}
+
+static void count_list(struct worker *w, const struct option_list *l, double beside)
+{
+    for (int i = 0; i < l->drops; i++)
+        w->dropped[l->drop[i].rule - w->question->rules->rule] +=
+            (int64_t)(l->drop[i].count * beside);
+    count_fixed(w, DROP_SLOWER, l->slower * beside);
+}
+
+static void list_states(struct worker *w, double timings)
+{
+    size_t n = 3 * (size_t)w->frame.classes; /* a state's three arrays, one behind the other */
+    struct walk here = w->walk;
+    const struct option_list *l = options_get(&w->states, &w->walk);
+    w->walk = here;
+    count_list(w, l, timings);
+    w->state_list = l;
+    w->state_count = 0;
+    w->smallest = state_bytes(&w->frame, &w->scratch);
+    for (size_t c = 0; c < n; c++)
+        w->smallest.bytes[c] = INFINITY;
+    for (int i = 0; i < l->count; i++) {
+        add_state(w, i);
+        for (size_t c = 0; c < n; c++)
+            w->smallest.bytes[c] = fmin(w->smallest.bytes[c], w->state[i].bytes[c]);
+    }
+}
+
+/* Rules that look at timing and state parameters. */
+static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
+{
+    const struct rule_plan *plan = w->walk.plan;
+    int first = plan->first[w->walk.space->axes];
+    if (plan->pairs == 0)
+        return NULL;
+    for (int p = PARAM_FIRST_TIMING; p < PARAMS; p++)
+        w->walk.values[p] = strategy_get(s, (enum param)p);
+    for (int i = first; i < first + plan->pairs; i++)
+        if (!rule_allows(plan->order[i], w->walk.values))
+            return plan->order[i];
+    return NULL;
+}
+
+/* The exact step where the bound allows it, else anything above the cut. */
+static int64_t step_within(struct worker *w, const struct strategy *s, struct timing *t,
+                           const struct state *st)
+{
+    int64_t cut = cut_of(w), bound = frame_step(&w->frame, s, t, st);
+    if (t->exact || bound > cut)
+        return bound;
+    timing_run(&w->frame, s, &w->scratch, t);
+    w->simulated++;
+    return frame_step(&w->frame, s, t, st);
+}
+
+static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, int option)
+{
+    struct state *x = &w->state[option];
+    option_take(w->state_list, option, s);
+    const struct rule *rule = pair_dropped(w, s);
+    if (rule) {
+        w->dropped[rule - w->question->rules->rule]++;
+        return;
+    }
+    w->judged++;
+    double fullness = frame_fullness(&w->frame, t, x);
+    if (fullness > 1) {
+        note_fullness(w, s, fullness);
+        count_fixed(w, DROP_MEMORY, 1);
+        return;
+    }
+    if (!x->timed)
+        state_times(&w->frame, s, &w->scratch, x);
+    int64_t step = step_within(w, s, t, x);
+    if (step > cut_of(w) || !keep_found(w, s, step))
+        count_fixed(w, DROP_SLOWER, 1);
+}
+
+/* `smallest` is of no one state: the one that comes nearest. */
+static void note_nearest(struct worker *w, struct strategy s, const struct timing *t)
+{
+    for (int i = 0; i < w->state_count; i++) {
+        option_take(w->state_list, i, &s);
+        note_fullness(w, &s, frame_fullness(&w->frame, t, &w->state[i]));
+    }
+}
+
+static void judge_timing(struct worker *w, struct strategy s)
+{
+    struct timing t;
+    timing_of(&w->frame, &s, &w->scratch, &t);
+    if (t.bound > cut_of(w)) {
+        count_fixed(w, DROP_SLOWER, w->state_count);
+        return;
+    }
+    timing_least_memory(&w->frame, &s, &w->scratch, &t);
+    double fullness = frame_fullness(&w->frame, &t, &w->smallest);
+    if (fullness <= 1 && s.vpp > 1) {
+        timing_memory(&w->frame, &s, &w->scratch, &t);
+        fullness = frame_fullness(&w->frame, &t, &w->smallest);
+    }
+    if (fullness > 1) {
+        if (fullness < w->cell->fullness)
+            note_nearest(w, s, &t);
+        count_fixed(w, DROP_MEMORY, w->state_count);
+        return;
+    }
+    timing_stages(&w->frame, &s, &w->scratch, &t);
+    if (t.bound > cut_of(w)) {
+        count_fixed(w, DROP_SLOWER, w->state_count);
+        return;
+    }
+    for (int i = 0; i < w->state_count; i++)
+        judge_pair(w, &s, &t, i);
+}
+
+/* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none
+ * fits. */
+static bool dropped_by_bound(struct worker *w, int64_t bound, int axis)
+{
+    if (bound <= cut_of(w))
+        return false;
+    count_fixed(w, bound == INT64_MAX ? DROP_MEMORY : DROP_SLOWER, w->walk.space->size_from[axis]);
+    return true;
+}
+
+/* The host may be left out, or has more to do where expert communication overlaps. */
+static bool host_varies(const struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    for (int i = s->first_timing; i < s->first_state; i++)
+        if (s->axis[i].param[0] == PARAM_cuda_graph && s->axis[i].options > 1)
+            return true;
+    return w->question->scene.model->experts > 0;
+}
+
+/* No timing of the frame has a shorter pipeline than this one. */
+static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
+{
+    struct strategy s = *fastest;
+    struct timing t;
+    s.tp_overlap = s.p2p_overlap = 1;
+    s.moe_overlap = w->question->scene.model->experts > 0;
+    if (host_varies(w))
+        s.cuda_graph = GRAPH_STEP;
+    timing_of(&w->frame, &s, &w->scratch, &t);
+    if (t.bound <= cut_of(w))
+        timing_stages(&w->frame, &s, &w->scratch, &t);
+    return t.bound;
+}
+
+/* Fullness under a recompute setting with the smallest states, temporaries left out: from below. */
+static double least_fullness(struct worker *w, int recompute, int method, int layers, int modules)
+{
+    struct strategy s = w->walk.strategy;
+    struct timing t;
+    s.recompute = recompute;
+    s.recompute_method = method;
+    s.recompute_layers = layers;
+    s.recompute_modules = modules;
+    timing_least_memory(&w->frame, &s, &w->scratch, &t);
+    for (int c = 0; c < w->frame.classes; c++)
+        t.temporary[c] = 0;
+    return frame_fullness(&w->frame, &t, &w->smallest);
+}
+
+/* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full
+ * recompute is needed, for dropping every module fits; -1: nothing fits, one input for all
+ * layers is too much. */
+static int least_layers_again(struct worker *w)
+{
+    int layers = w->question->scene.model->layers, low = 0, high = 1;
+    if (least_fullness(w, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1) <= 1)
+        return 0;
+    if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
+        return -1;
+    for (int i = 0; i < w->frame.shapes; i++)
+        high = w->frame.shape[i].has.layers > high ? w->frame.shape[i].has.layers : high;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (least_fullness(w, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0) > 1)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Nothing fits: what keeps least, one input for all layers of a chunk. */
+static void note_least(struct worker *w, struct strategy s)
+{
+    struct timing t;
+    s.recompute = RECOMPUTE_FULL;
+    s.recompute_method = METHOD_UNIFORM;
+    s.recompute_layers = w->question->scene.model->layers;
+    timing_memory(&w->frame, &s, &w->scratch, &t);
+    note_nearest(w, s, &t);
+}
+
+/* Whether this timing cannot fit, by least_layers_again. */
+static bool keeps_too_much(const struct strategy *t, int least_layers)
+{
+    if (least_layers == 0)
+        return false;
+    return t->recompute != RECOMPUTE_FULL ||
+           (t->recompute_method == METHOD_BLOCK && t->recompute_layers < least_layers);
+}
+
+static void judge_timings(struct worker *w, const struct option_list *timings, int least_layers)
+{
+    for (int i = 0; i < timings->count; i++) {
+        struct strategy s = w->walk.strategy;
+        option_take(timings, i, &s);
+        if (keeps_too_much(&s, least_layers))
+            count_fixed(w, DROP_MEMORY, w->state_count);
+        else
+            judge_timing(w, s);
+    }
+}
+
+static void search_frame(struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    struct strategy fastest = w->walk.strategy;
+    fastest.recompute = RECOMPUTE_NONE;
+    if (dropped_by_bound(w, frame_bound(w, &fastest), s->first_timing))
+        return;
+    struct walk here = w->walk;
+    const struct option_list *timings = options_get(&w->timings, &w->walk);
+    w->walk = here;
+    count_list(w, timings, s->size_from[s->first_state]);
+    list_states(w, timings->count);
+    if (w->state_count == 0)
+        return;
+    int least_layers = least_layers_again(w);
+    double pairs = (double)timings->count * w->state_count;
+    if (least_layers < 0) {
+        note_least(w, fastest);
+        count_fixed(w, DROP_MEMORY, pairs);
+        return;
+    }
+    fastest.recompute = least_layers ? RECOMPUTE_FULL : RECOMPUTE_NONE;
+    fastest.recompute_method = METHOD_BLOCK;
+    fastest.recompute_layers = least_layers;
+    if (least_layers > 0 && frame_bound(w, &fastest) > cut_of(w))
+        count_fixed(w, DROP_SLOWER, pairs);
+    else
+        judge_timings(w, timings, least_layers);
+}
+
+static void walk_frames(struct worker *w, int axis)
+{
+    const struct space *s = w->walk.space;
+    const struct scene *scene = &w->question->scene;
+    if (axis == s->first_timing) {
+        const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
+        if (frame_init(&w->frame, scene, &costs, &w->walk.strategy, NULL, NULL))
+            search_frame(w);
+        else
+            count_fixed(w, DROP_SPLIT, s->size_from[axis]);
+        arena_clear(&w->scratch);
+        return;
+    }
+    for (int i = 0; i < s->axis[axis].options; i++) {
+        walk_set(&w->walk, axis, i);
+        if (axis == s->first_frame + 1 &&
+            dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
+            continue;
+        const struct rule *rule = walk_bind(&w->walk, axis, i);
+        if (rule)
+            count_dropped(w, rule, axis);
+        else
+            walk_frames(w, axis + 1);
+    }
+}
+
+/* ep, etp and micro-batch are bound too. */
+static void search_part(struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    if (dropped_by_bound(w, part_bound(w), s->first_frame))
+        return;
+    part_memory(w);
+    if (!dropped_by_bound(w, any_split_bound(w), s->first_frame))
+        walk_frames(w, s->first_frame);
+}
+
+static void walk_parts(struct worker *w, int axis)
+{
+    const struct space *s = w->walk.space;
+    if (axis == s->first_frame) {
+        search_part(w);
+        return;
+    }
+    for (int i = 0; i < s->axis[axis].options; i++) {
+        const struct rule *rule = walk_bind(&w->walk, axis, i);
+        if (rule)
+            count_dropped(w, rule, axis);
+        else
+            walk_parts(w, axis + 1);
+    }
+}
+
+void cell_search(struct worker *w, struct cell *c)
+{
+    const struct space *s = w->walk.space;
+    enter_cell(w, c);
+    c->kinds = 0;
+    c->fullness = INFINITY;
+    int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
+    if (!dropped_by_bound(w, bound, s->first_part))
+        walk_parts(w, s->first_part);
+}

@@ -1,0 +1,79 @@
+/* One cell of the search: the strategies that share tp, cp, pp and dp. Cells are independent but
+ * for what the search has found before, so that threads can take them in any order. */
+#ifndef ASTRA_CELL_H
+#define ASTRA_CELL_H
+
+#include "base/arena.h"
+#include "search/one_type/axis_options.h"
+#include "search/one_type/costs_table.h"
+#include "search/search.h"
+
+/* Reasons of dropping that are not rules; counted behind them. */
+enum { DROP_SPLIT, DROP_MEMORY, DROP_SLOWER, DROP_FIXED };
+
+/* Least seconds of blocks, one micro-batch forward and backward: what bounds are made of. */
+struct least {
+    double layers;    /* all of them */
+    double one_layer; /* the cheapest */
+    double ends, head;
+    double again;    /* forward of one layer once more */
+    double saved;    /* bytes one layer keeps with every module recomputed */
+    double boundary; /* bytes of one layer's input */
+};
+
+enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep */
+
+struct cell {
+    uint16_t option[CELL_AXES]; /* of the axes before first_part */
+    int64_t gpus;
+    struct holding holding; /* of these GPUs */
+    int64_t bound;          /* ticks: no strategy of the cell is faster */
+    double key;             /* what the objective makes of it */
+    int64_t cut_kind;  /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
+    int64_t cut_front; /* ... nor the front */
+    int kinds;
+    struct found *kind;       /* what was found, the best of each kind; in the worker's memory */
+    double fullness;          /* of what came nearest to fitting */
+    struct strategy *nearest; /* NULL, or in the worker's memory */
+};
+
+/* Least over everything else, by the options of tp, cp and micro_batch. */
+struct least_table {
+    int tp_axis, cp_axis, batch_axis;
+    uint64_t known; /* parameters that are bound while it is filled */
+    struct least *entry;
+};
+
+struct worker {
+    const struct search_question *question;
+    struct costs_table *costs;
+    const struct least_table *table;
+    double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
+    struct walk walk;
+    struct frame frame;
+    struct arena keep;    /* lives as long as the search */
+    struct arena scratch; /* emptied after every frame */
+    struct option_cache timings, states;
+    struct cell *cell;
+    struct least least;
+    double framework_limit; /* bytes, of the cell */
+    double layer_states;    /* least bytes of the states of one layer; 0 when not known */
+    int state_count, state_capacity;
+    struct state *state; /* owned: of the frame, by option of `state_list` */
+    const struct option_list *state_list;
+    struct state smallest; /* least bytes of any of them, class by class */
+    int64_t judged, simulated, kept;
+    int64_t *dropped; /* [rules + DROP_FIXED] */
+};
+
+void worker_init(struct worker *, const struct search_question *, struct costs_table *,
+                 const struct least_table *, const struct space *, const struct rule_plan *,
+                 const double fixed[SLOTS]);
+void worker_release(struct worker *);
+
+/* Searches the cell within its cuts. */
+void cell_search(struct worker *, struct cell *);
+
+void count_dropped(struct worker *, const struct rule *, int axis);
+
+#endif

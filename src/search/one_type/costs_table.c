@@ -1,0 +1,55 @@
+#include "search/one_type/costs_table.h"
+
+#include "base/arena.h"
+
+static bool matters(enum param p)
+{
+    static const enum param list[] = {PARAM_tp,
+                                      PARAM_cp,
+                                      PARAM_ep,
+                                      PARAM_etp,
+                                      PARAM_micro_batch,
+                                      PARAM_seq_parallel,
+                                      PARAM_cp_comm,
+                                      PARAM_dispatcher,
+                                      PARAM_grouped_gemm,
+                                      PARAM_attention,
+                                      PARAM_loss_fusion,
+                                      PARAM_loss_te,
+                                      PARAM_expert_fusion,
+                                      PARAM_tp_sync};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i] == p)
+            return true;
+    return false;
+}
+
+void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s,
+                      struct arena *mem)
+{
+    t->scene = sc;
+    t->count = 1;
+    for (int i = 0; i < s->axes; i++) {
+        bool counts = matters(s->axis[i].param[0]);
+        t->stride[i] = counts ? t->count : 0;
+        if (counts && s->axis[i].options > 0)
+            t->count *= (size_t)s->axis[i].options;
+    }
+    t->slot = arena_array(mem, t->count, sizeof *t->slot);
+}
+
+const struct layer_costs *costs_table_get(struct costs_table *t, const struct walk *w,
+                                          struct arena *mem)
+{
+    size_t at = 0;
+    for (int i = 0; i < w->space->first_timing; i++)
+        at += t->stride[i] * (size_t)w->option[i];
+    const struct layer_costs *have = atomic_load(&t->slot[at]);
+    if (have)
+        return have;
+    struct layer_costs *made = arena_alloc(mem, sizeof *made);
+    layer_costs_of(t->scene, &w->strategy, made);
+    if (!atomic_compare_exchange_strong(&t->slot[at], &have, made))
+        return have; /* another thread was first, with the same figures */
+    return made;
+}

@@ -1,0 +1,26 @@
+/* Costs of the blocks of a layer for every combination of the parameters they depend on, each
+ * computed once, by whichever thread needs it first. */
+#ifndef ASTRA_COSTS_TABLE_H
+#define ASTRA_COSTS_TABLE_H
+
+#include "simulate/partition.h"
+#include "strategy/space.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct costs_table {
+    const struct scene *scene;
+    size_t stride[PARAMS]; /* by axis; 0 where block costs do not depend on it */
+    size_t count;
+    _Atomic(const struct layer_costs *) *slot;
+};
+
+void costs_table_init(struct costs_table *, const struct scene *, const struct space *,
+                      struct arena *);
+
+/* Of the walk's strategy. `mem` is the calling thread's, and lives as long as the table. */
+const struct layer_costs *costs_table_get(struct costs_table *, const struct walk *,
+                                          struct arena *mem);
+
+#endif

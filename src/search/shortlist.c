@@ -1,0 +1,101 @@
+#include "search/results.h"
+
+#include "base/arena.h"
+#include "search/mixed/mixed.h"
+
+#include <math.h>
+#include <string.h>
+
+bool found_before(const struct wanted *w, const struct found *a, const struct found *b)
+{
+    double x = worth_key(w, &a->worth), y = worth_key(w, &b->worth);
+    if (x != y)
+        return x < y;
+    if (a->worth.time != b->worth.time)
+        return a->worth.time < b->worth.time;
+    if (a->worth.usd != b->worth.usd)
+        return a->worth.usd < b->worth.usd;
+    int order = strategy_compare(&a->strategy, &b->strategy);
+    return order != 0 ? order < 0 : a->group < b->group; /* groups are those of one array */
+}
+
+/* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
+static bool same_kind(const struct found *a, const struct found *b)
+{
+    if (a->mixed || b->mixed)
+        return a->mixed && b->mixed && mixed_same_kind(a->mixed, b->mixed);
+    return a->group == b->group && search_same_kind(&a->strategy, &b->strategy);
+}
+
+void shortlist_init(struct shortlist *l, int limit, struct arena *mem)
+{
+    l->count = 0;
+    l->limit = limit;
+    l->entry = arena_array(mem, (size_t)limit, sizeof *l->entry);
+}
+
+static int same_kind_index(const struct shortlist *l, const struct found *x)
+{
+    for (int i = 0; i < l->count; i++)
+        if (same_kind(&l->entry[i], x))
+            return i;
+    return -1;
+}
+
+static void remove_at(struct shortlist *l, int i)
+{
+    l->count--;
+    memmove(&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof *l->entry);
+}
+
+void shortlist_add(struct shortlist *l, const struct wanted *w, const struct found *x)
+{
+    if (!worth_allowed(w, &x->worth) ||
+        (l->count == l->limit && !found_before(w, x, &l->entry[l->limit - 1])))
+        return;
+    int same = same_kind_index(l, x);
+    if (same >= 0) {
+        if (!found_before(w, x, &l->entry[same]))
+            return;
+        remove_at(l, same);
+    }
+    int at = l->count;
+    while (at > 0 && found_before(w, x, &l->entry[at - 1]))
+        at--;
+    if (l->count == l->limit)
+        l->count--;
+    memmove(&l->entry[at + 1], &l->entry[at], (size_t)(l->count - at) * sizeof *l->entry);
+    l->entry[at] = *x;
+    l->count++;
+}
+
+int64_t shortlist_limit(const struct shortlist *l, const struct wanted *w, const struct holding *h)
+{
+    double time = w->most_time, usd = w->most_usd;
+    if (l->count == l->limit) {
+        const struct worth *last = &l->entry[l->limit - 1].worth;
+        if (w->objective == OBJECTIVE_COST)
+            usd = fmin(usd, last->usd);
+        else
+            time = fmin(time, last->time);
+    }
+    return step_within_worth(h, time, usd);
+}
+
+void standings_init(struct standings *s, const struct wanted *w, int top, struct arena *mem)
+{
+    s->wanted = w;
+    shortlist_init(&s->best, top, mem);
+    front_init(&s->front);
+}
+
+void standings_release(struct standings *s)
+{
+    front_release(&s->front);
+}
+
+void standings_add(struct standings *s, const struct found *x)
+{
+    shortlist_add(&s->best, s->wanted, x);
+    front_add(&s->front, s->wanted, x);
+}

@@ -1,0 +1,186 @@
+/* Model states after Megatron's buffers: 2 bytes of weight and 4 of gradient per parameter
+ * (contiguous buffers), 12 of optimizer divided over the ranks that share it (megatron.md
+ * section 4). */
+#include "simulate/memory.h"
+
+#include "base/units.h"
+#include "model/model.h"
+
+#include <math.h>
+
+/* Reserved beyond allocated: 2.8 to 7.9 % in SimuMax's 16 runs, in the mean 5 %, without expandable
+ * segments; with them (the torch stack) what near-full ranks could not use was up to 2.2 %, mostly
+ * below 1 %. Context and libraries: device-used minus reserved is 836 MiB on an H200 in every run.
+ * A communicator costs 0.5-0.7 GB on NVLink machines (nccl issues 864, 964), not all of which is
+ * full at the peak. */
+static const double RESERVE_TE = 0.05, RESERVE_TORCH = 0.015;
+/* FSDP allocates and frees whole units all the time: 2.1 and 11.6 % on two ranks. */
+static const double RESERVE_FSDP = 0.116;
+static const double CONTEXT_BYTES = 836 * MIB, COMMUNICATOR_BYTES = 0.35 * GIB;
+
+static const struct memory_part_info INFO[MEMORY_PARTS] = {
+#define X(name, framework, help) {#name, framework, help},
+    MEMORY_TABLE(X)
+#undef X
+};
+
+const struct memory_part_info *memory_part_info(enum memory_part part)
+{
+    return &INFO[part];
+}
+
+double memory_peak(const struct memory_use *m)
+{
+    double sum = 0;
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        sum += INFO[i].framework ? m->part[i] : 0;
+    return sum;
+}
+
+double memory_device(const struct memory_use *m)
+{
+    double sum = 0;
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        sum += m->part[i];
+    return sum;
+}
+
+double optimizer_shards(const struct strategy *s)
+{
+    return (double)s->dp * s->cp / s->optimizer_instances;
+}
+
+double expert_data_parallel(const struct strategy *s)
+{
+    double n = (double)s->tp * s->cp * s->dp / ((double)s->etp * s->ep);
+    return n < 1 ? 1 : n;
+}
+
+double expert_shards(const struct strategy *s)
+{
+    double n = expert_data_parallel(s) / s->optimizer_instances;
+    return n < 1 ? 1 : n;
+}
+
+void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
+                           const struct strategy *s, bool te)
+{
+    struct layer_params p = model_layer_params(m, &m->kind[kind]);
+    if (!te && m->mla) { /* the local layers shard the down-projections too */
+        int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
+        p.attention_linear += down;
+        p.attention_replicated -= down;
+    }
+    out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
+    out->dense += (double)(p.attention_replicated + p.mlp_replicated);
+    double experts = (double)p.experts / ((double)s->ep * s->etp);
+    out->experts += experts;
+    out->linear += (double)(p.attention_linear + p.mlp) / s->tp + experts;
+}
+
+/* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
+ * tied matrix is held by both ends of a pipeline, once when they are the same stage. */
+static void add_ends(struct rank_params *out, const struct model *m, const struct strategy *s,
+                     const struct stage_layers *x, bool te)
+{
+    int64_t vocab = model_padded_vocab(m, s->tp);
+    if (x->embedding || (x->mtp > 0 && !m->tied)) {
+        double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
+        out->dense += matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix);
+    }
+    if (x->head)
+        out->dense += (double)model_final_norm_params(m);
+    if (x->head && !(x->embedding && m->tied))
+        out->dense += (double)model_head_params(m, vocab) / s->tp;
+    for (int i = 0; i < x->mtp; i++) {
+        rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
+        out->dense += (double)model_mtp_params(m) / s->tp;
+    }
+}
+
+void rank_params_add_stage(struct rank_params *out, const struct model *m, const struct strategy *s,
+                           const struct stage_layers *x, bool te)
+{
+    int count[MODEL_MAX_KINDS] = {0};
+    for (int i = 0; i < x->layers; i++)
+        count[m->layer[x->first + i]]++;
+    for (int k = 0; k < m->kinds; k++) {
+        struct rank_params one = {0};
+        rank_params_add_layer(&one, m, k, s, te);
+        out->dense += count[k] * one.dense;
+        out->experts += count[k] * one.experts;
+        out->linear += count[k] * one.linear;
+    }
+    add_ends(out, m, s, x, te);
+}
+
+/* Bytes of optimizer state per parameter before sharding: master weight and two moments. */
+static double optimizer_bytes(const struct strategy *s)
+{
+    return 4 + 2.0 * (s->precision_aware ? s->moments_bytes : 4);
+}
+
+double kept_gradient_bytes(const struct strategy *s)
+{
+    return s->grad_bf16 || s->main_grads_bf16 ? 2 : 4;
+}
+
+bool shards_optimizer(const struct strategy *s)
+{
+    return s->fsdp == FSDP_NONE ? s->dist_opt : s->fsdp >= FSDP_OPTIM;
+}
+
+static void add_states(struct memory_use *out, double params, double shards,
+                       const struct strategy *s)
+{
+    bool full = s->fsdp == FSDP_FULL, grads = full || s->fsdp == FSDP_OPTIM_GRADS;
+    out->part[MEMORY_weights] += 2 * params / (full ? shards : 1);
+    out->part[MEMORY_gradients] += kept_gradient_bytes(s) * params / (grads ? shards : 1);
+    out->part[MEMORY_optimizer] += optimizer_bytes(s) * params /
+                                   (shards_optimizer(s) ? shards : 1) *
+                                   (1 - s->optimizer_offload / 100.0);
+}
+
+void memory_of_states(const struct rank_params *p, const struct strategy *s, struct memory_use *out)
+{
+    add_states(out, p->dense, optimizer_shards(s), s);
+    add_states(out, p->experts, expert_shards(s), s);
+}
+
+/* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. */
+double memory_of_step(const struct rank_params *p, const struct strategy *s)
+{
+    bool copied = s->grad_bf16 && !s->main_grads_bf16;
+    if (!copied)
+        return 0;
+    if (!shards_optimizer(s))
+        return 4 * (p->dense + p->experts);
+    return 4 * (p->dense / optimizer_shards(s) + p->experts / expert_shards(s));
+}
+
+/* Buffers of weights and gradients are made while the weights that go into them still exist: the
+ * dense ones first, then the experts' (param_and_grad_buffer.py). FSDP may have built the whole
+ * stage before it shards it. */
+double memory_of_setup(const struct rank_params *p, const struct strategy *s, bool whole_init)
+{
+    double buffers = 2 + kept_gradient_bytes(s);
+    if (s->fsdp >= FSDP_OPTIM)
+        return whole_init ? 2 * (p->dense + p->experts) : 0;
+    if (!s->dist_opt)
+        return 0;
+    return fmax(2 * (p->dense + p->experts) + buffers * p->dense,
+                2 * p->experts + buffers * (p->dense + p->experts));
+}
+
+double memory_reserve(const struct strategy *s, bool te)
+{
+    return s->fsdp >= FSDP_OPTIM ? RESERVE_FSDP : te ? RESERVE_TE : RESERVE_TORCH;
+}
+
+void memory_outside(struct memory_use *use, const struct strategy *s, bool te)
+{
+    int communicators = 1 + (s->tp > 1) + (s->pp > 1) + (s->cp > 1) + (s->ep > 1) + (s->dp > 1);
+    use->part[MEMORY_reserve] = memory_peak(use) * memory_reserve(s, te);
+    use->part[MEMORY_context] = CONTEXT_BYTES;
+    use->part[MEMORY_communicators] = strategy_gpus(s) > 1 ? communicators * COMMUNICATOR_BYTES : 0;
+}

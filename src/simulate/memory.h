@@ -1,0 +1,88 @@
+/* Memory of one pipeline rank. Bytes, per GPU, at the fullest moment of the step. */
+#ifndef ASTRA_MEMORY_H
+#define ASTRA_MEMORY_H
+
+#include "strategy/strategy.h"
+
+struct model;
+
+/* Parts in the order they are reported. Those of the framework add up to peak_bytes; with the
+ * rest they add up to device_bytes.
+ *      name            framework  what */
+#define MEMORY_TABLE(X)                                                                            \
+    X(weights, true, "parameters in 16 bits")                                                      \
+    X(gradients, true, "gradient buffers")                                                         \
+    X(optimizer, true, "master weights and moments")                                               \
+    X(activations, true, "saved for backward, all micro-batches in flight")                        \
+    X(temporary, true, "beside them at that moment, recomputed layers included")                   \
+    X(buffers, true, "workspaces, buffers of communication and of gradient buckets")               \
+    X(reserve, false, "allocator reserve beyond what is allocated")                                \
+    X(context, false, "driver context and libraries")                                              \
+    X(communicators, false, "NCCL")
+
+enum memory_part {
+#define X(name, framework, help) MEMORY_##name,
+    MEMORY_TABLE(X)
+#undef X
+        MEMORY_PARTS
+};
+
+struct memory_use {
+    double part[MEMORY_PARTS];
+};
+
+struct memory_part_info {
+    const char *name;
+    bool framework;
+    const char *help;
+};
+const struct memory_part_info *memory_part_info(enum memory_part);
+
+double memory_peak(const struct memory_use *);   /* what the framework allocates */
+double memory_device(const struct memory_use *); /* what the GPU must have */
+
+/* Parameters held by one GPU of a pipeline rank. `te` as in ops.h. */
+struct rank_params {
+    double dense;   /* reduced over dp x cp */
+    double experts; /* reduced over expert data parallelism */
+    double linear;  /* of both, in the products of layers: what fp8 converts */
+};
+/* The layers [first, first + layers) of a virtual stage, and what else it has. */
+struct stage_layers {
+    int first, layers;
+    bool embedding, head;
+    int mtp;
+};
+void rank_params_add_stage(struct rank_params *, const struct model *, const struct strategy *,
+                           const struct stage_layers *, bool te);
+
+/* One decoder layer of a kind, added. */
+void rank_params_add_layer(struct rank_params *, const struct model *, int kind,
+                           const struct strategy *, bool te);
+
+/* Weights, gradients and optimizer: proportional to the parameters. */
+void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);
+
+/* Bytes that are there only while the optimizer steps; and all of them while the buffers of the
+ * distributed optimizer are set up, before there is an optimizer. */
+double memory_of_step(const struct rank_params *, const struct strategy *);
+double memory_of_setup(const struct rank_params *, const struct strategy *, bool whole_init);
+
+double kept_gradient_bytes(const struct strategy *); /* of one parameter */
+
+/* Of what is allocated, that the allocator holds beyond it. */
+double memory_reserve(const struct strategy *, bool te);
+
+/* The parts outside the framework's allocator, from what is already in `use`. */
+void memory_outside(struct memory_use *use, const struct strategy *, bool te);
+
+/* Every data-parallel rank has a part of the optimizer. FSDP has its own way, whatever the
+ * distributed optimizer's switch says: no_shard divides nothing (megatron_fsdp's README). */
+bool shards_optimizer(const struct strategy *);
+
+/* Ways the optimizer of dense and of expert parameters is sharded over. */
+double optimizer_shards(const struct strategy *);
+double expert_data_parallel(const struct strategy *);
+double expert_shards(const struct strategy *);
+
+#endif

@@ -1,0 +1,446 @@
+/* Building a frame: block costs, the shapes of the virtual stages, classes of alike ranks,
+ * transfers. */
+#include "simulate/partition.h"
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "cost/residual.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Picoseconds of a step must stay well below the largest int64. */
+static const double LONGEST_S = 3e6;
+
+/* At most all copies of all tokens of the group reach one rank, and no token one expert twice. */
+static double possible_imbalance(const struct scene *sc, const struct strategy *s)
+{
+    const struct model *m = sc->model;
+    if (m->experts == 0)
+        return 1;
+    double most = s->ep * fmin(m->topk, (double)m->experts / s->ep) / m->topk;
+    return fmax(1, fmin(sc->imbalance, most));
+}
+
+struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
+                                  enum block_kind kind)
+{
+    return (struct block_shape){
+        .model = sc->model,
+        .kind = kind,
+        .tp = s->tp,
+        .cp = s->cp,
+        .ep = s->ep,
+        .etp = s->etp,
+        .micro_batch = s->micro_batch,
+        .seq_len = s->seq_len,
+        .seq_parallel = s->seq_parallel,
+        .tp_sync = s->tp_sync,
+        .precision = s->precision,
+        .cp_comm = s->cp_comm,
+        .dispatcher = s->dispatcher,
+        .grouped_gemm = s->grouped_gemm,
+        .attention = s->attention,
+        .loss_fusion = s->loss_fusion,
+        .loss_te = s->loss_te,
+        .expert_fusion = s->expert_fusion,
+        .imbalance = possible_imbalance(sc, s),
+        .dropout = sc->hidden_dropout > 0,
+        .attention_dropout = sc->attention_dropout > 0,
+        .te = sc->te,
+    };
+}
+
+/* Blocks of a model: dense MLP, experts, attention of each kind of layer, embedding, head, MTP. */
+enum { MLP, EXPERTS, EMBEDDING, HEAD, MTP, ATTENTION, BLOCKS = ATTENTION + MODEL_MAX_KINDS };
+
+struct blocks {
+    struct op op[BLOCKS * OPS_MAX];
+    struct op_time time[BLOCKS * OPS_MAX];
+    int first[BLOCKS], count[BLOCKS]; /* operators of each; count 0: the model has no such block */
+    int ops;
+};
+
+static void add_block(struct blocks *b, int block, const struct block_shape *shape)
+{
+    b->first[block] = b->ops;
+    b->count[block] = block_ops(shape, b->op + b->ops);
+    b->ops += b->count[block];
+}
+
+/* All operators first, so that what has to be predicted is predicted in one batch. */
+static void collect_blocks(const struct model *m, struct block_shape shape, struct blocks *b)
+{
+    static const enum block_kind KINDS[] = {[MLP] = BLOCK_MLP,
+                                            [EXPERTS] = BLOCK_MOE,
+                                            [EMBEDDING] = BLOCK_EMBEDDING,
+                                            [HEAD] = BLOCK_HEAD,
+                                            [MTP] = BLOCK_MTP};
+    const bool has[] = {[MLP] = model_has_layers(m, false),
+                        [EXPERTS] = model_has_layers(m, true),
+                        [EMBEDDING] = true,
+                        [HEAD] = true,
+                        [MTP] = m->mtp > 0};
+    for (int i = 0; i < ATTENTION; i++) {
+        shape.kind = KINDS[i];
+        if (has[i])
+            add_block(b, i, &shape);
+    }
+    shape.kind = BLOCK_ATTENTION;
+    for (int k = 0; k < m->kinds; k++) {
+        shape.window = m->kind[k].window;
+        add_block(b, ATTENTION + k, &shape);
+    }
+}
+
+static void sum_block(const struct blocks *b, int block, struct block_cost *out)
+{
+    int first = b->first[block];
+    block_cost_sum(b->op + first, b->time + first, (size_t)b->count[block], out);
+}
+
+/* Bytes of one 16-bit tensor for each distinct shape of weight among the products of some blocks.
+ * Where weight gradients are added as they are computed (`te`), the product's backward still has to
+ * return a gradient: one that is never read, made once per shape and kept for ever
+ * (get_dummy_wgrad in TE's module/base.py). The router's product is PyTorch's. */
+static double dummy_bytes(const struct blocks *b, int from, int to)
+{
+    double sum = 0;
+    for (int i = from; i < to; i++) {
+        const struct op *o = &b->op[i];
+        bool counts =
+            (o->kind == OP_GEMM || o->kind == OP_GROUPED) && strcmp(o->name, "router") != 0;
+        for (int j = from; counts && j < i; j++)
+            counts = !(b->op[j].kind == o->kind && b->op[j].n == o->n && b->op[j].k == o->k);
+        sum += counts ? 2 * o->n * o->k : 0;
+    }
+    return sum;
+}
+
+/* The head's operators stand between the others'. */
+static void find_dummies(const struct blocks *b, struct layer_costs *out)
+{
+    int head = b->first[HEAD], behind = head + b->count[HEAD];
+    out->head_dummies = dummy_bytes(b, head, behind);
+    out->dummies = dummy_bytes(b, 0, head) + dummy_bytes(b, behind, b->ops);
+}
+
+void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
+{
+    const struct model *m = sc->model;
+    struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
+    struct blocks b; /* large: only what is counted is filled */
+    struct block_cost mlp[2];
+    b.ops = 0;
+    memset(b.count, 0, sizeof b.count);
+    memset(b.first, 0, sizeof b.first);
+    collect_blocks(m, shape, &b);
+    cost_predict(sc->group, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
+    for (int moe = 0; moe < 2; moe++)
+        sum_block(&b, moe ? EXPERTS : MLP, &mlp[moe]);
+    for (int k = 0; k < m->kinds; k++) {
+        sum_block(&b, ATTENTION + k, &out->kind[k]);
+        block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
+    }
+    sum_block(&b, EMBEDDING, &out->embedding);
+    sum_block(&b, HEAD, &out->head);
+    sum_block(&b, MTP, &out->mtp);
+    if (m->mtp > 0) {
+        block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);
+        block_cost_add(&out->mtp, &out->head);
+    }
+    out->boundary_bytes = boundary_bytes(&shape);
+    out->dummies = out->head_dummies = 0;
+    if (sc->te)
+        find_dummies(&b, out);
+}
+
+static bool same_shape(const struct model *m, const struct stage_shape *a,
+                       const struct stage_shape *b)
+{
+    const struct stage_layers *x = &a->has, *y = &b->has;
+    if (x->layers != y->layers || a->mesh != b->mesh || x->embedding != y->embedding ||
+        x->head != y->head || x->mtp != y->mtp)
+        return false;
+    return m->kinds == 1 ||
+           memcmp(&m->layer[x->first], &m->layer[y->first], (size_t)x->layers) == 0;
+}
+
+/* Newest first: neighbours are alike. */
+static int shape_index(struct frame *f, const struct stage_shape *x)
+{
+    for (int i = f->shapes - 1; i >= 0; i--)
+        if (same_shape(f->scene->model, x, &f->shape[i]))
+            return i;
+    f->shape[f->shapes] = *x;
+    return f->shapes++;
+}
+
+static void find_shapes(struct frame *f)
+{
+    const struct layout *l = &f->layout;
+    f->shapes = 0;
+    for (int i = 0; i < l->stages; i++) {
+        struct stage_shape x = {{l->first[i], l->layers[i], i == 0, i == l->loss_stage,
+                                 i == l->mtp_stage ? f->scene->model->mtp : 0},
+                                f->mesh_of[i % f->strategy.pp]};
+        f->shape_of[i] = (uint16_t)shape_index(f, &x);
+    }
+}
+
+int layers_alike(const struct model *m, int first, int end)
+{
+    int n = 1;
+    while (m->kinds > 1 && first + n < end && m->layer[first + n] == m->layer[first])
+        n++;
+    return m->kinds == 1 ? end - first : n;
+}
+
+/* Layers of one kind are a multiple. */
+static void sum_layers(const struct frame *f, const struct stage_shape *x, struct stage_sums *out)
+{
+    const struct model *m = f->scene->model;
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    int end = x->has.first + x->has.layers;
+    memset(out, 0, sizeof *out);
+    for (int i = x->has.first, n; i < end; i += n) {
+        struct block_cost run = costs->kind[m->layer[i]];
+        n = layers_alike(m, i, end);
+        block_cost_scale(&run, n);
+        if (n == x->has.layers)
+            out->layers = run;
+        else
+            block_cost_add(&out->layers, &run);
+    }
+}
+
+static void sum_shape(struct frame *f, int i)
+{
+    const struct stage_shape *x = &f->shape[i];
+    const struct layer_costs *costs = f->mesh[x->mesh].costs;
+    sum_layers(f, x, &f->sums[i]);
+    if (x->has.embedding)
+        block_cost_add(&f->sums[i].ends, &costs->embedding);
+    if (x->has.head)
+        block_cost_add(&f->sums[i].ends, &costs->head);
+    for (int k = 0; k < x->has.mtp; k++)
+        block_cost_add(&f->sums[i].ends, &costs->mtp);
+}
+
+static void find_sums(struct frame *f)
+{
+    for (int i = 0; i < f->shapes; i++)
+        sum_shape(f, i);
+}
+
+void frame_set_shape(struct frame *f, int shape, const struct stage_shape *x)
+{
+    f->shape[shape] = *x;
+    sum_shape(f, shape);
+}
+
+struct rank_params shape_params(const struct frame *f, const struct stage_shape *x)
+{
+    struct rank_params out = {0};
+    rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
+    return out;
+}
+
+/* Of all chunks of a rank. */
+static struct rank_params rank_params_of(const struct frame *f, int rank)
+{
+    struct rank_params out = {0};
+    for (int i = rank; i < f->layout.stages; i += f->strategy.pp) {
+        struct stage_shape x = f->shape[f->shape_of[i]];
+        rank_params_add_stage(&out, f->scene->model, &f->mesh[x.mesh].strategy, &x.has,
+                              f->scene->te);
+    }
+    return out;
+}
+
+/* Seconds of every pass of every stage in one step, one after the other, everything recomputed:
+ * more than any schedule takes. */
+static double longest_step(const struct frame *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->layout.stages; i++) {
+        const struct block_cost *both[] = {&f->sums[f->shape_of[i]].layers,
+                                           &f->sums[f->shape_of[i]].ends};
+        for (int k = 0; k < 2; k++) {
+            sum += 2 * both[k]->forward_s + both[k]->backward_s + both[k]->forward_comm_s;
+            for (int a = 0; a < AXES; a++)
+                sum += both[k]->comm_s[a] + both[k]->comm_back_s[a];
+        }
+    }
+    return sum * (double)f->micro_batches;
+}
+
+static bool same_class(const struct frame *f, int a, int b)
+{
+    for (int i = 0; i < f->layout.stages; i += f->strategy.pp)
+        if (f->shape_of[i + a] != f->shape_of[i + b])
+            return false;
+    return true;
+}
+
+static void find_classes(struct frame *f)
+{
+    f->classes = 0;
+    for (int r = 0; r < f->strategy.pp; r++) {
+        int c = f->classes - 1;
+        while (c >= 0 && !same_class(f, r, f->class[c].rank))
+            c--;
+        if (c < 0) {
+            c = f->classes++;
+            f->class[c].rank = r;
+            f->class[c].mesh = f->mesh_of[r];
+            f->class[c].params = rank_params_of(f, r);
+        }
+        f->class_of[r] = (uint16_t)c;
+    }
+}
+
+/* Seconds of sending a micro-batch's tensor from or to a rank, as its own network does it. */
+static double send_time(const struct frame_mesh *m, bool inside)
+{
+    const struct strategy *s = &m->strategy;
+    struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->group->link_bs};
+    double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
+    return comm_time(m->group, COMM_SEND, m->costs->boundary_bytes / cut, p);
+}
+
+/* Between two meshes the slower side decides, and the link between their groups. */
+static double crossing_time(const struct cluster *cluster, const struct frame_mesh *a,
+                            const struct frame_mesh *b)
+{
+    double own = fmax(send_time(a, false), send_time(b, false));
+    double link_bs = cluster ? cluster_between(cluster, a->group, b->group) : 0;
+    double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
+    double slower = fmax(residual_of_comm(a->group, 2), residual_of_comm(b->group, 2));
+    return link_bs > 0 ? fmax(own, slower * bytes / link_bs) : own;
+}
+
+int64_t crossing_ticks(const struct cluster *cluster, const struct frame_mesh *a,
+                       const struct frame_mesh *b)
+{
+    return llround(crossing_time(cluster, a, b) * TICKS_PER_S);
+}
+
+/* Consecutive blocks of ranks meet inside a node only where both are in it. */
+bool same_node(const struct frame_mesh *m, int from, int to)
+{
+    int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
+    int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
+    return from * block / reach == to * block / reach;
+}
+
+int64_t send_ticks(const struct frame_mesh *m, bool inside)
+{
+    return llround(send_time(m, inside) * TICKS_PER_S);
+}
+
+/* Rank r to the next, the last to the first. */
+static void find_sends(struct frame *f)
+{
+    int pp = f->strategy.pp;
+    for (int r = 0; r < pp; r++) {
+        int to = (r + 1) % pp;
+        const struct frame_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
+        f->send[r] = pp == 1  ? 0
+                     : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
+                              : crossing_ticks(f->scene->cluster, a, b);
+    }
+}
+
+struct scene scene_on(const struct scene *sc, const struct node_group *g)
+{
+    struct scene one = *sc;
+    one.group = g;
+    one.meshes = NULL;
+    return one;
+}
+
+const struct strategy *frame_strategy(const struct frame *f, int mesh, const struct strategy *s,
+                                      struct strategy *room)
+{
+    return f->scene->meshes ? mesh_strategy(&f->scene->meshes->mesh[mesh], s, room) : s;
+}
+
+static void set_mesh(struct frame *f, int i, const struct node_group *g,
+                     const struct layer_costs *costs, int first, int stages)
+{
+    const struct scene one = scene_on(f->scene, g);
+    struct frame_mesh *m = &f->mesh[i];
+    struct strategy room;
+    m->group = g;
+    m->costs = costs;
+    m->first_rank = first;
+    m->strategy = *frame_strategy(f, i, &f->strategy, &room);
+    m->limit = framework_limit(&one, &m->strategy);
+    for (int r = first; r < first + stages; r++)
+        f->mesh_of[r] = (uint8_t)i;
+}
+
+/* False when the meshes have other ranks than the pipeline. */
+static bool set_meshes(struct frame *f, const struct layer_costs *const costs[])
+{
+    const struct mesh_list *l = f->scene->meshes;
+    int rank = 0, pp = f->strategy.pp;
+    f->meshes = l ? l->count : 1;
+    for (int i = 0; l && i < l->count; i++)
+        rank += l->mesh[i].stages;
+    if (l && rank != pp)
+        return false;
+    rank = 0;
+    for (int i = 0; l && i < l->count; rank += l->mesh[i++].stages)
+        set_mesh(f, i, l->mesh[i].group, costs[i], rank, l->mesh[i].stages);
+    if (!l)
+        set_mesh(f, 0, f->scene->group, costs[0], 0, pp);
+    return true;
+}
+
+bool frame_init(struct frame *f, const struct scene *sc, const struct layer_costs *const costs[],
+                const struct strategy *s, const struct layout *layout, struct error *err)
+{
+    f->scene = sc;
+    f->strategy = *s;
+    if (!set_meshes(f, costs))
+        return fail(err, ERROR_INFEASIBLE, "the pool's stages are not the pipeline's %d", s->pp);
+    f->micro_batches = strategy_micro_batches(s);
+    if (s->split == SPLIT_LAYOUT) {
+        assert(layout);
+        f->layout = *layout;
+    } else if (!layout_of(&f->layout, sc->model, s, err)) {
+        return false;
+    }
+    if (f->micro_batches < 1)
+        return fail(err, ERROR_INFEASIBLE,
+                    "global batch %d is no multiple of micro-batch %d x dp %d", s->global_batch,
+                    s->micro_batch, s->dp);
+    find_shapes(f);
+    find_sums(f);
+    if (longest_step(f) > LONGEST_S)
+        return fail(err, ERROR_INFEASIBLE,
+                    "one step would take weeks: a smaller global batch or sequence is needed");
+    find_classes(f);
+    find_sends(f);
+    return true;
+}
+
+struct frame *frame_new(const struct scene *sc, const struct strategy *s,
+                        const struct layout *layout, struct arena *mem, struct error *err)
+{
+    struct frame *f = arena_alloc(mem, sizeof *f);
+    const struct layer_costs *costs[MESHES_MAX];
+    int meshes = sc->meshes ? sc->meshes->count : 1;
+    for (int i = 0; i < meshes; i++) {
+        struct layer_costs *made = arena_alloc(mem, sizeof *made);
+        const struct mesh *m = sc->meshes ? &sc->meshes->mesh[i] : NULL;
+        const struct scene one = scene_on(sc, m ? m->group : sc->group);
+        struct strategy room;
+        layer_costs_of(&one, m ? mesh_strategy(m, s, &room) : s, made);
+        costs[i] = made;
+    }
+    return frame_init(f, sc, costs, s, layout, err) ? f : NULL;
+}

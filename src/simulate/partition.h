@@ -1,0 +1,277 @@
+/* A frame is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual
+ * stages, split ...): the layers of each stage and the cost of their blocks. On a frame stand
+ *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of a stage,
+ *            activations, the pipeline's end;
+ *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of
+ *            states, reduction and optimizer seconds.
+ * A step is one timing and one state on a frame. Search, estimate and explain all go through
+ * here. */
+#ifndef ASTRA_FRAME_H
+#define ASTRA_FRAME_H
+
+#include "cost/cost.h"
+#include "model/model.h"
+#include "schedule/schedule.h"
+#include "simulate/memory.h"
+#include "simulate/plan.h"
+#include "strategy/layout.h"
+#include "strategy/mesh.h"
+
+struct arena;
+struct cluster;
+
+/* One question on one group of nodes, or on the meshes of a mixed job. */
+struct scene {
+    const struct model *model;
+    const struct node_group *group; /* of the first mesh where there are several */
+    bool te;
+    double memory_margin;                     /* fraction of the usable memory that stays free */
+    double imbalance;                         /* of experts, as in ops.h */
+    double attention_dropout, hidden_dropout; /* rates: masks are kept */
+    bool whole_init;                          /* FSDP without --init-model-with-meta-device */
+    const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
+    const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
+    const struct run_terms *run;    /* NULL: of no known length, without outages */
+};
+/* The same question on one of its meshes alone. */
+struct scene scene_on(const struct scene *, const struct node_group *);
+
+/* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
+struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
+
+struct layer_costs {
+    struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
+    struct block_cost embedding, head,
+        mtp; /* mtp: projection, decoder layer and head of one MTP layer */
+    double boundary_bytes;
+    double dummies, head_dummies; /* bytes, of layers and of the logits: see partition.c */
+};
+void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
+
+/* Virtual stages on one mesh with the same layers, embedding and head cost the same. */
+struct stage_shape {
+    struct stage_layers has; /* `first` of the first such stage: the order of kinds */
+    int mesh;
+};
+
+/* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart
+ * because they are never recomputed. */
+struct stage_sums {
+    struct block_cost layers, ends;
+};
+
+/* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the
+ * first of them has most. */
+struct rank_class {
+    int rank, mesh;
+    struct rank_params params;
+};
+
+/* A mesh as the frame sees it: what its ranks run, and on what. */
+struct frame_mesh {
+    const struct node_group *group;
+    const struct layer_costs *costs;
+    struct strategy strategy; /* structural parameters of its own */
+    double limit;             /* bytes that the framework may allocate */
+    int first_rank;
+};
+
+struct frame {
+    const struct scene *scene;
+    struct strategy strategy; /* what all ranks share, and the first mesh's own */
+    int meshes;
+    struct frame_mesh mesh[MESHES_MAX];
+    struct layout layout;
+    int64_t micro_batches;
+    int shapes, classes;
+    struct stage_shape shape[LAYOUT_MAX_STAGES];
+    struct stage_sums sums[LAYOUT_MAX_STAGES]; /* by shape */
+    struct rank_class class[SCHEDULE_MAX_RANKS];
+    uint16_t shape_of[LAYOUT_MAX_STAGES];  /* by virtual stage */
+    uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
+    uint8_t mesh_of[SCHEDULE_MAX_RANKS];   /* by rank */
+    int64_t send[SCHEDULE_MAX_RANKS];      /* ticks */
+};
+
+/* False, with the reason, when the layers cannot be split that way. The strategy's layout is
+ * computed unless split is SPLIT_LAYOUT, for which `layout` must be given. `costs` are of each
+ * mesh. */
+bool frame_init(struct frame *, const struct scene *, const struct layer_costs *const costs[],
+                const struct strategy *, const struct layout *layout, struct error *);
+/* The same with costs of its own, all in the arena; NULL for false. */
+struct frame *frame_new(const struct scene *, const struct strategy *, const struct layout *layout,
+                        struct arena *, struct error *);
+
+/* Whether two ranks of a mesh, counted from its first, share a node; ticks of a transfer between
+ * ranks of one mesh, and between two meshes. */
+bool same_node(const struct frame_mesh *, int from, int to);
+int64_t send_ticks(const struct frame_mesh *, bool inside);
+int64_t crossing_ticks(const struct cluster *, const struct frame_mesh *,
+                       const struct frame_mesh *);
+
+/* The strategy `s` of all ranks as those of one mesh run it: mesh_strategy(). */
+const struct strategy *frame_strategy(const struct frame *, int mesh, const struct strategy *s,
+                                      struct strategy *room);
+
+/* One shape by itself: a search over layers asks for many. */
+void frame_set_shape(struct frame *, int shape, const struct stage_shape *);
+struct rank_params shape_params(const struct frame *, const struct stage_shape *);
+
+/* How many layers from `first` on, before `end`, are of its kind. */
+int layers_alike(const struct model *, int first, int end);
+
+/* Seconds of one pass of a stage, by where they go. */
+struct pass {
+    double compute_s, recompute_s, comm_s[AXES];
+};
+void shape_passes(const struct frame *, const struct strategy *all, int shape, struct pass *forward,
+                  struct pass *backward);
+
+/* The same in ticks, `fixed_s` of transfer_fixed_s() with it. */
+void shape_ticks(const struct frame *, const struct strategy *all, int shape, double fixed_s,
+                 int64_t *forward, int64_t *backward);
+/* Bytes of one micro-batch. */
+struct chunk_bytes shape_bytes(const struct frame *, const struct strategy *all, int shape);
+
+/* Recompute modules that take effect; how many of a stage's layers are recomputed whole. */
+int effective_modules(const struct strategy *);
+int layers_again(const struct strategy *, int layers);
+
+/* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
+#define OVERLAP_TAX 0.1256
+
+/* Seconds that a pass of a stage spends on posting its transfers. */
+double transfer_fixed_s(const struct frame *, const struct strategy *);
+
+/* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
+double block_least_s(const struct block_cost *);
+double block_least_backward_s(const struct block_cost *); /* of it backward */
+
+/* Computed in steps, so that a search can stop at the first that rules a timing out. */
+struct timing {
+    int64_t *forward, *backward;           /* [shapes] ticks of one pass */
+    int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
+    int64_t *fill;                         /* [classes] earliest start of the class's first rank */
+    int64_t bound;                         /* lower bound of the pipeline's end */
+    double *activations;                   /* [classes] bytes kept at the fullest moment */
+    double *temporary;                     /* [classes] beside them */
+    int64_t *stage_forward,
+        *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
+    int64_t *end;        /* [pp] exact, once timing_run has */
+    bool exact;
+};
+/* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound,
+ * O(classes). */
+void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+void timing_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* The same from below, without walking the schedule: every chunk as small as the smallest of its
+ * rank. */
+void timing_least_memory(const struct frame *, const struct strategy *, struct arena *,
+                         struct timing *);
+/* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
+void timing_stages(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+/* The exact end; needs timing_stages. */
+void timing_run(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
+                                const struct timing *);
+
+/* What one rank of a mesh keeps, and how long its data-parallel work takes in one step. */
+struct rank_state {
+    double bytes;       /* always */
+    double step_bytes;  /* only while the optimizer steps, without activations */
+    double setup_bytes; /* all there is before the first step */
+};
+struct rank_state rank_state_of(const struct frame *, int mesh, const struct rank_params *,
+                                const struct strategy *all);
+struct rank_times {
+    double reduce_s, gather_s; /* whole collectives of one step */
+    double optimizer_s;
+    double shard_s; /* FSDP collectives of one micro-batch */
+};
+struct rank_times rank_times_of(const struct frame *, int mesh, const struct rank_params *,
+                                const struct strategy *all);
+
+/* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
+ * and rank_times. */
+struct state {
+    double *bytes, *step_bytes, *setup_bytes; /* [classes] */
+    double stretch; /* bytes on the GPU, of those that the frame's own state would need */
+    bool timed;     /* the rest is there */
+    double *reduce_s, *gather_s, *optimizer_s, *shard_s; /* [classes] */
+    double tied_s;                                       /* all-reduce of tied embeddings */
+};
+struct state state_bytes(const struct frame *, struct arena *); /* arrays of bytes, in this order */
+void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
+void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
+
+double state_stretch(const struct frame *, const struct strategy *);
+
+/* What stays beside states and activations on a rank of a mesh. */
+double rank_buffers(const struct frame *, int mesh, bool first, bool last);
+/* What a rank allocates as a fraction of what it may; `fullest` are activations and temporaries. */
+double rank_fullness(const struct frame *, int mesh, double fullest, const struct rank_state *,
+                     double buffers, double stretch);
+
+/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
+ * HOPELESS when nothing may be. */
+#define HOPELESS 1e9
+double frame_fullness(const struct frame *, const struct timing *, const struct state *);
+
+/* What a rank of a class does outside the passes of the pipeline. Seconds. */
+struct edges {
+    double delay;  /* before its first forward */
+    double after;  /* between its last backward and the optimizer */
+    double behind; /* optimizer and what follows */
+};
+/* `buckets` of the gradients, as overlapped reduction makes them. */
+struct edges rank_edges(const struct frame *, const struct strategy *, double forward_s,
+                        double backward_s, const struct rank_times *, double buckets);
+struct edges frame_edges(const struct frame *, const struct strategy *, const struct timing *,
+                         const struct state *, int class);
+
+/* One step, part after part. Ticks. */
+struct step_parts {
+    int64_t delay;    /* until the pipeline begins */
+    int64_t pipeline; /* until the last rank has reduced its gradients */
+    int64_t tied;     /* all-reduce of tied embeddings */
+    int64_t behind;   /* optimizer and what follows */
+};
+struct step_parts frame_parts(const struct frame *, const struct strategy *, const struct timing *,
+                              const struct state *);
+
+/* Ticks of one step, the sum of its parts. With timing.exact false a lower bound: never above the
+ * exact value. */
+int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
+                   const struct state *);
+
+/* Buckets of the gradients of a rank, as overlapped reduction makes them. */
+double rank_buckets(const struct frame *, int mesh, const struct rank_params *);
+
+/* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
+ * gathered units of FSDP. */
+double state_buffers(const struct frame *, int mesh, const struct rank_params *,
+                     const struct strategy *all);
+
+/* What the plan says of one rank. */
+void frame_stage(const struct frame *, const struct strategy *, const struct state *, int rank,
+                 struct arena *, struct plan_stage *out);
+
+/* The memory of one rank, by part, and when it is fullest; for frame_stage. */
+void frame_stage_memory(const struct frame *, const struct strategy *, int rank, struct arena *,
+                        struct plan_stage *out);
+
+/* What the framework may allocate so that the device's memory suffices; before a residual factor,
+ * which shows in what a plan says alone. */
+double framework_limit(const struct scene *, const struct strategy *);
+
+/* Bytes a GPU may use. */
+double scene_limit(const struct scene *);
+
+/* The scene a plan was evaluated in. */
+struct scene plan_scene(const struct plan *);
+
+/* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
+void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout,
+                   struct arena *, struct plan *out);
+
+#endif

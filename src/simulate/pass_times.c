@@ -1,0 +1,236 @@
+/* Seconds of each stage under the timing parameters. */
+#include "simulate/partition.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+
+/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap: they run in chunks,
+ * the first and last of which show, and products cut into as many pieces are slower. Chosen on
+ * MLPerf's 18 runs on H100; doc/accuracy.md has the others. Of expert all-to-all under
+ * --overlap-moe-expert-parallel-comm the first and last chunk: estimated. */
+static const double TP_OVERLAP_EXPOSED = 0.7, MOE_OVERLAP_EXPOSED = 0.25;
+
+/* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
+static double overlapped(double exposed)
+{
+    return exposed + OVERLAP_TAX * (1 - exposed);
+}
+
+int effective_modules(const struct strategy *s)
+{
+    return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
+}
+
+/* Host seconds of one operator in eager PyTorch: Python, autograd, launches. Chosen on every sixth
+ * of vTrain's 720 runs of small models on A100 nodes; doc/accuracy.md has the other five. */
+static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
+
+/* Under --overlap-moe-expert-parallel-comm the host issues a layer in pieces (attention, dispatch,
+ * experts, combine), on two streams, each with a backward call of its own. Chosen on one run
+ * (doc/accuracy.md). */
+static const double OVERLAP_LAUNCHES = 1.75;
+
+/* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
+ * launches and a wait, estimated. It keeps virtual stages from looking free. */
+static const double TRANSFER_FIXED_S = 15e-6;
+
+int layers_again(const struct strategy *s, int layers)
+{
+    if (s->recompute != RECOMPUTE_FULL)
+        return 0;
+    if (s->recompute_method == METHOD_UNIFORM)
+        return layers;
+    return s->recompute_layers < layers ? s->recompute_layers : layers;
+}
+
+/* Seconds of running the first `count` layers of a stage once more. */
+static double layers_again_s(const struct frame *f, int shape, int count)
+{
+    const struct model *m = f->scene->model;
+    const struct stage_layers *x = &f->shape[shape].has;
+    const struct block_cost *all = &f->sums[shape].layers;
+    const struct layer_costs *costs = f->mesh[f->shape[shape].mesh].costs;
+    double again_s = 0;
+    if (count == 0)
+        return 0;
+    if (count == x->layers || m->kinds == 1)
+        return (double)count / x->layers * (all->forward_s + all->forward_comm_s);
+    for (int i = 0; i < count; i++) {
+        const struct block_cost *b = &costs->kind[m->layer[x->first + i]];
+        again_s += b->forward_s + b->forward_comm_s;
+    }
+    return again_s;
+}
+
+static double modules_again(const struct block_cost *b, int modules)
+{
+    double sum = 0;
+    for (int m = 0; modules >> m; m++)
+        if (modules >> m & 1)
+            sum += b->again_s[m] + b->again_comm_s[m];
+    return sum;
+}
+
+/* CUDA graphs of the whole step need no host. Those of layers leave out experts whose rows are not
+ * known before routing, which is nearly all that a layer with experts costs the host. */
+static bool host_issues(const struct frame *f, const struct strategy *s)
+{
+    return s->cuda_graph == GRAPH_NONE ||
+           (s->cuda_graph != GRAPH_STEP && f->scene->model->experts > 0);
+}
+
+/* A pass takes at least as long as the host needs to issue it. */
+static void wait_for_host(struct pass *p, double host_s)
+{
+    double sum = p->compute_s + p->recompute_s;
+    for (int a = 0; a < AXES; a++)
+        sum += p->comm_s[a];
+    p->compute_s += fmax(0, host_s - sum);
+}
+
+void shape_passes(const struct frame *f, const struct strategy *all, int shape,
+                  struct pass *forward, struct pass *backward)
+{
+    const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
+    struct strategy room;
+    const struct strategy *s = frame_strategy(f, f->shape[shape].mesh, all, &room);
+    int whole = layers_again(s, f->shape[shape].has.layers), modules = effective_modules(s);
+    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
+                           [AXIS_CP] = 1,
+                           [AXIS_EP] = s->moe_overlap ? overlapped(MOE_OVERLAP_EXPOSED) : 1};
+    forward->compute_s = l->forward_s + e->forward_s;
+    backward->compute_s = l->backward_s + e->backward_s;
+    forward->recompute_s = 0;
+    backward->recompute_s = layers_again_s(f, shape, whole) + modules_again(l, modules);
+    for (int a = 0; a < AXES; a++) {
+        forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
+        backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
+    }
+    if (!host_issues(f, s))
+        return;
+    double pieces = s->moe_overlap ? OVERLAP_LAUNCHES : 1;
+    double launches = pieces * l->launches + e->launches, layers = f->shape[shape].has.layers;
+    double again = whole > 0 ? l->launches * whole / layers : 0;
+    wait_for_host(forward, launches * LAUNCH_FORWARD_S);
+    wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);
+}
+
+static double least_exposed(const double comm_s[AXES])
+{
+    return overlapped(TP_OVERLAP_EXPOSED) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
+           overlapped(MOE_OVERLAP_EXPOSED) * comm_s[AXIS_EP];
+}
+
+double block_least_backward_s(const struct block_cost *b)
+{
+    return b->backward_s + least_exposed(b->comm_back_s);
+}
+
+double block_least_s(const struct block_cost *b)
+{
+    return b->forward_s + least_exposed(b->comm_s) + block_least_backward_s(b);
+}
+
+/* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the
+ * same for all. */
+double transfer_fixed_s(const struct frame *f, const struct strategy *s)
+{
+    int64_t shortest = f->send[0];
+    if (f->strategy.pp == 1)
+        return 0;
+    for (int r = 1; r < f->strategy.pp; r++)
+        shortest = f->send[r] < shortest ? f->send[r] : shortest;
+    return TRANSFER_FIXED_S + (s->p2p_overlap ? OVERLAP_TAX * (double)shortest / TICKS_PER_S : 0);
+}
+
+static int64_t ticks(double fixed_s, const struct pass *p)
+{
+    double sum = p->compute_s + p->recompute_s + fixed_s;
+    for (int a = 0; a < AXES; a++)
+        sum += p->comm_s[a];
+    return llround(sum * TICKS_PER_S);
+}
+
+void shape_ticks(const struct frame *f, const struct strategy *all, int shape, double fixed_s,
+                 int64_t *forward, int64_t *backward)
+{
+    struct pass fw, bw;
+    shape_passes(f, all, shape, &fw, &bw);
+    *forward = ticks(fixed_s, &fw);
+    *backward = ticks(fixed_s, &bw);
+}
+
+struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s,
+                                const struct timing *t)
+{
+    int group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
+    return (struct pipeline){s->pp,
+                             s->vpp,
+                             group,
+                             f->micro_batches,
+                             !s->p2p_overlap,
+                             t->stage_forward,
+                             t->stage_backward,
+                             f->send};
+}
+
+/* Own work of each class, and the passes that must reach its first rank before. */
+static void sum_classes(const struct frame *f, const struct strategy *s, struct timing *t)
+{
+    int64_t fill = 0;
+    int rank = 0;
+    t->bound = 0;
+    for (int c = 0; c < f->classes; c++) {
+        for (; rank < f->class[c].rank; rank++)
+            fill += t->forward[f->shape_of[rank]] + f->send[rank];
+        t->fill[c] = fill;
+        t->rank_forward[c] = t->rank_backward[c] = 0;
+        for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+            t->rank_forward[c] += t->forward[f->shape_of[stage]];
+            t->rank_backward[c] += t->backward[f->shape_of[stage]];
+        }
+        int64_t own = fill + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]);
+        t->bound = own > t->bound ? own : t->bound;
+    }
+}
+
+void timing_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+{
+    size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
+    int64_t *ints = arena_array(mem, 2 * shapes + 3 * classes, sizeof *ints);
+    t->forward = ints;
+    t->backward = ints + shapes;
+    t->rank_forward = ints + 2 * shapes;
+    t->rank_backward = t->rank_forward + classes;
+    t->fill = t->rank_backward + classes;
+    t->exact = false;
+    double fixed_s = transfer_fixed_s(f, s);
+    for (int i = 0; i < f->shapes; i++)
+        shape_ticks(f, s, i, fixed_s, &t->forward[i], &t->backward[i]);
+    sum_classes(f, s, t);
+}
+
+void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem,
+                   struct timing *t)
+{
+    size_t stages = (size_t)f->layout.stages;
+    t->stage_forward = arena_array(mem, 2 * stages, sizeof *t->stage_forward);
+    t->stage_backward = t->stage_forward + stages;
+    for (int i = 0; i < f->layout.stages; i++) {
+        t->stage_forward[i] = t->forward[f->shape_of[i]];
+        t->stage_backward[i] = t->backward[f->shape_of[i]];
+    }
+    struct pipeline p = timing_pipeline(f, s, t);
+    int64_t sharper = pipeline_lower_bound(&p, NULL);
+    t->bound = sharper > t->bound ? sharper : t->bound;
+}
+
+void timing_run(const struct frame *f, const struct strategy *s, struct arena *mem,
+                struct timing *t)
+{
+    struct pipeline p = timing_pipeline(f, s, t);
+    t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);
+    pipeline_run(&p, t->end);
+    t->exact = true;
+}

@@ -1,0 +1,515 @@
+/* The options of each axis. Powers of two and divisors where anything else would only be refused by
+ * Megatron's rules; --set replaces a list (a single parameter) or filters it (parameters that go
+ * together). */
+#include "strategy/space.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cluster/cluster.h"
+#include "model/model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct list {
+    int count, capacity;
+    int *value;
+};
+
+static void push(struct list *l, int v)
+{
+    if (l->count == l->capacity) {
+        l->capacity = l->capacity ? 2 * l->capacity : 64;
+        l->value = memory_grow(l->value, (size_t)l->capacity * sizeof *l->value);
+    }
+    l->value[l->count++] = v;
+}
+
+static void push_once(struct list *l, int v)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->value[i] == v)
+            return;
+    push(l, v);
+}
+
+static void push_range(struct list *l, int lo, int hi)
+{
+    for (int v = lo; v <= hi; v++)
+        push(l, v);
+}
+
+static void push_powers(struct list *l, int64_t hi)
+{
+    for (int v = 1; v <= hi; v *= 2)
+        push(l, v);
+}
+
+static void push_divisors(struct list *l, int n, int hi)
+{
+    for (int v = 1; v <= n && v <= hi; v++)
+        if (n % v == 0)
+            push_once(l, v);
+}
+
+static void sort(struct list *l)
+{
+    for (int i = 1; i < l->count; i++)
+        for (int j = i; j > 0 && l->value[j] < l->value[j - 1]; j--) {
+            int t = l->value[j];
+            l->value[j] = l->value[j - 1];
+            l->value[j - 1] = t;
+        }
+}
+
+static void free_list(struct list *l)
+{
+    free(l->value);
+}
+
+struct builder {
+    struct space *space;
+    const struct model *model;
+    const struct node_group *group;
+    const struct strategy *base;
+    const struct setting *settings;
+    int64_t max_gpus;
+    bool te;
+    struct arena *mem;
+};
+
+static bool allowed(const struct setting *s, int value)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->value[i] == value)
+            return true;
+    return s->count == 0;
+}
+
+/* Copies the options that --set allows; `l` has them one after the other. */
+static struct axis *add_axis(struct builder *b, int params, const enum param *param, struct list *l)
+{
+    struct axis *a = &b->space->axis[b->space->axes++];
+    a->params = params;
+    memcpy(a->param, param, (size_t)params * sizeof *param);
+    a->value = arena_array(b->mem, (size_t)l->count, sizeof *a->value);
+    a->options = 0;
+    for (int i = 0; i + params <= l->count; i += params) {
+        bool keep = true;
+        for (int j = 0; j < params; j++)
+            keep = keep && allowed(&b->settings[param[j]], l->value[i + j]);
+        if (keep)
+            memcpy(&a->value[a->options++ * params], &l->value[i],
+                   (size_t)params * sizeof *l->value);
+    }
+    return a;
+}
+
+static int fixed_or(const struct builder *b, enum param p)
+{
+    return b->settings[p].count ? b->settings[p].value[0] : param_info(p)->init;
+}
+
+/* A combination that --set asks for but the list does not have: taken as it is. */
+static void add_asked(struct builder *b, struct axis *a)
+{
+    if (a->options > 0)
+        return;
+    a->value = arena_array(b->mem, (size_t)a->params, sizeof *a->value);
+    for (int j = 0; j < a->params; j++)
+        a->value[j] = fixed_or(b, a->param[j]);
+    a->options = 1;
+}
+
+typedef void options_of(const struct builder *, struct list *);
+
+static void tp_options(const struct builder *b, struct list *l)
+{
+    push_powers(l, b->max_gpus < 64 ? b->max_gpus : 64);
+    push_divisors(l, b->group->per_node, (int)(b->max_gpus < 64 ? b->max_gpus : 64));
+    sort(l);
+}
+
+static void cp_options(const struct builder *b, struct list *l)
+{
+    push_powers(l, b->te && b->max_gpus >= 1 ? (b->max_gpus < 64 ? b->max_gpus : 64) : 1);
+}
+
+static void pp_options(const struct builder *b, struct list *l)
+{
+    push_range(l, 1, (int)(b->max_gpus < b->model->layers ? b->max_gpus : b->model->layers));
+}
+
+static void dp_options(const struct builder *b, struct list *l)
+{
+    int hi = (int)(b->max_gpus < b->base->global_batch ? b->max_gpus : b->base->global_batch);
+    push_divisors(l, b->base->global_batch, hi);
+}
+
+static void ep_options(const struct builder *b, struct list *l)
+{
+    int hi = (int)(b->max_gpus < 1024 ? b->max_gpus : 1024);
+    push_divisors(l, b->model->experts > 0 ? b->model->experts : 1, hi);
+}
+
+static void etp_options(const struct builder *b, struct list *l)
+{
+    push_powers(l, b->model->experts > 0 ? 8 : 1);
+}
+
+static void micro_batch_options(const struct builder *b, struct list *l)
+{
+    push_powers(l, b->base->global_batch < 64 ? b->base->global_batch : 64);
+}
+
+static void vpp_options(const struct builder *b, struct list *l)
+{
+    int layers = b->model->layers;
+    for (int more = 0; more <= 2; more++)
+        push_divisors(l, layers + more, layers);
+    for (int v = 1; v <= 8 && v <= layers; v++)
+        push_once(l, v);
+    sort(l);
+}
+
+static void split_options(const struct builder *b, struct list *l)
+{
+    (void)b;
+    push_range(l, SPLIT_EVEN, SPLIT_UNEVEN);
+}
+
+static void onoff_options(const struct builder *b, struct list *l)
+{
+    (void)b;
+    push_range(l, 0, 1);
+}
+
+static void moe_onoff_options(const struct builder *b, struct list *l)
+{
+    push_range(l, 0, b->model->experts > 0);
+}
+
+static void cp_comm_options(const struct builder *b, struct list *l)
+{
+    (void)b;
+    push_range(l, CP_P2P, CP_A2A);
+}
+
+static void dispatcher_options(const struct builder *b, struct list *l)
+{
+    push(l, b->model->experts > 0 ? DISPATCH_ALLTOALL : DISPATCH_ALLGATHER);
+}
+
+static void grouped_options(const struct builder *b, struct list *l)
+{
+    const char *arch = b->group->gpu->arch; /* grouped products need compute capability 8 */
+    bool able = strcmp(arch, "Volta") != 0 && strcmp(arch, "Turing") != 0;
+    push(l, b->model->experts > 0 && b->te && able);
+}
+
+static void fsdp_options(const struct builder *b, struct list *l)
+{
+    (void)b;
+    push(l, FSDP_NONE);
+    push(l, FSDP_FULL);
+}
+
+/* Parameters of their own axis; those without a line keep their init value. */
+/* The fused loss needs more memory for a short while (doc/ops.md) and is faster. */
+static void on_options(const struct builder *b, struct list *l)
+{
+    (void)b;
+    push(l, 1);
+}
+
+static options_of *const OPTIONS[PARAMS] = {
+    [PARAM_tp] = tp_options,
+    [PARAM_cp] = cp_options,
+    [PARAM_pp] = pp_options,
+    [PARAM_dp] = dp_options,
+    [PARAM_ep] = ep_options,
+    [PARAM_etp] = etp_options,
+    [PARAM_micro_batch] = micro_batch_options,
+    [PARAM_vpp] = vpp_options,
+    [PARAM_split] = split_options,
+    [PARAM_seq_parallel] = onoff_options,
+    [PARAM_cp_comm] = cp_comm_options,
+    [PARAM_dispatcher] = dispatcher_options,
+    [PARAM_grouped_gemm] = grouped_options,
+    [PARAM_loss_fusion] = on_options,
+    [PARAM_tp_overlap] = onoff_options,
+    [PARAM_p2p_overlap] = onoff_options,
+    [PARAM_moe_overlap] = moe_onoff_options,
+    [PARAM_dist_opt] = onoff_options,
+    [PARAM_fsdp] = fsdp_options,
+    [PARAM_overlap_grad_reduce] = onoff_options,
+    [PARAM_overlap_param_gather] = onoff_options,
+};
+
+static void add_single(struct builder *b, enum param p)
+{
+    struct list l = {0};
+    const struct setting *s = &b->settings[p];
+    if (p <= PARAM_precision)
+        push(&l, strategy_get(b->base, p));
+    else if (s->count)
+        for (int i = 0; i < s->count; i++)
+            push_once(&l, s->value[i]);
+    else if (OPTIONS[p])
+        OPTIONS[p](b, &l);
+    else
+        push(&l, param_info(p)->init);
+    add_axis(b, 1, &p, &l);
+    free_list(&l);
+}
+
+/* Modules that exist in the model, subsets without what a larger module already covers. Core
+ * attention is left to --set: a fused kernel keeps one number a head and token, there is nothing
+ * to gain. */
+static bool modules_sensible(const struct model *m, int set, bool te)
+{
+    bool dense = false, moe = m->experts > 0;
+    for (int k = 0; k < m->kinds; k++)
+        dense = dense || !m->kind[k].moe;
+    int exist = MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
+                (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
+                (m->shared_ffn ? MODULE_SHARED : 0);
+    if (set & ~exist)
+        return false;
+    return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));
+}
+
+static void push_recompute(struct list *l, int recompute, int method, int layers, int modules)
+{
+    push(l, recompute);
+    push(l, method);
+    push(l, layers);
+    push(l, modules);
+}
+
+static void add_recompute(struct builder *b)
+{
+    static const enum param params[] = {PARAM_recompute, PARAM_recompute_method,
+                                        PARAM_recompute_layers, PARAM_recompute_modules};
+    struct list l = {0};
+    push_recompute(&l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
+    for (int set = 1; set < 1 << 7; set++)
+        if (modules_sensible(b->model, set, b->te))
+            push_recompute(&l, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, set);
+    push_recompute(&l, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0);
+    for (int n = 1; n < b->model->layers; n++)
+        push_recompute(&l, RECOMPUTE_FULL, METHOD_BLOCK, n, 0);
+    add_asked(b, add_axis(b, 4, params, &l));
+    free_list(&l);
+}
+
+/* Offload needs the precision-aware optimizer, which otherwise changes nothing at full
+ * precision. */
+static void add_offload(struct builder *b)
+{
+    static const enum param params[] = {PARAM_precision_aware, PARAM_optimizer_offload};
+    struct list l = {0};
+    for (int percent = 0; percent <= 100; percent += 25) {
+        push(&l, percent > 0);
+        push(&l, percent);
+    }
+    add_asked(b, add_axis(b, 2, params, &l));
+    free_list(&l);
+}
+
+static void add_param(struct builder *b, enum param p)
+{
+    if (p == PARAM_recompute)
+        add_recompute(b);
+    else if (p == PARAM_precision_aware)
+        add_offload(b);
+    else if (p != PARAM_recompute_method && p != PARAM_recompute_layers &&
+             p != PARAM_recompute_modules && p != PARAM_optimizer_offload)
+        add_single(b, p);
+}
+
+static void count_sizes(struct space *s)
+{
+    s->size_from[s->axes] = 1;
+    for (int i = s->axes - 1; i >= 0; i--)
+        s->size_from[i] = s->size_from[i + 1] * s->axis[i].options;
+}
+
+void space_init(struct space *s, const struct model *m, const struct node_group *g,
+                const struct strategy *base, const struct setting settings[PARAMS],
+                int64_t max_gpus, bool te, struct arena *mem)
+{
+    struct builder b = {s, m, g, base, settings, max_gpus, te, mem};
+    s->axes = 0;
+    for (int p = 0; p < PARAMS; p++) {
+        if (p == PARAM_ep)
+            s->first_part = s->axes;
+        if (p == PARAM_vpp)
+            s->first_frame = s->axes;
+        if (p == PARAM_FIRST_TIMING)
+            s->first_timing = s->axes;
+        if (p == PARAM_FIRST_STATE)
+            s->first_state = s->axes;
+        add_param(&b, (enum param)p);
+    }
+    count_sizes(s);
+}
+
+bool space_lists(const struct space *s, enum param p, int value)
+{
+    for (int axis = 0; axis < s->axes; axis++)
+        for (int i = 0; s->axis[axis].param[0] == p && i < s->axis[axis].options; i++)
+            if (s->axis[axis].value[i * s->axis[axis].params] == value)
+                return true;
+    return false;
+}
+
+void space_put_pp_last(struct space *s)
+{
+    int at = 0;
+    while (s->axis[at].param[0] != PARAM_pp)
+        at++;
+    struct axis pp = s->axis[at];
+    memmove(&s->axis[at], &s->axis[at + 1], (size_t)(s->axes - at - 1) * sizeof *s->axis);
+    s->axis[s->axes - 1] = pp;
+    s->first_part--;
+    s->first_frame--;
+    s->first_timing--;
+    s->first_state--;
+    count_sizes(s);
+}
+
+bool setting_parse(struct setting settings[PARAMS], const char *text, struct error *err)
+{
+    char name[64], word[64];
+    const char *names[PARAMS], *equals = strchr(text, '=');
+    size_t n = equals ? (size_t)(equals - text) : 0;
+    if (n == 0 || n >= sizeof name || !equals[1])
+        return fail(err, ERROR_INPUT, "--set %s: expected name=value or name=value,value,...",
+                    text);
+    memcpy(name, text, n);
+    name[n] = 0;
+    for (int i = 0; i < PARAMS; i++)
+        names[i] = param_info((enum param)i)->name;
+    int p = param_find(name);
+    if (p < 0)
+        return fail(err, ERROR_INPUT, "--set %s: no parameter is called %s%s", text, name,
+                    did_you_mean(name, names, PARAMS)) ||
+               error_show(err, text, 0);
+    struct setting *s = &settings[p];
+    s->count = 0;
+    for (const char *at = equals + 1; *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length >= sizeof word || s->count == SETTING_VALUES)
+            return fail(err, ERROR_INPUT, "--set %s: too long, at most %d values", text,
+                        SETTING_VALUES);
+        memcpy(word, at, length);
+        word[length] = 0;
+        if (!param_parse((enum param)p, word, &s->value[s->count], err))
+            return error_show(err, text, (size_t)(at - text));
+        s->count++;
+        at += length;
+    }
+    return true;
+}
+
+/* Parameters that are bound once `axis` is: its own, those before, and those that have no
+ * choice. */
+static uint64_t bound_after(const struct space *s, int axis)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < s->axes; i++)
+        for (int j = 0; j < s->axis[i].params && (i <= axis || s->axis[i].options == 1); j++)
+            bits |= 1ull << s->axis[i].param[j];
+    return bits;
+}
+
+/* The axis at which a rule can be judged, or `axes` for pairs of timing and state. */
+static int axis_of_rule(const struct space *s, const struct rule *r)
+{
+    uint64_t timing = bound_after(s, s->first_state - 1) & ~bound_after(s, s->first_timing - 1);
+    int axis = 0;
+    while (r->depends & ~bound_after(s, axis))
+        axis++;
+    return axis >= s->first_state && r->depends & timing ? s->axes : axis;
+}
+
+void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rules *r,
+                    struct arena *mem)
+{
+    int n = 0, *at = arena_array(mem, (size_t)r->count + 1, sizeof *at);
+    p->order = arena_array(mem, (size_t)r->count + 1, sizeof *p->order);
+    for (int i = 0; i < r->count; i++)
+        at[i] = axis_of_rule(s, &r->rule[i]);
+    for (int axis = 0; axis <= s->axes; axis++) {
+        p->first[axis] = n;
+        for (int i = 0; i < r->count; i++)
+            if (at[i] == axis)
+                p->order[n++] = &r->rule[i];
+    }
+    p->pairs = n - p->first[s->axes];
+    assert(n == r->count);
+}
+
+void walk_init(struct walk *w, const struct space *s, const struct rule_plan *plan,
+               const double fixed[SLOTS])
+{
+    w->space = s;
+    w->plan = plan;
+    strategy_init(&w->strategy);
+    memcpy(w->values, fixed, sizeof w->values);
+    w->others = 0;
+    for (int axis = 0; axis < s->axes; axis++) {
+        w->option[axis] = 0;
+        if (s->axis[axis].options == 1)
+            walk_set(w, axis, 0);
+    }
+}
+
+static void set_values(const struct walk *w, int axis, const int *value, double values[SLOTS])
+{
+    const struct axis *a = &w->space->axis[axis];
+    for (int j = 0; j < a->params; j++)
+        values[a->param[j]] = value[j];
+    if (axis < w->space->first_frame || a->param[0] == PARAM_pp) /* no other has derived values */
+        slots_set_derived(values);
+}
+
+void walk_set(struct walk *w, int axis, int option)
+{
+    const struct axis *a = &w->space->axis[axis];
+    const int *value = &a->value[option * a->params];
+    w->option[axis] = option;
+    for (int j = 0; j < a->params; j++)
+        strategy_set(&w->strategy, a->param[j], value[j]);
+    set_values(w, axis, value, w->values);
+    for (int i = 0; i < w->others; i++)
+        set_values(w, axis, value, w->other[i]);
+}
+
+void walk_add_group(struct walk *w, double (*other)[SLOTS], const double fixed[SLOTS])
+{
+    w->other = other;
+    memcpy(other[w->others++], fixed, sizeof *other);
+    for (int axis = 0; axis < w->space->axes; axis++)
+        if (w->space->axis[axis].options == 1)
+            walk_set(w, axis, 0);
+}
+
+bool walk_allows(const struct walk *w, const struct rule *r)
+{
+    bool allows = rule_allows(r, w->values);
+    for (int i = 0; i < w->others && allows; i++)
+        allows = rule_allows(r, w->other[i]);
+    return allows;
+}
+
+const struct rule *walk_bind(struct walk *w, int axis, int option)
+{
+    walk_set(w, axis, option);
+    for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
+        if (!walk_allows(w, w->plan->order[i]))
+            return w->plan->order[i];
+    return NULL;
+}

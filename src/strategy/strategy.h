@@ -1,0 +1,88 @@
+/* One way to split a training job over GPUs, and the question it belongs to. */
+#ifndef ASTRA_STRATEGY_H
+#define ASTRA_STRATEGY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct str;
+
+struct strategy {
+#define PARAM(field, kind, lo, hi, init, words, help) int field;
+#include "strategy/params.def"
+#undef PARAM
+};
+
+enum param {
+#define PARAM(field, kind, lo, hi, init, words, help) PARAM_##field,
+#include "strategy/params.def"
+#undef PARAM
+    PARAMS,
+    PARAM_FIRST_TIMING = PARAM_recompute,
+    PARAM_FIRST_STATE = PARAM_dist_opt
+};
+
+enum param_kind { PARAM_INT, PARAM_ONOFF, PARAM_WORD, PARAM_SET };
+
+struct param_info {
+    const char *name;
+    enum param_kind kind;
+    int lo, hi, init;
+    const char *words; /* blank-separated, "" unless WORD or SET */
+    const char *help;
+};
+
+/* The words of params.def as constants; a unit test holds them to the table. */
+enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };
+enum {
+    SPLIT_EVEN,
+    SPLIT_EMBEDDING,
+    SPLIT_LOSS,
+    SPLIT_BOTH,
+    SPLIT_UNEVEN,
+    SPLIT_ENDS,
+    SPLIT_LAYOUT
+};
+enum { CP_P2P, CP_A2A, CP_ALLGATHER };
+enum { DISPATCH_ALLGATHER, DISPATCH_ALLTOALL, DISPATCH_FLEX };
+enum { GRAPH_NONE, GRAPH_LOCAL, GRAPH_TE, GRAPH_STEP };
+enum { ATTENTION_AUTO, ATTENTION_FLASH, ATTENTION_FUSED, ATTENTION_UNFUSED, ATTENTION_LOCAL };
+enum { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+enum { METHOD_NONE, METHOD_UNIFORM, METHOD_BLOCK };
+enum {
+    MODULE_CORE_ATTN = 1,
+    MODULE_LAYERNORM = 2,
+    MODULE_MLP = 4,
+    MODULE_MOE = 8,
+    MODULE_MOE_ACT = 16,
+    MODULE_MLA_UP = 32,
+    MODULE_SHARED = 64
+};
+enum { FSDP_NONE, FSDP_NO_SHARD, FSDP_OPTIM, FSDP_OPTIM_GRADS, FSDP_FULL };
+
+const struct param_info *param_info(enum param);
+int param_find(const char *name); /* index, or -1 */
+int strategy_get(const struct strategy *, enum param);
+void strategy_set(struct strategy *, enum param, int value);
+
+void strategy_init(struct strategy *); /* every field at its init value */
+
+/* A total order: fields in table order, smaller values first, but overlap before none. Negative,
+ * zero, positive. */
+int strategy_compare(const struct strategy *, const struct strategy *);
+
+/* "full", "4", "on", "core_attn,mlp" <-> the integer of this parameter. */
+bool param_parse(enum param, const char *text, int *value, struct error *);
+void param_print(enum param, int value, struct str *out);
+
+/* GPUs used, and micro-batches per step (0 when global_batch is no multiple of micro_batch *
+ * dp). */
+int64_t strategy_gpus(const struct strategy *);
+int64_t strategy_micro_batches(const struct strategy *);
+
+/* "tp=8 pp=4 dp=16 mbs=1 ..." : what differs from the defaults, for people. */
+void strategy_print(const struct strategy *, struct str *out);
+
+#endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# The tree is the pipeline: a room of src/ includes base/ and the rooms before it, never one behind
+# it. Since the rooms have one order, no cycle of folders can come about. Every header has an
+# includer, and names of files say which file is meant: each is there once.
+#
+# tests/layers.known lists the edges that are still to go, "from to" a line; one that is gone has to
+# leave the list.
+set -u
+cd "$(dirname "$0")/.." || exit 3
+ROOMS='base model cluster price strategy rules layer schedule cost simulate search import export query
+       probe calibrate verify learn report run'
+found=$(mktemp) && known=$(mktemp) || exit 3
+trap 'rm -f "$found" "$known"' EXIT
+failed=0
+fault() {
+    echo "$*"
+    failed=1
+}
+
+find src -mindepth 1 -maxdepth 1 -type f ! -name astra.c | while read -r file; do
+    echo "$file: src/ itself has astra.c alone"
+done >"$found"
+for folder in src/*/; do
+    case " $(echo $ROOMS) " in *" $(basename "$folder") "*) ;; *) echo "$folder: no room of that name" ;; esac
+done >>"$found"
+[ ! -s "$found" ] || fault "$(cat "$found")"
+
+# Edges between rooms against their order: from, to, file, header.
+grep -rHE '^[[:space:]]*#[[:space:]]*include "' src --include='*.[ch]' --include='*.def' |
+    sed -E 's|^src/([^:]*):[^"]*"([^"]*)".*|\1 \2|' |
+    awk -v rooms="$ROOMS" '
+        BEGIN { n = split(rooms, list, /[ \n]+/); for (i = 1; i <= n; i++) place[list[i]] = i }
+        $1 == "astra.c" { next }
+        $2 == "astra.h" { next }
+        {
+            split($1, from, "/"); split($2, to, "/")
+            if (!(to[1] in place)) print "unknown", to[1], $1, $2
+            else if (place[to[1]] > place[from[1]]) print from[1], to[1], $1, $2
+        }' | sort -u >"$found"
+
+grep -v '^#' tests/layers.known 2>/dev/null | grep . | sort -u >"$known"
+while read -r from to file header; do
+    grep -qx "$file $header" "$known" ||
+        fault "src/$file: $from includes $header, a room behind it"
+done <"$found"
+while read -r file header; do
+    grep -q " $file $header\$" "$found" ||
+        fault "tests/layers.known: $file no longer includes $header: leave the line out"
+done <"$known"
+
+for header in $(find src -name '*.h' -o -name '*.def' | sort); do
+    grep -rqF "\"${header#src/}\"" src tests bench tools --include='*.[ch]' --include='*.def' ||
+        fault "$header: nothing includes it"
+done
+for name in $(find src cli -name '*.[ch]' -o -name '*.def' | sed 's|.*/||' | sort | uniq -d); do
+    fault "$name: two files have that name"
+done
+exit $failed
