@@ -16,13 +16,13 @@
 
 enum { MOST_RANKS = 200 };
 
-static bool set(struct question *q, const char *option, const char *value, struct error *err)
+static bool set(struct query *q, const char *option, const char *value, struct error *err)
 {
-    return question_set(q, option, value, err);
+    return query_set(q, option, value, err);
 }
 
 /* "tp=8 pp=4 ..." one --set each. */
-static bool set_strategy(struct question *q, const char *text, struct error *err)
+static bool set_strategy(struct query *q, const char *text, struct error *err)
 {
     char word[64];
     while (*text) {
@@ -46,7 +46,7 @@ static bool all_allow(const struct rules *rules, const double values[SLOTS])
     return true;
 }
 
-static void judge(const struct estimate_question *e, struct judged *out, struct arena *mem)
+static void judge(const struct estimate_query *e, struct judged *out, struct arena *mem)
 {
     double values[SLOTS] = {0};
     slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
@@ -59,14 +59,14 @@ static void judge(const struct estimate_question *e, struct judged *out, struct 
     plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
 }
 
-static bool answer(struct question *q, struct judged *out, struct arena *mem, struct error *err)
+static bool answer(struct query *q, struct judged *out, struct arena *mem, struct error *err)
 {
-    struct estimate_question e;
-    bool ok = question_ready(q, err) && question_estimate(q, &e, err);
+    struct estimate_query e;
+    bool ok = query_ready(q, err) && query_estimate(q, &e, err);
     if (ok)
         judge(&e, out, mem);
-    ok = ok && question_costs_hold(q, err);
-    question_release(q);
+    ok = ok && query_costs_hold(q, err);
+    query_release(q);
     return ok;
 }
 
@@ -76,8 +76,8 @@ bool predict_run(const struct csv *c, int i, struct judged *out, struct arena *m
     static const char *const options[] = {"cluster", "model", "global_batch", "seq_len",
                                           "precision"};
     static const char *const names[] = {"cluster", "model", "global-batch", "seq-len", "precision"};
-    struct question *q = arena_alloc(mem, sizeof *q);
-    question_init(q);
+    struct query *q = arena_alloc(mem, sizeof *q);
+    query_init(q);
     for (int k = 0; k < 5; k++)
         if (!set(q, names[k], csv_at(c, i, csv_column(c, options[k])), err))
             return false;
@@ -145,7 +145,7 @@ double real_at(const struct csv *c, int row, const char *column)
 }
 
 /* The flags of a measured rank, word by word. */
-static bool set_flags(struct question *q, const char *text, struct arena *mem, struct error *err)
+static bool set_flags(struct query *q, const char *text, struct arena *mem, struct error *err)
 {
     const char *words[256];
     size_t count = 0;
@@ -154,14 +154,14 @@ static bool set_flags(struct question *q, const char *text, struct arena *mem, s
         words[count++] = arena_copy(mem, text, n);
         text += n + strspn(text + n, " ");
     }
-    return question_flags(q, count, words, err);
+    return query_flags(q, count, words, err);
 }
 
 bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *mem,
                   struct error *err)
 {
-    struct question *q = arena_alloc(mem, sizeof *q);
-    question_init(q);
+    struct query *q = arena_alloc(mem, sizeof *q);
+    query_init(q);
     return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
            set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) && answer(q, out, mem, err);
 }

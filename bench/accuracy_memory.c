@@ -1,7 +1,7 @@
 /* The scoreboard of memory: predicted peaks against ranks that we measured and stages that others
  * published, and what would have been said of each: fits or not. Ranks marked `blind` were drawn at
- * random and foretold before they ran; formulas were corrected afterwards, so that only the column
- * of what was foretold is a test. */
+ * random and predicted before they ran; formulas were corrected afterwards, so that only the column
+ * of what was predicted is a test. */
 #include "accuracy.h"
 
 #include "base/arena.h"
@@ -39,7 +39,7 @@ struct rank {
     bool at_setup; /* predicted to be fullest before the first step, which was not measured */
     bool moe, cp;
     bool fits, allowed;
-    double measured, foretold, now; /* bytes; 0 = none */
+    double measured, predicted, now; /* bytes; 0 = none */
     double usable, limit;
 };
 
@@ -103,7 +103,7 @@ static bool read_rank(const struct csv *c, int i, predictor *predict, struct ran
                          .fits = s->fits,
                          .allowed = j.allowed,
                          .measured = real_at(c, i, "peak_mib") * MIB,
-                         .foretold = real_at(c, i, "foretold_mib") * MIB,
+                         .predicted = real_at(c, i, "foretold_mib") * MIB,
                          .now = s->peak_bytes,
                          .usable = j.usable_bytes,
                          .limit = j.plan.limit_bytes};
@@ -172,23 +172,23 @@ static bool is_about(const struct about *a, const struct rank *r)
            (a->mode < 0 || a->mode == r->mode);
 }
 
-/* What was foretold, and what is said now; nothing for a mode that no rank has. */
+/* What was predicted, and what is said now; nothing for a mode that no rank has. */
 static void print_line(const char *name, const struct ranks *all, struct about about)
 {
-    struct spread foretold = {0}, now = {0};
+    struct spread predicted = {0}, now = {0};
     for (int i = 0; i < all->count; i++) {
         const struct rank *r = &all->rank[i];
         if (!is_about(&about, r) || r->measured <= 0)
             continue;
-        if (r->foretold > 0)
-            add(&foretold, r->foretold / r->measured - 1);
+        if (r->predicted > 0)
+            add(&predicted, r->predicted / r->measured - 1);
         if (!r->at_setup)
             add(&now, r->now / r->measured - 1);
     }
-    if (foretold.count + now.count == 0)
+    if (predicted.count + now.count == 0)
         return;
     printf("%-25s", name);
-    print_spread(&foretold);
+    print_spread(&predicted);
     print_spread(&now);
     putchar('\n');
 }
@@ -295,13 +295,13 @@ static void print_wrong(const struct ranks *all, bool ran_out, const char *said)
     putchar('\n');
 }
 
-/* By what was foretold: a rank that ran out has no measured peak. */
+/* By what was predicted: a rank that ran out has no measured peak. */
 static void print_near(const struct ranks *all)
 {
     int near = 0, out = 0;
     for (int i = 0; i < all->count; i++) {
         const struct rank *r = &all->rank[i];
-        if (fabs(r->foretold / r->usable - 1) > 0.1)
+        if (fabs(r->predicted / r->usable - 1) > 0.1)
             continue;
         near++;
         out += r->ran_out;

@@ -85,7 +85,7 @@ static void print_layouts(const struct row *row, int rows, const struct layouts 
            r.first_rank, r.first);
 }
 
-static bool is_same_question(const struct row *a, const struct row *b)
+static bool is_same_query(const struct row *a, const struct row *b)
 {
     return strcmp(a->model, b->model) == 0 && strcmp(a->cluster, b->cluster) == 0 &&
            a->strategy.global_batch == b->strategy.global_batch;
@@ -94,19 +94,19 @@ static bool is_same_question(const struct row *a, const struct row *b)
 static bool asked_before(const struct row *row, int i)
 {
     for (int j = 0; j < i; j++)
-        if (is_same_question(&row[j], &row[i]))
+        if (is_same_query(&row[j], &row[i]))
             return true;
     return false;
 }
 
-/* The runs that answer the question of row `i`, none where a row before asked it. */
+/* The runs that answer the query of row `i`, none where a row before asked it. */
 static int find_group(const struct row *row, int rows, int i, struct row *of)
 {
     int n = 0;
     if (asked_before(row, i))
         return 0;
     for (int j = i; j < rows; j++)
-        if (is_same_question(&row[i], &row[j]))
+        if (is_same_query(&row[i], &row[j]))
             of[n++] = row[j];
     return n;
 }

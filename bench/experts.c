@@ -1,7 +1,7 @@
 /* Published plans of experts (data/published.csv) against what a search finds for the same model,
  * cluster, batch and numerics, both by our own estimate. Two searches each: one over everything,
  * and one in which what the expert left off stays off, so that what is gained by the layout is
- * told from what is gained by features that an older engine did not have. Questions that are
+ * told from what is gained by features that an older engine did not have. Queries that are
  * equal share their search. Ends with 1 if a search missed a plan that it could have found. */
 #include "experts.h"
 
@@ -51,25 +51,25 @@ static const char *column(const struct bench *b, int row, const char *name)
     return csv_at(&b->table, row, csv_column(&b->table, name));
 }
 
-static bool ask(const struct bench *b, int row, struct question *q, struct error *err)
+static bool ask(const struct bench *b, int row, struct query *q, struct error *err)
 {
     static const char *const names[][2] = {{"cluster", "cluster"},
                                            {"model", "model"},
                                            {"global-batch", "global_batch"},
                                            {"seq-len", "seq_len"},
                                            {"precision", "precision"}};
-    question_init(q);
+    query_init(q);
     for (int i = 0; i < COUNT(names); i++)
-        if (!question_set(q, names[i][0], column(b, row, names[i][1]), err))
+        if (!query_set(q, names[i][0], column(b, row, names[i][1]), err))
             return false;
     return true;
 }
 
-static bool set_words(struct question *q, const char *text, struct error *err)
+static bool set_words(struct query *q, const char *text, struct error *err)
 {
     while (*text) {
         size_t n = strcspn(text, " ");
-        if (!question_set(q, "set", arena_copy(&q->mem, text, n), err))
+        if (!query_set(q, "set", arena_copy(&q->mem, text, n), err))
             return false;
         text += n + strspn(text + n, " ");
     }
@@ -82,7 +82,7 @@ static void add_word(struct str *words, const struct strategy *s, enum param p)
     param_print(p, strategy_get(s, p), words);
 }
 
-/* What is asked of the search beside the question. Alone, precision_aware would bring offload with
+/* What is asked of the search beside the query. Alone, precision_aware would bring offload with
  * it: a search tries the two together. */
 static void fixed_words(const struct strategy *s, enum scope scope, struct str *words)
 {
@@ -113,12 +113,12 @@ static bool rules_hold(struct bench *b, const struct rules *r, double values[SLO
 }
 
 /* The expert's plan as `astra estimate` judges it. */
-static bool judge(struct bench *b, struct expert *x, struct question *q, struct error *err)
+static bool judge(struct bench *b, struct expert *x, struct query *q, struct error *err)
 {
-    struct estimate_question e;
+    struct estimate_query e;
     struct plan plan;
     double values[SLOTS] = {0};
-    if (!question_ready(q, err) || !question_estimate(q, &e, err))
+    if (!query_ready(q, err) || !query_estimate(q, &e, err))
         return false;
     x->strategy = e.strategy;
     slots_set_fixed(values, e.scene.model, e.scene.group, e.nodes, e.scene.te);
@@ -148,7 +148,7 @@ static bool axis_has(const struct axis *a, const struct strategy *s)
 }
 
 /* Whether the search could have come upon the expert's plan, and why not. */
-static bool is_inside(struct bench *b, const struct search_question *sq, const struct expert *x)
+static bool is_inside(struct bench *b, const struct search_query *sq, const struct expert *x)
 {
     struct space space;
     double values[SLOTS];
@@ -178,7 +178,7 @@ static struct searched *search_of(struct bench *b, const char *key)
     return &b->searched[i]; /* there is one for each row and scope */
 }
 
-static void run_search(struct bench *b, const struct search_question *sq, const char *key,
+static void run_search(struct bench *b, const struct search_query *sq, const char *key,
                        struct searched *out)
 {
     struct search_result r;
@@ -196,12 +196,12 @@ static void run_search(struct bench *b, const struct search_question *sq, const 
     b->searches++;
 }
 
-static bool find_best(struct bench *b, int row, struct question *q, enum scope scope,
+static bool find_best(struct bench *b, int row, struct query *q, enum scope scope,
                       struct error *err)
 {
     struct expert *x = &b->expert[row];
     struct rules rules;
-    struct search_question sq;
+    struct search_query sq;
     struct str words;
     str_init(&words);
     fixed_words(&x->strategy, scope, &words);
@@ -209,8 +209,8 @@ static bool find_best(struct bench *b, int row, struct question *q, enum scope s
         arena_format(&b->mem, "%s %s %s %s %s %s", x->cluster, column(b, row, "model"),
                      column(b, row, "global_batch"), column(b, row, "seq_len"),
                      column(b, row, "precision"), str_text(&words));
-    bool ok = set_words(q, str_text(&words), err) && question_ready(q, err) &&
-              question_search(q, 0, &rules, &sq, err);
+    bool ok = set_words(q, str_text(&words), err) && query_ready(q, err) &&
+              query_search(q, 0, &rules, &sq, err);
     if (ok) {
         struct searched *s = search_of(b, key);
         x->inside[scope] = is_inside(b, &sq, x);
@@ -219,7 +219,7 @@ static bool find_best(struct bench *b, int row, struct question *q, enum scope s
         if (!s->key)
             run_search(b, &sq, key, s);
         x->best[scope] = s;
-        ok = question_costs_hold(q, err);
+        ok = query_costs_hold(q, err);
     }
     str_release(&words);
     return ok;
@@ -228,16 +228,16 @@ static bool find_best(struct bench *b, int row, struct question *q, enum scope s
 static bool read_expert(struct bench *b, int row, struct error *err)
 {
     struct expert *x = &b->expert[row];
-    struct question q;
+    struct query q;
     const char *source = column(b, row, "source");
     *x = (struct expert){.id = csv_at(&b->table, row, 0), .cluster = column(b, row, "cluster")};
     snprintf(x->source, sizeof x->source, "%.*s", (int)strcspn(source, "("), source);
     bool ok = ask(b, row, &q, err) && set_words(&q, column(b, row, "strategy"), err) &&
               judge(b, x, &q, err);
-    question_release(&q);
+    query_release(&q);
     for (int scope = 0; ok && scope < SCOPES; scope++) {
         ok = ask(b, row, &q, err) && find_best(b, row, &q, (enum scope)scope, err);
-        question_release(&q);
+        query_release(&q);
     }
     return ok;
 }

@@ -14,7 +14,7 @@ enum scope {
 };
 
 struct searched {
-    const char *key; /* the whole question; NULL = not asked yet */
+    const char *key; /* the whole query; NULL = not asked yet */
     bool found;
     struct strategy strategy;
     double step_s;

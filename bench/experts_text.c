@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* Part of the expert's step that the plan found saves; far below 0 where none was found. */
-static double gain(const struct expert *x, enum scope scope)
+static double speedup(const struct expert *x, enum scope scope)
 {
     return x->best[scope]->found ? 1 - x->best[scope]->step_s / x->step_s : -1;
 }
 
 static bool is_slower(const struct expert *x, int scope)
 {
-    return gain(x, (enum scope)scope) < -1e-9;
+    return speedup(x, (enum scope)scope) < -1e-9;
 }
 
 static int by_size(const void *a, const void *b)
@@ -24,13 +24,13 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Least, middle and most. */
-static void print_gains(struct bench *b, const char *source, enum scope scope)
+static void print_speedups(struct bench *b, const char *source, enum scope scope)
 {
     double *g = arena_array(&b->mem, (size_t)b->table.rows, sizeof *g);
     int n = 0;
     for (int i = 0; i < b->table.rows; i++)
         if (!source || strcmp(source, b->expert[i].source) == 0)
-            g[n++] = 100 * gain(&b->expert[i], scope);
+            g[n++] = 100 * speedup(&b->expert[i], scope);
     qsort(g, (size_t)n, sizeof *g, by_size);
     printf(" %6.1f %6.1f %6.1f", g[0], (g[(n - 1) / 2] + g[n / 2]) / 2, g[n - 1]);
 }
@@ -49,12 +49,12 @@ static void print_source(struct bench *b, const char *source)
             inside[scope] += x->inside[scope];
             slower += is_slower(x, scope);
         }
-        beyond += gain(x, EVERYTHING) > x->expected_error;
+        beyond += speedup(x, EVERYTHING) > x->expected_error;
     }
     printf("%-47s %4d %4d %4d %6d %4d", source ? source : "all", rows, allowed, fits,
            inside[EVERYTHING], inside[OWN_FEATURES]);
-    print_gains(b, source, EVERYTHING);
-    print_gains(b, source, OWN_FEATURES);
+    print_speedups(b, source, EVERYTHING);
+    print_speedups(b, source, OWN_FEATURES);
     printf(" %6d %6d\n", beyond, slower);
 }
 
@@ -128,7 +128,7 @@ static void print_rows(const struct bench *b)
         printf("%-19s %-15s ", x->id, x->cluster);
         print_plan(&x->strategy, x->step_s);
         print_plan(&best->strategy, best->step_s);
-        printf("%6.1f %6.1f\n", 100 * gain(x, EVERYTHING), 100 * gain(x, OWN_FEATURES));
+        printf("%6.1f %6.1f\n", 100 * speedup(x, EVERYTHING), 100 * speedup(x, OWN_FEATURES));
     }
 }
 

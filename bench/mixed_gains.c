@@ -38,11 +38,11 @@ static const struct pool {
 struct row {
     const struct pool *pool;
     struct arena mem; /* of plans and what they point to */
-    struct question question;
-    struct mixed_question mixed;
+    struct query query;
+    struct mixed_query mixed;
     struct mixed_result found;
     struct plan plan;
-    const struct mixture *mixture;
+    const struct comparison *comparison;
 };
 
 static void must(bool ok, const struct error *err)
@@ -57,41 +57,41 @@ static void ask(struct row *r)
 {
     const struct pool *p = r->pool;
     struct error err = {0};
-    question_init(&r->question);
-    must(question_set(&r->question, "model", p->model, &err), &err);
-    must(question_set(&r->question, "cluster", p->cluster, &err), &err);
+    query_init(&r->query);
+    must(query_set(&r->query, "model", p->model, &err), &err);
+    must(query_set(&r->query, "cluster", p->cluster, &err), &err);
     for (int i = 0; i < 2 * MORE && p->more[i]; i += 2)
-        must(question_set(&r->question, p->more[i], p->more[i + 1], &err), &err);
-    must(question_set(&r->question, "top", "1", &err), &err);
-    must(question_ready(&r->question, &err), &err);
+        must(query_set(&r->query, p->more[i], p->more[i + 1], &err), &err);
+    must(query_set(&r->query, "top", "1", &err), &err);
+    must(query_ready(&r->query, &err), &err);
 }
 
 /* The best on each type: what a mixed plan has to beat. */
-static void search_types(struct row *r, struct standings *standings)
+static void search_types(struct row *r, struct results *results)
 {
-    struct question *q = &r->question;
+    struct query *q = &r->query;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
-        struct search_question sq;
+        struct search_query sq;
         struct search_result found;
         struct error err = {0};
-        must(question_search(q, g, rules, &sq, &err), &err);
-        sq.standings = standings;
+        must(query_search(q, g, rules, &sq, &err), &err);
+        sq.results = results;
         search_run(&sq, &r->mem, &found);
     }
-    r->mixed.standings = standings;
+    r->mixed.results = results;
 }
 
 static void search(struct row *r)
 {
-    struct standings standings;
+    struct results results;
     struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
     struct error err = {0};
-    must(question_mixed(&r->question, rules, &r->mixed, &err), &err);
-    standings_init(&standings, &WANT_SPEED, 1, &r->mem);
-    search_types(r, &standings);
+    must(query_mixed(&r->query, rules, &r->mixed, &err), &err);
+    results_init(&results, &SPEED_ALONE, 1, &r->mem);
+    search_types(r, &results);
     mixed_run(&r->mixed, &r->mem, &r->found);
-    standings_release(&standings);
+    results_release(&results);
     if (r->found.best == 0) {
         fprintf(stderr, "%s on %s: one type alone is faster than all plans on several\n",
                 r->pool->model, r->pool->cluster);
@@ -103,18 +103,18 @@ static void search(struct row *r)
 static void compare(struct row *r)
 {
     const struct mixed_found *x = &r->found.found[0];
-    struct estimate_question e = {.scene = r->mixed.scene, .strategy = x->strategy};
+    struct estimate_query e = {.scene = r->mixed.scene, .strategy = x->strategy};
     e.scene.group = x->meshes.mesh[0].group;
     e.scene.meshes = &x->meshes;
     e.scene.cluster = r->mixed.cluster;
     plan_evaluate(&e.scene, &x->strategy, &x->layout, &r->mem, &r->plan);
-    r->mixture = mixture_of(&r->question, &e, &r->plan, &r->mem);
+    r->comparison = comparison_of(&r->query, &e, &r->plan, &r->mem);
 }
 
 /* With its NICs where another group of the pool has the same GPUs. */
 static void add_group(const struct row *r, const struct node_group *g, struct str *out)
 {
-    const struct cluster *c = &r->question.cluster;
+    const struct cluster *c = &r->query.cluster;
     str_add(out, g->gpu->name);
     for (int i = 0; i < c->groups; i++)
         if (&c->group[i] != g && c->group[i].gpu == g->gpu)
@@ -152,7 +152,7 @@ static void add_layers(const struct row *r, const struct plan *p, struct str *ou
 }
 
 /* Part by which the mixed plan is faster; NULL or what does not fit has none. */
-static void add_gain(const struct row *r, const struct plan *than, struct str *out)
+static void add_speedup(const struct row *r, const struct plan *than, struct str *out)
 {
     if (than && than->feasible)
         str_addf(out, "%+.1f %%", 100 * (r->plan.tokens_per_s / than->tokens_per_s - 1));
@@ -162,22 +162,22 @@ static void add_gain(const struct row *r, const struct plan *than, struct str *o
 
 static void print_use(const struct row *r, const char *what, const struct plan *p)
 {
-    struct str speed, gain, words;
+    struct str speed, speedup, words;
     str_init(&speed);
-    str_init(&gain);
+    str_init(&speedup);
     str_init(&words);
     if (p)
         add_count(&speed, p->tokens_per_s);
     if (p != &r->plan)
-        add_gain(r, p, &gain);
+        add_speedup(r, p, &speedup);
     if (p && p->meshes)
         add_layers(r, p, &words);
     else if (p)
         add_plan_words(&p->strategy, &words);
     printf("  %-22s %5lld %9s %13s  %s\n", what, p ? (long long)p->gpus : 0LL, str_text(&speed),
-           str_text(&gain), str_text(&words));
+           str_text(&speedup), str_text(&words));
     str_release(&speed);
-    str_release(&gain);
+    str_release(&speedup);
     str_release(&words);
 }
 
@@ -192,12 +192,12 @@ static void print_row(const struct row *r)
     printf("  %-22s %5s %9s %13s  %s%s\n", "", "GPUs", "tokens/s", "gain of mixed", str_text(&text),
            r->found.unproven > 0 ? " (layers not proven)" : "");
     print_use(r, "mixed", &r->plan);
-    for (int i = 0; i < MIXTURE_SPLITS; i++)
-        print_use(r, r->mixture->split[i].words, r->mixture->split[i].plan);
-    for (int g = 0; g < r->mixture->groups; g++) {
+    for (int i = 0; i < COMPARISON_SPLITS; i++)
+        print_use(r, r->comparison->split[i].words, r->comparison->split[i].plan);
+    for (int g = 0; g < r->comparison->groups; g++) {
         str_clear(&text);
-        add_group(r, r->mixture->alone[g].group, &text);
-        print_use(r, str_text(&text), r->mixture->alone[g].plan);
+        add_group(r, r->comparison->alone[g].group, &text);
+        print_use(r, str_text(&text), r->comparison->alone[g].plan);
     }
     str_release(&text);
 }
@@ -205,8 +205,8 @@ static void print_row(const struct row *r)
 static const struct plan *best_alone(const struct row *r)
 {
     const struct plan *best = NULL;
-    for (int g = 0; g < r->mixture->groups; g++) {
-        const struct plan *p = r->mixture->alone[g].plan;
+    for (int g = 0; g < r->comparison->groups; g++) {
+        const struct plan *p = r->comparison->alone[g].plan;
         if (p && (!best || p->step_s < best->step_s))
             best = p;
     }
@@ -217,15 +217,15 @@ static const struct plan *best_alone(const struct row *r)
 static double sum_alone(const struct row *r)
 {
     double sum = 0;
-    for (int g = 0; g < r->mixture->groups; g++)
-        sum += r->mixture->alone[g].plan ? r->mixture->alone[g].plan->tokens_per_s : 0;
+    for (int g = 0; g < r->comparison->groups; g++)
+        sum += r->comparison->alone[g].plan ? r->comparison->alone[g].plan->tokens_per_s : 0;
     return sum;
 }
 
 static void print_short(const struct row *r)
 {
-    const struct plan *const beside[] = {best_alone(r), r->mixture->split[0].plan,
-                                         r->mixture->split[1].plan};
+    const struct plan *const beside[] = {best_alone(r), r->comparison->split[0].plan,
+                                         r->comparison->split[1].plan};
     struct str text;
     str_init(&text);
     add_count(&text, r->plan.tokens_per_s);
@@ -233,7 +233,7 @@ static void print_short(const struct row *r)
            (long long)r->plan.gpus, str_text(&text));
     for (size_t i = 0; i < COUNT(beside); i++) {
         str_clear(&text);
-        add_gain(r, beside[i], &text);
+        add_speedup(r, beside[i], &text);
         printf(" %14s", str_text(&text));
     }
     printf(" %9.0f %%\n", 100 * r->plan.tokens_per_s / sum_alone(r));
@@ -257,7 +257,7 @@ int main(void)
         print_short(&rows[i]);
     for (size_t i = 0; i < COUNT(POOLS); i++) {
         print_row(&rows[i]);
-        question_release(&rows[i].question);
+        query_release(&rows[i].query);
         arena_release(&rows[i].mem);
     }
     return 0;

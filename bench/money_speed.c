@@ -1,5 +1,5 @@
 /* How long it takes to ask what to rent: many types, any number of nodes, then mixes of two. Aims
- * are those of DESIGN 10's questions. These machines are noisy: trust ratios more than seconds. */
+ * are those of DESIGN 10's queries. These machines are noisy: trust ratios more than seconds. */
 #define _DEFAULT_SOURCE
 #include "astra.h"
 
@@ -15,7 +15,7 @@ static const struct {
     const char *options[8]; /* names and values, NULL ends */
     double aim_s;           /* 0 = none */
     int repeats;
-} QUESTIONS[] = {
+} QUERYS[] = {
     {"one type, 1 to 512 nodes", {"cluster", "1..512x8:H100", NULL}, 0, 5},
     {"six types", {"cluster", POOL, NULL}, 2, 5},
     {"six types, cheapest in 30 days",
@@ -57,19 +57,19 @@ int main(void)
 {
     double first = 0;
     printf("what to rent for llama3-70b, the best of some runs\n");
-    for (size_t i = 0; i < sizeof QUESTIONS / sizeof *QUESTIONS; i++) {
+    for (size_t i = 0; i < sizeof QUERYS / sizeof *QUERYS; i++) {
         double least = 1e9, least_cpu = 1e9;
-        for (int k = 0; k < QUESTIONS[i].repeats; k++) {
+        for (int k = 0; k < QUERYS[i].repeats; k++) {
             double wall, cpu;
-            ask(QUESTIONS[i].options, &wall, &cpu);
+            ask(QUERYS[i].options, &wall, &cpu);
             least = wall < least ? wall : least;
             least_cpu = cpu < least_cpu ? cpu : least_cpu;
         }
         first = i == 0 ? least_cpu : first;
-        printf("  %-32s %7.2f s, %6.2f s of all cores, %5.1f x one type", QUESTIONS[i].what, least,
+        printf("  %-32s %7.2f s, %6.2f s of all cores, %5.1f x one type", QUERYS[i].what, least,
                least_cpu, least_cpu / first);
-        if (QUESTIONS[i].aim_s > 0)
-            printf(", aim %.0f s", QUESTIONS[i].aim_s);
+        if (QUERYS[i].aim_s > 0)
+            printf(", aim %.0f s", QUERYS[i].aim_s);
         printf("\n");
     }
     return 0;

@@ -1,4 +1,4 @@
-/* Large mixed questions, where brute force cannot go: no neighbour of the best plan may be better. Neighbours
+/* Large mixed queries, where brute force cannot go: no neighbour of the best plan may be better. Neighbours
  * are plans with one layer moved, the layers of two stages exchanged, two types exchanged in the
  * pipeline, or one step of stages more or less of a type; and what a search finds that may only use the
  * best plan's own parameters, or a few values of one of them.
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUESTIONS = 200, MOST_PAIRS = 400 };
+enum { QUERYS = 200, MOST_PAIRS = 400 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -26,13 +26,13 @@ static void must(bool ok, const struct error *err)
     exit(2);
 }
 
-static void set(struct question *q, const char *option, const char *value)
+static void set(struct query *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(question_set(q, option, value, &err), &err);
+    must(query_set(q, option, value, &err), &err);
 }
 
-static void random_question(struct question *q)
+static void random_query(struct query *q)
 {
     static const char *const models[] = {"llama3-8b", "llama3-70b", "gpt3-13b", "gpt3-175b",
                                          "mixtral-8x7b"};
@@ -42,7 +42,7 @@ static void random_question(struct question *q)
     int model = pick(0, 4), groups = model == 3 ? 2 : pick(2, 3); /* more may take minutes */
     int used = 0;
     struct error err = {0};
-    question_init(q);
+    query_init(q);
     set(q, "model", models[model]);
     for (int g = 0; g < groups; g++) {
         int gpu = pick(0, 5);
@@ -60,49 +60,49 @@ static void random_question(struct question *q)
     set(q, "set", "vpp=1");
     set(q, "set", "cp=1");
     q->top = 1;
-    must(question_ready(q, &err), &err);
+    must(query_ready(q, &err), &err);
 }
 
 /* The best on one type alone shows where to begin, at a step that rules nothing out. */
-static struct found like_of(struct question *q)
+static struct found like_of(struct query *q)
 {
     struct found like = {0};
     for (int g = 0; g < q->cluster.groups; g++) {
         struct rules rules;
-        struct search_question sq;
+        struct search_query sq;
         struct search_result r;
         struct error err = {0};
-        must(question_search(q, g, &rules, &sq, &err), &err);
+        must(query_search(q, g, &rules, &sq, &err), &err);
         search_run(&sq, &q->mem, &r);
         if (r.best > 0 && (!like.group || r.found[0].step < like.step))
             like = r.found[0];
     }
-    like.worth = (struct worth){1e300, INFINITY};
+    like.score = (struct score){1e300, INFINITY};
     return like;
 }
 
-static void search(const struct mixed_question *mq, const struct found *like, struct arena *mem,
+static void search(const struct mixed_query *mq, const struct found *like, struct arena *mem,
                    struct mixed_result *out)
 {
-    struct mixed_question asked = *mq;
-    struct standings standings;
-    standings_init(&standings, &WANT_SPEED, mq->top, mem);
+    struct mixed_query asked = *mq;
+    struct results results;
+    results_init(&results, &SPEED_ALONE, mq->top, mem);
     if (like->group)
-        standings_add(&standings, like);
-    asked.standings = &standings;
+        results_add(&results, like);
+    asked.results = &results;
     mixed_run(&asked, mem, out);
-    standings_release(&standings);
+    results_release(&results);
 }
 
 struct trial {
-    const struct mixed_question *question;
+    const struct mixed_query *query;
     const struct found *like;
     const struct mixed_found *best;
     struct arena mem;
     long tried, feasible, better;
 };
 
-static bool rules_allow(const struct mixed_question *q, const struct mixed_found *x)
+static bool rules_allow(const struct mixed_query *q, const struct mixed_found *x)
 {
     double values[SLOTS];
     int64_t gpus = 0;
@@ -148,18 +148,18 @@ static bool close_layout(struct layout *l)
 
 static void try_plan(struct trial *t, const char *what, struct mixed_found *x)
 {
-    struct scene sc = t->question->scene;
+    struct scene sc = t->query->scene;
     struct plan p;
     sc.group = x->meshes.mesh[0].group;
     sc.meshes = &x->meshes;
-    sc.cluster = t->question->cluster;
+    sc.cluster = t->query->cluster;
     if (!close_layout(&x->layout))
         return;
     t->tried++;
     plan_evaluate(&sc, &x->strategy, &x->layout, &t->mem, &p);
     int64_t step = p.computed && p.feasible ? llround(p.step_s * TICKS_PER_S) : INT64_MAX;
     t->feasible += step < INT64_MAX;
-    if (step < t->best->step && rules_allow(t->question, x)) {
+    if (step < t->best->step && rules_allow(t->query, x)) {
         t->better++;
         show("best", t->best->step, t->best);
         show(what, step, x);
@@ -251,7 +251,7 @@ static void try_stages(struct trial *t)
             if (more == 0 || m->stages < 1 || block * m->stages % m->group->per_node != 0 ||
                 block * m->stages > (int64_t)m->group->nodes_max * m->group->per_node)
                 continue;
-            spread_layers(t->best, &x, t->question->scene.model->layers);
+            spread_layers(t->best, &x, t->query->scene.model->layers);
             try_plan(t, "stages of a type", &x);
         }
 }
@@ -259,7 +259,7 @@ static void try_stages(struct trial *t)
 /* What a search finds in a part of the space is not better than what it finds in all of it. */
 static void try_part(struct trial *t, const char *what, const struct setting *settings)
 {
-    struct mixed_question part = *t->question;
+    struct mixed_query part = *t->query;
     struct mixed_result r;
     part.settings = settings;
     search(&part, t->like, &t->mem, &r);
@@ -284,7 +284,7 @@ static void try_parts(struct trial *t)
     settings[PARAM_global_batch].count = settings[PARAM_seq_len].count = 0;
     settings[PARAM_precision].count = 0;
     try_part(t, "its own parameters", settings);
-    memcpy(settings, t->question->settings, sizeof settings);
+    memcpy(settings, t->query->settings, sizeof settings);
     settings[PARAM_tp] = (struct setting){1, {1 << pick(0, 3)}};
     settings[PARAM_cp] = (struct setting){1, {s->cp}};
     settings[PARAM_micro_batch] = (struct setting){2, {s->micro_batch, 1 << pick(0, 2)}};
@@ -293,22 +293,22 @@ static void try_parts(struct trial *t)
 
 int main(int argc, char **argv)
 {
-    int questions = argc > 1 ? (int)strtol(argv[1], NULL, 10) : QUESTIONS, answered = 0;
+    int queries = argc > 1 ? (int)strtol(argv[1], NULL, 10) : QUERYS, answered = 0;
     int first = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     struct trial t = {0};
     double unproven = 0;
     arena_init(&t.mem);
-    for (int i = first; i < first + questions; i++) {
-        struct question q;
+    for (int i = first; i < first + queries; i++) {
+        struct query q;
         struct rules rules;
-        struct mixed_question mq;
+        struct mixed_query mq;
         struct mixed_result r;
         struct error err = {0};
         seed = 88172645463325252ull + 104729ull * (uint64_t)i; /* each can be asked alone */
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
-        random_question(&q);
-        must(question_mixed(&q, &rules, &mq, &err), &err);
+        random_query(&q);
+        must(query_mixed(&q, &rules, &mq, &err), &err);
         struct found like = like_of(&q);
         search(&mq, &like, &q.mem, &r);
         t.like = &like;
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
         unproven += r.best > 0 && r.unproven > 0;
         if (r.best > 0) {
             long before = t.better;
-            t.question = &mq;
+            t.query = &mq;
             t.best = &r.found[0];
             try_pairs(&t);
             try_orders(&t);
@@ -326,12 +326,12 @@ int main(int argc, char **argv)
                 printf("question %d: %s on %s, global batch %d\n", i, q.model.name, q.cluster.text,
                        q.global_batch);
         }
-        question_release(&q);
+        query_release(&q);
     }
     arena_release(&t.mem);
     printf("%d of %d questions have an answer, %.0f of them unproven; %ld neighbours, %ld fit, %ld "
            "are "
            "better\n",
-           answered, questions, unproven, t.tried, t.feasible, t.better);
+           answered, queries, unproven, t.tried, t.feasible, t.better);
     return t.better > 0;
 }

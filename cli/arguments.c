@@ -24,7 +24,7 @@ bool takes_own(const struct command *c, const struct own_option *o)
 }
 
 /* The words still to read, and the option at hand. */
-struct reader {
+struct argument_reader {
     struct request *request;
     char **word, **end;
     char *name;        /* of the option, without dashes, cut at '=' */
@@ -44,7 +44,7 @@ static const char *nearest_option(const char *word, const struct command *c)
     return astra_nearest(word, names, n);
 }
 
-static bool unknown_option(const struct reader *rd)
+static bool unknown_option(const struct argument_reader *rd)
 {
     const struct command *c = rd->request->command;
     const char *near = nearest_option(rd->name, c);
@@ -60,7 +60,7 @@ static bool unknown_option(const struct reader *rd)
 }
 
 /* The option's value, from behind '=' or the next word; one that looks like an option is none. */
-static bool take_value(struct reader *rd, const char *argument)
+static bool take_value(struct argument_reader *rd, const char *argument)
 {
     if (rd->value)
         return true;
@@ -72,7 +72,7 @@ static bool take_value(struct reader *rd, const char *argument)
     return true;
 }
 
-static bool take_argument(struct reader *rd, const char *argument)
+static bool take_argument(struct argument_reader *rd, const char *argument)
 {
     if (*argument)
         return take_value(rd, argument);
@@ -115,7 +115,7 @@ static bool set_own(struct request *r, const char *name, const char *value)
     return true;
 }
 
-static bool read_own(struct reader *rd, const struct own_option *o)
+static bool read_own(struct argument_reader *rd, const struct own_option *o)
 {
     const struct command *c = rd->request->command;
     if (!takes_own(c, o)) {
@@ -125,7 +125,7 @@ static bool read_own(struct reader *rd, const struct own_option *o)
     return take_argument(rd, o->argument) && set_own(rd->request, o->name, rd->value);
 }
 
-static bool read_library_option(struct reader *rd, const struct astra_option *o)
+static bool read_library_option(struct argument_reader *rd, const struct astra_option *o)
 {
     struct request *r = rd->request;
     if (!command_takes(r->command, o)) {
@@ -134,11 +134,11 @@ static bool read_library_option(struct reader *rd, const struct astra_option *o)
     }
     if (!take_argument(rd, o->argument))
         return false;
-    r->setting[r->settings++] = (struct setting){o->name, rd->value ? rd->value : "on"};
+    r->setting[r->settings++] = (struct cli_setting){o->name, rd->value ? rd->value : "on"};
     return true;
 }
 
-static bool read_option(struct reader *rd)
+static bool read_option(struct argument_reader *rd)
 {
     char *equals = strchr(rd->name, '=');
     rd->value = equals ? equals + 1 : NULL;
@@ -156,7 +156,7 @@ static bool read_option(struct reader *rd)
 static bool read_positional(struct request *r, const char *word)
 {
     if (r->command->words) {
-        r->setting[r->settings++] = (struct setting){r->command->words, word};
+        r->setting[r->settings++] = (struct cli_setting){r->command->words, word};
         return true;
     }
     if (r->command->takes_plan && !r->plan)
@@ -169,7 +169,7 @@ static bool read_positional(struct request *r, const char *word)
     return r->plan == word;
 }
 
-static bool read_short(struct reader *rd, const char *word)
+static bool read_short(struct argument_reader *rd, const char *word)
 {
     static char output[] = "output", help[] = "help";
     rd->value = NULL;
@@ -182,7 +182,7 @@ static bool read_short(struct reader *rd, const char *word)
     return read_option(rd);
 }
 
-static bool read_flags(struct reader *rd)
+static bool read_flags(struct argument_reader *rd)
 {
     struct request *r = rd->request;
     r->flag = rd->word;
@@ -195,7 +195,7 @@ static bool read_flags(struct reader *rd)
     return r->command->takes_flags && r->flags > 0;
 }
 
-static bool read_word(struct reader *rd)
+static bool read_word(struct argument_reader *rd)
 {
     char *word = *rd->word++;
     if (strcmp(word, "--") == 0)
@@ -211,7 +211,7 @@ static bool read_word(struct reader *rd)
 
 bool request_parse(struct request *r, const struct command *command, int count, char **words)
 {
-    struct reader rd = {.request = r, .word = words, .end = words + count};
+    struct argument_reader rd = {.request = r, .word = words, .end = words + count};
     memset(r, 0, sizeof *r);
     r->command = command;
     r->setting = calloc((size_t)count + 1, sizeof *r->setting);

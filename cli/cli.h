@@ -30,7 +30,7 @@ const struct own_option *own_options(void); /* name NULL ends */
 /* All commands take them all, but for export: what it writes is for --to to say. */
 bool takes_own(const struct command *, const struct own_option *);
 
-struct setting {
+struct cli_setting {
     const char *option, *value;
 };
 
@@ -42,7 +42,7 @@ struct request {
     const char *output; /* NULL = standard output */
     const char *plan;   /* NULL = none */
     int settings;
-    struct setting *setting; /* owned */
+    struct cli_setting *setting; /* owned */
     int flags;
     char **flag; /* behind --; NULL = no -- was given */
 };

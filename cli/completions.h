@@ -29,7 +29,7 @@ bool option_of(const struct command *, int i, struct offered *);
 /* Words of "a|b|c" or of a list with blanks, with one blank between them. */
 void print_words(const char *list);
 
-/* Each prints a whole script. The question knows the names. */
+/* Each prints a whole script. The query knows the names. */
 void print_bash(struct astra *);
 void print_zsh(struct astra *);
 void print_fish(struct astra *);

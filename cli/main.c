@@ -17,7 +17,7 @@ void complain(const char *format, ...)
 }
 
 /* Options come before the plan: a --cluster of the user's wins over the plan's. */
-static enum astra_status put_question(struct astra *a, const struct request *r)
+static enum astra_status put_query(struct astra *a, const struct request *r)
 {
     enum astra_status status = ASTRA_OK;
     astra_will_write(a, r->output);
@@ -36,7 +36,7 @@ static enum astra_status ask(struct astra *a, const struct request *r)
     progress_begin(&progress);
     if (is_terminal(2) && !is_dumb())
         astra_on_progress(a, progress_draw, &progress);
-    enum astra_status status = put_question(a, r);
+    enum astra_status status = put_query(a, r);
     if (status == ASTRA_OK)
         status = r->command->ask(a);
     progress_end(&progress);

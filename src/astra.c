@@ -1,4 +1,4 @@
-/* The library's face: a question, the stages in their order, an answer. */
+/* The library's face: a query, the stages in their order, an answer. */
 #include "astra.h"
 
 #include "base/file.h"
@@ -29,7 +29,7 @@ struct astra *astra_new(void)
 {
     struct astra *a = memory_grow(NULL, sizeof *a);
     memset(a, 0, sizeof *a);
-    question_init(&a->question);
+    query_init(&a->query);
     arena_init(&a->mem);
     str_init(&a->text);
     str_init(&a->fit);
@@ -49,7 +49,7 @@ void astra_free(struct astra *a)
     if (!a)
         return;
     forget_staged(a);
-    question_release(&a->question);
+    query_release(&a->query);
     arena_release(&a->mem);
     str_release(&a->text);
     str_release(&a->fit);
@@ -95,13 +95,13 @@ static void begin(struct astra *a)
 enum astra_status astra_set(struct astra *a, const char *option, const char *value)
 {
     a->error = (struct error){0};
-    return status_of(a, question_set(&a->question, option, value, &a->error));
+    return status_of(a, query_set(&a->query, option, value, &a->error));
 }
 
 enum astra_status astra_flags(struct astra *a, size_t count, const char *const *words)
 {
     a->error = (struct error){0};
-    return status_of(a, question_flags(&a->question, count, words, &a->error));
+    return status_of(a, query_flags(&a->query, count, words, &a->error));
 }
 
 void astra_on_progress(struct astra *a, void (*progress)(void *context, double done), void *context)
@@ -112,41 +112,41 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
 
 void astra_will_write(struct astra *a, const char *path)
 {
-    a->question.output = path ? arena_string(&a->question.mem, path) : NULL;
+    a->query.output = path ? arena_string(&a->query.mem, path) : NULL;
 }
 
 enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     a->error = (struct error){0};
-    return status_of(a, import_file(&a->question, path, &a->error));
+    return status_of(a, import_file(&a->query, path, &a->error));
 }
 
 static bool write_script(struct astra *a, const struct plan *p)
 {
-    if (!export_answer(&a->question, p, &a->mem, &a->script, &a->error))
+    if (!export_answer(&a->query, p, &a->mem, &a->script, &a->error))
         return false;
-    a->staged = a->question.export.hostfile;
+    a->staged = a->query.export.hostfile;
     return true;
 }
 
 enum astra_status astra_search(struct astra *a)
 {
-    struct answering asked = {.question = &a->question,
+    struct answering asked = {.query = &a->query,
                               .mem = &a->mem,
                               .report = &a->report,
                               .err = &a->error,
                               .progress = a->progress,
                               .progress_context = a->progress_context,
-                              .share = 1.0 / (1 + a->question.what_ifs)};
+                              .share = 1.0 / (1 + a->query.what_ifs)};
     begin(a);
-    bool ok = outputs_check(&a->question, &a->error) && question_export(&a->question, &a->error) &&
-              what_if_prepare(&a->question, &a->error) && search_answer(&asked) &&
+    bool ok = outputs_check(&a->query, &a->error) && query_export(&a->query, &a->error) &&
+              what_if_prepare(&a->query, &a->error) && search_answer(&asked) &&
               what_if_answer(&asked);
-    if (ok && a->question.plot)
-        ok = front_write(&a->report, a->question.plot, &a->error);
-    if (ok && a->question.report)
-        ok = page_of_search(&a->question, &a->report, &a->mem, &a->error);
-    if (ok && a->question.export.format)
+    if (ok && a->query.plot)
+        ok = front_write(&a->report, a->query.plot, &a->error);
+    if (ok && a->query.report)
+        ok = page_of_search(&a->query, &a->report, &a->mem, &a->error);
+    if (ok && a->query.export.format)
         ok = write_script(a, &a->report.plan[0]);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
@@ -154,7 +154,7 @@ enum astra_status astra_search(struct astra *a)
 
 /* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
  * of those where it does not; NULL when it holds everywhere. */
-static const char *where_broken(struct astra *a, const struct estimate_question *e,
+static const char *where_broken(struct astra *a, const struct estimate_query *e,
                                 const struct rule *rule, double (*values)[SLOTS])
 {
     int groups = estimate_groups(e), broken = 0;
@@ -173,7 +173,7 @@ static const char *where_broken(struct astra *a, const struct estimate_question 
     return broken == 0 ? NULL : broken == groups ? "" : where;
 }
 
-static void judge_rules(struct astra *a, const struct estimate_question *e)
+static void judge_rules(struct astra *a, const struct estimate_query *e)
 {
     int groups = estimate_groups(e);
     double(*values)[SLOTS] = arena_array(&a->mem, (size_t)groups, sizeof *values);
@@ -191,12 +191,12 @@ static void judge_rules(struct astra *a, const struct estimate_question *e)
     }
 }
 
-/* Why stages cannot be placed is among the question's reasons: the simulation only sees that they
+/* Why stages cannot be placed is among the query's reasons: the simulation only sees that they
  * are not. */
-static void evaluate_asked(struct astra *a, const struct estimate_question *e)
+static void evaluate_asked(struct astra *a, const struct estimate_query *e)
 {
     plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
-    a->plan.flagscale = a->question.has_flags && a->question.flags.hetero;
+    a->plan.flagscale = a->query.has_flags && a->query.flags.hetero;
     if (!e->placed) {
         a->plan.gpus = e->gpus;
         a->plan.reasons = 0;
@@ -206,23 +206,23 @@ static void evaluate_asked(struct astra *a, const struct estimate_question *e)
 
 static enum astra_status estimate(struct astra *a, enum answer_kind kind)
 {
-    struct estimate_question *e = &a->asked;
+    struct estimate_query *e = &a->asked;
     begin(a);
-    if (!outputs_check(&a->question, &a->error) || !question_ready(&a->question, &a->error) ||
-        !question_estimate(&a->question, e, &a->error))
+    if (!outputs_check(&a->query, &a->error) || !query_ready(&a->query, &a->error) ||
+        !query_estimate(&a->query, e, &a->error))
         return status_of(a, false);
     evaluate_asked(a, e);
-    a->plan.remedy = remedy_of(&a->question, e, &a->plan, &a->mem);
-    a->plan.source = question_source(&a->question, imported_source(&a->question, &a->mem), &a->mem);
-    if (kind == ANSWER_EXPLAIN && !a->question.stage) {
-        a->plan.gains = gains_of(&a->question, e, &a->plan, &a->mem);
-        a->plan.mixture = mixture_of(&a->question, e, &a->plan, &a->mem);
+    a->plan.fix = fix_of(&a->query, e, &a->plan, &a->mem);
+    a->plan.source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
+    if (kind == ANSWER_EXPLAIN && !a->query.stage) {
+        a->plan.speedups = speedups_of(&a->query, e, &a->plan, &a->mem);
+        a->plan.comparison = comparison_of(&a->query, e, &a->plan, &a->mem);
     }
-    if (!question_costs_hold(&a->question, &a->error))
+    if (!query_costs_hold(&a->query, &a->error))
         return status_of(a, false);
-    if (a->question.trace && !trace_write(&a->plan, a->question.trace, &a->error))
+    if (a->query.trace && !trace_write(&a->plan, a->query.trace, &a->error))
         return status_of(a, false);
-    if (a->question.report && !page_of_plan(&a->question, &a->plan, &a->mem, &a->error))
+    if (a->query.report && !page_of_plan(&a->query, &a->plan, &a->mem, &a->error))
         return status_of(a, false);
     a->kind = kind;
     if (!a->plan.feasible)
@@ -244,8 +244,8 @@ enum astra_status astra_explain(struct astra *a)
  * judged again. */
 enum astra_status astra_export(struct astra *a)
 {
-    struct question *q = &a->question;
-    struct estimate_question e;
+    struct query *q = &a->query;
+    struct estimate_query e;
     begin(a);
     if (!q->export.format || !q->has_flags) {
         fail(&a->error, ERROR_INPUT, "%s is missing, as in astra export plan.json --to slurm",
@@ -253,8 +253,8 @@ enum astra_status astra_export(struct astra *a)
         return status_of(a, false);
     }
     q->export.untimed = true;
-    bool ok = question_export(q, &a->error) && question_ready(q, &a->error) &&
-              question_estimate(q, &e, &a->error);
+    bool ok =
+        query_export(q, &a->error) && query_ready(q, &a->error) && query_estimate(q, &e, &a->error);
     q->export.untimed = false;
     if (!ok)
         return status_of(a, false);
@@ -271,7 +271,7 @@ enum astra_status astra_export(struct astra *a)
 
 enum astra_status astra_verify(struct astra *a)
 {
-    struct verifying v = {.question = &a->question,
+    struct verifying v = {.query = &a->query,
                           .mem = &a->mem,
                           .report = &a->verify,
                           .progress = a->progress,
@@ -289,7 +289,7 @@ enum astra_status astra_verify(struct astra *a)
 enum astra_status astra_list_gpus(struct astra *a)
 {
     begin(a);
-    if (!question_models(&a->question, &a->error))
+    if (!query_models(&a->query, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_GPUS;
     return ASTRA_OK;
@@ -297,18 +297,18 @@ enum astra_status astra_list_gpus(struct astra *a)
 
 enum astra_status astra_fit(struct astra *a)
 {
-    struct question *q = &a->question;
-    struct fit_question f = {.profile = q->measured_file,
-                             .profiles = q->measured,
-                             .sources = q->sources,
-                             .models = q->efficiency,
-                             .output = q->into,
-                             .plots = q->plots,
-                             .alone = q->alone,
-                             .threads = q->threads ? q->threads : parallel_cores()};
+    struct query *q = &a->query;
+    struct fit_query f = {.profile = q->measured_file,
+                          .profiles = q->measured,
+                          .sources = q->sources,
+                          .models = q->efficiency,
+                          .output = q->into,
+                          .plots = q->plots,
+                          .alone = q->alone,
+                          .threads = q->threads ? q->threads : parallel_cores()};
     begin(a);
     str_clear(&a->fit);
-    if (!question_fit(q, &a->error) || !fit_run(&f, &a->fit, &a->error))
+    if (!query_fit(q, &a->error) || !fit_run(&f, &a->fit, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_FIT;
     return ASTRA_OK;
@@ -319,7 +319,7 @@ enum astra_status astra_calibrate(struct astra *a)
 {
     struct calibrate_report *c = &a->calibration;
     begin(a);
-    if (!calibrate_run(&a->question, &a->mem, c, &a->error))
+    if (!calibrate_run(&a->query, &a->mem, c, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_CALIBRATE;
     if (!calibrate_told(c, &a->error))
@@ -340,7 +340,7 @@ enum astra_status astra_list_models(struct astra *a)
 enum astra_status astra_list_prices(struct astra *a)
 {
     begin(a);
-    if (!question_price_list(&a->question, &a->error))
+    if (!query_price_list(&a->query, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_PRICES;
     return ASTRA_OK;

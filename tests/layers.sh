@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tree is the pipeline: a room of src/ includes base/ and the rooms before it, never one behind
 # it. Since the rooms have one order, no cycle of folders can come about. Every header has an
-# includer, and names of files say which file is meant: each is there once.
+# includer, and names say what is meant: those of files, structs and enums are there once.
 #
 # tests/layers.known lists the edges that are still to go, "from to" a line; one that is gone has to
 # leave the list.
@@ -55,4 +55,7 @@ done
 for name in $(find src cli -name '*.[ch]' -o -name '*.def' | sed 's|.*/||' | sort | uniq -d); do
     fault "$name: two files have that name"
 done
+tags=$(grep -rhoE '^ *(static )?(const )?(struct|union|enum) [a-z_0-9]+ \{' src cli --include='*.[ch]' |
+    sed -E 's/^ *(static )?(const )?//; s/ \{$//' | sort | uniq -d)
+[ -z "$tags" ] || fault "defined twice: $tags"
 exit $failed

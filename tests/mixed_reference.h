@@ -14,13 +14,13 @@
 #include <string.h>
 
 struct mixed_reference {
-    const struct mixed_question *question;
+    const struct mixed_query *query;
     int groups; /* of the set at hand */
     const struct node_group *group[MIX_MAX];
     double values[MIX_MAX][SLOTS];
     struct space space;
     struct strategy strategy;
-    bool own_meshes; /* each type has its own, below */
+    bool per_type_meshes; /* each type has its own, below */
     struct mesh own[MIX_MAX];
     struct mesh_list meshes;
     int layers[LAYOUT_MAX_STAGES]; /* by rank */
@@ -38,7 +38,7 @@ static bool reference_gave_up(const struct mixed_reference *r)
     return r->limit > 0 && r->plans >= r->limit;
 }
 
-static struct scene reference_scene(const struct mixed_question *q, const struct mesh_list *meshes)
+static struct scene reference_scene(const struct mixed_query *q, const struct mesh_list *meshes)
 {
     struct scene sc = q->scene;
     sc.group = meshes->mesh[0].group;
@@ -52,7 +52,7 @@ static struct strategy reference_first(const struct mixed_reference *r)
 {
     const struct mesh *m = &r->meshes.mesh[0];
     struct strategy s = r->strategy;
-    if (r->own_meshes) {
+    if (r->per_type_meshes) {
 #define X(name) s.name = m->name;
         MESH_TABLE(X)
 #undef X
@@ -98,7 +98,7 @@ static void reference_layout(struct mixed_reference *r)
 
 static void reference_judge(struct mixed_reference *r)
 {
-    struct scene sc = reference_scene(r->question, &r->meshes);
+    struct scene sc = reference_scene(r->query, &r->meshes);
     struct plan p;
     reference_layout(r);
     r->plans++;
@@ -114,7 +114,7 @@ static void reference_judge(struct mixed_reference *r)
 static void reference_split(struct mixed_reference *r, int rank, int left)
 {
     int pp = r->strategy.pp, vpp = r->strategy.vpp;
-    int least = vpp > 1 ? vpp : (rank > 0 && rank < pp - 1) || r->own_meshes;
+    int least = vpp > 1 ? vpp : (rank > 0 && rank < pp - 1) || r->per_type_meshes;
     if (reference_gave_up(r))
         return;
     if (rank == pp - 1) {
@@ -131,7 +131,7 @@ static void reference_split(struct mixed_reference *r, int rank, int left)
 
 static struct mesh reference_mesh(const struct mixed_reference *r, int g)
 {
-    return r->own_meshes ? r->own[g] : (struct mesh){.group = r->group[g]};
+    return r->per_type_meshes ? r->own[g] : (struct mesh){.group = r->group[g]};
 }
 
 static bool reference_may_have(const struct mixed_reference *r, int at, int stages)
@@ -141,7 +141,7 @@ static bool reference_may_have(const struct mixed_reference *r, int at, int stag
     int64_t gpus = mesh_stage_gpus(&mesh, &r->strategy) * stages;
     bool any = false;
     for (int i = 0; i < r->groups; i++)
-        any = any || r->question->gpus % r->group[i]->per_node != 0;
+        any = any || r->query->gpus % r->group[i]->per_node != 0;
     if (g->nodes_min < g->nodes_max && gpus < (int64_t)g->nodes_min * g->per_node)
         return false;
     return gpus <= (int64_t)g->nodes_max * g->per_node && (any || gpus % g->per_node == 0);
@@ -150,12 +150,12 @@ static bool reference_may_have(const struct mixed_reference *r, int at, int stag
 /* As many GPUs as asked for, and an engine that runs it. */
 static bool reference_runs(struct mixed_reference *r)
 {
-    int64_t gpus = r->question->gpus;
+    int64_t gpus = r->query->gpus;
     struct strategy first = reference_first(r);
     if (gpus && mesh_list_gpus(&r->meshes, &r->strategy) != gpus)
         return false;
-    return !r->own_meshes ||
-           !meshes_refused(&r->meshes, &first, r->question->scene.model, &r->scratch);
+    return !r->per_type_meshes ||
+           !meshes_refused(&r->meshes, &first, r->query->scene.model, &r->scratch);
 }
 
 /* Every order of the groups with every number of stages of each. */
@@ -164,7 +164,7 @@ static void reference_place(struct mixed_reference *r, int used, int left)
     int *count = &r->meshes.count;
     if (*count == r->groups) {
         if (left == 0 && reference_runs(r))
-            reference_split(r, 0, r->question->scene.model->layers);
+            reference_split(r, 0, r->query->scene.model->layers);
         return;
     }
     for (int g = 0; g < r->groups; g++)
@@ -179,12 +179,12 @@ static void reference_place(struct mixed_reference *r, int used, int left)
 
 static bool reference_allowed(struct mixed_reference *r)
 {
-    const struct rules *rules = r->question->rules;
+    const struct rules *rules = r->query->rules;
     for (int g = 0; g < r->groups; g++) {
         struct mesh mesh = reference_mesh(r, g);
         struct strategy room;
         slots_set_strategy(r->values[g], mesh_strategy(&mesh, &r->strategy, &room));
-        r->values[g][SLOT_cluster_max_gpus] = r->own_meshes ? 1e18 : r->gpus;
+        r->values[g][SLOT_cluster_max_gpus] = r->per_type_meshes ? 1e18 : r->gpus;
         for (int i = 0; i < rules->count; i++)
             if (!rule_allows(&rules->rule[i], r->values[g]))
                 return false;
@@ -270,9 +270,9 @@ static void reference_own(struct mixed_reference *r)
         return;
     if (kept.tp == 1 && space_lists(&r->space, PARAM_seq_parallel, 1))
         r->strategy.seq_parallel = 1; /* of the others */
-    r->own_meshes = true;
+    r->per_type_meshes = true;
     reference_choose(r, 0);
-    r->own_meshes = false;
+    r->per_type_meshes = false;
     r->strategy = kept;
 }
 
@@ -281,7 +281,7 @@ static void reference_walk(struct mixed_reference *r, int axis)
     const struct axis *a = &r->space.axis[axis];
     if (axis == r->space.axes) {
         reference_place_all(r);
-        if (r->question->own_meshes)
+        if (r->query->per_type_meshes)
             reference_own(r);
         return;
     }
@@ -296,7 +296,7 @@ static void reference_walk(struct mixed_reference *r, int axis)
  * interleaved only where all layers are alike. */
 static void reference_set(struct mixed_reference *r)
 {
-    const struct mixed_question *q = r->question;
+    const struct mixed_query *q = r->query;
     const struct node_group *least = r->group[0];
     struct setting settings[PARAMS];
     int64_t gpus = 0;
@@ -327,10 +327,10 @@ static int reference_by_step(const void *x, const void *y)
     return a->step < b->step ? -1 : a->step > b->step;
 }
 
-static void mixed_reference_run(struct mixed_reference *r, const struct mixed_question *q)
+static void mixed_reference_run(struct mixed_reference *r, const struct mixed_query *q)
 {
     const struct cluster *c = q->cluster;
-    r->question = q;
+    r->query = q;
     arena_init(&r->mem);
     arena_init(&r->scratch);
     for (int bits = 1; bits < 1 << c->groups; bits++) {

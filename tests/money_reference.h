@@ -169,24 +169,24 @@ static void money_filter(struct money_reference *r)
     qsort(r->front, (size_t)r->fronts, sizeof *r->front, money_by_hours);
 }
 
-/* The question is ready, without limits. */
-static void money_reference_run(struct money_reference *r, struct question *q, double limit)
+/* The query is ready, without limits. */
+static void money_reference_run(struct money_reference *r, struct query *q, double limit)
 {
-    struct mixed_question mq;
+    struct mixed_query mq;
     struct rules rules;
     struct error err = {0};
     r->cluster = &q->cluster;
     r->whole = true;
     for (int g = 0; g < q->cluster.groups && r->whole; g++) {
-        struct search_question sq;
+        struct search_query sq;
         struct reference one = {.limit = limit, .each = money_take, .context = r};
-        if (!question_search(q, g, &rules, &sq, &err))
+        if (!query_search(q, g, &rules, &sq, &err))
             continue; /* fewer GPUs than asked for */
         reference_run(&one, &sq, &q->mem);
-        standings_release(&one.standings);
+        results_release(&one.results);
         r->whole = one.valid < limit;
     }
-    if (r->whole && question_mixed(q, &rules, &mq, &err)) {
+    if (r->whole && query_mixed(q, &rules, &mq, &err)) {
         struct mixed_reference several = {.limit = limit};
         mixed_reference_run(&several, &mq);
         r->whole = !reference_gave_up(&several);

@@ -13,12 +13,12 @@
 #include <string.h>
 
 struct reference {
-    const struct search_question *question;
+    const struct search_query *query;
     struct space space;
     double values[SLOTS];
     struct strategy strategy;
     struct arena scratch;
-    struct standings standings; /* owned: standings_release() */
+    struct results results; /* owned: standings_release() */
     double tried, valid, fitting;
     double limit; /* stop after so many strategies that the rules allow; 0 = never */
     void (*each)(void *context, const struct plan *); /* told of all that fit; may be NULL */
@@ -27,7 +27,7 @@ struct reference {
 
 static bool reference_valid(struct reference *r)
 {
-    const struct rules *rules = r->question->rules;
+    const struct rules *rules = r->query->rules;
     slots_set_strategy(r->values, &r->strategy);
     for (int i = 0; i < rules->count; i++)
         if (!rule_allows(&rules->rule[i], r->values))
@@ -42,17 +42,17 @@ static void reference_try(struct reference *r)
     if (!reference_valid(r))
         return;
     r->valid++;
-    plan_evaluate(&r->question->scene, &r->strategy, NULL, &r->scratch, &p);
+    plan_evaluate(&r->query->scene, &r->strategy, NULL, &r->scratch, &p);
     if (p.computed && p.feasible) {
-        const struct node_group *group = r->question->scene.group;
+        const struct node_group *group = r->query->scene.group;
         struct found x = {.step = llround(p.step_s * TICKS_PER_S),
                           .gpus = strategy_gpus(&r->strategy),
                           .strategy = r->strategy,
                           .group = group};
-        struct holding h = holding_of(r->standings.wanted, group, x.gpus);
-        x.worth = worth_of(&h, x.step);
+        struct rental h = rental_of(r->results.limits, group, x.gpus);
+        x.score = score_of(&h, x.step);
         r->fitting++;
-        standings_add(&r->standings, &x);
+        results_add(&r->results, &x);
         if (r->each)
             r->each(r->context, &p);
     }
@@ -73,12 +73,12 @@ static void reference_walk_from(struct reference *r, int axis)
     }
 }
 
-static void reference_run(struct reference *r, const struct search_question *q, struct arena *mem)
+static void reference_run(struct reference *r, const struct search_query *q, struct arena *mem)
 {
-    r->question = q;
+    r->query = q;
     r->tried = r->valid = r->fitting = 0;
     arena_init(&r->scratch);
-    standings_init(&r->standings, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    results_init(&r->results, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
     search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);

@@ -9,7 +9,7 @@
 enum error_kind {
     ERROR_NONE,
     ERROR_INPUT,      /* the user's input is wrong: exit code 2 */
-    ERROR_INFEASIBLE, /* a well-formed question without an answer: exit code 1 */
+    ERROR_INFEASIBLE, /* a well-formed query without an answer: exit code 1 */
     ERROR_SYSTEM      /* a file or thread could not be had: exit code 3 */
 };
 

@@ -7,7 +7,7 @@
 
 enum { MOST_THREADS = 256 };
 
-struct job {
+struct worker_job {
     void (*work)(void *context, int worker, long item);
     void *context;
     long count;
@@ -15,11 +15,11 @@ struct job {
 };
 
 struct helper {
-    struct job *job;
+    struct worker_job *job;
     int worker;
 };
 
-static void take_items(struct job *j, int worker)
+static void take_items(struct worker_job *j, int worker)
 {
     for (;;) {
         long item = atomic_fetch_add(&j->next, 1);
@@ -39,7 +39,7 @@ static void *helper_main(void *argument)
 void parallel_for(int threads, long count, void (*work)(void *context, int worker, long item),
                   void *context)
 {
-    struct job job = {work, context, count, 0};
+    struct worker_job job = {work, context, count, 0};
     pthread_t id[MOST_THREADS];
     struct helper helper[MOST_THREADS];
     int started = 0;

@@ -7,16 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-struct unit {
+struct suffix {
     char letter;
     double factor;
 };
 
-static const struct unit AMOUNTS[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
-static const struct unit DURATIONS[] = {{'S', 1}, {'M', 60}, {'H', 3600}, {'D', 86400}};
+static const struct suffix AMOUNTS[] = {
+    {'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'G', 1e9}, {'T', 1e12}};
+static const struct suffix DURATIONS[] = {{'S', 1}, {'M', 60}, {'H', 3600}, {'D', 86400}};
 
 /* A number with at most one unit letter behind it. */
-static bool parse_with_unit(const char *text, const struct unit *units, size_t count, double *out)
+static bool parse_with_unit(const char *text, const struct suffix *units, size_t count, double *out)
 {
     char number[64];
     size_t n = strlen(text);
@@ -71,7 +72,7 @@ bool parse_factor(const char *text, double *out)
 
 void add_count(struct str *s, double v)
 {
-    static const struct unit scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
+    static const struct suffix scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
     for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
         if (v >= 0.9995 * scale[i].factor) { /* 999,999 is 1.00M, not 1000K */
             v /= scale[i].factor;

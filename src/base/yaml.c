@@ -13,7 +13,7 @@
 /* MAX_KEYS bounds the search for duplicates, which is quadratic. */
 enum { MAX_DEPTH = 32, MAX_KEYS = 1000 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser; /* owned */
     yaml_event_t event;   /* owned: the current one */
     const char *name, *text;
@@ -22,12 +22,13 @@ struct reader {
     struct error *err;
 };
 
-static bool show(const struct reader *r, yaml_mark_t at)
+static bool show(const struct yaml_reader *r, yaml_mark_t at)
 {
     return error_show_line(r->err, r->text, r->length, (int)at.line + 1, (int)at.column + 1);
 }
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct reader *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool wrong(struct yaml_reader *r, const char *format,
+                                                        ...)
 {
     char text[512];
     va_list args;
@@ -41,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct reader *r, const 
 }
 
 /* What libyaml has to say; its reader (bad UTF-8, control characters) knows no line. */
-static bool not_yaml(struct reader *r)
+static bool not_yaml(struct yaml_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR)
@@ -55,13 +56,13 @@ static bool not_yaml(struct reader *r)
            show(r, p->problem_mark);
 }
 
-static bool next_event(struct reader *r)
+static bool next_event(struct yaml_reader *r)
 {
     yaml_event_delete(&r->event);
     return yaml_parser_parse(&r->parser, &r->event) || not_yaml(r);
 }
 
-static bool is_plain(struct reader *r, const yaml_char_t *anchor, const yaml_char_t *tag)
+static bool is_plain(struct yaml_reader *r, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
     if (anchor)
         return wrong(r, "an anchor (&) is not supported here");
@@ -71,7 +72,7 @@ static bool is_plain(struct reader *r, const yaml_char_t *anchor, const yaml_cha
 }
 
 /* The text of the current scalar. A 0 byte (written "\0") would cut a C string short. */
-static bool read_text(struct reader *r, const char **text)
+static bool read_text(struct yaml_reader *r, const char **text)
 {
     const char *value = (const char *)r->event.data.scalar.value;
     size_t length = r->event.data.scalar.length;
@@ -83,9 +84,9 @@ static bool read_text(struct reader *r, const char **text)
     return true;
 }
 
-static struct yaml *read_node(struct reader *r, int depth);
+static struct yaml *read_node(struct yaml_reader *r, int depth);
 
-static bool read_list(struct reader *r, struct yaml *list, int depth)
+static bool read_list(struct yaml_reader *r, struct yaml *list, int depth)
 {
     const struct yaml **tail = &list->item;
     if (!is_plain(r, r->event.data.sequence_start.anchor, r->event.data.sequence_start.tag))
@@ -103,7 +104,7 @@ static bool read_list(struct reader *r, struct yaml *list, int depth)
 }
 
 /* The current event is a key; reads it and its value. */
-static struct yaml *read_member(struct reader *r, const struct yaml *map, int depth)
+static struct yaml *read_member(struct yaml_reader *r, const struct yaml *map, int depth)
 {
     yaml_mark_t at = r->event.start_mark;
     const char *key;
@@ -126,7 +127,7 @@ static struct yaml *read_member(struct reader *r, const struct yaml *map, int de
     return value;
 }
 
-static bool read_map(struct reader *r, struct yaml *map, int depth)
+static bool read_map(struct yaml_reader *r, struct yaml *map, int depth)
 {
     const struct yaml **tail = &map->item;
     if (!is_plain(r, r->event.data.mapping_start.anchor, r->event.data.mapping_start.tag))
@@ -146,7 +147,7 @@ static bool read_map(struct reader *r, struct yaml *map, int depth)
 }
 
 /* The node that the current event begins, NULL with the error when there is something wrong. */
-static struct yaml *read_node(struct reader *r, int depth)
+static struct yaml *read_node(struct yaml_reader *r, int depth)
 {
     struct yaml *node = arena_alloc(r->mem, sizeof *node);
     bool ok;
@@ -168,7 +169,7 @@ static struct yaml *read_node(struct reader *r, int depth)
     return ok ? node : NULL;
 }
 
-static const struct yaml *read_document(struct reader *r)
+static const struct yaml *read_document(struct yaml_reader *r)
 {
     if (!next_event(r) || !next_event(r)) /* the stream begins, the document begins */
         return NULL;
@@ -189,7 +190,7 @@ static const struct yaml *read_document(struct reader *r)
 const struct yaml *yaml_parse(const char *text, size_t length, const char *name, struct arena *mem,
                               struct error *err)
 {
-    struct reader r = {.name = name, .text = text, .length = length, .mem = mem, .err = err};
+    struct yaml_reader r = {.name = name, .text = text, .length = length, .mem = mem, .err = err};
     if (!yaml_parser_initialize(&r.parser))
         arena_out_of_memory(sizeof r.parser);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);

@@ -20,24 +20,24 @@ static const double LIKELY = 3;          /* deviations: what lies beyond is not 
 static const double SAME = 1e-9;         /* predictions that close are of one configuration */
 
 /* An observation in a fit. */
-struct point {
+struct fit_point {
     const struct calibrate_input *input;
     const struct observation *o;
     struct calibrated_row *row;
 };
 
 /* The observations of seconds, or of bytes, of one entry. */
-struct problem {
+struct calibration {
     const struct fit_prior *prior;
     int count;
-    struct point *point;
+    struct fit_point *point;
     struct fit_row *row;
     double at[FIT_FACTORS];
     struct fit_result result;
 };
 
 /* A step too long to be simulated is taken as it is without factors. */
-static double predict(const struct point *p, const double log_factor[FIT_FACTORS])
+static double predict(const struct fit_point *p, const double log_factor[FIT_FACTORS])
 {
     struct arena scratch;
     arena_init(&scratch);
@@ -46,7 +46,7 @@ static double predict(const struct point *p, const double log_factor[FIT_FACTORS
     return value > 0 ? value : p->row->before;
 }
 
-static double share_of(const struct point *p, const double at[FIT_FACTORS], int factor)
+static double share_of(const struct fit_point *p, const double at[FIT_FACTORS], int factor)
 {
     double moved[FIT_FACTORS];
     memcpy(moved, at, sizeof moved);
@@ -56,7 +56,7 @@ static double share_of(const struct point *p, const double at[FIT_FACTORS], int 
     return log(more / predict(p, moved)) / (2 * STEP);
 }
 
-static void linearise(struct problem *p)
+static void linearise(struct calibration *p)
 {
     for (int i = 0; i < p->count; i++) {
         struct fit_row *row = &p->row[i];
@@ -67,7 +67,7 @@ static void linearise(struct problem *p)
     }
 }
 
-static void linearise_memory(struct problem *p)
+static void linearise_memory(struct calibration *p)
 {
     for (int i = 0; i < p->count; i++)
         p->row[i] = (struct fit_row){.off = log(p->point[i].o->measured / p->point[i].row->before),
@@ -77,7 +77,7 @@ static void linearise_memory(struct problem *p)
 }
 
 /* The number of the first that is like it. */
-static void find_same(struct problem *p)
+static void find_same(struct calibration *p)
 {
     for (int i = 0; i < p->count; i++) {
         int k = 0;
@@ -91,7 +91,7 @@ static void find_same(struct problem *p)
         p->row[i].alike = p->row[p->row[i].same].alike;
 }
 
-static void fit_times(struct problem *p)
+static void fit_times(struct calibration *p)
 {
     for (int pass = 0; pass < PASSES; pass++) {
         linearise(p);
@@ -103,7 +103,7 @@ static void fit_times(struct problem *p)
 }
 
 /* Configurations in which a factor shows. */
-static int observations_of(const struct problem *p, int factor)
+static int observations_of(const struct calibration *p, int factor)
 {
     int count = 0;
     for (int i = 0; i < p->count; i++)
@@ -112,7 +112,7 @@ static int observations_of(const struct problem *p, int factor)
 }
 
 /* How far the measurement of row i may lie from a prediction without factors, as a log. */
-static double likely_off(const struct problem *p, int i)
+static double likely_off(const struct calibration *p, int i)
 {
     double square = p->prior->scatter * p->prior->scatter;
     for (int f = 0; f < p->prior->factors; f++)
@@ -120,13 +120,13 @@ static double likely_off(const struct problem *p, int i)
     return LIKELY * sqrt(square + p->row[i].noise * p->row[i].noise);
 }
 
-static double log_ratio(const struct point *p)
+static double log_ratio(const struct fit_point *p)
 {
     return log(p->o->measured / p->row->before);
 }
 
 /* The observation with this factor that lies farthest beyond what is likely; -1 = none does. */
-static int unlikeliest(const struct problem *p, int factor)
+static int unlikeliest(const struct calibration *p, int factor)
 {
     int worst = -1;
     for (int i = 0; i < p->count; i++)
@@ -137,7 +137,7 @@ static int unlikeliest(const struct problem *p, int factor)
     return worst;
 }
 
-static const char *why_not(const struct problem *p, enum residual_factor f, int column,
+static const char *why_not(const struct calibration *p, enum residual_factor f, int column,
                            struct arena *mem)
 {
     static const char *const nothing[RESIDUALS] = {
@@ -171,8 +171,8 @@ static const char *out_of_range(double value, struct arena *mem)
                         PROFILE_MOST_FACTOR);
 }
 
-static void take_factor(const struct problem *p, enum residual_factor f, int column, double value,
-                        const char *why, struct profile_entry *e)
+static void take_factor(const struct calibration *p, enum residual_factor f, int column,
+                        double value, const char *why, struct profile_entry *e)
 {
     struct residual *r = &e->residual;
     e->observations[f] = observations_of(p, column);
@@ -183,7 +183,7 @@ static void take_factor(const struct problem *p, enum residual_factor f, int col
                                       : fit_error(&p->result, column));
 }
 
-static void take_time(const struct problem *p, enum residual_factor f, struct profile_entry *e,
+static void take_time(const struct calibration *p, enum residual_factor f, struct profile_entry *e,
                       struct arena *mem)
 {
     double value = exp(p->result.log[f]);
@@ -192,7 +192,7 @@ static void take_time(const struct problem *p, enum residual_factor f, struct pr
 }
 
 /* Whether another configuration says something too. */
-static bool has_others(const struct problem *p, int i)
+static bool has_others(const struct calibration *p, int i)
 {
     for (int k = 0; k < p->count; k++)
         if (p->row[k].same != p->row[i].same)
@@ -200,7 +200,7 @@ static bool has_others(const struct problem *p, int i)
     return false;
 }
 
-static double with_entry(const struct point *p, const struct profile_entry *e)
+static double with_entry(const struct fit_point *p, const struct profile_entry *e)
 {
     double used[FIT_FACTORS];
     for (int f = 0; f < FIT_FACTORS; f++)
@@ -209,7 +209,7 @@ static double with_entry(const struct point *p, const struct profile_entry *e)
 }
 
 /* With the factors of the entry, and with those of all other configurations. */
-static void fill_times(struct problem *p, const struct profile_entry *e)
+static void fill_times(struct calibration *p, const struct profile_entry *e)
 {
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
@@ -222,7 +222,7 @@ static void fill_times(struct problem *p, const struct profile_entry *e)
 
 /* The largest ratio of measured to predicted bytes, but for configuration `but` (-1: of all), and
  * how many configurations there are. */
-static double largest_ratio(const struct problem *p, int but, int *configurations)
+static double largest_ratio(const struct calibration *p, int but, int *configurations)
 {
     double largest = 0;
     *configurations = 0;
@@ -236,7 +236,7 @@ static double largest_ratio(const struct problem *p, int but, int *configuration
 
 /* Too little memory ends a run, too much only costs speed: as high as 84 of 100 ranks need, and as
  * the fullest of few, or of ranks that do not agree. */
-static double careful(const struct problem *p, const struct fit_result *r, int but)
+static double careful(const struct calibration *p, const struct fit_result *r, int but)
 {
     int configurations;
     double largest = largest_ratio(p, but, &configurations), value = exp(r->log[0] + r->scatter);
@@ -246,7 +246,7 @@ static double careful(const struct problem *p, const struct fit_result *r, int b
 }
 
 /* More memory is believed as it is; less takes several ranks that agree, and none above 1. */
-static const char *why_not_memory(const struct problem *p, const struct fit_result *r, int but,
+static const char *why_not_memory(const struct calibration *p, const struct fit_result *r, int but,
                                   struct arena *mem)
 {
     int configurations;
@@ -267,7 +267,7 @@ static const char *why_not_memory(const struct problem *p, const struct fit_resu
     return NULL;
 }
 
-static void fill_memory(struct problem *p, const struct profile_entry *e, struct arena *mem)
+static void fill_memory(struct calibration *p, const struct profile_entry *e, struct arena *mem)
 {
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
@@ -295,26 +295,26 @@ static bool belongs(const struct calibrated_row *r, const struct profile_entry *
 
 /* Rows of the report are in the order of observations. */
 static void collect(const struct calibrating *c, const struct profile_entry *e, bool memory,
-                    struct problem *p)
+                    struct calibration *p)
 {
     int at = 0;
-    *p = (struct problem){.prior = memory ? &MEMORY_PRIOR : &TIME_PRIOR};
+    *p = (struct calibration){.prior = memory ? &MEMORY_PRIOR : &TIME_PRIOR};
     p->point = arena_array(c->mem, (size_t)c->out->rows, sizeof *p->point);
     p->row = arena_array(c->mem, (size_t)c->out->rows, sizeof *p->row);
     for (int i = 0; i < c->inputs; i++)
         for (int k = 0; k < c->input[i].observations; k++, at++)
             if (!c->input[i].held && belongs(&c->out->row[at], e, memory))
                 p->point[p->count++] =
-                    (struct point){&c->input[i], &c->input[i].observation[k], &c->out->row[at]};
+                    (struct fit_point){&c->input[i], &c->input[i].observation[k], &c->out->row[at]};
     find_same(p);
 }
 
 /* The stages of one plan are one configuration. */
-static void find_runs(const struct problem *p, struct residual_runs *out)
+static void find_runs(const struct calibration *p, struct residual_runs *out)
 {
     const struct calibrate_input *last = NULL;
     for (int i = 0; i < p->count; i++) {
-        const struct estimate_question *asked = &p->point[i].input->asked;
+        const struct estimate_query *asked = &p->point[i].input->asked;
         if (p->row[i].same == i && p->point[i].input != last) {
             last = p->point[i].input;
             out->configurations++;
@@ -324,14 +324,14 @@ static void find_runs(const struct problem *p, struct residual_runs *out)
     }
 }
 
-static double scatter_of(const struct problem *p)
+static double scatter_of(const struct calibration *p)
 {
     return profile_rounded(fmin(PROFILE_MOST_SCATTER, p->result.scatter));
 }
 
 static void fit_entry(const struct calibrating *c, struct profile_entry *e)
 {
-    struct problem times, memory;
+    struct calibration times, memory;
     residual_init(&e->residual);
     collect(c, e, false, &times);
     collect(c, e, true, &memory);
@@ -401,7 +401,7 @@ static void fill_held(const struct calibrating *c)
     for (int i = 0; i < c->inputs; i++)
         for (int k = 0; k < c->input[i].observations; k++, at++) {
             struct calibrated_row *r = &c->out->row[at];
-            struct point p = {&c->input[i], &c->input[i].observation[k], r};
+            struct fit_point p = {&c->input[i], &c->input[i].observation[k], r};
             const struct profile_entry *e = profile_find(c->profile, r->gpu, r->te);
             if (r->held)
                 r->after = r->without = e ? with_entry(&p, e) : r->before;
@@ -435,14 +435,14 @@ bool calibrate_told(const struct calibrate_report *r, struct error *err)
                 r->profile->entry[0].why[RESIDUAL_compute]);
 }
 
-bool calibrate_run(struct question *q, struct arena *mem, struct calibrate_report *out,
+bool calibrate_run(struct query *q, struct arena *mem, struct calibrate_report *out,
                    struct error *err)
 {
     *out = (struct calibrate_report){.inputs = q->froms, .input = q->from};
     if (q->froms == 0)
         return fail(err, ERROR_INPUT,
                     "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
-    if (!question_models(q, err))
+    if (!query_models(q, err))
         return false;
     int inputs = q->froms + q->held_outs, read = 0;
     struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
@@ -455,7 +455,7 @@ bool calibrate_run(struct question *q, struct arena *mem, struct calibrate_repor
     }
     ok = ok && calibrate_fit(input, read, mem, out, err);
     for (int i = 0; i < read; i++) {
-        ok = ok && question_costs_hold(&input[i].question, err);
+        ok = ok && query_costs_hold(&input[i].query, err);
         calibrate_input_release(&input[i]);
     }
     return ok;

@@ -15,7 +15,7 @@
 /* A run that gets slower or faster by more, from its first to its last quarter, is no figure. */
 static const double MOST_TREND = 0.10;
 
-struct pieces {
+struct input_pieces {
     bool begun, json;
     bool told;       /* no more arguments can follow */
     struct str text; /* of JSON */
@@ -25,7 +25,7 @@ struct pieces {
 
 static bool take_piece(void *context, const char *data, size_t length)
 {
-    struct pieces *p = context;
+    struct input_pieces *p = context;
     size_t blank = 0;
     while (!p->begun && blank < length && strchr(" \t\r\n", data[blank]) && data[blank])
         blank++;
@@ -87,10 +87,10 @@ static const char *not_computed(const struct calibrate_input *in, struct arena *
 
 bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *err)
 {
-    struct question *q = &in->question;
+    struct query *q = &in->query;
     struct error inner = {0};
     const char *why;
-    if (!question_ready(q, &inner) || !question_estimate(q, &in->asked, &inner)) {
+    if (!query_ready(q, &inner) || !query_estimate(q, &in->asked, &inner)) {
         bool named = strncmp(inner.text, in->path, strlen(in->path)) == 0;
         return fail(err, inner.kind, "%s%s%s", named ? "" : in->path, named ? "" : ": ",
                     inner.text);
@@ -132,7 +132,7 @@ static bool take_batch(struct calibrate_input *in, int global_batch, struct aren
     return !why;
 }
 
-static bool has_flag(const struct question *q, const char *flag)
+static bool has_flag(const struct query *q, const char *flag)
 {
     size_t count;
     const char *const *word = imported_words(q, &count);
@@ -157,7 +157,7 @@ static void observe_ranks(struct calibrate_input *in, const struct step_summary 
                           struct arena *mem)
 {
     int pp = in->asked.strategy.pp;
-    bool inside = has_flag(&in->question, "--use-tp-pp-dp-mapping");
+    bool inside = has_flag(&in->query, "--use-tp-pp-dp-mapping");
     double *most = arena_array(mem, (size_t)pp, sizeof *most);
     for (int i = 0; i < sum->ranks; i++) {
         int64_t stage = stage_of(in, sum->rank[i].rank, inside);
@@ -188,10 +188,10 @@ static void observe_steps(struct calibrate_input *in, const struct step_summary 
                                            .noise = sum->spread / sqrt((double)sum->steps)});
 }
 
-static bool read_log(struct calibrate_input *in, struct pieces *p, struct arena *mem,
+static bool read_log(struct calibrate_input *in, struct input_pieces *p, struct arena *mem,
                      struct error *err)
 {
-    struct question *q = &in->question;
+    struct query *q = &in->query;
     struct step_summary sum = {0};
     struct error inner = {0};
     in->kind = "training log";
@@ -217,20 +217,20 @@ static bool read_log(struct calibrate_input *in, struct pieces *p, struct arena 
 }
 
 /* What the command was told, but for the inputs; models are lent. */
-static bool begin(struct calibrate_input *in, const struct question *from, struct error *err)
+static bool begin(struct calibrate_input *in, const struct query *from, struct error *err)
 {
     static const char *const taken[] = {"cluster", "gpu", "gpus"};
-    question_init(&in->question);
+    query_init(&in->query);
     for (const struct given *g = from->given; g; g = g->next)
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
             if (strcmp(g->option, taken[i]) == 0 &&
-                !question_set(&in->question, g->option, g->value, err))
+                !query_set(&in->query, g->option, g->value, err))
                 return false;
-    in->question.learned = from->learned;
+    in->query.learned = from->learned;
     return true;
 }
 
-static bool read_pieces(struct calibrate_input *in, struct pieces *p, struct arena *mem,
+static bool read_pieces(struct calibrate_input *in, struct input_pieces *p, struct arena *mem,
                         struct error *err)
 {
     if (!p->begun)
@@ -245,10 +245,10 @@ static bool read_pieces(struct calibrate_input *in, struct pieces *p, struct are
                    : read_log(in, p, mem, err);
 }
 
-bool calibrate_input_read(struct calibrate_input *in, const struct question *from, const char *path,
+bool calibrate_input_read(struct calibrate_input *in, const struct query *from, const char *path,
                           struct arena *mem, struct error *err)
 {
-    struct pieces p = {0};
+    struct input_pieces p = {0};
     *in = (struct calibrate_input){.path = path};
     str_init(&p.text);
     train_log_init(&p.log, mem);
@@ -265,8 +265,8 @@ bool calibrate_input_read(struct calibrate_input *in, const struct question *fro
 
 void calibrate_input_release(struct calibrate_input *in)
 {
-    in->question.learned = NULL; /* lent */
-    question_release(&in->question);
+    in->query.learned = NULL; /* lent */
+    query_release(&in->query);
 }
 
 double calibrate_predict(const struct calibrate_input *in, const struct observation *o,

@@ -1,4 +1,4 @@
-/* What calibrate compares: inputs, read as the question they answer, and what they measured. */
+/* What calibrate compares: inputs, read as the query they answer, and what they measured. */
 #ifndef ASTRA_CALIBRATE_INPUT_H
 #define ASTRA_CALIBRATE_INPUT_H
 
@@ -21,9 +21,9 @@ struct refusal {
 
 struct calibrate_input {
     const char *path;
-    const char *kind;         /* "training log", "result of verify" */
-    struct question question; /* owned: calibrate_input_release() */
-    struct estimate_question asked;
+    const char *kind;   /* "training log", "result of verify" */
+    struct query query; /* owned: calibrate_input_release() */
+    struct estimate_query asked;
     const struct gpu *gpu; /* that it ran on */
     bool te;
     bool held;     /* out of the fit */
@@ -37,8 +37,8 @@ struct calibrate_input {
 };
 
 /* With the cluster, GPU and models of `from`. False: the input is malformed. One that is well-formed
- * and of no use has refusals and no observations. All but the question lives in the arena. */
-bool calibrate_input_read(struct calibrate_input *, const struct question *from, const char *path,
+ * and of no use has refusals and no observations. All but the query lives in the arena. */
+bool calibrate_input_read(struct calibrate_input *, const struct query *from, const char *path,
                           struct arena *, struct error *);
 void calibrate_input_release(struct calibrate_input *);
 

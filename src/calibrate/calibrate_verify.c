@@ -29,7 +29,7 @@ static void replace_gpus(struct cluster *c, const struct gpu *gpu)
 static bool take_cluster(struct calibrate_input *in, const struct json *root, const struct gpu *gpu,
                          struct error *err)
 {
-    struct question *q = &in->question;
+    struct query *q = &in->query;
     struct error inner = {0};
     int64_t world = json_integer_of(json_get(root, "world"));
     q->has_cluster = cluster_from_pool(&q->cluster, json_text(json_get(root, "cluster")), &inner);
@@ -46,7 +46,7 @@ static bool take_cluster(struct calibrate_input *in, const struct json *root, co
 
 static bool take_flags(struct calibrate_input *in, const struct json *list, struct error *err)
 {
-    struct question *q = &in->question;
+    struct query *q = &in->query;
     struct error inner = {0};
     size_t n = json_is_array(list) ? json_count(list) : 0;
     const char **words = arena_array(&q->mem, n + 1, sizeof *words);
@@ -57,11 +57,11 @@ static bool take_flags(struct calibrate_input *in, const struct json *list, stru
     }
     if (n == 0)
         return wrong(in, "flags is no list of texts", err);
-    return question_flags(q, n, words, &inner) ||
+    return query_flags(q, n, words, &inner) ||
            fail(err, inner.kind, "%s: %s", in->path, inner.text);
 }
 
-static bool take_question(struct calibrate_input *in, const struct json *root, struct error *err)
+static bool take_query(struct calibrate_input *in, const struct json *root, struct error *err)
 {
     struct error inner = {0};
     const char *stack = json_text(json_get(root, "stack"));
@@ -69,14 +69,12 @@ static bool take_question(struct calibrate_input *in, const struct json *root, s
     const struct gpu *gpu = gpu_of_device(json_text(device));
     if (!json_is_string(device) || !gpu)
         return wrong(in,
-                     arena_format(&in->question.mem,
-                                  "gpu is '%.60s', which astra gpus does not list",
+                     arena_format(&in->query.mem, "gpu is '%.60s', which astra gpus does not list",
                                   json_text(device)),
                      err);
-    if (!question_set(&in->question, "stack", stack, &inner))
+    if (!query_set(&in->query, "stack", stack, &inner))
         return wrong(
-            in, arena_format(&in->question.mem, "stack is '%.60s', te or torch is right", stack),
-            err);
+            in, arena_format(&in->query.mem, "stack is '%.60s', te or torch is right", stack), err);
     return take_cluster(in, root, gpu, err) && take_flags(in, json_get(root, "flags"), err);
 }
 
@@ -140,7 +138,7 @@ static bool take_result(struct calibrate_input *in, const struct json *root, str
         return wrong(in, "its version is not 1", err);
     if (!json_is_array(stages) || json_count(stages) == 0)
         return wrong(in, "it has no stages", err);
-    if (!take_question(in, root, err) || !calibrate_ask(in, mem, err))
+    if (!take_query(in, root, err) || !calibrate_ask(in, mem, err))
         return false;
     for (size_t i = 0; in->refusals == 0 && i < json_count(stages); i++)
         if (!json_is_object(json_at(stages, i)))

@@ -26,7 +26,7 @@ const struct fit_prior TIME_PRIOR = {
     .scatter = 0.04,
     .weight = 4};
 
-/* Foretold peaks were 0.8 % off, a few by 4 to 8 % (doc/accuracy.md); of TransformerEngine ranks
+/* Predicted peaks were 0.8 % off, a few by 4 to 8 % (doc/accuracy.md); of TransformerEngine ranks
  * nobody measured enough. */
 const struct fit_prior MEMORY_PRIOR = {
     .factors = 1, .deviation = {0.05}, .scatter = 0.01, .weight = 4};

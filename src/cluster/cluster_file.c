@@ -41,7 +41,7 @@ enum key {
 };
 /* clang-format on */
 
-static const struct range {
+static const struct key_range {
     bool whole;
     double lo, hi;
 } RANGES[] = {
@@ -56,7 +56,7 @@ static const char *const NAMES[] = {
 #undef X
 };
 
-struct reader {
+struct cluster_reader {
     const char *name; /* of the file */
     const char *text;
     size_t length;
@@ -64,7 +64,7 @@ struct reader {
 };
 
 /* A group as written, before the usual values fill the gaps. */
-struct entry {
+struct file_entry {
     const struct gpu *gpu;
     int nodes_min, nodes_max;
     double value[KEYS];
@@ -76,7 +76,7 @@ const char *const *cluster_file_keys(size_t *count)
     return NAMES;
 }
 
-__attribute__((format(printf, 4, 5))) static bool wrong(const struct reader *r, int line,
+__attribute__((format(printf, 4, 5))) static bool wrong(const struct cluster_reader *r, int line,
                                                         int column, const char *format, ...)
 {
     char text[1024];
@@ -88,8 +88,8 @@ __attribute__((format(printf, 4, 5))) static bool wrong(const struct reader *r, 
            error_show_line(r->err, r->text, r->length, line, column);
 }
 
-static bool unknown_key(const struct reader *r, const struct yaml *v, const char *const *known,
-                        size_t count)
+static bool unknown_key(const struct cluster_reader *r, const struct yaml *v,
+                        const char *const *known, size_t count)
 {
     const char *near = did_you_mean(v->key, known, count);
     char all[256] = "";
@@ -100,7 +100,7 @@ static bool unknown_key(const struct reader *r, const struct yaml *v, const char
     return wrong(r, v->key_line, v->key_column, "unknown key '%.63s'%s%s", v->key, near, all);
 }
 
-static bool read_gpu(const struct reader *r, const struct yaml *v, struct entry *e)
+static bool read_gpu(const struct cluster_reader *r, const struct yaml *v, struct file_entry *e)
 {
     struct error cause;
     if (!*v->text)
@@ -109,7 +109,7 @@ static bool read_gpu(const struct reader *r, const struct yaml *v, struct entry 
     return e->gpu || wrong(r, v->line, v->column, "%s", cause.text);
 }
 
-static bool read_nodes(const struct reader *r, const struct yaml *v, struct entry *e)
+static bool read_nodes(const struct cluster_reader *r, const struct yaml *v, struct file_entry *e)
 {
     struct error cause;
     const char *at = v->text;
@@ -120,15 +120,15 @@ static bool read_nodes(const struct reader *r, const struct yaml *v, struct entr
 }
 
 /* One value, not a list or a map. Items of lists have no key of their own: `what` names them. */
-static bool is_single(const struct reader *r, const struct yaml *v, const char *what)
+static bool is_single(const struct cluster_reader *r, const struct yaml *v, const char *what)
 {
     return v->kind == YAML_SCALAR ||
            wrong(r, v->line, v->column, "%s is a %s, one value is expected", what,
                  v->kind == YAML_LIST ? "list" : "map");
 }
 
-static bool read_number(const struct reader *r, const struct yaml *v, const char *what,
-                        const struct range *range, double *value)
+static bool read_number(const struct cluster_reader *r, const struct yaml *v, const char *what,
+                        const struct key_range *range, double *value)
 {
     if (!is_single(r, v, what))
         return false;
@@ -139,7 +139,7 @@ static bool read_number(const struct reader *r, const struct yaml *v, const char
     return true;
 }
 
-static bool read_member(const struct reader *r, const struct yaml *v, struct entry *e)
+static bool read_member(const struct cluster_reader *r, const struct yaml *v, struct file_entry *e)
 {
     int key = 0;
     while (key < KEYS && strcmp(v->key, NAMES[key]) != 0)
@@ -154,7 +154,7 @@ static bool read_member(const struct reader *r, const struct yaml *v, struct ent
 }
 
 /* A scale-up link that leaves the node joins whole nodes. */
-static bool check_domain(const struct reader *r, const struct yaml *node,
+static bool check_domain(const struct cluster_reader *r, const struct yaml *node,
                          const struct node_group *g)
 {
     const struct yaml *v = yaml_get(node, "scaleup_domain");
@@ -166,14 +166,14 @@ static bool check_domain(const struct reader *r, const struct yaml *node,
 }
 
 /* NICs are shared by the GPUs of a node; as many as GPUs unless said otherwise. */
-static double nic_gbit_per_gpu(const struct entry *e, int per_node)
+static double nic_gbit_per_gpu(const struct file_entry *e, int per_node)
 {
     double gbit = e->value[KEY_nic_gbit] > 0 ? e->value[KEY_nic_gbit] : e->gpu->nic_gbit;
     double nics = e->value[KEY_nics_per_node] > 0 ? e->value[KEY_nics_per_node] : per_node;
     return gbit * nics / per_node;
 }
 
-static void fill_group(struct node_group *g, const struct entry *e)
+static void fill_group(struct node_group *g, const struct file_entry *e)
 {
     const double *value = e->value;
     int per_node = value[KEY_gpus_per_node] > 0 ? (int)value[KEY_gpus_per_node] : e->gpu->per_node;
@@ -198,9 +198,10 @@ static void fill_group(struct node_group *g, const struct entry *e)
     group_set_outages(g, value[KEY_mtbf_h], value[KEY_interruptions_per_h]);
 }
 
-static bool read_group(const struct reader *r, const struct yaml *node, struct node_group *g)
+static bool read_group(const struct cluster_reader *r, const struct yaml *node,
+                       struct node_group *g)
 {
-    struct entry e = {0};
+    struct file_entry e = {0};
     if (node->kind != YAML_MAP)
         return wrong(r, node->line, node->column,
                      "a group is a map with the keys gpu and nodes, as in {gpu: H100, nodes: 4}");
@@ -214,7 +215,7 @@ static bool read_group(const struct reader *r, const struct yaml *node, struct n
     return check_domain(r, node, g);
 }
 
-static bool read_groups(const struct reader *r, const struct yaml *list, struct cluster *c)
+static bool read_groups(const struct cluster_reader *r, const struct yaml *list, struct cluster *c)
 {
     if (list->kind != YAML_LIST || !list->item)
         return wrong(r, list->line, list->column, "groups is no list of groups, each with a dash");
@@ -229,10 +230,10 @@ static bool read_groups(const struct reader *r, const struct yaml *list, struct 
 }
 
 /* Two groups by their place in the list, from 1. */
-static bool read_between(const struct reader *r, const struct yaml *list, int groups,
+static bool read_between(const struct cluster_reader *r, const struct yaml *list, int groups,
                          struct group_link *link)
 {
-    const struct range range = {true, 1, groups};
+    const struct key_range range = {true, 1, groups};
     double from, to;
     const struct yaml *first = list->kind == YAML_LIST ? list->item : NULL;
     const struct yaml *second = first ? first->next : NULL;
@@ -255,7 +256,7 @@ static bool joins_same(const struct group_link *a, const struct group_link *b)
     return (a->from == b->from && a->to == b->to) || (a->from == b->to && a->to == b->from);
 }
 
-static bool read_link(const struct reader *r, const struct yaml *node, struct cluster *c)
+static bool read_link(const struct cluster_reader *r, const struct yaml *node, struct cluster *c)
 {
     static const char *const keys[] = {"between", "nic_gbit"};
     struct group_link link;
@@ -283,7 +284,7 @@ static bool read_link(const struct reader *r, const struct yaml *node, struct cl
     return true;
 }
 
-static bool read_links(const struct reader *r, const struct yaml *list, struct cluster *c)
+static bool read_links(const struct cluster_reader *r, const struct yaml *list, struct cluster *c)
 {
     if (list->kind != YAML_LIST)
         return wrong(r, list->line, list->column, "links is no list of links, each with a dash");
@@ -297,7 +298,7 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
                        struct arena *mem, struct error *err)
 {
     static const char *const top_keys[] = {"groups", "links"};
-    struct reader r = {name, text, length, err};
+    struct cluster_reader r = {name, text, length, err};
     *c = (struct cluster){0};
     cluster_set_text(c, name);
     const struct yaml *root = yaml_parse(text, length, name, mem, err);

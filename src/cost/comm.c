@@ -5,7 +5,7 @@
  *
  * and read off by straight lines. Lines between rising points rise; both ends above bytes over
  * bandwidth, all of the line is above it. f does not see bandwidths, and a maximum of falling
- * functions falls: more bandwidth is never slower. O(1) per question, some 20 ns; a new curve costs
+ * functions falls: more bandwidth is never slower. O(1) per query, some 20 ns; a new curve costs
  * one prediction of 31 log2(nodes) rows, 0.1 to 0.5 ms. */
 #include "cost/comm.h"
 
@@ -158,11 +158,11 @@ double comm_curve_time(const struct comm_curve *c, double bytes)
  * it holds the lock. A curve depends on its key alone, so it does not matter who makes it. */
 enum { CHAINS = 1024 };
 
-struct entry {
+struct comm_entry {
     enum comm_kind kind;
     struct placement placement;
     struct comm_curve curve;
-    struct entry *next;
+    struct comm_entry *next;
 };
 
 struct comm_table {
@@ -170,7 +170,7 @@ struct comm_table {
     const struct booster *model;
     pthread_mutex_t lock;
     atomic_bool failed; /* some curve is analytic because the model did not answer */
-    _Atomic(struct entry *) chain[CHAINS]; /* owned */
+    _Atomic(struct comm_entry *) chain[CHAINS]; /* owned */
 };
 
 static size_t chain_of(enum comm_kind kind, struct placement p)
@@ -179,14 +179,14 @@ static size_t chain_of(enum comm_kind kind, struct placement p)
     return (size_t)((h ^ h >> 15) % CHAINS);
 }
 
-static bool is_for(const struct entry *e, enum comm_kind kind, struct placement p)
+static bool is_for(const struct comm_entry *e, enum comm_kind kind, struct placement p)
 {
     return e->kind == kind && e->placement.ranks == p.ranks &&
            e->placement.per_node == p.per_node && e->placement.nodes == p.nodes &&
            e->placement.link_bs == p.link_bs;
 }
 
-static const struct entry *find(struct entry *e, enum comm_kind kind, struct placement p)
+static const struct comm_entry *find(struct comm_entry *e, enum comm_kind kind, struct placement p)
 {
     while (e && !is_for(e, kind, p))
         e = e->next;
@@ -194,12 +194,12 @@ static const struct entry *find(struct entry *e, enum comm_kind kind, struct pla
 }
 
 /* Puts it in front of its chain unless another thread was first. */
-static const struct entry *insert(struct comm_table *t, struct entry *e)
+static const struct comm_entry *insert(struct comm_table *t, struct comm_entry *e)
 {
-    _Atomic(struct entry *) *chain = &t->chain[chain_of(e->kind, e->placement)];
+    _Atomic(struct comm_entry *) *chain = &t->chain[chain_of(e->kind, e->placement)];
     pthread_mutex_lock(&t->lock);
     e->next = atomic_load_explicit(chain, memory_order_relaxed);
-    const struct entry *found = find(e->next, e->kind, e->placement);
+    const struct comm_entry *found = find(e->next, e->kind, e->placement);
     if (!found)
         atomic_store_explicit(chain, e, memory_order_release);
     pthread_mutex_unlock(&t->lock);
@@ -209,11 +209,11 @@ static const struct entry *insert(struct comm_table *t, struct entry *e)
     return found;
 }
 
-static const struct entry *make(struct comm_table *t, enum comm_kind kind, struct placement p)
+static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, struct placement p)
 {
-    struct entry *e = memory_grow(NULL, sizeof *e);
+    struct comm_entry *e = memory_grow(NULL, sizeof *e);
     struct comm_call call = comm_call_of(t->group, kind, p);
-    *e = (struct entry){.kind = kind, .placement = p};
+    *e = (struct comm_entry){.kind = kind, .placement = p};
     if (!comm_curve_fill(&e->curve, t->model, &call, NULL))
         atomic_store(&t->failed, true);
     return insert(t, e);
@@ -244,7 +244,7 @@ void comm_table_free(struct comm_table *t)
     if (!t)
         return;
     for (int i = 0; i < CHAINS; i++)
-        for (struct entry *e = atomic_load(&t->chain[i]), *next; e; e = next) {
+        for (struct comm_entry *e = atomic_load(&t->chain[i]), *next; e; e = next) {
             next = e->next;
             free(e);
         }
@@ -261,8 +261,9 @@ double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, 
 {
     if (p.ranks <= 1 || bytes <= 0)
         return 0;
-    struct entry *first = atomic_load_explicit(&t->chain[chain_of(kind, p)], memory_order_acquire);
-    const struct entry *e = find(first, kind, p);
+    struct comm_entry *first =
+        atomic_load_explicit(&t->chain[chain_of(kind, p)], memory_order_acquire);
+    const struct comm_entry *e = find(first, kind, p);
     if (!e)
         e = make(t, kind, p);
     return comm_curve_time(&e->curve, bytes);

@@ -15,7 +15,7 @@
 
 enum { SLOTS = 1 << 16, FULL = SLOTS / 4 * 3, BATCH = 256 };
 
-struct entry {
+struct cost_entry {
     struct operation key;
     double time_s;
 };
@@ -24,7 +24,7 @@ struct group_costs {
     const struct gpu *gpu;
     const struct learned *learned;
     struct comm_table *comm; /* owned */
-    _Atomic(struct entry *) slot[SLOTS];
+    _Atomic(struct cost_entry *) slot[SLOTS];
     pthread_mutex_t lock; /* of all below */
     struct arena mem;
     size_t used;
@@ -102,7 +102,7 @@ static bool same(const struct operation *a, const struct operation *b)
 }
 
 /* The slot that holds the operation, or the empty one where it belongs. */
-static size_t probe(struct group_costs *c, const struct operation *o, struct entry **found)
+static size_t probe(struct group_costs *c, const struct operation *o, struct cost_entry **found)
 {
     size_t at = slot_of(o);
     while ((*found = atomic_load_explicit(&c->slot[at], memory_order_acquire)) &&
@@ -113,12 +113,12 @@ static size_t probe(struct group_costs *c, const struct operation *o, struct ent
 
 static void enter(struct group_costs *c, const struct operation *o, double time_s)
 {
-    struct entry *e;
+    struct cost_entry *e;
     pthread_mutex_lock(&c->lock);
     size_t at = probe(c, o, &e);
     if (!e && c->used < FULL) {
         e = arena_alloc(&c->mem, sizeof *e);
-        *e = (struct entry){*o, time_s};
+        *e = (struct cost_entry){*o, time_s};
         atomic_store_explicit(&c->slot[at], e, memory_order_release);
         c->used++;
     }
@@ -134,13 +134,13 @@ static void give_up(struct group_costs *c, const struct error *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-struct wanted {
+struct curve_limits {
     struct operation op[BATCH];
     size_t at[BATCH]; /* where the answer goes */
     size_t count;
 };
 
-static void predict(struct group_costs *c, const struct wanted *w, double *out_s)
+static void predict(struct group_costs *c, const struct curve_limits *w, double *out_s)
 {
     double time_s[BATCH];
     struct error err = {0};
@@ -161,10 +161,10 @@ static void predict(struct group_costs *c, const struct wanted *w, double *out_s
 static void times_of_family(struct group_costs *c, const struct operation *op, size_t count,
                             enum family family, double *out_s)
 {
-    struct wanted w; /* large: only what is counted is filled */
+    struct curve_limits w; /* large: only what is counted is filled */
     w.count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct entry *e;
+        struct cost_entry *e;
         if (op[i].family != family)
             continue;
         if (family == FAMILY_MEMORY && op[i].bytes <= 0) {

@@ -12,19 +12,19 @@ static const double LAUNCH_S = 4e-6; /* kernel start and tail; cuda launch floor
 static const double MEMORY_FIXED_S =
     6e-6; /* extra of a memory-bound kernel; tens of us in small models */
 
-struct rates {
+struct gpu_rates {
     const char *arch;
     double gemm, grouped, attention, attention_back, attention_half, memory;
     const char *source;
 };
 
-static const struct rates TABLE[] = {
+static const struct gpu_rates TABLE[] = {
 #define RATES(...) {__VA_ARGS__},
 #include "cost/rates.def"
 #undef RATES
 };
 
-static const struct rates *rates_of(const struct gpu *g)
+static const struct gpu_rates *rates_of(const struct gpu *g)
 {
     for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
         if (strncmp(g->arch, TABLE[i].arch, strlen(TABLE[i].arch)) == 0)
@@ -70,7 +70,7 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
                                    const struct op *o)
 {
     const struct gpu *g = group->gpu;
-    const struct rates *r = rates_of(g);
+    const struct gpu_rates *r = rates_of(g);
     double rate = peak_flops(g, precision) * (o->kind == OP_GROUPED ? r->grouped : r->gemm);
     if (precision == PRECISION_FP8)
         rate *= 0.8; /* quantisation passes and lower clocks: fp8 runs reach 1.3-1.6x of bf16 */
@@ -90,7 +90,7 @@ static struct op_time predict_attention(const struct node_group *group, int prec
                                         const struct op *o)
 {
     const struct gpu *g = group->gpu;
-    const struct rates *r = rates_of(g);
+    const struct gpu_rates *r = rates_of(g);
     double rate = peak_flops(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
     double fill =

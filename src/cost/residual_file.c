@@ -25,7 +25,7 @@ double profile_rounded(double value)
 }
 
 /* Keys of one object, and what is wrong with them. */
-struct reader {
+struct profile_reader {
     const char *place;
     const char *const *keys;
     size_t count;
@@ -35,7 +35,7 @@ struct reader {
 
 static void check_key(void *context, const char *key, const struct json *value)
 {
-    struct reader *r = context;
+    struct profile_reader *r = context;
     (void)value;
     for (size_t i = 0; i < r->count; i++)
         if (strcmp(r->keys[i], key) == 0)
@@ -49,7 +49,7 @@ static void check_key(void *context, const char *key, const struct json *value)
 static bool has_keys(const struct json *o, const char *place, const char *const *keys, size_t count,
                      struct error *err)
 {
-    struct reader r = {place, keys, count, err, true};
+    struct profile_reader r = {place, keys, count, err, true};
     if (!json_is_object(o))
         return fail(err, ERROR_INPUT, "%s is no object", place);
     json_each(o, check_key, &r);

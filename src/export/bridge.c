@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { VALUE, LIST, ON, OFF, SET, OWN, SKIP };
+enum bridge_kind { VALUE, LIST, ON, OFF, SET, OWN, SKIP };
 
 static const struct pair {
     const char *flag;
-    enum kind kind;
+    enum bridge_kind kind;
     const char *path;
 } PAIRS[] = {
 #define BRIDGE(flag, kind, path) {flag, kind, path},

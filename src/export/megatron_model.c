@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-enum kind { VALUE, SWITCH, UNLESS, OWN, NONE };
+enum model_flag_kind { VALUE, SWITCH, UNLESS, OWN, NONE };
 
-static const struct field_flag {
+static const struct field_written {
     enum model_field field;
-    enum kind kind;
+    enum model_flag_kind kind;
     const char *flag;
     int since;
 } FIELD_FLAGS[] = {
@@ -196,14 +196,14 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
 };
 
 /* Whether the release has what was written from word `from` on. */
-static void check_release(struct writer *w, const struct field_flag *f, size_t from)
+static void check_release(struct writer *w, const struct field_written *f, size_t from)
 {
     for (size_t i = from; i < w->count; i++)
         if (strcmp(w->word[i], f->flag) == 0)
             writer_has(w, f->flag, f->since);
 }
 
-static void add_field(struct writer *w, const struct field_flag *f)
+static void add_field(struct writer *w, const struct field_written *f)
 {
     int value = model_field_get(w->model, f->field);
     size_t from = w->count;

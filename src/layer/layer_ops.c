@@ -37,7 +37,7 @@ static const double COMM_LAUNCHES = 0.3, SEQUENTIAL_LAUNCHES = 3.5;
  * operators beside those named here: chosen on one run (doc/accuracy.md). */
 static const double GROUPED_LAUNCHES = 0.25, ROUTING_LAUNCHES = 12;
 
-struct builder {
+struct ops_builder {
     const struct block_shape *s;
     struct op *out;
     int count;
@@ -49,7 +49,7 @@ struct builder {
     bool sharded;  /* the two differ: sequence parallelism */
 };
 
-static struct op *add(struct builder *b, const char *name, enum op_kind kind)
+static struct op *add(struct ops_builder *b, const char *name, enum op_kind kind)
 {
     assert(b->count < OPS_MAX);
     struct op *o = &b->out[b->count++];
@@ -63,7 +63,7 @@ static struct op *add(struct builder *b, const char *name, enum op_kind kind)
 
 /* A product of m rows. Backward holds the gradients of output and input; without fused
  * accumulation (`torch`) also the weight's own gradient before it is added. */
-static struct op *add_gemm(struct builder *b, const char *name, double m, double n, double k)
+static struct op *add_gemm(struct ops_builder *b, const char *name, double m, double n, double k)
 {
     struct op *o = add(b, name, OP_GEMM);
     o->m = m;
@@ -75,7 +75,7 @@ static struct op *add_gemm(struct builder *b, const char *name, double m, double
 
 /* Column-parallel: with sequence parallelism backward gathers the input once more (`torch`: into a
  * buffer that stays, memory.h) and scatters its gradient. */
-static struct op *add_column(struct builder *b, const char *name, double n)
+static struct op *add_column(struct ops_builder *b, const char *name, double n)
 {
     struct op *o = add_gemm(b, name, b->tokens, n, b->s->model->hidden);
     if (b->sharded)
@@ -84,7 +84,7 @@ static struct op *add_column(struct builder *b, const char *name, double n)
 }
 
 /* Row-parallel: the output's gradient is the stream's, gathered with sequence parallelism. */
-static struct op *add_row(struct builder *b, const char *name, double k)
+static struct op *add_row(struct ops_builder *b, const char *name, double k)
 {
     struct op *o = add_gemm(b, name, b->tokens, b->s->model->hidden, k);
     if (!b->sharded)
@@ -111,8 +111,8 @@ static const struct {
 };
 
 /* A pass over `rows` of `width` elements: of the output, where that is narrower than the input. */
-static struct op *add_pass(struct builder *b, const char *name, enum memory_kind kind, double rows,
-                           double width)
+static struct op *add_pass(struct ops_builder *b, const char *name, enum memory_kind kind,
+                           double rows, double width)
 {
     struct op *o = add(b, name, OP_MEMORY);
     assert(ELEMENT_BYTES[kind].forward > 0);
@@ -124,8 +124,8 @@ static struct op *add_pass(struct builder *b, const char *name, enum memory_kind
     return o;
 }
 
-static void add_comm(struct builder *b, const char *name, enum comm_kind kind, enum comm_axis axis,
-                     double bytes, int ranks, int stride, int modules)
+static void add_comm(struct ops_builder *b, const char *name, enum comm_kind kind,
+                     enum comm_axis axis, double bytes, int ranks, int stride, int modules)
 {
     if (ranks <= 1)
         return;
@@ -143,7 +143,7 @@ static void add_comm(struct builder *b, const char *name, enum comm_kind kind, e
  * reduce-scatter backward; without it nothing forward and an all-reduce backward, which the
  * mirror image of add_tp_exit stands for. Megatron runs that backward collective beside the
  * weight gradient; without sequence parallelism it once came before it (tp_sync). */
-static void add_tp_enter(struct builder *b, const char *name, int modules)
+static void add_tp_enter(struct ops_builder *b, const char *name, int modules)
 {
     if (!b->s->seq_parallel || b->s->tp == 1)
         return;
@@ -151,7 +151,7 @@ static void add_tp_enter(struct builder *b, const char *name, int modules)
     b->out[b->count - 1].hidden_back = true;
 }
 
-static void add_tp_exit(struct builder *b, const char *name, int modules)
+static void add_tp_exit(struct ops_builder *b, const char *name, int modules)
 {
     if (b->s->tp == 1)
         return;
@@ -160,7 +160,7 @@ static void add_tp_exit(struct builder *b, const char *name, int modules)
     b->out[b->count - 1].hidden_back = !b->s->seq_parallel && !b->s->tp_sync;
 }
 
-static void add_norm(struct builder *b, const char *name, bool saves_input)
+static void add_norm(struct ops_builder *b, const char *name, bool saves_input)
 {
     const struct model *m = b->s->model;
     enum memory_kind kind = m->layer_norm ? MEMORY_LAYER_NORM : MEMORY_RMS_NORM;
@@ -185,7 +185,7 @@ static double keys_seen(const struct block_shape *s)
     return full;
 }
 
-static void add_core_attention(struct builder *b, double heads, double qk, double v,
+static void add_core_attention(struct ops_builder *b, double heads, double qk, double v,
                                double kv_width)
 {
     const struct block_shape *s = b->s;
@@ -218,7 +218,7 @@ static void add_core_attention(struct builder *b, double heads, double qk, doubl
 
 /* Context parallelism: keys and values travel around the ring forward, with their gradients
  * backward; all-to-all moves q, k, v and the output instead. */
-static void add_context(struct builder *b, double kv_width, double q_width)
+static void add_context(struct ops_builder *b, double kv_width, double q_width)
 {
     const struct block_shape *s = b->s;
     if (s->cp == 1)
@@ -237,7 +237,7 @@ static void add_context(struct builder *b, double kv_width, double q_width)
 
 /* Rotates `width` elements of queries and keys together. TransformerEngine's kernel moves them
  * once, which is a copy, and a copy is one long array: rows make no difference. */
-static struct op *add_rope(struct builder *b, double width, double head)
+static struct op *add_rope(struct ops_builder *b, double width, double head)
 {
     struct op *o = add_pass(b, "rope", b->s->te ? MEMORY_COPY : MEMORY_ROPE, b->tokens, width);
     if (b->s->te)
@@ -249,12 +249,12 @@ static struct op *add_rope(struct builder *b, double width, double head)
 
 /* Bytes of an element of the attention's output: kept for its own backward, and in fp8 once more
  * as the next product's input. */
-static double attention_kept(const struct builder *b)
+static double attention_kept(const struct ops_builder *b)
 {
     return HALF + (b->input < HALF ? b->input : 0);
 }
 
-static void mla_projections(struct builder *b)
+static void mla_projections(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     double heads = (double)m->heads / b->s->tp, qk = m->qk_nope + m->qk_rope;
@@ -276,7 +276,7 @@ static void mla_projections(struct builder *b)
     add_row(b, "attention out", heads * m->v_dim)->saved = attention_kept(b) * t * heads * m->v_dim;
 }
 
-static void attention_projections(struct builder *b)
+static void attention_projections(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     const struct model *m = s->model;
@@ -302,7 +302,7 @@ static void attention_projections(struct builder *b)
     add_row(b, "attention out", q)->saved = attention_kept(b) * t * q;
 }
 
-static void attention_block(struct builder *b)
+static void attention_block(struct ops_builder *b)
 {
     add_norm(b, "attention norm", true);
     add_tp_enter(b, "attention gather", 0);
@@ -316,7 +316,7 @@ static void attention_block(struct builder *b)
 }
 
 /* Megatron compiles bias and activation into one kernel in both stacks. */
-static struct op *add_activation(struct builder *b, double tokens, double inner, double wide)
+static struct op *add_activation(struct ops_builder *b, double tokens, double inner, double wide)
 {
     bool gated = b->s->model->gated;
     struct op *o =
@@ -329,7 +329,8 @@ static struct op *add_activation(struct builder *b, double tokens, double inner,
 }
 
 /* Two products with the activation between them, `wide` = inner width on this rank. */
-static void add_mlp(struct builder *b, const char *up, const char *down, double wide, int modules)
+static void add_mlp(struct ops_builder *b, const char *up, const char *down, double wide,
+                    int modules)
 {
     double inner = wide * (b->s->model->gated ? 2 : 1);
     struct op *first = add_column(b, up, inner);
@@ -339,7 +340,7 @@ static void add_mlp(struct builder *b, const char *up, const char *down, double 
     add_row(b, down, wide)->modules = modules;
 }
 
-static void mlp_block(struct builder *b)
+static void mlp_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     add_norm(b, "mlp norm", true);
@@ -375,7 +376,7 @@ static double copies_sent(const struct block_shape *s)
 
 /* Dispatch and combine: rows of this rank's tokens go to the ranks that hold their experts.
  * All-gather moves every token to every rank of the group instead. */
-static void add_dispatch(struct builder *b, const char *name, bool combine)
+static void add_dispatch(struct ops_builder *b, const char *name, bool combine)
 {
     const struct block_shape *s = b->s;
     const struct model *m = s->model;
@@ -394,7 +395,7 @@ static void add_dispatch(struct builder *b, const char *name, bool combine)
 }
 
 /* Brings rows into another order, which reads and writes each once. */
-static struct op *add_permute(struct builder *b, const char *name, double rows)
+static struct op *add_permute(struct ops_builder *b, const char *name, double rows)
 {
     struct op *o = add_pass(b, name, MEMORY_PERMUTE, rows, b->s->model->hidden);
     o->modules = MODULE_MOE;
@@ -403,13 +404,13 @@ static struct op *add_permute(struct builder *b, const char *name, double rows)
 
 /* Bytes of a pass that makes `rows` of fewer, or sums them up: the backward of either is the
  * forward of the other. */
-static double spread_bytes(const struct builder *b, double rows, double fewer)
+static double spread_bytes(const struct ops_builder *b, double rows, double fewer)
 {
     return HALF * (rows + fewer) * b->s->model->hidden;
 }
 
 /* Topk copies of every token, and back. With `flex` the kernel that sends them does that. */
-static void add_copies(struct builder *b)
+static void add_copies(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     if (sends_once(b->s))
@@ -418,7 +419,7 @@ static void add_copies(struct builder *b)
     o->bytes_back = spread_bytes(b, o->m, b->residual);
 }
 
-static void sum_copies(struct builder *b)
+static void sum_copies(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     if (sends_once(b->s))
@@ -439,7 +440,7 @@ struct experts {
 /* Megatron clamps both halves of the input and joins them again before the fused activation
  * (weighted_bias_quick_geglu_impl): two eager operators forward, two backward, and a copy that the
  * activation keeps. */
-static struct op *add_clamp(struct builder *b, double elements)
+static struct op *add_clamp(struct ops_builder *b, double elements)
 {
     struct op *o = add(b, "clamp", OP_MEMORY);
     o->memory_kind = o->memory_kind_back = MEMORY_COPY;
@@ -453,7 +454,7 @@ static struct op *add_clamp(struct builder *b, double elements)
 /* The bias of the second product, times each row's probability, is added expert by expert, and the
  * pieces are joined (TEGroupedMLP._apply_bias): a product, a sum and a copy forward; backward two
  * products that are summed along rows and columns, and a copy. */
-static void add_expert_bias(struct builder *b, double elements)
+static void add_expert_bias(struct ops_builder *b, double elements)
 {
     struct op *o = add(b, "expert bias", OP_MEMORY);
     o->memory_kind = o->memory_kind_back = MEMORY_COPY;
@@ -467,7 +468,7 @@ struct expert_ops {
 };
 
 /* What the backward of the experts holds beside what those before keep. */
-static void hold_for_experts(const struct builder *b, const struct experts *x,
+static void hold_for_experts(const struct ops_builder *b, const struct experts *x,
                              const struct expert_ops *o)
 {
     double hidden = b->s->model->hidden, turn = x->rows / x->turns, rest = 1 - 1 / x->turns;
@@ -489,7 +490,7 @@ static double product_launches(bool grouped, double experts)
     return experts > 1 ? SEQUENTIAL_LAUNCHES * experts : 1;
 }
 
-static void add_expert_products(struct builder *b, const struct experts *x)
+static void add_expert_products(struct ops_builder *b, const struct experts *x)
 {
     const struct model *m = b->s->model;
     bool grouped = b->s->te && b->s->grouped_gemm;
@@ -518,7 +519,7 @@ static void add_expert_products(struct builder *b, const struct experts *x)
 /* Forward, all of it still referenced when the experts are done: copied rows as sent, rows as
  * received and the experts' outputs; with several experts also before and after sorting; then the
  * sum, and the shared expert's output. */
-static double routed_bytes(const struct builder *b, const struct experts *x)
+static double routed_bytes(const struct ops_builder *b, const struct experts *x)
 {
     const struct block_shape *s = b->s;
     double row = HALF * s->model->hidden, sent = row * b->residual * s->model->topk;
@@ -530,7 +531,7 @@ static double routed_bytes(const struct builder *b, const struct experts *x)
     return sent + 2 * received + received / s->etp * (s->etp > 1 ? 2 : 1) + out;
 }
 
-static void add_shared_expert(struct builder *b)
+static void add_shared_expert(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     if (s->model->shared_ffn == 0)
@@ -541,7 +542,7 @@ static void add_shared_expert(struct builder *b)
     add_tp_exit(b, "shared reduce", MODULE_MOE | MODULE_SHARED);
 }
 
-static void moe_block(struct builder *b)
+static void moe_block(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     const struct model *m = s->model;
@@ -581,7 +582,7 @@ static double vocabulary(const struct block_shape *s)
 }
 
 /* Backward fills a gradient as large as the matrix, however few of its rows were used. */
-static void embedding_block(struct builder *b)
+static void embedding_block(struct ops_builder *b)
 {
     double ids = 8 * b->tokens;
     struct op *o = add_pass(b, "embedding", MEMORY_EMBEDDING, b->tokens, b->s->model->hidden);
@@ -596,7 +597,7 @@ static void embedding_block(struct builder *b)
 /* Final norm, logits and loss. The loss keeps its probabilities in fp32; the logits, and in
  * backward their gradient, are there in 16 bits beside them. Megatron's fused loss holds a second
  * fp32 array while it sums; TransformerEngine's puts the gradient where the logits were. */
-static void head_block(struct builder *b)
+static void head_block(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     bool in_place = s->loss_fusion && s->loss_te;
@@ -616,7 +617,7 @@ static void head_block(struct builder *b)
 
 /* An MTP module before its decoder layer: two norms, the embedding again and the 2h -> h
  * product. */
-static void mtp_block(struct builder *b)
+static void mtp_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     add_norm(b, "mtp norm", true);
@@ -629,11 +630,11 @@ static void mtp_block(struct builder *b)
 
 int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
 {
-    static void (*const build[])(struct builder *) = {
+    static void (*const build[])(struct ops_builder *) = {
         [BLOCK_ATTENTION] = attention_block, [BLOCK_MLP] = mlp_block,   [BLOCK_MOE] = moe_block,
         [BLOCK_EMBEDDING] = embedding_block, [BLOCK_HEAD] = head_block, [BLOCK_MTP] = mtp_block,
     };
-    struct builder b = {.s = s, .out = out};
+    struct ops_builder b = {.s = s, .out = out};
     b.tokens = (double)s->micro_batch * s->seq_len / s->cp;
     b.residual = s->seq_parallel ? b.tokens / s->tp : b.tokens;
     b.whole = HALF * b.tokens * s->model->hidden;

@@ -1,4 +1,4 @@
-/* Learning everything anew: read, validate, train on all, write. */
+/* Learning everything again: read, validate, train on all, write. */
 #include "learn/fit.h"
 
 #include "base/arena.h"
@@ -16,7 +16,7 @@ bool of_gpu(const struct sample *s, const void *gpu)
     return s->gpu == gpu;
 }
 
-static bool read_all(const struct fit_question *q, struct samples *s, struct arena *mem,
+static bool read_all(const struct fit_query *q, struct samples *s, struct arena *mem,
                      struct error *err)
 {
     for (int i = 0; i < q->profiles; i++)
@@ -38,7 +38,7 @@ static double average_error(const struct family_fit *f, enum split split)
     double sum = 0;
     int gpus = 0;
     for (int i = 0; i < f->model.gpus; i++) {
-        struct score s =
+        struct fit_score s =
             score_rows(&f->data, f->check.predicted[split][BY_MODEL], of_gpu, f->model.gpu[i].gpu);
         sum += s.mean;
         gpus += s.rows > 0;
@@ -125,8 +125,7 @@ static bool fit_collectives(struct fit *all, int threads, struct error *err)
     return ok;
 }
 
-static bool fit_anew(const struct fit_question *q, struct fit *all, struct str *out,
-                     struct error *err)
+static bool fit_all(const struct fit_query *q, struct fit *all, struct str *out, struct error *err)
 {
     if (!read_all(q, &all->samples, all->mem, err))
         return false;
@@ -139,7 +138,7 @@ static bool fit_anew(const struct fit_question *q, struct fit *all, struct str *
     return (!q->plots || fit_plots(all, q->plots, err)) && fit_write(all, q->output, err);
 }
 
-bool fit_run(const struct fit_question *q, struct str *out, struct error *err)
+bool fit_run(const struct fit_query *q, struct str *out, struct error *err)
 {
     if (!q->sources && !q->alone)
         return fit_add(q, out, err);
@@ -148,7 +147,7 @@ bool fit_run(const struct fit_question *q, struct str *out, struct error *err)
     struct fit *all = arena_alloc(&mem, sizeof *all);
     all->mem = &mem;
     samples_init(&all->samples, &mem);
-    bool ok = fit_anew(q, all, out, err);
+    bool ok = fit_all(q, all, out, err);
     arena_release(&mem);
     return ok;
 }

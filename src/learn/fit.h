@@ -1,6 +1,6 @@
 /* `astra fit`: learns the operator models from measurements, says how good they are, writes them.
  *
- * With a folder of sources, or `alone`, everything is learned anew from what is given. Otherwise a
+ * With a folder of sources, or `alone`, everything is learned again from what is given. Otherwise a
  * profile adds its GPU to the models at hand: their trees stay, the GPU gets its own offset, and
  * its rows, none of which the trees have seen, say how good that is. */
 #ifndef ASTRA_FIT_H
@@ -14,7 +14,7 @@ struct str;
 
 enum { FIT_LEAST_ROWS = 20 }; /* of a family, to learn it or to add a GPU to it */
 
-struct fit_question {
+struct fit_query {
     const char *const *profile; /* tables of tools/profile */
     int profiles;
     const char *sources; /* folder with measurements of others, or NULL */
@@ -43,14 +43,14 @@ struct fit {
 };
 
 /* `out` gets the report as text. Nothing is written unless everything went well. */
-bool fit_run(const struct fit_question *, struct str *out, struct error *);
+bool fit_run(const struct fit_query *, struct str *out, struct error *);
 
 /* Parts, each in a file of its own. */
 void fit_text(const struct fit *, struct str *out); /* fit_text.c */
 void fit_skips(const struct samples *, struct str *out);
-bool fit_write(const struct fit *, const char *folder, struct error *);     /* fit_write.c */
-bool fit_plots(const struct fit *, const char *folder, struct error *);     /* fit_plot.c */
-bool fit_add(const struct fit_question *, struct str *out, struct error *); /* fit_add.c */
+bool fit_write(const struct fit *, const char *folder, struct error *);  /* fit_write.c */
+bool fit_plots(const struct fit *, const char *folder, struct error *);  /* fit_plot.c */
+bool fit_add(const struct fit_query *, struct str *out, struct error *); /* fit_add.c */
 bool learned_write(const struct learned *, const struct samples *, const char *folder,
                    struct error *); /* fit_write.c */
 

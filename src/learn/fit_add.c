@@ -159,7 +159,7 @@ static bool nothing_usable(const struct samples *s, struct error *err)
         n[SKIP_NOT_A_NUMBER], n[SKIP_NOT_POSITIVE], n[SKIP_ABOVE_PEAK], n[SKIP_OTHER_KIND]);
 }
 
-static bool add(const struct fit_question *q, struct addition *a, struct error *err)
+static bool add(const struct fit_query *q, struct addition *a, struct error *err)
 {
     for (int i = 0; i < q->profiles; i++)
         if (!read_profile(q->profile[i], &a->samples, err))
@@ -188,7 +188,7 @@ static bool add(const struct fit_question *q, struct addition *a, struct error *
     return learned_write(a->models, &a->samples, q->output, err);
 }
 
-bool fit_add(const struct fit_question *q, struct str *out, struct error *err)
+bool fit_add(const struct fit_query *q, struct str *out, struct error *err)
 {
     struct arena mem;
     struct addition a = {.mem = &mem, .out = out};

@@ -29,7 +29,7 @@ static const struct booster_params TREES = {.rounds = 100,
                                             .subsample = 1,
                                             .columns = 1};
 
-struct row {
+struct comm_row {
     struct comm_call call;
     enum source_id source;
     double bytes, time_s;
@@ -39,13 +39,13 @@ struct row {
 };
 
 /* What is trained on: a measured row, or a point between two of them. */
-struct point {
-    const struct row *row; /* whose curve it is on */
+struct comm_point {
+    const struct comm_row *row; /* whose curve it is on */
     double bytes, time_s;
 };
 
-struct fit {
-    struct row *row;
+struct comm_fit {
+    struct comm_row *row;
     size_t rows;
     double *value;              /* scratch, one per row */
     double *error[COMM_RIVALS]; /* of the present split, one per row; NaN = nothing to learn from */
@@ -56,9 +56,9 @@ struct fit {
 /* One training, without the rows of a fold: independent of the others, so that they can run side by
  * side. */
 struct trial {
-    const struct fit *fit;
-    int split, fold;     /* fold -1: nothing is left out */
-    struct point *point; /* owned; curves stand together */
+    const struct comm_fit *fit;
+    int split, fold;          /* fold -1: nothing is left out */
+    struct comm_point *point; /* owned; curves stand together */
     size_t points, room;
     double *value; /* owned scratch, one per row */
     bool ok;
@@ -78,7 +78,7 @@ static double median_of(double *value, size_t count)
     return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
-static int by_call(const struct row *a, const struct row *b)
+static int by_call(const struct comm_row *a, const struct comm_row *b)
 {
     const struct comm_call *p = &a->call, *q = &b->call;
     double d[] = {(double)a->source - b->source,
@@ -98,7 +98,7 @@ static int by_call(const struct row *a, const struct row *b)
 
 static int by_curve(const void *a, const void *b)
 {
-    const struct row *p = a, *q = b;
+    const struct comm_row *p = a, *q = b;
     int order = by_call(p, q);
     if (order == 0)
         order = (p->bytes > q->bytes) - (p->bytes < q->bytes);
@@ -111,9 +111,9 @@ static double base_of(const struct comm_call *c, double bytes)
     return b.latency_s + b.wire_s;
 }
 
-static struct row row_of(const struct comm_sample *s)
+static struct comm_row row_of(const struct comm_sample *s)
 {
-    struct row r = {.source = s->source, .bytes = s->bytes, .time_s = s->time_s};
+    struct comm_row r = {.source = s->source, .bytes = s->bytes, .time_s = s->time_s};
     r.call = (struct comm_call){s->kind,    s->ranks,  s->per_node,  s->nodes, s->gpu,
                                 s->link_bs, s->nic_bs, s->in_switch, false};
     r.call.pcie = s->link_bs == 1e9 * s->gpu->pcie_gbs;
@@ -124,7 +124,7 @@ static struct row row_of(const struct comm_sample *s)
 }
 
 /* Distinct sizes of a source, dealt out one by one. */
-static void deal_sizes(struct fit *f, enum source_id source)
+static void deal_sizes(struct comm_fit *f, enum source_id source)
 {
     size_t count = 0, distinct = 0;
     for (size_t i = 0; i < f->rows; i++)
@@ -135,7 +135,7 @@ static void deal_sizes(struct fit *f, enum source_id source)
         if (i == 0 || f->value[i] != f->value[distinct - 1])
             f->value[distinct++] = f->value[i];
     for (size_t i = 0; i < f->rows; i++) {
-        struct row *r = &f->row[i];
+        struct comm_row *r = &f->row[i];
         if (r->source != source)
             continue;
         double *at = bsearch(&r->bytes, f->value, distinct, sizeof *at, by_double);
@@ -145,12 +145,12 @@ static void deal_sizes(struct fit *f, enum source_id source)
 }
 
 /* Counts of ranks and nodes in the order in which they are met. */
-static void deal_ranks(struct fit *f)
+static void deal_ranks(struct comm_fit *f)
 {
     int *folds = &f->folds[COMM_LEFT_RANKS];
-    const struct row **first = arena_array(&f->mem, f->rows, sizeof(struct row *));
+    const struct comm_row **first = arena_array(&f->mem, f->rows, sizeof(struct comm_row *));
     for (size_t i = 0; i < f->rows; i++) {
-        struct row *r = &f->row[i];
+        struct comm_row *r = &f->row[i];
         int at = 0;
         while (at < *folds &&
                (first[at]->call.ranks != r->call.ranks || first[at]->call.nodes != r->call.nodes))
@@ -162,7 +162,7 @@ static void deal_ranks(struct fit *f)
 }
 
 /* Sources without rows make no fold. */
-static void deal_sources(struct fit *f)
+static void deal_sources(struct comm_fit *f)
 {
     int *fold = &f->folds[COMM_LEFT_SOURCE];
     for (int source = 0; source < SOURCES; source++) {
@@ -176,7 +176,7 @@ static void deal_sources(struct fit *f)
     }
 }
 
-static void fit_init(struct fit *f, const struct samples *s)
+static void fit_init(struct comm_fit *f, const struct samples *s)
 {
     memset(f, 0, sizeof *f);
     arena_init(&f->mem);
@@ -194,7 +194,7 @@ static void fit_init(struct fit *f, const struct samples *s)
     deal_sources(f);
 }
 
-static void trial_init(struct trial *t, const struct fit *f, int split, int fold)
+static void trial_init(struct trial *t, const struct comm_fit *f, int split, int fold)
 {
     *t = (struct trial){.fit = f, .split = split, .fold = fold};
     t->value = memory_grow(NULL, f->rows * sizeof *t->value);
@@ -206,17 +206,17 @@ static void trial_release(struct trial *t)
     free(t->point);
 }
 
-static bool is_left_out(const struct trial *t, const struct row *r)
+static bool is_left_out(const struct trial *t, const struct comm_row *r)
 {
     return r->fold[t->split] == t->fold;
 }
 
-static int bin_of(const struct row *r)
+static int bin_of(const struct comm_row *r)
 {
     return (int)floor(4 * log2(r->bytes));
 }
 
-static void add_point(struct trial *t, struct point p)
+static void add_point(struct trial *t, struct comm_point p)
 {
     if (t->points == t->room) {
         t->room = t->room ? 2 * t->room : 4096;
@@ -227,17 +227,17 @@ static void add_point(struct trial *t, struct point p)
 
 /* Trees are flat between their points: where neighbours of a curve are up to two octaves apart, the
  * quarter octaves between them are filled in, time straight in bytes. */
-static void add_row(struct trial *t, const struct row *r)
+static void add_row(struct trial *t, const struct comm_row *r)
 {
-    struct point last = t->points ? t->point[t->points - 1] : (struct point){0};
+    struct comm_point last = t->points ? t->point[t->points - 1] : (struct comm_point){0};
     double octaves = last.row && last.row->curve == r->curve ? log2(r->bytes / last.bytes) : 0;
     int steps = octaves <= 2.01 ? (int)(4 * octaves + 0.01) : 0;
     for (int i = 1; i < steps; i++) {
         double bytes = last.bytes * exp2(octaves * i / steps);
         double slope = (r->time_s - last.time_s) / (r->bytes - last.bytes);
-        add_point(t, (struct point){r, bytes, last.time_s + slope * (bytes - last.bytes)});
+        add_point(t, (struct comm_point){r, bytes, last.time_s + slope * (bytes - last.bytes)});
     }
-    add_point(t, (struct point){r, r->bytes, r->time_s});
+    add_point(t, (struct comm_point){r, r->bytes, r->time_s});
 }
 
 /* Of rows first..end-1 that are trained on, the one with the median y. */
@@ -279,7 +279,7 @@ static double source_weight(enum source_id source)
 static void weigh(const struct trial *t, float *weight)
 {
     for (size_t k = 0, end; k < t->points; k = end) {
-        const struct row *r = t->point[k].row;
+        const struct comm_row *r = t->point[k].row;
         for (end = k + 1; end < t->points && t->point[end].row->curve == r->curve;)
             end++;
         double each = source_weight(r->source) * fmin(1, CURVE_WEIGHT / (double)(end - k));
@@ -296,7 +296,7 @@ static bool train(const struct trial *t, struct booster **out, struct error *err
     float *y = arena_array(&mem, t->points, sizeof *y);
     float *weight = arena_array(&mem, t->points, sizeof *weight);
     for (size_t k = 0; k < t->points; k++) {
-        const struct point *p = &t->point[k];
+        const struct comm_point *p = &t->point[k];
         comm_features(&p->row->call, p->bytes, x + k * COMM_FEATURES);
         y[k] = (float)log(p->time_s / base_of(&p->row->call, p->bytes));
     }
@@ -320,7 +320,7 @@ static bool try_curves(struct trial *t, const struct booster *model)
     struct comm_curve curve;
     int have = -1;
     for (size_t i = 0; i < t->fit->rows; i++) {
-        const struct row *r = &t->fit->row[i];
+        const struct comm_row *r = &t->fit->row[i];
         if (!is_left_out(t, r))
             continue;
         if (r->curve != have && !comm_curve_fill(&curve, model, &r->call, &t->err))
@@ -337,7 +337,7 @@ static double constant_share(struct trial *t, enum comm_kind kind, int source)
 {
     size_t count = 0;
     for (size_t i = 0; i < t->fit->rows; i++) {
-        const struct row *r = &t->fit->row[i];
+        const struct comm_row *r = &t->fit->row[i];
         if (!is_left_out(t, r) && r->call.kind == kind &&
             (source == SOURCES || (int)r->source == source))
             t->value[count++] = r->floor_s / r->time_s;
@@ -360,7 +360,7 @@ static void try_constant(struct trial *t)
         }
 }
 
-static double distance(const struct row *a, const struct row *b)
+static double distance(const struct comm_row *a, const struct comm_row *b)
 {
     double bytes = log2(a->bytes / b->bytes);
     double ranks = log2((double)a->call.ranks / b->call.ranks);
@@ -372,12 +372,12 @@ static double distance(const struct row *a, const struct row *b)
 static void try_nearest(struct trial *t)
 {
     for (size_t i = 0; i < t->fit->rows; i++) {
-        const struct row *r = &t->fit->row[i], *best = NULL;
+        const struct comm_row *r = &t->fit->row[i], *best = NULL;
         double least = INFINITY;
         if (!is_left_out(t, r))
             continue;
         for (size_t k = 0; k < t->points; k++) {
-            const struct row *q = t->point[k].row;
+            const struct comm_row *q = t->point[k].row;
             double d = q->call.kind == r->call.kind ? distance(r, q) : INFINITY;
             if (d < least) {
                 least = d;
@@ -412,7 +412,7 @@ static void run_trial(void *context, int worker, long item)
     t->ok = try_rivals(t);
 }
 
-static struct comm_score score_of(struct fit *f, enum source_id source, const double *error)
+static struct comm_score score_of(struct comm_fit *f, enum source_id source, const double *error)
 {
     struct comm_score s = {0};
     for (size_t i = 0; i < f->rows; i++)
@@ -428,7 +428,7 @@ static struct comm_score score_of(struct fit *f, enum source_id source, const do
 }
 
 /* All folds of a split; the first trouble in their order is told. */
-static bool try_split(struct fit *f, int split, int threads, struct error *err)
+static bool try_split(struct comm_fit *f, int split, int threads, struct error *err)
 {
     struct arena mem;
     int folds = f->folds[split];
@@ -447,7 +447,7 @@ static bool try_split(struct fit *f, int split, int threads, struct error *err)
     return ok;
 }
 
-static bool cross_validate(struct fit *f, int threads, struct comm_report *report,
+static bool cross_validate(struct comm_fit *f, int threads, struct comm_report *report,
                            struct error *err)
 {
     for (int who = 0; who < COMM_RIVALS; who++)
@@ -470,7 +470,7 @@ static bool cross_validate(struct fit *f, int threads, struct comm_report *repor
 bool fit_comm(const struct samples *s, int threads, struct booster **model,
               struct comm_report *report, struct error *err)
 {
-    struct fit f;
+    struct comm_fit f;
     struct trial all;
     if (s->comms == 0)
         return fail(err, ERROR_INPUT, "no collectives among the measurements");

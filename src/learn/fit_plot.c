@@ -53,7 +53,7 @@ static const struct svg_font TITLE = {34, SVG_START, 0}, PLAIN = {26, SVG_START,
                              CENTRED = {26, SVG_MIDDLE, 0}, RIGHT = {26, SVG_END, 0},
                              UPWARDS = {26, SVG_MIDDLE, -90};
 
-struct picture {
+struct fit_picture {
     const struct family_fit *fit;
     const double *predicted; /* of left-out shapes */
     size_t own, others;      /* rows of a profile, of other sources */
@@ -83,7 +83,7 @@ static bool any(const struct sample *s, const void *context)
     return true;
 }
 
-static void count_rows(struct picture *p)
+static void count_rows(struct fit_picture *p)
 {
     const struct dataset *d = &p->fit->data;
     for (size_t i = 0; i < d->rows; i++) {
@@ -94,7 +94,7 @@ static void count_rows(struct picture *p)
 }
 
 /* Multiples of the golden ratio are spread evenly, and in step with no order of the rows. */
-static bool is_shown(const struct picture *p, size_t row)
+static bool is_shown(const struct fit_picture *p, size_t row)
 {
     double room = fmax(DOTS - (double)p->own, LEAST_OTHERS);
     double share = room / (double)p->others;
@@ -103,7 +103,7 @@ static bool is_shown(const struct picture *p, size_t row)
 }
 
 /* The range of the times that are shown, widened to thirds of a decade. */
-static void find_range(struct picture *p)
+static void find_range(struct fit_picture *p)
 {
     const struct dataset *d = &p->fit->data;
     p->lo = INFINITY, p->hi = -INFINITY;
@@ -119,12 +119,12 @@ static void find_range(struct picture *p)
     p->hi = ceil(3 * p->hi + 1e-9) / 3;
 }
 
-static int across(const struct picture *p, double log_s)
+static int across(const struct fit_picture *p, double log_s)
 {
     return (int)lround(LEFT + SIDE * (log_s - p->lo) / (p->hi - p->lo));
 }
 
-static int upwards(const struct picture *p, double log_s)
+static int upwards(const struct fit_picture *p, double log_s)
 {
     return (int)lround(TOP + SIDE * (p->hi - log_s) / (p->hi - p->lo));
 }
@@ -136,7 +136,7 @@ static int ratio_height(double ratio)
     return (int)lround(RATIO_TOP + RATIO_HEIGHT * (1 - up) / 2);
 }
 
-static void draw_dots(const struct picture *p, enum group group, bool ratio)
+static void draw_dots(const struct fit_picture *p, enum group group, bool ratio)
 {
     const struct dataset *d = &p->fit->data;
     struct svg_pen pen = {LOOK[group].colour, 6, NULL};
@@ -150,7 +150,7 @@ static void draw_dots(const struct picture *p, enum group group, bool ratio)
     svg_dots_end(p->out);
 }
 
-static void draw_decades(const struct picture *p)
+static void draw_decades(const struct fit_picture *p)
 {
     static const char *const NAMES[] = {"100 ns", "1 us",   "10 us", "100 us", "1 ms",
                                         "10 ms",  "100 ms", "1 s",   "10 s",   "100 s"};
@@ -168,7 +168,7 @@ static void draw_decades(const struct picture *p)
     }
 }
 
-static void draw_ratios(const struct picture *p)
+static void draw_ratios(const struct fit_picture *p)
 {
     static const struct {
         double ratio;
@@ -182,7 +182,7 @@ static void draw_ratios(const struct picture *p)
 }
 
 /* predicted = ratio * measured in both panels. */
-static void draw_guide(const struct picture *p, double ratio, const struct svg_pen *pen)
+static void draw_guide(const struct fit_picture *p, double ratio, const struct svg_pen *pen)
 {
     double shift = log10(ratio), from = p->lo - fmin(shift, 0), to = p->hi - fmax(shift, 0);
     int y = ratio_height(ratio);
@@ -191,7 +191,7 @@ static void draw_guide(const struct picture *p, double ratio, const struct svg_p
     svg_line(p->out, LEFT, y, LEFT + SIDE, y, pen);
 }
 
-static void draw_axes(const struct picture *p)
+static void draw_axes(const struct fit_picture *p)
 {
     int middle = LEFT + SIDE / 2;
     svg_frame(p->out, LEFT, TOP, SIDE, SIDE, &BORDER);
@@ -215,11 +215,11 @@ static const char *own_name(const struct dataset *d)
     return found ? found->name : "profile";
 }
 
-static void legend_line(const struct picture *p, enum group group, int y)
+static void legend_line(const struct fit_picture *p, enum group group, int y)
 {
     bool product = p->fit->data.family == FAMILY_GEMM || p->fit->data.family == FAMILY_GROUPED;
     const char *name = group == OWN_BACKWARD && product ? "dgrad" : LOOK[group].name;
-    struct score s = score_rows(&p->fit->data, p->predicted, in_group, &group);
+    struct fit_score s = score_rows(&p->fit->data, p->predicted, in_group, &group);
     struct svg_pen pen = {LOOK[group].colour, 18, NULL};
     struct str text;
     str_init(&text);
@@ -233,7 +233,7 @@ static void legend_line(const struct picture *p, enum group group, int y)
     str_release(&text);
 }
 
-static void draw_legend(const struct picture *p)
+static void draw_legend(const struct fit_picture *p)
 {
     int y = TOP + 44;
     for (int g = 0; g < GROUPS; g++) {
@@ -246,7 +246,7 @@ static void draw_legend(const struct picture *p)
     svg_text(p->out, LEFT + 20, y, &PLAIN, "dashed: 10 % off");
 }
 
-static void draw_title(const struct picture *p, const char *title)
+static void draw_title(const struct fit_picture *p, const char *title)
 {
     struct str text;
     str_init(&text);
@@ -257,7 +257,7 @@ static void draw_title(const struct picture *p, const char *title)
     str_release(&text);
 }
 
-static void draw(const struct picture *p, const char *title)
+static void draw(const struct fit_picture *p, const char *title)
 {
     svg_begin(p->out, WIDTH, HEIGHT, title);
     draw_title(p, title);
@@ -278,9 +278,9 @@ static bool plot_family(const struct fit *f, enum family family, const char *fol
                         struct error *err)
 {
     struct str out, title;
-    struct picture p = {.fit = &f->family[family], .out = &out};
+    struct fit_picture p = {.fit = &f->family[family], .out = &out};
     p.predicted = p.fit->check.predicted[LEFT_SHAPES][BY_MODEL];
-    struct score all = score_rows(&p.fit->data, p.predicted, any, NULL);
+    struct fit_score all = score_rows(&p.fit->data, p.predicted, any, NULL);
     if (all.rows == 0)
         return true;
     str_init(&out);

@@ -15,7 +15,7 @@ struct want {
     bool large;
 };
 
-static bool wanted(const struct sample *s, const void *context)
+static bool limits(const struct sample *s, const void *context)
 {
     const struct want *w = context;
     return (!w->gpu || s->gpu == w->gpu) && (w->pass < 0 || (int)s->op.pass == w->pass) &&
@@ -55,9 +55,9 @@ static void head(struct str *out, const char *what)
 static void line(const struct family_fit *f, enum split split, const char *label,
                  const struct want *w, struct str *out)
 {
-    struct score s[RIVALS];
+    struct fit_score s[RIVALS];
     for (int r = 0; r < RIVALS; r++)
-        s[r] = score_rows(&f->data, f->check.predicted[split][r], wanted, w);
+        s[r] = score_rows(&f->data, f->check.predicted[split][r], limits, w);
     if (s[0].rows == 0)
         return;
     str_addf(out, "  %-62s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", label, s[0].rows,
@@ -100,11 +100,11 @@ static void average_line(const struct family_fit *f, enum split split, bool larg
     int gpus = 0;
     for (int i = 0; i < f->model.gpus; i++) {
         struct want w = {f->model.gpu[i].gpu, -1, -1, -1, large};
-        struct score s = {0};
+        struct fit_score s = {0};
         if (vendor && strcmp(w.gpu->vendor, vendor) != 0)
             continue;
         for (int r = RIVALS - 1; r >= 0; r--) {
-            s = score_rows(&f->data, f->check.predicted[split][r], wanted, &w);
+            s = score_rows(&f->data, f->check.predicted[split][r], limits, &w);
             sum[r] += s.mean;
         }
         bias += s.bias;

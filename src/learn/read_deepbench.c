@@ -10,12 +10,12 @@ enum { GPU, PRECISION, M, N, K, TRANS_A, TRANS_B, TIME_US };
 /* Narrower ones are steps of recurrent networks. */
 static const double NARROWEST = 64;
 
-static const struct layout {
+static const struct deepbench_layout {
     const char *a, *b;
     enum op_pass pass;
 } LAYOUTS[] = {{"T", "N", PASS_FORWARD}, {"N", "N", PASS_DGRAD}};
 
-static const struct layout *layout_of(const struct table_row *r)
+static const struct deepbench_layout *layout_of(const struct table_row *r)
 {
     for (size_t i = 0; i < sizeof LAYOUTS / sizeof *LAYOUTS; i++)
         if (row_says(r, TRANS_A, LAYOUTS[i].a) && row_says(r, TRANS_B, LAYOUTS[i].b))
@@ -25,7 +25,7 @@ static const struct layout *layout_of(const struct table_row *r)
 
 static void use_row(const struct table_row *r)
 {
-    const struct layout *layout = layout_of(r);
+    const struct deepbench_layout *layout = layout_of(r);
     double m = row_number(r, N), n = row_number(r, M), k = row_number(r, K);
     bool narrow = (m > 0 && m < NARROWEST) || (n > 0 && n < NARROWEST);
     if (!layout || narrow || !row_says(r, PRECISION, "fp16_tc")) {

@@ -24,7 +24,7 @@ static const struct gpu *gpu_of(const struct table_row *r)
 }
 
 /* A linear layer in hidden sizes; column-parallel layers split n, row-parallel ones k. */
-struct linear {
+struct ett_linear {
     double n, k; /* n = 0: the vocabulary */
     bool split_n;
 };
@@ -39,7 +39,7 @@ static double vocabulary(double mp)
 
 static void use_linear(const struct table_row *r)
 {
-    const struct linear *a = r->file->context;
+    const struct ett_linear *a = r->file->context;
     double dim = row_number(r, DIM), mp = row_number(r, MP);
     double n = a->n > 0 ? a->n * dim : vocabulary(mp), k = a->k * dim;
     struct operation op = product_op(PASS_FORWARD, DTYPE_FP16, row_number(r, B) * row_number(r, L),
@@ -69,7 +69,7 @@ static void use_flash(const struct table_row *r)
 }
 
 /* Bytes of an element of the operator's input, read and written; 0 backward: no pass of its own. */
-struct pass_over {
+struct ett_pass {
     enum memory_kind kind;
     double forward, backward;
     double width; /* elements per token in hidden sizes */
@@ -77,7 +77,7 @@ struct pass_over {
 
 static void add_passes(const struct table_row *r, double elements)
 {
-    const struct pass_over *a = r->file->context;
+    const struct ett_pass *a = r->file->context;
     struct operation forward = memory_op(PASS_FORWARD, a->kind, a->forward * elements);
     struct operation backward = memory_op(PASS_BACKWARD, a->kind, a->backward * elements);
     row_add(r, gpu_of(r), &forward, row_number(r, FORWARD_US));
@@ -89,7 +89,7 @@ static void add_passes(const struct table_row *r, double elements)
 
 static void use_pass(const struct table_row *r)
 {
-    const struct pass_over *a = r->file->context;
+    const struct ett_pass *a = r->file->context;
     double ways = r->cell[MP] ? row_number(r, MP) : 1;
     add_passes(r, a->width * row_number(r, B) * row_number(r, L) * row_number(r, DIM) / ways);
 }
@@ -103,11 +103,12 @@ static void use_scores(const struct table_row *r)
     add_passes(r, row_number(r, B) * row_number(r, HEADS) / row_number(r, MP) * l * l);
 }
 
-static const struct linear QKV = {3, 1, true}, PROJECTION = {1, 1, false}, MLP_UP = {4, 1, true},
-                           MLP_DOWN = {1, 4, false}, LOGITS = {0, 1, true};
+static const struct ett_linear QKV = {3, 1, true}, PROJECTION = {1, 1, false},
+                               MLP_UP = {4, 1, true}, MLP_DOWN = {1, 4, false},
+                               LOGITS = {0, 1, true};
 /* Norm and GELU: x in, y out; x and dy in, dx out. Softmax: y instead of x. */
-static const struct pass_over NORM = {MEMORY_LAYER_NORM, 4, 6, 1}, GELU = {MEMORY_GELU, 4, 6, 4},
-                              ADD = {MEMORY_RESIDUAL, 6, 0, 1}, SOFTMAX = {MEMORY_SOFTMAX, 4, 6, 0};
+static const struct ett_pass NORM = {MEMORY_LAYER_NORM, 4, 6, 1}, GELU = {MEMORY_GELU, 4, 6, 4},
+                             ADD = {MEMORY_RESIDUAL, 6, 0, 1}, SOFTMAX = {MEMORY_SOFTMAX, 4, 6, 0};
 
 /* Names stand between the GPU's and "_fp16.csv". */
 /* clang-format off */

@@ -48,7 +48,7 @@ static double hidden_of(const struct table_row *r)
 }
 
 /* Sizes of the weight in hidden sizes; column-parallel layers split n, row-parallel ones k. */
-static const struct linear {
+static const struct sailor_linear {
     const char *op;
     double n, k;
     bool split_n;
@@ -58,7 +58,7 @@ static const struct linear {
     {"enc-MLP-GEMM-2", 1, 4, false},
 };
 
-static const struct linear *linear_of(const struct table_row *r)
+static const struct sailor_linear *linear_of(const struct table_row *r)
 {
     for (size_t i = 0; i < sizeof LINEARS / sizeof *LINEARS; i++)
         if (row_says(r, OP, LINEARS[i].op))
@@ -91,7 +91,7 @@ static void add_pass(const struct table_row *r, const struct card *card, struct 
 
 static void use_row(const struct table_row *r)
 {
-    const struct linear *a = linear_of(r);
+    const struct sailor_linear *a = linear_of(r);
     double tp = row_number(r, TP), hidden = hidden_of(r);
     struct operation op = product_op(PASS_FORWARD, DTYPE_FP16, row_number(r, MBS) * SEQ_LEN, 0, 0);
     if (a) {

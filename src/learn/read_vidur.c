@@ -39,7 +39,7 @@ enum { E_GPU, E_OP, E_TP, E_TOKENS, E_HIDDEN, E_EXPANDED, E_GATED, E_US };
 
 /* fp16 in, fp16 out; the gated activation reads two inputs for each output. Plain models have
  * LayerNorm and GELU, the others RMSNorm and SwiGLU, each in one kernel. */
-static const struct pass_over {
+static const struct vidur_pass {
     const char *op, *gated;
     enum memory_kind kind;
     double bytes;  /* of an element of the output, read and written */
@@ -59,7 +59,7 @@ static const struct pass_over {
 static void use_elementwise(const struct table_row *r)
 {
     for (size_t i = 0; i < sizeof PASSES_OVER / sizeof *PASSES_OVER; i++) {
-        const struct pass_over *p = &PASSES_OVER[i];
+        const struct vidur_pass *p = &PASSES_OVER[i];
         if (!row_says(r, E_OP, p->op) || !row_says(r, E_GATED, p->gated))
             continue;
         double width =

@@ -27,7 +27,7 @@ static int fold_of(const struct dataset *d, size_t row, enum split split)
 }
 
 /* One fold of one split. */
-struct job {
+struct fold_job {
     struct validation *v;
     const struct dataset *d;
     bool failed[SPLITS * MANY_FOLDS];
@@ -46,7 +46,7 @@ static bool split_rows(const struct dataset *d, enum split split, int fold, unsi
     return used > 0 && left > 0;
 }
 
-static bool run_fold(const struct job *j, enum split split, const unsigned char *use,
+static bool run_fold(const struct fold_job *j, enum split split, const unsigned char *use,
                      const unsigned char *which, struct arena *mem, struct error *err)
 {
     struct trained t;
@@ -62,7 +62,7 @@ static bool run_fold(const struct job *j, enum split split, const unsigned char 
 /* Rows of different folds are different rows: no two jobs write to the same place. */
 static void work(void *context, int worker, long item)
 {
-    struct job *j = context;
+    struct fold_job *j = context;
     enum split split = (enum split)(item / MANY_FOLDS);
     struct arena mem;
     (void)worker;
@@ -77,7 +77,7 @@ static void work(void *context, int worker, long item)
 bool validate(struct validation *v, const struct dataset *d, int threads, struct arena *mem,
               struct error *err)
 {
-    struct job *j = arena_alloc(mem, sizeof *j);
+    struct fold_job *j = arena_alloc(mem, sizeof *j);
     size_t gpus;
     gpu_table(&gpus);
     assert(gpus <= MANY_FOLDS);
@@ -93,10 +93,10 @@ bool validate(struct validation *v, const struct dataset *d, int threads, struct
     return true;
 }
 
-struct score score_rows(const struct dataset *d, const double *predicted,
-                        bool (*want)(const struct sample *, const void *), const void *context)
+struct fit_score score_rows(const struct dataset *d, const double *predicted,
+                            bool (*want)(const struct sample *, const void *), const void *context)
 {
-    struct score s = {0};
+    struct fit_score s = {0};
     for (size_t i = 0; i < d->rows; i++) {
         if (predicted[i] <= 0 || !want(&d->sample[i], context))
             continue;

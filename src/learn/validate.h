@@ -16,11 +16,11 @@ bool validate(struct validation *, const struct dataset *, int threads, struct a
               struct error *);
 
 /* Errors over the rows that `want` accepts. */
-struct score {
+struct fit_score {
     double mean, bias; /* of |predicted / measured - 1|, and with its sign */
     size_t rows;
 };
-struct score score_rows(const struct dataset *, const double *predicted,
-                        bool (*want)(const struct sample *, const void *), const void *context);
+struct fit_score score_rows(const struct dataset *, const double *predicted,
+                            bool (*want)(const struct sample *, const void *), const void *context);
 
 #endif

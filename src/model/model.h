@@ -65,7 +65,7 @@ bool model_finish(struct model *, struct error *);
 /* Which layers have experts and which a sliding window, for what dense_first, moe_every and
  * window_every cannot say. Called on a finished model; sets those three where they can say it.
  * Where they cannot, they say only that layers differ (never "all alike") and `layer` alone is
- * right; a model_finish behind it would lay out anew. */
+ * right; a model_finish behind it would lay out again. */
 struct layer_pattern {
     bool moe[MODEL_MAX_LAYERS], window[MODEL_MAX_LAYERS];
 };

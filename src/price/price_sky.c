@@ -41,7 +41,7 @@ static const char *const COLUMN[] = {
     [SPOT] = "SpotPrice",         [REGION] = "Region",
     [ZONE] = "AvailabilityZone"};
 
-struct reader {
+struct sky_reader {
     struct price_list *list;
     const struct csv *csv;
     const char *name, *cloud;
@@ -58,7 +58,7 @@ bool prices_is_catalog(const struct csv *csv)
     return csv_column(csv, COLUMN[INSTANCE]) >= 0 || csv_column(csv, COLUMN[ACCELERATOR]) >= 0;
 }
 
-static bool find_columns(struct reader *r)
+static bool find_columns(struct sky_reader *r)
 {
     for (int c = 0; c < COLUMNS; c++) {
         r->column[c] = csv_column(r->csv, COLUMN[c]);
@@ -71,7 +71,7 @@ static bool find_columns(struct reader *r)
     return true;
 }
 
-static const char *text_at(const struct reader *r, int row, int column)
+static const char *text_at(const struct sky_reader *r, int row, int column)
 {
     return r->column[column] < 0 ? "" : csv_at(r->csv, row, r->column[column]);
 }
@@ -85,7 +85,7 @@ static const struct gpu *look_up(const char *cloud, const char *accelerator, con
     return NULL;
 }
 
-static const struct gpu *gpu_of(struct reader *r, const char *accelerator, const char *instance)
+static const struct gpu *gpu_of(struct sky_reader *r, const char *accelerator, const char *instance)
 {
     if (!r->accelerator || strcmp(r->accelerator, accelerator) != 0 ||
         strcmp(r->instance, instance) != 0) {
@@ -97,7 +97,7 @@ static const struct gpu *gpu_of(struct reader *r, const char *accelerator, const
 }
 
 /* A figure of a line, 0 where it is empty. */
-static bool read_figure(const struct reader *r, int row, const char *what, const char *text,
+static bool read_figure(const struct sky_reader *r, int row, const char *what, const char *text,
                         double *out)
 {
     *out = 0;
@@ -107,7 +107,8 @@ static bool read_figure(const struct reader *r, int row, const char *what, const
 }
 
 /* An instance of some GPUs at a price per hour, or none where the text is empty. */
-static bool add_offer(struct reader *r, int row, struct price *p, enum figure f, const char *text)
+static bool add_offer(struct sky_reader *r, int row, struct price *p, enum figure f,
+                      const char *text)
 {
     double usd;
     text = overrides_apply(r->how->overrides, r->cloud, p->instance, f, text);
@@ -130,7 +131,7 @@ static bool add_offer(struct reader *r, int row, struct price *p, enum figure f,
 }
 
 /* Whole GPUs only: 0 for a part of one. */
-static bool read_count(const struct reader *r, int row, const char *instance, int *out)
+static bool read_count(const struct sky_reader *r, int row, const char *instance, int *out)
 {
     double n;
     const char *text = overrides_apply(r->how->overrides, r->cloud, instance, FIGURE_COUNT,
@@ -144,7 +145,7 @@ static bool read_count(const struct reader *r, int row, const char *instance, in
     return true;
 }
 
-static struct price offer_of(const struct reader *r, int row, const char *instance,
+static struct price offer_of(const struct sky_reader *r, int row, const char *instance,
                              const struct gpu *gpu, int gpus)
 {
     return (struct price){.gpu = gpu,
@@ -158,7 +159,7 @@ static struct price offer_of(const struct reader *r, int row, const char *instan
                           .table = r->list->tables - 1};
 }
 
-static bool read_row(struct reader *r, int row)
+static bool read_row(struct sky_reader *r, int row)
 {
     const char *instance = text_at(r, row, INSTANCE), *accelerator = text_at(r, row, ACCELERATOR);
     int gpus = 0;
@@ -177,7 +178,7 @@ static bool read_row(struct reader *r, int row)
 }
 
 /* What host and accelerator cost together, nothing when one of them is not offered. */
-static bool add_sum(struct reader *r, int host, int accelerator, struct price *p, enum figure f)
+static bool add_sum(struct sky_reader *r, int host, int accelerator, struct price *p, enum figure f)
 {
     int column = f == FIGURE_SPOT ? SPOT : PRICE;
     const char *a = text_at(r, host, column), *b = text_at(r, accelerator, column);
@@ -189,7 +190,7 @@ static bool add_sum(struct reader *r, int host, int accelerator, struct price *p
            add_offer(r, accelerator, p, f, arena_format(r->list->mem, "%.9g", usd + more));
 }
 
-static bool carries(const struct reader *r, const struct host *h, int host, int accelerator)
+static bool carries(const struct sky_reader *r, const struct host *h, int host, int accelerator)
 {
     double count;
     return strcmp(text_at(r, accelerator, ZONE), text_at(r, host, ZONE)) == 0 &&
@@ -198,8 +199,8 @@ static bool carries(const struct reader *r, const struct host *h, int host, int 
 }
 
 /* The lines of one kind of accelerator, which have no instance. */
-static int *lines_of(const struct reader *r, const char *accelerator, const int *line, int lines,
-                     int *count)
+static int *lines_of(const struct sky_reader *r, const char *accelerator, const int *line,
+                     int lines, int *count)
 {
     int *kept = arena_array(r->list->mem, (size_t)lines + 1, sizeof *kept);
     *count = 0;
@@ -209,7 +210,7 @@ static int *lines_of(const struct reader *r, const char *accelerator, const int 
     return kept;
 }
 
-static bool join_host(struct reader *r, const struct host *h, const int *line, int lines)
+static bool join_host(struct sky_reader *r, const struct host *h, const int *line, int lines)
 {
     int count;
     const int *part = lines_of(r, h->accelerator, line, lines, &count);
@@ -229,7 +230,7 @@ static bool join_host(struct reader *r, const struct host *h, const int *line, i
 }
 
 /* Lines of accelerators without an instance, as Google has them. */
-static bool read_hosts(struct reader *r)
+static bool read_hosts(struct sky_reader *r)
 {
     int *line = arena_array(r->list->mem, (size_t)r->csv->rows + 1, sizeof *line), lines = 0;
     for (int row = 0; row < r->csv->rows; row++)
@@ -246,12 +247,12 @@ static bool read_hosts(struct reader *r)
 bool prices_read_catalog(struct price_list *l, const struct csv *csv, const char *name,
                          const char *cloud, const struct price_reading *how, struct error *err)
 {
-    struct reader r = {.list = l,
-                       .csv = csv,
-                       .name = arena_string(l->mem, name),
-                       .cloud = arena_string(l->mem, cloud),
-                       .how = how,
-                       .err = err};
+    struct sky_reader r = {.list = l,
+                           .csv = csv,
+                           .name = arena_string(l->mem, name),
+                           .cloud = arena_string(l->mem, cloud),
+                           .how = how,
+                           .err = err};
     if (!find_columns(&r))
         return false;
     for (int row = 0; row < csv->rows; row++)

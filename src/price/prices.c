@@ -91,7 +91,7 @@ void prices_append(struct price_list *l, const struct price *p)
 }
 
 /* A row at hand. */
-struct reader {
+struct price_reader {
     const struct csv *csv;
     const char *name;
     const struct price_reading *how;
@@ -100,8 +100,8 @@ struct reader {
     struct error *err;
 };
 
-__attribute__((format(printf, 2, 3))) static bool wrong(const struct reader *r, const char *format,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static bool wrong(const struct price_reader *r,
+                                                        const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -111,12 +111,12 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct reader *r, 
     return fail(r->err, ERROR_INPUT, "%s:%d: %s", r->name, r->csv->line[r->row], text);
 }
 
-static const char *text_of(const struct reader *r, enum column c)
+static const char *text_of(const struct price_reader *r, enum column c)
 {
     return r->column[c] < 0 ? "" : csv_at(r->csv, r->row, r->column[c]);
 }
 
-static bool find_columns(struct reader *r)
+static bool find_columns(struct price_reader *r)
 {
     for (int c = 0; c < COLUMNS; c++) {
         r->column[c] = csv_column(r->csv, COLUMN[c].name);
@@ -131,7 +131,7 @@ static bool find_columns(struct reader *r)
     return true;
 }
 
-static bool read_amount(const struct reader *r, double *usd)
+static bool read_amount(const struct price_reader *r, double *usd)
 {
     struct error cause;
     const char *text = text_of(r, COLUMN_usd_per_gpu_hour);
@@ -146,7 +146,7 @@ static bool read_amount(const struct reader *r, double *usd)
 }
 
 /* Rows of one GPU stand together: what the row before found serves this one. */
-static bool read_gpu(const struct reader *r, struct price *p)
+static bool read_gpu(const struct price_reader *r, struct price *p)
 {
     struct error cause;
     const char *name = text_of(r, COLUMN_gpu);
@@ -156,7 +156,7 @@ static bool read_gpu(const struct reader *r, struct price *p)
     return p->gpu || wrong(r, "%s", cause.text);
 }
 
-static bool read_size(const struct reader *r, int *gpus)
+static bool read_size(const struct price_reader *r, int *gpus)
 {
     int64_t n;
     const char *text = text_of(r, COLUMN_gpus);
@@ -167,7 +167,7 @@ static bool read_size(const struct reader *r, int *gpus)
     return true;
 }
 
-static bool read_row(const struct reader *r, struct price *p)
+static bool read_row(const struct price_reader *r, struct price *p)
 {
     const char *market = text_of(r, COLUMN_market);
     p->provider = text_of(r, COLUMN_provider);
@@ -186,7 +186,7 @@ static bool read_row(const struct reader *r, struct price *p)
 bool prices_read_own(struct price_list *l, const struct csv *csv, const char *name,
                      const struct price_reading *how, struct error *err)
 {
-    struct reader r = {.csv = csv, .name = name, .how = how, .err = err};
+    struct price_reader r = {.csv = csv, .name = name, .how = how, .err = err};
     struct price p = {.zone = "", .table = l->tables - 1};
     if (!find_columns(&r))
         return false;

@@ -104,6 +104,6 @@ bool cluster_apply_prices(struct cluster *, const struct price_list *, const str
                           bool must, struct error *);
 /* The same from the table that is compiled in, on demand. */
 void cluster_usual_prices(struct cluster *);
-double gpu_usual_price(const struct gpu *); /* of nodes of the usual size; reads the table anew */
+double gpu_usual_price(const struct gpu *); /* of nodes of the usual size; reads the table again */
 
 #endif

@@ -15,7 +15,7 @@
 static const double WORTH_NAMING = 0.1; /* share of the space that a cause has dropped */
 
 struct advice {
-    const struct question *question;
+    const struct query *query;
     const struct funnel *failed; /* NULL = no group was large enough to be searched */
     const char *cause;           /* a reason of `failed`; NULL = not known */
     struct found best;           /* what the change finds */
@@ -46,12 +46,12 @@ static const char *relieved(const struct funnel *failed, const struct funnel *be
     return cause;
 }
 
-static bool finds_on(struct advice *ad, struct question *q, int g)
+static bool finds_on(struct advice *ad, struct query *q, int g)
 {
     struct rules rules;
-    struct search_question sq;
+    struct search_query sq;
     struct search_result result;
-    if (!question_search(q, g, &rules, &sq, NULL))
+    if (!query_search(q, g, &rules, &sq, NULL))
         return false;
     sq.top = 1;
     sq.exhaustive = false;
@@ -80,12 +80,12 @@ static void note_meshes(struct advice *ad, const struct mixed_found *x)
     }
 }
 
-static bool finds_mixed(struct advice *ad, struct question *q)
+static bool finds_mixed(struct advice *ad, struct query *q)
 {
     struct rules rules;
-    struct mixed_question mq;
+    struct mixed_query mq;
     struct mixed_result result;
-    if (!question_mixed(q, &rules, &mq, NULL))
+    if (!query_mixed(q, &rules, &mq, NULL))
         return false;
     mq.top = 1;
     mixed_run(&mq, &q->mem, &result);
@@ -98,9 +98,9 @@ static bool finds_mixed(struct advice *ad, struct question *q)
 }
 
 /* Searches the groups until one has a plan, then several at once, in memory of its own. */
-static bool finds(struct advice *ad, const struct question *changed)
+static bool finds(struct advice *ad, const struct query *changed)
 {
-    struct question q = *changed;
+    struct query q = *changed;
     bool found = false;
     arena_init(&q.mem);
     for (int g = 0; g < q.cluster.groups && !found; g++)
@@ -121,9 +121,9 @@ static void add_setting(struct str *out, int p, const struct setting *s)
 
 static bool advise_settings(struct advice *ad, struct str *out)
 {
-    const struct question *q = ad->question;
+    const struct query *q = ad->query;
     for (int p = PARAM_precision + 1; p < PARAMS; p++) {
-        struct question copy = *q;
+        struct query copy = *q;
         copy.settings[p].count = 0;
         if (q->settings[p].count == 0 || !finds(ad, &copy))
             continue;
@@ -138,21 +138,21 @@ static bool advise_settings(struct advice *ad, struct str *out)
 
 static bool advise_rules(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     if (copy.rules.count == 0)
         return false;
     rules_init(&copy.rules);
     if (!finds(ad, &copy))
         return false;
-    str_addf(out, "without the rules of %s there is a plan", ad->question->rules.rule[0].file);
+    str_addf(out, "without the rules of %s there is a plan", ad->query->rules.rule[0].file);
     return true;
 }
 
 static bool advise_fewer_gpus(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.gpus = 0;
-    if (ad->question->gpus == 0 || !finds(ad, &copy))
+    if (ad->query->gpus == 0 || !finds(ad, &copy))
         return false;
     str_addf(out, "without --gpus there is a plan on %s", ad->where);
     return true;
@@ -162,7 +162,7 @@ static bool advise_fewer_gpus(struct advice *ad, struct str *out)
 static bool advise_near_gpus(struct advice *ad, struct str *out)
 {
     enum { TRIES = 32 };
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     const struct cluster *c = &copy.cluster;
     int64_t asked = copy.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
     if (asked == 0 || c->groups < 2)
@@ -185,9 +185,9 @@ static bool advise_near_gpus(struct advice *ad, struct str *out)
 
 static bool advise_margin(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.memory_margin = 0;
-    if (ad->question->memory_margin == 0 || !finds(ad, &copy))
+    if (ad->query->memory_margin == 0 || !finds(ad, &copy))
         return false;
     str_add(out, "with --memory-margin 0 there is a plan, with no memory to spare");
     return true;
@@ -195,7 +195,7 @@ static bool advise_margin(struct advice *ad, struct str *out)
 
 static bool advise_stack(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.te = copy.te == 0;
     if (!finds(ad, &copy))
         return false;
@@ -206,7 +206,7 @@ static bool advise_stack(struct advice *ad, struct str *out)
 static bool advise_precision(struct advice *ad, struct str *out)
 {
     static const int formats[] = {PRECISION_BF16, PRECISION_FP16};
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.settings[PARAM_precision].count = 0;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         copy.precision = formats[i];
@@ -222,11 +222,11 @@ static bool advise_precision(struct advice *ad, struct str *out)
 
 static bool advise_seq_len(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.settings[PARAM_seq_len].count = 0;
-    copy.global_batch = question_global_batch(ad->question);
+    copy.global_batch = query_global_batch(ad->query);
     copy.seq_len = copy.model.max_seq;
-    if (ad->question->seq_len <= copy.model.max_seq || !finds(ad, &copy))
+    if (ad->query->seq_len <= copy.model.max_seq || !finds(ad, &copy))
         return false;
     str_addf(out, "with --seq-len %d, the model's longest, there is a plan", copy.seq_len);
     return true;
@@ -235,7 +235,7 @@ static bool advise_seq_len(struct advice *ad, struct str *out)
 /* Nodes of an odd size hold numbers of GPUs that do not split well: a power of two may. */
 static bool advise_some_gpus(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     int per_node = copy.cluster.group[0].per_node;
     int64_t n = 1, most = cluster_max_gpus(&copy.cluster);
     if (copy.gpus || (per_node & (per_node - 1)) == 0)
@@ -264,7 +264,7 @@ static bool double_nodes(struct cluster *c)
 
 static bool advise_more_nodes(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
+    struct query copy = *ad->query;
     copy.gpus = 0;
     for (int doubled = 0; doubled < 6 && double_nodes(&copy.cluster); doubled++) {
         if (!finds(ad, &copy))
@@ -277,8 +277,8 @@ static bool advise_more_nodes(struct advice *ad, struct str *out)
 
 static bool advise_batch(struct advice *ad, struct str *out)
 {
-    struct question copy = *ad->question;
-    int asked = question_global_batch(ad->question);
+    struct query copy = *ad->query;
+    int asked = query_global_batch(ad->query);
     copy.settings[PARAM_global_batch].count = 0;
     for (int factor = 2; factor <= 64 && asked < 1 << 24; factor *= 2) {
         copy.global_batch = asked * factor;
@@ -339,7 +339,7 @@ static bool has_ranges(const struct cluster *c)
 }
 
 /* Why no job on several types has as many GPUs. */
-static const char *why_not_mixed(const struct question *q)
+static const char *why_not_mixed(const struct query *q)
 {
     const struct setting *pp = &q->settings[PARAM_pp];
     if (q->mix == 1)
@@ -358,7 +358,7 @@ static const char *why_not_mixed(const struct question *q)
            "rules on each type and fit in memory";
 }
 
-static void add_size(const struct question *q, struct str *out)
+static void add_size(const struct query *q, struct str *out)
 {
     int64_t most = 0, all = cluster_max_gpus(&q->cluster);
     for (int g = 0; g < q->cluster.groups; g++) {
@@ -384,11 +384,11 @@ static const struct search_result *nearest_of(const struct search_result *result
     return nearest;
 }
 
-void advice_write(struct question *q, const struct search_result *results, int count,
+void advice_write(struct query *q, const struct search_result *results, int count,
                   struct error *err)
 {
     const struct search_result *nearest = nearest_of(results, count);
-    struct advice ad = {.question = q, .failed = nearest ? &nearest->funnel : NULL};
+    struct advice ad = {.query = q, .failed = nearest ? &nearest->funnel : NULL};
     struct str advice, s;
     str_init(&advice);
     str_init(&s);

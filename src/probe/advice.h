@@ -6,7 +6,6 @@
 
 /* One message: what cut the most, and what would help. `results` are those of the groups
  * searched. */
-void advice_write(struct question *, const struct search_result *results, int count,
-                  struct error *);
+void advice_write(struct query *, const struct search_result *results, int count, struct error *);
 
 #endif

@@ -169,16 +169,16 @@ static const char *why_none(struct asking *a, enum param p, int value,
 static bool fill_best(struct asking *a, enum param p, int value, struct page_other *x,
                       struct error *err)
 {
-    struct question q = *a->trial->question; /* borrows everything but the memory */
+    struct query q = *a->trial->query; /* borrows everything but the memory */
     const struct scene sc = plan_scene(a->trial->plan);
     struct rules rules;
-    struct search_question sq;
+    struct search_query sq;
     struct search_result r = {0};
     q.gpus = a->trial->plan->gpus;
     q.settings[p] = (struct setting){1, {value}};
     arena_init(&q.mem);
-    int g = (int)(a->trial->plan->group - a->trial->question->cluster.group);
-    bool ok = question_search(&q, g, &rules, &sq, err);
+    int g = (int)(a->trial->plan->group - a->trial->query->cluster.group);
+    bool ok = query_search(&q, g, &rules, &sq, err);
     if (ok) {
         sq.top = 1;
         sq.exhaustive = false;
@@ -223,8 +223,8 @@ static bool ask(struct asking *a, enum param p, int value, struct page_other *x,
 static bool trial_as_searched(const struct page_trial *t, struct page_trial *out, struct error *err)
 {
     *out = *t;
-    return question_rules(t->question, false, &out->rules, err) &&
-           rules_add_sense(&out->rules, &t->question->mem, err);
+    return query_rules(t->query, false, &out->rules, err) &&
+           rules_add_sense(&out->rules, &t->query->mem, err);
 }
 
 /* From plan 1's value outwards, so that values far from it are those that are not searched. */
@@ -249,7 +249,7 @@ static bool ask_all(struct asking *a, enum param p, struct error *err)
     return ok;
 }
 
-bool page_others(const struct page_trial *t, struct page *page, struct error *err)
+bool alternatives_of(const struct page_trial *t, struct page *page, struct error *err)
 {
     struct asking *a = arena_alloc(t->mem, sizeof *a);
     struct page_trial *trial = arena_alloc(t->mem, sizeof *trial);
@@ -257,8 +257,8 @@ bool page_others(const struct page_trial *t, struct page *page, struct error *er
     bool ok = trial_as_searched(t, trial, err);
     a->trial = trial;
     a->list = arena_array(t->mem, ASKED_COUNT * MOST_VALUES, sizeof *a->list);
-    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->question->settings,
-               plan->gpus, plan->te, t->mem);
+    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->query->settings, plan->gpus,
+               plan->te, t->mem);
     for (size_t i = 0; i < ASKED_COUNT && ok; i++)
         ok = ask_all(a, ASKED[i], err);
     page->others = a->count;

@@ -1,4 +1,4 @@
-/* The same question to the search. Unlike the gains of explain, also for a plan that is refused or
+/* The same query to the search. Unlike the speedups of explain, also for a plan that is refused or
  * does not fit: then anything that runs is better. */
 #include "probe/better.h"
 
@@ -11,31 +11,30 @@
 /* Less is not worth a change, and less than estimates can tell apart. */
 static const double LEAST_GAIN = 0.01;
 
-static void look(const struct question *anew, const struct question *q,
-                 const struct estimate_question *e, const struct plan *p, struct instead *i,
-                 struct arena *mem)
+static void look(const struct query *anew, const struct query *q, const struct estimate_query *e,
+                 const struct plan *p, struct better_plan *i, struct arena *mem)
 {
     struct found x;
-    i->found = search_anew(anew, 0, &x, NULL);
+    i->found = repeat_search(anew, 0, &x, NULL);
     if (!i->found)
         return;
     struct plan *best = arena_alloc(mem, sizeof *best);
     plan_evaluate(&e->scene, &x.strategy, NULL, mem, best);
     i->better = !p->feasible || best->step_s <= (1 - LEAST_GAIN) * p->step_s;
     change_fill(&i->change, q, p, best, mem);
-    instead_environment(p, i, mem);
-    if (i->better && !instead_flags(q, e, p, i, mem)) {
+    better_environment(p, i, mem);
+    if (i->better && !better_flags(q, e, p, i, mem)) {
         i->better = false;
         i->why_not = "the flags cannot be changed such that they say the plan that a search finds";
     }
 }
 
-const struct instead *instead_of(const struct question *q, const struct estimate_question *e,
-                                 const struct plan *p, struct arena *mem)
+const struct better_plan *better_of(const struct query *q, const struct estimate_query *e,
+                                    const struct plan *p, struct arena *mem)
 {
-    struct question anew = question_anew(q, &e->strategy);
-    struct instead *i = arena_alloc(mem, sizeof *i);
-    *i = (struct instead){.env = "", .unset = ""};
+    struct query anew = query_repeat(q, &e->strategy);
+    struct better_plan *i = arena_alloc(mem, sizeof *i);
+    *i = (struct better_plan){.env = "", .unset = ""};
     if (e->scene.meshes) {
         i->why_not = "the job is on several groups of nodes: search with the same pool finds the "
                      "best one there";

@@ -49,7 +49,7 @@ static const struct topic {
 enum { TOPIC_COUNT = sizeof TOPICS / sizeof *TOPICS };
 
 /* A parameter with one flag is its own topic. */
-static const struct own {
+static const struct own_flag {
     enum param param;
     const char *flag;
 } OWN[] = {
@@ -58,8 +58,8 @@ static const struct own {
 };
 
 /* What the user's flags and the new plan are compared by. */
-struct comparison {
-    const struct question *question;
+struct flag_change {
+    const struct query *query;
     const struct strategy *before, *after;
     bool refused; /* the flags contradict each other: none of them is sure to stay right */
     const char *const *now;
@@ -69,24 +69,24 @@ struct comparison {
     struct arena *mem;
 };
 
-static bool param_changes(const struct comparison *c, enum param p)
+static bool param_changes(const struct flag_change *c, enum param p)
 {
     return strategy_get(c->before, p) != strategy_get(c->after, p);
 }
 
 /* Not in the flags: Megatron takes micro-batch x dp. */
-static bool batch_changes(const struct comparison *c)
+static bool batch_changes(const struct flag_change *c)
 {
     const struct strategy *a = c->before, *b = c->after;
-    return !words_there(c->question->flags.words, "--global-batch-size") &&
-           (c->question->global_batch ||
+    return !words_there(c->query->flags.words, "--global-batch-size") &&
+           (c->query->global_batch ||
             (int64_t)a->dp * a->micro_batch != (int64_t)b->dp * b->micro_batch);
 }
 
 /* What no parameter shows: a layout, the FSDP of PyTorch, and what only an option says. */
-static bool changes_besides(const struct comparison *c, enum param p)
+static bool changes_besides(const struct flag_change *c, enum param p)
 {
-    const struct question *q = c->question;
+    const struct query *q = c->query;
     if (p == PARAM_split)
         return c->before->split == SPLIT_LAYOUT || c->before->split == SPLIT_UNEVEN;
     if (p == PARAM_fsdp)
@@ -97,7 +97,7 @@ static bool changes_besides(const struct comparison *c, enum param p)
     return false;
 }
 
-static bool topic_changes(const struct comparison *c, const struct topic *t)
+static bool topic_changes(const struct flag_change *c, const struct topic *t)
 {
     for (int i = 0; i < TOPIC_PARAMS && t->param[i] != PARAM_global_batch; i++)
         if (param_changes(c, t->param[i]) || changes_besides(c, t->param[i]))
@@ -115,7 +115,7 @@ static const struct topic *topic_of(const char *flag)
 }
 
 /* Whether the flag says something that the plan has otherwise. */
-static bool flag_changes(const struct comparison *c, const char *flag)
+static bool flag_changes(const struct flag_change *c, const char *flag)
 {
     const struct topic *t = topic_of(flag);
     if (t)
@@ -138,18 +138,18 @@ static size_t flag_words(const char *const *words, size_t count, size_t i)
 }
 
 /* The name as the user wrote it, without "=value". */
-static const char *name_at(const struct comparison *c, size_t i)
+static const char *name_at(const struct flag_change *c, size_t i)
 {
     return arena_copy(c->mem, c->user[i], strcspn(c->user[i], "="));
 }
 
 /* The flag of today that it is. */
-static const char *today_at(const struct comparison *c, size_t i)
+static const char *today_at(const struct flag_change *c, size_t i)
 {
     return words_today(name_at(c, i));
 }
 
-static bool plan_names(const struct comparison *c, const char *flag)
+static bool plan_names(const struct flag_change *c, const char *flag)
 {
     for (size_t i = 0; i < c->nows; i += flag_words(c->now, c->nows, i))
         if (strcmp(c->now[i], flag) == 0)
@@ -158,24 +158,24 @@ static bool plan_names(const struct comparison *c, const char *flag)
 }
 
 /* A format of checkpoints goes only with the FSDP that demands it. */
-static bool may_stay(const struct comparison *c, const char *flag)
+static bool may_stay(const struct flag_change *c, const char *flag)
 {
-    const char *value = words_value(c->question->flags.words, flag);
+    const char *value = words_value(c->query->flags.words, flag);
     return strcmp(flag, "--ckpt-format") == 0 && value && strncmp(value, "torch", 5) == 0 &&
            strcmp(value, "torch_dcp") != 0;
 }
 
-static bool is_removed(const struct comparison *c, size_t i)
+static bool is_removed(const struct flag_change *c, size_t i)
 {
     const char *flag = today_at(c, i);
-    return words_there(c->question->flags.words, flag) && flag_changes(c, flag) &&
+    return words_there(c->query->flags.words, flag) && flag_changes(c, flag) &&
            (!plan_names(c, flag) || strcmp(flag, name_at(c, i)) != 0) && !may_stay(c, flag);
 }
 
 /* The last mention in the user's words has just these values. */
-static bool user_says(const struct comparison *c, const char *const *words, size_t n)
+static bool user_says(const struct flag_change *c, const char *const *words, size_t n)
 {
-    const struct words *w = c->question->flags.words;
+    const struct words *w = c->query->flags.words;
     if (!words_there(w, words[0]) || words_count(w, words[0]) != (int)n - 1)
         return false;
     for (size_t k = 1; k < n; k++)
@@ -185,7 +185,7 @@ static bool user_says(const struct comparison *c, const char *const *words, size
 }
 
 /* Under its name of today: one of an earlier release is removed. */
-static bool is_removed_name(const struct comparison *c, const char *flag)
+static bool is_removed_name(const struct flag_change *c, const char *flag)
 {
     for (size_t i = 0; i < c->users; i += flag_words(c->user, c->users, i))
         if (strcmp(today_at(c, i), flag) == 0 && is_removed(c, i))
@@ -201,7 +201,7 @@ static void add_word(struct str *out, const char *word)
 }
 
 /* No earlier flag is written like this one. */
-static bool is_first(const struct comparison *c, size_t i)
+static bool is_first(const struct flag_change *c, size_t i)
 {
     for (size_t k = 0; k < i; k += flag_words(c->user, c->users, k))
         if (strcmp(name_at(c, k), name_at(c, i)) == 0)
@@ -210,7 +210,7 @@ static bool is_first(const struct comparison *c, size_t i)
 }
 
 /* The user's words that stay, and their number; names of the others to `removed`. */
-static size_t keep_words(const struct comparison *c, const char **result, struct str *removed)
+static size_t keep_words(const struct flag_change *c, const char **result, struct str *removed)
 {
     size_t count = 0;
     for (size_t i = 0, n; i < c->users; i += n) {
@@ -224,7 +224,7 @@ static size_t keep_words(const struct comparison *c, const char **result, struct
     return count;
 }
 
-static size_t add_words(const struct comparison *c, const char **result, struct str *added)
+static size_t add_words(const struct flag_change *c, const char **result, struct str *added)
 {
     size_t count = 0;
     for (size_t i = 0, n; i < c->nows; i += n) {
@@ -241,11 +241,11 @@ static size_t add_words(const struct comparison *c, const char **result, struct 
 }
 
 /* Read again, the words are the plan and nothing in them is refused. */
-static bool words_say(const struct comparison *c, const char *const *words, size_t count,
+static bool words_say(const struct flag_change *c, const char *const *words, size_t count,
                       int64_t world)
 {
     struct flags_result r;
-    struct model model = c->question->model;
+    struct model model = c->query->model;
     if (!flags_import((int)count, words, &r, c->mem, NULL) || !flags_model(&r, &model, NULL) ||
         !flags_finish(&r, world, NULL) || r.reasons.count > 0)
         return false;
@@ -259,19 +259,19 @@ static bool words_say(const struct comparison *c, const char *const *words, size
     return true;
 }
 
-bool instead_flags(const struct question *q, const struct estimate_question *e,
-                   const struct plan *asked, struct instead *out, struct arena *mem)
+bool better_flags(const struct query *q, const struct estimate_query *e, const struct plan *asked,
+                  struct better_plan *out, struct arena *mem)
 {
     struct change *c = &out->change;
-    struct comparison x = {.question = q,
-                           .before = &asked->strategy,
-                           .after = &c->plan->strategy,
-                           .refused = e->reasons.count > 0,
-                           .now = (const char *const *)c->flag,
-                           .nows = c->flags,
-                           .user = q->flags.word,
-                           .users = (size_t)q->flags.word_count,
-                           .mem = mem};
+    struct flag_change x = {.query = q,
+                            .before = &asked->strategy,
+                            .after = &c->plan->strategy,
+                            .refused = e->reasons.count > 0,
+                            .now = (const char *const *)c->flag,
+                            .nows = c->flags,
+                            .user = q->flags.word,
+                            .users = (size_t)q->flags.word_count,
+                            .mem = mem};
     const char **result = arena_array(mem, x.users + x.nows + 1, sizeof *result);
     struct str added, removed;
     str_init(&added);
@@ -298,7 +298,7 @@ static const char *connections(const struct plan *p, struct arena *mem)
     return NULL;
 }
 
-void instead_environment(const struct plan *asked, struct instead *out, struct arena *mem)
+void better_environment(const struct plan *asked, struct better_plan *out, struct arena *mem)
 {
     const struct plan *then = out->change.plan;
     const char *now = connections(then, mem), *before = connections(asked, mem);

@@ -96,12 +96,12 @@ static void fill_flags(struct change *c, const struct plan *before, struct arena
     c->remove = differing(then, olds, now, c->flags, true, mem);
 }
 
-static bool batch_given(const struct question *q)
+static bool batch_given(const struct query *q)
 {
     return q->global_batch || (q->has_flags && q->flags.given[PARAM_global_batch]);
 }
 
-void change_fill(struct change *c, const struct question *q, const struct plan *asked,
+void change_fill(struct change *c, const struct query *q, const struct plan *asked,
                  const struct plan *then, struct arena *mem)
 {
     *c = (struct change){.plan = then};

@@ -1,14 +1,14 @@
 /* A change of a plan in words that can be typed. */
-#ifndef ASTRA_REMEDY_CHANGE_H
-#define ASTRA_REMEDY_CHANGE_H
+#ifndef ASTRA_CHANGE_H
+#define ASTRA_CHANGE_H
 
 struct arena;
 struct change;
 struct plan;
-struct question;
+struct query;
 
 /* What makes `then` of the plan that was asked about. Lives in the arena. */
-void change_fill(struct change *, const struct question *, const struct plan *asked,
+void change_fill(struct change *, const struct query *, const struct plan *asked,
                  const struct plan *then, struct arena *);
 
 #endif

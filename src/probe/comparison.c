@@ -1,4 +1,4 @@
-/* Moves single layers and deals all of them out anew, each time with everything else as it is, and
+/* Moves single layers and deals all of them out again, each time with everything else as it is, and
  * asks the search for the best plan on each group of nodes alone. O(stages) plans are evaluated. */
 #include "probe/comparison.h"
 
@@ -136,34 +136,34 @@ static const struct plan *split_by(const struct plan *p, bool speed, struct aren
     return then->computed ? then : NULL;
 }
 
-static const struct plan *best_alone(const struct question *q, const struct estimate_question *e,
-                                     int g, struct arena *mem)
+static const struct plan *best_alone(const struct query *q, const struct estimate_query *e, int g,
+                                     struct arena *mem)
 {
-    struct question anew = question_anew(q, &e->strategy);
+    struct query anew = query_repeat(q, &e->strategy);
     const struct scene scene = scene_on(&e->scene, estimate_group(e, g));
     struct found x;
     anew.gpus = 0; /* as many of the group as are best */
-    if (!search_anew(&anew, g, &x, NULL))
+    if (!repeat_search(&anew, g, &x, NULL))
         return NULL;
     struct plan *best = arena_alloc(mem, sizeof *best);
     plan_evaluate(&scene, &x.strategy, NULL, mem, best);
     return best;
 }
 
-const struct mixture *mixture_of(const struct question *q, const struct estimate_question *e,
-                                 const struct plan *p, struct arena *mem)
+const struct comparison *comparison_of(const struct query *q, const struct estimate_query *e,
+                                       const struct plan *p, struct arena *mem)
 {
     if (!p->meshes || !p->computed)
         return NULL;
-    struct mixture *m = arena_alloc(mem, sizeof *m);
+    struct comparison *m = arena_alloc(mem, sizeof *m);
     m->more = arena_array(mem, (size_t)p->stages, sizeof *m->more);
     for (int r = 0; r < p->stages; r++)
         m->more[r] = more_layer_of(p, r, mem);
-    m->split[0] = (struct mixture_split){"even", "even split", split_by(p, false, mem)};
-    m->split[1] = (struct mixture_split){"speed", "split by speed", split_by(p, true, mem)};
+    m->split[0] = (struct comparison_split){"even", "even split", split_by(p, false, mem)};
+    m->split[1] = (struct comparison_split){"speed", "split by speed", split_by(p, true, mem)};
     m->groups = estimate_groups(e);
     m->alone = arena_array(mem, (size_t)m->groups, sizeof *m->alone);
     for (int g = 0; g < m->groups; g++)
-        m->alone[g] = (struct mixture_alone){estimate_group(e, g), best_alone(q, e, g, mem)};
+        m->alone[g] = (struct comparison_alone){estimate_group(e, g), best_alone(q, e, g, mem)};
     return m;
 }

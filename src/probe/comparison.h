@@ -1,16 +1,16 @@
 /* How a mixed plan compares: with one layer moved, other splits, and each of its types alone. */
-#ifndef ASTRA_MIXTURE_H
-#define ASTRA_MIXTURE_H
+#ifndef ASTRA_COMPARISON_H
+#define ASTRA_COMPARISON_H
 
 struct arena;
-struct estimate_question;
-struct mixture;
+struct estimate_query;
+struct comparison;
 struct plan;
-struct question;
+struct query;
 
 /* NULL unless the job is mixed and the plan computed. Batch, sequence and numerics stay. Runs a
  * search on every group. Everything lives in the arena; the same for any number of threads. */
-const struct mixture *mixture_of(const struct question *, const struct estimate_question *,
-                                 const struct plan *, struct arena *);
+const struct comparison *comparison_of(const struct query *, const struct estimate_query *,
+                                       const struct plan *, struct arena *);
 
 #endif

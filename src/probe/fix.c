@@ -10,21 +10,21 @@
 #include <math.h>
 
 /* The fastest that fits so far. */
-struct pick {
+struct fix_pick {
     struct trials trials;
     bool found;
     int64_t step; /* ticks */
     struct plan best;
 };
 
-static bool beats(const struct pick *t, int64_t step, const struct strategy *s)
+static bool beats(const struct fix_pick *t, int64_t step, const struct strategy *s)
 {
     if (!t->found || step != t->step)
         return !t->found || step < t->step;
     return strategy_compare(s, &t->best.strategy) < 0;
 }
 
-static void keep_if_best(struct pick *t, int64_t step, const struct strategy *s)
+static void keep_if_best(struct fix_pick *t, int64_t step, const struct strategy *s)
 {
     struct plan p;
     if (!beats(t, step, s))
@@ -37,17 +37,18 @@ static void keep_if_best(struct pick *t, int64_t step, const struct strategy *s)
     t->best = p;
 }
 
-static void try_strategy(struct pick *t, const struct strategy *s)
+static void try_strategy(struct fix_pick *t, const struct strategy *s)
 {
     int64_t step;
     if (trials_try(&t->trials, s, &step))
         keep_if_best(t, step, s);
 }
 
-static void try_pairs(struct pick *t, const struct strategy *changed, size_t first, bool numerics)
+static void try_pairs(struct fix_pick *t, const struct strategy *changed, size_t first,
+                      bool numerics)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     for (size_t j = first + 1; j < count; j++)
         for (int k = 0; k < move[j].options && move[j].saves; k++) {
             struct strategy s = *changed;
@@ -58,10 +59,10 @@ static void try_pairs(struct pick *t, const struct strategy *changed, size_t fir
 }
 
 /* All changes, or all pairs of them, that change the numerics or all that do not. */
-static bool try_moves(struct pick *t, bool pairs, bool numerics)
+static bool try_moves(struct fix_pick *t, bool pairs, bool numerics)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < move[i].options && move[i].saves; k++) {
             struct strategy s = t->trials.asked->strategy;
@@ -75,11 +76,11 @@ static bool try_moves(struct pick *t, bool pairs, bool numerics)
     return t->found;
 }
 
-static bool try_search(struct pick *t, const struct question *anew)
+static bool try_search(struct fix_pick *t, const struct query *anew)
 {
     struct found x;
     struct strategy nearest = t->trials.asked->strategy;
-    if (search_anew(anew, 0, &x, &nearest))
+    if (repeat_search(anew, 0, &x, &nearest))
         keep_if_best(t, x.step, &x.strategy);
     else
         trials_note(&t->trials, &nearest);
@@ -88,9 +89,9 @@ static bool try_search(struct pick *t, const struct question *anew)
 
 /* GPUs of this type with which there is a plan: the nodes doubled until there is; 0 when three
  * times do not help. */
-static int64_t gpus_needed(const struct question *anew)
+static int64_t gpus_needed(const struct query *anew)
 {
-    struct question q = *anew;
+    struct query q = *anew;
     struct node_group *g = &q.cluster.group[0];
     struct found x;
     int64_t gpus = (anew->gpus + g->per_node - 1) / g->per_node * g->per_node;
@@ -101,7 +102,7 @@ static int64_t gpus_needed(const struct question *anew)
         g->nodes_max = (int)(gpus / g->per_node);
         g->nodes_min = g->nodes_max < g->nodes_min ? g->nodes_max : g->nodes_min;
         q.gpus = gpus;
-        if (search_anew(&q, 0, &x, NULL))
+        if (repeat_search(&q, 0, &x, NULL))
             return gpus;
     }
     return 0;
@@ -117,16 +118,16 @@ static const struct plan *nearest_plan(const struct trials *t)
     return p;
 }
 
-const struct remedy *remedy_of(struct question *q, const struct estimate_question *e,
-                               const struct plan *p, struct arena *mem)
+const struct fix *fix_of(struct query *q, const struct estimate_query *e, const struct plan *p,
+                         struct arena *mem)
 {
     if (!p->computed || plan_fits(p) || p->reasons != 1)
         return NULL;
-    struct pick *t = arena_alloc(mem, sizeof *t);
-    struct remedy *r = arena_alloc(mem, sizeof *r);
-    struct question anew = question_anew(q, &e->strategy);
+    struct fix_pick *t = arena_alloc(mem, sizeof *t);
+    struct fix *r = arena_alloc(mem, sizeof *r);
+    struct query anew = query_repeat(q, &e->strategy);
     trials_init(&t->trials, e, mem);
-    bool mixed = e->scene.meshes; /* then searching is a question of its own */
+    bool mixed = e->scene.meshes; /* then searching is a query of its own */
     if (!try_moves(t, false, false) && !try_moves(t, true, false)) {
         r->anew = !mixed && try_search(t, &anew);
         r->numerics = !r->anew && (try_moves(t, false, true) || try_moves(t, true, true));

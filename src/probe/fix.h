@@ -1,22 +1,22 @@
 /* The cheapest change that makes a plan fit which nothing but memory forbids. */
-#ifndef ASTRA_REMEDY_H
-#define ASTRA_REMEDY_H
+#ifndef ASTRA_FIX_H
+#define ASTRA_FIX_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct arena;
-struct estimate_question;
+struct estimate_query;
 struct model;
 struct plan;
-struct question;
-struct remedy;
+struct query;
+struct fix;
 struct strategy;
 
 /* NULL unless a stage is too full and that is the plan's only fault. The number of GPUs, the global
  * batch and the sequence stay. Everything lives in the arena. */
-const struct remedy *remedy_of(struct question *, const struct estimate_question *,
-                               const struct plan *, struct arena *);
+const struct fix *fix_of(struct query *, const struct estimate_query *, const struct plan *,
+                         struct arena *);
 
 /* One kind of change that a user would consider (moves.c). */
 struct move {
@@ -24,9 +24,9 @@ struct move {
     bool (*apply)(const struct model *, struct strategy *, int option);
     int options;
     bool numerics; /* the numbers of the training change */
-    bool saves;    /* memory: of use to a remedy; gains take all that leave the numbers alone */
+    bool saves;    /* memory: of use to a fix; gains take all that leave the numbers alone */
 };
 /* In the order in which two of them are applied. */
-const struct move *remedy_moves(size_t *count);
+const struct move *moves(size_t *count);
 
 #endif

@@ -450,7 +450,7 @@ static bool recompute_less(const struct model *m, struct strategy *s, int option
     return layers <= m->layers / (s->pp * s->vpp) && fewer_layers(s, METHOD_BLOCK, layers);
 }
 
-const struct move *remedy_moves(size_t *count)
+const struct move *moves(size_t *count)
 {
     enum { MEMORY = true, TIME = false, SAME = false, ROUNDS = true };
     static const struct move moves[] = {

@@ -7,15 +7,15 @@
 #include "simulate/partition.h"
 
 struct arena;
-struct question;
+struct query;
 
 struct page_trial {
-    struct question *question; /* answered: its groups have their learned times */
-    const struct plan *plan;   /* plan 1 */
-    struct rules rules;        /* that Megatron and the user have */
-    struct arena *mem;         /* of what is found */
+    struct query *query;     /* answered: its groups have their learned times */
+    const struct plan *plan; /* plan 1 */
+    struct rules rules;      /* that Megatron and the user have */
+    struct arena *mem;       /* of what is found */
 };
-bool page_trial_init(struct page_trial *, struct question *, const struct plan *, struct arena *,
+bool page_trial_init(struct page_trial *, struct query *, const struct plan *, struct arena *,
                      struct error *);
 
 /* A strategy on other nodes or the same: infeasible where a rule does not hold, which is then its
@@ -24,7 +24,7 @@ struct plan *page_trial_plan(const struct page_trial *, const struct scene *,
                              const struct strategy *, const struct layout *);
 
 /* The changes of inputs (sensitivity.c), and plans with other values (alternatives.c). */
-bool page_changes(const struct page_trial *, struct page *, struct error *);
-bool page_others(const struct page_trial *, struct page *, struct error *);
+bool sensitivity_of(const struct page_trial *, struct page *, struct error *);
+bool alternatives_of(const struct page_trial *, struct page *, struct error *);
 
 #endif

@@ -9,15 +9,15 @@
 #include <string.h>
 
 struct changed {
-    struct question *question; /* a copy with a pool of its own */
+    struct query *query; /* a copy with a pool of its own */
     struct strategy strategy;
     struct mesh_list *meshes; /* NULL unless mixed */
 };
 
 static bool scale_groups(struct changed *c, size_t offset, double factor)
 {
-    for (int g = 0; g < c->question->cluster.groups; g++)
-        *(double *)((char *)&c->question->cluster.group[g] + offset) *= factor;
+    for (int g = 0; g < c->query->cluster.groups; g++)
+        *(double *)((char *)&c->query->cluster.group[g] + offset) *= factor;
     return true;
 }
 
@@ -38,8 +38,8 @@ static bool scale_memory(struct changed *c, double factor)
 
 static bool scale_price(struct changed *c, double factor)
 {
-    for (int g = 0; g < c->question->cluster.groups; g++)
-        if (c->question->cluster.group[g].usd_per_hour <= 0)
+    for (int g = 0; g < c->query->cluster.groups; g++)
+        if (c->query->cluster.group[g].usd_per_hour <= 0)
             return false;
     return scale_groups(c, offsetof(struct node_group, usd_per_hour), factor);
 }
@@ -61,7 +61,7 @@ static bool scale_batch(struct changed *c, double factor)
 
 static bool scale_sequence(struct changed *c, double factor)
 {
-    return scale_whole(&c->strategy.seq_len, factor, c->question->model.max_seq);
+    return scale_whole(&c->strategy.seq_len, factor, c->query->model.max_seq);
 }
 
 /* More of the same nodes, as data parallelism takes them. */
@@ -71,8 +71,8 @@ static bool scale_gpus(struct changed *c, double factor)
     for (int i = 0; c->meshes && i < c->meshes->count; i++)
         ok =
             ok && (!c->meshes->mesh[i].own || scale_whole(&c->meshes->mesh[i].dp, factor, 1 << 24));
-    for (int g = 0; g < c->question->cluster.groups; g++) {
-        int *nodes = &c->question->cluster.group[g].nodes_max;
+    for (int g = 0; g < c->query->cluster.groups; g++) {
+        int *nodes = &c->query->cluster.group[g].nodes_max;
         *nodes = (int)ceil(*nodes * factor);
     }
     return ok;
@@ -101,13 +101,13 @@ static const struct {
 enum { CHANGE_COUNT = sizeof CHANGES / sizeof *CHANGES };
 
 /* Learned times are those of the groups as they were: a copy has its own. */
-static void copy_question(const struct page_trial *t, struct changed *c)
+static void copy_query(const struct page_trial *t, struct changed *c)
 {
-    c->question = arena_alloc(t->mem, sizeof *c->question);
-    *c->question = *t->question;
-    memset(c->question->costs, 0, sizeof c->question->costs);
-    for (int g = 0; g < c->question->cluster.groups; g++)
-        c->question->cluster.group[g].costs = NULL;
+    c->query = arena_alloc(t->mem, sizeof *c->query);
+    *c->query = *t->query;
+    memset(c->query->costs, 0, sizeof c->query->costs);
+    for (int g = 0; g < c->query->cluster.groups; g++)
+        c->query->cluster.group[g].costs = NULL;
     c->strategy = t->plan->strategy;
     c->meshes = NULL;
 }
@@ -115,7 +115,7 @@ static void copy_question(const struct page_trial *t, struct changed *c)
 static const struct node_group *same_group(const struct page_trial *t, const struct changed *c,
                                            const struct node_group *g)
 {
-    return &c->question->cluster.group[g - t->question->cluster.group];
+    return &c->query->cluster.group[g - t->query->cluster.group];
 }
 
 static void copy_meshes(const struct page_trial *t, struct changed *c)
@@ -134,25 +134,25 @@ static const struct plan *evaluate(const struct page_trial *t, struct changed *c
     const struct layout *l = t->plan->strategy.split == SPLIT_LAYOUT ? &t->plan->layout : NULL;
     struct plan *p = NULL;
     bool ok = true;
-    for (int g = 0; g < c->question->cluster.groups && ok; g++)
-        ok = question_costs(c->question, g, err);
+    for (int g = 0; g < c->query->cluster.groups && ok; g++)
+        ok = query_costs(c->query, g, err);
     sc.group = same_group(t, c, t->plan->group);
     sc.meshes = c->meshes;
-    sc.cluster = sc.cluster ? &c->question->cluster : NULL;
+    sc.cluster = sc.cluster ? &c->query->cluster : NULL;
     if (ok)
         p = page_trial_plan(t, &sc, &c->strategy, l);
-    ok = ok && question_costs_hold(c->question, err);
-    question_drop_costs(c->question);
+    ok = ok && query_costs_hold(c->query, err);
+    query_drop_costs(c->query);
     return ok ? p : NULL;
 }
 
-bool page_changes(const struct page_trial *t, struct page *page, struct error *err)
+bool sensitivity_of(const struct page_trial *t, struct page *page, struct error *err)
 {
     struct page_change *list = arena_array(t->mem, CHANGE_COUNT, sizeof *list);
     page->change = list;
     for (size_t i = 0; i < CHANGE_COUNT; i++) {
         struct changed c;
-        copy_question(t, &c);
+        copy_query(t, &c);
         copy_meshes(t, &c);
         if (!CHANGES[i].apply(&c, CHANGES[i].factor))
             continue;

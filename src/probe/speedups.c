@@ -12,20 +12,20 @@
 static const double LEAST_GAIN = 0.01;
 
 /* The fastest of one kind of change. */
-struct pick {
+struct speedup_pick {
     bool found;
     int64_t step; /* ticks */
     struct plan plan;
 };
 
-static bool beats(const struct pick *best, int64_t step, const struct strategy *s)
+static bool beats(const struct speedup_pick *best, int64_t step, const struct strategy *s)
 {
     if (!best->found || step != best->step)
         return !best->found || step < best->step;
     return strategy_compare(s, &best->plan.strategy) < 0;
 }
 
-static void try_option(struct trials *t, const struct strategy *s, struct pick *best)
+static void try_option(struct trials *t, const struct strategy *s, struct speedup_pick *best)
 {
     int64_t step;
     struct plan p;
@@ -33,10 +33,10 @@ static void try_option(struct trials *t, const struct strategy *s, struct pick *
         return;
     plan_evaluate(&t->asked->scene, s, t->asked->layout, t->mem, &p);
     if (p.feasible)
-        *best = (struct pick){true, step, p};
+        *best = (struct speedup_pick){true, step, p};
 }
 
-static void try_move(struct trials *t, const struct move *move, struct pick *best)
+static void try_move(struct trials *t, const struct move *move, struct speedup_pick *best)
 {
     for (int k = 0; k < move->options; k++) {
         struct strategy s = t->asked->strategy;
@@ -67,21 +67,21 @@ static bool includes(const struct strategy *from, const struct strategy *more,
 
 /* Behind those that are faster. What includes one of them does more and gains less, what is
  * included has been said; two kinds may even come to the same plan. */
-static void add_gain(struct gains *g, const struct plan *p)
+static void add_speedup(struct speedups *g, const struct plan *p)
 {
     const struct strategy *from = &g->from->strategy, *s = &p->strategy;
     for (int i = 0; i < g->count; i++) {
-        const struct strategy *listed = &g->gain[i].change.plan->strategy;
+        const struct strategy *listed = &g->speedup[i].change.plan->strategy;
         if (includes(from, s, listed) || includes(from, listed, s))
             return;
     }
-    g->gain[g->count++].change.plan = p;
+    g->speedup[g->count++].change.plan = p;
 }
 
-static void pick_gains(struct gains *g, const struct pick *pick, size_t count)
+static void pick_speedups(struct speedups *g, const struct speedup_pick *pick, size_t count)
 {
     const struct plan *last = NULL;
-    for (size_t n = 0; n < count && g->count < GAINS_MAX; n++) {
+    for (size_t n = 0; n < count && g->count < SPEEDUPS_MAX; n++) {
         const struct plan *next = NULL;
         for (size_t i = 0; i < count; i++)
             if (pick[i].found && pick[i].plan.step_s <= (1 - LEAST_GAIN) * g->from->step_s &&
@@ -89,23 +89,23 @@ static void pick_gains(struct gains *g, const struct pick *pick, size_t count)
                 next = &pick[i].plan;
         if (!next)
             return;
-        add_gain(g, next);
+        add_speedup(g, next);
         last = next;
     }
 }
 
-static void try_moves(struct gains *g, const struct estimate_question *from, struct arena *mem)
+static void try_moves(struct speedups *g, const struct estimate_query *from, struct arena *mem)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
-    struct pick *best = arena_array(mem, count, sizeof *best); /* of each kind */
+    const struct move *move = moves(&count);
+    struct speedup_pick *best = arena_array(mem, count, sizeof *best); /* of each kind */
     struct trials trials;
     trials_init(&trials, from, mem);
     for (size_t i = 0; i < count; i++)
         if (!move[i].numerics)
             try_move(&trials, &move[i], &best[i]);
     trials_release(&trials);
-    pick_gains(g, best, count);
+    pick_speedups(g, best, count);
 }
 
 static enum breakdown_part shrunk_most(const struct plan *before, const struct plan *then)
@@ -118,13 +118,12 @@ static enum breakdown_part shrunk_most(const struct plan *before, const struct p
     return (enum breakdown_part)most;
 }
 
-static void ask_search(struct gains *g, const struct question *q,
-                       const struct estimate_question *from, const struct plan *asked,
-                       struct arena *mem)
+static void ask_search(struct speedups *g, const struct query *q, const struct estimate_query *from,
+                       const struct plan *asked, struct arena *mem)
 {
-    struct question anew = question_anew(q, &from->strategy);
+    struct query anew = query_repeat(q, &from->strategy);
     struct found x;
-    g->found = search_anew(&anew, 0, &x, NULL);
+    g->found = repeat_search(&anew, 0, &x, NULL);
     if (!g->found)
         return;
     struct plan *best = arena_alloc(mem, sizeof *best);
@@ -132,19 +131,19 @@ static void ask_search(struct gains *g, const struct question *q,
     change_fill(&g->searched, q, asked, best, mem);
 }
 
-const struct gains *gains_of(const struct question *q, const struct estimate_question *e,
-                             const struct plan *p, struct arena *mem)
+const struct speedups *speedups_of(const struct query *q, const struct estimate_query *e,
+                                   const struct plan *p, struct arena *mem)
 {
-    bool remedied = p->remedy && p->remedy->fits;
+    bool remedied = p->fix && p->fix->fits;
     if (!p->feasible && !remedied)
         return NULL;
-    struct gains *g = arena_alloc(mem, sizeof *g);
-    struct estimate_question from = *e;
-    g->from = remedied ? p->remedy->change.plan : p;
+    struct speedups *g = arena_alloc(mem, sizeof *g);
+    struct estimate_query from = *e;
+    g->from = remedied ? p->fix->change.plan : p;
     from.strategy = g->from->strategy;
     try_moves(g, &from, mem);
     for (int i = 0; i < g->count; i++) {
-        struct gain *x = &g->gain[i];
+        struct speedup *x = &g->speedup[i];
         const struct plan *then = x->change.plan;
         change_fill(&x->change, q, p, then, mem);
         x->part = shrunk_most(g->from, then);

@@ -19,10 +19,10 @@ static bool holds(const struct trials *t, const struct rule *rule)
     return true;
 }
 
-void trials_init(struct trials *t, const struct estimate_question *e, struct arena *mem)
+void trials_init(struct trials *t, const struct estimate_query *e, struct arena *mem)
 {
     *t = (struct trials){.asked = e, .mem = mem, .fullness = INFINITY};
-    arena_init(&t->frame_mem);
+    arena_init(&t->partition_mem);
     arena_init(&t->scratch);
     rules_init(&t->sense);
     if (!rules_add_sense(&t->sense, mem, NULL))
@@ -31,14 +31,14 @@ void trials_init(struct trials *t, const struct estimate_question *e, struct are
     t->values = arena_array(mem, (size_t)groups, sizeof *t->values);
     for (int g = 0; g < groups; g++)
         estimate_slots(e, g, t->values[g]);
-    t->lax = arena_array(mem, (size_t)t->sense.count, sizeof *t->lax);
+    t->relaxed = arena_array(mem, (size_t)t->sense.count, sizeof *t->relaxed);
     for (int i = 0; i < t->sense.count; i++)
-        t->lax[i] = !holds(t, &t->sense.rule[i]);
+        t->relaxed[i] = !holds(t, &t->sense.rule[i]);
 }
 
 void trials_release(struct trials *t)
 {
-    arena_release(&t->frame_mem);
+    arena_release(&t->partition_mem);
     arena_release(&t->scratch);
 }
 
@@ -77,7 +77,7 @@ static bool allowed(struct trials *t, const struct strategy *s)
         if (!holds(t, &r->rule[i]))
             return false;
     for (int i = 0; i < t->sense.count; i++)
-        if (!t->lax[i] && !holds(t, &t->sense.rule[i]))
+        if (!t->relaxed[i] && !holds(t, &t->sense.rule[i]))
             return false;
     return true;
 }
@@ -91,16 +91,16 @@ static bool same_structure(const struct strategy *a, const struct strategy *b)
 }
 
 /* False when the layers cannot be split that way. */
-static bool set_frame(struct trials *t, const struct strategy *s)
+static bool set_partition(struct trials *t, const struct strategy *s)
 {
     const struct scene *scene = &t->asked->scene;
     if (t->has_frame && same_structure(&t->framed, s))
-        return t->frame;
-    arena_clear(&t->frame_mem);
+        return t->partition;
+    arena_clear(&t->partition_mem);
     t->framed = *s;
     t->has_frame = true;
-    t->frame = frame_new(scene, s, t->asked->layout, &t->frame_mem, NULL);
-    return t->frame;
+    t->partition = partition_new(scene, s, t->asked->layout, &t->partition_mem, NULL);
+    return t->partition;
 }
 
 static void keep_nearest(struct trials *t, double fullness, const struct strategy *s)
@@ -113,22 +113,22 @@ static void keep_nearest(struct trials *t, double fullness, const struct strateg
 
 bool trials_try(struct trials *t, const struct strategy *s, int64_t *step)
 {
-    struct timing timing;
+    struct pass_times pass_times;
     struct state state;
-    if (!allowed(t, s) || !set_frame(t, s))
+    if (!allowed(t, s) || !set_partition(t, s))
         return false;
     arena_clear(&t->scratch);
-    timing_of(t->frame, s, &t->scratch, &timing);
-    timing_memory(t->frame, s, &t->scratch, &timing);
-    state_of(t->frame, s, &t->scratch, &state);
-    double fullness = frame_fullness(t->frame, &timing, &state);
+    pass_times_of(t->partition, s, &t->scratch, &pass_times);
+    pass_times_memory(t->partition, s, &t->scratch, &pass_times);
+    state_of(t->partition, s, &t->scratch, &state);
+    double fullness = partition_fullness(t->partition, &pass_times, &state);
     keep_nearest(t, fullness, s);
     if (fullness > 1)
         return false;
-    timing_stages(t->frame, s, &t->scratch, &timing);
-    timing_run(t->frame, s, &t->scratch, &timing);
-    state_times(t->frame, s, &t->scratch, &state);
-    *step = frame_step(t->frame, s, &timing, &state);
+    pass_times_stages(t->partition, s, &t->scratch, &pass_times);
+    pass_times_run(t->partition, s, &t->scratch, &pass_times);
+    state_times(t->partition, s, &t->scratch, &state);
+    *step = partition_step(t->partition, s, &pass_times, &state);
     return true;
 }
 
@@ -143,12 +143,12 @@ void trials_note(struct trials *t, const struct strategy *s)
     keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
 }
 
-struct question question_anew(const struct question *asked, const struct strategy *s)
+struct query query_repeat(const struct query *asked, const struct strategy *s)
 {
     static const enum param kept[] = {PARAM_grad_bf16,  PARAM_main_grads_bf16, PARAM_moments_bytes,
                                       PARAM_fp8_params, PARAM_p2p_scatter,     PARAM_expert_fusion,
                                       PARAM_cuda_graph, PARAM_tp_sync};
-    struct question q = *asked;
+    struct query q = *asked;
     memset(q.settings, 0, sizeof q.settings);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         int value = strategy_get(s, kept[i]);
@@ -162,14 +162,14 @@ struct question question_anew(const struct question *asked, const struct strateg
     return q;
 }
 
-bool search_anew(const struct question *asked, int g, struct found *out, struct strategy *nearest)
+bool repeat_search(const struct query *asked, int g, struct found *out, struct strategy *nearest)
 {
-    struct question q = *asked;
+    struct query q = *asked;
     struct rules rules;
-    struct search_question sq;
+    struct search_query sq;
     struct search_result result = {0};
     arena_init(&q.mem);
-    bool found = question_search(&q, g, &rules, &sq, NULL);
+    bool found = query_search(&q, g, &rules, &sq, NULL);
     if (found) {
         sq.top = 1;
         sq.exhaustive = false;

@@ -1,5 +1,5 @@
-/* Questions that differ from the one that was asked in one input each. They are searched like any
- * other, one after the other, and live as long as the question they were made of: their plans, in
+/* Queries that differ from the one that was asked in one input each. They are searched like any
+ * other, one after the other, and live as long as the query they were made of: their plans, in
  * its report, look at their models and pools. */
 #include "probe/what_if.h"
 
@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 
-void question_drop_changed(struct question *q)
+void query_drop_changed(struct query *q)
 {
-    for (int i = 0; i < QUESTION_WHAT_IFS; i++) {
+    for (int i = 0; i < QUERY_WHAT_IFS; i++) {
         if (q->changed[i])
-            question_release(q->changed[i]);
+            query_release(q->changed[i]);
         free(q->changed[i]);
         q->changed[i] = NULL;
     }
@@ -27,22 +27,22 @@ static bool wrong(const char *change, const struct error *cause, struct error *e
     return error_show_as(err, cause);
 }
 
-static bool build(struct question *q, int i, struct error *err)
+static bool build(struct query *q, int i, struct error *err)
 {
     struct input_change c;
-    struct question *changed = memory_grow(NULL, sizeof *changed);
-    question_init(changed);
+    struct query *changed = memory_grow(NULL, sizeof *changed);
+    query_init(changed);
     q->changed[i] = changed;
     return input_change_parse(&c, q->what_if[i], err) && input_change_apply(&c, q, changed, err) &&
-           question_ready(changed, err);
+           query_ready(changed, err);
 }
 
-bool what_if_prepare(struct question *q, struct error *err)
+bool what_if_prepare(struct query *q, struct error *err)
 {
-    question_drop_changed(q);
+    query_drop_changed(q);
     if (q->what_ifs == 0 || q->has_flags) /* a search refuses flags */
         return true;
-    if (!question_ready(q, err))
+    if (!query_ready(q, err))
         return false;
     for (int i = 0; i < q->what_ifs; i++) {
         struct error cause = {0};
@@ -54,14 +54,14 @@ bool what_if_prepare(struct question *q, struct error *err)
 
 /* The models of operators are those of `from`, unless the change is about them. Times that were
  * predicted with them go before they are given back. */
-static bool search_with(struct answering *a, const struct question *from)
+static bool search_with(struct answering *a, const struct query *from)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     bool lent = !q->learned;
     if (lent)
         q->learned = from->learned;
     bool ok = search_answer(a);
-    question_drop_costs(q);
+    query_drop_costs(q);
     if (lent)
         q->learned = NULL;
     return ok;
@@ -69,11 +69,11 @@ static bool search_with(struct answering *a, const struct question *from)
 
 static bool answer(const struct answering *a, int i, struct what_if *out)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     struct search_report report = {0};
     struct error err = {0};
     struct answering again = *a;
-    again.question = q->changed[i];
+    again.query = q->changed[i];
     again.report = &report;
     again.err = &err;
     again.done_before = (i + 1) * a->share;
@@ -90,7 +90,7 @@ static bool answer(const struct answering *a, int i, struct what_if *out)
 
 bool what_if_answer(struct answering *a)
 {
-    int count = a->question->what_ifs;
+    int count = a->query->what_ifs;
     struct what_if *list = arena_array(a->mem, (size_t)count, sizeof *list);
     for (int i = 0; i < count; i++)
         if (!answer(a, i, &list[i]))

@@ -5,13 +5,13 @@
 #include "base/error.h"
 
 struct answering;
-struct question;
+struct query;
 
-/* Builds the changed question of each --what-if, so that what is wrong with them is known before
+/* Builds the changed query of each --what-if, so that what is wrong with them is known before
  * anything is searched. */
-bool what_if_prepare(struct question *, struct error *);
+bool what_if_prepare(struct query *, struct error *);
 
-/* Answers them, once the question itself is answered, into the same report. No plan is an answer
+/* Answers them, once the query itself is answered, into the same report. No plan is an answer
  * too. */
 bool what_if_answer(struct answering *);
 

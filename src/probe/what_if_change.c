@@ -1,5 +1,5 @@
 /* A change of one input. Inputs are the options of a search that take a value, and figures of the
- * pool. A changed question is made by giving a new one all that the old one was given, but for the
+ * pool. A changed query is made by giving a new one all that the old one was given, but for the
  * option that changes: nothing that an option does has to be undone. */
 #include "probe/what_if_change.h"
 
@@ -133,12 +133,12 @@ bool input_change_parse(struct input_change *c, const char *text, struct error *
     return take_factor(c, err) || error_show(err, text, (size_t)(c->value - text));
 }
 
-bool set_what_if(struct question *q, const char *v, struct error *err)
+bool set_what_if(struct query *q, const char *v, struct error *err)
 {
     struct input_change c;
     struct error cause = {0};
-    if (q->what_ifs == QUESTION_WHAT_IFS)
-        return fail(err, ERROR_INPUT, "--what-if is given more than %d times", QUESTION_WHAT_IFS);
+    if (q->what_ifs == QUERY_WHAT_IFS)
+        return fail(err, ERROR_INPUT, "--what-if is given more than %d times", QUERY_WHAT_IFS);
     if (!input_change_parse(&c, v, &cause))
         return fail(err, ERROR_INPUT, "--what-if '%.200s': %s", v, cause.text) ||
                error_show_as(err, &cause);
@@ -167,22 +167,22 @@ static bool is_replaced(const struct input_change *c, const struct given *g)
     return strcmp(c->name, "set") == 0 && same_name(c->key, g->option);
 }
 
-static double global_batch_of(const struct question *q)
+static double global_batch_of(const struct query *q)
 {
-    return question_global_batch(q);
+    return query_global_batch(q);
 }
 
-static double seq_len_of(const struct question *q)
+static double seq_len_of(const struct query *q)
 {
-    return question_seq_len(q);
+    return query_seq_len(q);
 }
 
-static double memory_margin_of(const struct question *q)
+static double memory_margin_of(const struct query *q)
 {
     return q->memory_margin;
 }
 
-static double imbalance_of(const struct question *q)
+static double imbalance_of(const struct query *q)
 {
     return q->imbalance;
 }
@@ -190,7 +190,7 @@ static double imbalance_of(const struct question *q)
 /* Numbers that are known without being given, or that come in more ways than one. */
 static const struct {
     const char *name;
-    double (*get)(const struct question *);
+    double (*get)(const struct query *);
 } IN_FORCE[] = {
     {"global-batch", global_batch_of},
     {"seq-len", seq_len_of},
@@ -236,7 +236,7 @@ static const char *times(const char *text, double factor, struct arena *mem)
     return arena_format(mem, "%.12g%s", number * factor, unit);
 }
 
-static bool times_given(const struct input_change *c, const struct question *q, struct arena *mem,
+static bool times_given(const struct input_change *c, const struct query *q, struct arena *mem,
                         const char **value, struct error *err)
 {
     const struct given *last = NULL;
@@ -257,7 +257,7 @@ static bool times_given(const struct input_change *c, const struct question *q, 
 }
 
 /* The new value as text, as the option takes it. */
-static bool new_value(const struct input_change *c, const struct question *q, struct arena *mem,
+static bool new_value(const struct input_change *c, const struct query *q, struct arena *mem,
                       const char **value, struct error *err)
 {
     double now = 0;
@@ -279,7 +279,7 @@ static bool new_value(const struct input_change *c, const struct question *q, st
 }
 
 /* Models of operators take time to load: they are lent, not loaded (what_if.c). A picture is of the
- * question as asked. */
+ * query as asked. */
 static bool is_carried(const struct input_change *c, const struct given *g)
 {
     static const char *const left[] = {"efficiency", "plot", "report", "what-if"};
@@ -289,12 +289,12 @@ static bool is_carried(const struct input_change *c, const struct given *g)
     return !is_replaced(c, g);
 }
 
-bool input_change_apply(const struct input_change *c, const struct question *from,
-                        struct question *to, struct error *err)
+bool input_change_apply(const struct input_change *c, const struct query *from, struct query *to,
+                        struct error *err)
 {
     const char *value;
     for (const struct given *g = from->given; g; g = g->next)
-        if (is_carried(c, g) && !question_set(to, g->option, g->value, err))
+        if (is_carried(c, g) && !query_set(to, g->option, g->value, err))
             return false;
     to->efficiency = from->efficiency;
     if (is_figure(c->name))
@@ -303,5 +303,5 @@ bool input_change_apply(const struct input_change *c, const struct question *fro
         return false;
     if (*c->key)
         value = arena_format(&to->mem, "%s=%s", c->key, value);
-    return question_set(to, c->name, value, err);
+    return query_set(to, c->name, value, err);
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-struct question;
+struct query;
 
 struct input_change {
     char name[64];     /* of an option, or a figure of the nodes of a type */
@@ -19,7 +19,7 @@ bool input_change_parse(struct input_change *, const char *text, struct error *)
 
 /* Fills `to`, which has been initialised, with what `from` was given, but for the change. Learned
  * models are not loaded for it, unless the change names others. */
-bool input_change_apply(const struct input_change *, const struct question *from,
-                        struct question *to, struct error *);
+bool input_change_apply(const struct input_change *, const struct query *from, struct query *to,
+                        struct error *);
 
 #endif

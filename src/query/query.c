@@ -1,4 +1,4 @@
-/* A question: defaults fill what the options left open, and the questions of the stages are built
+/* A query: defaults fill what the options left open, and the queries of the stages are built
  * of it. */
 #include "query/query.h"
 
@@ -20,7 +20,7 @@ static const int DEFAULT_SEQ_LEN = 8192;
 
 enum { MAX_FLAG_WORDS = 100000 };
 
-void question_init(struct question *q)
+void query_init(struct query *q)
 {
     memset(q, 0, sizeof *q);
     arena_init(&q->mem);
@@ -32,15 +32,15 @@ void question_init(struct question *q)
     q->run.outage = (struct outage){.write_s = USUAL_WRITE_S, .restart_s = USUAL_RESTART_S};
 }
 
-void question_release(struct question *q)
+void query_release(struct query *q)
 {
-    question_drop_changed(q);
-    question_drop_costs(q);
+    query_drop_changed(q);
+    query_drop_costs(q);
     learned_free(q->learned);
     arena_release(&q->mem);
 }
 
-bool question_flags(struct question *q, size_t count, const char *const *words, struct error *err)
+bool query_flags(struct query *q, size_t count, const char *const *words, struct error *err)
 {
     if (count > MAX_FLAG_WORDS)
         return fail(err, ERROR_INPUT,
@@ -56,8 +56,7 @@ bool question_flags(struct question *q, size_t count, const char *const *words, 
 }
 
 /* A single --set of these three stands for the option. */
-static bool take_setting(struct question *q, enum param p, int *option, int unset,
-                         struct error *err)
+static bool take_setting(struct query *q, enum param p, int *option, int unset, struct error *err)
 {
     const struct setting *s = &q->settings[p];
     if (s->count == 0)
@@ -71,9 +70,9 @@ static bool take_setting(struct question *q, enum param p, int *option, int unse
     return true;
 }
 
-bool question_ready(struct question *q, struct error *err)
+bool query_ready(struct query *q, struct error *err)
 {
-    question_drop_costs(q);
+    query_drop_costs(q);
     if (!q->has_cluster)
         return fail(err, ERROR_INPUT,
                     "no cluster is given: add --cluster, for example --cluster 8x8:H100");
@@ -81,8 +80,7 @@ bool question_ready(struct question *q, struct error *err)
         return fail(err, ERROR_INPUT,
                     "no model is given: add --model, for example --model llama3-8b (astra models "
                     "lists them)");
-    if (!question_set_prices(q, err) || !question_set_outages(q, err) ||
-        !question_set_budget(q, err))
+    if (!query_set_prices(q, err) || !query_set_outages(q, err) || !query_set_budget(q, err))
         return false;
     return take_setting(q, PARAM_global_batch, &q->global_batch, 0, err) &&
            take_setting(q, PARAM_seq_len, &q->seq_len, 0, err) &&
@@ -103,17 +101,17 @@ static int default_global_batch(int seq_len)
     return batch;
 }
 
-int question_seq_len(const struct question *q)
+int query_seq_len(const struct query *q)
 {
     return q->seq_len ? q->seq_len : default_seq_len(&q->model);
 }
 
-int question_global_batch(const struct question *q)
+int query_global_batch(const struct query *q)
 {
-    return q->global_batch ? q->global_batch : default_global_batch(question_seq_len(q));
+    return q->global_batch ? q->global_batch : default_global_batch(query_seq_len(q));
 }
 
-bool question_rules(struct question *q, bool search, struct rules *rules, struct error *err)
+bool query_rules(struct query *q, bool search, struct rules *rules, struct error *err)
 {
     rules_init(rules);
     if (!rules_add_megatron(rules, &q->mem, err) || !rules_add_engine(rules, &q->mem, err))
@@ -126,7 +124,7 @@ bool question_rules(struct question *q, bool search, struct rules *rules, struct
     return true;
 }
 
-struct scene question_scene(const struct question *q, const struct node_group *group)
+struct scene query_scene(const struct query *q, const struct node_group *group)
 {
     return (struct scene){.model = &q->model,
                           .group = group,
@@ -141,7 +139,7 @@ struct scene question_scene(const struct question *q, const struct node_group *g
 
 /* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a
  * time unless --mix says otherwise. */
-static int mix_of(const struct question *q)
+static int mix_of(const struct query *q)
 {
     const struct cluster *c = &q->cluster;
     int most = c->groups < MIX_MAX ? c->groups : MIX_MAX;
@@ -153,31 +151,30 @@ static int mix_of(const struct question *q)
     return most;
 }
 
-static void set_base(const struct question *q, struct strategy *base)
+static void set_base(const struct query *q, struct strategy *base)
 {
     strategy_init(base);
-    base->seq_len = question_seq_len(q);
-    base->global_batch = question_global_batch(q);
+    base->seq_len = query_seq_len(q);
+    base->global_batch = query_global_batch(q);
     base->precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
 }
 
-bool question_mixes(const struct question *q)
+bool query_mixes(const struct query *q)
 {
     return mix_of(q) >= 2 && q->settings[PARAM_split].count == 0; /* mixed jobs have layouts */
 }
 
-bool question_mixed(struct question *q, struct rules *rules, struct mixed_question *out,
-                    struct error *err)
+bool query_mixed(struct query *q, struct rules *rules, struct mixed_query *out, struct error *err)
 {
     memset(out, 0, sizeof *out);
-    if (!question_mixes(q))
+    if (!query_mixes(q))
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
-        if (!question_costs(q, g, err))
+        if (!query_costs(q, g, err))
             return false;
-    if (!question_rules(q, true, rules, err))
+    if (!query_rules(q, true, rules, err))
         return false;
-    out->scene = question_scene(q, &q->cluster.group[0]);
+    out->scene = query_scene(q, &q->cluster.group[0]);
     out->cluster = &q->cluster;
     set_base(q, &out->base);
     out->settings = q->settings;
@@ -185,23 +182,23 @@ bool question_mixed(struct question *q, struct rules *rules, struct mixed_questi
     out->gpus = q->gpus;
     out->mix = mix_of(q);
     out->layouts = q->engine != ENGINE_FLAGSCALE;
-    out->own_meshes = q->engine != ENGINE_MEGATRON;
-    out->front = question_asks_front(q);
+    out->per_type_meshes = q->engine != ENGINE_MEGATRON;
+    out->front = query_asks_front(q);
     out->top = q->top;
     out->threads = q->threads ? q->threads : parallel_cores();
     return true;
 }
 
-bool question_search(struct question *q, int g, struct rules *rules, struct search_question *out,
-                     struct error *err)
+bool query_search(struct query *q, int g, struct rules *rules, struct search_query *out,
+                  struct error *err)
 {
     const struct node_group *group = &q->cluster.group[g];
     int64_t most = (int64_t)group->nodes_max * group->per_node;
     bool range = group->nodes_min < group->nodes_max;
     memset(out, 0, sizeof *out);
-    if (!question_costs(q, g, err) || !question_rules(q, true, rules, err))
+    if (!query_costs(q, g, err) || !query_rules(q, true, rules, err))
         return false;
-    out->scene = question_scene(q, group);
+    out->scene = query_scene(q, group);
     set_base(q, &out->base);
     out->settings = q->settings;
     out->rules = rules;
@@ -220,7 +217,7 @@ bool question_search(struct question *q, int g, struct rules *rules, struct sear
 }
 
 /* What is asked of the run. */
-static void add_terms(const struct question *q, struct str *s)
+static void add_terms(const struct query *q, struct str *s)
 {
     bool failures = false, interruptions = false;
     for (int g = 0; g < q->cluster.groups; g++) {
@@ -232,13 +229,13 @@ static void add_terms(const struct question *q, struct str *s)
         add_count(s, q->run.tokens);
         str_add(s, " tokens");
     }
-    if (question_objective(q) == OBJECTIVE_COST)
+    if (query_objective(q) == OBJECTIVE_COST)
         str_add(s, ", the cheapest first");
     str_add(s, failures ? ", failures counted" : "");
     str_add(s, interruptions ? ", interruptions counted" : "");
 }
 
-const char *question_line(struct question *q, const struct strategy *base, struct arena *mem)
+const char *query_line(struct query *q, const struct strategy *base, struct arena *mem)
 {
     struct str s;
     str_init(&s);

@@ -1,6 +1,6 @@
 /* What was asked: options as they came, checked one by one, and the defaults that fill the rest. */
-#ifndef ASTRA_QUESTION_H
-#define ASTRA_QUESTION_H
+#ifndef ASTRA_QUERY_H
+#define ASTRA_QUERY_H
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
@@ -20,13 +20,13 @@ struct learned;
 struct profile;
 
 enum {
-    QUESTION_PRICES = 64,
-    QUESTION_SETS = 64,
-    QUESTION_TABLES = 64,
-    QUESTION_FROMS = 64,
-    QUESTION_RATES = 64,
-    QUESTION_WHAT_IFS = 16,
-    QUESTION_ENVS = 64
+    QUERY_PRICES = 64,
+    QUERY_SETS = 64,
+    QUERY_TABLES = 64,
+    QUERY_FROMS = 64,
+    QUERY_RATES = 64,
+    QUERY_WHAT_IFS = 16,
+    QUERY_ENVS = 64
 };
 
 /* An option as it came. */
@@ -49,7 +49,7 @@ struct outage_rate {
     double value;
 };
 
-struct question {
+struct query {
     struct arena mem; /* everything that was read */
     bool has_model, has_cluster, has_flags;
     struct model model;
@@ -71,65 +71,64 @@ struct question {
     const char *output; /* file of the answer, which the caller writes; NULL = none */
     struct setting settings[PARAMS];
     int sets;
-    const char *set[QUESTION_SETS];
+    const char *set[QUERY_SETS];
     int prices;
-    const char *price[QUESTION_PRICES];
+    const char *price[QUERY_PRICES];
     struct run_terms run;          /* what a step is part of */
     const char *budget;            /* as it came; NULL = none */
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
     int objective;                 /* enum objective; -1 = default */
     int rates;                     /* of outages */
-    struct outage_rate rate[QUESTION_RATES];
-    bool prices_of_plan;            /* prices came with a plan: options win over them */
-    struct question_prices pricing; /* tables of prices and what counts of them */
-    struct export_ask export;       /* a script to write */
-    struct verify_ask verify;       /* ranks to run */
-    struct rules rules;             /* the user's */
-    int measured;                   /* of fit */
-    const char *measured_file[QUESTION_TABLES];
+    struct outage_rate rate[QUERY_RATES];
+    bool prices_of_plan;         /* prices came with a plan: options win over them */
+    struct query_prices pricing; /* tables of prices and what counts of them */
+    struct export_ask export;    /* a script to write */
+    struct verify_ask verify;    /* ranks to run */
+    struct rules rules;          /* the user's */
+    int measured;                /* of fit */
+    const char *measured_file[QUERY_TABLES];
     const char *into, *sources, *plots;
     bool alone;
     int froms; /* inputs of calibrate */
-    const char *from[QUESTION_FROMS];
+    const char *from[QUERY_FROMS];
     int held_outs; /* inputs that are compared with, not fitted */
-    const char *held_out[QUESTION_FROMS];
+    const char *held_out[QUERY_FROMS];
     const struct profile *profile; /* residual factors; NULL = none */
     const char *efficiency;        /* folder of learned models; NULL = those compiled in */
     struct learned *learned;       /* owned; NULL until needed */
     struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
     struct given *given, *last_given;              /* in the order they came; NULL: none */
     int envs;
-    struct script_env env[QUESTION_ENVS];
+    struct script_env env[QUERY_ENVS];
     const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */
     int what_ifs;
-    const char *what_if[QUESTION_WHAT_IFS];
-    struct question *changed[QUESTION_WHAT_IFS]; /* owned: this one with what_if[i] (what_if.c) */
+    const char *what_if[QUERY_WHAT_IFS];
+    struct query *changed[QUERY_WHAT_IFS]; /* owned: this one with what_if[i] (what_if.c) */
 };
 
-void question_init(struct question *);
-void question_release(struct question *);
-bool question_set(struct question *, const char *option, const char *value, struct error *);
-bool question_flags(struct question *, size_t count, const char *const *words, struct error *);
+void query_init(struct query *);
+void query_release(struct query *);
+bool query_set(struct query *, const char *option, const char *value, struct error *);
+bool query_flags(struct query *, size_t count, const char *const *words, struct error *);
 
 /* The model is there, prices are applied, and no option contradicts another. */
-bool question_ready(struct question *, struct error *);
+bool query_ready(struct query *, struct error *);
 
 /* The search on group `g` of the pool. `rules` is filled with all that apply and must outlive
  * it. */
-bool question_search(struct question *, int g, struct rules *rules, struct search_question *out,
-                     struct error *);
+bool query_search(struct query *, int g, struct rules *rules, struct search_query *out,
+                  struct error *);
 
 /* Whether jobs on several types are searched as well. */
-bool question_mixes(const struct question *);
-/* The search over several types at once. False without a message: the question is not of that
+bool query_mixes(const struct query *);
+/* The search over several types at once. False without a message: the query is not of that
  * kind. */
-struct mixed_question;
-bool question_mixed(struct question *, struct rules *rules, struct mixed_question *out,
-                    struct error *);
+struct mixed_query;
+bool query_mixed(struct query *, struct rules *rules, struct mixed_query *out, struct error *);
 
 /* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused
  * before any rule is judged go to `reasons`. */
-struct estimate_question {
+struct estimate_query {
     struct scene scene;
     struct strategy strategy;
     const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
@@ -139,58 +138,58 @@ struct estimate_question {
     int64_t gpus; /* of the job */
     bool placed;  /* every stage is on one group; otherwise nothing can be computed */
 };
-bool question_estimate(struct question *, struct estimate_question *out, struct error *);
+bool query_estimate(struct query *, struct estimate_query *out, struct error *);
 
 /* Groups of nodes that the job is on, in rank order: 1 unless it is mixed. The rules hold on each
  * of them, with the values that estimate_slots() fills. */
-int estimate_groups(const struct estimate_question *);
-const struct node_group *estimate_group(const struct estimate_question *, int g);
-void estimate_slots(const struct estimate_question *, int g, double values[SLOTS]);
+int estimate_groups(const struct estimate_query *);
+const struct node_group *estimate_group(const struct estimate_query *, int g);
+void estimate_slots(const struct estimate_query *, int g, double values[SLOTS]);
 /* The part of them that another strategy changes, as the mesh on this group runs it. */
-void estimate_set_strategy(const struct estimate_question *, int g, const struct strategy *,
+void estimate_set_strategy(const struct estimate_query *, int g, const struct strategy *,
                            double values[SLOTS]);
 
 /* Nothing is missing for a fit, and nothing contradicts. */
-bool question_fit(const struct question *, struct error *);
+bool query_fit(const struct query *, struct error *);
 
 /* Learned times (query_costs.c): the models of --efficiency or those compiled in, for group `g`;
- * once an answer is there, that none of them failed on the way. question_ready() drops those of the
- * question before. */
-bool question_models(struct question *, struct error *);
-bool question_costs(struct question *, int g, struct error *);
-bool question_costs_hold(const struct question *, struct error *);
-void question_drop_costs(struct question *);
+ * once an answer is there, that none of them failed on the way. query_ready() drops those of the
+ * query before. */
+bool query_models(struct query *, struct error *);
+bool query_costs(struct query *, int g, struct error *);
+bool query_costs_hold(const struct query *, struct error *);
+void query_drop_costs(struct query *);
 
 /* Residual factors (query_profile.c): those of the profile for every group of the pool, once the
  * stack is known; it is wrong when none has any. The groups without are noted: at most as many
  * notes as groups. */
-bool question_residuals(struct question *, struct error *);
+bool query_residuals(struct query *, struct error *);
 /* Those for a type of GPU that need not be in the pool; NULL = none. */
-const struct residual *question_residual(const struct question *, const struct gpu *, bool te);
+const struct residual *query_residual(const struct query *, const struct gpu *, bool te);
 /* False, and says that the profile has none of them. */
-bool question_no_residual(const struct question *, const struct gpu *, bool te, struct error *);
-int question_profile_notes(const struct question *, const char **note, struct arena *);
+bool query_no_residual(const struct query *, const struct gpu *, bool te, struct error *);
+int query_profile_notes(const struct query *, const char **note, struct arena *);
 /* The notes behind those of a source. */
 struct plan_source;
-const struct plan_source *question_source(const struct question *, const struct plan_source *,
-                                          struct arena *);
+const struct plan_source *query_source(const struct query *, const struct plan_source *,
+                                       struct arena *);
 /* The factors that a plan was made with, unless --profile is given; `list` may be NULL. */
 struct json;
-bool question_take_residual(struct question *, const struct json *list, struct error *);
+bool query_take_residual(struct query *, const struct json *list, struct error *);
 
 /* What plans are compared by (query_money.c). */
-enum objective question_objective(const struct question *);
-bool question_wanted(const struct question *, struct wanted *, struct error *);
+enum objective query_objective(const struct query *);
+bool query_limits(const struct query *, struct limits *, struct error *);
 /* Whether the whole front of speed and money is asked for, jobs on several types included: the pool
  * leaves open how many nodes there are, or money decides. */
-bool question_asks_front(const struct question *);
+bool query_asks_front(const struct query *);
 
 /* No option of an export is without effect (query_export.c). */
-bool question_export(const struct question *, struct error *);
+bool query_export(const struct query *, struct error *);
 
-int question_global_batch(const struct question *); /* asked for, or the default of a search */
+int query_global_batch(const struct query *); /* asked for, or the default of a search */
 
 /* One line for people, with the defaults that were used. */
-const char *question_line(struct question *, const struct strategy *base, struct arena *);
+const char *query_line(struct query *, const struct strategy *base, struct arena *);
 
 #endif

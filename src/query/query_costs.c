@@ -5,7 +5,7 @@
 #include "cost/learned.h"
 #include "model/model.h"
 
-void question_drop_costs(struct question *q)
+void query_drop_costs(struct query *q)
 {
     for (int i = 0; i < CLUSTER_MAX_GROUPS; i++) {
         group_costs_free(q->costs[i]);
@@ -15,28 +15,28 @@ void question_drop_costs(struct question *q)
         q->cluster.group[i].costs = NULL;
 }
 
-bool question_models(struct question *q, struct error *err)
+bool query_models(struct query *q, struct error *err)
 {
     return q->learned || learned_load(&q->learned, q->efficiency, err);
 }
 
-bool question_costs(struct question *q, int g, struct error *err)
+bool query_costs(struct query *q, int g, struct error *err)
 {
     struct node_group *group = &q->cluster.group[g];
     unsigned models = 1u << FAMILY_GEMM | 1u << FAMILY_ATTENTION | 1u << FAMILY_MEMORY |
                       1u << MODEL_COMM | (q->model.experts > 0 ? 1u << FAMILY_GROUPED : 0);
-    if (!question_residuals(q, err))
+    if (!query_residuals(q, err))
         return false;
     if (group->costs)
         return true;
-    if (!question_models(q, err) || !learned_ready(q->learned, models, err) ||
+    if (!query_models(q, err) || !learned_ready(q->learned, models, err) ||
         !group_costs_new(&q->costs[g], group, q->learned, err))
         return false;
     group->costs = q->costs[g];
     return true;
 }
 
-bool question_costs_hold(const struct question *q, struct error *err)
+bool query_costs_hold(const struct query *q, struct error *err)
 {
     for (int i = 0; i < CLUSTER_MAX_GROUPS; i++)
         if (q->costs[i] && group_costs_failed(q->costs[i], err))
@@ -44,7 +44,7 @@ bool question_costs_hold(const struct question *q, struct error *err)
     return true;
 }
 
-bool question_fit(const struct question *q, struct error *err)
+bool query_fit(const struct query *q, struct error *err)
 {
     if (q->measured == 0)
         return fail(err, ERROR_INPUT,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* One strategy has one value of each parameter. */
-static bool single_values(const struct question *q, struct error *err)
+static bool single_values(const struct query *q, struct error *err)
 {
     for (int p = 0; p < PARAMS; p++)
         if (q->settings[p].count > 1)
@@ -23,7 +23,7 @@ static bool single_values(const struct question *q, struct error *err)
 }
 
 /* --set without flags: what is not set has its init value; dp follows from the number of GPUs. */
-static bool strategy_from_settings(const struct question *q, int64_t world, struct strategy *s,
+static bool strategy_from_settings(const struct query *q, int64_t world, struct strategy *s,
                                    struct error *err)
 {
     if (!single_values(q, err))
@@ -41,7 +41,7 @@ static bool strategy_from_settings(const struct question *q, int64_t world, stru
         return fail(err, ERROR_INPUT,
                     "micro_batch %d x dp %d is a global batch of %lld, at most %d is right",
                     s->micro_batch, s->dp, (long long)batch, MAX_GLOBAL_BATCH);
-    s->seq_len = question_seq_len(q);
+    s->seq_len = query_seq_len(q);
     s->global_batch = (int)batch;
     return true;
 }
@@ -71,7 +71,7 @@ static bool agree(enum param p, int option, int unset, const struct flags_result
     return false;
 }
 
-static bool options_agree(const struct question *q, const struct flags_result *f, struct error *err)
+static bool options_agree(const struct query *q, const struct flags_result *f, struct error *err)
 {
     if (q->te == 1 && f->stack_torch)
         return fail(err, ERROR_INPUT, "the stack is te as an option and torch in the flags");
@@ -80,7 +80,7 @@ static bool options_agree(const struct question *q, const struct flags_result *f
            agree(PARAM_precision, q->precision, -1, f, err);
 }
 
-static bool strategy_from_flags(struct question *q, int64_t world, struct estimate_question *out,
+static bool strategy_from_flags(struct query *q, int64_t world, struct estimate_query *out,
                                 struct error *err)
 {
     struct flags_result *f = &q->flags;
@@ -131,7 +131,7 @@ static int64_t used_gpus(const struct cluster *c)
 }
 
 /* The GPUs of the job: the whole cluster, unless --gpus names a part of one type. */
-static bool world_of(const struct question *q, int64_t *world, struct error *err)
+static bool world_of(const struct query *q, int64_t *world, struct error *err)
 {
     int64_t most = used_gpus(&q->cluster);
     if (q->gpus > most)
@@ -150,7 +150,7 @@ static bool world_of(const struct question *q, int64_t *world, struct error *err
 }
 
 /* Why a stage has no group to itself, and what would be right. */
-static const char *straddle_text(struct question *q, const struct strategy *s, int stage, int from,
+static const char *straddle_text(struct query *q, const struct strategy *s, int stage, int from,
                                  int to)
 {
     const struct cluster *c = &q->cluster;
@@ -179,7 +179,7 @@ static int group_of(const struct cluster *c, int64_t gpu)
 
 /* Deals the stages out to the groups, in rank order. False when one straddles groups, which is a
  * reason, or there are more than the pool has GPUs for, which is said already. */
-static bool place_stages(struct question *q, const struct strategy *s, struct mesh_list *meshes,
+static bool place_stages(struct query *q, const struct strategy *s, struct mesh_list *meshes,
                          struct flags_texts *reasons)
 {
     const struct cluster *c = &q->cluster;
@@ -199,7 +199,7 @@ static bool place_stages(struct question *q, const struct strategy *s, struct me
 
 /* A job on several groups: each has a mesh, those without stages only where nothing can be
  * placed. */
-static void set_meshes(struct question *q, struct estimate_question *out)
+static void set_meshes(struct query *q, struct estimate_query *out)
 {
     struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
     int kept = 0;
@@ -231,7 +231,7 @@ static bool names_group(const char *type, const struct node_group *g, struct are
 }
 
 /* The meshes of FlagScale's flags on the groups of the pool, one each, in this order. */
-static bool match_meshes(struct question *q, struct mesh_list *meshes, struct error *err)
+static bool match_meshes(struct query *q, struct mesh_list *meshes, struct error *err)
 {
     const struct cluster *c = &q->cluster;
     const struct strategy *s = &q->flags.strategy;
@@ -258,7 +258,7 @@ static bool match_meshes(struct question *q, struct mesh_list *meshes, struct er
     return true;
 }
 
-static bool take_meshes(struct question *q, struct estimate_question *out, struct error *err)
+static bool take_meshes(struct query *q, struct estimate_query *out, struct error *err)
 {
     struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
     *meshes = q->flags.meshes;
@@ -271,17 +271,17 @@ static bool take_meshes(struct question *q, struct estimate_question *out, struc
     return true;
 }
 
-int estimate_groups(const struct estimate_question *e)
+int estimate_groups(const struct estimate_query *e)
 {
     return e->scene.meshes ? e->scene.cluster->groups : 1;
 }
 
-const struct node_group *estimate_group(const struct estimate_question *e, int g)
+const struct node_group *estimate_group(const struct estimate_query *e, int g)
 {
     return e->scene.meshes ? &e->scene.cluster->group[g] : e->scene.group;
 }
 
-void estimate_slots(const struct estimate_question *e, int g, double values[SLOTS])
+void estimate_slots(const struct estimate_query *e, int g, double values[SLOTS])
 {
     const struct node_group *group = estimate_group(e, g);
     slots_set_fixed(values, e->scene.model, group, e->scene.meshes ? group->nodes_max : e->nodes,
@@ -289,7 +289,7 @@ void estimate_slots(const struct estimate_question *e, int g, double values[SLOT
     estimate_set_strategy(e, g, &e->strategy, values);
 }
 
-void estimate_set_strategy(const struct estimate_question *e, int g, const struct strategy *s,
+void estimate_set_strategy(const struct estimate_query *e, int g, const struct strategy *s,
                            double values[SLOTS])
 {
     const struct mesh_list *l = e->scene.meshes;
@@ -302,17 +302,17 @@ void estimate_set_strategy(const struct estimate_question *e, int g, const struc
     slots_set_strategy(values, s);
 }
 
-static bool all_costs(struct question *q, struct error *err)
+static bool all_costs(struct query *q, struct error *err)
 {
     if (q->export.untimed)
         return true;
     for (int g = 0; g < q->cluster.groups; g++)
-        if (!question_costs(q, g, err))
+        if (!query_costs(q, g, err))
             return false;
     return true;
 }
 
-bool question_estimate(struct question *q, struct estimate_question *out, struct error *err)
+bool query_estimate(struct query *q, struct estimate_query *out, struct error *err)
 {
     struct node_group *group = &q->cluster.group[0];
     struct strategy *s = &out->strategy;
@@ -331,7 +331,7 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
                  arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
                               s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
                               q->gpus ? "job has" : "cluster has", (long long)world));
-    out->scene = question_scene(q, group);
+    out->scene = query_scene(q, group);
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     out->gpus = world;
     out->placed = true;
@@ -341,5 +341,5 @@ bool question_estimate(struct question *q, struct estimate_question *out, struct
         return false;
     if (!hetero && q->cluster.groups > 1)
         set_meshes(q, out);
-    return all_costs(q, err) && question_rules(q, false, &out->rules, err);
+    return all_costs(q, err) && query_rules(q, false, &out->rules, err);
 }

@@ -13,24 +13,24 @@ enum { MAX_NAME = 63, MAX_HOST = 253 };
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-bool set_to(struct question *q, const char *v, struct error *err)
+bool set_to(struct query *q, const char *v, struct error *err)
 {
     q->export.format = export_format_find(v, err);
     return q->export.format != NULL;
 }
 
-bool set_export(struct question *q, const char *v, struct error *err)
+bool set_export(struct query *q, const char *v, struct error *err)
 {
     return set_to(q, v, err);
 }
 
-bool set_megatron_version(struct question *q, const char *v, struct error *err)
+bool set_megatron_version(struct query *q, const char *v, struct error *err)
 {
     q->export.version = arena_string(&q->mem, v);
     return export_release(v, NULL, NULL, err);
 }
 
-bool set_launcher(struct question *q, const char *v, struct error *err)
+bool set_launcher(struct query *q, const char *v, struct error *err)
 {
     static const char *const names[] = {"torchrun", "srun"};
     q->export.launcher = arena_string(&q->mem, v);
@@ -41,7 +41,7 @@ bool set_launcher(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, names, 2));
 }
 
-bool set_job_name(struct question *q, const char *v, struct error *err)
+bool set_job_name(struct query *q, const char *v, struct error *err)
 {
     size_t length = strlen(v);
     if (length == 0 || length > MAX_NAME || strspn(v, LETTERS "._-") != length ||
@@ -54,8 +54,8 @@ bool set_job_name(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool take_host(struct question *q, const char *path, int line, const char *name,
-                      size_t length, struct error *err)
+static bool take_host(struct query *q, const char *path, int line, const char *name, size_t length,
+                      struct error *err)
 {
     if (length > MAX_HOST || strspn(name, LETTERS "._-:") < length || strspn(name, LETTERS) == 0)
         return fail(
@@ -72,7 +72,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool hosts_differ(struct question *q, struct error *err)
+static bool hosts_differ(struct query *q, struct error *err)
 {
     size_t count = q->export.hosts;
     const char **sorted = arena_array(&q->mem, count + 1, sizeof *sorted);
@@ -87,8 +87,8 @@ static bool hosts_differ(struct question *q, struct error *err)
 }
 
 /* A name a line; empty lines and those with # count for nothing. */
-bool question_hosts(struct question *q, const char *text, size_t size, const char *path,
-                    struct error *err)
+bool query_hosts(struct query *q, const char *text, size_t size, const char *path,
+                 struct error *err)
 {
     const char *end = text + size;
     size_t lines = 1;
@@ -111,13 +111,13 @@ bool question_hosts(struct question *q, const char *text, size_t size, const cha
     return hosts_differ(q, err);
 }
 
-bool set_hosts(struct question *q, const char *v, struct error *err)
+bool set_hosts(struct query *q, const char *v, struct error *err)
 {
     struct text text;
-    return file_read(v, &q->mem, &text, err) && question_hosts(q, text.data, text.length, v, err);
+    return file_read(v, &q->mem, &text, err) && query_hosts(q, text.data, text.length, v, err);
 }
 
-bool set_hostfile(struct question *q, const char *v, struct error *err)
+bool set_hostfile(struct query *q, const char *v, struct error *err)
 {
     if (!*v || strcmp(v, "-") == 0)
         return fail(err, ERROR_INPUT, "--hostfile is '%s', expected the name of a file", v);
@@ -128,7 +128,7 @@ bool set_hostfile(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-bool set_plan(struct question *q, const char *v, struct error *err)
+bool set_plan(struct query *q, const char *v, struct error *err)
 {
     int64_t n;
     if (!parse_int(v, &n) || n < 1 || n > 10000)
@@ -138,7 +138,7 @@ bool set_plan(struct question *q, const char *v, struct error *err)
 }
 
 /* Which formats an option goes with. */
-bool question_export(const struct question *q, struct error *err)
+bool query_export(const struct query *q, struct error *err)
 {
     const struct export_ask *x = &q->export;
     const struct {

@@ -1,6 +1,6 @@
 /* What is asked of an export. */
-#ifndef ASTRA_QUESTION_EXPORT_H
-#define ASTRA_QUESTION_EXPORT_H
+#ifndef ASTRA_QUERY_EXPORT_H
+#define ASTRA_QUERY_EXPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -33,11 +33,11 @@ static bool is_name(const char *text, size_t length)
     return length > 0 && n == length && (number || !strchr(digits, text[0]));
 }
 
-bool set_env(struct question *q, const char *v, struct error *err)
+bool set_env(struct query *q, const char *v, struct error *err)
 {
     size_t n = strcspn(v, "=");
-    if (q->envs == QUESTION_ENVS)
-        return fail(err, ERROR_INPUT, "--env is given more than %d times", QUESTION_ENVS);
+    if (q->envs == QUERY_ENVS)
+        return fail(err, ERROR_INPUT, "--env is given more than %d times", QUERY_ENVS);
     if (!v[n] || !is_name(v, n))
         return fail(err, ERROR_INPUT, "--env is '%s', expected NAME=VALUE, as in TP=8", v);
     for (const char *p = v; *p; p++)
@@ -49,7 +49,7 @@ bool set_env(struct question *q, const char *v, struct error *err)
 }
 
 /* What is read of a file. */
-struct pieces {
+struct file_pieces {
     struct str head;
     struct train_log log;
     bool cut; /* the file is longer than its head */
@@ -57,7 +57,7 @@ struct pieces {
 
 static bool take_piece(void *context, const char *data, size_t length)
 {
-    struct pieces *p = context;
+    struct file_pieces *p = context;
     size_t room = FILE_LIMIT - p->head.length;
     p->cut |= length > room;
     str_add_bytes(&p->head, data, length < room ? length : room);
@@ -83,8 +83,8 @@ static bool is_json(const struct text *t)
 }
 
 /* The training that a text describes. */
-static bool read_launch(struct question *q, const struct text *t, const char *path,
-                        struct launch *out, struct error *err)
+static bool read_launch(struct query *q, const struct text *t, const char *path, struct launch *out,
+                        struct error *err)
 {
     if (t->length == 0 || strspn(t->data, " \t\r\n") == t->length)
         return fail(err, ERROR_INPUT,
@@ -96,7 +96,7 @@ static bool read_launch(struct question *q, const struct text *t, const char *pa
 }
 
 /* The nodes that the file names, with the GPUs of --gpu. */
-static bool take_cluster(struct question *q, const struct launch *l, struct error *err)
+static bool take_cluster(struct query *q, const struct launch *l, struct error *err)
 {
     const struct gpu *gpu = q->pricing.gpu;
     if (!gpu)
@@ -112,13 +112,13 @@ static bool take_cluster(struct question *q, const struct launch *l, struct erro
     if (l->gpus % per_node != 0)
         return fail(err, ERROR_INPUT, "%s: runs on %lld GPUs: give --cluster instead of --gpu",
                     l->path, (long long)l->gpus);
-    return question_set(q, "cluster",
-                        arena_format(&q->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
-                                     (long long)per_node, gpu->name),
-                        err);
+    return query_set(q, "cluster",
+                     arena_format(&q->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
+                                  (long long)per_node, gpu->name),
+                     err);
 }
 
-static bool take_launch(struct question *q, const struct launch *l, struct error *err)
+static bool take_launch(struct query *q, const struct launch *l, struct error *err)
 {
     struct imported *i = arena_alloc(&q->mem, sizeof *i);
     struct error inner = {0};
@@ -127,7 +127,7 @@ static bool take_launch(struct question *q, const struct launch *l, struct error
         return false;
     launch_split(&i->launch, &i->flags, &q->mem);
     q->imported = i;
-    if (question_flags(q, 0, NULL, &inner))
+    if (query_flags(q, 0, NULL, &inner))
         return true;
     if (err)
         *err = inner;
@@ -136,7 +136,7 @@ static bool take_launch(struct question *q, const struct launch *l, struct error
 }
 
 /* A log, where its block was found; otherwise by the beginning of the text. */
-static bool take_pieces(struct question *q, struct pieces *p, const char *path, struct error *err)
+static bool take_pieces(struct query *q, struct file_pieces *p, const char *path, struct error *err)
 {
     struct launch l;
     struct text text = {str_text(&p->head), p->head.length};
@@ -151,9 +151,9 @@ static bool take_pieces(struct question *q, struct pieces *p, const char *path, 
     return read_launch(q, &text, path, &l, err) && take_launch(q, &l, err);
 }
 
-bool import_file(struct question *q, const char *path, struct error *err)
+bool import_file(struct query *q, const char *path, struct error *err)
 {
-    struct pieces p = {0};
+    struct file_pieces p = {0};
     if (!*path)
         return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
     path = arena_string(&q->mem, path);
@@ -165,7 +165,7 @@ bool import_file(struct question *q, const char *path, struct error *err)
     return ok;
 }
 
-bool import_log(struct question *q, struct train_log *log, const char *path, struct error *err)
+bool import_log(struct query *q, struct train_log *log, const char *path, struct error *err)
 {
     struct launch l;
     path = arena_string(&q->mem, path);
@@ -177,7 +177,7 @@ bool import_log(struct question *q, struct train_log *log, const char *path, str
     return take_launch(q, &l, err);
 }
 
-bool imported_options_count(const struct question *q, struct error *err)
+bool imported_options_count(const struct query *q, struct error *err)
 {
     if (q->imported)
         return true;
@@ -191,7 +191,7 @@ bool imported_options_count(const struct question *q, struct error *err)
                                 q->env[0].name);
 }
 
-const char *const *imported_words(const struct question *q, size_t *count)
+const char *const *imported_words(const struct query *q, size_t *count)
 {
     *count = q->imported ? (size_t)q->imported->flags.count : 0;
     return q->imported ? q->imported->flags.word : NULL;
@@ -212,7 +212,7 @@ static void add_help(const struct imported *i, struct error *err)
          inner.text, (int)n, n ? flag : "");
 }
 
-bool imported_name_place(const struct question *q, struct error *err)
+bool imported_name_place(const struct query *q, struct error *err)
 {
     const struct imported *i = q->imported;
     if (!i || !err)
@@ -232,7 +232,7 @@ static bool is_idle(const char *flag)
     return false;
 }
 
-bool imported_holds(const struct question *q, int64_t world, struct error *err)
+bool imported_holds(const struct query *q, int64_t world, struct error *err)
 {
     const struct imported *i = q->imported;
     if (!i)
@@ -253,7 +253,7 @@ bool imported_holds(const struct question *q, int64_t world, struct error *err)
 }
 
 /* Of flags without a file, only what is planned otherwise than they say. */
-static const struct plan_source *flags_source(const struct question *q, struct arena *mem)
+static const struct plan_source *flags_source(const struct query *q, struct arena *mem)
 {
     if (!q->has_flags || q->flags.notes.count == 0)
         return NULL;
@@ -266,7 +266,7 @@ static const struct plan_source *flags_source(const struct question *q, struct a
     return s;
 }
 
-const struct plan_source *imported_source(const struct question *q, struct arena *mem)
+const struct plan_source *imported_source(const struct query *q, struct arena *mem)
 {
     const struct imported *i = q->imported;
     if (!i)

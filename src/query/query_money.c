@@ -12,7 +12,7 @@
 /* Beyond all runs: what is larger is a slip. */
 static const double MOST_TOKENS = 1e18, MOST_USD = 1e15, MOST_SECONDS = 1e11;
 
-bool set_tokens(struct question *q, const char *v, struct error *err)
+bool set_tokens(struct query *q, const char *v, struct error *err)
 {
     if (!parse_amount(v, &q->run.tokens) || q->run.tokens < 1 || q->run.tokens > MOST_TOKENS)
         return fail(err, ERROR_INPUT,
@@ -20,15 +20,15 @@ bool set_tokens(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-bool set_budget(struct question *q, const char *v, struct error *err)
+bool set_budget(struct query *q, const char *v, struct error *err)
 {
     (void)err;
     q->budget = arena_string(&q->mem, v);
     return true;
 }
 
-/* When the question is ready: rates of currencies may come behind it. */
-bool question_set_budget(struct question *q, struct error *err)
+/* When the query is ready: rates of currencies may come behind it. */
+bool query_set_budget(struct query *q, struct error *err)
 {
     struct error cause = {0};
     if (!q->budget)
@@ -41,7 +41,7 @@ bool question_set_budget(struct question *q, struct error *err)
     return true;
 }
 
-bool set_deadline(struct question *q, const char *v, struct error *err)
+bool set_deadline(struct query *q, const char *v, struct error *err)
 {
     if (!parse_duration(v, &q->deadline_s) || q->deadline_s < 1 || q->deadline_s > MOST_SECONDS)
         return fail(err, ERROR_INPUT,
@@ -59,7 +59,7 @@ static const struct {
                   {"cost", OBJECTIVE_COST},
                   {"usd-per-token", OBJECTIVE_COST}};
 
-bool set_objective(struct question *q, const char *v, struct error *err)
+bool set_objective(struct query *q, const char *v, struct error *err)
 {
     const char *names[sizeof OBJECTIVES / sizeof *OBJECTIVES];
     for (size_t i = 0; i < sizeof OBJECTIVES / sizeof *OBJECTIVES; i++) {
@@ -75,19 +75,19 @@ bool set_objective(struct question *q, const char *v, struct error *err)
 }
 
 /* A deadline alone asks for the cheapest that meets it; all else for the fastest. */
-enum objective question_objective(const struct question *q)
+enum objective query_objective(const struct query *q)
 {
     if (q->objective >= 0)
         return (enum objective)q->objective;
     return q->deadline_s > 0 && !(q->budget_usd > 0) ? OBJECTIVE_COST : OBJECTIVE_SPEED;
 }
 
-static bool asks_money(const struct question *q)
+static bool asks_money(const struct query *q)
 {
-    return q->budget_usd > 0 || question_objective(q) == OBJECTIVE_COST;
+    return q->budget_usd > 0 || query_objective(q) == OBJECTIVE_COST;
 }
 
-bool question_asks_front(const struct question *q)
+bool query_asks_front(const struct query *q)
 {
     for (int g = 0; g < q->cluster.groups; g++)
         if (q->cluster.group[g].nodes_min < q->cluster.group[g].nodes_max)
@@ -96,7 +96,7 @@ bool question_asks_front(const struct question *q)
 }
 
 /* Where money decides, every type must have a price. */
-static bool has_prices(const struct question *q, struct error *err)
+static bool has_prices(const struct query *q, struct error *err)
 {
     for (int g = 0; g < q->cluster.groups; g++)
         if (q->cluster.group[g].usd_per_hour <= 0)
@@ -111,9 +111,9 @@ static bool has_prices(const struct question *q, struct error *err)
     return true;
 }
 
-bool question_wanted(const struct question *q, struct wanted *out, struct error *err)
+bool query_limits(const struct query *q, struct limits *out, struct error *err)
 {
-    double tokens = (double)question_global_batch(q) * question_seq_len(q);
+    double tokens = (double)query_global_batch(q) * query_seq_len(q);
     double steps = run_steps(&q->run, tokens);
     const char *needs = q->budget_usd > 0 ? "budget" : q->deadline_s > 0 ? "deadline" : NULL;
     if (needs && !(q->run.tokens > 0))
@@ -123,7 +123,7 @@ bool question_wanted(const struct question *q, struct wanted *out, struct error 
             needs);
     if (asks_money(q) && !has_prices(q, err))
         return false;
-    *out = (struct wanted){.objective = question_objective(q),
+    *out = (struct limits){.objective = query_objective(q),
                            .most_time = INFINITY,
                            .most_usd = INFINITY,
                            .by_gpus = q->cluster.groups == 1,

@@ -1,4 +1,4 @@
-/* The options of a question, one by one (options.def): each is checked when it comes. */
+/* The options of a query, one by one (options.def): each is checked when it comes. */
 #include "query/query.h"
 
 #include "base/str.h"
@@ -10,13 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-static bool set_model(struct question *q, const char *v, struct error *err)
+static bool set_model(struct query *q, const char *v, struct error *err)
 {
     q->has_model = model_load(&q->model, v, &q->mem, err);
     return q->has_model;
 }
 
-static bool set_cluster(struct question *q, const char *v, struct error *err)
+static bool set_cluster(struct query *q, const char *v, struct error *err)
 {
     q->has_cluster = cluster_load(&q->cluster, v, &q->mem, err);
     return q->has_cluster;
@@ -32,7 +32,7 @@ static bool whole(const char *option, const char *v, double lo, double hi, doubl
     return true;
 }
 
-static bool set_gpus(struct question *q, const char *v, struct error *err)
+static bool set_gpus(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("gpus", v, 1, 1e8, &n, err))
@@ -41,7 +41,7 @@ static bool set_gpus(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_global_batch(struct question *q, const char *v, struct error *err)
+static bool set_global_batch(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("global-batch", v, 1, MAX_GLOBAL_BATCH, &n, err))
@@ -50,7 +50,7 @@ static bool set_global_batch(struct question *q, const char *v, struct error *er
     return true;
 }
 
-static bool set_seq_len(struct question *q, const char *v, struct error *err)
+static bool set_seq_len(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("seq-len", v, 1, 1 << 26, &n, err))
@@ -59,12 +59,12 @@ static bool set_seq_len(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_precision(struct question *q, const char *v, struct error *err)
+static bool set_precision(struct query *q, const char *v, struct error *err)
 {
     return param_parse(PARAM_precision, v, &q->precision, err);
 }
 
-static bool set_stack(struct question *q, const char *v, struct error *err)
+static bool set_stack(struct query *q, const char *v, struct error *err)
 {
     if (strcmp(v, "te") != 0 && strcmp(v, "torch") != 0)
         return fail(err, ERROR_INPUT, "--stack is '%s', expected te or torch", v);
@@ -72,7 +72,7 @@ static bool set_stack(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_memory_margin(struct question *q, const char *v, struct error *err)
+static bool set_memory_margin(struct query *q, const char *v, struct error *err)
 {
     if (!parse_real(v, &q->memory_margin) || q->memory_margin < 0 || q->memory_margin >= 1)
         return fail(err, ERROR_INPUT,
@@ -81,7 +81,7 @@ static bool set_memory_margin(struct question *q, const char *v, struct error *e
 }
 
 /* Beyond all tokens on one rank there is nothing; no pool has so many ranks. */
-static bool set_expert_imbalance(struct question *q, const char *v, struct error *err)
+static bool set_expert_imbalance(struct query *q, const char *v, struct error *err)
 {
     if (!parse_real(v, &q->imbalance) || q->imbalance < 1 || q->imbalance > 4096)
         return fail(err, ERROR_INPUT,
@@ -98,11 +98,11 @@ static bool has_value(const struct setting *s, int value)
 }
 
 /* Parsed on its own first, to see whether it was given before. */
-static bool set_set(struct question *q, const char *v, struct error *err)
+static bool set_set(struct query *q, const char *v, struct error *err)
 {
     struct setting given[PARAMS] = {0};
-    if (q->sets == QUESTION_SETS)
-        return fail(err, ERROR_INPUT, "--set is given more than %d times", QUESTION_SETS);
+    if (q->sets == QUERY_SETS)
+        return fail(err, ERROR_INPUT, "--set is given more than %d times", QUERY_SETS);
     if (!setting_parse(given, v, err))
         return false;
     if (has_value(&given[PARAM_split], SPLIT_LAYOUT))
@@ -124,22 +124,22 @@ static bool set_set(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_rules(struct question *q, const char *v, struct error *err)
+static bool set_rules(struct query *q, const char *v, struct error *err)
 {
     if (!*v)
         return fail(err, ERROR_INPUT, "--rules is empty, expected the name of a file");
     return rules_add_file(&q->rules, v, &q->mem, err);
 }
 
-static bool set_price(struct question *q, const char *v, struct error *err)
+static bool set_price(struct query *q, const char *v, struct error *err)
 {
-    if (q->prices == QUESTION_PRICES)
-        return fail(err, ERROR_INPUT, "--price is given more than %d times", QUESTION_PRICES);
+    if (q->prices == QUERY_PRICES)
+        return fail(err, ERROR_INPUT, "--price is given more than %d times", QUERY_PRICES);
     q->price[q->prices++] = arena_string(&q->mem, v);
     return true;
 }
 
-static bool set_top(struct question *q, const char *v, struct error *err)
+static bool set_top(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("top", v, 1, 10000, &n, err))
@@ -148,7 +148,7 @@ static bool set_top(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_engine(struct question *q, const char *v, struct error *err)
+static bool set_engine(struct query *q, const char *v, struct error *err)
 {
     static const char *const engines[] = {
         [ENGINE_MEGATRON] = "megatron", [ENGINE_FLAGSCALE] = "flagscale", [ENGINE_ANY] = "any"};
@@ -161,7 +161,7 @@ static bool set_engine(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, engines, sizeof engines / sizeof *engines));
 }
 
-static bool set_mix(struct question *q, const char *v, struct error *err)
+static bool set_mix(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("mix", v, 1, MIX_MAX, &n, err))
@@ -170,7 +170,7 @@ static bool set_mix(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_threads(struct question *q, const char *v, struct error *err)
+static bool set_threads(struct query *q, const char *v, struct error *err)
 {
     double n;
     if (!whole("threads", v, 1, 256, &n, err))
@@ -179,78 +179,78 @@ static bool set_threads(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool set_exhaustive(struct question *q, const char *v, struct error *err)
+static bool set_exhaustive(struct query *q, const char *v, struct error *err)
 {
     (void)v, (void)err;
     q->exhaustive = true;
     return true;
 }
 
-static bool set_check(struct question *q, const char *v, struct error *err)
+static bool set_check(struct query *q, const char *v, struct error *err)
 {
     (void)v, (void)err;
     q->check = true;
     return true;
 }
 
-static bool set_stats(struct question *q, const char *v, struct error *err)
+static bool set_stats(struct query *q, const char *v, struct error *err)
 {
     (void)v, (void)err;
     q->stats = true;
     return true;
 }
 
-static bool set_alone(struct question *q, const char *v, struct error *err)
+static bool set_alone(struct query *q, const char *v, struct error *err)
 {
     (void)v, (void)err;
     q->alone = true;
     return true;
 }
 
-static bool set_measured(struct question *q, const char *v, struct error *err)
+static bool set_measured(struct query *q, const char *v, struct error *err)
 {
-    if (q->measured == QUESTION_TABLES)
-        return fail(err, ERROR_INPUT, "more than %d tables are given", QUESTION_TABLES);
+    if (q->measured == QUERY_TABLES)
+        return fail(err, ERROR_INPUT, "more than %d tables are given", QUERY_TABLES);
     q->measured_file[q->measured++] = arena_string(&q->mem, v);
     return true;
 }
 
-static bool set_folder(struct question *q, const char *option, const char *v, const char **out,
+static bool set_folder(struct query *q, const char *option, const char *v, const char **out,
                        struct error *err)
 {
     *out = arena_string(&q->mem, v);
     return *v || fail(err, ERROR_INPUT, "--%s is empty, expected a folder", option);
 }
 
-static bool set_into(struct question *q, const char *v, struct error *err)
+static bool set_into(struct query *q, const char *v, struct error *err)
 {
     return set_folder(q, "into", v, &q->into, err);
 }
 
-static bool set_sources(struct question *q, const char *v, struct error *err)
+static bool set_sources(struct query *q, const char *v, struct error *err)
 {
     return set_folder(q, "sources", v, &q->sources, err);
 }
 
-static bool set_plots(struct question *q, const char *v, struct error *err)
+static bool set_plots(struct query *q, const char *v, struct error *err)
 {
     return set_folder(q, "plots", v, &q->plots, err);
 }
 
-static bool set_efficiency(struct question *q, const char *v, struct error *err)
+static bool set_efficiency(struct query *q, const char *v, struct error *err)
 {
     const char *folder;
     struct learned *l;
     if (!set_folder(q, "efficiency", v, &folder, err) || !learned_load(&l, folder, err))
         return false;
-    question_drop_costs(q); /* they look at the models of before */
+    query_drop_costs(q); /* they look at the models of before */
     learned_free(q->learned);
     q->learned = l;
     q->efficiency = folder;
     return true;
 }
 
-static bool set_stage(struct question *q, const char *v, struct error *err)
+static bool set_stage(struct query *q, const char *v, struct error *err)
 {
     static const char *const stages[] = {"ops", "cost", "schedule", "memory"};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
@@ -263,7 +263,7 @@ static bool set_stage(struct question *q, const char *v, struct error *err)
 }
 
 /* A file that is written beside the answer. */
-static bool set_file(struct question *q, const char *option, const char *v, const char **out,
+static bool set_file(struct query *q, const char *option, const char *v, const char **out,
                      struct error *err)
 {
     if (!*v)
@@ -276,32 +276,32 @@ static bool set_file(struct question *q, const char *option, const char *v, cons
     return true;
 }
 
-static bool set_trace(struct question *q, const char *v, struct error *err)
+static bool set_trace(struct query *q, const char *v, struct error *err)
 {
     return set_file(q, "trace", v, &q->trace, err);
 }
 
-static bool set_plot(struct question *q, const char *v, struct error *err)
+static bool set_plot(struct query *q, const char *v, struct error *err)
 {
     return set_file(q, "plot", v, &q->plot, err);
 }
 
-static bool set_report(struct question *q, const char *v, struct error *err)
+static bool set_report(struct query *q, const char *v, struct error *err)
 {
     return set_file(q, "report", v, &q->report, err);
 }
 
 static const struct {
     const char *name;
-    bool (*set)(struct question *, const char *value, struct error *);
+    bool (*set)(struct query *, const char *value, struct error *);
 } OPTIONS[] = {
 #define OPTION(id, name, argument, commands, help) {name, set_##id},
 #include "query/options.def"
 #undef OPTION
 };
 
-/* Remembered, so that another question can be asked that differs in one thing (what_if.c). */
-static void remember(struct question *q, const char *option, const char *value)
+/* Remembered, so that another query can be asked that differs in one thing (what_if.c). */
+static void remember(struct query *q, const char *option, const char *value)
 {
     struct given *g = arena_alloc(&q->mem, sizeof *g);
     *g = (struct given){option, arena_string(&q->mem, value), NULL};
@@ -312,7 +312,7 @@ static void remember(struct question *q, const char *option, const char *value)
     q->last_given = g;
 }
 
-bool question_set(struct question *q, const char *option, const char *value, struct error *err)
+bool query_set(struct query *q, const char *option, const char *value, struct error *err)
 {
     const char *names[sizeof OPTIONS / sizeof *OPTIONS];
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) {

@@ -51,15 +51,15 @@ static const struct gpu *find_type(const char *text, size_t length, struct error
 }
 
 /* VALUE, or TYPE=VALUE. */
-static bool add_rate(struct question *q, const char *option, const char *v, bool failures,
+static bool add_rate(struct query *q, const char *option, const char *v, bool failures,
                      const char *expected, struct error *err)
 {
     struct outage_rate r = {.option = option, .failures = failures};
     const char *equals = strchr(v, '='), *value = equals ? equals + 1 : v;
     struct error cause;
-    if (q->rates == QUESTION_RATES)
+    if (q->rates == QUERY_RATES)
         return fail(err, ERROR_INPUT, "--mtbf and --interruptions are given more than %d times",
-                    QUESTION_RATES);
+                    QUERY_RATES);
     if (!(failures ? parse_mtbf(value, &r.value) : parse_interruptions(value, &r.value)) ||
         equals == v)
         return fail(err, ERROR_INPUT, "--%s is '%.200s', expected %s", option, v, expected) ||
@@ -73,14 +73,14 @@ static bool add_rate(struct question *q, const char *option, const char *v, bool
     return true;
 }
 
-bool set_mtbf(struct question *q, const char *v, struct error *err)
+bool set_mtbf(struct query *q, const char *v, struct error *err)
 {
     return add_rate(
         q, "mtbf", v, true,
         "a duration from 1h to 1e9h, as in 50000h, or that of one type, as in H100=2000d", err);
 }
 
-bool set_interruptions(struct question *q, const char *v, struct error *err)
+bool set_interruptions(struct query *q, const char *v, struct error *err)
 {
     return add_rate(q, "interruptions", v, false,
                     "interruptions of a node per hour, 0 or from 1e-6 to 60, as in 0.02 or 2%, or "
@@ -101,17 +101,17 @@ static bool duration(const char *option, const char *v, double least, const char
     return true;
 }
 
-bool set_checkpoint_every(struct question *q, const char *v, struct error *err)
+bool set_checkpoint_every(struct query *q, const char *v, struct error *err)
 {
     return duration("checkpoint-every", v, 1, "30m", &q->run.outage.interval_s, err);
 }
 
-bool set_checkpoint_write(struct question *q, const char *v, struct error *err)
+bool set_checkpoint_write(struct query *q, const char *v, struct error *err)
 {
     return duration("checkpoint-write", v, 0, "90s", &q->run.outage.write_s, err);
 }
 
-bool set_restart(struct question *q, const char *v, struct error *err)
+bool set_restart(struct query *q, const char *v, struct error *err)
 {
     return duration("restart", v, 0, "10m", &q->run.outage.restart_s, err);
 }
@@ -132,7 +132,7 @@ static bool apply(struct cluster *c, const struct outage_rate *r, struct error *
 }
 
 /* Rates of all types first: that of one type wins, whichever came first. */
-bool question_set_outages(struct question *q, struct error *err)
+bool query_set_outages(struct query *q, struct error *err)
 {
     for (int typed = 0; typed <= 1; typed++)
         for (int i = 0; i < q->rates; i++)

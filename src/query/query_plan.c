@@ -1,4 +1,4 @@
-/* A plan that Astra wrote, as the question it answers: its groups of nodes are the cluster, its
+/* A plan that Astra wrote, as the query it answers: its groups of nodes are the cluster, its
  * engine's flags the strategy. */
 #include "query/query_plan.h"
 
@@ -22,7 +22,7 @@ static const struct json *plan_of(const struct json *root, int number, struct er
     return count > 0 ? json_at(best, number > 1 ? (size_t)number - 1 : 0) : root;
 }
 
-static bool take_words(struct question *q, const struct json *flags, struct error *err)
+static bool take_words(struct query *q, const struct json *flags, struct error *err)
 {
     size_t n = json_count(flags);
     const char **words = arena_array(&q->mem, n + 1, sizeof *words);
@@ -31,7 +31,7 @@ static bool take_words(struct question *q, const struct json *flags, struct erro
             return fail(err, ERROR_INPUT, "engine.flags[%zu] is no text", i);
         words[i] = json_text(json_at(flags, i));
     }
-    return question_flags(q, n, words, err);
+    return query_flags(q, n, words, err);
 }
 
 /* A group of a plan without what the job makes of it, which the flags say as well. */
@@ -53,7 +53,7 @@ static struct json *group_alone(const struct json *group)
 
 /* The node groups of a plan are those of a cluster file, but for the job: JSON is YAML. `name`
  * is their key. */
-static bool take_groups(struct question *q, const struct json *plan, const char *name,
+static bool take_groups(struct query *q, const struct json *plan, const char *name,
                         struct error *err)
 {
     const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
@@ -75,17 +75,17 @@ static bool take_groups(struct question *q, const struct json *plan, const char 
     return q->has_cluster;
 }
 
-static bool take_cluster(struct question *q, const struct json *plan, struct error *err)
+static bool take_cluster(struct query *q, const struct json *plan, struct error *err)
 {
     if (json_is_object(json_get(plan, "node_group")))
         return take_groups(q, plan, "node_group", err);
     if (json_is_array(json_get(plan, "node_groups")))
         return take_groups(q, plan, "node_groups", err);
-    return question_set(q, "cluster", json_text(json_get(plan, "cluster")), err);
+    return query_set(q, "cluster", json_text(json_get(plan, "cluster")), err);
 }
 
 /* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
-static bool take_pool(struct question *q, const struct json *plan, struct error *err)
+static bool take_pool(struct query *q, const struct json *plan, struct error *err)
 {
     if (q->has_cluster)
         return true;
@@ -102,7 +102,7 @@ static bool take_pool(struct question *q, const struct json *plan, struct error 
 }
 
 /* What options did not say. */
-static void take_run(struct question *q, const struct json *run)
+static void take_run(struct query *q, const struct json *run)
 {
     const struct {
         const char *name;
@@ -137,7 +137,7 @@ static bool is_preset(const char *name)
 
 /* The flags cannot say all of a model. Where the plan's is a preset and the flags agree with it,
  * it is that one. */
-static void take_model(struct question *q, const struct json *plan)
+static void take_model(struct query *q, const struct json *plan)
 {
     const struct json *name = json_get(json_get(plan, "model"), "name");
     struct flags_result flags = q->flags;
@@ -149,7 +149,7 @@ static void take_model(struct question *q, const struct json *plan)
     q->has_model = true;
 }
 
-static bool take_plan(struct question *q, const struct json *root, struct error *err)
+static bool take_plan(struct query *q, const struct json *root, struct error *err)
 {
     const struct json *plan = plan_of(root, q->export.plan, err);
     const struct json *flags = plan ? json_get(json_get(plan, "engine"), "flags") : NULL;
@@ -160,7 +160,7 @@ static bool take_plan(struct question *q, const struct json *root, struct error 
             err, ERROR_INPUT,
             "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
     take_run(q, json_get(plan, "run"));
-    if (!question_take_residual(q, json_get(plan, "residual"), err))
+    if (!query_take_residual(q, json_get(plan, "residual"), err))
         return false;
     if (!take_pool(q, plan, err) || !take_words(q, flags, err))
         return false;
@@ -175,7 +175,7 @@ static void name_file(struct error *err, const char *path)
     fail(err, inner.kind, "%s: %s", path, inner.text);
 }
 
-bool load_plan(struct question *q, const struct text *text, const char *path, struct error *err)
+bool load_plan(struct query *q, const struct text *text, const char *path, struct error *err)
 {
     struct json *root = json_parse(text->data, text->length, path, err);
     bool ok = root && take_plan(q, root, err);

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 
-struct question;
+struct query;
 struct text;
 
-/* A cluster that the question has already stays. `path` is for messages. */
-bool load_plan(struct question *, const struct text *, const char *path, struct error *);
+/* A cluster that the query has already stays. `path` is for messages. */
+bool load_plan(struct query *, const struct text *, const char *path, struct error *);
 
 #endif

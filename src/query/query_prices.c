@@ -1,4 +1,4 @@
-/* The options of prices. Tables are read when the question is ready, for rates and corrections may
+/* The options of prices. Tables are read when the query is ready, for rates and corrections may
  * come behind them. */
 #include "query/query.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static bool add_file(struct question *q, const char *option, const char *v, int *count,
+static bool add_file(struct query *q, const char *option, const char *v, int *count,
                      const char **file, struct error *err)
 {
     if (!*v)
@@ -20,19 +20,19 @@ static bool add_file(struct question *q, const char *option, const char *v, int 
     return true;
 }
 
-bool set_prices(struct question *q, const char *v, struct error *err)
+bool set_prices(struct query *q, const char *v, struct error *err)
 {
     q->pricing.asked = true;
     return add_file(q, "prices", v, &q->pricing.sources, q->pricing.source, err);
 }
 
-bool set_price_overrides(struct question *q, const char *v, struct error *err)
+bool set_price_overrides(struct query *q, const char *v, struct error *err)
 {
     return add_file(q, "price-overrides", v, &q->pricing.override_files, q->pricing.override_file,
                     err);
 }
 
-bool set_market(struct question *q, const char *v, struct error *err)
+bool set_market(struct query *q, const char *v, struct error *err)
 {
     const char *names[MARKETS];
     for (int i = 0; i < MARKETS; i++)
@@ -43,7 +43,7 @@ bool set_market(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, names, MARKETS));
 }
 
-bool set_provider(struct question *q, const char *v, struct error *err)
+bool set_provider(struct query *q, const char *v, struct error *err)
 {
     struct price_ask *ask = &q->pricing.ask;
     ask->provider = arena_array(&q->mem, strlen(v) + 1, sizeof *ask->provider);
@@ -61,14 +61,14 @@ bool set_provider(struct question *q, const char *v, struct error *err)
     }
 }
 
-bool set_region(struct question *q, const char *v, struct error *err)
+bool set_region(struct query *q, const char *v, struct error *err)
 {
     q->pricing.asked = true;
     q->pricing.ask.region = arena_string(&q->mem, v);
     return *v || fail(err, ERROR_INPUT, "--region is empty, expected a name as in us-east-1");
 }
 
-bool set_offer(struct question *q, const char *v, struct error *err)
+bool set_offer(struct query *q, const char *v, struct error *err)
 {
     static const char *const names[] = {"median", "cheapest"};
     q->pricing.asked = true;
@@ -78,21 +78,21 @@ bool set_offer(struct question *q, const char *v, struct error *err)
                 did_you_mean(v, names, 2));
 }
 
-bool set_rate(struct question *q, const char *v, struct error *err)
+bool set_rate(struct query *q, const char *v, struct error *err)
 {
     q->pricing.loaded = false;
     return rates_add(&q->pricing.rates, v, err);
 }
 
-bool set_gpu(struct question *q, const char *v, struct error *err)
+bool set_gpu(struct query *q, const char *v, struct error *err)
 {
     q->pricing.gpu = gpu_find(v, err);
     return q->pricing.gpu != NULL;
 }
 
-static bool read_overrides(struct question *q, struct price_overrides *o, struct error *err)
+static bool read_overrides(struct query *q, struct price_overrides *o, struct error *err)
 {
-    struct question_prices *p = &q->pricing;
+    struct query_prices *p = &q->pricing;
     struct text text;
     if (p->override_files > 0 && p->sources == 0)
         return fail(err, ERROR_INPUT,
@@ -106,9 +106,9 @@ static bool read_overrides(struct question *q, struct price_overrides *o, struct
     return true;
 }
 
-static bool load(struct question *q, struct error *err)
+static bool load(struct query *q, struct error *err)
 {
-    struct question_prices *p = &q->pricing;
+    struct query_prices *p = &q->pricing;
     struct price_overrides overrides;
     struct price_reading how = {&p->rates, &overrides};
     if (!p->loaded) {
@@ -125,9 +125,9 @@ static bool load(struct question *q, struct error *err)
     return prices_know(&p->list, &p->ask, err);
 }
 
-bool question_set_prices(struct question *q, struct error *err)
+bool query_set_prices(struct query *q, struct error *err)
 {
-    struct question_prices *p = &q->pricing;
+    struct query_prices *p = &q->pricing;
     for (int g = 0; g < q->cluster.groups && q->prices_of_plan && p->asked; g++)
         q->cluster.group[g].price_given = false;
     for (int i = 0; i < q->prices; i++)
@@ -138,7 +138,7 @@ bool question_set_prices(struct question *q, struct error *err)
     return load(q, err) && cluster_apply_prices(&q->cluster, &p->list, &p->ask, true, err);
 }
 
-bool question_price_list(struct question *q, struct error *err)
+bool query_price_list(struct query *q, struct error *err)
 {
     return load(q, err);
 }

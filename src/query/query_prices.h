@@ -1,13 +1,13 @@
 /* What was asked about prices, and the tables once they are read. */
-#ifndef ASTRA_QUESTION_PRICES_H
-#define ASTRA_QUESTION_PRICES_H
+#ifndef ASTRA_QUERY_PRICES_H
+#define ASTRA_QUERY_PRICES_H
 
 #include "price/money.h"
 #include "price/prices.h"
 
-struct question;
+struct query;
 
-struct question_prices {
+struct query_prices {
     int sources;
     const char *source[PRICE_TABLES];
     int override_files;
@@ -23,8 +23,8 @@ struct question_prices {
 
 /* Sets the prices of the cluster: those of --price, then those of the tables where they are asked
  * for. Clusters come with the usual ones. */
-bool question_set_prices(struct question *, struct error *);
+bool query_set_prices(struct query *, struct error *);
 /* Reads the tables for a list of them. */
-bool question_price_list(struct question *, struct error *);
+bool query_price_list(struct query *, struct error *);
 
 #endif

@@ -8,7 +8,7 @@
 #include "query/query_parts.h"
 #include "simulate/plan.h"
 
-bool set_profile(struct question *q, const char *v, struct error *err)
+bool set_profile(struct query *q, const char *v, struct error *err)
 {
     struct profile *p = arena_alloc(&q->mem, sizeof *p);
     struct text text;
@@ -23,28 +23,28 @@ bool set_profile(struct question *q, const char *v, struct error *err)
     return true;
 }
 
-static bool add_input(struct question *q, const char **list, int *count, const char *v,
+static bool add_input(struct query *q, const char **list, int *count, const char *v,
                       struct error *err)
 {
     if (!*v)
         return fail(err, ERROR_INPUT, "the name of an input is empty, expected a file");
-    if (*count == QUESTION_FROMS)
-        return fail(err, ERROR_INPUT, "more than %d inputs are given", QUESTION_FROMS);
+    if (*count == QUERY_FROMS)
+        return fail(err, ERROR_INPUT, "more than %d inputs are given", QUERY_FROMS);
     list[(*count)++] = arena_string(&q->mem, v);
     return true;
 }
 
-bool set_from(struct question *q, const char *v, struct error *err)
+bool set_from(struct query *q, const char *v, struct error *err)
 {
     return add_input(q, q->from, &q->froms, v, err);
 }
 
-bool set_hold_out(struct question *q, const char *v, struct error *err)
+bool set_hold_out(struct query *q, const char *v, struct error *err)
 {
     return add_input(q, q->held_out, &q->held_outs, v, err);
 }
 
-bool question_take_residual(struct question *q, const struct json *list, struct error *err)
+bool query_take_residual(struct query *q, const struct json *list, struct error *err)
 {
     struct profile *p = arena_alloc(&q->mem, sizeof *p);
     struct error inner = {0};
@@ -63,8 +63,7 @@ static void add_entries(const struct profile *p, struct str *out)
                  stack_name(p->entry[i].te));
 }
 
-bool question_no_residual(const struct question *q, const struct gpu *gpu, bool te,
-                          struct error *err)
+bool query_no_residual(const struct query *q, const struct gpu *gpu, bool te, struct error *err)
 {
     struct str has;
     str_init(&has);
@@ -75,26 +74,26 @@ bool question_no_residual(const struct question *q, const struct gpu *gpu, bool 
     return false;
 }
 
-const struct residual *question_residual(const struct question *q, const struct gpu *gpu, bool te)
+const struct residual *query_residual(const struct query *q, const struct gpu *gpu, bool te)
 {
     const struct profile_entry *e = q->profile ? profile_find(q->profile, gpu, te) : NULL;
     return e ? &e->residual : NULL;
 }
 
-bool question_residuals(struct question *q, struct error *err)
+bool query_residuals(struct query *q, struct error *err)
 {
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct node_group *group = &q->cluster.group[g];
-        group->residual = question_residual(q, group->gpu, q->te != 0);
+        group->residual = query_residual(q, group->gpu, q->te != 0);
         matched += group->residual != NULL;
     }
     /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
     return !q->profile || !q->profile->name || q->verify.runs || matched > 0 ||
-           question_no_residual(q, q->cluster.group[0].gpu, q->te != 0, err);
+           query_no_residual(q, q->cluster.group[0].gpu, q->te != 0, err);
 }
 
-int question_profile_notes(const struct question *q, const char **note, struct arena *mem)
+int query_profile_notes(const struct query *q, const char **note, struct arena *mem)
 {
     int notes = 0;
     for (int g = 0; q->profile && g < q->cluster.groups; g++) {
@@ -109,11 +108,11 @@ int question_profile_notes(const struct question *q, const char **note, struct a
     return notes;
 }
 
-const struct plan_source *question_source(const struct question *q, const struct plan_source *from,
-                                          struct arena *mem)
+const struct plan_source *query_source(const struct query *q, const struct plan_source *from,
+                                       struct arena *mem)
 {
     const char *more[CLUSTER_MAX_GROUPS];
-    int count = question_profile_notes(q, more, mem), before = from ? from->notes : 0;
+    int count = query_profile_notes(q, more, mem), before = from ? from->notes : 0;
     if (count == 0)
         return from;
     struct plan_source *s = arena_alloc(mem, sizeof *s);

@@ -6,25 +6,25 @@
 
 #define LONGEST_S (7 * 86400.0)
 
-static bool take_path(struct question *q, const char *option, const char *v, const char *what,
+static bool take_path(struct query *q, const char *option, const char *v, const char *what,
                       const char **out, struct error *err)
 {
     *out = arena_string(&q->mem, v);
     return *v || fail(err, ERROR_INPUT, "--%s is empty, expected %s", option, what);
 }
 
-bool set_megatron(struct question *q, const char *v, struct error *err)
+bool set_megatron(struct query *q, const char *v, struct error *err)
 {
     return take_path(q, "megatron", v, "a checkout of Megatron-LM", &q->verify.megatron, err);
 }
 
-bool set_python(struct question *q, const char *v, struct error *err)
+bool set_python(struct query *q, const char *v, struct error *err)
 {
     return take_path(q, "python", v, "an interpreter", &q->verify.python, err);
 }
 
 /* Whether the plan has stages of these numbers is seen when there is one. */
-bool set_stages(struct question *q, const char *v, struct error *err)
+bool set_stages(struct query *q, const char *v, struct error *err)
 {
     bool list = *v && strspn(v, "0123456789,") == strlen(v);
     q->verify.stages = arena_string(&q->mem, v);
@@ -33,14 +33,14 @@ bool set_stages(struct question *q, const char *v, struct error *err)
                 v);
 }
 
-bool set_dry_run(struct question *q, const char *v, struct error *err)
+bool set_dry_run(struct query *q, const char *v, struct error *err)
 {
     (void)v, (void)err;
     q->verify.dry_run = true;
     return true;
 }
 
-bool set_timeout(struct question *q, const char *v, struct error *err)
+bool set_timeout(struct query *q, const char *v, struct error *err)
 {
     return (parse_duration(v, &q->verify.limit_s) && q->verify.limit_s >= 1 &&
             q->verify.limit_s <= LONGEST_S) ||

@@ -1,6 +1,6 @@
 /* What a verify needs beyond the plan. */
-#ifndef ASTRA_QUESTION_VERIFY_H
-#define ASTRA_QUESTION_VERIFY_H
+#ifndef ASTRA_QUERY_VERIFY_H
+#define ASTRA_QUERY_VERIFY_H
 
 #include <stdbool.h>
 

@@ -41,7 +41,7 @@ struct what_if {
 struct search_report {
     const struct model *model;
     const struct cluster *cluster;
-    const char *question; /* one line: model, pool, batch ..., defaults included */
+    const char *query; /* one line: model, pool, batch ..., defaults included */
     int best;
     const struct plan *plan; /* [best] */
     int front;

@@ -19,7 +19,7 @@
 
 enum { DEEPEST = 64 /* nesting of brackets, functions and signs */ };
 
-struct parser {
+struct rule_parser {
     struct lexer *lex;
     struct code *code;
     int depth;
@@ -75,9 +75,9 @@ static const struct {
 } TRUTHS[] = {{"on", 1}, {"off", 0}, {"true", 1}, {"false", 0}};
 enum { TRUTH_COUNT = sizeof TRUTHS / sizeof *TRUTHS };
 
-static bool parse_level(struct parser *, int level, struct operand *out);
+static bool parse_level(struct rule_parser *, int level, struct operand *out);
 
-static bool emit(struct parser *p, enum op op, int arg, double number)
+static bool emit(struct rule_parser *p, enum op op, int arg, double number)
 {
     if (code_push(p->code, op, arg, number))
         return true;
@@ -88,7 +88,7 @@ static bool emit(struct parser *p, enum op op, int arg, double number)
 }
 
 /* An operation on what stands in the code from `start` on. */
-static bool emit_folded(struct parser *p, enum op op, int arg, int start)
+static bool emit_folded(struct rule_parser *p, enum op op, int arg, int start)
 {
     if (!emit(p, op, arg, 0))
         return false;
@@ -96,14 +96,14 @@ static bool emit_folded(struct parser *p, enum op op, int arg, int start)
     return true;
 }
 
-static bool deeper(struct parser *p)
+static bool deeper(struct rule_parser *p)
 {
     if (++p->depth <= DEEPEST)
         return true;
     return lex_fail(p->lex, p->lex->token.begin, "nested more than %d levels deep", DEEPEST);
 }
 
-static bool expect(struct parser *p, enum token_kind kind, const char *what)
+static bool expect(struct rule_parser *p, enum token_kind kind, const char *what)
 {
     return p->lex->token.kind == kind ? lex_next(p->lex) : lex_expected(p->lex, what);
 }
@@ -121,7 +121,7 @@ static const struct param_info *owner_of_word(const char *word)
     return NULL;
 }
 
-static bool unknown_name(const struct parser *p, const struct token *t)
+static bool unknown_name(const struct rule_parser *p, const struct token *t)
 {
     const char *known[SLOT_NAMES_MAX + FUNCTION_COUNT + TRUTH_COUNT];
     size_t n = slot_names(known);
@@ -140,7 +140,7 @@ static bool unknown_name(const struct parser *p, const struct token *t)
 }
 
 /* Whether the operand can be counted with: neither words nor parameters that take words can. */
-static bool need_value(const struct parser *p, const struct operand *x)
+static bool need_value(const struct rule_parser *p, const struct operand *x)
 {
     if (x->kind == VALUE)
         return true;
@@ -167,7 +167,8 @@ static size_t split_words(const char *words, char buffer[256], const char *list[
     return n;
 }
 
-static bool word_value(const struct parser *p, enum param param, const struct token *t, int *value)
+static bool word_value(const struct rule_parser *p, enum param param, const struct token *t,
+                       int *value)
 {
     char name[NAME_BYTES], buffer[256];
     const char *words[16];
@@ -181,7 +182,8 @@ static bool word_value(const struct parser *p, enum param param, const struct to
 }
 
 /* Both sides of a comparison are on the stack; a word gets the number it has for the other side. */
-static bool settle(struct parser *p, const struct binary *b, struct operand *x, struct operand *y)
+static bool settle(struct rule_parser *p, const struct binary *b, struct operand *x,
+                   struct operand *y)
 {
     struct operand *word = x->kind == WORD ? x : y, *choice = x->kind == WORD ? y : x;
     if (word->kind != WORD || choice->kind != CHOICE || (b->op != OP_EQ && b->op != OP_NE))
@@ -194,14 +196,14 @@ static bool settle(struct parser *p, const struct binary *b, struct operand *x, 
 }
 
 /* Makes 0, 1 or undefined of the value that ends the code. */
-static bool emit_truth(struct parser *p, int start)
+static bool emit_truth(struct rule_parser *p, int start)
 {
     return code_is_truth(p->code) || emit_folded(p, OP_BOOL, 0, start);
 }
 
 /* The right side of && or ||. A constant left side leaves no code: it either decides alone, and the
  * right side is only read for its mistakes, or has no say. */
-static bool parse_logical(struct parser *p, const struct binary *b, struct operand *left)
+static bool parse_logical(struct rule_parser *p, const struct binary *b, struct operand *left)
 {
     struct operand right;
     bool fixed = code_is_constant(p->code, left->start), decided = false;
@@ -228,7 +230,7 @@ static bool parse_logical(struct parser *p, const struct binary *b, struct opera
     return true;
 }
 
-static bool parse_right(struct parser *p, const struct binary *b, struct operand *left)
+static bool parse_right(struct rule_parser *p, const struct binary *b, struct operand *left)
 {
     struct operand right;
     if (b->op == OP_AND || b->op == OP_OR)
@@ -237,7 +239,7 @@ static bool parse_right(struct parser *p, const struct binary *b, struct operand
            emit_folded(p, b->op, 0, left->start);
 }
 
-static const struct binary *binary_at(const struct parser *p, int level)
+static const struct binary *binary_at(const struct rule_parser *p, int level)
 {
     for (size_t i = 0; i < sizeof BINARY / sizeof *BINARY; i++)
         if (BINARY[i].token == p->lex->token.kind && BINARY[i].level == level)
@@ -245,9 +247,9 @@ static const struct binary *binary_at(const struct parser *p, int level)
     return NULL;
 }
 
-static bool parse_name(struct parser *p, struct operand *out);
+static bool parse_name(struct rule_parser *p, struct operand *out);
 
-static bool parse_primary(struct parser *p, struct operand *out)
+static bool parse_primary(struct rule_parser *p, struct operand *out)
 {
     struct token t = p->lex->token;
     if (t.kind == TOKEN_NAME)
@@ -262,7 +264,7 @@ static bool parse_primary(struct parser *p, struct operand *out)
     return expect(p, TOKEN_CLOSE, "an operator or )");
 }
 
-static bool parse_unary(struct parser *p, struct operand *out)
+static bool parse_unary(struct rule_parser *p, struct operand *out)
 {
     enum token_kind kind = p->lex->token.kind;
     *out = (struct operand){.kind = VALUE, .start = p->code->count, .token = p->lex->token};
@@ -275,7 +277,7 @@ static bool parse_unary(struct parser *p, struct operand *out)
     return emit_folded(p, kind == TOKEN_NOT ? OP_NOT : OP_NEG, 0, out->start);
 }
 
-static bool parse_level(struct parser *p, int level, struct operand *out)
+static bool parse_level(struct rule_parser *p, int level, struct operand *out)
 {
     if (level == LEVELS)
         return parse_unary(p, out);
@@ -294,7 +296,7 @@ static bool parse_level(struct parser *p, int level, struct operand *out)
 }
 
 /* has(SET, WORD), behind the opening bracket. */
-static bool parse_has(struct parser *p, const struct function *f)
+static bool parse_has(struct rule_parser *p, const struct function *f)
 {
     struct operand set;
     int bits;
@@ -315,7 +317,7 @@ static bool parse_has(struct parser *p, const struct function *f)
 }
 
 /* Arguments behind the opening bracket; min and max take them two by two. */
-static bool parse_arguments(struct parser *p, const struct function *f, int start, int *count)
+static bool parse_arguments(struct rule_parser *p, const struct function *f, int start, int *count)
 {
     struct operand argument;
     for (*count = 1;; ++*count) {
@@ -330,7 +332,7 @@ static bool parse_arguments(struct parser *p, const struct function *f, int star
     }
 }
 
-static bool parse_call(struct parser *p, const struct function *f, const struct operand *out)
+static bool parse_call(struct rule_parser *p, const struct function *f, const struct operand *out)
 {
     int count = 2;
     if (p->lex->token.kind != TOKEN_OPEN)
@@ -347,7 +349,7 @@ static bool parse_call(struct parser *p, const struct function *f, const struct 
     return expect(p, TOKEN_CLOSE, "an operator or )");
 }
 
-static bool parse_slot(struct parser *p, int slot, struct operand *out)
+static bool parse_slot(struct rule_parser *p, int slot, struct operand *out)
 {
     enum param param = slot_info(slot)->param;
     if (param != PARAMS) {
@@ -359,7 +361,7 @@ static bool parse_slot(struct parser *p, int slot, struct operand *out)
 }
 
 /* The name is out->token, the current token the one behind it. */
-static bool parse_name(struct parser *p, struct operand *out)
+static bool parse_name(struct rule_parser *p, struct operand *out)
 {
     char name[NAME_BYTES];
     lex_name(p->lex, &out->token, name);
@@ -380,7 +382,7 @@ static bool parse_name(struct parser *p, struct operand *out)
 
 bool parse_expression(struct lexer *lex, struct code *code)
 {
-    struct parser p = {lex, code, 0};
+    struct rule_parser p = {lex, code, 0};
     struct operand whole;
     code->count = code->depth = 0;
     return parse_level(&p, 0, &whole) && need_value(&p, &whole);

@@ -20,7 +20,7 @@ static bool differ(const struct output *a, const struct output *b, struct error 
                 a->path, b->option, b->path);
 }
 
-bool outputs_check(const struct question *q, struct error *err)
+bool outputs_check(const struct query *q, struct error *err)
 {
     const struct output output[OUTPUTS] = {{"--plot", q->plot},
                                            {"--report", q->report},

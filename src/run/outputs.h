@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 
-struct question;
+struct query;
 
-/* Two outputs of one name are an error of the question; a folder of a page or a picture that is not
+/* Two outputs of one name are an error of the query; a folder of a page or a picture that is not
  * there, or may not be written, is the system's. */
-bool outputs_check(const struct question *, struct error *);
+bool outputs_check(const struct query *, struct error *);
 
 #endif

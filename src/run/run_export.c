@@ -59,7 +59,7 @@ static const char *name_of(const struct plan *p, struct arena *mem)
     return name;
 }
 
-static bool take_release(const struct question *q, struct export_job *j, struct arena *mem,
+static bool take_release(const struct query *q, struct export_job *j, struct arena *mem,
                          struct error *err)
 {
     int release = 0, patch = 0;
@@ -80,7 +80,7 @@ static bool take_release(const struct question *q, struct export_job *j, struct 
     return true;
 }
 
-static bool take_hosts(const struct question *q, struct export_job *j, struct error *err)
+static bool take_hosts(const struct query *q, struct export_job *j, struct error *err)
 {
     if (q->export.hosts && (int64_t)q->export.hosts != j->nodes)
         return fail(err, ERROR_INPUT, "%s has %zu host%s, the plan has %lld node%s",
@@ -92,7 +92,7 @@ static bool take_hosts(const struct question *q, struct export_job *j, struct er
     return true;
 }
 
-static bool take_plan(const struct question *q, const struct plan *p, struct export_job *j,
+static bool take_plan(const struct query *q, const struct plan *p, struct export_job *j,
                       struct arena *mem, struct error *err)
 {
     const char **words, **env;
@@ -123,8 +123,8 @@ static bool stage_hostfile(const struct export_job *j, struct error *err)
     return ok;
 }
 
-bool export_answer(const struct question *q, const struct plan *p, struct arena *mem,
-                   struct str *out, struct error *err)
+bool export_answer(const struct query *q, const struct plan *p, struct arena *mem, struct str *out,
+                   struct error *err)
 {
     struct export_job j = {0};
     str_clear(out);

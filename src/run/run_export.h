@@ -6,12 +6,12 @@
 
 struct arena;
 struct plan;
-struct question;
+struct query;
 struct str;
 
-/* As the question's export asks. A hostfile that is asked for is written beside its place, for
+/* As the query's export asks. A hostfile that is asked for is written beside its place, for
  * files_replace() or files_forget(). */
-bool export_answer(const struct question *, const struct plan *, struct arena *, struct str *out,
+bool export_answer(const struct query *, const struct plan *, struct arena *, struct str *out,
                    struct error *);
 
 #endif

@@ -13,23 +13,23 @@ static const double MORE = 1.1;        /* of a limit, to see what it buys */
 static const double SLACK = 1 + 1e-12; /* the search rounds otherwise */
 
 /* Limits of a run; INFINITY where there are none. */
-struct limits {
+struct run_limits {
     double usd, seconds;
 };
 
-static struct limits limits_of(const struct question *q)
+static struct run_limits run_limits_of(const struct query *q)
 {
-    return (struct limits){q->budget_usd > 0 ? q->budget_usd : INFINITY,
-                           q->deadline_s > 0 ? q->deadline_s : INFINITY};
+    return (struct run_limits){q->budget_usd > 0 ? q->budget_usd : INFINITY,
+                               q->deadline_s > 0 ? q->deadline_s : INFINITY};
 }
 
-static bool keeps(const struct plan *p, const struct limits *l)
+static bool keeps(const struct plan *p, const struct run_limits *l)
 {
     return p->usd_total < (l->usd + 0.005) * SLACK && p->hours * 3600 <= l->seconds * SLACK;
 }
 
 /* The front has the cheapest first, the fastest last. NULL: none keeps the limits. */
-static const struct plan *cheapest(const struct plan *front, int count, const struct limits *l)
+static const struct plan *cheapest(const struct plan *front, int count, const struct run_limits *l)
 {
     for (int i = 0; i < count; i++)
         if (keeps(&front[i], l))
@@ -37,7 +37,7 @@ static const struct plan *cheapest(const struct plan *front, int count, const st
     return NULL;
 }
 
-static const struct plan *fastest(const struct plan *front, int count, const struct limits *l)
+static const struct plan *fastest(const struct plan *front, int count, const struct run_limits *l)
 {
     for (int i = count; i > 0; i--)
         if (keeps(&front[i - 1], l))
@@ -46,7 +46,7 @@ static const struct plan *fastest(const struct plan *front, int count, const str
 }
 
 /* With 10 % more of one limit; NULL when that is no better than the plan that was chosen. */
-static const struct plan *with_more(const struct money *m, struct limits l,
+static const struct plan *with_more(const struct money *m, struct run_limits l,
                                     const struct plan *front, int count)
 {
     bool cost = m->objective == OBJECTIVE_COST;
@@ -66,17 +66,17 @@ static enum limit binding(const struct money *m, const struct plan *front, int c
                                                                           : LIMIT_NONE;
 }
 
-static bool asks_more_than_speed(const struct question *q, const struct plan *best)
+static bool asks_more_than_speed(const struct query *q, const struct plan *best)
 {
-    return question_objective(q) == OBJECTIVE_COST || q->pricing.asked || best->slowdown > 1;
+    return query_objective(q) == OBJECTIVE_COST || q->pricing.asked || best->slowdown > 1;
 }
 
-const struct money *money_answer(const struct question *q, const struct plan *best,
+const struct money *money_answer(const struct query *q, const struct plan *best,
                                  const struct plan *front, int count, struct arena *mem)
 {
     struct money *m = arena_alloc(mem, sizeof *m);
-    struct limits l = limits_of(q), more = l;
-    *m = (struct money){.objective = question_objective(q),
+    struct run_limits l = run_limits_of(q), more = l;
+    *m = (struct money){.objective = query_objective(q),
                         .tokens = q->run.tokens,
                         .budget_usd = q->budget_usd,
                         .deadline_s = q->deadline_s,
@@ -105,12 +105,12 @@ static void add_run(struct str *s, const struct plan *p)
     }
 }
 
-bool money_refuse(const struct question *q, const struct plan *front, int count, struct error *err)
+bool money_refuse(const struct query *q, const struct plan *front, int count, struct error *err)
 {
-    struct limits none = {INFINITY, INFINITY}, budget = none, deadline = none;
+    struct run_limits none = {INFINITY, INFINITY}, budget = none, deadline = none;
     struct str s;
-    budget.usd = limits_of(q).usd;
-    deadline.seconds = limits_of(q).seconds;
+    budget.usd = run_limits_of(q).usd;
+    deadline.seconds = run_limits_of(q).seconds;
     const struct plan *in_budget = fastest(front, count, &budget);
     const struct plan *in_time = cheapest(front, count, &deadline);
     str_init(&s);

@@ -7,14 +7,14 @@
 struct arena;
 struct money;
 struct plan;
-struct question;
+struct query;
 
 /* NULL when neither the run's tokens nor the cheapest plan were asked for. `front` is the whole
  * one, cheapest first, `best` the plan that was chosen. */
-const struct money *money_answer(const struct question *, const struct plan *best,
+const struct money *money_answer(const struct query *, const struct plan *best,
                                  const struct plan *front, int count, struct arena *);
 
 /* No plan keeps the limits: says by how much. Always false. */
-bool money_refuse(const struct question *, const struct plan *front, int count, struct error *);
+bool money_refuse(const struct query *, const struct plan *front, int count, struct error *);
 
 #endif

@@ -9,11 +9,11 @@
 
 #include <string.h>
 
-bool page_trial_init(struct page_trial *t, struct question *q, const struct plan *p,
-                     struct arena *mem, struct error *err)
+bool page_trial_init(struct page_trial *t, struct query *q, const struct plan *p, struct arena *mem,
+                     struct error *err)
 {
-    *t = (struct page_trial){.question = q, .plan = p, .mem = mem};
-    return question_rules(q, false, &t->rules, err);
+    *t = (struct page_trial){.query = q, .plan = p, .mem = mem};
+    return query_rules(q, false, &t->rules, err);
 }
 
 static const struct rule *broken_on(const struct page_trial *t, const struct scene *sc,
@@ -58,21 +58,21 @@ struct plan *page_trial_plan(const struct page_trial *t, const struct scene *sc,
     return p;
 }
 
-bool page_of_search(struct question *q, const struct search_report *r, struct arena *mem,
+bool page_of_search(struct query *q, const struct search_report *r, struct arena *mem,
                     struct error *err)
 {
     struct page_trial t;
     struct page page = {.report = r};
-    return page_trial_init(&t, q, &r->plan[0], mem, err) && page_changes(&t, &page, err) &&
-           page_others(&t, &page, err) && question_costs_hold(q, err) &&
+    return page_trial_init(&t, q, &r->plan[0], mem, err) && sensitivity_of(&t, &page, err) &&
+           alternatives_of(&t, &page, err) && query_costs_hold(q, err) &&
            page_write(&page, q->report, err);
 }
 
-bool page_of_plan(struct question *q, const struct plan *p, struct arena *mem, struct error *err)
+bool page_of_plan(struct query *q, const struct plan *p, struct arena *mem, struct error *err)
 {
     struct search_report r = {.model = p->model,
                               .cluster = &q->cluster,
-                              .question = question_line(q, &p->strategy, mem),
+                              .query = query_line(q, &p->strategy, mem),
                               .best = 1,
                               .plan = p};
     const struct page page = {.report = &r};

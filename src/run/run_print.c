@@ -9,7 +9,7 @@
 static void print_prices(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
-    const struct question_prices *p = &a->question.pricing;
+    const struct query_prices *p = &a->query.pricing;
     const struct price_report report = {&p->list, &p->ask, p->market_asked, p->gpu};
     report_prices(&report, format, style, &a->text);
 }
@@ -28,8 +28,8 @@ static void print_search(struct astra *a, enum astra_format format,
 /* What runs today can be bettered: a search, so only where someone reads what it finds. */
 static void look_for_better(struct astra *a)
 {
-    if (a->kind == ANSWER_PLAN && a->question.has_flags && !a->plan.instead)
-        a->plan.instead = instead_of(&a->question, &a->asked, &a->plan, &a->mem);
+    if (a->kind == ANSWER_PLAN && a->query.has_flags && !a->plan.better_plan)
+        a->plan.better_plan = better_of(&a->query, &a->asked, &a->plan, &a->mem);
 }
 
 static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
@@ -41,7 +41,7 @@ static void print_plan(struct astra *a, enum astra_format format, const struct r
     else if (format == ASTRA_CSV)
         report_plan_csv(&a->plan, &a->text);
     else if (a->kind == ANSWER_EXPLAIN)
-        report_explain_text(&a->plan, a->question.stage, style, &a->text);
+        report_explain_text(&a->plan, a->query.stage, style, &a->text);
     else
         report_plan_text(&a->plan, style, &a->text);
 }
@@ -66,7 +66,7 @@ static const char *print(struct astra *a, enum astra_format format,
     else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
         print_plan(a, format, style);
     else if (a->kind == ANSWER_GPUS)
-        report_gpus(format, a->question.learned, style, &a->text);
+        report_gpus(format, a->query.learned, style, &a->text);
     else if (a->kind == ANSWER_FIT)
         typeset_refit(style, str_text(&a->fit), &a->text);
     else if (a->kind == ANSWER_MODELS)

@@ -21,7 +21,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool check_all(const struct search_question *sq, const struct search_result *r,
+static bool check_all(const struct search_query *sq, const struct search_result *r,
                       struct error *err)
 {
     for (int i = 0; i < r->best; i++)
@@ -54,14 +54,13 @@ static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena 
     sum->kept += f->kept;
 }
 
-struct gathering {
+struct totals {
     struct search_result result[CLUSTER_MAX_GROUPS];
     int searched;
-    struct wanted wanted;
-    struct standings standings;
-    struct search_question
-        *of[CLUSTER_MAX_GROUPS]; /* the question on each group; NULL: not asked */
-    struct mixed_question several;
+    struct limits limits;
+    struct results results;
+    struct search_query *of[CLUSTER_MAX_GROUPS]; /* the query on each group; NULL: not asked */
+    struct mixed_query several;
     struct funnel funnel;
     double *by_rule; /* [user rules] dropped in all groups */
     struct mixed_result mixed;
@@ -70,16 +69,16 @@ struct gathering {
 };
 
 /* The user's rules are the last of all. */
-static void add_rule_counts(const struct question *q, const struct rules *rules,
-                            const struct funnel *f, struct gathering *all)
+static void add_rule_counts(const struct query *q, const struct rules *rules,
+                            const struct funnel *f, struct totals *all)
 {
     for (int i = 0; i < q->rules.count; i++)
         all->by_rule[i] += f->by_rule[rules->count - q->rules.count + i];
 }
 
-static void note_rules(struct answering *a, const struct gathering *all)
+static void note_rules(struct answering *a, const struct totals *all)
 {
-    const struct rules *r = &a->question->rules;
+    const struct rules *r = &a->query->rules;
     for (int i = 0; i < r->count; i++) {
         const struct rule *rule = &r->rule[i];
         const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
@@ -91,11 +90,11 @@ static void note_rules(struct answering *a, const struct gathering *all)
 }
 
 /* What a mixed pool leaves to say: GPUs without a use, arrangements that were given up. */
-static void note_pool(struct answering *a, const struct gathering *all)
+static void note_pool(struct answering *a, const struct totals *all)
 {
-    const struct question *q = a->question;
+    const struct query *q = a->query;
     int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
-    bool fastest = all->wanted.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
+    bool fastest = all->limits.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
     if (all->mixed.found && q->gpus == 0 && used < pool && fastest)
         a->report->note[a->report->notes++] = arena_format(
             a->mem,
@@ -113,7 +112,7 @@ static void note_pool(struct answering *a, const struct gathering *all)
 /* Prices of nodes that may be taken away, and no word on how often. */
 static void note_spot(struct answering *a)
 {
-    const struct question *q = a->question;
+    const struct query *q = a->query;
     bool said = false;
     for (int i = 0; i < q->rates; i++)
         said |= !q->rate[i].failures;
@@ -127,7 +126,7 @@ static void note_spot(struct answering *a)
 /* Times of checkpoints and restarts, and nothing that makes them matter. */
 static void note_outages(struct answering *a, const struct plan *best)
 {
-    const struct outage *o = &a->question->run.outage;
+    const struct outage *o = &a->query->run.outage;
     if (best->slowdown == 1 && (o->write_s != USUAL_WRITE_S || o->restart_s != USUAL_RESTART_S))
         a->report->note[a->report->notes++] =
             "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
@@ -145,40 +144,40 @@ static void note_places(struct answering *a, const struct plan *best)
 
 /* One of the searches of an answer tells how far the whole is: each type alone, and several at
  * once, which takes most of the time where there is any to speak of. */
-struct part {
+struct progress_part {
     const struct answering *answering;
     double before, share;
 };
 
 static void tell_progress(void *context, double done)
 {
-    const struct part *p = context;
+    const struct progress_part *p = context;
     p->answering->progress(p->answering->progress_context, p->before + p->share * done);
 }
 
 static const double SEVERAL_SHARE = 0.9;
 
 /* Of group g alone, or of several at once behind the last. */
-static struct part *part_of(const struct answering *a, int g)
+static struct progress_part *part_of(const struct answering *a, int g)
 {
-    int groups = a->question->cluster.groups;
-    double alone = a->share * (question_mixes(a->question) ? 1 - SEVERAL_SHARE : 1);
-    struct part *p = arena_alloc(a->mem, sizeof *p);
-    *p = (struct part){a, a->done_before + alone * g / groups,
-                       g < groups ? alone / groups : a->share - alone};
+    int groups = a->query->cluster.groups;
+    double alone = a->share * (query_mixes(a->query) ? 1 - SEVERAL_SHARE : 1);
+    struct progress_part *p = arena_alloc(a->mem, sizeof *p);
+    *p = (struct progress_part){a, a->done_before + alone * g / groups,
+                                g < groups ? alone / groups : a->share - alone};
     return p;
 }
 
-static bool search_group(struct answering *a, int g, struct gathering *all)
+static bool search_group(struct answering *a, int g, struct totals *all)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     struct rules *rules = arena_alloc(a->mem, sizeof *rules);
-    struct search_question *sq = arena_alloc(a->mem, sizeof *sq);
+    struct search_query *sq = arena_alloc(a->mem, sizeof *sq);
     struct search_result *r = &all->result[all->searched];
-    if (!question_search(q, g, rules, sq, a->err))
+    if (!query_search(q, g, rules, sq, a->err))
         return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
-    sq->wanted = &all->wanted;
-    sq->standings = &all->standings;
+    sq->limits = &all->limits;
+    sq->results = &all->results;
     sq->progress = a->progress ? tell_progress : NULL;
     sq->progress_context = part_of(a, g);
     all->of[g] = sq;
@@ -188,30 +187,30 @@ static bool search_group(struct answering *a, int g, struct gathering *all)
         return false;
     add_funnel(&all->funnel, &r->funnel, a->mem);
     add_rule_counts(q, rules, &r->funnel, all);
-    a->report->question = question_line(q, &sq->base, a->mem);
+    a->report->query = query_line(q, &sq->base, a->mem);
     return true;
 }
 
 /* Jobs on several types, where the pool is of that kind. */
-static bool search_mixed(struct answering *a, struct gathering *all)
+static bool search_mixed(struct answering *a, struct totals *all)
 {
     struct rules *rules = arena_alloc(a->mem, sizeof *rules);
-    struct mixed_question *mq = &all->several;
+    struct mixed_query *mq = &all->several;
     struct error err = {0};
-    if (!question_mixed(a->question, rules, mq, &err)) {
+    if (!query_mixed(a->query, rules, mq, &err)) {
         if (err.kind != ERROR_NONE)
             *a->err = err;
         return err.kind == ERROR_NONE;
     }
-    mq->wanted = &all->wanted;
-    mq->standings = &all->standings;
+    mq->limits = &all->limits;
+    mq->results = &all->results;
     mq->progress = a->progress ? tell_progress : NULL;
-    mq->progress_context = part_of(a, a->question->cluster.groups);
+    mq->progress_context = part_of(a, a->query->cluster.groups);
     mixed_run(mq, a->mem, &all->mixed);
     all->funnel.generated += all->mixed.generated;
     all->funnel.judged += all->mixed.judged;
     all->funnel.simulated += all->mixed.simulated;
-    a->report->question = question_line(a->question, &mq->base, a->mem);
+    a->report->query = query_line(a->query, &mq->base, a->mem);
     return true;
 }
 
@@ -227,12 +226,12 @@ static bool check_mixed(const struct found *x, const struct plan *p, struct erro
         (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
 }
 
-static bool evaluate(struct answering *a, const struct gathering *all, const struct found *x,
+static bool evaluate(struct answering *a, const struct totals *all, const struct found *x,
                      struct plan *out)
 {
-    const struct question *q = a->question;
+    const struct query *q = a->query;
     if (!x->mixed) {
-        const struct search_question *sq = all->of[x->group - q->cluster.group];
+        const struct search_query *sq = all->of[x->group - q->cluster.group];
         plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
         return true;
     }
@@ -246,10 +245,10 @@ static bool evaluate(struct answering *a, const struct gathering *all, const str
 }
 
 /* Best first, and the front with the cheapest first. */
-static bool evaluate_all(struct answering *a, struct gathering *all)
+static bool evaluate_all(struct answering *a, struct totals *all)
 {
-    const struct shortlist *best = &all->standings.best;
-    const struct front *front = &all->standings.front;
+    const struct shortlist *best = &all->results.best;
+    const struct front *front = &all->results.front;
     all->best = arena_array(a->mem, (size_t)best->count, sizeof *all->best);
     all->front = arena_array(a->mem, (size_t)front->count, sizeof *all->front);
     for (; all->bests < best->count; all->bests++)
@@ -263,41 +262,41 @@ static bool evaluate_all(struct answering *a, struct gathering *all)
 }
 
 /* What there is where nothing limits a run. */
-static void search_freely(struct answering *a, const struct gathering *all, struct gathering *free)
+static void search_freely(struct answering *a, const struct totals *all, struct totals *free)
 {
-    free->wanted = (struct wanted){.objective = OBJECTIVE_SPEED,
+    free->limits = (struct limits){.objective = OBJECTIVE_SPEED,
                                    .most_time = INFINITY,
                                    .most_usd = INFINITY,
-                                   .by_gpus = all->wanted.by_gpus,
-                                   .outage = all->wanted.outage};
+                                   .by_gpus = all->limits.by_gpus,
+                                   .outage = all->limits.outage};
     free->several = all->several;
-    standings_init(&free->standings, &free->wanted, 1, a->mem);
-    for (int g = 0; g < a->question->cluster.groups; g++) {
+    results_init(&free->results, &free->limits, 1, a->mem);
+    for (int g = 0; g < a->query->cluster.groups; g++) {
         if (!all->of[g])
             continue;
-        struct search_question sq = *all->of[g];
+        struct search_query sq = *all->of[g];
         free->of[g] = all->of[g];
-        sq.wanted = &free->wanted;
-        sq.standings = &free->standings;
+        sq.limits = &free->limits;
+        sq.results = &free->results;
         search_run(&sq, a->mem, &free->result[free->searched++]);
     }
     if (all->several.cluster) {
-        free->several.wanted = &free->wanted;
-        free->several.standings = &free->standings;
+        free->several.limits = &free->limits;
+        free->several.results = &free->results;
         free->several.front = false;
         mixed_run(&free->several, a->mem, &free->mixed);
     }
     evaluate_all(a, free);
-    standings_release(&free->standings);
+    results_release(&free->results);
 }
 
-static bool ends_without_outages(struct answering *a, const struct gathering *all)
+static bool ends_without_outages(struct answering *a, const struct totals *all)
 {
-    struct gathering *calm = arena_alloc(a->mem, sizeof *calm);
+    struct totals *calm = arena_alloc(a->mem, sizeof *calm);
     bool any = false;
-    for (int g = 0; g < a->question->cluster.groups; g++) {
-        any |= a->question->cluster.group[g].outages_per_h > 0;
-        a->question->cluster.group[g].outages_per_h = 0; /* question_ready() sets them again */
+    for (int g = 0; g < a->query->cluster.groups; g++) {
+        any |= a->query->cluster.group[g].outages_per_h > 0;
+        a->query->cluster.group[g].outages_per_h = 0; /* query_ready() sets them again */
     }
     if (any)
         search_freely(a, all, calm);
@@ -314,12 +313,12 @@ static bool lacks_price(const struct cluster *c)
 }
 
 /* Limits that no plan keeps, outages that let no run come to its end, or nothing that fits. */
-static bool refuse(struct answering *a, const struct gathering *all)
+static bool refuse(struct answering *a, const struct totals *all)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     if (all->fronts > 0 && !lacks_price(&q->cluster))
         return money_refuse(q, all->front, all->fronts, a->err);
-    struct gathering *free = arena_alloc(a->mem, sizeof *free);
+    struct totals *free = arena_alloc(a->mem, sizeof *free);
     if (q->budget_usd > 0 || q->deadline_s > 0)
         search_freely(a, all, free);
     if (free->bests > 0)
@@ -333,24 +332,24 @@ static bool refuse(struct answering *a, const struct gathering *all)
     return false;
 }
 
-static bool search_all(struct answering *a, struct gathering *all)
+static bool search_all(struct answering *a, struct totals *all)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!search_group(a, g, all))
             return false;
-    if (!search_mixed(a, all) || !question_costs_hold(q, a->err) || !evaluate_all(a, all))
+    if (!search_mixed(a, all) || !query_costs_hold(q, a->err) || !evaluate_all(a, all))
         return false;
     return all->bests > 0 || refuse(a, all);
 }
 
-static void fill_report(struct answering *a, const struct gathering *all, double elapsed_s)
+static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
-    struct question *q = a->question;
-    const char *line = a->report->question;
+    struct query *q = a->query;
+    const char *line = a->report->query;
     *a->report = (struct search_report){.model = &q->model,
                                         .cluster = &q->cluster,
-                                        .question = line,
+                                        .query = line,
                                         .best = all->bests,
                                         .plan = all->best,
                                         .front = all->fronts,
@@ -366,27 +365,27 @@ static void fill_report(struct answering *a, const struct gathering *all, double
     note_pool(a, all);
     note_spot(a);
     note_outages(a, all->best);
-    a->report->notes += question_profile_notes(q, a->report->note + a->report->notes, a->mem);
+    a->report->notes += query_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
     note_places(a, all->best);
 }
 
 bool search_answer(struct answering *a)
 {
-    struct question *q = a->question;
+    struct query *q = a->query;
     double start = now_s();
     if (q->has_flags)
         return fail(a->err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
-    if (!question_ready(q, a->err))
+    if (!query_ready(q, a->err))
         return false;
     cluster_join_alike(&q->cluster);
-    struct gathering *all = arena_alloc(a->mem, sizeof *all);
+    struct totals *all = arena_alloc(a->mem, sizeof *all);
     all->by_rule = arena_array(a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
-    if (!question_wanted(q, &all->wanted, a->err))
+    if (!query_limits(q, &all->limits, a->err))
         return false;
-    standings_init(&all->standings, &all->wanted, q->top, a->mem);
+    results_init(&all->results, &all->limits, q->top, a->mem);
     bool ok = search_all(a, all);
-    standings_release(&all->standings);
+    results_release(&all->results);
     if (!ok)
         return false;
     *a->err = (struct error){0};

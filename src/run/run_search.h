@@ -1,15 +1,15 @@
-/* From a question to the whole answer of a search. */
+/* From a query to the whole answer of a search. */
 #ifndef ASTRA_SEARCH_ANSWER_H
 #define ASTRA_SEARCH_ANSWER_H
 
 #include "base/error.h"
 
 struct arena;
-struct question;
+struct query;
 struct search_report;
 
 struct answering {
-    struct question *question;
+    struct query *query;
     struct arena *mem; /* of the answer */
     struct search_report *report;
     struct error *err;

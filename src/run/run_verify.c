@@ -26,14 +26,14 @@ static const double OTHERS_BYTES = 2 * GIB;
 
 /* A strategy in a scene, and the rules there. */
 struct ruled {
-    struct estimate_question asked;
+    struct estimate_query asked;
     struct verify_case which;
     double (*values)[SLOTS]; /* of each group */
 };
 
 struct work {
     const struct verifying *v;
-    struct question *q;
+    struct query *q;
     struct arena *mem;
     struct verify_report *out;
     struct error *err;
@@ -80,11 +80,11 @@ static void rule(struct ruled *r, struct arena *mem)
 /* The plan by its own stack, whatever is asked to run. */
 static bool ask(struct work *w)
 {
-    struct question *q = w->q;
+    struct query *q = w->q;
     w->stack = q->te;
     q->te = -1;
     q->verify.runs = true;
-    bool ok = question_ready(q, w->err) && question_estimate(q, &w->plan.asked, w->err);
+    bool ok = query_ready(q, w->err) && query_estimate(q, &w->plan.asked, w->err);
     q->te = w->stack;
     q->verify.runs = false;
     return ok;
@@ -208,7 +208,7 @@ static void balance(struct work *w, struct scene *sc)
 
 static bool settle_strategy(struct work *w)
 {
-    struct estimate_question *e = &w->ran.asked;
+    struct estimate_query *e = &w->ran.asked;
     const char *why;
     *e = w->plan.asked;
     if (!choose_stack(w, &e->scene.te))
@@ -237,7 +237,7 @@ static bool settle_size(struct work *w)
     c->strategy.global_batch =
         (int)(w->out->micro_batches * c->strategy.micro_batch * c->strategy.dp);
     w->ran.asked.strategy = c->strategy;
-    verify_lone(c, w->mem, run);
+    verify_alone(c, w->mem, run);
     w->out->run = run;
     w->expected_error =
         run->te == w->out->plan->te ? w->out->plan->expected_error : whole->expected_error;
@@ -271,12 +271,12 @@ static void note_type(struct work *w)
 /* The same ranks on nodes of this machine's GPU. */
 static bool predict_here(struct work *w)
 {
-    struct estimate_question *e = &w->local.asked;
+    struct estimate_query *e = &w->local.asked;
     struct plan *p = arena_alloc(w->mem, sizeof *p), *all = arena_alloc(w->mem, sizeof *all);
     const char *why;
     *e = w->ran.asked;
     group_init(&w->here, w->out->gpu, e->scene.group->per_node);
-    w->here.residual = question_residual(w->q, w->out->gpu, e->scene.te);
+    w->here.residual = query_residual(w->q, w->out->gpu, e->scene.te);
     e->nodes = (int)((e->gpus + w->here.per_node - 1) / w->here.per_node);
     w->here.nodes_min = w->here.nodes_max = e->nodes;
     if (!group_costs_new(&w->costs, &w->here, w->q->learned, w->err))
@@ -288,7 +288,7 @@ static bool predict_here(struct work *w)
     rule(&w->local, w->mem);
     if (!rules_allow(&w->local, &e->strategy, &why))
         return fail(w->err, ERROR_SYSTEM, "a %s cannot run the plan: %s", w->out->gpu->name, why);
-    verify_lone(&w->local.which, w->mem, p);
+    verify_alone(&w->local.which, w->mem, p);
     plan_evaluate(&e->scene, &e->strategy, e->layout, w->mem, all);
     w->on_local = p;
     w->expected_error_here = all->expected_error;
@@ -319,7 +319,7 @@ static bool predict(struct work *w)
     }
     for (int i = 0; i < w->out->stages; i++)
         predict_stage(w, &w->out->stage[i]);
-    return verify_note_factors(w->q, w->out, w->mem, w->err) && question_costs_hold(w->q, w->err);
+    return verify_note_factors(w->q, w->out, w->mem, w->err) && query_costs_hold(w->q, w->err);
 }
 
 /* With experts the router is told to balance. */
@@ -445,10 +445,10 @@ static bool answer(struct work *w)
 bool verify_answer(const struct verifying *v)
 {
     struct work *w = arena_alloc(v->mem, sizeof *w);
-    *w = (struct work){.v = v, .q = v->question, .mem = v->mem, .out = v->report, .err = v->err};
-    *v->report = (struct verify_report){
-        .dry_run = v->question->verify.dry_run,
-        .python = v->question->verify.python ? v->question->verify.python : "python3"};
+    *w = (struct work){.v = v, .q = v->query, .mem = v->mem, .out = v->report, .err = v->err};
+    *v->report = (struct verify_report){.dry_run = v->query->verify.dry_run,
+                                        .python = v->query->verify.python ? v->query->verify.python
+                                                                          : "python3"};
     bool ok = answer(w);
     if (w->open)
         harness_close(&w->harness);

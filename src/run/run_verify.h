@@ -4,10 +4,10 @@
 
 #include "verify/verify.h"
 
-struct question;
+struct query;
 
 struct verifying {
-    struct question *question;
+    struct query *query;
     struct arena *mem;                            /* of the answer */
     struct verify_report *report;                 /* filled */
     void (*progress)(void *context, double done); /* NULL = none */

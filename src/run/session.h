@@ -1,4 +1,4 @@
-/* What stands behind `struct astra`: the question, and the latest answer in the form that its kind
+/* What stands behind `struct astra`: the query, and the latest answer in the form that its kind
  * has. */
 #ifndef ASTRA_SESSION_H
 #define ASTRA_SESSION_H
@@ -27,12 +27,12 @@ enum answer_kind {
 };
 
 struct astra {
-    struct question question;
+    struct query query;
     struct error error;
     enum answer_kind kind;
     struct arena mem; /* of the answer */
     struct plan plan; /* of an estimate */
-    struct estimate_question asked;
+    struct estimate_query asked;
     struct search_report report;
     struct verify_report verify;
     struct calibrate_report calibration;

@@ -22,20 +22,20 @@
 
 enum { HISTORY = 4096 }; /* steps kept for the wraps, a power of two */
 
-struct state {
+struct schedule_state {
     int64_t clock[SCHEDULE_MAX_RANKS];
     int64_t
         sent[SCHEDULE_MAX_RANKS]; /* when the rank's latest forward output reached the next one */
     int64_t returned[SCHEDULE_MAX_RANKS]; /* the same of its latest backward output */
 };
 
-struct run {
+struct schedule_run {
     const struct pipeline *p;
     int64_t total; /* forward passes of a rank */
     int64_t warmup[SCHEDULE_MAX_RANKS];
     struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
         backward[SCHEDULE_MAX_RANKS]; /* what is next */
-    struct state now;
+    struct schedule_state now;
     int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
     int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
 };
@@ -92,7 +92,7 @@ static int64_t *slot(int64_t *history, int64_t step)
 }
 
 /* When the input of a forward pass has arrived. */
-static int64_t forward_ready(struct run *u, int rank, int64_t step)
+static int64_t forward_ready(struct schedule_run *u, int rank, int64_t step)
 {
     const struct schedule_cursor *c = &u->forward[rank];
     if (rank > 0)
@@ -104,7 +104,7 @@ static int64_t forward_ready(struct run *u, int rank, int64_t step)
 
 /* Backward chunks come in mirror order: chunk 0 of the cursor is the last, which has no
  * successor. */
-static int64_t backward_ready(struct run *u, int rank, int64_t step)
+static int64_t backward_ready(struct schedule_run *u, int rank, int64_t step)
 {
     const struct schedule_cursor *c = &u->backward[rank];
     if (rank < u->p->pp - 1)
@@ -115,14 +115,14 @@ static int64_t backward_ready(struct run *u, int rank, int64_t step)
 }
 
 /* One pass on a rank: starts when the rank and its input are there, then sends. */
-static int64_t pass(struct run *u, int rank, int64_t ready, int64_t ticks, int64_t send)
+static int64_t pass(struct schedule_run *u, int rank, int64_t ready, int64_t ticks, int64_t send)
 {
     int64_t end = max2(u->now.clock[rank], ready) + ticks;
     u->now.clock[rank] = u->p->blocking_send ? end + send : end;
     return end + send;
 }
 
-static void do_forward(struct run *u, int rank, int64_t step)
+static void do_forward(struct schedule_run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
     int64_t j = step + rank, k = j + u->warmup[rank];
@@ -136,7 +136,7 @@ static void do_forward(struct run *u, int rank, int64_t step)
     schedule_advance(p, &u->forward[rank], 1);
 }
 
-static void do_backward(struct run *u, int rank, int64_t step)
+static void do_backward(struct schedule_run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
     int64_t j = step + rank;
@@ -152,7 +152,7 @@ static void do_backward(struct run *u, int rank, int64_t step)
 
 /* Forwards in the order that gives each the finish time it needs: of this step from rank r - 1
  * in 1F1B, of the step before when interleaved. Backwards need the step before. */
-static void do_step(struct run *u, int64_t step)
+static void do_step(struct schedule_run *u, int64_t step)
 {
     int pp = u->p->pp;
     if (u->p->vpp == 1)
@@ -169,7 +169,7 @@ static void do_step(struct run *u, int64_t step)
     }
 }
 
-static void copy_state(struct state *to, const struct state *from, int pp)
+static void copy_state(struct schedule_state *to, const struct schedule_state *from, int pp)
 {
     size_t bytes = (size_t)pp * sizeof(int64_t);
     memcpy(to->clock, from->clock, bytes);
@@ -192,7 +192,7 @@ static void move(int64_t *a, int n, int64_t by)
 }
 
 /* Whole periods later every rank is at the same place of the pattern. */
-static void skip_passes(struct run *u, int64_t passes)
+static void skip_passes(struct schedule_run *u, int64_t passes)
 {
     for (int r = 0; r < u->p->pp; r++) {
         struct schedule_cursor *both[] = {&u->forward[r], &u->backward[r]};
@@ -207,11 +207,11 @@ static void skip_passes(struct run *u, int64_t passes)
 
 /* Steps from `from` to `to` in which every rank does a forward and a backward of a full group,
  * in units of the pattern. Returns the step to go on with: `to` or a little before. */
-static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
+static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
 {
     int pp = u->p->pp;
     int64_t unit = u->p->vpp == 1 ? 1 : (int64_t)u->p->group * u->p->vpp;
-    struct state mark;
+    struct schedule_state mark;
     copy_state(&mark, &u->now, pp);
     int64_t step = from, since = 0, limit = 1;
     while (to - step >= unit) {
@@ -245,7 +245,7 @@ static int64_t run_repeating(struct run *u, int64_t from, int64_t to)
 
 int64_t pipeline_run(const struct pipeline *p, int64_t end[])
 {
-    struct run u;
+    struct schedule_run u;
     u.p = p;
     u.total = p->micro_batches * p->vpp;
     for (int r = 0; r < p->pp; r++)

@@ -24,7 +24,7 @@ static int count_within(const struct front *f, double time)
     int low = 0, high = f->count;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (f->entry[middle].worth.time <= time)
+        if (f->entry[middle].score.time <= time)
             low = middle + 1;
         else
             high = middle;
@@ -40,20 +40,20 @@ static void make_room(struct front *f)
     f->entry = memory_grow(f->entry, (size_t)f->capacity * sizeof *f->entry);
 }
 
-void front_add(struct front *f, const struct wanted *w, const struct found *x)
+void front_add(struct front *f, const struct limits *w, const struct found *x)
 {
-    int at = count_within(f, x->worth.time);
-    if (!(x->worth.usd < INFINITY))
+    int at = count_within(f, x->score.time);
+    if (!(x->score.usd < INFINITY))
         return;
     if (at > 0) { /* the cheapest of those that are as fast */
         const struct found *old = &f->entry[at - 1];
-        bool equal = old->worth.time == x->worth.time && old->worth.usd == x->worth.usd;
-        if (equal ? !found_before(w, x, old) : old->worth.usd <= x->worth.usd)
+        bool equal = old->score.time == x->score.time && old->score.usd == x->score.usd;
+        if (equal ? !found_before(w, x, old) : old->score.usd <= x->score.usd)
             return;
-        at -= old->worth.time == x->worth.time;
+        at -= old->score.time == x->score.time;
     }
     int end = at;
-    while (end < f->count && f->entry[end].worth.usd >= x->worth.usd)
+    while (end < f->count && f->entry[end].score.usd >= x->score.usd)
         end++;
     make_room(f);
     memmove(&f->entry[at + 1], &f->entry[end], (size_t)(f->count - end) * sizeof *f->entry);
@@ -63,7 +63,7 @@ void front_add(struct front *f, const struct wanted *w, const struct found *x)
 
 /* An entry dominates every time above the larger of its own and that which costs as much. Along the
  * front the first grows and the second falls: the least is where they cross. */
-int64_t front_limit(const struct front *f, const struct holding *h)
+int64_t front_limit(const struct front *f, const struct rental *h)
 {
     int low = 0, high = f->count;
     double least = INFINITY;
@@ -71,15 +71,15 @@ int64_t front_limit(const struct front *f, const struct holding *h)
         return 0;
     while (low < high) {
         int middle = (low + high) / 2;
-        const struct worth *x = &f->entry[middle].worth;
+        const struct score *x = &f->entry[middle].score;
         if (x->time >= x->usd / h->usd_per_h)
             high = middle;
         else
             low = middle + 1;
     }
     if (low < f->count)
-        least = f->entry[low].worth.time;
+        least = f->entry[low].score.time;
     if (low > 0)
-        least = fmin(least, f->entry[low - 1].worth.usd / h->usd_per_h);
-    return step_within_worth(h, least, INFINITY);
+        least = fmin(least, f->entry[low - 1].score.usd / h->usd_per_h);
+    return step_within_score(h, least, INFINITY);
 }

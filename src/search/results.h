@@ -1,12 +1,12 @@
 /* Which results to keep: the best of each kind, and the front of speed and money. */
-#ifndef ASTRA_SELECT_H
-#define ASTRA_SELECT_H
+#ifndef ASTRA_RESULTS_H
+#define ASTRA_RESULTS_H
 
 #include "search/search.h"
 #include "simulate/score.h"
 
 /* A total order: what is wanted, then the shorter step, then the strategy. */
-bool found_before(const struct wanted *, const struct found *, const struct found *);
+bool found_before(const struct limits *, const struct found *, const struct found *);
 
 /* A short list, best first, at most `limit` entries and one of each kind, all within the limits of
  * what is wanted. Ties are broken by found_before, so that the order of insertion does not
@@ -16,11 +16,11 @@ struct shortlist {
     struct found *entry; /* [limit] */
 };
 void shortlist_init(struct shortlist *, int limit, struct arena *);
-void shortlist_add(struct shortlist *, const struct wanted *, const struct found *);
+void shortlist_add(struct shortlist *, const struct limits *, const struct found *);
 /* No plan on these GPUs with a longer step can enter. */
-int64_t shortlist_limit(const struct shortlist *, const struct wanted *, const struct holding *);
+int64_t shortlist_limit(const struct shortlist *, const struct limits *, const struct rental *);
 
-/* Plans that no other dominates, whatever the limits. Of those with equal worth the first in the
+/* Plans that no other dominates, whatever the limits. Of those with equal scores the first in the
  * total order. */
 struct front {
     int count, capacity;
@@ -28,18 +28,18 @@ struct front {
 };
 void front_init(struct front *);
 void front_release(struct front *);
-void front_add(struct front *, const struct wanted *, const struct found *);
+void front_add(struct front *, const struct limits *, const struct found *);
 /* A plan on these GPUs with a longer step is dominated; INT64_MAX when none is. */
-int64_t front_limit(const struct front *, const struct holding *);
+int64_t front_limit(const struct front *, const struct rental *);
 
-/* Both, of all searches of a question. */
-struct standings {
-    const struct wanted *wanted;
+/* Both, of all searches of a query. */
+struct results {
+    const struct limits *limits;
     struct shortlist best;
     struct front front;
 };
-void standings_init(struct standings *, const struct wanted *, int top, struct arena *);
-void standings_release(struct standings *);
-void standings_add(struct standings *, const struct found *);
+void results_init(struct results *, const struct limits *, int top, struct arena *);
+void results_release(struct results *);
+void results_add(struct results *, const struct found *);
 
 #endif

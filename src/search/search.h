@@ -12,7 +12,7 @@
 
 struct arena;
 struct mixed_found;
-struct standings;
+struct results;
 
 /* What happened to the strategies of a space. Every strategy is counted once: generated is the
  * sum of what was dropped (early cuts by their product) and kept. */
@@ -28,19 +28,19 @@ struct funnel {
     double kept;      /* of the judged: fit, and were the best of their kind when found */
     int drops;
     struct drop *drop; /* most first */
-    double *by_rule;   /* [rules] dropped by each rule of the question */
+    double *by_rule;   /* [rules] dropped by each rule of the query */
 };
 
 struct found {
     int64_t step; /* ticks */
     int64_t gpus;
     struct strategy strategy;
-    struct worth worth;
+    struct score score;
     const struct node_group *group;  /* the first one's where there are several */
     const struct mixed_found *mixed; /* where the stages of a mixed job lie; NULL: on one group */
 };
 
-struct search_question {
+struct search_query {
     struct scene scene;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
@@ -48,8 +48,8 @@ struct search_question {
     int64_t gpus_min, gpus_max;     /* to use */
     bool any_gpus;                  /* false: whole nodes only */
     int top;                        /* how many kinds of plan to return */
-    const struct wanted *wanted;    /* NULL: speed, without limits */
-    struct standings *standings;    /* of all searches of a question, which what is found joins;
+    const struct limits *limits;    /* NULL: speed, without limits */
+    struct results *results;        /* of all searches of a query, which what is found joins;
                                      * NULL: this is the only one */
     int threads;
     bool exhaustive;                              /* no bounds: run every strategy that fits */
@@ -72,14 +72,14 @@ struct search_result {
 bool search_same_kind(const struct strategy *, const struct strategy *);
 
 /* The values of what is no parameter, as the rules of a search see them. */
-void search_fixed(const struct search_question *, double values[SLOTS]);
+void search_fixed(const struct search_query *, double values[SLOTS]);
 
-/* Results live in the arena: those on this group among the standings. The same bytes for any number
+/* Results live in the arena: those on this group among the results. The same bytes for any number
  * of threads. */
-void search_run(const struct search_question *, struct arena *, struct search_result *);
+void search_run(const struct search_query *, struct arena *, struct search_result *);
 
 /* Recomputes a found plan from scratch: rules, GPUs, layers, memory, order of events. False,
  * with what is wrong, if anything differs. */
-bool search_check(const struct search_question *, const struct found *, struct error *);
+bool search_check(const struct search_query *, const struct found *, struct error *);
 
 #endif

@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-bool found_before(const struct wanted *w, const struct found *a, const struct found *b)
+bool found_before(const struct limits *w, const struct found *a, const struct found *b)
 {
-    double x = worth_key(w, &a->worth), y = worth_key(w, &b->worth);
+    double x = score_key(w, &a->score), y = score_key(w, &b->score);
     if (x != y)
         return x < y;
-    if (a->worth.time != b->worth.time)
-        return a->worth.time < b->worth.time;
-    if (a->worth.usd != b->worth.usd)
-        return a->worth.usd < b->worth.usd;
+    if (a->score.time != b->score.time)
+        return a->score.time < b->score.time;
+    if (a->score.usd != b->score.usd)
+        return a->score.usd < b->score.usd;
     int order = strategy_compare(&a->strategy, &b->strategy);
     return order != 0 ? order < 0 : a->group < b->group; /* groups are those of one array */
 }
@@ -48,9 +48,9 @@ static void remove_at(struct shortlist *l, int i)
     memmove(&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof *l->entry);
 }
 
-void shortlist_add(struct shortlist *l, const struct wanted *w, const struct found *x)
+void shortlist_add(struct shortlist *l, const struct limits *w, const struct found *x)
 {
-    if (!worth_allowed(w, &x->worth) ||
+    if (!score_allowed(w, &x->score) ||
         (l->count == l->limit && !found_before(w, x, &l->entry[l->limit - 1])))
         return;
     int same = same_kind_index(l, x);
@@ -69,33 +69,33 @@ void shortlist_add(struct shortlist *l, const struct wanted *w, const struct fou
     l->count++;
 }
 
-int64_t shortlist_limit(const struct shortlist *l, const struct wanted *w, const struct holding *h)
+int64_t shortlist_limit(const struct shortlist *l, const struct limits *w, const struct rental *h)
 {
     double time = w->most_time, usd = w->most_usd;
     if (l->count == l->limit) {
-        const struct worth *last = &l->entry[l->limit - 1].worth;
+        const struct score *last = &l->entry[l->limit - 1].score;
         if (w->objective == OBJECTIVE_COST)
             usd = fmin(usd, last->usd);
         else
             time = fmin(time, last->time);
     }
-    return step_within_worth(h, time, usd);
+    return step_within_score(h, time, usd);
 }
 
-void standings_init(struct standings *s, const struct wanted *w, int top, struct arena *mem)
+void results_init(struct results *s, const struct limits *w, int top, struct arena *mem)
 {
-    s->wanted = w;
+    s->limits = w;
     shortlist_init(&s->best, top, mem);
     front_init(&s->front);
 }
 
-void standings_release(struct standings *s)
+void results_release(struct results *s)
 {
     front_release(&s->front);
 }
 
-void standings_add(struct standings *s, const struct found *x)
+void results_add(struct results *s, const struct found *x)
 {
-    shortlist_add(&s->best, s->wanted, x);
-    front_add(&s->front, s->wanted, x);
+    shortlist_add(&s->best, s->limits, x);
+    front_add(&s->front, s->limits, x);
 }

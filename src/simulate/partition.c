@@ -1,4 +1,4 @@
-/* Building a frame: block costs, the shapes of the virtual stages, classes of alike ranks,
+/* Building a partition: block costs, the shapes of the virtual stages, classes of alike ranks,
  * transfers. */
 #include "simulate/partition.h"
 
@@ -168,7 +168,7 @@ static bool same_shape(const struct model *m, const struct stage_shape *a,
 }
 
 /* Newest first: neighbours are alike. */
-static int shape_index(struct frame *f, const struct stage_shape *x)
+static int shape_index(struct partition *f, const struct stage_shape *x)
 {
     for (int i = f->shapes - 1; i >= 0; i--)
         if (same_shape(f->scene->model, x, &f->shape[i]))
@@ -177,7 +177,7 @@ static int shape_index(struct frame *f, const struct stage_shape *x)
     return f->shapes++;
 }
 
-static void find_shapes(struct frame *f)
+static void find_shapes(struct partition *f)
 {
     const struct layout *l = &f->layout;
     f->shapes = 0;
@@ -198,7 +198,8 @@ int layers_alike(const struct model *m, int first, int end)
 }
 
 /* Layers of one kind are a multiple. */
-static void sum_layers(const struct frame *f, const struct stage_shape *x, struct stage_sums *out)
+static void sum_layers(const struct partition *f, const struct stage_shape *x,
+                       struct stage_sums *out)
 {
     const struct model *m = f->scene->model;
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
@@ -215,7 +216,7 @@ static void sum_layers(const struct frame *f, const struct stage_shape *x, struc
     }
 }
 
-static void sum_shape(struct frame *f, int i)
+static void sum_shape(struct partition *f, int i)
 {
     const struct stage_shape *x = &f->shape[i];
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
@@ -228,19 +229,19 @@ static void sum_shape(struct frame *f, int i)
         block_cost_add(&f->sums[i].ends, &costs->mtp);
 }
 
-static void find_sums(struct frame *f)
+static void find_sums(struct partition *f)
 {
     for (int i = 0; i < f->shapes; i++)
         sum_shape(f, i);
 }
 
-void frame_set_shape(struct frame *f, int shape, const struct stage_shape *x)
+void partition_set_shape(struct partition *f, int shape, const struct stage_shape *x)
 {
     f->shape[shape] = *x;
     sum_shape(f, shape);
 }
 
-struct rank_params shape_params(const struct frame *f, const struct stage_shape *x)
+struct rank_params shape_params(const struct partition *f, const struct stage_shape *x)
 {
     struct rank_params out = {0};
     rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
@@ -248,7 +249,7 @@ struct rank_params shape_params(const struct frame *f, const struct stage_shape 
 }
 
 /* Of all chunks of a rank. */
-static struct rank_params rank_params_of(const struct frame *f, int rank)
+static struct rank_params rank_params_of(const struct partition *f, int rank)
 {
     struct rank_params out = {0};
     for (int i = rank; i < f->layout.stages; i += f->strategy.pp) {
@@ -261,7 +262,7 @@ static struct rank_params rank_params_of(const struct frame *f, int rank)
 
 /* Seconds of every pass of every stage in one step, one after the other, everything recomputed:
  * more than any schedule takes. */
-static double longest_step(const struct frame *f)
+static double longest_step(const struct partition *f)
 {
     double sum = 0;
     for (int i = 0; i < f->layout.stages; i++) {
@@ -276,7 +277,7 @@ static double longest_step(const struct frame *f)
     return sum * (double)f->micro_batches;
 }
 
-static bool same_class(const struct frame *f, int a, int b)
+static bool same_class(const struct partition *f, int a, int b)
 {
     for (int i = 0; i < f->layout.stages; i += f->strategy.pp)
         if (f->shape_of[i + a] != f->shape_of[i + b])
@@ -284,7 +285,7 @@ static bool same_class(const struct frame *f, int a, int b)
     return true;
 }
 
-static void find_classes(struct frame *f)
+static void find_classes(struct partition *f)
 {
     f->classes = 0;
     for (int r = 0; r < f->strategy.pp; r++) {
@@ -302,7 +303,7 @@ static void find_classes(struct frame *f)
 }
 
 /* Seconds of sending a micro-batch's tensor from or to a rank, as its own network does it. */
-static double send_time(const struct frame_mesh *m, bool inside)
+static double send_time(const struct partition_mesh *m, bool inside)
 {
     const struct strategy *s = &m->strategy;
     struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->group->link_bs};
@@ -311,8 +312,8 @@ static double send_time(const struct frame_mesh *m, bool inside)
 }
 
 /* Between two meshes the slower side decides, and the link between their groups. */
-static double crossing_time(const struct cluster *cluster, const struct frame_mesh *a,
-                            const struct frame_mesh *b)
+static double crossing_time(const struct cluster *cluster, const struct partition_mesh *a,
+                            const struct partition_mesh *b)
 {
     double own = fmax(send_time(a, false), send_time(b, false));
     double link_bs = cluster ? cluster_between(cluster, a->group, b->group) : 0;
@@ -321,32 +322,32 @@ static double crossing_time(const struct cluster *cluster, const struct frame_me
     return link_bs > 0 ? fmax(own, slower * bytes / link_bs) : own;
 }
 
-int64_t crossing_ticks(const struct cluster *cluster, const struct frame_mesh *a,
-                       const struct frame_mesh *b)
+int64_t crossing_ticks(const struct cluster *cluster, const struct partition_mesh *a,
+                       const struct partition_mesh *b)
 {
     return llround(crossing_time(cluster, a, b) * TICKS_PER_S);
 }
 
 /* Consecutive blocks of ranks meet inside a node only where both are in it. */
-bool same_node(const struct frame_mesh *m, int from, int to)
+bool same_node(const struct partition_mesh *m, int from, int to)
 {
     int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
     int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
     return from * block / reach == to * block / reach;
 }
 
-int64_t send_ticks(const struct frame_mesh *m, bool inside)
+int64_t send_ticks(const struct partition_mesh *m, bool inside)
 {
     return llround(send_time(m, inside) * TICKS_PER_S);
 }
 
 /* Rank r to the next, the last to the first. */
-static void find_sends(struct frame *f)
+static void find_sends(struct partition *f)
 {
     int pp = f->strategy.pp;
     for (int r = 0; r < pp; r++) {
         int to = (r + 1) % pp;
-        const struct frame_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
+        const struct partition_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
         f->send[r] = pp == 1  ? 0
                      : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
                               : crossing_ticks(f->scene->cluster, a, b);
@@ -361,29 +362,29 @@ struct scene scene_on(const struct scene *sc, const struct node_group *g)
     return one;
 }
 
-const struct strategy *frame_strategy(const struct frame *f, int mesh, const struct strategy *s,
-                                      struct strategy *room)
+const struct strategy *partition_strategy(const struct partition *f, int mesh,
+                                          const struct strategy *s, struct strategy *room)
 {
     return f->scene->meshes ? mesh_strategy(&f->scene->meshes->mesh[mesh], s, room) : s;
 }
 
-static void set_mesh(struct frame *f, int i, const struct node_group *g,
+static void set_mesh(struct partition *f, int i, const struct node_group *g,
                      const struct layer_costs *costs, int first, int stages)
 {
     const struct scene one = scene_on(f->scene, g);
-    struct frame_mesh *m = &f->mesh[i];
+    struct partition_mesh *m = &f->mesh[i];
     struct strategy room;
     m->group = g;
     m->costs = costs;
     m->first_rank = first;
-    m->strategy = *frame_strategy(f, i, &f->strategy, &room);
+    m->strategy = *partition_strategy(f, i, &f->strategy, &room);
     m->limit = framework_limit(&one, &m->strategy);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;
 }
 
 /* False when the meshes have other ranks than the pipeline. */
-static bool set_meshes(struct frame *f, const struct layer_costs *const costs[])
+static bool set_meshes(struct partition *f, const struct layer_costs *const costs[])
 {
     const struct mesh_list *l = f->scene->meshes;
     int rank = 0, pp = f->strategy.pp;
@@ -400,8 +401,9 @@ static bool set_meshes(struct frame *f, const struct layer_costs *const costs[])
     return true;
 }
 
-bool frame_init(struct frame *f, const struct scene *sc, const struct layer_costs *const costs[],
-                const struct strategy *s, const struct layout *layout, struct error *err)
+bool partition_init(struct partition *f, const struct scene *sc,
+                    const struct layer_costs *const costs[], const struct strategy *s,
+                    const struct layout *layout, struct error *err)
 {
     f->scene = sc;
     f->strategy = *s;
@@ -428,10 +430,10 @@ bool frame_init(struct frame *f, const struct scene *sc, const struct layer_cost
     return true;
 }
 
-struct frame *frame_new(const struct scene *sc, const struct strategy *s,
-                        const struct layout *layout, struct arena *mem, struct error *err)
+struct partition *partition_new(const struct scene *sc, const struct strategy *s,
+                                const struct layout *layout, struct arena *mem, struct error *err)
 {
-    struct frame *f = arena_alloc(mem, sizeof *f);
+    struct partition *f = arena_alloc(mem, sizeof *f);
     const struct layer_costs *costs[MESHES_MAX];
     int meshes = sc->meshes ? sc->meshes->count : 1;
     for (int i = 0; i < meshes; i++) {
@@ -442,5 +444,5 @@ struct frame *frame_new(const struct scene *sc, const struct strategy *s,
         layer_costs_of(&one, m ? mesh_strategy(m, s, &room) : s, made);
         costs[i] = made;
     }
-    return frame_init(f, sc, costs, s, layout, err) ? f : NULL;
+    return partition_init(f, sc, costs, s, layout, err) ? f : NULL;
 }

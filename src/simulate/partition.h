@@ -1,13 +1,13 @@
-/* A frame is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual
- * stages, split ...): the layers of each stage and the cost of their blocks. On a frame stand
+/* A partition is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual
+ * stages, split ...): the layers of each stage and the cost of their blocks. On a partition stand
  *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of a stage,
  *            activations, the pipeline's end;
  *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of
  *            states, reduction and optimizer seconds.
- * A step is one timing and one state on a frame. Search, estimate and explain all go through
+ * A step is one timing and one state on a partition. Search, estimate and explain all go through
  * here. */
-#ifndef ASTRA_FRAME_H
-#define ASTRA_FRAME_H
+#ifndef ASTRA_PARTITION_H
+#define ASTRA_PARTITION_H
 
 #include "cost/cost.h"
 #include "model/model.h"
@@ -20,7 +20,7 @@
 struct arena;
 struct cluster;
 
-/* One question on one group of nodes, or on the meshes of a mixed job. */
+/* One query on one group of nodes, or on the meshes of a mixed job. */
 struct scene {
     const struct model *model;
     const struct node_group *group; /* of the first mesh where there are several */
@@ -33,7 +33,7 @@ struct scene {
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
 };
-/* The same question on one of its meshes alone. */
+/* The same query on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
 
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
@@ -67,8 +67,8 @@ struct rank_class {
     struct rank_params params;
 };
 
-/* A mesh as the frame sees it: what its ranks run, and on what. */
-struct frame_mesh {
+/* A mesh as the partition sees it: what its ranks run, and on what. */
+struct partition_mesh {
     const struct node_group *group;
     const struct layer_costs *costs;
     struct strategy strategy; /* structural parameters of its own */
@@ -76,11 +76,11 @@ struct frame_mesh {
     int first_rank;
 };
 
-struct frame {
+struct partition {
     const struct scene *scene;
     struct strategy strategy; /* what all ranks share, and the first mesh's own */
     int meshes;
-    struct frame_mesh mesh[MESHES_MAX];
+    struct partition_mesh mesh[MESHES_MAX];
     struct layout layout;
     int64_t micro_batches;
     int shapes, classes;
@@ -96,26 +96,27 @@ struct frame {
 /* False, with the reason, when the layers cannot be split that way. The strategy's layout is
  * computed unless split is SPLIT_LAYOUT, for which `layout` must be given. `costs` are of each
  * mesh. */
-bool frame_init(struct frame *, const struct scene *, const struct layer_costs *const costs[],
-                const struct strategy *, const struct layout *layout, struct error *);
+bool partition_init(struct partition *, const struct scene *,
+                    const struct layer_costs *const costs[], const struct strategy *,
+                    const struct layout *layout, struct error *);
 /* The same with costs of its own, all in the arena; NULL for false. */
-struct frame *frame_new(const struct scene *, const struct strategy *, const struct layout *layout,
-                        struct arena *, struct error *);
+struct partition *partition_new(const struct scene *, const struct strategy *,
+                                const struct layout *layout, struct arena *, struct error *);
 
 /* Whether two ranks of a mesh, counted from its first, share a node; ticks of a transfer between
  * ranks of one mesh, and between two meshes. */
-bool same_node(const struct frame_mesh *, int from, int to);
-int64_t send_ticks(const struct frame_mesh *, bool inside);
-int64_t crossing_ticks(const struct cluster *, const struct frame_mesh *,
-                       const struct frame_mesh *);
+bool same_node(const struct partition_mesh *, int from, int to);
+int64_t send_ticks(const struct partition_mesh *, bool inside);
+int64_t crossing_ticks(const struct cluster *, const struct partition_mesh *,
+                       const struct partition_mesh *);
 
 /* The strategy `s` of all ranks as those of one mesh run it: mesh_strategy(). */
-const struct strategy *frame_strategy(const struct frame *, int mesh, const struct strategy *s,
-                                      struct strategy *room);
+const struct strategy *partition_strategy(const struct partition *, int mesh,
+                                          const struct strategy *s, struct strategy *room);
 
 /* One shape by itself: a search over layers asks for many. */
-void frame_set_shape(struct frame *, int shape, const struct stage_shape *);
-struct rank_params shape_params(const struct frame *, const struct stage_shape *);
+void partition_set_shape(struct partition *, int shape, const struct stage_shape *);
+struct rank_params shape_params(const struct partition *, const struct stage_shape *);
 
 /* How many layers from `first` on, before `end`, are of its kind. */
 int layers_alike(const struct model *, int first, int end);
@@ -124,14 +125,14 @@ int layers_alike(const struct model *, int first, int end);
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];
 };
-void shape_passes(const struct frame *, const struct strategy *all, int shape, struct pass *forward,
-                  struct pass *backward);
+void shape_passes(const struct partition *, const struct strategy *all, int shape,
+                  struct pass *forward, struct pass *backward);
 
 /* The same in ticks, `fixed_s` of transfer_fixed_s() with it. */
-void shape_ticks(const struct frame *, const struct strategy *all, int shape, double fixed_s,
+void shape_ticks(const struct partition *, const struct strategy *all, int shape, double fixed_s,
                  int64_t *forward, int64_t *backward);
 /* Bytes of one micro-batch. */
-struct chunk_bytes shape_bytes(const struct frame *, const struct strategy *all, int shape);
+struct chunk_bytes shape_bytes(const struct partition *, const struct strategy *all, int shape);
 
 /* Recompute modules that take effect; how many of a stage's layers are recomputed whole. */
 int effective_modules(const struct strategy *);
@@ -141,14 +142,14 @@ int layers_again(const struct strategy *, int layers);
 #define OVERLAP_TAX 0.1256
 
 /* Seconds that a pass of a stage spends on posting its transfers. */
-double transfer_fixed_s(const struct frame *, const struct strategy *);
+double transfer_fixed_s(const struct partition *, const struct strategy *);
 
 /* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
 double block_least_s(const struct block_cost *);
 double block_least_backward_s(const struct block_cost *); /* of it backward */
 
 /* Computed in steps, so that a search can stop at the first that rules a timing out. */
-struct timing {
+struct pass_times {
     int64_t *forward, *backward;           /* [shapes] ticks of one pass */
     int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
     int64_t *fill;                         /* [classes] earliest start of the class's first rank */
@@ -162,18 +163,22 @@ struct timing {
 };
 /* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound,
  * O(classes). */
-void timing_of(const struct frame *, const struct strategy *, struct arena *, struct timing *);
-void timing_memory(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+void pass_times_of(const struct partition *, const struct strategy *, struct arena *,
+                   struct pass_times *);
+void pass_times_memory(const struct partition *, const struct strategy *, struct arena *,
+                       struct pass_times *);
 /* The same from below, without walking the schedule: every chunk as small as the smallest of its
  * rank. */
-void timing_least_memory(const struct frame *, const struct strategy *, struct arena *,
-                         struct timing *);
+void pass_times_least_memory(const struct partition *, const struct strategy *, struct arena *,
+                             struct pass_times *);
 /* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
-void timing_stages(const struct frame *, const struct strategy *, struct arena *, struct timing *);
+void pass_times_stages(const struct partition *, const struct strategy *, struct arena *,
+                       struct pass_times *);
 /* The exact end; needs timing_stages. */
-void timing_run(const struct frame *, const struct strategy *, struct arena *, struct timing *);
-struct pipeline timing_pipeline(const struct frame *, const struct strategy *,
-                                const struct timing *);
+void pass_times_run(const struct partition *, const struct strategy *, struct arena *,
+                    struct pass_times *);
+struct pipeline pass_times_pipeline(const struct partition *, const struct strategy *,
+                                    const struct pass_times *);
 
 /* What one rank of a mesh keeps, and how long its data-parallel work takes in one step. */
 struct rank_state {
@@ -181,41 +186,43 @@ struct rank_state {
     double step_bytes;  /* only while the optimizer steps, without activations */
     double setup_bytes; /* all there is before the first step */
 };
-struct rank_state rank_state_of(const struct frame *, int mesh, const struct rank_params *,
+struct rank_state rank_state_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
 struct rank_times {
     double reduce_s, gather_s; /* whole collectives of one step */
     double optimizer_s;
     double shard_s; /* FSDP collectives of one micro-batch */
 };
-struct rank_times rank_times_of(const struct frame *, int mesh, const struct rank_params *,
+struct rank_times rank_times_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
 
 /* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
  * and rank_times. */
 struct state {
     double *bytes, *step_bytes, *setup_bytes; /* [classes] */
-    double stretch; /* bytes on the GPU, of those that the frame's own state would need */
+    double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
     double *reduce_s, *gather_s, *optimizer_s, *shard_s; /* [classes] */
     double tied_s;                                       /* all-reduce of tied embeddings */
 };
-struct state state_bytes(const struct frame *, struct arena *); /* arrays of bytes, in this order */
-void state_of(const struct frame *, const struct strategy *, struct arena *, struct state *);
-void state_times(const struct frame *, const struct strategy *, struct arena *, struct state *);
+struct state state_bytes(const struct partition *,
+                         struct arena *); /* arrays of bytes, in this order */
+void state_of(const struct partition *, const struct strategy *, struct arena *, struct state *);
+void state_times(const struct partition *, const struct strategy *, struct arena *, struct state *);
 
-double state_stretch(const struct frame *, const struct strategy *);
+double state_stretch(const struct partition *, const struct strategy *);
 
 /* What stays beside states and activations on a rank of a mesh. */
-double rank_buffers(const struct frame *, int mesh, bool first, bool last);
+double rank_buffers(const struct partition *, int mesh, bool first, bool last);
 /* What a rank allocates as a fraction of what it may; `fullest` are activations and temporaries. */
-double rank_fullness(const struct frame *, int mesh, double fullest, const struct rank_state *,
+double rank_fullness(const struct partition *, int mesh, double fullest, const struct rank_state *,
                      double buffers, double stretch);
 
 /* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
  * HOPELESS when nothing may be. */
 #define HOPELESS 1e9
-double frame_fullness(const struct frame *, const struct timing *, const struct state *);
+double partition_fullness(const struct partition *, const struct pass_times *,
+                          const struct state *);
 
 /* What a rank of a class does outside the passes of the pipeline. Seconds. */
 struct edges {
@@ -224,10 +231,10 @@ struct edges {
     double behind; /* optimizer and what follows */
 };
 /* `buckets` of the gradients, as overlapped reduction makes them. */
-struct edges rank_edges(const struct frame *, const struct strategy *, double forward_s,
+struct edges rank_edges(const struct partition *, const struct strategy *, double forward_s,
                         double backward_s, const struct rank_times *, double buckets);
-struct edges frame_edges(const struct frame *, const struct strategy *, const struct timing *,
-                         const struct state *, int class);
+struct edges partition_edges(const struct partition *, const struct strategy *,
+                             const struct pass_times *, const struct state *, int class);
 
 /* One step, part after part. Ticks. */
 struct step_parts {
@@ -236,29 +243,29 @@ struct step_parts {
     int64_t tied;     /* all-reduce of tied embeddings */
     int64_t behind;   /* optimizer and what follows */
 };
-struct step_parts frame_parts(const struct frame *, const struct strategy *, const struct timing *,
-                              const struct state *);
+struct step_parts partition_parts(const struct partition *, const struct strategy *,
+                                  const struct pass_times *, const struct state *);
 
 /* Ticks of one step, the sum of its parts. With timing.exact false a lower bound: never above the
  * exact value. */
-int64_t frame_step(const struct frame *, const struct strategy *, const struct timing *,
-                   const struct state *);
+int64_t partition_step(const struct partition *, const struct strategy *, const struct pass_times *,
+                       const struct state *);
 
 /* Buckets of the gradients of a rank, as overlapped reduction makes them. */
-double rank_buckets(const struct frame *, int mesh, const struct rank_params *);
+double rank_buckets(const struct partition *, int mesh, const struct rank_params *);
 
 /* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
  * gathered units of FSDP. */
-double state_buffers(const struct frame *, int mesh, const struct rank_params *,
+double state_buffers(const struct partition *, int mesh, const struct rank_params *,
                      const struct strategy *all);
 
 /* What the plan says of one rank. */
-void frame_stage(const struct frame *, const struct strategy *, const struct state *, int rank,
-                 struct arena *, struct plan_stage *out);
+void partition_stage(const struct partition *, const struct strategy *, const struct state *,
+                     int rank, struct arena *, struct plan_stage *out);
 
-/* The memory of one rank, by part, and when it is fullest; for frame_stage. */
-void frame_stage_memory(const struct frame *, const struct strategy *, int rank, struct arena *,
-                        struct plan_stage *out);
+/* The memory of one rank, by part, and when it is fullest; for partition_stage. */
+void partition_stage_memory(const struct partition *, const struct strategy *, int rank,
+                            struct arena *, struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices; before a residual factor,
  * which shows in what a plan says alone. */

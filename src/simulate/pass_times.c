@@ -45,7 +45,7 @@ int layers_again(const struct strategy *s, int layers)
 }
 
 /* Seconds of running the first `count` layers of a stage once more. */
-static double layers_again_s(const struct frame *f, int shape, int count)
+static double layers_again_s(const struct partition *f, int shape, int count)
 {
     const struct model *m = f->scene->model;
     const struct stage_layers *x = &f->shape[shape].has;
@@ -74,7 +74,7 @@ static double modules_again(const struct block_cost *b, int modules)
 
 /* CUDA graphs of the whole step need no host. Those of layers leave out experts whose rows are not
  * known before routing, which is nearly all that a layer with experts costs the host. */
-static bool host_issues(const struct frame *f, const struct strategy *s)
+static bool host_issues(const struct partition *f, const struct strategy *s)
 {
     return s->cuda_graph == GRAPH_NONE ||
            (s->cuda_graph != GRAPH_STEP && f->scene->model->experts > 0);
@@ -89,12 +89,12 @@ static void wait_for_host(struct pass *p, double host_s)
     p->compute_s += fmax(0, host_s - sum);
 }
 
-void shape_passes(const struct frame *f, const struct strategy *all, int shape,
+void shape_passes(const struct partition *f, const struct strategy *all, int shape,
                   struct pass *forward, struct pass *backward)
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->shape[shape].mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, f->shape[shape].mesh, all, &room);
     int whole = layers_again(s, f->shape[shape].has.layers), modules = effective_modules(s);
     double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
                            [AXIS_CP] = 1,
@@ -134,7 +134,7 @@ double block_least_s(const struct block_cost *b)
 
 /* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the
  * same for all. */
-double transfer_fixed_s(const struct frame *f, const struct strategy *s)
+double transfer_fixed_s(const struct partition *f, const struct strategy *s)
 {
     int64_t shortest = f->send[0];
     if (f->strategy.pp == 1)
@@ -152,7 +152,7 @@ static int64_t ticks(double fixed_s, const struct pass *p)
     return llround(sum * TICKS_PER_S);
 }
 
-void shape_ticks(const struct frame *f, const struct strategy *all, int shape, double fixed_s,
+void shape_ticks(const struct partition *f, const struct strategy *all, int shape, double fixed_s,
                  int64_t *forward, int64_t *backward)
 {
     struct pass fw, bw;
@@ -161,8 +161,8 @@ void shape_ticks(const struct frame *f, const struct strategy *all, int shape, d
     *backward = ticks(fixed_s, &bw);
 }
 
-struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s,
-                                const struct timing *t)
+struct pipeline pass_times_pipeline(const struct partition *f, const struct strategy *s,
+                                    const struct pass_times *t)
 {
     int group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
     return (struct pipeline){s->pp,
@@ -176,7 +176,7 @@ struct pipeline timing_pipeline(const struct frame *f, const struct strategy *s,
 }
 
 /* Own work of each class, and the passes that must reach its first rank before. */
-static void sum_classes(const struct frame *f, const struct strategy *s, struct timing *t)
+static void sum_classes(const struct partition *f, const struct strategy *s, struct pass_times *t)
 {
     int64_t fill = 0;
     int rank = 0;
@@ -195,7 +195,8 @@ static void sum_classes(const struct frame *f, const struct strategy *s, struct 
     }
 }
 
-void timing_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct timing *t)
+void pass_times_of(const struct partition *f, const struct strategy *s, struct arena *mem,
+                   struct pass_times *t)
 {
     size_t classes = (size_t)f->classes, shapes = (size_t)f->shapes;
     int64_t *ints = arena_array(mem, 2 * shapes + 3 * classes, sizeof *ints);
@@ -211,8 +212,8 @@ void timing_of(const struct frame *f, const struct strategy *s, struct arena *me
     sum_classes(f, s, t);
 }
 
-void timing_stages(const struct frame *f, const struct strategy *s, struct arena *mem,
-                   struct timing *t)
+void pass_times_stages(const struct partition *f, const struct strategy *s, struct arena *mem,
+                       struct pass_times *t)
 {
     size_t stages = (size_t)f->layout.stages;
     t->stage_forward = arena_array(mem, 2 * stages, sizeof *t->stage_forward);
@@ -221,15 +222,15 @@ void timing_stages(const struct frame *f, const struct strategy *s, struct arena
         t->stage_forward[i] = t->forward[f->shape_of[i]];
         t->stage_backward[i] = t->backward[f->shape_of[i]];
     }
-    struct pipeline p = timing_pipeline(f, s, t);
+    struct pipeline p = pass_times_pipeline(f, s, t);
     int64_t sharper = pipeline_lower_bound(&p, NULL);
     t->bound = sharper > t->bound ? sharper : t->bound;
 }
 
-void timing_run(const struct frame *f, const struct strategy *s, struct arena *mem,
-                struct timing *t)
+void pass_times_run(const struct partition *f, const struct strategy *s, struct arena *mem,
+                    struct pass_times *t)
 {
-    struct pipeline p = timing_pipeline(f, s, t);
+    struct pipeline p = pass_times_pipeline(f, s, t);
     t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);
     pipeline_run(&p, t->end);
     t->exact = true;

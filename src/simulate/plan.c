@@ -1,4 +1,4 @@
-/* Everything predicted of one strategy, for people: the same frame, timing and state as the
+/* Everything predicted of one strategy, for people: the same partition, pass times and state as the
  * search. */
 #include "simulate/plan.h"
 
@@ -24,7 +24,7 @@ const char *breakdown_name(enum breakdown_part part)
 }
 
 /* Seconds of a rank in one step by where they go, bubble left out. */
-static void rank_breakdown(const struct frame *f, const struct strategy *s, int rank,
+static void rank_breakdown(const struct partition *f, const struct strategy *s, int rank,
                            double out[BREAKDOWN_PARTS])
 {
     double m = (double)f->micro_batches;
@@ -56,8 +56,8 @@ static double sum_of(const double parts[BREAKDOWN_PARTS])
 
 /* The busiest rank's account. Data parallelism gets what the step is longer than without it; the
  * rest of the rank's time is bubble. */
-static void fill_breakdown(const struct frame *f, const struct strategy *s, const struct timing *t,
-                           const struct state *st, struct plan *p)
+static void fill_breakdown(const struct partition *f, const struct strategy *s,
+                           const struct pass_times *t, const struct state *st, struct plan *p)
 {
     double busiest = -1, parts[BREAKDOWN_PARTS];
     int64_t latest = 0;
@@ -79,13 +79,13 @@ static void fill_breakdown(const struct frame *f, const struct strategy *s, cons
     p->breakdown[BREAKDOWN_bubble] = fmax(0, p->step_s - sum_of(p->breakdown));
 }
 
-static void fill_stages(const struct frame *f, const struct strategy *s, const struct state *st,
+static void fill_stages(const struct partition *f, const struct strategy *s, const struct state *st,
                         struct arena *mem, struct plan *p)
 {
     p->stages = s->pp;
     p->stage = arena_array(mem, (size_t)s->pp, sizeof *p->stage);
     for (int r = 0; r < s->pp; r++)
-        frame_stage(f, s, st, r, mem, &p->stage[r]);
+        partition_stage(f, s, st, r, mem, &p->stage[r]);
 }
 
 static void fill_rates(struct plan *p)
@@ -105,16 +105,16 @@ static void fill_rates(struct plan *p)
 }
 
 /* The nodes of all groups, each of which has its stages side by side. */
-static struct holding plan_holding(const struct plan *p, const struct wanted *w)
+static struct rental plan_rental(const struct plan *p, const struct limits *w)
 {
-    struct holding h = {0};
+    struct rental h = {0};
     for (int r = 0, next; r < p->stages; r = next) {
         int64_t gpus = 0;
         for (next = r; next < p->stages && p->stage[next].group == p->stage[r].group; next++)
             gpus += (int64_t)p->stage[next].gpus;
-        holding_add(&h, w, p->stage[r].group, gpus);
+        rental_add(&h, w, p->stage[r].group, gpus);
     }
-    holding_finish(&h, w);
+    rental_finish(&h, w);
     return h;
 }
 
@@ -123,8 +123,8 @@ static void fill_run(struct plan *p)
 {
     static const struct run_terms none = {0};
     const struct run_terms *run = p->run ? p->run : &none;
-    struct wanted w = {.outage = run->outage};
-    struct holding h = plan_holding(p, &w);
+    struct limits w = {.outage = run->outage};
+    struct rental h = plan_rental(p, &w);
     double tokens = (double)p->strategy.global_batch * p->strategy.seq_len;
     p->outages_per_h = h.outages_per_h;
     p->slowdown = h.slowdown;
@@ -183,7 +183,7 @@ static void check_memory(struct plan *p, struct arena *mem)
 }
 
 /* Megatron refuses such schedules, and they cannot be computed. */
-static bool schedulable(const struct frame *f, const struct strategy *s)
+static bool schedulable(const struct partition *f, const struct strategy *s)
 {
     int64_t group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
     int64_t rest = f->micro_batches % group;
@@ -196,8 +196,8 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
                      struct arena *scratch, struct arena *mem, struct plan *p)
 {
     struct error why = {0};
-    struct frame *f = frame_new(sc, s, layout, scratch, &why);
-    struct timing t;
+    struct partition *f = partition_new(sc, s, layout, scratch, &why);
+    struct pass_times t;
     struct state st;
     if (!f) {
         plan_add_reason(p, mem, arena_string(mem, why.text));
@@ -211,14 +211,14 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
                                      (long long)f->micro_batches, s->pp));
         return;
     }
-    timing_of(f, s, scratch, &t);
-    timing_memory(f, s, scratch, &t);
-    timing_stages(f, s, scratch, &t);
-    timing_run(f, s, scratch, &t);
+    pass_times_of(f, s, scratch, &t);
+    pass_times_memory(f, s, scratch, &t);
+    pass_times_stages(f, s, scratch, &t);
+    pass_times_run(f, s, scratch, &t);
     state_of(f, s, scratch, &st);
     state_times(f, s, scratch, &st);
     p->computed = true;
-    p->step_s = (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
+    p->step_s = (double)partition_step(f, s, &t, &st) / TICKS_PER_S;
     fill_stages(f, s, &st, mem, p);
     fill_breakdown(f, s, &t, &st, p);
     fill_rates(p);

@@ -68,7 +68,7 @@ struct change {
 };
 
 /* What would make a plan fit whose only fault is a stage that is too full. */
-struct remedy {
+struct fix {
     bool fits;            /* false: nothing on these GPUs does */
     bool numerics;        /* the change rounds numbers of the training differently */
     bool anew;            /* no one or two changes suffice: another plan */
@@ -77,33 +77,33 @@ struct remedy {
 };
 
 /* What would make it faster: the best change of each of the kinds that gain most. */
-enum { GAINS_MAX = 3 };
-struct gains {
-    const struct plan *from; /* the plan, or what its remedy makes of it */
+enum { SPEEDUPS_MAX = 3 };
+struct speedups {
+    const struct plan *from; /* the plan, or what its fix makes of it */
     int count;
-    struct gain {
+    struct speedup {
         struct change change;
         enum breakdown_part part; /* that shrinks most, in seconds */
-    } gain[GAINS_MAX];            /* fastest first */
+    } speedup[SPEEDUPS_MAX];      /* fastest first */
     bool found;                   /* the search finds something, perhaps slower than `from`; it is
                                    * not asked about a mixed job */
     struct change searched;       /* to its best plan on the same GPUs */
 };
 
 /* What a mixed plan is worth, beside other uses of the same GPUs. */
-enum { MIXTURE_SPLITS = 2 };
-struct mixture {
+enum { COMPARISON_SPLITS = 2 };
+struct comparison {
     struct more_layer {
         int from;          /* stage that gives a layer away; -1 when none can */
         double seconds;    /* more of a micro-batch, forward and backward, compute only */
         struct plan *plan; /* with the layer moved; NULL when none can be */
     } * more;              /* [stages] the cheapest way to one more layer on each */
-    struct mixture_split {
+    struct comparison_split {
         const char *name, *words;
         const struct plan *plan; /* NULL when there are fewer layers than stages */
-    } split[MIXTURE_SPLITS];     /* layers as many on each stage, and by the speed of its GPUs */
+    } split[COMPARISON_SPLITS];  /* layers as many on each stage, and by the speed of its GPUs */
     int groups;
-    struct mixture_alone {
+    struct comparison_alone {
         const struct node_group *group;
         const struct plan *plan; /* the best on this group alone; NULL when there is none */
     } * alone;                   /* [groups] */
@@ -120,7 +120,7 @@ struct plan_source {
 };
 
 /* What Astra would run on the same GPUs. */
-struct instead {
+struct better_plan {
     bool found;           /* the search finds something */
     bool better;          /* and it is worth the change */
     const char *why_not;  /* it is not looked for; NULL = it is */
@@ -130,7 +130,7 @@ struct instead {
 };
 
 struct plan {
-    const struct model *model; /* borrowed from the question */
+    const struct model *model; /* borrowed from the query */
     const struct node_group *group;
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
@@ -158,14 +158,14 @@ struct plan {
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
     double outages_per_h;                /* of the whole job */
     double slowdown; /* expected time of a run over that without outages and checkpoints, >= 1 */
-    double checkpoint_s;         /* training between two checkpoints; INFINITY = none are written */
-    double net_tokens_per_s;     /* with the time that outages take */
-    double hours, usd_total;     /* of the run; 0 unless its tokens are known */
-    const struct remedy *remedy; /* NULL unless asked for, and memory is the only fault */
-    const struct gains *gains;   /* NULL unless asked for, and it fits, or its remedy does */
-    const struct plan_source *source; /* NULL unless read from a file, or flags with notes */
-    const struct instead *instead;    /* NULL unless asked for */
-    const struct mixture *mixture;    /* NULL unless asked for, mixed and computed */
+    double checkpoint_s;     /* training between two checkpoints; INFINITY = none are written */
+    double net_tokens_per_s; /* with the time that outages take */
+    double hours, usd_total; /* of the run; 0 unless its tokens are known */
+    const struct fix *fix;   /* NULL unless asked for, and memory is the only fault */
+    const struct speedups *speedups;       /* NULL unless asked for, and it fits, or its fix does */
+    const struct plan_source *source;      /* NULL unless read from a file, or flags with notes */
+    const struct better_plan *better_plan; /* NULL unless asked for */
+    const struct comparison *comparison;   /* NULL unless asked for, mixed and computed */
 };
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */

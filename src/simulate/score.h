@@ -1,7 +1,7 @@
 /* What plans are compared by: how long a step takes and what it costs, outages included. Both in
  * units of a step's ticks, so that a search can tell at which step a plan is of no use any more. */
-#ifndef ASTRA_WORTH_H
-#define ASTRA_WORTH_H
+#ifndef ASTRA_SCORE_H
+#define ASTRA_SCORE_H
 
 #include "simulate/outage.h"
 
@@ -13,7 +13,7 @@ struct node_group;
 enum objective { OBJECTIVE_SPEED, OBJECTIVE_COST };
 
 /* What is asked for, of any plan. */
-struct wanted {
+struct limits {
     enum objective objective;
     double most_time; /* ticks of a step; INFINITY = no limit */
     double most_usd;  /* USD an hour x ticks of a step; INFINITY = no limit */
@@ -29,31 +29,31 @@ struct run_terms {
 /* Whole steps for so many tokens. */
 double run_steps(const struct run_terms *, double tokens_per_step);
 
-struct worth {
+struct score {
     double time; /* ticks of a step, with its share of the time that outages take */
     double usd;  /* that times USD an hour; INFINITY when a price is not known */
 };
 
 /* GPUs that a job holds: what they cost, and how much longer it takes with their outages. */
-struct holding {
+struct rental {
     double usd_per_h; /* whole nodes; INFINITY when a price is not known */
     double outages_per_h;
-    double slowdown; /* >= 1, by holding_finish */
+    double slowdown; /* >= 1, by rental_finish */
 };
-void holding_add(struct holding *, const struct wanted *, const struct node_group *, int64_t gpus);
-void holding_finish(struct holding *, const struct wanted *);
+void rental_add(struct rental *, const struct limits *, const struct node_group *, int64_t gpus);
+void rental_finish(struct rental *, const struct limits *);
 /* All of a job on one group. */
-struct holding holding_of(const struct wanted *, const struct node_group *, int64_t gpus);
+struct rental rental_of(const struct limits *, const struct node_group *, int64_t gpus);
 
-struct worth worth_of(const struct holding *, int64_t step);
-bool worth_allowed(const struct wanted *, const struct worth *);
+struct score score_of(const struct rental *, int64_t step);
+bool score_allowed(const struct limits *, const struct score *);
 /* What the objective looks at first. */
-double worth_key(const struct wanted *, const struct worth *);
+double score_key(const struct limits *, const struct score *);
 
 /* The longest step, in ticks, whose time and cost are not above these, give or take one. */
-int64_t step_within_worth(const struct holding *, double time, double usd);
+int64_t step_within_score(const struct rental *, double time, double usd);
 
 /* Speed without limits: what is asked where nothing else is said. */
-extern const struct wanted WANT_SPEED;
+extern const struct limits SPEED_ALONE;
 
 #endif

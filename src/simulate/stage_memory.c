@@ -38,7 +38,7 @@ static struct chunk_bytes block_bytes(const struct block_cost *b)
 
 /* Layers that keep what `modules` do not recompute. A module's own peak stays: it is computed
  * again before its backward. */
-static void run_layers(const struct frame *f, const struct stage_shape *x, int from, int count,
+static void run_layers(const struct partition *f, const struct stage_shape *x, int from, int count,
                        int modules, struct kept *k)
 {
     const struct model *m = f->scene->model;
@@ -54,7 +54,7 @@ static void run_layers(const struct frame *f, const struct stage_shape *x, int f
 
 /* The first `count` layers, of which only the input of each group is kept. Backward computes a
  * group again, while the gradient of its output waits. */
-static void run_groups(const struct frame *f, const struct stage_shape *x, int count, int group,
+static void run_groups(const struct partition *f, const struct stage_shape *x, int count, int group,
                        struct kept *k)
 {
     double input = f->mesh[x->mesh].costs->boundary_bytes;
@@ -77,7 +77,7 @@ static void run_groups(const struct frame *f, const struct stage_shape *x, int c
 
 /* A tied matrix on one rank: the head's gradient of it waits for the embedding's, unless it is
  * added as it is computed. */
-static double tied_gradient(const struct frame *f, const struct stage_shape *x)
+static double tied_gradient(const struct partition *f, const struct stage_shape *x)
 {
     const struct model *m = f->scene->model;
     int tp = f->mesh[x->mesh].strategy.tp;
@@ -86,12 +86,12 @@ static double tied_gradient(const struct frame *f, const struct stage_shape *x)
     return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
 
-static struct kept shape_kept(const struct frame *f, const struct strategy *all, int shape)
+static struct kept shape_kept(const struct partition *f, const struct strategy *all, int shape)
 {
     const struct stage_shape *x = &f->shape[shape];
     const struct layer_costs *costs = f->mesh[x->mesh].costs;
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, x->mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, x->mesh, all, &room);
     int whole = layers_again(s, x->has.layers);
     int group =
         s->recompute_method == METHOD_UNIFORM && s->recompute_layers > 1 ? s->recompute_layers : 1;
@@ -110,16 +110,16 @@ static struct kept shape_kept(const struct frame *f, const struct strategy *all,
     return k;
 }
 
-struct chunk_bytes shape_bytes(const struct frame *f, const struct strategy *all, int shape)
+struct chunk_bytes shape_bytes(const struct partition *f, const struct strategy *all, int shape)
 {
     return shape_kept(f, all, shape).bytes;
 }
 
-static struct fullest rank_fullest(const struct frame *f, const struct strategy *s, int rank,
+static struct fullest rank_fullest(const struct partition *f, const struct strategy *s, int rank,
                                    struct arena *mem)
 {
-    struct timing none = {0};
-    struct pipeline p = timing_pipeline(f, s, &none);
+    struct pass_times none = {0};
+    struct pipeline p = pass_times_pipeline(f, s, &none);
     struct chunk_bytes *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
     for (int v = 0; v < s->vpp; v++)
         chunk[v] = shape_bytes(f, s, f->shape_of[v * s->pp + rank]);
@@ -135,13 +135,13 @@ static struct chunk_bytes least_chunk(const struct chunk_bytes *chunk, int count
     return (struct chunk_bytes){saved, saved, saved};
 }
 
-static void find_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                        struct timing *t, bool least)
+static void find_memory(const struct partition *f, const struct strategy *s, struct arena *mem,
+                        struct pass_times *t, bool least)
 {
     size_t classes = (size_t)f->classes;
     struct chunk_bytes *shape = arena_array(mem, (size_t)f->shapes + (size_t)s->vpp, sizeof *shape);
     struct chunk_bytes *chunk = shape + f->shapes;
-    struct pipeline p = timing_pipeline(f, s, t);
+    struct pipeline p = pass_times_pipeline(f, s, t);
     t->activations = arena_array(mem, 2 * classes, sizeof *t->activations);
     t->temporary = t->activations + classes;
     for (int i = 0; i < f->shapes; i++)
@@ -160,14 +160,14 @@ static void find_memory(const struct frame *f, const struct strategy *s, struct 
     }
 }
 
-void timing_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                   struct timing *t)
+void pass_times_memory(const struct partition *f, const struct strategy *s, struct arena *mem,
+                       struct pass_times *t)
 {
     find_memory(f, s, mem, t, false);
 }
 
-void timing_least_memory(const struct frame *f, const struct strategy *s, struct arena *mem,
-                         struct timing *t)
+void pass_times_least_memory(const struct partition *f, const struct strategy *s, struct arena *mem,
+                             struct pass_times *t)
 {
     find_memory(f, s, mem, t, true);
 }
@@ -175,7 +175,7 @@ void timing_least_memory(const struct frame *f, const struct strategy *s, struct
 /* Workspaces of cuBLAS, 32 MiB each: PyTorch's, one for each of the two threads that run forward
  * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass);
  * TransformerEngine's own, and four more for grouped products (TE cpp_extensions/gemm.py). */
-static double workspace_bytes(const struct frame *f, bool torch_products)
+static double workspace_bytes(const struct partition *f, bool torch_products)
 {
     const double one = 32 * MIB;
     bool grouped = f->scene->model->experts > 0 && f->strategy.grouped_gemm;
@@ -188,9 +188,9 @@ static double workspace_bytes(const struct frame *f, bool torch_products)
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
  * but for the logits), and that of the all-gather dispatcher. */
-double rank_buffers(const struct frame *f, int mesh, bool first, bool last)
+double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
 {
-    const struct frame_mesh *own = &f->mesh[mesh];
+    const struct partition_mesh *own = &f->mesh[mesh];
     const struct strategy *s = &own->strategy;
     const struct model *m = f->scene->model;
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
@@ -203,7 +203,7 @@ double rank_buffers(const struct frame *f, int mesh, bool first, bool last)
     return sum;
 }
 
-static double frame_buffers(const struct frame *f, int rank)
+static double partition_buffers(const struct partition *f, int rank)
 {
     bool last = f->layout.loss_stage % f->strategy.pp == rank;
     return rank_buffers(f, f->mesh_of[rank], rank == 0, last);
@@ -228,8 +228,8 @@ double framework_limit(const struct scene *sc, const struct strategy *s)
     return (scene_limit(sc) - fixed) / slope * GIB / residual_of(sc->group, RESIDUAL_memory);
 }
 
-double rank_fullness(const struct frame *f, int mesh, double fullest, const struct rank_state *st,
-                     double buffers, double stretch)
+double rank_fullness(const struct partition *f, int mesh, double fullest,
+                     const struct rank_state *st, double buffers, double stretch)
 {
     double steps = st->bytes + fmax(fullest, st->step_bytes) + buffers;
     double bytes = fmax(steps, st->setup_bytes), limit = f->mesh[mesh].limit;
@@ -237,24 +237,25 @@ double rank_fullness(const struct frame *f, int mesh, double fullest, const stru
     return limit > 0 ? bytes * stretch / limit : HOPELESS;
 }
 
-double frame_fullness(const struct frame *f, const struct timing *t, const struct state *st)
+double partition_fullness(const struct partition *f, const struct pass_times *t,
+                          const struct state *st)
 {
     double most = 0;
     for (int c = 0; c < f->classes; c++) {
         struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
         double fullness = rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c],
-                                        &own, frame_buffers(f, f->class[c].rank), st->stretch);
+                                        &own, partition_buffers(f, f->class[c].rank), st->stretch);
         most = fmax(most, fullness);
     }
     return most;
 }
 
 /* Before there are buffers and an optimizer: what memory_of_setup adds up. */
-static void fill_setup(const struct frame *f, const struct strategy *all, int c, double bytes,
+static void fill_setup(const struct partition *f, const struct strategy *all, int c, double bytes,
                        struct plan_stage *out)
 {
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, f->class[c].mesh, all, &room);
     struct memory_use states = {{0}}, *use = &out->memory;
     memory_of_states(&f->class[c].params, s, &states);
     *use = (struct memory_use){{0}};
@@ -265,12 +266,12 @@ static void fill_setup(const struct frame *f, const struct strategy *all, int c,
     out->moment = MOMENT_setup;
 }
 
-static void fill_steps(const struct frame *f, const struct strategy *all, int rank,
+static void fill_steps(const struct partition *f, const struct strategy *all, int rank,
                        struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->class[c].mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, f->class[c].mesh, all, &room);
     struct fullest most = rank_fullest(f, all, rank, mem);
     double step = memory_of_step(&f->class[c].params, s);
     struct memory_use *use = &out->memory;
@@ -279,19 +280,19 @@ static void fill_steps(const struct frame *f, const struct strategy *all, int ra
     use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
     use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
     use->part[MEMORY_buffers] =
-        frame_buffers(f, rank) + state_buffers(f, f->class[c].mesh, &f->class[c].params, all);
+        partition_buffers(f, rank) + state_buffers(f, f->class[c].mesh, &f->class[c].params, all);
     out->moment = step > most.bytes
                       ? MOMENT_step
                       : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;
 }
 
-void frame_stage_memory(const struct frame *f, const struct strategy *all, int rank,
-                        struct arena *mem, struct plan_stage *out)
+void partition_stage_memory(const struct partition *f, const struct strategy *all, int rank,
+                            struct arena *mem, struct plan_stage *out)
 {
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->mesh_of[rank], all, &room);
+    const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
     double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
-    const struct frame_mesh *own = &f->mesh[f->mesh_of[rank]];
+    const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))
         fill_setup(f, all, f->class_of[rank], setup, out);

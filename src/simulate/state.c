@@ -35,7 +35,7 @@ static void add_collectives(const struct node_group *g, const struct strategy *s
 
 /* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
  * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
-static double shard_time(const struct frame *f, const struct node_group *g,
+static double shard_time(const struct partition *f, const struct node_group *g,
                          const struct strategy *s, double params, double ranks, int stride)
 {
     struct placement p = placement_of(g, (int)ranks, stride);
@@ -62,12 +62,12 @@ static double optimizer_time(const struct node_group *g, const struct strategy *
     return seconds;
 }
 
-struct rank_times rank_times_of(const struct frame *f, int mesh, const struct rank_params *p,
+struct rank_times rank_times_of(const struct partition *f, int mesh, const struct rank_params *p,
                                 const struct strategy *all)
 {
     const struct node_group *g = f->mesh[mesh].group;
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     struct rank_times t = {0};
@@ -88,7 +88,7 @@ struct rank_times rank_times_of(const struct frame *f, int mesh, const struct ra
 
 /* Both ends of a pipeline hold a tied embedding and sum its gradients over the network; the slower
  * end decides. */
-static double tied_time(const struct frame *f, const struct strategy *all)
+static double tied_time(const struct partition *f, const struct strategy *all)
 {
     const struct model *m = f->scene->model;
     int ends[] = {0, f->meshes - 1};
@@ -97,7 +97,7 @@ static double tied_time(const struct frame *f, const struct strategy *all)
         return 0;
     for (int i = 0; i < 2; i++) {
         struct strategy room;
-        const struct strategy *s = frame_strategy(f, ends[i], all, &room);
+        const struct strategy *s = partition_strategy(f, ends[i], all, &room);
         const struct node_group *g = f->mesh[ends[i]].group;
         int stride = f->meshes > 1 ? g->per_node + g->domain : s->tp * s->cp * s->dp * (s->pp - 1);
         struct placement p = placement_of(g, 2, stride);
@@ -108,7 +108,7 @@ static double tied_time(const struct frame *f, const struct strategy *all)
 }
 
 /* Parameters of one FSDP unit: a layer, the largest of the kinds. */
-static double unit_params(const struct frame *f, int mesh)
+static double unit_params(const struct partition *f, int mesh)
 {
     const struct model *m = f->scene->model;
     double most = 0;
@@ -140,11 +140,11 @@ static double bucket_padding(const struct strategy *s)
 
 /* Padding of buckets. FSDP: two units gathered and their gradients whole, this one's and the one
  * before. Copies in fp8. */
-double state_buffers(const struct frame *f, int mesh, const struct rank_params *p,
+double state_buffers(const struct partition *f, int mesh, const struct rank_params *p,
                      const struct strategy *all)
 {
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
     double copies = fp8_copies(f->mesh[mesh].group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
@@ -152,23 +152,23 @@ double state_buffers(const struct frame *f, int mesh, const struct rank_params *
     return copies + (s->dist_opt ? rank_buckets(f, mesh, p) * bucket_padding(s) * each : 0);
 }
 
-struct rank_state rank_state_of(const struct frame *f, int mesh, const struct rank_params *p,
+struct rank_state rank_state_of(const struct partition *f, int mesh, const struct rank_params *p,
                                 const struct strategy *all)
 {
     struct memory_use use = {{0}};
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, mesh, all, &room);
+    const struct strategy *s = partition_strategy(f, mesh, all, &room);
     memory_of_states(p, s, &use);
     return (struct rank_state){memory_peak(&use) + state_buffers(f, mesh, p, all),
                                memory_of_step(p, s), memory_of_setup(p, s, f->scene->whole_init)};
 }
 
-double state_stretch(const struct frame *f, const struct strategy *s)
+double state_stretch(const struct partition *f, const struct strategy *s)
 {
     return (1 + memory_reserve(s, f->scene->te)) / (1 + memory_reserve(&f->strategy, f->scene->te));
 }
 
-struct state state_bytes(const struct frame *f, struct arena *mem)
+struct state state_bytes(const struct partition *f, struct arena *mem)
 {
     double *bytes = arena_array(mem, 3 * (size_t)f->classes, sizeof *bytes);
     return (struct state){.bytes = bytes,
@@ -177,7 +177,8 @@ struct state state_bytes(const struct frame *f, struct arena *mem)
                           .stretch = 1};
 }
 
-void state_of(const struct frame *f, const struct strategy *s, struct arena *mem, struct state *out)
+void state_of(const struct partition *f, const struct strategy *s, struct arena *mem,
+              struct state *out)
 {
     *out = state_bytes(f, mem);
     out->stretch = state_stretch(f, s);
@@ -189,7 +190,7 @@ void state_of(const struct frame *f, const struct strategy *s, struct arena *mem
     }
 }
 
-void state_times(const struct frame *f, const struct strategy *s, struct arena *mem,
+void state_times(const struct partition *f, const struct strategy *s, struct arena *mem,
                  struct state *out)
 {
     size_t n = (size_t)f->classes;

@@ -20,7 +20,7 @@ static const double FSDP_WINDOW = 0.5;
 /* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
 
-double rank_buckets(const struct frame *f, int mesh, const struct rank_params *p)
+double rank_buckets(const struct partition *f, int mesh, const struct rank_params *p)
 {
     double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->mesh[mesh].strategy.dp);
     return fmax(1, ceil((p->dense + p->experts) / size));
@@ -34,7 +34,7 @@ static double exposed(double total, double window, double pieces)
     return shown + OVERLAP_TAX * (total - shown);
 }
 
-struct edges rank_edges(const struct frame *f, const struct strategy *s, double forward_s,
+struct edges rank_edges(const struct partition *f, const struct strategy *s, double forward_s,
                         double backward_s, const struct rank_times *t, double buckets)
 {
     struct edges e = {.after = t->reduce_s, .behind = t->optimizer_s};
@@ -50,8 +50,8 @@ struct edges rank_edges(const struct frame *f, const struct strategy *s, double 
     return e;
 }
 
-struct edges frame_edges(const struct frame *f, const struct strategy *s, const struct timing *t,
-                         const struct state *st, int c)
+struct edges partition_edges(const struct partition *f, const struct strategy *s,
+                             const struct pass_times *t, const struct state *st, int c)
 {
     struct rank_times times = {st->reduce_s[c], st->gather_s[c], st->optimizer_s[c],
                                st->shard_s[c]};
@@ -66,8 +66,8 @@ static int64_t to_ticks(double seconds)
 }
 
 /* Latest end of the ranks' own reductions. */
-static int64_t pipeline_end(const struct frame *f, const struct strategy *s, const struct timing *t,
-                            const int64_t *after)
+static int64_t pipeline_end(const struct partition *f, const struct strategy *s,
+                            const struct pass_times *t, const int64_t *after)
 {
     int64_t latest = 0;
     if (!t->exact) {
@@ -85,13 +85,13 @@ static int64_t pipeline_end(const struct frame *f, const struct strategy *s, con
     return latest;
 }
 
-struct step_parts frame_parts(const struct frame *f, const struct strategy *s,
-                              const struct timing *t, const struct state *st)
+struct step_parts partition_parts(const struct partition *f, const struct strategy *s,
+                                  const struct pass_times *t, const struct state *st)
 {
     int64_t after[SCHEDULE_MAX_RANKS];
     struct step_parts p = {.tied = to_ticks(st->tied_s)};
     for (int c = 0; c < f->classes; c++) {
-        struct edges e = frame_edges(f, s, t, st, c);
+        struct edges e = partition_edges(f, s, t, st, c);
         int64_t late = to_ticks(e.delay) - t->fill[c], tail = to_ticks(e.behind);
         after[c] = to_ticks(e.after);
         p.delay = late > p.delay ? late : p.delay;
@@ -101,18 +101,18 @@ struct step_parts frame_parts(const struct frame *f, const struct strategy *s,
     return p;
 }
 
-int64_t frame_step(const struct frame *f, const struct strategy *s, const struct timing *t,
-                   const struct state *st)
+int64_t partition_step(const struct partition *f, const struct strategy *s,
+                       const struct pass_times *t, const struct state *st)
 {
-    struct step_parts p = frame_parts(f, s, t, st);
+    struct step_parts p = partition_parts(f, s, t, st);
     return p.delay + p.pipeline + p.tied + p.behind;
 }
 
-void frame_stage(const struct frame *f, const struct strategy *s, const struct state *st, int rank,
-                 struct arena *mem, struct plan_stage *out)
+void partition_stage(const struct partition *f, const struct strategy *s, const struct state *st,
+                     int rank, struct arena *mem, struct plan_stage *out)
 {
     int c = f->class_of[rank];
-    const struct frame_mesh *m = &f->mesh[f->mesh_of[rank]];
+    const struct partition_mesh *m = &f->mesh[f->mesh_of[rank]];
     struct pass fw, bw;
     out->group = m->group;
     out->limit_bytes = m->group->usable_bytes * (1 - f->scene->memory_margin);
@@ -127,5 +127,5 @@ void frame_stage(const struct frame *f, const struct strategy *s, const struct s
     }
     out->compute_step_s =
         (double)f->micro_batches * (out->forward_s + out->backward_s) + st->optimizer_s[c];
-    frame_stage_memory(f, s, rank, mem, out);
+    partition_stage_memory(f, s, rank, mem, out);
 }

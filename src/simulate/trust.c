@@ -50,27 +50,27 @@ static double share_of(const struct scene *sc, const struct plan *p, const struc
 }
 
 /* The part of a step that one factor of one type of GPU reaches, on all its groups. */
-struct part {
+struct error_part {
     const struct gpu *gpu;
     const struct residual *residual;
     double share[RESIDUAL_TIMES];
 };
 
-static struct part *part_of(const struct node_group *g, struct part *part, int *parts)
+static struct error_part *part_of(const struct node_group *g, struct error_part *part, int *parts)
 {
     for (int i = 0; i < *parts; i++)
         if (part[i].gpu == g->gpu && part[i].residual == g->residual)
             return &part[i];
-    part[*parts] = (struct part){.gpu = g->gpu, .residual = g->residual};
+    part[*parts] = (struct error_part){.gpu = g->gpu, .residual = g->residual};
     return &part[(*parts)++];
 }
 
 static int find_parts(const struct scene *sc, const struct layout *layout, const struct plan *p,
-                      struct arena *scratch, struct part *part)
+                      struct arena *scratch, struct error_part *part)
 {
     int meshes = sc->meshes ? sc->meshes->count : 1, parts = 0;
     for (int m = 0; m < meshes; m++) {
-        struct part *to = part_of(group_of(sc, m), part, &parts);
+        struct error_part *to = part_of(group_of(sc, m), part, &parts);
         for (int f = 0; f < RESIDUAL_TIMES; f++)
             to->share[f] += share_of(sc, p, layout, m, f, scratch);
     }
@@ -88,7 +88,7 @@ static bool any_fitted(const struct scene *sc)
 
 /* Adds what the factors of one type leave unsure; a part of the step that they reach is no longer
  * of the rest. */
-static double squares_of(const struct part *part, double before, double *rest)
+static double squares_of(const struct error_part *part, double before, double *rest)
 {
     const struct residual *r = part->residual;
     double sum = 0;
@@ -100,7 +100,7 @@ static double squares_of(const struct part *part, double before, double *rest)
     return sum;
 }
 
-static double error_of(const struct part *part, int parts, const struct plan *p)
+static double error_of(const struct error_part *part, int parts, const struct plan *p)
 {
     double sum = 0, rest = 1, scatter = 0, least = 0, before = p->expected_error;
     for (int i = 0; i < parts; i++) {
@@ -119,7 +119,7 @@ static double error_of(const struct part *part, int parts, const struct plan *p)
 void trust_residuals(const struct scene *sc, const struct layout *layout, struct arena *scratch,
                      struct plan *p)
 {
-    struct part part[MESHES_MAX];
+    struct error_part part[MESHES_MAX];
     if (!any_fitted(sc))
         return;
     int parts = find_parts(sc, layout, p, scratch, part);

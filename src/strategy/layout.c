@@ -204,7 +204,7 @@ static bool expand_symbols(const char *in, struct str *out)
 }
 
 /* What one pass over the expanded string sees. */
-struct seen {
+struct parts_seen {
     int stages;
     int decoders, mtps, embeddings, losses;
     int embedding_stage, mtp_stage, mtp_stages, loss_stage;
@@ -212,7 +212,7 @@ struct seen {
     int counts[LAYOUT_MAX_STAGES];
 };
 
-static void see_symbol(struct seen *seen, char symbol)
+static void see_symbol(struct parts_seen *seen, char symbol)
 {
     int stage = seen->stages - 1;
     if (seen->decoders + seen->mtps + seen->embeddings + seen->losses == 0)
@@ -235,9 +235,9 @@ static void see_symbol(struct seen *seen, char symbol)
     }
 }
 
-static bool see(struct seen *seen, const char *expanded, const char *text, struct error *err)
+static bool see(struct parts_seen *seen, const char *expanded, const char *text, struct error *err)
 {
-    *seen = (struct seen){.stages = 1};
+    *seen = (struct parts_seen){.stages = 1};
     for (const char *p = expanded; *p; p++) {
         if (*p != '|' && !strchr("EtmL", *p))
             return fail(
@@ -253,7 +253,7 @@ static bool see(struct seen *seen, const char *expanded, const char *text, struc
     return true;
 }
 
-static bool expand(struct seen *seen, const char *text, struct error *err)
+static bool expand(struct parts_seen *seen, const char *text, struct error *err)
 {
     struct str groups, symbols;
     str_init(&groups);
@@ -268,7 +268,7 @@ static bool expand(struct seen *seen, const char *text, struct error *err)
 
 /* Megatron's validate_layer_layout, and two things it does not look at: the model is always built
  * with the embedding on the first virtual stage and the output layer on the last one. */
-static bool check(const struct seen *seen, const char *text, const struct model *m,
+static bool check(const struct parts_seen *seen, const char *text, const struct model *m,
                   const struct strategy *s, struct error *err)
 {
     const char *wrong = NULL;
@@ -297,7 +297,7 @@ static bool check(const struct seen *seen, const char *text, const struct model 
 bool layout_parse(struct layout *l, const char *text, const struct model *m, struct strategy *s,
                   struct error *err)
 {
-    struct seen seen;
+    struct parts_seen seen;
     if (!expand(&seen, text, err))
         return false;
     if (seen.stages % s->pp)

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct list {
+struct value_list {
     int count, capacity;
     int *value;
 };
 
-static void push(struct list *l, int v)
+static void push(struct value_list *l, int v)
 {
     if (l->count == l->capacity) {
         l->capacity = l->capacity ? 2 * l->capacity : 64;
@@ -26,7 +26,7 @@ static void push(struct list *l, int v)
     l->value[l->count++] = v;
 }
 
-static void push_once(struct list *l, int v)
+static void push_once(struct value_list *l, int v)
 {
     for (int i = 0; i < l->count; i++)
         if (l->value[i] == v)
@@ -34,26 +34,26 @@ static void push_once(struct list *l, int v)
     push(l, v);
 }
 
-static void push_range(struct list *l, int lo, int hi)
+static void push_range(struct value_list *l, int lo, int hi)
 {
     for (int v = lo; v <= hi; v++)
         push(l, v);
 }
 
-static void push_powers(struct list *l, int64_t hi)
+static void push_powers(struct value_list *l, int64_t hi)
 {
     for (int v = 1; v <= hi; v *= 2)
         push(l, v);
 }
 
-static void push_divisors(struct list *l, int n, int hi)
+static void push_divisors(struct value_list *l, int n, int hi)
 {
     for (int v = 1; v <= n && v <= hi; v++)
         if (n % v == 0)
             push_once(l, v);
 }
 
-static void sort(struct list *l)
+static void sort(struct value_list *l)
 {
     for (int i = 1; i < l->count; i++)
         for (int j = i; j > 0 && l->value[j] < l->value[j - 1]; j--) {
@@ -63,12 +63,12 @@ static void sort(struct list *l)
         }
 }
 
-static void free_list(struct list *l)
+static void free_list(struct value_list *l)
 {
     free(l->value);
 }
 
-struct builder {
+struct space_builder {
     struct space *space;
     const struct model *model;
     const struct node_group *group;
@@ -88,7 +88,8 @@ static bool allowed(const struct setting *s, int value)
 }
 
 /* Copies the options that --set allows; `l` has them one after the other. */
-static struct axis *add_axis(struct builder *b, int params, const enum param *param, struct list *l)
+static struct axis *add_axis(struct space_builder *b, int params, const enum param *param,
+                             struct value_list *l)
 {
     struct axis *a = &b->space->axis[b->space->axes++];
     a->params = params;
@@ -106,13 +107,13 @@ static struct axis *add_axis(struct builder *b, int params, const enum param *pa
     return a;
 }
 
-static int fixed_or(const struct builder *b, enum param p)
+static int fixed_or(const struct space_builder *b, enum param p)
 {
     return b->settings[p].count ? b->settings[p].value[0] : param_info(p)->init;
 }
 
 /* A combination that --set asks for but the list does not have: taken as it is. */
-static void add_asked(struct builder *b, struct axis *a)
+static void add_asked(struct space_builder *b, struct axis *a)
 {
     if (a->options > 0)
         return;
@@ -122,48 +123,48 @@ static void add_asked(struct builder *b, struct axis *a)
     a->options = 1;
 }
 
-typedef void options_of(const struct builder *, struct list *);
+typedef void options_of(const struct space_builder *, struct value_list *);
 
-static void tp_options(const struct builder *b, struct list *l)
+static void tp_options(const struct space_builder *b, struct value_list *l)
 {
     push_powers(l, b->max_gpus < 64 ? b->max_gpus : 64);
     push_divisors(l, b->group->per_node, (int)(b->max_gpus < 64 ? b->max_gpus : 64));
     sort(l);
 }
 
-static void cp_options(const struct builder *b, struct list *l)
+static void cp_options(const struct space_builder *b, struct value_list *l)
 {
     push_powers(l, b->te && b->max_gpus >= 1 ? (b->max_gpus < 64 ? b->max_gpus : 64) : 1);
 }
 
-static void pp_options(const struct builder *b, struct list *l)
+static void pp_options(const struct space_builder *b, struct value_list *l)
 {
     push_range(l, 1, (int)(b->max_gpus < b->model->layers ? b->max_gpus : b->model->layers));
 }
 
-static void dp_options(const struct builder *b, struct list *l)
+static void dp_options(const struct space_builder *b, struct value_list *l)
 {
     int hi = (int)(b->max_gpus < b->base->global_batch ? b->max_gpus : b->base->global_batch);
     push_divisors(l, b->base->global_batch, hi);
 }
 
-static void ep_options(const struct builder *b, struct list *l)
+static void ep_options(const struct space_builder *b, struct value_list *l)
 {
     int hi = (int)(b->max_gpus < 1024 ? b->max_gpus : 1024);
     push_divisors(l, b->model->experts > 0 ? b->model->experts : 1, hi);
 }
 
-static void etp_options(const struct builder *b, struct list *l)
+static void etp_options(const struct space_builder *b, struct value_list *l)
 {
     push_powers(l, b->model->experts > 0 ? 8 : 1);
 }
 
-static void micro_batch_options(const struct builder *b, struct list *l)
+static void micro_batch_options(const struct space_builder *b, struct value_list *l)
 {
     push_powers(l, b->base->global_batch < 64 ? b->base->global_batch : 64);
 }
 
-static void vpp_options(const struct builder *b, struct list *l)
+static void vpp_options(const struct space_builder *b, struct value_list *l)
 {
     int layers = b->model->layers;
     for (int more = 0; more <= 2; more++)
@@ -173,42 +174,42 @@ static void vpp_options(const struct builder *b, struct list *l)
     sort(l);
 }
 
-static void split_options(const struct builder *b, struct list *l)
+static void split_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push_range(l, SPLIT_EVEN, SPLIT_UNEVEN);
 }
 
-static void onoff_options(const struct builder *b, struct list *l)
+static void onoff_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push_range(l, 0, 1);
 }
 
-static void moe_onoff_options(const struct builder *b, struct list *l)
+static void moe_onoff_options(const struct space_builder *b, struct value_list *l)
 {
     push_range(l, 0, b->model->experts > 0);
 }
 
-static void cp_comm_options(const struct builder *b, struct list *l)
+static void cp_comm_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push_range(l, CP_P2P, CP_A2A);
 }
 
-static void dispatcher_options(const struct builder *b, struct list *l)
+static void dispatcher_options(const struct space_builder *b, struct value_list *l)
 {
     push(l, b->model->experts > 0 ? DISPATCH_ALLTOALL : DISPATCH_ALLGATHER);
 }
 
-static void grouped_options(const struct builder *b, struct list *l)
+static void grouped_options(const struct space_builder *b, struct value_list *l)
 {
     const char *arch = b->group->gpu->arch; /* grouped products need compute capability 8 */
     bool able = strcmp(arch, "Volta") != 0 && strcmp(arch, "Turing") != 0;
     push(l, b->model->experts > 0 && b->te && able);
 }
 
-static void fsdp_options(const struct builder *b, struct list *l)
+static void fsdp_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push(l, FSDP_NONE);
@@ -217,7 +218,7 @@ static void fsdp_options(const struct builder *b, struct list *l)
 
 /* Parameters of their own axis; those without a line keep their init value. */
 /* The fused loss needs more memory for a short while (doc/ops.md) and is faster. */
-static void on_options(const struct builder *b, struct list *l)
+static void on_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push(l, 1);
@@ -247,9 +248,9 @@ static options_of *const OPTIONS[PARAMS] = {
     [PARAM_overlap_param_gather] = onoff_options,
 };
 
-static void add_single(struct builder *b, enum param p)
+static void add_single(struct space_builder *b, enum param p)
 {
-    struct list l = {0};
+    struct value_list l = {0};
     const struct setting *s = &b->settings[p];
     if (p <= PARAM_precision)
         push(&l, strategy_get(b->base, p));
@@ -280,7 +281,7 @@ static bool modules_sensible(const struct model *m, int set, bool te)
     return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));
 }
 
-static void push_recompute(struct list *l, int recompute, int method, int layers, int modules)
+static void push_recompute(struct value_list *l, int recompute, int method, int layers, int modules)
 {
     push(l, recompute);
     push(l, method);
@@ -288,11 +289,11 @@ static void push_recompute(struct list *l, int recompute, int method, int layers
     push(l, modules);
 }
 
-static void add_recompute(struct builder *b)
+static void add_recompute(struct space_builder *b)
 {
     static const enum param params[] = {PARAM_recompute, PARAM_recompute_method,
                                         PARAM_recompute_layers, PARAM_recompute_modules};
-    struct list l = {0};
+    struct value_list l = {0};
     push_recompute(&l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
     for (int set = 1; set < 1 << 7; set++)
         if (modules_sensible(b->model, set, b->te))
@@ -306,10 +307,10 @@ static void add_recompute(struct builder *b)
 
 /* Offload needs the precision-aware optimizer, which otherwise changes nothing at full
  * precision. */
-static void add_offload(struct builder *b)
+static void add_offload(struct space_builder *b)
 {
     static const enum param params[] = {PARAM_precision_aware, PARAM_optimizer_offload};
-    struct list l = {0};
+    struct value_list l = {0};
     for (int percent = 0; percent <= 100; percent += 25) {
         push(&l, percent > 0);
         push(&l, percent);
@@ -318,7 +319,7 @@ static void add_offload(struct builder *b)
     free_list(&l);
 }
 
-static void add_param(struct builder *b, enum param p)
+static void add_param(struct space_builder *b, enum param p)
 {
     if (p == PARAM_recompute)
         add_recompute(b);
@@ -340,13 +341,13 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, bool te, struct arena *mem)
 {
-    struct builder b = {s, m, g, base, settings, max_gpus, te, mem};
+    struct space_builder b = {s, m, g, base, settings, max_gpus, te, mem};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
         if (p == PARAM_ep)
             s->first_part = s->axes;
         if (p == PARAM_vpp)
-            s->first_frame = s->axes;
+            s->first_partition = s->axes;
         if (p == PARAM_FIRST_TIMING)
             s->first_timing = s->axes;
         if (p == PARAM_FIRST_STATE)
@@ -374,7 +375,7 @@ void space_put_pp_last(struct space *s)
     memmove(&s->axis[at], &s->axis[at + 1], (size_t)(s->axes - at - 1) * sizeof *s->axis);
     s->axis[s->axes - 1] = pp;
     s->first_part--;
-    s->first_frame--;
+    s->first_partition--;
     s->first_timing--;
     s->first_state--;
     count_sizes(s);
@@ -428,11 +429,11 @@ static uint64_t bound_after(const struct space *s, int axis)
 /* The axis at which a rule can be judged, or `axes` for pairs of timing and state. */
 static int axis_of_rule(const struct space *s, const struct rule *r)
 {
-    uint64_t timing = bound_after(s, s->first_state - 1) & ~bound_after(s, s->first_timing - 1);
+    uint64_t pass_times = bound_after(s, s->first_state - 1) & ~bound_after(s, s->first_timing - 1);
     int axis = 0;
     while (r->depends & ~bound_after(s, axis))
         axis++;
-    return axis >= s->first_state && r->depends & timing ? s->axes : axis;
+    return axis >= s->first_state && r->depends & pass_times ? s->axes : axis;
 }
 
 void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rules *r,
@@ -472,7 +473,8 @@ static void set_values(const struct walk *w, int axis, const int *value, double 
     const struct axis *a = &w->space->axis[axis];
     for (int j = 0; j < a->params; j++)
         values[a->param[j]] = value[j];
-    if (axis < w->space->first_frame || a->param[0] == PARAM_pp) /* no other has derived values */
+    if (axis < w->space->first_partition ||
+        a->param[0] == PARAM_pp) /* no other has derived values */
         slots_set_derived(values);
 }
 

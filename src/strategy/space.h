@@ -32,8 +32,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
 struct space {
     int axes;
     struct axis axis[PARAMS];
-    int first_part, first_frame, first_timing,
-        first_state;              /* axes before: cells, parts, frames, timings */
+    int first_part, first_partition, first_timing,
+        first_state;              /* axes before: cells, parts, partitions, timings */
     double size_from[PARAMS + 1]; /* product of the options of axes i and behind */
 };
 

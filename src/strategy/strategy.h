@@ -1,4 +1,4 @@
-/* One way to split a training job over GPUs, and the question it belongs to. */
+/* One way to split a training job over GPUs, and the query it belongs to. */
 #ifndef ASTRA_STRATEGY_H
 #define ASTRA_STRATEGY_H
 

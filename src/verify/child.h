@@ -34,7 +34,7 @@ void child_read(struct child *, const char *prefix);
 bool child_ended(struct child *, const char *prefix);
 void child_kill(struct child *); /* and waits for its end */
 
-/* The last `lines` lines, each ended; what is no printable character is a question mark. */
+/* The last `lines` lines, each ended; what is no printable character is a query mark. */
 void child_tail(const struct child *, int lines, struct str *out);
 
 /* While this is held, signals that would end the process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE,

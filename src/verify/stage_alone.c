@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-void verify_lone(const struct verify_case *c, struct arena *mem, struct plan *out)
+void verify_alone(const struct verify_case *c, struct arena *mem, struct plan *out)
 {
     static const double SILENT[RESIDUALS] = {[RESIDUAL_compute] = 1, [RESIDUAL_memory] = 1};
     struct varied *v = arena_alloc(mem, sizeof *v);
@@ -14,7 +14,7 @@ void verify_lone(const struct verify_case *c, struct arena *mem, struct plan *ou
     plan_evaluate(&v->scene, &c->strategy, c->layout, mem, out);
 }
 
-/* Beyond what a step has anyway, which frame_init() bounds: the ticks of both suffice. */
+/* Beyond what a step has anyway, which partition_init() bounds: the ticks of both suffice. */
 static const double MOST_LONGER_S = 3e6;
 
 static double longer_s(const struct pass *p, double factor)
@@ -22,14 +22,14 @@ static double longer_s(const struct pass *p, double factor)
     return (factor - 1) * (p->compute_s + p->recompute_s);
 }
 
-static double scaled(struct frame *f, const struct strategy *s, const double *factor,
+static double scaled(struct partition *f, const struct strategy *s, const double *factor,
                      struct arena *mem)
 {
-    struct timing t;
+    struct pass_times t;
     struct state st;
     double longer = 0;
-    timing_of(f, s, mem, &t);
-    timing_stages(f, s, mem, &t);
+    pass_times_of(f, s, mem, &t);
+    pass_times_stages(f, s, mem, &t);
     for (int i = 0; i < f->layout.stages; i++) {
         struct pass forward, backward;
         shape_passes(f, s, f->shape_of[i], &forward, &backward);
@@ -41,17 +41,17 @@ static double scaled(struct frame *f, const struct strategy *s, const double *fa
         t.stage_forward[i] += llround(more * TICKS_PER_S);
         t.stage_backward[i] += llround(more_back * TICKS_PER_S);
     }
-    timing_run(f, s, mem, &t);
+    pass_times_run(f, s, mem, &t);
     state_of(f, s, mem, &st);
     state_times(f, s, mem, &st);
-    return (double)frame_step(f, s, &t, &st) / TICKS_PER_S;
+    return (double)partition_step(f, s, &t, &st) / TICKS_PER_S;
 }
 
 double verify_scaled_step(const struct verify_case *c, const double *factor)
 {
     struct arena mem;
     arena_init(&mem);
-    struct frame *f = frame_new(&c->scene, &c->strategy, c->layout, &mem, NULL);
+    struct partition *f = partition_new(&c->scene, &c->strategy, c->layout, &mem, NULL);
     double step_s = f ? scaled(f, &c->strategy, factor, &mem) : NAN;
     arena_release(&mem);
     return step_s;

@@ -90,7 +90,7 @@ int64_t verify_shrink(const struct verify_case *, const struct verify_report *);
 
 /* The case with communication that takes no time (stage_alone.c): stage[].compute_step_s is what a lone
  * rank of each stage computes in a step. */
-void verify_lone(const struct verify_case *, struct arena *, struct plan *out);
+void verify_alone(const struct verify_case *, struct arena *, struct plan *out);
 /* Seconds of a step where the compute of stage r takes `factor[r]` times as long; NAN where that are
  * weeks. */
 double verify_scaled_step(const struct verify_case *, const double *factor);

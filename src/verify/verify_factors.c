@@ -4,16 +4,16 @@
 #include "query/query.h"
 #include "verify/verify.h"
 
-void verify_take_factors(struct question *q, bool te)
+void verify_take_factors(struct query *q, bool te)
 {
     for (int g = 0; g < q->cluster.groups; g++)
-        q->cluster.group[g].residual = question_residual(q, q->cluster.group[g].gpu, te);
+        q->cluster.group[g].residual = query_residual(q, q->cluster.group[g].gpu, te);
 }
 
-static bool plan_has_factors(const struct question *q, const struct plan *p)
+static bool plan_has_factors(const struct query *q, const struct plan *p)
 {
     for (int i = 0; i < p->stages; i++)
-        if (question_residual(q, p->stage[i].group->gpu, p->te))
+        if (query_residual(q, p->stage[i].group->gpu, p->te))
             return true;
     return false;
 }
@@ -26,13 +26,13 @@ static bool is_noted(const struct verify_report *r, int stage)
     return false;
 }
 
-bool verify_note_factors(const struct question *q, struct verify_report *r, struct arena *mem,
+bool verify_note_factors(const struct query *q, struct verify_report *r, struct arena *mem,
                          struct error *err)
 {
     bool te = r->run->te, any = q->profile && plan_has_factors(q, r->plan);
     for (int i = 0; q->profile && i < r->stages; i++) {
         const struct gpu *gpu = r->stage[i].predicted_for;
-        bool has = question_residual(q, gpu, te) != NULL;
+        bool has = query_residual(q, gpu, te) != NULL;
         any |= has;
         if (!has && !is_noted(r, i))
             verify_note(r, mem,
@@ -40,5 +40,5 @@ bool verify_note_factors(const struct question *q, struct verify_report *r, stru
                                      gpu->name, stack_name(te)));
     }
     return !q->profile || !q->profile->name || any ||
-           question_no_residual(q, r->stage[0].predicted_for, te, err);
+           query_no_residual(q, r->stage[0].predicted_for, te, err);
 }

@@ -29,15 +29,15 @@ static void check_report(const struct calibrate_report *r)
 /* The models are loaded once. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct question from;
+    static struct query from;
     static const char *const files[] = {path};
     struct arena mem;
     struct calibrate_input in;
     struct calibrate_report report = {.inputs = 1, .input = files};
     struct error err = {0};
     if (!from.learned) {
-        question_init(&from);
-        if (!question_set(&from, "gpu", "H200", &err) || !question_models(&from, &err))
+        query_init(&from);
+        if (!query_set(&from, "gpu", "H200", &err) || !query_models(&from, &err))
             abort();
     }
     write_input(data, size);

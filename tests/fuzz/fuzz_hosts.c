@@ -19,7 +19,7 @@ static void check_name(const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct question q;
+    struct query q;
     struct error err = {0};
     char *text = malloc(size + 1);
     if (!text)
@@ -27,14 +27,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     text[size] = 0;
-    question_init(&q);
-    bool ok = question_hosts(&q, text, size, "hosts", &err);
+    query_init(&q);
+    bool ok = query_hosts(&q, text, size, "hosts", &err);
     assert(ok == (err.kind == ERROR_NONE));
     assert(ok || strncmp(err.text, "hosts:", 6) == 0);
     assert(!ok || q.export.hosts > 0);
     for (size_t i = 0; ok && i < q.export.hosts; i++)
         check_name(q.export.host[i]);
-    question_release(&q);
+    query_release(&q);
     free(text);
     return 0;
 }

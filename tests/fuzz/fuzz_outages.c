@@ -8,14 +8,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(struct question *q)
+static void check(struct query *q)
 {
     const struct outage *o = &q->run.outage;
     struct error err = {0};
     assert(o->write_s >= 0 && o->write_s <= 2592000 && o->restart_s >= 0);
     assert(o->restart_s <= 2592000 && o->interval_s >= 0 && o->interval_s <= 2592000);
-    bool ready = question_set(q, "cluster", "4x8:H100,2x8:A100", &err) &&
-                 question_set(q, "model", "llama3-8b", &err) && question_ready(q, &err);
+    bool ready = query_set(q, "cluster", "4x8:H100,2x8:A100", &err) &&
+                 query_set(q, "model", "llama3-8b", &err) && query_ready(q, &err);
     assert(ready || (err.kind == ERROR_INPUT && strncmp(err.text, "--", 2) == 0));
     for (int g = 0; g < q->cluster.groups; g++) {
         double per_h = q->cluster.group[g].outages_per_h;
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const options[] = {"mtbf", "interruptions", "checkpoint-every",
                                           "checkpoint-write", "restart"};
-    struct question q;
+    struct query q;
     struct error err = {0};
     char text[256];
     if (size < 1 || size > sizeof text)
@@ -36,12 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *option = options[data[0] % (sizeof options / sizeof *options)];
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
-    question_init(&q);
-    if (question_set(&q, option, text, &err))
+    query_init(&q);
+    if (query_set(&q, option, text, &err))
         check(&q);
     else
         assert(err.kind == ERROR_INPUT && strncmp(err.text, "--", 2) == 0 &&
                strncmp(err.text + 2, option, strlen(option)) == 0);
-    question_release(&q);
+    query_release(&q);
     return 0;
 }

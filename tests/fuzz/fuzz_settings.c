@@ -11,15 +11,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const options[] = {"set",       "gpus",  "global-batch",  "seq-len",
                                           "precision", "stack", "memory-margin", "top",
                                           "threads",   "stage", "price"};
-    struct question q;
+    struct query q;
     struct error err = {0};
     char text[256];
     if (size < 1 || size > sizeof text)
         return 0;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
-    question_init(&q);
-    question_set(&q, options[data[0] % (sizeof options / sizeof *options)], text, &err);
-    question_release(&q);
+    query_init(&q);
+    query_set(&q, options[data[0] % (sizeof options / sizeof *options)], text, &err);
+    query_release(&q);
     return 0;
 }

@@ -37,27 +37,27 @@ enum { ALL = COUNT(JOBS), ON_ONE_NODE = 2 };
 static struct arena mem;
 static struct calibrate_input inputs[ALL];
 static struct observation seen[ALL][2];
-static struct question lender; /* of the models */
+static struct query lender; /* of the models */
 
 static int set_up(void **state)
 {
     struct error err = {0};
     (void)state;
     arena_init(&mem);
-    question_init(&lender);
-    must(question_models(&lender, &err), &err);
+    query_init(&lender);
+    must(query_models(&lender, &err), &err);
     for (int i = 0; i < ALL; i++) {
         struct calibrate_input *in = &inputs[i];
         in->path = arena_format(&mem, "run%d.log", i);
-        question_init(&in->question);
-        in->question.learned = lender.learned;
-        must(question_set(&in->question, "model", JOBS[i].model, &err) &&
-                 question_set(&in->question, "cluster", JOBS[i].cluster, &err) &&
-                 question_set(&in->question, "global-batch", "256", &err) &&
-                 question_set(&in->question, "seq-len", "4096", &err),
+        query_init(&in->query);
+        in->query.learned = lender.learned;
+        must(query_set(&in->query, "model", JOBS[i].model, &err) &&
+                 query_set(&in->query, "cluster", JOBS[i].cluster, &err) &&
+                 query_set(&in->query, "global-batch", "256", &err) &&
+                 query_set(&in->query, "seq-len", "4096", &err),
              &err);
         for (int k = 0; k < 8 && JOBS[i].settings[k]; k++)
-            must(question_set(&in->question, "set", JOBS[i].settings[k], &err), &err);
+            must(query_set(&in->query, "set", JOBS[i].settings[k], &err), &err);
         must(calibrate_ask(in, &mem, &err), &err);
         assert_int_equal(in->refusals, 0);
         in->observation = seen[i];
@@ -70,7 +70,7 @@ static int tear_down(void **state)
     (void)state;
     for (int i = 0; i < ALL; i++)
         calibrate_input_release(&inputs[i]);
-    question_release(&lender);
+    query_release(&lender);
     arena_release(&mem);
     return 0;
 }
@@ -219,7 +219,7 @@ static void same_runs_count_once(void **state)
     forget();
 }
 
-static void left_out_inputs_are_foretold(void **state)
+static void left_out_inputs_are_predicted(void **state)
 {
     static const double truth[FIT_FACTORS] = {0.2, -0.1, 0.3};
     struct calibrate_report report;
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(network_is_refused_on_one_node),
         cmocka_unit_test(one_bad_log_does_not_rule),
         cmocka_unit_test(same_runs_count_once),
-        cmocka_unit_test(left_out_inputs_are_foretold),
+        cmocka_unit_test(left_out_inputs_are_predicted),
         cmocka_unit_test(memory_is_careful),
         cmocka_unit_test(less_memory_takes_several),
         cmocka_unit_test(lone_ranks_tell_compute),

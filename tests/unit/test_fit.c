@@ -179,7 +179,7 @@ static const char *write_profile(struct fixture *f, const char *name, const char
 
 static bool run(struct fixture *f, const char *profile, const char *models, const char *output)
 {
-    struct fit_question q = {
+    struct fit_query q = {
         .profile = &profile, .profiles = 1, .models = models, .output = output, .threads = 1};
     str_clear(&f->report);
     f->err = (struct error){0};
@@ -505,7 +505,7 @@ static void alone_says_what_it_needs(void **state)
 {
     struct fixture *f = *state;
     const char *profile = write_profile(f, "h200.csv", "H200", 24, 1);
-    struct fit_question q = {
+    struct fit_query q = {
         .profile = &profile, .profiles = 1, .output = below(f, "out"), .alone = true, .threads = 1};
     bool ok = fit_run(&q, &f->report, &f->err);
     if (ok) { /* then the models must work, and claim no error that nobody measured */
@@ -526,7 +526,7 @@ static void too_few_rows_alone_are_refused(void **state)
 {
     struct fixture *f = *state;
     const char *profile = write_profile(f, "few.csv", "H200", 19, 1);
-    struct fit_question q = {
+    struct fit_query q = {
         .profile = &profile, .profiles = 1, .output = below(f, "out"), .alone = true, .threads = 1};
     assert_false(fit_run(&q, &f->report, &f->err));
     assert_string_equal(

@@ -301,17 +301,17 @@ static void estimates(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(ESTIMATES); i++) {
-        struct question q;
-        struct estimate_question e;
+        struct query q;
+        struct estimate_query e;
         struct error err = {0};
         struct plan p;
         int count;
-        question_init(&q);
+        query_init(&q);
         const char *const *words = split_words(ESTIMATES[i].flags, &count);
-        must(question_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
-                 question_set(&q, "model", ESTIMATES[i].model, &err) &&
-                 question_flags(&q, (size_t)count, words, &err) && question_ready(&q, &err) &&
-                 question_estimate(&q, &e, &err),
+        must(query_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
+                 query_set(&q, "model", ESTIMATES[i].model, &err) &&
+                 query_flags(&q, (size_t)count, words, &err) && query_ready(&q, &err) &&
+                 query_estimate(&q, &e, &err),
              &err);
         plan_evaluate(&e.scene, &e.strategy, e.layout, &mem, &p);
         assert_true(p.computed && p.gpus == 16);
@@ -319,7 +319,7 @@ static void estimates(void **state)
         assert_int_equal(e.reasons.count, ESTIMATES[i].reason != NULL);
         if (e.reasons.count)
             assert_string_equal(e.reasons.text[0], ESTIMATES[i].reason);
-        question_release(&q);
+        query_release(&q);
     }
     arena_release(&mem);
 }
@@ -327,19 +327,19 @@ static void estimates(void **state)
 /* Rules see each mesh as it runs. */
 static void rules_of_each_mesh(void **state)
 {
-    struct question q;
-    struct estimate_question e;
+    struct query q;
+    struct estimate_query e;
     struct error err = {0};
     double values[SLOTS];
     int count;
     (void)state;
-    question_init(&q);
+    query_init(&q);
     const char *const *words =
         split_words(ON_TWO "1 1 2 8 1 4 1 4 2 1 --micro-batch-size 2", &count);
-    must(question_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
-             question_set(&q, "model", "mixtral-8x7b", &err) &&
-             question_flags(&q, (size_t)count, words, &err) && question_ready(&q, &err) &&
-             question_estimate(&q, &e, &err),
+    must(query_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
+             query_set(&q, "model", "mixtral-8x7b", &err) &&
+             query_flags(&q, (size_t)count, words, &err) && query_ready(&q, &err) &&
+             query_estimate(&q, &e, &err),
          &err);
     estimate_slots(&e, 0, values);
     assert_true(values[PARAM_tp] == 1 && values[PARAM_ep] == 2 && values[PARAM_micro_batch] == 2);
@@ -347,7 +347,7 @@ static void rules_of_each_mesh(void **state)
     estimate_slots(&e, 1, values);
     assert_true(values[PARAM_tp] == 4 && values[PARAM_ep] == 4 && values[PARAM_micro_batch] == 8);
     assert_true(values[PARAM_seq_parallel] == 1 && values[SLOT_micro_batches] == 1);
-    question_release(&q);
+    query_release(&q);
     arena_release(&mem);
 }
 

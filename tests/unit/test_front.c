@@ -192,7 +192,7 @@ static void make_front(struct made *m, int points, bool run)
                   run);
     m->report = (struct search_report){.model = &m->model,
                                        .cluster = &cluster,
-                                       .question = "a question",
+                                       .query = "a question",
                                        .best = LISTED,
                                        .plan = m->plan + points,
                                        .front = points,
@@ -381,7 +381,7 @@ static void names_break_nothing(void **state)
         str_init(&out);
         make_front(&m, 4, false);
         strcpy(m.model.name, cases[i].name);
-        m.report.question = cases[i].name;
+        m.report.query = cases[i].name;
         front_draw(&m.report, &out);
         must_be_xml(str_text(&out));
         if (!strstr(str_text(&out), cases[i].written))

@@ -44,7 +44,7 @@ static void best_plan_round_trips(void **state)
     astra_free(estimate);
 }
 
-static void questions_fail_with_a_message(void **state)
+static void queries_fail_with_a_message(void **state)
 {
     struct astra *a = astra_new();
     (void)state;
@@ -62,7 +62,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(best_plan_round_trips),
-        cmocka_unit_test(questions_fail_with_a_message),
+        cmocka_unit_test(queries_fail_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

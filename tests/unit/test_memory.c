@@ -281,14 +281,14 @@ static void buffers_by_hand(void **state)
     }
 }
 
-/* A frame of one rank, and what its state adds to the buffers. */
+/* A partition of one rank, and what its state adds to the buffers. */
 static double state_buffers_of(const struct scene *sc, const struct strategy *s)
 {
-    struct frame *f = arena_alloc(&mem, sizeof *f);
+    struct partition *f = arena_alloc(&mem, sizeof *f);
     struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
     struct error err = {0};
     layer_costs_of(sc, s, costs);
-    must(frame_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
+    must(partition_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
     return state_buffers(f, 0, &f->class[0].params, s);
 }
 
@@ -775,20 +775,20 @@ static void check_parts(const struct plan_stage *x)
 }
 
 /* The search's own way to the same figures. */
-static void check_frame(const struct scene *sc, const struct strategy *s, const struct plan *p)
+static void check_partition(const struct scene *sc, const struct strategy *s, const struct plan *p)
 {
-    struct frame *f = arena_alloc(&mem, sizeof *f);
+    struct partition *f = arena_alloc(&mem, sizeof *f);
     struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
     struct error err = {0};
-    struct timing t, least;
+    struct pass_times t, least;
     struct state st;
     double most = 0;
     layer_costs_of(sc, s, costs);
-    must(frame_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
-    timing_of(f, s, &mem, &t);
+    must(partition_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
+    pass_times_of(f, s, &mem, &t);
     least = t;
-    timing_memory(f, s, &mem, &t);
-    timing_least_memory(f, s, &mem, &least);
+    pass_times_memory(f, s, &mem, &t);
+    pass_times_least_memory(f, s, &mem, &least);
     state_of(f, s, &mem, &st);
     for (int c = 0; c < f->classes; c++)
         assert_true(least.activations[c] + least.temporary[c] <=
@@ -804,7 +804,7 @@ static void check_frame(const struct scene *sc, const struct strategy *s, const 
                     near(p->stage[r].device_bytes, p->limit_bytes));
         most = fmax(most, p->stage[r].peak_bytes);
     }
-    assert_true(near(frame_fullness(f, &t, &st), most / f->mesh[0].limit));
+    assert_true(near(partition_fullness(f, &t, &st), most / f->mesh[0].limit));
 }
 
 static void parts_and_search_agree(void **state)
@@ -819,7 +819,7 @@ static void parts_and_search_agree(void **state)
             check_parts(&p.stage[r]);
             seen[p.stage[r].moment]++;
         }
-        check_frame(&sc, &s, &p);
+        check_partition(&sc, &s, &p);
         arena_clear(&mem);
     }
     assert_true(seen[MOMENT_step] > 0 && seen[MOMENT_setup] > 0 && seen[MOMENT_recompute] > 0 &&

@@ -119,8 +119,8 @@ static void two_stages_by_hand(void **state)
         assert_true(near(p.stage[r].forward_s, f[r]) && near(p.stage[r].backward_s, b[r]));
         assert_ptr_equal(p.stage[r].group, &cluster.group[r]);
     }
-    struct frame *frame = frame_new(&sc, &s, &layout, &mem, NULL);
-    double send = (double)frame->send[0] / TICKS_PER_S, post = transfer_fixed_s(frame, &s);
+    struct partition *partition = partition_new(&sc, &s, &layout, &mem, NULL);
+    double send = (double)partition->send[0] / TICKS_PER_S, post = transfer_fixed_s(partition, &s);
     double want =
         f[0] + f[1] + b[0] + b[1] + 2 * send + 4 * post + p.breakdown[BREAKDOWN_optimizer];
     assert_true(fabs(p.step_s - want) < 1e-9);
@@ -138,11 +138,11 @@ static void two_stages_by_hand(void **state)
     arena_release(&mem);
 }
 
-/* Questions */
+/* Queries */
 
 struct bench {
-    struct question question;
-    struct estimate_question asked;
+    struct query query;
+    struct estimate_query asked;
     struct plan plan;
 };
 
@@ -150,15 +150,14 @@ struct bench {
 static void ask(struct bench *b, const char *pool, const char *const *sets)
 {
     struct error err = {0};
-    question_init(&b->question);
-    must(question_set(&b->question, "model", "llama3-8b", &err) &&
-             question_set(&b->question, "cluster", pool, &err),
+    query_init(&b->query);
+    must(query_set(&b->query, "model", "llama3-8b", &err) &&
+             query_set(&b->query, "cluster", pool, &err),
          &err);
     for (; *sets; sets++)
-        must(question_set(&b->question, "set", *sets, &err), &err);
-    must(question_ready(&b->question, &err) && question_estimate(&b->question, &b->asked, &err),
-         &err);
-    plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->question.mem, &b->plan);
+        must(query_set(&b->query, "set", *sets, &err), &err);
+    must(query_ready(&b->query, &err) && query_estimate(&b->query, &b->asked, &err), &err);
+    plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->query.mem, &b->plan);
 }
 
 static void stages_are_dealt_out(void **state)
@@ -193,11 +192,11 @@ static void stages_are_dealt_out(void **state)
             assert_non_null(strstr(b.asked.reasons.text[0], cases[i].reason));
         if (!cases[i].placed)
             assert_false(b.plan.computed);
-        question_release(&b.question);
+        query_release(&b.query);
     }
 }
 
-/* Moves of a remedy leave the stages where they are. */
+/* Moves of a fix leave the stages where they are. */
 static void trials_keep_the_stages(void **state)
 {
     static const char *const sets[] = {"pp=4", "tp=2", NULL};
@@ -206,7 +205,7 @@ static void trials_keep_the_stages(void **state)
     int64_t step;
     (void)state;
     ask(&b, "2x8:A100,2x8:H100", sets);
-    trials_init(&t, &b.asked, &b.question.mem);
+    trials_init(&t, &b.asked, &b.query.mem);
     struct strategy s = b.asked.strategy;
     assert_true(trials_try(&t, &s, &step));
     s.tp = 4; /* the same GPUs, split otherwise */
@@ -218,7 +217,7 @@ static void trials_keep_the_stages(void **state)
     s.dp /= 2;
     assert_false(trials_try(&t, &s, &step));
     trials_release(&t);
-    question_release(&b.question);
+    query_release(&b.query);
 }
 
 static int layers_of(const struct plan *p)
@@ -236,7 +235,7 @@ static void mixtures_compare(void **state)
     (void)state;
     ask(&b, "2x8:A100,2x8:H100", sets);
     const struct plan *p = &b.plan;
-    const struct mixture *m = mixture_of(&b.question, &b.asked, p, &b.question.mem);
+    const struct comparison *m = comparison_of(&b.query, &b.asked, p, &b.query.mem);
     assert_non_null(m);
     for (int r = 0; r < p->stages; r++) {
         const struct plan *then = m->more[r].plan;
@@ -245,21 +244,21 @@ static void mixtures_compare(void **state)
         assert_int_equal(then->stage[m->more[r].from].layers, p->stage[m->more[r].from].layers - 1);
         assert_true(m->more[r].seconds > 0);
     }
-    for (int i = 0; i < MIXTURE_SPLITS; i++)
+    for (int i = 0; i < COMPARISON_SPLITS; i++)
         assert_int_equal(layers_of(m->split[i].plan), 32);
     assert_true(m->split[0].plan->step_s == p->step_s); /* the plan is even itself */
     assert_true(m->split[1].plan->stage[3].layers > m->split[1].plan->stage[0].layers);
     assert_true(m->split[1].plan->step_s < p->step_s);
     assert_int_equal(m->groups, 2);
     for (int g = 0; g < 2; g++) {
-        assert_ptr_equal(m->alone[g].plan->group, &b.question.cluster.group[g]);
+        assert_ptr_equal(m->alone[g].plan->group, &b.query.cluster.group[g]);
         assert_true(m->alone[g].plan->feasible && m->alone[g].plan->gpus <= 16);
         assert_int_equal(m->alone[g].plan->strategy.global_batch, 64);
     }
-    question_release(&b.question);
+    query_release(&b.query);
     ask(&b, "2x8:H100", sets);
-    assert_null(mixture_of(&b.question, &b.asked, &b.plan, &b.question.mem));
-    question_release(&b.question);
+    assert_null(comparison_of(&b.query, &b.asked, &b.plan, &b.query.mem));
+    query_release(&b.query);
 }
 
 int main(void)

@@ -31,14 +31,14 @@ static bool in_time(double seconds)
 
 enum { MOST_PLANS = 12000 }; /* of one problem */
 
-static void set(struct question *q, const char *option, const char *value)
+static void set(struct query *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(question_set(q, option, value, &err), &err);
+    must(query_set(q, option, value, &err), &err);
 }
 
 /* The last word on a parameter counts. */
-static void restrict_to(struct question *q, const char *setting)
+static void restrict_to(struct query *q, const char *setting)
 {
     struct error err = {0};
     must(setting_parse(q->settings, setting, &err), &err);
@@ -105,15 +105,15 @@ static const char *const FLAVOURS[][4] = {
     {"recompute=full", "recompute_layers=1,2,3,4,5,6,7,8,9", "micro_batch=4,8", "dp=1"},
 };
 
-static void random_model(struct question *q)
+static void random_model(struct query *q)
 {
     char text[256];
     snprintf(text, sizeof text, "layers=%d,%s", pick(2, 10), ONE_OF(MODELS));
     set(q, "model", text);
 }
 
-/* Two or three groups; GPUs without bf16 mostly get a question that they can answer. */
-static void random_pool(struct question *q)
+/* Two or three groups; GPUs without bf16 mostly get a query that they can answer. */
+static void random_pool(struct query *q)
 {
     char text[256] = "";
     size_t count, length = 0;
@@ -135,7 +135,7 @@ static void random_pool(struct question *q)
 }
 
 /* So little that a part of the plans does not fit. */
-static void random_memory(struct question *q)
+static void random_memory(struct query *q)
 {
     double states = 18 * (double)model_params_total(&q->model);
     if (pick(0, 3) == 0)
@@ -172,11 +172,11 @@ static void random_residuals(struct cluster *c)
     }
 }
 
-static void random_question(struct question *q)
+static void random_query(struct query *q)
 {
     char batch[16], length[16], gpus[16];
     struct error err = {0};
-    question_init(q);
+    query_init(q);
     random_model(q);
     random_pool(q);
     snprintf(batch, sizeof batch, "%d", 4 * pick(1, 8));
@@ -198,7 +198,7 @@ static void random_question(struct question *q)
         set(q, "gpus", gpus);
     }
     q->top = pick(0, 1) ? 3 : pick(1, 2);
-    must(question_ready(q, &err), &err);
+    must(query_ready(q, &err), &err);
     random_memory(q);
     random_network(&q->cluster);
 }
@@ -209,7 +209,7 @@ struct known {
 };
 
 /* Plans on one type of which the search is told: faster and slower ones than it will find. */
-static void random_known(const struct mixed_reference *ref, const struct mixed_question *mq,
+static void random_known(const struct mixed_reference *ref, const struct mixed_query *mq,
                          struct known *known)
 {
     known->count = ref->kinds > 0 && pick(0, 1) ? pick(1, 3) : 0;
@@ -219,7 +219,7 @@ static void random_known(const struct mixed_reference *ref, const struct mixed_q
         x->step = like->step + pick(-1, 1) * (like->step / pick(2, 1000));
         x->strategy = like->strategy;
         x->strategy.tp = 100 + i; /* a kind of its own */
-        x->worth = (struct worth){(double)x->step, INFINITY};
+        x->score = (struct score){(double)x->step, INFINITY};
         x->group = mq->cluster->group;
     }
 }
@@ -244,7 +244,7 @@ static int best_steps(const struct mixed_found *kind, int kinds, const struct kn
     return count;
 }
 
-static void must_be_as_said(const struct mixed_question *mq, const struct mixed_found *x,
+static void must_be_as_said(const struct mixed_query *mq, const struct mixed_found *x,
                             struct arena *mem)
 {
     struct scene sc = reference_scene(mq, &x->meshes);
@@ -280,13 +280,13 @@ static void show_plan(const char *who, const struct mixed_found *x)
 }
 
 /* Whether they agree. */
-static bool compare(int number, const struct mixed_reference *ref, const struct mixed_question *mq,
+static bool compare(int number, const struct mixed_reference *ref, const struct mixed_query *mq,
                     const struct known *known, const struct mixed_result *r)
 {
     int64_t want[3], have[3];
-    int wanted = best_steps(ref->kind, ref->kinds, known, mq->top, want);
+    int limits = best_steps(ref->kind, ref->kinds, known, mq->top, want);
     int found = best_steps(r->found, r->best, known, mq->top, have);
-    bool same = wanted == found && memcmp(want, have, (size_t)found * sizeof *have) == 0;
+    bool same = limits == found && memcmp(want, have, (size_t)found * sizeof *have) == 0;
     if (same)
         return true;
     print_error("problem %d:\n", number);
@@ -302,17 +302,17 @@ static bool compare(int number, const struct mixed_reference *ref, const struct 
 /* False: no plans to compare, or more than brute force should walk. */
 static bool solve_one(int number, struct tally *t)
 {
-    struct question q;
+    struct query q;
     struct rules rules;
-    struct mixed_question mq;
+    struct mixed_query mq;
     struct mixed_result r;
     struct mixed_reference ref = {.limit = MOST_PLANS};
     struct known known = {0};
-    struct standings standings;
+    struct results results;
     struct error err = {0};
-    random_question(&q);
+    random_query(&q);
     q.engine = number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
-    must(question_mixed(&q, &rules, &mq, &err), &err);
+    must(query_mixed(&q, &rules, &mq, &err), &err);
     if (number % 2)
         random_residuals(&q.cluster);
     mq.threads = 1 + number % 2;
@@ -320,12 +320,12 @@ static bool solve_one(int number, struct tally *t)
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);
     random_known(&ref, &mq, &known);
     if (solved) {
-        standings_init(&standings, &WANT_SPEED, mq.top, &q.mem);
+        results_init(&results, &SPEED_ALONE, mq.top, &q.mem);
         for (int i = 0; i < known.count; i++)
-            standings_add(&standings, &known.plan[i]);
-        mq.standings = &standings;
+            results_add(&results, &known.plan[i]);
+        mq.results = &results;
         mixed_run(&mq, &q.mem, &r);
-        standings_release(&standings);
+        results_release(&results);
         t->wrong += !compare(number, &ref, &mq, &known, &r);
         for (int i = 0; i < r.best; i++)
             must_be_as_said(&mq, &r.found[i], &q.mem);
@@ -336,11 +336,11 @@ static bool solve_one(int number, struct tally *t)
         t->plans += ref.plans;
     }
     mixed_reference_release(&ref);
-    question_release(&q);
+    query_release(&q);
     return solved;
 }
 
-/* Questions whose answer changes with the memory, step by step from too little to enough. */
+/* Queries whose answer changes with the memory, step by step from too little to enough. */
 static const struct {
     const char *model, *pool, *settings[6];
 } SWEEPS[] = {
@@ -358,7 +358,7 @@ static const struct {
      {"vpp=1", "micro_batch=2,8", "recompute=none,full"}},
 };
 
-static void ask_sweep(struct question *q, size_t i)
+static void ask_sweep(struct query *q, size_t i)
 {
     static const char *const same[] = {"tp=1",
                                        "cp=1",
@@ -371,7 +371,7 @@ static void ask_sweep(struct question *q, size_t i)
                                        "micro_batch=1",
                                        "overlap_param_gather=off"};
     struct error err = {0};
-    question_init(q);
+    query_init(q);
     set(q, "model", SWEEPS[i].model);
     set(q, "cluster", SWEEPS[i].pool);
     set(q, "global-batch", "8");
@@ -381,7 +381,7 @@ static void ask_sweep(struct question *q, size_t i)
     for (int k = 0; k < 6 && SWEEPS[i].settings[k]; k++)
         restrict_to(q, SWEEPS[i].settings[k]);
     q->top = 1;
-    must(question_ready(q, &err), &err);
+    must(query_ready(q, &err), &err);
 }
 
 static void any_memory_is_used(void **state)
@@ -389,15 +389,15 @@ static void any_memory_is_used(void **state)
     enum { STEPS = 48 };
     (void)state;
     for (size_t i = 0; i < COUNT(SWEEPS); i++) {
-        struct question q;
+        struct query q;
         struct rules rules;
-        struct mixed_question mq;
+        struct mixed_query mq;
         struct mixed_result r;
         struct error err = {0};
         int64_t last = 0;
         int answers = 0, wrong = 0;
         ask_sweep(&q, i);
-        must(question_mixed(&q, &rules, &mq, &err), &err);
+        must(query_mixed(&q, &rules, &mq, &err), &err);
         for (int k = 0; k < STEPS && in_time(15); k++) {
             struct mixed_reference ref = {.limit = 0};
             for (int g = 0; g < q.cluster.groups; g++)
@@ -409,7 +409,7 @@ static void any_memory_is_used(void **state)
             last = ref.kinds > 0 ? ref.kind[0].step : 0;
             mixed_reference_release(&ref);
         }
-        question_release(&q);
+        query_release(&q);
         assert_int_equal(wrong, 0);
         assert_true(answers >= 2 || !in_time(15)); /* it does change */
     }
@@ -448,19 +448,19 @@ static void must_be_same(const struct mixed_found *a, const struct mixed_found *
 static void threads_change_nothing(void **state)
 {
     static const int threads[] = {2, 5};
-    struct question q;
+    struct query q;
     struct rules rules;
-    struct mixed_question mq;
+    struct mixed_query mq;
     struct mixed_result one, many;
     struct error err = {0};
     (void)state;
-    question_init(&q);
+    query_init(&q);
     set(&q, "model", "llama3-8b");
     set(&q, "cluster", "2x8:A100,1x8:L40S,2x8:H100");
     set(&q, "global-batch", "128");
     restrict_to(&q, "cp=1");
     restrict_to(&q, "vpp=1,2");
-    must(question_ready(&q, &err) && question_mixed(&q, &rules, &mq, &err), &err);
+    must(query_ready(&q, &err) && query_mixed(&q, &rules, &mq, &err), &err);
     mq.top = 5;
     mq.threads = 1;
     mixed_run(&mq, &q.mem, &one);
@@ -474,7 +474,7 @@ static void threads_change_nothing(void **state)
         assert_true(one.structures == many.structures && one.judged == many.judged &&
                     one.problems == many.problems && one.simulated == many.simulated);
     }
-    question_release(&q);
+    query_release(&q);
 }
 
 int main(int argc, char **argv)

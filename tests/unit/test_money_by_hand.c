@@ -72,27 +72,27 @@ static void runs_cost_what_hands_say(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(RUNS); i++) {
-        struct wanted w = {.outage = RUNS[i].outage};
+        struct limits w = {.outage = RUNS[i].outage};
         struct run_terms run = {RUNS[i].tokens, RUNS[i].outage};
-        struct holding h = {0};
+        struct rental h = {0};
         for (int g = 0; g < GROUPS && RUNS[i].held[g].gpus > 0; g++) {
             const struct held *x = &RUNS[i].held[g];
             struct node_group group = {
                 .per_node = x->per_node, .usd_per_hour = x->usd, .outages_per_h = x->outages_per_h};
-            holding_add(&h, &w, &group, x->gpus);
+            rental_add(&h, &w, &group, x->gpus);
         }
-        holding_finish(&h, &w);
-        struct worth worth = worth_of(&h, llround(RUNS[i].step_s * TICKS_PER_S));
+        rental_finish(&h, &w);
+        struct score score = score_of(&h, llround(RUNS[i].step_s * TICKS_PER_S));
         double steps = run_steps(&run, RUNS[i].batch_tokens);
-        double hours = steps * worth.time / TICKS_PER_S / 3600;
-        double usd = steps * worth.usd / TICKS_PER_S / 3600;
+        double hours = steps * score.time / TICKS_PER_S / 3600;
+        double usd = steps * score.usd / TICKS_PER_S / 3600;
         if (steps != RUNS[i].steps || fabs(hours - RUNS[i].hours) > 0.6e-6 ||
             round(100 * usd) != round(100 * RUNS[i].usd))
             fail_msg("case %zu: %.0f steps, %.8f h, $%.6f", i, steps, hours, usd);
     }
 }
 
-/* The one plan of a question, with its price by the hour and slowdown by hand. */
+/* The one plan of a query, with its price by the hour and slowdown by hand. */
 static const struct {
     const char *option[8][2];
     double usd_per_h, slowdown, steps, batch_tokens;
@@ -141,19 +141,19 @@ static void plans_cost_what_hands_say(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(PLANS); i++) {
-        struct question q;
+        struct query q;
         struct search_report r = {0};
         struct error err = {0};
         struct arena mem;
-        struct answering a = {.question = &q, .mem = &mem, .report = &r, .err = &err};
+        struct answering a = {.query = &q, .mem = &mem, .report = &r, .err = &err};
         arena_init(&mem);
-        question_init(&q);
-        must(question_set(&q, "model", "layers=4,hidden=2048,ffn=8192,heads=16,vocab=32000", &err),
+        query_init(&q);
+        must(query_set(&q, "model", "layers=4,hidden=2048,ffn=8192,heads=16,vocab=32000", &err),
              &err);
-        must(question_set(&q, "seq-len", "4096", &err), &err);
-        must(question_set(&q, "global-batch", "8", &err), &err);
+        must(query_set(&q, "seq-len", "4096", &err), &err);
+        must(query_set(&q, "global-batch", "8", &err), &err);
         for (int k = 0; k < 8 && PLANS[i].option[k][0]; k++)
-            must(question_set(&q, PLANS[i].option[k][0], PLANS[i].option[k][1], &err), &err);
+            must(query_set(&q, PLANS[i].option[k][0], PLANS[i].option[k][1], &err), &err);
         must(search_answer(&a), &err);
         const struct plan *p = &r.plan[0];
         double hours = PLANS[i].steps * p->step_s * PLANS[i].slowdown / 3600;
@@ -163,7 +163,7 @@ static void plans_cost_what_hands_say(void **state)
         assert_true(fabs(p->usd_per_mtoken * PLANS[i].batch_tokens * PLANS[i].steps / 1e6 -
                          p->usd_total) < 0.005); /* all steps are paid for, the last one too */
         arena_release(&mem);
-        question_release(&q);
+        query_release(&q);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Laws of what to rent, on questions too large for brute force: limits, pools, prices, threads, the
+/* Laws of what to rent, on queries too large for brute force: limits, pools, prices, threads, the
  * order of the types and the length of the list change the answer as they should, or not at all. */
 #include "base/arena.h"
 #include "base/str.h"
@@ -31,7 +31,7 @@ struct wish {
 };
 
 struct answer {
-    struct question question;
+    struct query query;
     struct arena mem;
     struct search_report report;
     struct error err;
@@ -54,19 +54,18 @@ __attribute__((format(printf, 3, 4))) static void say(struct wish *w, const char
     va_end(list);
 }
 
-static struct learned *models; /* read once, lent to all questions */
+static struct learned *models; /* read once, lent to all queries */
 
 static void ask(const struct wish *w, struct answer *a)
 {
     memset(a, 0, sizeof *a);
     must(models || learned_load(&models, NULL, &a->err), &a->err);
-    question_init(&a->question);
-    a->question.learned = models;
+    query_init(&a->query);
+    a->query.learned = models;
     arena_init(&a->mem);
     for (int i = 0; i < w->options; i++)
-        must(question_set(&a->question, w->option[i].name, w->option[i].value, &a->err), &a->err);
-    struct answering s = {
-        .question = &a->question, .mem = &a->mem, .report = &a->report, .err = &a->err};
+        must(query_set(&a->query, w->option[i].name, w->option[i].value, &a->err), &a->err);
+    struct answering s = {.query = &a->query, .mem = &a->mem, .report = &a->report, .err = &a->err};
     a->found = search_answer(&s);
     if (!a->found && a->err.kind != ERROR_INFEASIBLE)
         fail_msg("%s", a->err.text);
@@ -80,9 +79,9 @@ static void must_find(const struct wish *w, struct answer *a)
 
 static void forget(struct answer *a)
 {
-    a->question.learned = NULL;
+    a->query.learned = NULL;
     arena_release(&a->mem);
-    question_release(&a->question);
+    query_release(&a->query);
 }
 
 static bool close_to(double a, double b)

@@ -52,22 +52,22 @@ __attribute__((format(printf, 3, 4))) static void say(struct problem *p, const c
     va_end(list);
 }
 
-static struct learned *models; /* read once, lent to all questions */
+static struct learned *models; /* read once, lent to all queries */
 
-static void ask(const struct problem *p, struct question *q)
+static void ask(const struct problem *p, struct query *q)
 {
     struct error err = {0};
     must(models || learned_load(&models, NULL, &err), &err);
-    question_init(q);
+    query_init(q);
     q->learned = models;
     for (int i = 0; i < p->options; i++)
-        must(question_set(q, p->option[i].name, p->option[i].value, &err), &err);
+        must(query_set(q, p->option[i].name, p->option[i].value, &err), &err);
 }
 
-static void forget(struct question *q)
+static void forget(struct query *q)
 {
     q->learned = NULL;
-    question_release(q);
+    query_release(q);
 }
 
 /* What is behind "layers=N". */
@@ -444,14 +444,14 @@ static void compare(int number, const struct problem *p, const struct money_refe
 {
     const struct money_plan *best[TOP_MAX];
     int count = money_best(ref, p->limits, p->cheap, p->top, best);
-    struct question q;
+    struct query q;
     struct search_report r = {0};
     struct error err = {0};
     struct arena mem;
     bool right;
     ask(p, &q);
     arena_init(&mem);
-    struct answering a = {.question = &q, .mem = &mem, .report = &r, .err = &err};
+    struct answering a = {.query = &q, .mem = &mem, .report = &r, .err = &err};
     bool found = search_answer(&a);
     if (!found) {
         right = (count == 0 || complain(err.text)) && rightly_refused(p, ref, &err);
@@ -474,12 +474,12 @@ static void compare(int number, const struct problem *p, const struct money_refe
 static bool solve_one(int number, struct tally *t)
 {
     struct problem p;
-    struct question q;
+    struct query q;
     struct error err = {0};
     struct money_reference ref = {.terms = &p.terms};
     random_problem(&p);
     ask(&p, &q);
-    must(question_ready(&q, &err), &err);
+    must(query_ready(&q, &err), &err);
     cluster_join_alike(&q.cluster);
     money_reference_run(&ref, &q, MOST_PLANS);
     bool whole = ref.whole && ref.count > 0;

@@ -165,7 +165,7 @@ static double gap(double mean_s)
     return -mean_s * log((pick(0, (1 << 30) - 1) + 0.5) / (1 << 30));
 }
 
-/* Seconds of a restart: an outage begins it anew. */
+/* Seconds of a restart: an outage begins it again. */
 static double simulated_restart(double restart_s, double mean_s)
 {
     double clock = 0, good;
@@ -233,39 +233,39 @@ static void rates_go_to_the_groups(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct question q;
+        struct query q;
         struct error err = {0};
-        question_init(&q);
+        query_init(&q);
         must(cluster_from_yaml(&q.cluster, FILE_TEXT, strlen(FILE_TEXT), "f", &q.mem, &err) &&
-                 question_set(&q, "model", "llama3-8b", &err),
+                 query_set(&q, "model", "llama3-8b", &err),
              &err);
         q.has_cluster = true;
         for (int k = 0; k < 3 && cases[i].option[k]; k++)
-            must(question_set(&q, cases[i].option[k], cases[i].value[k], &err), &err);
-        for (int again = 0; again < 2; again++) { /* a question may be asked twice */
-            must(question_ready(&q, &err), &err);
+            must(query_set(&q, cases[i].option[k], cases[i].value[k], &err), &err);
+        for (int again = 0; again < 2; again++) { /* a query may be asked twice */
+            must(query_ready(&q, &err), &err);
             for (int g = 0; g < 3; g++)
                 near(q.cluster.group[g].outages_per_h, cases[i].per_h[g], 1e-14);
         }
-        question_release(&q);
+        query_release(&q);
     }
 }
 
 static void durations_are_taken(void **state)
 {
-    struct question q;
+    struct query q;
     struct error err = {0};
     (void)state;
-    question_init(&q);
+    query_init(&q);
     assert_true(q.run.outage.write_s == 60 && q.run.outage.restart_s == 600 &&
                 q.run.outage.interval_s == 0);
-    must(question_set(&q, "checkpoint-every", "30m", &err) &&
-             question_set(&q, "checkpoint-write", "0s", &err) &&
-             question_set(&q, "restart", "0.25h", &err),
+    must(query_set(&q, "checkpoint-every", "30m", &err) &&
+             query_set(&q, "checkpoint-write", "0s", &err) &&
+             query_set(&q, "restart", "0.25h", &err),
          &err);
     assert_true(q.run.outage.write_s == 0 && q.run.outage.restart_s == 900);
     assert_true(q.run.outage.interval_s == 1800);
-    question_release(&q);
+    query_release(&q);
 }
 
 static void groups_with_other_rates_stay_apart(void **state)
@@ -282,15 +282,15 @@ static void groups_with_other_rates_stay_apart(void **state)
 
 static void rates_have_room_for_64(void **state)
 {
-    struct question q;
+    struct query q;
     struct error err = {0};
     (void)state;
-    question_init(&q);
-    for (int i = 0; i < QUESTION_RATES; i++)
-        must(question_set(&q, i % 2 ? "mtbf" : "interruptions", i % 2 ? "1h" : "1", &err), &err);
-    assert_false(question_set(&q, "mtbf", "1h", &err));
+    query_init(&q);
+    for (int i = 0; i < QUERY_RATES; i++)
+        must(query_set(&q, i % 2 ? "mtbf" : "interruptions", i % 2 ? "1h" : "1", &err), &err);
+    assert_false(query_set(&q, "mtbf", "1h", &err));
     assert_string_equal(err.text, "--mtbf and --interruptions are given more than 64 times");
-    question_release(&q);
+    query_release(&q);
 }
 
 int main(void)

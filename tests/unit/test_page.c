@@ -233,7 +233,7 @@ static void pages_are_whole(void **state)
     snprintf(pool.text, sizeof pool.text, "%s", "\"><img onerror=y()>");
     p.model = &named;
     const struct search_report r = {
-        .model = &named, .cluster = &pool, .question = "</script><b>?", .best = 1, .plan = &p};
+        .model = &named, .cluster = &pool, .query = "</script><b>?", .best = 1, .plan = &p};
     const struct page page = {.report = &r};
     str_init(&one);
     str_init(&two);

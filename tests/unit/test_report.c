@@ -409,9 +409,10 @@ static void mixed_plans_are_valid_json(void **state)
     plan_evaluate(&scene, &s, NULL, &b.mem, &p);
     struct plan then = p;
     struct more_layer more[] = {{1, 0.5, &then}, {-1, 0, NULL}};
-    struct mixture_alone alone[] = {{&b.cluster.group[0], &then}, {&b.cluster.group[1], NULL}};
-    struct mixture mixture = {more, {{"even", "even", &then}, {"speed", "speed", NULL}}, 2, alone};
-    p.mixture = &mixture;
+    struct comparison_alone alone[] = {{&b.cluster.group[0], &then}, {&b.cluster.group[1], NULL}};
+    struct comparison comparison = {
+        more, {{"even", "even", &then}, {"speed", "speed", NULL}}, 2, alone};
+    p.comparison = &comparison;
     report_plan_json(&p, &b.out);
     struct json *v = parse(&b.out);
     must_be_valid(v, "plan");
@@ -608,7 +609,7 @@ static struct search_report make_search(struct bench *b, const struct choice *co
     *f = (struct funnel){1e12 + 112, 100, 10, 2, COUNT(drops), (struct drop *)drops, NULL};
     return (struct search_report){.model = &b->model,
                                   .cluster = &b->cluster,
-                                  .question = "the question",
+                                  .query = "the question",
                                   .best = count,
                                   .plan = plans,
                                   .front = count,
@@ -819,7 +820,7 @@ static void verdicts(void **state)
     }
 }
 
-/* A remedy is part of the verdict and of the JSON; where nothing fits, of the text alone. */
+/* A fix is part of the verdict and of the JSON; where nothing fits, of the text alone. */
 static void remedies_are_printed(void **state)
 {
     static const char *set[] = {"dist_opt=on", "micro_batch=1"};
@@ -828,16 +829,16 @@ static void remedies_are_printed(void **state)
     (void)state;
     start(&b, "llama3-8b", "2x8:H100");
     struct plan then = make_plan(&b, GOOD), p = make_plan(&b, TOO_BIG);
-    struct remedy r = {.fits = true,
-                       .change = {.plan = &then,
-                                  .sets = COUNT(set),
-                                  .set = set,
-                                  .flags = COUNT(flags),
-                                  .flag = flags,
-                                  .add = "--use-distributed-optimizer",
-                                  .remove = "--sequence-parallel"}};
+    struct fix r = {.fits = true,
+                    .change = {.plan = &then,
+                               .sets = COUNT(set),
+                               .set = set,
+                               .flags = COUNT(flags),
+                               .flag = flags,
+                               .add = "--use-distributed-optimizer",
+                               .remove = "--sequence-parallel"}};
     then.step_s = 1.25 * p.step_s;
-    p.remedy = &r;
+    p.fix = &r;
     report_plan_text(&p, &PLAIN, &b.out);
     must_contain(&b.out, "\n  - cheapest change that makes it fit: --set dist_opt=on --set "
                          "micro_batch=1 (Megatron: with --use-distributed-optimizer, without "
@@ -879,15 +880,15 @@ static void gains_are_printed(void **state)
                             .flag = flags,
                             .add = "--tensor-model-parallel-size 4",
                             .remove = ""};
-    struct gains g = {.from = &p,
-                      .count = 1,
-                      .gain = {{.change = change, .part = BREAKDOWN_tp}},
-                      .found = true,
-                      .searched = change};
+    struct speedups g = {.from = &p,
+                         .count = 1,
+                         .speedup = {{.change = change, .part = BREAKDOWN_tp}},
+                         .found = true,
+                         .searched = change};
     p.breakdown[BREAKDOWN_tp] = 0.2 * p.step_s;
     then.breakdown[BREAKDOWN_tp] = 0.05 * p.step_s;
     then.step_s = 0.85 * p.step_s;
-    p.gains = &g;
+    p.speedups = &g;
     report_explain_text(&p, NULL, &PLAIN, &b.out);
     must_contain(&b.out, "\nWhat would gain most (one change each)\n  - ");
     must_contain(&b.out, ", 15.0 % shorter (tp 20.0 % -> 5.0 %): --set tp=4 --set dp=4 (Megatron: "
@@ -900,9 +901,10 @@ static void gains_are_printed(void **state)
     struct json *v = json_parse(str_text(&b.out), b.out.length, "plan", NULL);
     assert_non_null(v);
     must_be_valid(v, "plan");
-    const struct json *gain = json_at(json_get(v, "gains"), 0);
-    assert_string_equal(json_text(json_get(gain, "shrinks")), "tp");
-    assert_float_equal(json_number_of(json_get(gain, "then_s")), 0.05 * p.step_s, 1e-8 * p.step_s);
+    const struct json *speedup = json_at(json_get(v, "gains"), 0);
+    assert_string_equal(json_text(json_get(speedup, "shrinks")), "tp");
+    assert_float_equal(json_number_of(json_get(speedup, "then_s")), 0.05 * p.step_s,
+                       1e-8 * p.step_s);
     assert_int_equal(json_count(json_get(json_get(v, "searched"), "set")), COUNT(set));
     json_release(v);
     release(&b);
@@ -912,7 +914,7 @@ static void searches_that_find_little_say_so(void **state)
 {
     static const struct {
         double faster; /* the plan of the search */
-        int gains;
+        int speedups;
         const char *want;
     } cases[] = {
         {0, 0, "  - no single change gains 1 %; searched: this plan is the best, search finds no "},
@@ -927,13 +929,13 @@ static void searches_that_find_little_say_so(void **state)
         start(&b, "llama3-8b", "2x8:H100");
         struct plan p = make_plan(&b, GOOD), then = p;
         struct change change = {.plan = &then, .add = "", .remove = ""};
-        struct gains g = {.from = &p,
-                          .count = cases[i].gains,
-                          .gain = {{.change = change}},
-                          .found = true,
-                          .searched = change};
+        struct speedups g = {.from = &p,
+                             .count = cases[i].speedups,
+                             .speedup = {{.change = change}},
+                             .found = true,
+                             .searched = change};
         then.step_s = (1 - cases[i].faster) * p.step_s;
-        p.gains = &g;
+        p.speedups = &g;
         report_explain_text(&p, NULL, &PLAIN, &b.out);
         must_contain(&b.out, cases[i].want);
         release(&b);
@@ -1155,7 +1157,7 @@ static void csv_cells_are_quoted(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct str out;
         str_init(&out);
-        struct csv c = {&out, 0};
+        struct csv_writer c = {&out, 0};
         csv_text(&c, cases[i].text);
         assert_string_equal(str_text(&out), cases[i].want);
         str_release(&out);
@@ -1179,7 +1181,7 @@ static void csv_numbers(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct str out;
         str_init(&out);
-        struct csv c = {&out, 0};
+        struct csv_writer c = {&out, 0};
         csv_number(&c, cases[i].value);
         assert_string_equal(str_text(&out), cases[i].want);
         str_release(&out);
@@ -1187,7 +1189,7 @@ static void csv_numbers(void **state)
 }
 
 /* Cells of the row at *at, quotes understood; moves *at behind it. `wanted` is copied to cell. */
-static int read_row(const char **at, int wanted, struct str *cell)
+static int read_row(const char **at, int limits, struct str *cell)
 {
     int cells = 1;
     bool quoted = false;
@@ -1201,7 +1203,7 @@ static int read_row(const char **at, int wanted, struct str *cell)
             cells++;
             continue;
         }
-        if (cells == wanted)
+        if (cells == limits)
             str_add_bytes(cell, *at, 1);
     }
     *at += **at == '\n';
@@ -1416,7 +1418,7 @@ static void meshes_of_their_own(void **state)
     json_release(v);
     struct search_report r = {.model = &b.model,
                               .cluster = &b.cluster,
-                              .question = "q",
+                              .query = "q",
                               .best = 1,
                               .plan = &p,
                               .funnel = &funnel};

@@ -23,10 +23,10 @@ static void must(bool ok, const struct error *err)
     assert_true(ok);
 }
 
-static void set(struct question *q, const char *option, const char *value)
+static void set(struct query *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(question_set(q, option, value, &err), &err);
+    must(query_set(q, option, value, &err), &err);
 }
 
 static const char *const MODELS[] = {
@@ -46,11 +46,11 @@ static const char *const SPLITS[] = {"split=even,uneven", "split=even,loss", "sp
 static const char *const POOLS[] = {"1x4:A100", "2x2:H100",       "3x4:L40S", "2x4:V100",
                                     "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
 
-/* A small question: the space is cut to what brute force can walk. */
-static void random_question(struct question *q)
+/* A small query: the space is cut to what brute force can walk. */
+static void random_query(struct query *q)
 {
     char batch[16], length[16];
-    question_init(q);
+    query_init(q);
     set(q, "model", MODELS[pick(0, 7)]);
     const char *pool = POOLS[pick(0, 6)];
     set(q, "cluster", pool);
@@ -78,15 +78,15 @@ static void random_question(struct question *q)
     q->memory_margin = pick(0, 1) ? 0.04 : 0.5;
 }
 
-static void prepare(struct question *q, struct rules *rules, struct search_question *sq)
+static void prepare(struct query *q, struct rules *rules, struct search_query *sq)
 {
     struct error err = {0};
-    must(question_ready(q, &err), &err);
-    must(question_search(q, 0, rules, sq, &err), &err);
+    must(query_ready(q, &err), &err);
+    must(query_search(q, 0, rules, sq, &err), &err);
 }
 
 /* Factors of own runs, one of them at times nothing at all. */
-static void random_residual(struct question *q, struct residual *r)
+static void random_residual(struct query *q, struct residual *r)
 {
     residual_init(r);
     for (int f = 0; f < RESIDUALS; f++)
@@ -111,34 +111,34 @@ static void search_equals_brute_force(void **state)
     int answered = 0;
     double tried = 0;
     for (int i = 0; i < PROBLEMS; i++) {
-        struct question q;
+        struct query q;
         struct rules rules;
-        struct search_question sq;
+        struct search_query sq;
         struct search_result r;
         struct reference ref = {.limit = 0};
         struct error err = {0};
         struct residual residual;
-        random_question(&q);
+        random_query(&q);
         prepare(&q, &rules, &sq);
         if (i % 2)
             random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
         search_run(&sq, &q.mem, &r);
         reference_run(&ref, &sq, &q.mem);
-        const struct front *front = &ref.standings.front;
+        const struct front *front = &ref.results.front;
         for (int k = 0; k < r.front / 2; k++) { /* the reference has the fastest first */
             struct found x = r.pareto[k];
             r.pareto[k] = r.pareto[r.front - 1 - k];
             r.pareto[r.front - 1 - k] = x;
         }
-        same_lists(r.found, r.best, ref.standings.best.entry, ref.standings.best.count);
+        same_lists(r.found, r.best, ref.results.best.entry, ref.results.best.count);
         same_lists(r.pareto, r.front, front->entry, front->count);
         for (int k = 0; k < r.best; k++)
             must(search_check(&sq, &r.found[k], &err), &err);
         answered += r.best > 0;
         tried += ref.tried;
-        standings_release(&ref.standings);
-        question_release(&q);
+        results_release(&ref.results);
+        query_release(&q);
     }
     print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
                   tried);
@@ -148,18 +148,18 @@ static void search_equals_brute_force(void **state)
 static void pruned_equals_exhaustive(void **state)
 {
     (void)state;
-    static const char *const questions[][3] = {{"llama3-8b", "4x8:A100", "256"},
-                                               {"gpt3-13b", "8x8:V100", "128"},
-                                               {"mixtral-8x7b", "4x8:H100", "64"}};
+    static const char *const queries[][3] = {{"llama3-8b", "4x8:A100", "256"},
+                                             {"gpt3-13b", "8x8:V100", "128"},
+                                             {"mixtral-8x7b", "4x8:H100", "64"}};
     for (int i = 0; i < 3; i++) {
-        struct question q;
+        struct query q;
         struct rules rules;
-        struct search_question sq;
+        struct search_query sq;
         struct search_result pruned, all;
-        question_init(&q);
-        set(&q, "model", questions[i][0]);
-        set(&q, "cluster", questions[i][1]);
-        set(&q, "global-batch", questions[i][2]);
+        query_init(&q);
+        set(&q, "model", queries[i][0]);
+        set(&q, "cluster", queries[i][1]);
+        set(&q, "global-batch", queries[i][2]);
         if (i == 1)
             set(&q, "precision", "fp16");
         set(&q, "set", "cp=1");
@@ -176,7 +176,7 @@ static void pruned_equals_exhaustive(void **state)
         same_lists(pruned.pareto, pruned.front, all.pareto, all.front);
         assert_true(pruned.best > 0);
         assert_true(pruned.funnel.simulated < all.funnel.simulated);
-        question_release(&q);
+        query_release(&q);
     }
 }
 
@@ -191,11 +191,11 @@ static void counts_add_up(const struct funnel *f)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    struct question q;
+    struct query q;
     struct rules rules;
-    struct search_question sq;
+    struct search_query sq;
     struct search_result one, many;
-    question_init(&q);
+    query_init(&q);
     set(&q, "model", "llama3-8b");
     set(&q, "cluster", "16x8:H100");
     prepare(&q, &rules, &sq);
@@ -212,7 +212,7 @@ static void threads_change_nothing(void **state)
                 one.funnel.simulated == many.funnel.simulated);
     counts_add_up(&one.funnel);
     counts_add_up(&many.funnel);
-    question_release(&q);
+    query_release(&q);
 }
 
 int main(void)

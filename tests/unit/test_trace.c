@@ -207,23 +207,23 @@ static void judge_passes(const struct plan *p, const struct seen *x)
 {
     const struct strategy *s = &p->strategy;
     struct scene sc = scene();
-    struct frame *f = arena_alloc(&mem, sizeof *f);
+    struct partition *f = arena_alloc(&mem, sizeof *f);
     struct layer_costs *costs = arena_alloc(&mem, sizeof *costs);
-    struct timing t;
+    struct pass_times t;
     struct state st;
     struct judge j = {.seen = x};
     layer_costs_of(&sc, s, costs);
-    assert_true(frame_init(f, &sc, (const struct layer_costs *const[]){costs}, s, NULL, NULL));
-    timing_of(f, s, &mem, &t);
-    timing_stages(f, s, &mem, &t);
-    timing_run(f, s, &mem, &t);
+    assert_true(partition_init(f, &sc, (const struct layer_costs *const[]){costs}, s, NULL, NULL));
+    pass_times_of(f, s, &mem, &t);
+    pass_times_stages(f, s, &mem, &t);
+    pass_times_run(f, s, &mem, &t);
     state_of(f, s, &mem, &st);
     state_times(f, s, &mem, &st);
-    assert_int_equal(x->latest, frame_step(f, s, &t, &st));
-    struct step_parts parts = frame_parts(f, s, &t, &st);
+    assert_int_equal(x->latest, partition_step(f, s, &t, &st));
+    struct step_parts parts = partition_parts(f, s, &t, &st);
     judge_edges(x, &parts, t.end);
     j.delay = parts.delay;
-    struct pipeline pipe = timing_pipeline(f, s, &t);
+    struct pipeline pipe = pass_times_pipeline(f, s, &t);
     assert_true(events_run(&pipe, judge_pass, &j) >= 0);
     for (int r = 0; r < s->pp; r++) {
         int c = f->class_of[r];

@@ -187,7 +187,7 @@ static void test_alone(void **unused)
     s.recompute_layers = 1;
     struct verify_case c = a_case(&s);
     evaluate(&c, &p);
-    verify_lone(&c, &mem, &lone);
+    verify_alone(&c, &mem, &lone);
     for (int r = 0; r < p.stages; r++) {
         assert_true(lone.stage[r].compute_step_s < p.stage[r].compute_step_s);
         assert_true(lone.stage[r].compute_step_s > 0.7 * p.stage[r].compute_step_s);
@@ -197,7 +197,7 @@ static void test_alone(void **unused)
     c.strategy.tp = 1; /* nothing is sent inside a pass: nothing changes */
     c.strategy.seq_parallel = 0;
     evaluate(&c, &p);
-    verify_lone(&c, &mem, &lone);
+    verify_alone(&c, &mem, &lone);
     for (int r = 0; r < p.stages; r++)
         assert_true(lone.stage[r].compute_step_s == p.stage[r].compute_step_s);
 }

@@ -19,7 +19,7 @@
 #include "schema.h"
 
 struct bench {
-    struct question question;
+    struct query query;
     struct arena mem;
     struct verify_report report;
     struct str out;
@@ -29,13 +29,12 @@ struct bench {
 static void start(struct bench *b, const char *plan)
 {
     struct error err = {0};
-    struct verifying v = {
-        .question = &b->question, .mem = &b->mem, .report = &b->report, .err = &err};
-    question_init(&b->question);
+    struct verifying v = {.query = &b->query, .mem = &b->mem, .report = &b->report, .err = &err};
+    query_init(&b->query);
     arena_init(&b->mem);
     str_init(&b->out);
-    must(question_set(&b->question, "dry-run", "on", &err) &&
-             import_file(&b->question, plan, &err) && verify_answer(&v),
+    must(query_set(&b->query, "dry-run", "on", &err) && import_file(&b->query, plan, &err) &&
+             verify_answer(&v),
          &err);
     b->report.dry_run = false;
     strcpy(b->report.check.gpu, "NVIDIA H100 80GB HBM3");
@@ -62,7 +61,7 @@ static void start(struct bench *b, const char *plan)
 
 static void release(struct bench *b)
 {
-    question_release(&b->question);
+    query_release(&b->query);
     arena_release(&b->mem);
     str_release(&b->out);
 }

@@ -78,27 +78,27 @@ static void links_and_memory_change(void **state)
     assert_string_equal(c.text, "2x8:H100 with link:h100=300 with memory:h100=x0.5");
 }
 
-/* The value that an option has in the changed question, after "x2". */
+/* The value that an option has in the changed query, after "x2". */
 static void relative_changes_start_from_what_is_in_force(void **state)
 {
-    struct question q;
+    struct query q;
     struct error err = {0};
     (void)state;
-    question_init(&q);
-    assert_true(question_set(&q, "model", "llama3-8b", &err));
-    assert_true(question_set(&q, "cluster", "2x8:H100", &err));
-    assert_true(question_set(&q, "gpus", "4", &err));
-    assert_true(question_set(&q, "gpus", "8", &err)); /* the last one holds */
-    assert_true(question_set(&q, "set", "tp=2", &err));
-    assert_true(question_set(&q, "set", "micro_batch=4", &err));
-    assert_true(question_set(&q, "price", "h100=3", &err));
-    assert_true(question_set(&q, "what-if", "gpus=x2", &err));
-    assert_true(question_set(&q, "what-if", "global-batch=-50%", &err));
-    assert_true(question_set(&q, "what-if", "memory-margin=x2", &err));
-    assert_true(question_set(&q, "what-if", "set:tp=x2", &err));
-    assert_true(question_set(&q, "what-if", "price:H100-SXM5-80GB=+10%", &err));
-    assert_true(question_set(&q, "what-if", "set:seq_len=1024", &err));
-    assert_false(question_set(&q, "what-if", "nonsense", &err));
+    query_init(&q);
+    assert_true(query_set(&q, "model", "llama3-8b", &err));
+    assert_true(query_set(&q, "cluster", "2x8:H100", &err));
+    assert_true(query_set(&q, "gpus", "4", &err));
+    assert_true(query_set(&q, "gpus", "8", &err)); /* the last one holds */
+    assert_true(query_set(&q, "set", "tp=2", &err));
+    assert_true(query_set(&q, "set", "micro_batch=4", &err));
+    assert_true(query_set(&q, "price", "h100=3", &err));
+    assert_true(query_set(&q, "what-if", "gpus=x2", &err));
+    assert_true(query_set(&q, "what-if", "global-batch=-50%", &err));
+    assert_true(query_set(&q, "what-if", "memory-margin=x2", &err));
+    assert_true(query_set(&q, "what-if", "set:tp=x2", &err));
+    assert_true(query_set(&q, "what-if", "price:H100-SXM5-80GB=+10%", &err));
+    assert_true(query_set(&q, "what-if", "set:seq_len=1024", &err));
+    assert_false(query_set(&q, "what-if", "nonsense", &err));
     if (!what_if_prepare(&q, &err))
         fail_msg("%s", err.text);
     assert_int_equal(q.changed[0]->gpus, 16);
@@ -116,7 +116,7 @@ static void relative_changes_start_from_what_is_in_force(void **state)
         assert_int_equal(q.changed[i]->what_ifs, 0);
         assert_null(q.changed[i]->learned);
     }
-    question_release(&q);
+    query_release(&q);
 }
 
 static struct astra *ask(const char *pool)
@@ -194,7 +194,7 @@ static void answers_are_those_of_a_direct_search(void **state)
 }
 
 /* Asked again, with one more, on the same handle. */
-static void questions_can_be_asked_again(void **state)
+static void queries_can_be_asked_again(void **state)
 {
     struct astra *a = ask("1x8:H100");
     (void)state;
@@ -225,7 +225,7 @@ int main(void)
         cmocka_unit_test(links_and_memory_change),
         cmocka_unit_test(relative_changes_start_from_what_is_in_force),
         cmocka_unit_test(answers_are_those_of_a_direct_search),
-        cmocka_unit_test(questions_can_be_asked_again),
+        cmocka_unit_test(queries_can_be_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

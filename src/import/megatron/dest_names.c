@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { VALUE, ON, OFF, GROUPS, PRECISION, ACTIVATION };
+enum dest_kind { VALUE, ON, OFF, GROUPS, PRECISION, ACTIVATION };
 enum { LOG = DEST_LOG, OVERRIDE = DEST_OVERRIDE, BOTH = LOG | OVERRIDE };
 
 static const struct dest {
     const char *name;
     int sources;
-    enum kind kind;
+    enum dest_kind kind;
     const char *flag;
 } DESTS[] = {
 #define DEST(name, sources, kind, flag) {name, sources, kind, flag},

@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { SIZE, VALUE, SWITCH, WORD, WORDS, OWN, NONE };
+enum flag_kind { SIZE, VALUE, SWITCH, WORD, WORDS, OWN, NONE };
 
 struct param_flag {
     enum param param;
-    enum kind kind;
+    enum flag_kind kind;
     const char *flag;
 };
 
@@ -30,11 +30,11 @@ static const struct param_flag PARAM_FLAGS[] = {
 #include "export/megatron.def"
 };
 
-enum treatment { NOTE, REFUSE };
+enum flag_treatment { NOTE, REFUSE };
 
 static const struct effect {
     const char *flag;
-    enum treatment treatment;
+    enum flag_treatment treatment;
     const char *harmless, *text;
 } EFFECTS[] = {
 #define EFFECT(flag, treatment, harmless, text) {flag, treatment, harmless, text},

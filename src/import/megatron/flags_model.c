@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { VALUE, SWITCH, UNLESS, OWN, NONE };
+enum field_kind { VALUE, SWITCH, UNLESS, OWN, NONE };
 
 struct field_flag {
     enum model_field field;
-    enum kind kind;
+    enum field_kind kind;
     const char *flag;
 };
 
@@ -183,12 +183,12 @@ struct pattern {
     int depth;
 };
 
-struct list {
+struct number_list {
     int count;
     uint8_t item[MODEL_MAX_LAYERS];
 };
 
-static bool read_sum(struct pattern *p, struct list *out);
+static bool read_sum(struct pattern *p, struct number_list *out);
 
 static bool read_count(struct pattern *p, int *out)
 {
@@ -202,7 +202,7 @@ static bool read_count(struct pattern *p, int *out)
 }
 
 /* "[0,1,1]", a final comma allowed. */
-static bool read_items(struct pattern *p, struct list *out)
+static bool read_items(struct pattern *p, struct number_list *out)
 {
     out->count = 0;
     while (*p->at != ']') {
@@ -219,7 +219,7 @@ static bool read_items(struct pattern *p, struct list *out)
     return true;
 }
 
-static bool read_factor(struct pattern *p, struct list *out)
+static bool read_factor(struct pattern *p, struct number_list *out)
 {
     char open = *p->at;
     if (open == '[') {
@@ -237,7 +237,7 @@ static bool read_factor(struct pattern *p, struct list *out)
     return true;
 }
 
-static bool multiply(struct list *l, int times)
+static bool multiply(struct number_list *l, int times)
 {
     int once = l->count;
     if (once > 0 && times > MODEL_MAX_LAYERS / once)
@@ -249,7 +249,7 @@ static bool multiply(struct list *l, int times)
 }
 
 /* list * n, n * list. */
-static bool read_product(struct pattern *p, struct list *out)
+static bool read_product(struct pattern *p, struct number_list *out)
 {
     int before = 1, behind;
     if (isdigit((unsigned char)*p->at)) {
@@ -266,9 +266,9 @@ static bool read_product(struct pattern *p, struct list *out)
     return true;
 }
 
-static bool read_sum(struct pattern *p, struct list *out)
+static bool read_sum(struct pattern *p, struct number_list *out)
 {
-    struct list more;
+    struct number_list more;
     if (!read_product(p, out))
         return false;
     while (*p->at == '+') {
@@ -283,7 +283,7 @@ static bool read_sum(struct pattern *p, struct list *out)
 
 /* A number n, or a list of one 0 or 1 per layer: then *every is 0. */
 static bool read_pattern(const struct words *w, const char *flag, int layers, int *every,
-                         struct list *list, struct error *err)
+                         struct number_list *list, struct error *err)
 {
     const char *text = words_value(w, flag);
     struct pattern p = {.at = text};
@@ -304,7 +304,7 @@ static bool read_pattern(const struct words *w, const char *flag, int layers, in
 static bool set_pattern(struct model *m, const struct words *w, struct error *err)
 {
     struct layer_pattern pattern;
-    struct list moe = {0}, window = {0};
+    struct number_list moe = {0}, window = {0};
     int moe_every = 1, window_every = 1 << 30; /* every layer, no layer is left out */
     if (m->experts && words_has(w, "--moe-layer-freq") &&
         !read_pattern(w, "--moe-layer-freq", m->layers, &moe_every, &moe, err))

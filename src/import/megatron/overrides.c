@@ -12,7 +12,7 @@
 /* In these most names have a flag. */
 static const char *const SECTIONS[] = {"model", "train", "ddp", "comm_overlap"};
 
-struct reader {
+struct override_reader {
     const char *path;
     struct dest_list list;
     struct launch *out;
@@ -35,7 +35,8 @@ static bool is_dotted(const char *word)
 }
 
 /* How many GPUs there are is no flag. */
-static bool read_world(struct reader *r, const char *key, const char *name, const char *value)
+static bool read_world(struct override_reader *r, const char *key, const char *name,
+                       const char *value)
 {
     bool nodes = strcmp(name, "num_nodes") == 0;
     bool each = strcmp(key, "trainer.devices") == 0 || strcmp(name, "num_gpus_per_node") == 0 ||
@@ -67,13 +68,13 @@ static const char *unquoted(const char *value, struct arena *mem)
 }
 
 /* A name that is nearly one of ours is a slip. Looking for that one takes a millisecond. */
-static const char *slip(struct reader *r, const char *name)
+static const char *slip(struct override_reader *r, const char *name)
 {
     enum { LOOKED_AT = 8 };
     return ++r->strangers <= LOOKED_AT ? dest_nearest(name, r->mem) : NULL;
 }
 
-static bool read_setting(struct reader *r, const char *word, int line)
+static bool read_setting(struct override_reader *r, const char *word, int line)
 {
     word += strspn(word, "+~");
     size_t n = strcspn(word, "=");
@@ -90,7 +91,7 @@ static bool read_setting(struct reader *r, const char *word, int line)
     return true;
 }
 
-static void finish(struct reader *r)
+static void finish(struct override_reader *r)
 {
     struct launch *l = r->out;
     l->count = r->list.count;
@@ -159,7 +160,7 @@ bool overrides_are(const char *text, size_t length)
 bool overrides_read(const char *path, const char *text, size_t length, struct launch *out,
                     struct arena *mem, struct error *err)
 {
-    struct reader r = {.path = path, .out = out, .mem = mem, .err = err};
+    struct override_reader r = {.path = path, .out = out, .mem = mem, .err = err};
     const char *end = text + length;
     int line = 1;
     *out = (struct launch){.path = path, .kind = "list of overrides"};
@@ -185,7 +186,7 @@ bool overrides_read(const char *path, const char *text, size_t length, struct la
 /* Without --flags of their own, but for those of the program that takes the settings. */
 bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
 {
-    struct reader r = {.path = l->path, .out = l, .mem = mem, .err = err};
+    struct override_reader r = {.path = l->path, .out = l, .mem = mem, .err = err};
     int64_t nodes = l->nodes, per_node = l->per_node, gpus = l->gpus;
     int settings = 0;
     for (int i = 0; i < l->count; i++)

@@ -15,7 +15,7 @@
 
 enum arity { SWITCH, VALUE, THREE, LIST, ANY };
 enum type { NONE, INT, REAL, TEXT, WORD };
-enum treatment { RENAMED, IGNORED, REFUSED };
+enum word_treatment { RENAMED, IGNORED, REFUSED };
 
 struct flag {
     const char *name;
@@ -27,7 +27,7 @@ struct flag {
 struct old_flag {
     const char *name;
     enum arity arity;
-    enum treatment treatment;
+    enum word_treatment treatment;
     const char *text;
 };
 

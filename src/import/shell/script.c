@@ -87,7 +87,7 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
     if (s->launches == 0)
         return nothing_started(s, err);
     for (int i = 1; i < s->launches; i++)
-        if (s->worth[i] > s->worth[best])
+        if (s->score[i] > s->score[best])
             best = i;
     *out = s->launch[best];
     out->unknowns = s->unknowns;
@@ -96,7 +96,7 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
     for (int i = 0; i < s->launches; i++)
         if (i != best && s->launch[i].line != out->line && !same_words(&s->launch[i], out) &&
-            s->worth[i] * 2 > s->worth[best])
+            s->score[i] * 2 > s->score[best])
             launch_note(out,
                         arena_format(s->mem, "line %d starts another training, which is not read",
                                      s->launch[i].line));
@@ -107,7 +107,7 @@ bool script_read(const char *path, const char *text, size_t length, const struct
                  int envs, struct launch *out, struct arena *mem, struct error *err)
 {
     struct script *s = arena_alloc(mem, sizeof *s);
-    struct lexer lx = {
+    struct script_lexer lx = {
         .path = path, .at = text, .end = text + length, .line = 1, .mem = mem, .err = err};
     bool ok;
     if (!is_text(path, text, length, err))

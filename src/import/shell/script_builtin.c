@@ -1,4 +1,4 @@
-/* The commands of the shell that change variables, answer a question or end something. */
+/* The commands of the shell that change variables, answer a query or end something. */
 #include "import/shell/script_parts.h"
 
 #include <string.h>

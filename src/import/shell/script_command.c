@@ -122,12 +122,12 @@ static void bring_back(struct script *s, int to)
 
 enum answer script_run_text(struct script *s, const char *text, int line)
 {
-    struct lexer lx = {.path = s->path,
-                       .at = text,
-                       .end = text + strlen(text),
-                       .line = line,
-                       .mem = s->mem,
-                       .err = s->err};
+    struct script_lexer lx = {.path = s->path,
+                              .at = text,
+                              .end = text + strlen(text),
+                              .line = line,
+                              .mem = s->mem,
+                              .err = s->err};
     bool ok;
     enum answer a = ANSWER_MAYBE;
     if (s->failed || !script_spend(s, 1, strlen(text)))

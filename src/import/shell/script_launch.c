@@ -167,11 +167,11 @@ static int overrides_of(const struct launch_word *w, int count)
     return n;
 }
 
-static void add_launch(struct script *s, const struct launch *l, int worth)
+static void add_launch(struct script *s, const struct launch *l, int score)
 {
     if (s->launches == SCRIPT_LAUNCHES)
         return;
-    s->worth[s->launches] = worth;
+    s->score[s->launches] = score;
     s->launch[s->launches++] = *l;
 }
 
@@ -214,18 +214,18 @@ void script_look_for_flags(struct script *s)
             const struct value *value = v->value;
             if (!value || !value->array)
                 continue;
-            int worth = known_flags(value->word, value->count, &first) +
+            int score = known_flags(value->word, value->count, &first) +
                         overrides_of(value->word, value->count);
-            if (worth <= best)
+            if (score <= best)
                 continue;
-            best = worth;
+            best = score;
             s->launches = 0;
             add_launch(s,
                        &(struct launch){.path = s->path,
                                         .line = value->word[0].line,
                                         .count = value->count,
                                         .word = value->word},
-                       worth);
+                       score);
         }
 }
 
@@ -248,19 +248,19 @@ static int split_header(struct script *s, const char *p, const char *end, struct
 }
 
 /* One part of a job: nodes that are alike. */
-struct part {
+struct word_part {
     int64_t nodes, gpus, per_node, tasks; /* per_node: tasks, which may be one for all GPUs */
 };
 
-static struct part part_of(struct script *s, const struct fields *f)
+static struct word_part part_of(struct script *s, const struct fields *f)
 {
     const struct launch_word *w = f->word;
     const char *nodes = option(w, f->count, "--nodes");
     const char *gpus = option(w, f->count, "--gpus-per-node");
-    return (struct part){nodes_of(nodes ? nodes : option(w, f->count, "-N")),
-                         gpus_of(s, gpus ? gpus : option(w, f->count, "--gres")),
-                         option_count(w, f->count, "--ntasks-per-node", NULL),
-                         option_count(w, f->count, "--ntasks", "-n")};
+    return (struct word_part){nodes_of(nodes ? nodes : option(w, f->count, "-N")),
+                              gpus_of(s, gpus ? gpus : option(w, f->count, "--gres")),
+                              option_count(w, f->count, "--ntasks-per-node", NULL),
+                              option_count(w, f->count, "--ntasks", "-n")};
 }
 
 static void set_number(struct script *s, const char *name, int64_t n)
@@ -284,7 +284,7 @@ static void set_slurm(struct script *s)
 
 static void end_part(struct script *s, struct fields *f, int *parts)
 {
-    struct part p = part_of(s, f);
+    struct word_part p = part_of(s, f);
     s->gpus = *parts == 0 || s->gpus == p.gpus ? p.gpus : 0;
     s->nodes = *parts == 0 || (s->nodes && p.nodes) ? s->nodes + p.nodes : 0;
     s->per_node = *parts == 0 || s->per_node == p.per_node ? p.per_node : 0;

@@ -22,7 +22,7 @@ bool raw_is(const struct raw *r, const char *text)
     return !r->array && strlen(text) == r->length && memcmp(r->text, text, r->length) == 0;
 }
 
-bool lexer_fail(struct lexer *lx, int line, const char *format, ...)
+bool lexer_fail(struct script_lexer *lx, int line, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -37,18 +37,18 @@ bool lexer_fail(struct lexer *lx, int line, const char *format, ...)
     return false;
 }
 
-static bool at(const struct lexer *lx, const char *text)
+static bool at(const struct script_lexer *lx, const char *text)
 {
     size_t n = strlen(text);
     return (size_t)(lx->end - lx->at) >= n && memcmp(lx->at, text, n) == 0;
 }
 
-static void step(struct lexer *lx)
+static void step(struct script_lexer *lx)
 {
     lx->line += *lx->at++ == '\n';
 }
 
-static void step_escaped(struct lexer *lx)
+static void step_escaped(struct script_lexer *lx)
 {
     step(lx);
     if (lx->at < lx->end)
@@ -65,10 +65,10 @@ static bool ends_word(char c)
     return is_blank(c) || strchr("\n;&|()<>", c) != NULL;
 }
 
-static bool skip_quoting(struct lexer *);
+static bool skip_quoting(struct script_lexer *);
 
 /* From behind the opening to behind the closing character, over everything quoted. */
-static bool skip_nested(struct lexer *lx, char open, char close)
+static bool skip_nested(struct script_lexer *lx, char open, char close)
 {
     int line = lx->line, depth = 1;
     if (++lx->depth > SCRIPT_DEPTH)
@@ -90,7 +90,7 @@ static bool skip_nested(struct lexer *lx, char open, char close)
 }
 
 /* A construct of the dollar sign; a lone one is text. */
-static void skip_dollar(struct lexer *lx)
+static void skip_dollar(struct script_lexer *lx)
 {
     step(lx);
     if (lx->at < lx->end && (*lx->at == '(' || *lx->at == '{')) {
@@ -109,7 +109,7 @@ static void skip_dollar(struct lexer *lx)
     }
 }
 
-static void skip_single(struct lexer *lx)
+static void skip_single(struct script_lexer *lx)
 {
     int line = lx->line;
     step(lx);
@@ -121,7 +121,7 @@ static void skip_single(struct lexer *lx)
         step(lx);
 }
 
-static void skip_backquote(struct lexer *lx)
+static void skip_backquote(struct script_lexer *lx)
 {
     int line = lx->line;
     step(lx);
@@ -133,7 +133,7 @@ static void skip_backquote(struct lexer *lx)
         step(lx);
 }
 
-static void skip_double(struct lexer *lx)
+static void skip_double(struct script_lexer *lx)
 {
     int line = lx->line;
     if (++lx->depth > SCRIPT_DEPTH) {
@@ -161,7 +161,7 @@ static void skip_double(struct lexer *lx)
 }
 
 /* Steps over what is quoted or belongs to a dollar sign; false where nothing of that stands. */
-static bool skip_quoting(struct lexer *lx)
+static bool skip_quoting(struct script_lexer *lx)
 {
     switch (*lx->at) {
     case '\\':
@@ -184,9 +184,9 @@ static bool skip_quoting(struct lexer *lx)
     }
 }
 
-static const char *skip_alone(const char *p, const char *end, void (*skip)(struct lexer *))
+static const char *skip_alone(const char *p, const char *end, void (*skip)(struct script_lexer *))
 {
-    struct lexer lx = {.path = "", .at = p, .end = end};
+    struct script_lexer lx = {.path = "", .at = p, .end = end};
     skip(&lx);
     return lx.failed ? NULL : lx.at;
 }
@@ -202,7 +202,7 @@ const char *script_skip_backquote(const char *p, const char *end)
 }
 
 /* Blanks, continued lines, and a comment up to the end of its line. */
-static void skip_blanks(struct lexer *lx)
+static void skip_blanks(struct script_lexer *lx)
 {
     while (lx->at < lx->end) {
         if (is_blank(*lx->at)) {
@@ -233,9 +233,9 @@ static bool is_assignment(const char *text, size_t length)
     return n + 1 == length && text[n] == '=';
 }
 
-static void read_word(struct lexer *);
+static void read_word(struct script_lexer *);
 
-static void skip_lines(struct lexer *lx)
+static void skip_lines(struct script_lexer *lx)
 {
     skip_blanks(lx);
     while (lx->at < lx->end && *lx->at == '\n') {
@@ -245,7 +245,7 @@ static void skip_lines(struct lexer *lx)
 }
 
 /* <(...) stands for the name of a file. */
-static void read_process(struct lexer *lx)
+static void read_process(struct script_lexer *lx)
 {
     struct raw raw = {.text = lx->at, .line = lx->line};
     lx->at += 2;
@@ -257,7 +257,7 @@ static void read_process(struct lexer *lx)
 }
 
 /* The elements of a list, from behind its parenthesis. */
-static void read_array(struct lexer *lx, struct raw *into)
+static void read_array(struct script_lexer *lx, struct raw *into)
 {
     int capacity = 0;
     struct raw *element = NULL;
@@ -289,7 +289,7 @@ static void read_array(struct lexer *lx, struct raw *into)
 }
 
 /* A word, or a list that is assigned. */
-static void read_word(struct lexer *lx)
+static void read_word(struct script_lexer *lx)
 {
     struct raw raw = {.text = lx->at, .line = lx->line};
     while (lx->at < lx->end && !ends_word(*lx->at))
@@ -314,7 +314,7 @@ static void read_word(struct lexer *lx)
 }
 
 /* The end of a here-document, without its quotes. */
-static void await_document(struct lexer *lx)
+static void await_document(struct script_lexer *lx)
 {
     struct str s;
     struct document *d = arena_alloc(lx->mem, sizeof *d);
@@ -333,7 +333,7 @@ static void await_document(struct lexer *lx)
     str_release(&s);
 }
 
-static void read_document(struct lexer *lx, struct document *d)
+static void read_document(struct script_lexer *lx, struct document *d)
 {
     size_t n = strlen(d->stop);
     d->text = lx->at;
@@ -353,7 +353,7 @@ static void read_document(struct lexer *lx, struct document *d)
     }
 }
 
-static void read_newline(struct lexer *lx)
+static void read_newline(struct script_lexer *lx)
 {
     step(lx);
     for (int i = 0; i < lx->pendings; i++)
@@ -363,7 +363,7 @@ static void read_newline(struct lexer *lx)
 }
 
 /* What is read from or written to elsewhere has no effect here. */
-static void skip_redirection(struct lexer *lx)
+static void skip_redirection(struct script_lexer *lx)
 {
     static const char *const operators[] = {"&>>", "<<<", "<<-", "&>", "<<", "<&",
                                             "<>",  ">>",  ">&",  ">|", "<",  ">"};
@@ -383,12 +383,12 @@ static void skip_redirection(struct lexer *lx)
         await_document(lx);
 }
 
-static bool is_redirection(const struct lexer *lx)
+static bool is_redirection(const struct script_lexer *lx)
 {
     return (*lx->at == '<' || *lx->at == '>' || at(lx, "&>")) && !at(lx, "<(") && !at(lx, ">(");
 }
 
-static void read_operator(struct lexer *lx)
+static void read_operator(struct script_lexer *lx)
 {
     static const char *const operators[] = {"&&", "||", "|&", ";;&", ";;", ";&",
                                             "((", "&",  "|",  ";",   "(",  ")"};
@@ -410,7 +410,7 @@ static bool is_number(const struct raw *r)
     return !r->array && r->length > 0;
 }
 
-void lexer_next(struct lexer *lx)
+void lexer_next(struct script_lexer *lx)
 {
     for (;;) {
         skip_blanks(lx);
@@ -443,7 +443,7 @@ void lexer_next(struct lexer *lx)
     }
 }
 
-void lexer_next_test(struct lexer *lx)
+void lexer_next_test(struct script_lexer *lx)
 {
     skip_lines(lx);
     struct raw raw = {.text = lx->at, .line = lx->line};
@@ -462,7 +462,7 @@ void lexer_next_test(struct lexer *lx)
     lx->raw = raw;
 }
 
-void lexer_arithmetic(struct lexer *lx)
+void lexer_arithmetic(struct script_lexer *lx)
 {
     struct raw raw = {.text = lx->at, .line = lx->line};
     if (!skip_nested(lx, '(', ')'))

@@ -7,24 +7,24 @@
 /* Words that end a list where a command could stand. */
 static const char *const CLOSERS[] = {"then", "else", "elif", "fi", "do", "done", "esac", "}"};
 
-struct parser {
-    struct lexer *lx;
+struct script_parser {
+    struct script_lexer *lx;
     int depth;
 };
 
-static struct node *parse_list(struct parser *);
+static struct node *parse_list(struct script_parser *);
 
-static bool is_word(const struct parser *p, const char *text)
+static bool is_word(const struct script_parser *p, const char *text)
 {
     return p->lx->kind == TOKEN_WORD && raw_is(&p->lx->raw, text);
 }
 
-static bool is_operator(const struct parser *p, const char *text)
+static bool is_operator(const struct script_parser *p, const char *text)
 {
     return p->lx->kind == TOKEN_OPERATOR && raw_is(&p->lx->raw, text);
 }
 
-static bool is_closer(const struct parser *p)
+static bool is_closer(const struct script_parser *p)
 {
     for (size_t i = 0; i < sizeof CLOSERS / sizeof *CLOSERS; i++)
         if (is_word(p, CLOSERS[i]))
@@ -32,14 +32,14 @@ static bool is_closer(const struct parser *p)
     return false;
 }
 
-static void skip_newlines(struct parser *p)
+static void skip_newlines(struct script_parser *p)
 {
     while (p->lx->kind == TOKEN_NEWLINE)
         lexer_next(p->lx);
 }
 
 /* What was expected where something else stands. */
-static bool expect(struct parser *p, const char *word, int opened, const char *opener)
+static bool expect(struct script_parser *p, const char *word, int opened, const char *opener)
 {
     skip_newlines(p);
     if (is_word(p, word) || is_operator(p, word)) {
@@ -49,12 +49,12 @@ static bool expect(struct parser *p, const char *word, int opened, const char *o
     return lexer_fail(p->lx, opened, "the %s that begins here lacks its %s", opener, word);
 }
 
-struct list {
+struct command_list {
     int count, capacity;
     struct raw *word;
 };
 
-static void add_word(struct parser *p, struct list *l, const struct raw *word)
+static void add_word(struct script_parser *p, struct command_list *l, const struct raw *word)
 {
     if (l->count == l->capacity) {
         struct raw *old = l->word;
@@ -66,7 +66,7 @@ static void add_word(struct parser *p, struct list *l, const struct raw *word)
     l->word[l->count++] = *word;
 }
 
-static struct node *new_node(struct parser *p, enum node_kind kind)
+static struct node *new_node(struct script_parser *p, enum node_kind kind)
 {
     struct node *n = arena_alloc(p->lx->mem, sizeof *n);
     n->kind = kind;
@@ -74,14 +74,14 @@ static struct node *new_node(struct parser *p, enum node_kind kind)
     return n;
 }
 
-static void set_words(struct node *n, const struct list *l)
+static void set_words(struct node *n, const struct command_list *l)
 {
     n->count = l->count;
     n->word = l->word;
 }
 
 /* if LIST; then LIST; [elif ...] [else LIST;] fi, from behind `if` or `elif`. */
-static struct node *parse_if(struct parser *p, int opened)
+static struct node *parse_if(struct script_parser *p, int opened)
 {
     struct node *n = new_node(p, NODE_IF);
     n->line = opened;
@@ -107,7 +107,7 @@ static struct node *parse_if(struct parser *p, int opened)
     return expect(p, "fi", opened, "if") ? n : NULL;
 }
 
-static struct node *parse_do(struct parser *p, struct node *n, const char *opener)
+static struct node *parse_do(struct script_parser *p, struct node *n, const char *opener)
 {
     if (!expect(p, "do", n->line, opener))
         return NULL;
@@ -115,7 +115,7 @@ static struct node *parse_do(struct parser *p, struct node *n, const char *opene
     return expect(p, "done", n->line, opener) ? n : NULL;
 }
 
-static struct node *parse_while(struct parser *p, bool until)
+static struct node *parse_while(struct script_parser *p, bool until)
 {
     struct node *n = new_node(p, NODE_WHILE);
     n->until = until;
@@ -123,10 +123,10 @@ static struct node *parse_while(struct parser *p, bool until)
     return parse_do(p, n, until ? "until" : "while");
 }
 
-static struct node *parse_for(struct parser *p)
+static struct node *parse_for(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_FOR);
-    struct list l = {0};
+    struct command_list l = {0};
     if (is_operator(p, "((")) {
         n->kind = NODE_COUNT;
         lexer_arithmetic(p->lx);
@@ -155,10 +155,10 @@ static struct node *parse_for(struct parser *p)
 }
 
 /* [(] PATTERN [| PATTERN] ...) LIST ;; */
-static struct arm *parse_arm(struct parser *p, int opened)
+static struct arm *parse_arm(struct script_parser *p, int opened)
 {
     struct arm *arm = arena_alloc(p->lx->mem, sizeof *arm);
-    struct list l = {0};
+    struct command_list l = {0};
     if (is_operator(p, "("))
         lexer_next(p->lx);
     while (p->lx->kind == TOKEN_WORD || is_operator(p, "|")) {
@@ -182,10 +182,10 @@ static struct arm *parse_arm(struct parser *p, int opened)
     return p->lx->failed ? NULL : arm;
 }
 
-static struct node *parse_case(struct parser *p)
+static struct node *parse_case(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_CASE);
-    struct list l = {0};
+    struct command_list l = {0};
     const struct arm **last = &n->arm;
     if (p->lx->kind == TOKEN_WORD) {
         add_word(p, &l, &p->lx->raw);
@@ -205,10 +205,10 @@ static struct node *parse_case(struct parser *p)
     return expect(p, "esac", n->line, "case") ? n : NULL;
 }
 
-static struct node *parse_test(struct parser *p)
+static struct node *parse_test(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_TEST);
-    struct list l = {0};
+    struct command_list l = {0};
     for (lexer_next_test(p->lx); p->lx->kind == TOKEN_WORD && !is_word(p, "]]");
          lexer_next_test(p->lx))
         add_word(p, &l, &p->lx->raw);
@@ -219,10 +219,10 @@ static struct node *parse_test(struct parser *p)
     return n;
 }
 
-static struct node *parse_arithmetic(struct parser *p)
+static struct node *parse_arithmetic(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_ARITHMETIC);
-    struct list l = {0};
+    struct command_list l = {0};
     lexer_arithmetic(p->lx);
     if (p->lx->failed)
         return NULL;
@@ -232,19 +232,19 @@ static struct node *parse_arithmetic(struct parser *p)
     return n;
 }
 
-static struct node *parse_group(struct parser *p, enum node_kind kind, const char *close)
+static struct node *parse_group(struct script_parser *p, enum node_kind kind, const char *close)
 {
     struct node *n = new_node(p, kind);
     n->body = parse_list(p);
     return expect(p, close, n->line, kind == NODE_GROUP ? "{" : "(") ? n : NULL;
 }
 
-static struct node *parse_command(struct parser *);
+static struct node *parse_command(struct script_parser *);
 
-static struct node *parse_function(struct parser *p, const struct raw *name)
+static struct node *parse_function(struct script_parser *p, const struct raw *name)
 {
     struct node *n = new_node(p, NODE_FUNCTION);
-    struct list l = {0};
+    struct command_list l = {0};
     add_word(p, &l, name);
     set_words(n, &l);
     skip_newlines(p);
@@ -253,7 +253,7 @@ static struct node *parse_function(struct parser *p, const struct raw *name)
 }
 
 /* `function NAME [()] {...}` */
-static struct node *parse_named_function(struct parser *p)
+static struct node *parse_named_function(struct script_parser *p)
 {
     struct raw name = p->lx->raw;
     if (p->lx->kind != TOKEN_WORD) {
@@ -269,10 +269,10 @@ static struct node *parse_named_function(struct parser *p)
     return parse_function(p, &name);
 }
 
-static struct node *parse_simple(struct parser *p)
+static struct node *parse_simple(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_SIMPLE);
-    struct list l = {0};
+    struct command_list l = {0};
     if (p->lx->kind == TOKEN_WORD)
         n->line = p->lx->raw.line;
     p->lx->document = NULL;
@@ -295,9 +295,9 @@ static struct node *parse_simple(struct parser *p)
     return n;
 }
 
-static struct node *parse_open(struct parser *p)
+static struct node *parse_open(struct script_parser *p)
 {
-    struct lexer *lx = p->lx;
+    struct script_lexer *lx = p->lx;
     int line = lx->line;
     if (is_operator(p, "(("))
         return parse_arithmetic(p);
@@ -322,7 +322,7 @@ static struct node *parse_open(struct parser *p)
     return parse_simple(p);
 }
 
-static struct node *parse_command(struct parser *p)
+static struct node *parse_command(struct script_parser *p)
 {
     bool negated = false;
     if (++p->depth > SCRIPT_DEPTH) {
@@ -342,7 +342,7 @@ static struct node *parse_command(struct parser *p)
 }
 
 /* How the next command hangs together with this one. */
-static enum link parse_link(struct parser *p, struct node *n)
+static enum link parse_link(struct script_parser *p, struct node *n)
 {
     static const struct {
         const char *sign;
@@ -364,13 +364,13 @@ static enum link parse_link(struct parser *p, struct node *n)
     return link;
 }
 
-static bool list_ends(const struct parser *p)
+static bool list_ends(const struct script_parser *p)
 {
     return p->lx->kind == TOKEN_END || is_closer(p) || is_operator(p, ")") ||
            is_operator(p, ";;") || is_operator(p, ";&") || is_operator(p, ";;&");
 }
 
-static struct node *parse_list(struct parser *p)
+static struct node *parse_list(struct script_parser *p)
 {
     struct node *first = NULL, *last = NULL;
     enum link link = LINK_NEXT;
@@ -395,9 +395,9 @@ static struct node *parse_list(struct parser *p)
     return first;
 }
 
-const struct node *script_parse(struct lexer *lx, bool *ok)
+const struct node *script_parse(struct script_lexer *lx, bool *ok)
 {
-    struct parser p = {.lx = lx};
+    struct script_parser p = {.lx = lx};
     lexer_next(lx);
     const struct node *first = parse_list(&p);
     if (!lx->failed && lx->kind != TOKEN_END)

@@ -42,26 +42,26 @@ struct document {
     bool quoted; /* nothing in it is expanded */
 };
 
-enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_WORD, TOKEN_OPERATOR };
+enum script_token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_WORD, TOKEN_OPERATOR };
 
-struct lexer {
+struct script_lexer {
     const char *path, *at, *end;
     int line, depth;
     struct document *pending[8]; /* here-documents that start at the next line */
     int pendings;
     const struct document *document; /* the last one announced */
-    enum token_kind kind;            /* of the token at hand */
+    enum script_token_kind kind;     /* of the token at hand */
     struct raw raw;
     struct arena *mem;
     struct error *err;
     bool failed;
 };
 
-void lexer_next(struct lexer *); /* comments, redirections and here-documents are skipped */
+void lexer_next(struct script_lexer *); /* comments, redirections and here-documents are skipped */
 /* A condition in double brackets: words end at blanks alone. */
-void lexer_next_test(struct lexer *);
-void lexer_arithmetic(struct lexer *); /* what is between (( and )) */
-bool lexer_fail(struct lexer *, int line, const char *format, ...)
+void lexer_next_test(struct script_lexer *);
+void lexer_arithmetic(struct script_lexer *); /* what is between (( and )) */
+bool lexer_fail(struct script_lexer *, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool raw_is(const struct raw *, const char *text);
 
@@ -113,7 +113,7 @@ struct node {
 };
 
 /* NULL is an empty script where `ok` is set. */
-const struct node *script_parse(struct lexer *, bool *ok);
+const struct node *script_parse(struct script_lexer *, bool *ok);
 
 /* ---- script_vars.c ---- */
 
@@ -186,7 +186,7 @@ struct script {
     const char *shell;
     int launches;
     struct launch launch[SCRIPT_LAUNCHES];
-    int worth[SCRIPT_LAUNCHES];           /* how much each looks like a training */
+    int score[SCRIPT_LAUNCHES];           /* how much each looks like a training */
     int64_t nodes, tasks, per_node, gpus; /* of #SBATCH; 0 = not said */
 };
 
@@ -253,7 +253,7 @@ enum answer script_matches(struct script *, const char *pattern, const char *tex
 /* ---- script_run.c ---- */
 
 enum answer script_run(struct script *, const struct node *);
-/* What is assumed of a command that is not run is no answer to a question. */
+/* What is assumed of a command that is not run is no answer to a query. */
 enum answer script_condition(struct script *, const struct node *);
 /* A way that may have been taken; NULL does nothing. */
 void script_maybe(struct script *, struct ways *, const struct node *);

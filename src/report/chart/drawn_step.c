@@ -10,15 +10,15 @@ struct drawn_step *drawn_step_new(const struct plan *p, struct arena *mem)
     struct drawn_step *d = arena_alloc(mem, sizeof *d);
     const struct strategy *s = d->strategy = &p->strategy;
     d->scene = plan_scene(p);
-    d->frame = frame_new(&d->scene, s, &p->layout, mem, NULL);
-    assert(d->frame);
-    timing_of(d->frame, s, mem, &d->timing);
-    timing_stages(d->frame, s, mem, &d->timing);
-    timing_run(d->frame, s, mem, &d->timing);
-    state_of(d->frame, s, mem, &d->state);
-    state_times(d->frame, s, mem, &d->state);
-    d->pipeline = timing_pipeline(d->frame, s, &d->timing);
-    d->parts = frame_parts(d->frame, s, &d->timing, &d->state);
+    d->partition = partition_new(&d->scene, s, &p->layout, mem, NULL);
+    assert(d->partition);
+    pass_times_of(d->partition, s, mem, &d->pass_times);
+    pass_times_stages(d->partition, s, mem, &d->pass_times);
+    pass_times_run(d->partition, s, mem, &d->pass_times);
+    state_of(d->partition, s, mem, &d->state);
+    state_times(d->partition, s, mem, &d->state);
+    d->pipeline = pass_times_pipeline(d->partition, s, &d->pass_times);
+    d->parts = partition_parts(d->partition, s, &d->pass_times, &d->state);
     return d;
 }
 
@@ -27,15 +27,15 @@ int64_t drawn_ticks(double seconds)
     return llround(seconds * TICKS_PER_S);
 }
 
-/* What frame_step adds to the passes. */
+/* What partition_step adds to the passes. */
 int drawn_step_edges(const struct drawn_step *d, int rank, struct drawn_edge out[DRAWN_EDGES])
 {
-    const struct frame *f = d->frame;
+    const struct partition *f = d->partition;
     const struct state *st = &d->state;
     int pp = d->pipeline.pp, c = f->class_of[rank], count = 0;
-    struct edges e = frame_edges(f, d->strategy, &d->timing, st, c);
+    struct edges e = partition_edges(f, d->strategy, &d->pass_times, st, c);
     bool tied_here = rank == 0 || rank == f->layout.loss_stage % pp;
-    int64_t last = d->parts.delay + d->timing.end[rank];
+    int64_t last = d->parts.delay + d->pass_times.end[rank];
     int64_t tied = d->parts.delay + d->parts.pipeline, step = tied + d->parts.tied;
     int64_t gather = step + drawn_ticks(st->optimizer_s[c]);
     const struct drawn_edge all[DRAWN_EDGES] = {

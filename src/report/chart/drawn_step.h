@@ -11,14 +11,14 @@ struct plan;
 struct drawn_step {
     struct scene scene;
     const struct strategy *strategy;
-    struct frame *frame;
-    struct timing timing;
+    struct partition *partition;
+    struct pass_times pass_times;
     struct state state;
     struct pipeline pipeline;
     struct step_parts parts;
 };
 
-/* The same frame, timing and state as the plan was computed with, which must be computed. What it
+/* The same partition, pass times and state as the plan was computed with, which must be computed. What it
  * holds lives in the arena. */
 struct drawn_step *drawn_step_new(const struct plan *, struct arena *);
 

@@ -26,16 +26,17 @@ static const struct {
 };
 
 /* What a number is counted in: the largest unit that is not above it. */
-struct unit {
+struct time_unit {
     double size;
     const char *text;
 };
 
-static const struct unit THOUSANDS[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}, {1, ""}};
-static const struct unit TIMES[] = {{24, " d"}, {1, " h"}, {1.0 / 60, " min"}};
+static const struct time_unit THOUSANDS[] = {
+    {1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}, {1, ""}};
+static const struct time_unit TIMES[] = {{24, " d"}, {1, " h"}, {1.0 / 60, " min"}};
 
 /* Of a whole axis, which is two of it or longer: days and hours do not stand side by side. */
-static struct unit time_unit(double most_hours)
+static struct time_unit time_unit(double most_hours)
 {
     size_t i = 0, last = sizeof TIMES / sizeof *TIMES - 1;
     while (i < last && most_hours < 2 * TIMES[i].size)
@@ -49,7 +50,7 @@ static double round_unit(const struct scale *a)
     return a->what == FRONT_HOURS ? time_unit(a->hi).size : 1;
 }
 
-static struct unit unit_of(const struct scale *a, double value)
+static struct time_unit unit_of(const struct scale *a, double value)
 {
     size_t i = 0, last = sizeof THOUSANDS / sizeof *THOUSANDS - 1;
     if (a->what == FRONT_HOURS)
@@ -63,7 +64,7 @@ static struct unit unit_of(const struct scale *a, double value)
 static void add_tick(struct scale *a, double at, double step)
 {
     struct scale_tick *t = &a->tick[a->ticks++];
-    struct unit u = unit_of(a, at);
+    struct time_unit u = unit_of(a, at);
     char number[SCALE_TEXT];
     int digits = (int)fmax(0, ceil(-log10(step / u.size) - 1e-6));
     snprintf(number, sizeof number, "%.*f", digits, at / u.size);

@@ -164,13 +164,13 @@ static void take_points(struct chart *f, const struct search_report *r, int list
     }
 }
 
-struct range {
+struct chart_range {
     double lo, hi;
 };
 
-static struct range range_of(const struct chart *f, bool upright)
+static struct chart_range range_of(const struct chart *f, bool upright)
 {
-    struct range r = {INFINITY, 0};
+    struct chart_range r = {INFINITY, 0};
     for (int i = 0; i < f->count + f->others; i++) {
         double v = upright ? f->point[i].y : f->point[i].x;
         r.lo = fmin(r.lo, v);
@@ -180,7 +180,7 @@ static struct range range_of(const struct chart *f, bool upright)
 }
 
 /* Widens the range to a limit; what is too far away is none. */
-static double take_limit(struct range *r, double limit)
+static double take_limit(struct chart_range *r, double limit)
 {
     if (limit <= r->lo / FARTHEST_LIMIT || limit >= r->hi * FARTHEST_LIMIT)
         return 0;
@@ -205,7 +205,7 @@ void chart_init(struct chart *f, const struct search_report *r, int listed, int 
     choose_axes(f, r->front > 0 ? &r->pareto[0] : &r->plan[0]);
     take_points(f, r, listed, mem);
     assert(f->count + f->others > 0);
-    struct range x = range_of(f, false), y = range_of(f, true);
+    struct chart_range x = range_of(f, false), y = range_of(f, true);
     if (f->x.what == FRONT_HOURS)
         f->deadline_h = take_limit(&x, r->money ? r->money->deadline_s / 3600 : 0);
     if (f->y.what == FRONT_USD_TOTAL)

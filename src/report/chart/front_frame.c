@@ -147,7 +147,7 @@ static void draw_title(struct picture *p)
 {
     svg_words(p->out, "title", PICTURE_LEFT, 60, title_of(p));
     svg_words(p->out, "quiet", PICTURE_LEFT, 102,
-              shortened(p, p->report->question, PICTURE_RIGHT - PICTURE_LEFT, FONT));
+              shortened(p, p->report->query, PICTURE_RIGHT - PICTURE_LEFT, FONT));
 }
 
 /* One entry, at (x, y) or on the next line; returns where the next one goes. */

@@ -1,6 +1,6 @@
 /* The picture of the front.
  *
- *     title, question
+ *     title, query
  *     legend: a colour and a shape for each type
  *     +---------------------+
  *     | ::::::::::::::::::: |   beyond the budget or the deadline it is shaded

@@ -29,20 +29,20 @@ enum doing { FORWARD, BACKWARD, OTHER, DOINGS };
 static const char LETTER[DOINGS + 1] = "FBo";
 static const enum ink INK_OF[DOINGS + 1] = {INK_BAR, INK_WARN, INK_PLAIN, INK_PLAIN};
 
-struct row {
+struct picture_row {
     int rank;
     double (*ticks)[DOINGS]; /* [columns] of each slice */
     char *text;              /* [columns + 1] */
 };
 
 /* Two windows of time, one when nothing is cut out: `tail` columns from `resume` on. */
-struct picture {
+struct pipeline_picture {
     int digits;        /* of the last rank, at least 2 */
     int columns, head; /* head == columns: one window */
     double slice;      /* ticks */
     double resume;
     int rows;
-    struct row row[MOST_ROWS];
+    struct picture_row row[MOST_ROWS];
     const struct drawn_step *step;
 };
 
@@ -62,7 +62,7 @@ static void find_ends(void *context, const struct event *e)
 }
 
 /* Where a moment is, in columns; between the windows at their border. */
-static double column_of(const struct picture *pic, double ticks)
+static double column_of(const struct pipeline_picture *pic, double ticks)
 {
     double at = ticks / pic->slice;
     if (pic->head == pic->columns || at <= pic->head)
@@ -70,7 +70,7 @@ static double column_of(const struct picture *pic, double ticks)
     return fmax(pic->head, pic->head + CUT + (ticks - pic->resume) / pic->slice);
 }
 
-static struct row *row_of(struct picture *pic, int rank)
+static struct picture_row *row_of(struct pipeline_picture *pic, int rank)
 {
     for (int i = 0; i < pic->rows; i++)
         if (pic->row[i].rank == rank)
@@ -78,13 +78,13 @@ static struct row *row_of(struct picture *pic, int rank)
     return NULL;
 }
 
-static bool is_cut(const struct picture *pic, int column)
+static bool is_cut(const struct pipeline_picture *pic, int column)
 {
     return column >= pic->head && column < pic->head + CUT;
 }
 
-static void add_work(const struct picture *pic, struct row *r, enum doing doing, double start,
-                     double end)
+static void add_work(const struct pipeline_picture *pic, struct picture_row *r, enum doing doing,
+                     double start, double end)
 {
     double from = column_of(pic, start), to = column_of(pic, end);
     for (int c = (int)from; c < to && c < pic->columns; c++)
@@ -94,8 +94,8 @@ static void add_work(const struct picture *pic, struct row *r, enum doing doing,
 
 static void add_pass(void *context, const struct event *e)
 {
-    struct picture *pic = context;
-    struct row *r = row_of(pic, e->rank);
+    struct pipeline_picture *pic = context;
+    struct picture_row *r = row_of(pic, e->rank);
     double delay = (double)pic->step->parts.delay;
     if (r)
         add_work(pic, r, e->backward ? BACKWARD : FORWARD, delay + (double)e->start,
@@ -103,7 +103,7 @@ static void add_pass(void *context, const struct event *e)
 }
 
 /* What takes most of a column; DOINGS: waiting. */
-static enum doing most_of(const struct picture *pic, const double ticks[DOINGS])
+static enum doing most_of(const struct pipeline_picture *pic, const double ticks[DOINGS])
 {
     double most = pic->slice - ticks[FORWARD] - ticks[BACKWARD] - ticks[OTHER];
     enum doing found = DOINGS;
@@ -115,7 +115,7 @@ static enum doing most_of(const struct picture *pic, const double ticks[DOINGS])
     return found;
 }
 
-static void fill_row(const struct picture *pic, struct row *r)
+static void fill_row(const struct pipeline_picture *pic, struct picture_row *r)
 {
     for (int c = 0; c < pic->columns; c++) {
         enum doing doing = most_of(pic, r->ticks[c]);
@@ -126,27 +126,27 @@ static void fill_row(const struct picture *pic, struct row *r)
 }
 
 /* Columns of a pass, as [from, to), where they show it. */
-struct span {
+struct picture_span {
     int from, to;
 };
 
-static struct span span_of(const struct picture *pic, const struct event *e)
+static struct picture_span span_of(const struct pipeline_picture *pic, const struct event *e)
 {
     double delay = (double)pic->step->parts.delay;
     double end = column_of(pic, delay + (double)e->end);
-    return (struct span){(int)column_of(pic, delay + (double)e->start),
-                         (int)ceil(fmin(end, pic->columns))};
+    return (struct picture_span){(int)column_of(pic, delay + (double)e->start),
+                                 (int)ceil(fmin(end, pic->columns))};
 }
 
 /* A pass that takes most of no column is shown where nothing else is. */
 static void show_short(void *context, const struct event *e)
 {
-    struct picture *pic = context;
-    struct row *r = row_of(pic, e->rank);
+    struct pipeline_picture *pic = context;
+    struct picture_row *r = row_of(pic, e->rank);
     char letter = LETTER[e->backward ? BACKWARD : FORWARD];
     if (!r)
         return;
-    struct span s = span_of(pic, e);
+    struct picture_span s = span_of(pic, e);
     int middle = (s.from + s.to - 1) / 2;
     for (int c = s.from; c < s.to; c++)
         if (r->text[c] == letter)
@@ -158,8 +158,8 @@ static void show_short(void *context, const struct event *e)
 /* The number of the micro-batch behind the first letter, where it has room. */
 static void number_pass(void *context, const struct event *e)
 {
-    struct picture *pic = context;
-    struct row *r = row_of(pic, e->rank);
+    struct pipeline_picture *pic = context;
+    struct picture_row *r = row_of(pic, e->rank);
     char number[24], letter = LETTER[e->backward ? BACKWARD : FORWARD];
     double delay = (double)pic->step->parts.delay;
     if (!r)
@@ -186,11 +186,11 @@ static int rank_of_row(int row, int rows, int pp)
     return pp - rows + row;
 }
 
-static void make_rows(struct picture *pic, int pp, struct arena *mem)
+static void make_rows(struct pipeline_picture *pic, int pp, struct arena *mem)
 {
     pic->rows = pp < MOST_ROWS ? pp : MOST_ROWS;
     for (int i = 0; i < pic->rows; i++) {
-        struct row *r = &pic->row[i];
+        struct picture_row *r = &pic->row[i];
         r->rank = rank_of_row(i, pic->rows, pp);
         r->ticks = arena_array(mem, (size_t)pic->columns, sizeof *r->ticks);
         r->text = arena_alloc(mem, (size_t)pic->columns + 1);
@@ -198,7 +198,7 @@ static void make_rows(struct picture *pic, int pp, struct arena *mem)
 }
 
 /* The head shows the first micro-batch come back and a little more, the tail the last one go. */
-static void set_windows(struct picture *pic, const struct ends *ends, double end)
+static void set_windows(struct pipeline_picture *pic, const struct ends *ends, double end)
 {
     double delay = (double)pic->step->parts.delay, more = 1.25;
     double head = more * (delay + (double)ends->first_back);
@@ -212,7 +212,7 @@ static void set_windows(struct picture *pic, const struct ends *ends, double end
     pic->resume = end - (pic->columns - CUT - pic->head) * pic->slice;
 }
 
-static void draw(struct picture *pic)
+static void draw(struct pipeline_picture *pic)
 {
     const struct drawn_step *d = pic->step;
     struct drawn_edge edge[DRAWN_EDGES];
@@ -235,7 +235,7 @@ static enum ink ink_at(char c, enum ink before)
     return letter ? INK_OF[letter - LETTER] : INK_PLAIN;
 }
 
-static void print_row(const struct row *r, int digits, const struct report_style *style,
+static void print_row(const struct picture_row *r, int digits, const struct report_style *style,
                       struct str *out)
 {
     enum ink ink = INK_PLAIN;
@@ -252,8 +252,8 @@ static void print_row(const struct row *r, int digits, const struct report_style
     str_add(out, "\n");
 }
 
-static void print_legend(const struct picture *pic, double end, const struct report_style *style,
-                         struct str *out)
+static void print_legend(const struct pipeline_picture *pic, double end,
+                         const struct report_style *style, struct str *out)
 {
     const struct report_style narrow = {style->columns > 0 ? style->columns : USUAL_COLUMNS,
                                         style->look};
@@ -275,8 +275,8 @@ static void print_legend(const struct picture *pic, double end, const struct rep
     str_release(&text);
 }
 
-static void print_picture(const struct picture *pic, double end, const struct report_style *style,
-                          struct str *out)
+static void print_picture(const struct pipeline_picture *pic, double end,
+                          const struct report_style *style, struct str *out)
 {
     typeset_heading(style, "One step of the pipeline", out);
     for (int i = 0; i < pic->rows; i++) {
@@ -297,7 +297,7 @@ void print_pipeline(const struct drawn_step *d, const struct report_style *style
     if (2.0 * p->pp * p->vpp * (double)p->micro_batches > MOST_PASSES || end <= 0 ||
         events_run(p, find_ends, &ends) < 0)
         return;
-    struct picture *pic = arena_alloc(mem, sizeof *pic);
+    struct pipeline_picture *pic = arena_alloc(mem, sizeof *pic);
     pic->step = d;
     pic->digits = p->pp > 1000 ? 4 : p->pp > 100 ? 3 : 2;
     pic->columns = (width < MOST_COLUMNS ? width : MOST_COLUMNS) - LABEL - pic->digits;

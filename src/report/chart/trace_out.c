@@ -1,5 +1,5 @@
 /* The passes and transfers are those of the event simulation, moved by the delay of the pipeline;
- * what stands around them are the parts that frame_step adds up.
+ * what stands around them are the parts that partition_step adds up.
  *
  *     compute            | F0 |    | F1 |        | R0 | B0 |
  *     communication           |tp|      |tp|               |tp|      exposed seconds of the pass
@@ -185,7 +185,7 @@ static void draw_pass(void *context, const struct event *e)
 {
     struct trace *t = context;
     int stage = e->chunk * t->step->pipeline.pp + e->rank;
-    const struct cuts *c = &t->cuts[e->backward][t->step->frame->shape_of[stage]];
+    const struct cuts *c = &t->cuts[e->backward][t->step->partition->shape_of[stage]];
     int64_t start = t->step->parts.delay + e->start, from = start;
     char args[96], name[32];
     snprintf(args, sizeof args, ",\"args\":{\"micro_batch\":%lld,\"chunk\":%d}",
@@ -214,22 +214,22 @@ static void draw_edges(struct trace *t, int rank)
 
 static void find_cuts(struct trace *t)
 {
-    const struct frame *f = t->step->frame;
+    const struct partition *f = t->step->partition;
     double post_s = transfer_fixed_s(f, &t->plan->strategy);
     for (int b = 0; b < 2; b++)
         t->cuts[b] = arena_array(t->mem, (size_t)f->shapes, sizeof *t->cuts[b]);
     for (int i = 0; i < f->shapes; i++) {
         struct pass forward, backward;
         shape_passes(f, &t->plan->strategy, i, &forward, &backward);
-        t->cuts[0][i] = cuts_of(&forward, post_s, t->step->timing.forward[i]);
-        t->cuts[1][i] = cuts_of(&backward, post_s, t->step->timing.backward[i]);
+        t->cuts[0][i] = cuts_of(&forward, post_s, t->step->pass_times.forward[i]);
+        t->cuts[1][i] = cuts_of(&backward, post_s, t->step->pass_times.backward[i]);
     }
 }
 
 /* Slices of one micro-batch on all stages. */
 static int64_t slices_of_passes(const struct trace *t)
 {
-    const struct frame *f = t->step->frame;
+    const struct partition *f = t->step->partition;
     int pp = t->step->pipeline.pp, stages = f->layout.stages;
     int64_t count = 0;
     for (int i = 0; i < stages; i++) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void csv_text(struct csv *c, const char *text)
+void csv_text(struct csv_writer *c, const char *text)
 {
     if (c->cells++ > 0)
         str_add(c->out, ",");
@@ -25,7 +25,7 @@ void csv_text(struct csv *c, const char *text)
     str_add(c->out, "\"");
 }
 
-void csv_number(struct csv *c, double value)
+void csv_number(struct csv_writer *c, double value)
 {
     struct str text;
     str_init(&text);
@@ -35,7 +35,7 @@ void csv_number(struct csv *c, double value)
     str_release(&text);
 }
 
-void csv_number_if(struct csv *c, bool known, double value)
+void csv_number_if(struct csv_writer *c, bool known, double value)
 {
     if (known)
         csv_number(c, value);
@@ -43,13 +43,13 @@ void csv_number_if(struct csv *c, bool known, double value)
         csv_text(c, "");
 }
 
-void csv_end(struct csv *c)
+void csv_end(struct csv_writer *c)
 {
     str_add(c->out, "\n");
     c->cells = 0;
 }
 
-static void add_heads(struct csv *c)
+static void add_heads(struct csv_writer *c)
 {
     static const char *const first[] = {"model", "gpu", "gpus", "stack"};
     static const char *const last[] = {
@@ -75,7 +75,7 @@ static void add_heads(struct csv *c)
     csv_end(c);
 }
 
-static void add_strategy(struct csv *c, const struct strategy *s)
+static void add_strategy(struct csv_writer *c, const struct strategy *s)
 {
     struct str value;
     str_init(&value);
@@ -87,7 +87,7 @@ static void add_strategy(struct csv *c, const struct strategy *s)
     str_release(&value);
 }
 
-static void add_figures(struct csv *c, const struct plan *p)
+static void add_figures(struct csv_writer *c, const struct plan *p)
 {
     size_t count;
     const struct plan_figure *f = plan_figures(&count);
@@ -100,7 +100,7 @@ static void add_figures(struct csv *c, const struct plan *p)
         csv_number_if(c, p->computed, p->breakdown[i]);
 }
 
-static void add_reasons(struct csv *c, const struct plan *p)
+static void add_reasons(struct csv_writer *c, const struct plan *p)
 {
     struct str text;
     str_init(&text);
@@ -110,7 +110,7 @@ static void add_reasons(struct csv *c, const struct plan *p)
     str_release(&text);
 }
 
-static void add_types(struct csv *c, const struct plan *p)
+static void add_types(struct csv_writer *c, const struct plan *p)
 {
     struct str text;
     str_init(&text);
@@ -119,7 +119,7 @@ static void add_types(struct csv *c, const struct plan *p)
     str_release(&text);
 }
 
-static void add_cents_if(struct csv *c, bool known, double usd)
+static void add_cents_if(struct csv_writer *c, bool known, double usd)
 {
     char text[32] = "";
     if (known)
@@ -127,7 +127,7 @@ static void add_cents_if(struct csv *c, bool known, double usd)
     csv_text(c, text);
 }
 
-static void add_plan(struct csv *c, const struct plan *p)
+static void add_plan(struct csv_writer *c, const struct plan *p)
 {
     const struct plan_stage *fullest = p->computed ? plan_fullest(p) : NULL;
     csv_text(c, p->model->name);
@@ -152,12 +152,12 @@ static void add_plan(struct csv *c, const struct plan *p)
 
 void report_plan_csv(const struct plan *p, struct str *out)
 {
-    struct csv c = {out, 0};
+    struct csv_writer c = {out, 0};
     add_heads(&c);
     add_plan(&c, p);
 }
 
-static void add_list(struct csv *c, const char *list, const struct plan *p, int count)
+static void add_list(struct csv_writer *c, const char *list, const struct plan *p, int count)
 {
     for (int i = 0; i < count; i++) {
         csv_text(c, list);
@@ -168,7 +168,7 @@ static void add_list(struct csv *c, const char *list, const struct plan *p, int 
 
 void report_search_csv(const struct search_report *r, struct str *out)
 {
-    struct csv c = {out, 0};
+    struct csv_writer c = {out, 0};
     csv_text(&c, "list");
     csv_text(&c, "rank");
     add_heads(&c);

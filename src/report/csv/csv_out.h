@@ -6,14 +6,14 @@
 
 struct str;
 
-struct csv {
+struct csv_writer {
     struct str *out;
     int cells; /* of the row so far */
 };
 
-void csv_text(struct csv *, const char *text); /* quoted where it must be */
-void csv_number(struct csv *, double value);   /* 9 digits; an empty cell unless finite */
-void csv_number_if(struct csv *, bool known, double value);
-void csv_end(struct csv *); /* of the row */
+void csv_text(struct csv_writer *, const char *text); /* quoted where it must be */
+void csv_number(struct csv_writer *, double value);   /* 9 digits; an empty cell unless finite */
+void csv_number_if(struct csv_writer *, bool known, double value);
+void csv_end(struct csv_writer *); /* of the row */
 
 #endif

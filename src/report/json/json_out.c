@@ -269,7 +269,7 @@ static struct json *change_of(const struct change *c)
 }
 
 /* Only of a plan that memory alone forbids and a change saves. */
-static void set_remedy(struct json *o, const struct remedy *r)
+static void set_fix(struct json *o, const struct fix *r)
 {
     if (!r || !r->fits)
         return;
@@ -279,23 +279,23 @@ static void set_remedy(struct json *o, const struct remedy *r)
     json_set(o, "remedy", x);
 }
 
-static struct json *gain_of(const struct plan *from, const struct gain *gain)
+static struct json *speedup_of(const struct plan *from, const struct speedup *speedup)
 {
-    struct json *x = change_of(&gain->change);
-    json_set(x, "shrinks", json_new_string(breakdown_name(gain->part)));
-    json_set(x, "before_s", json_new_number(from->breakdown[gain->part]));
-    json_set(x, "then_s", json_new_number(gain->change.plan->breakdown[gain->part]));
+    struct json *x = change_of(&speedup->change);
+    json_set(x, "shrinks", json_new_string(breakdown_name(speedup->part)));
+    json_set(x, "before_s", json_new_number(from->breakdown[speedup->part]));
+    json_set(x, "then_s", json_new_number(speedup->change.plan->breakdown[speedup->part]));
     return x;
 }
 
 /* Only of `explain`. */
-static void set_gains(struct json *o, const struct gains *g)
+static void set_speedups(struct json *o, const struct speedups *g)
 {
     if (!g)
         return;
     struct json *list = json_new_array();
     for (int i = 0; i < g->count; i++)
-        json_append(list, gain_of(g->from, &g->gain[i]));
+        json_append(list, speedup_of(g->from, &g->speedup[i]));
     json_set(o, "gains", list);
     if (g->found)
         json_set(o, "searched", change_of(&g->searched));
@@ -318,9 +318,9 @@ static void set_source(struct json *o, const struct plan_source *s)
 }
 
 /* Only of `estimate` with flags or a file; null where nothing better is found. */
-static void set_instead(struct json *o, const struct plan *p)
+static void set_better(struct json *o, const struct plan *p)
 {
-    const struct instead *i = p->instead;
+    const struct better_plan *i = p->better_plan;
     if (!i)
         return;
     struct json *x = i->better ? change_of(&i->change) : json_new_null();
@@ -342,7 +342,7 @@ static void set_instead(struct json *o, const struct plan *p)
 
 static struct json *more_layer_of(const struct plan *p, int stage)
 {
-    const struct more_layer *more = &p->mixture->more[stage];
+    const struct more_layer *more = &p->comparison->more[stage];
     const struct plan_stage *s = more->plan ? &more->plan->stage[stage] : NULL;
     struct json *x = json_new_object();
     json_set(x, "stage", json_new_integer(stage));
@@ -372,13 +372,13 @@ static struct json *layers_of(const struct plan *p)
 }
 
 /* Only of `explain`, and of a mixed job. */
-static void set_mixture(struct json *o, const struct plan *p)
+static void set_comparison(struct json *o, const struct plan *p)
 {
-    const struct mixture *m = p->mixture;
+    const struct comparison *m = p->comparison;
     struct json *more = json_new_array(), *splits = json_new_array(), *alone = json_new_array();
     for (int r = 0; r < p->stages; r++)
         json_append(more, more_layer_of(p, r));
-    for (int i = 0; i < MIXTURE_SPLITS; i++) {
+    for (int i = 0; i < COMPARISON_SPLITS; i++) {
         struct json *x = json_new_object();
         json_set(x, "split", json_new_string(m->split[i].name));
         json_set(x, "layers", layers_of(m->split[i].plan));
@@ -442,12 +442,12 @@ struct json *json_of_plan(const struct plan *p)
         json_set(o, "run", json_of_terms(p->run));
     json_set(o, "engine", engine_of(p));
     set_residual(o, p);
-    set_remedy(o, p->remedy);
-    set_gains(o, p->gains);
+    set_fix(o, p->fix);
+    set_speedups(o, p->speedups);
     set_source(o, p->source);
-    set_instead(o, p);
-    if (p->mixture)
-        set_mixture(o, p);
+    set_better(o, p);
+    if (p->comparison)
+        set_comparison(o, p);
     return o;
 }
 
@@ -460,12 +460,12 @@ static struct json *plans_of(const struct plan *p, int count)
 }
 
 /* Batch, sequence, precision and stack are those of any plan that was found. */
-static struct json *question_of(const struct search_report *r)
+static struct json *query_of(const struct search_report *r)
 {
     static const enum param asked[] = {PARAM_global_batch, PARAM_seq_len, PARAM_precision};
     const struct plan *p = r->best > 0 ? &r->plan[0] : r->front > 0 ? &r->pareto[0] : NULL;
     struct json *o = json_new_object();
-    json_set(o, "text", json_new_string(r->question));
+    json_set(o, "text", json_new_string(r->query));
     json_set(o, "model", model_of(r->model));
     json_set(o, "cluster", json_new_string(r->cluster->text));
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -523,7 +523,7 @@ void report_plan_json(const struct plan *p, struct str *out)
 void report_search_json(const struct search_report *r, struct str *out)
 {
     struct json *o = json_new_object();
-    json_set(o, "question", question_of(r));
+    json_set(o, "question", query_of(r));
     json_set(o, "best", plans_of(r->plan, r->best));
     json_set(o, "pareto", plans_of(r->pareto, r->front));
     if (r->money)

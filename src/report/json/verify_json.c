@@ -136,7 +136,7 @@ void report_verify_json(const struct verify_report *r, struct str *out)
     json_release(o);
 }
 
-static void add_suspects(struct csv *c, const struct verify_stage *s)
+static void add_suspects(struct csv_writer *c, const struct verify_stage *s)
 {
     struct str text;
     str_init(&text);
@@ -146,7 +146,8 @@ static void add_suspects(struct csv *c, const struct verify_stage *s)
     str_release(&text);
 }
 
-static void add_row(struct csv *c, const struct verify_report *r, const struct verify_stage *s)
+static void add_row(struct csv_writer *c, const struct verify_report *r,
+                    const struct verify_stage *s)
 {
     const struct rank_result *m = &s->measured;
     bool ran = s->outcome == VERIFY_OK;
@@ -189,7 +190,7 @@ void report_verify_csv(const struct verify_report *r, struct str *out)
                                         "sm_mhz",
                                         "watts",
                                         "suspect"};
-    struct csv c = {.out = out};
+    struct csv_writer c = {.out = out};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         csv_text(&c, heads[i]);
     csv_end(&c);

@@ -1,7 +1,7 @@
 /* The page is its template with five places filled in:
  *
  *     {{policy}}  what a browser may run and load: this style, this script, nothing else
- *     {{title}}   the question's model and pool
+ *     {{title}}   the query's model and pool
  *     {{style}} {{data}} {{script}}
  *
  * Data and programs never mix: names from files are only in the title, escaped, and in the data,

@@ -161,7 +161,7 @@ struct json *page_data(const struct page *page, struct arena *mem)
     page_list_init(&list, r, mem);
     json_set(o, "version", json_new_string(ASTRA_VERSION));
     json_set(o, "search", json_new_bool(r->funnel != NULL));
-    json_set(o, "question", json_new_string(r->question));
+    json_set(o, "question", json_new_string(r->query));
     json_set(o, "model", model_of(r->model));
     json_set(o, "cluster", json_new_string(r->cluster->text));
     json_set(o, "feasible", json_new_bool(first->feasible));

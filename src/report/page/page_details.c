@@ -48,10 +48,10 @@ static bool flags_of(const struct plan *p, struct page_words *all, struct arena 
     return true;
 }
 
-static bool has_place(const int *place, int places, int wanted)
+static bool has_place(const int *place, int places, int limits)
 {
     for (int i = 0; i < places; i++)
-        if (place[i] == wanted)
+        if (place[i] == limits)
             return true;
     return false;
 }

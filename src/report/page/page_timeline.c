@@ -20,18 +20,18 @@ enum {
     MOST_RANKS = 256
 };
 
-struct seen {
+struct passes_seen {
     int64_t start;
     int64_t number;
 };
 
 struct drawing {
     const struct drawn_step *step;
-    int64_t units;      /* of the step */
-    double unit;        /* ticks */
-    int64_t each, half; /* passes of a rank; of them kept at either end */
-    struct seen *seen;  /* [pp][2 half] */
-    int64_t *count;     /* [pp] */
+    int64_t units;            /* of the step */
+    double unit;              /* ticks */
+    int64_t each, half;       /* passes of a rank; of them kept at either end */
+    struct passes_seen *seen; /* [pp][2 half] */
+    int64_t *count;           /* [pp] */
 };
 
 static int64_t in_units(const struct drawing *d, int64_t ticks)
@@ -47,7 +47,7 @@ static void take_pass(void *context, const struct event *e)
         return;
     if (at >= d->half && d->each > 2 * d->half)
         at -= d->each - 2 * d->half;
-    d->seen[e->rank * 2 * d->half + at] = (struct seen){
+    d->seen[e->rank * 2 * d->half + at] = (struct passes_seen){
         in_units(d, d->step->parts.delay + e->start),
         2 * (e->micro_batch * d->step->pipeline.vpp + e->chunk) + e->backward,
     };
@@ -63,7 +63,7 @@ static struct json *passes_of(const struct drawing *d, int rank)
     struct json *list = json_new_array();
     int64_t before = 0, count = kept(d);
     for (int64_t i = 0; i < count; i++) {
-        const struct seen *s = &d->seen[rank * 2 * d->half + i];
+        const struct passes_seen *s = &d->seen[rank * 2 * d->half + i];
         json_append(list, json_new_integer(s->start - before));
         json_append(list, json_new_integer(s->number));
         before = s->start;
@@ -116,15 +116,15 @@ static struct json *parts_of(const struct drawing *d, const struct pass *p, int6
 /* By virtual stage, forward and backward. */
 static struct json *shapes_of(const struct drawing *d)
 {
-    const struct frame *f = d->step->frame;
+    const struct partition *f = d->step->partition;
     struct json *list = json_new_array();
     for (int i = 0; i < f->layout.stages; i++) {
         int shape = f->shape_of[i];
         struct pass forward, backward;
         struct json *both = json_new_array();
         shape_passes(f, d->step->strategy, shape, &forward, &backward);
-        json_append(both, parts_of(d, &forward, d->step->timing.forward[shape]));
-        json_append(both, parts_of(d, &backward, d->step->timing.backward[shape]));
+        json_append(both, parts_of(d, &forward, d->step->pass_times.forward[shape]));
+        json_append(both, parts_of(d, &backward, d->step->pass_times.backward[shape]));
         json_append(list, both);
     }
     return list;

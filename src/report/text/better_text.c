@@ -32,7 +32,7 @@ void print_source(const struct plan *p, const struct report_style *style, struct
     str_release(&text);
 }
 
-static void add_gain(const struct plan *p, const struct plan *best, struct str *out)
+static void add_speedup(const struct plan *p, const struct plan *best, struct str *out)
 {
     add_seconds(out, best->step_s);
     if (p->computed) {
@@ -66,12 +66,12 @@ static void print_words(const char *word, const char *words, const char *rest,
 
 static void print_change(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    const struct instead *i = p->instead;
+    const struct better_plan *i = p->better_plan;
     struct str text;
     str_init(&text);
     add_plan_words(&i->change.plan->strategy, &text);
     str_add(&text, ": ");
-    add_gain(p, i->change.plan, &text);
+    add_speedup(p, i->change.plan, &text);
     typeset_item(style, str_text(&text), out);
     str_release(&text);
     print_words("with", i->change.add, "", style, out);
@@ -80,9 +80,9 @@ static void print_change(const struct plan *p, const struct report_style *style,
     print_words("without", i->unset, "=1 in the environment, which FSDP refuses", style, out);
 }
 
-void print_instead(const struct plan *p, const struct report_style *style, struct str *out)
+void print_better(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    const struct instead *i = p->instead;
+    const struct better_plan *i = p->better_plan;
     if (!i)
         return;
     typeset_heading(style, "What Astra would run", out);

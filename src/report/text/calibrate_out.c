@@ -231,7 +231,7 @@ static void calibrate_csv(const struct calibrate_report *c, struct str *out)
 {
     static const char *const heads[] = {"input",    "gpu",    "stack", "what",        "stage",
                                         "measured", "before", "after", "from_others", "held_out"};
-    struct csv csv = {out, 0};
+    struct csv_writer csv = {out, 0};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         csv_text(&csv, heads[i]);
     csv_end(&csv);

@@ -19,7 +19,7 @@ static void take_seconds(struct table *t, double seconds, struct str *cell)
 
 static void add_more_row(struct table *t, const struct plan *p, int stage)
 {
-    const struct more_layer *more = &p->mixture->more[stage];
+    const struct more_layer *more = &p->comparison->more[stage];
     const struct plan_stage *s = &p->stage[stage];
     struct str cell;
     str_init(&cell);
@@ -101,7 +101,7 @@ static void add_use_row(struct table *t, const char *what, const struct plan *p,
 static void print_uses(const struct plan *p, const struct report_style *style, struct arena *mem,
                        struct str *out)
 {
-    const struct mixture *m = p->mixture;
+    const struct comparison *m = p->comparison;
     struct table t;
     table_init(&t, mem);
     table_column(&t, "", TABLE_LEFT, 0);
@@ -111,7 +111,7 @@ static void print_uses(const struct plan *p, const struct report_style *style, s
     table_column(&t, "gain", TABLE_RIGHT, 0);
     table_column(&t, "plan", TABLE_LEFT, 1);
     add_use_row(&t, "this plan", p, p);
-    for (int i = 0; i < MIXTURE_SPLITS; i++)
+    for (int i = 0; i < COMPARISON_SPLITS; i++)
         add_use_row(&t, m->split[i].words, p, m->split[i].plan);
     for (int g = 0; g < m->groups; g++)
         add_use_row(&t, arena_format(mem, "%s alone", m->alone[g].group->gpu->name), p,
@@ -122,10 +122,10 @@ static void print_uses(const struct plan *p, const struct report_style *style, s
     table_print(&t, style, out);
 }
 
-void print_mixture(const struct plan *p, const struct report_style *style, struct arena *mem,
-                   struct str *out)
+void print_comparison(const struct plan *p, const struct report_style *style, struct arena *mem,
+                      struct str *out)
 {
-    if (!p->mixture)
+    if (!p->comparison)
         return;
     print_more(p, style, mem, out);
     print_uses(p, style, mem, out);

@@ -191,14 +191,15 @@ static const char *const WHY[MOMENTS] = {
 };
 
 /* Operators that run one after the other at the fullest moment. */
-struct run {
+struct part_run {
     struct op op[4 * OPS_MAX];
     const char *block[4 * OPS_MAX]; /* the name of each operator's block */
     int count;
     double forward_beside; /* as block_peak_of takes it */
 };
 
-static void add_block(struct run *r, struct block_shape shape, enum block_kind kind, int window)
+static void add_block(struct part_run *r, struct block_shape shape, enum block_kind kind,
+                      int window)
 {
     static const char *const names[] = {
         [BLOCK_ATTENTION] = "attention", [BLOCK_MLP] = "MLP",
@@ -213,7 +214,8 @@ static void add_block(struct run *r, struct block_shape shape, enum block_kind k
     r->count += n;
 }
 
-static void add_layer(struct run *r, const struct model *m, struct block_shape shape, int layer)
+static void add_layer(struct part_run *r, const struct model *m, struct block_shape shape,
+                      int layer)
 {
     const struct layer_kind *kind = &m->kind[m->layer[layer]];
     add_block(r, shape, BLOCK_ATTENTION, kind->window);
@@ -222,7 +224,7 @@ static void add_layer(struct run *r, const struct model *m, struct block_shape s
 
 /* The layer of a rank that has most bytes alive at once, its predecessors' included: of those that
  * are recomputed whole, or of the others. */
-static int fullest_layer(const struct frame *f, const struct strategy *s, int rank, bool again)
+static int fullest_layer(const struct partition *f, const struct strategy *s, int rank, bool again)
 {
     int found = f->layout.first[rank], modules = effective_modules(s);
     double most = -1;
@@ -243,12 +245,12 @@ static int fullest_layer(const struct frame *f, const struct strategy *s, int ra
     return found;
 }
 
-static void collect(const struct frame *f, const struct strategy *all, int rank,
-                    enum memory_moment moment, struct run *r)
+static void collect(const struct partition *f, const struct strategy *all, int rank,
+                    enum memory_moment moment, struct part_run *r)
 {
     const struct model *m = f->scene->model;
     struct strategy room;
-    const struct strategy *s = frame_strategy(f, f->mesh_of[rank], all, &room);
+    const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
     struct block_shape shape = block_shape_of(f->scene, s, BLOCK_ATTENTION);
     r->count = 0;
     r->forward_beside = 0;
@@ -266,12 +268,12 @@ static void collect(const struct frame *f, const struct strategy *all, int rank,
         r->forward_beside = f->mesh[f->mesh_of[rank]].costs->boundary_bytes;
 }
 
-static void print_moment(const struct frame *f, const struct plan *p, int rank,
+static void print_moment(const struct partition *f, const struct plan *p, int rank,
                          const struct report_style *style, struct arena *mem, struct str *out)
 {
     enum memory_moment moment = p->stage[rank].moment;
     double factor = residual_of(p->stage[rank].group, RESIDUAL_memory);
-    struct run *r = arena_alloc(mem, sizeof *r);
+    struct part_run *r = arena_alloc(mem, sizeof *r);
     struct str text;
     str_init(&text);
     str_addf(&text, "fullest %s: %s", moment_words(moment), WHY[moment]);
@@ -293,12 +295,12 @@ static void print_moment(const struct frame *f, const struct plan *p, int rank,
 }
 
 /* Passes that have run forward and not yet backward, at most; each keeps its activations. */
-static void print_in_flight(const struct frame *f, const struct plan *p, int rank,
+static void print_in_flight(const struct partition *f, const struct plan *p, int rank,
                             const struct report_style *style, struct str *out)
 {
     const struct strategy *s = &p->strategy;
-    struct timing none = {0};
-    struct pipeline pipe = timing_pipeline(f, s, &none);
+    struct pass_times none = {0};
+    struct pipeline pipe = pass_times_pipeline(f, s, &none);
     int64_t total = pipe.micro_batches * pipe.vpp, passes = pipeline_warmup(&pipe, rank) + 1;
     struct str text;
     passes = passes < total ? passes : total;
@@ -358,7 +360,7 @@ static void print_fullest(const struct plan *p, const struct report_style *style
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
     print_fullest_parts(s, style, mem, out);
-    const struct frame *f = frame_new(&scene, &p->strategy, &p->layout, mem, NULL);
+    const struct partition *f = partition_new(&scene, &p->strategy, &p->layout, mem, NULL);
     if (!f)
         return; /* cannot be: the plan was computed on the same frame */
     str_add(out, "\n");

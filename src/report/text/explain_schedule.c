@@ -12,13 +12,13 @@
 #include "report/text/typeset.h"
 
 /* "20", or "5+5+5+5" for virtual stages. */
-static void add_layers(const struct frame *f, int rank, struct str *out)
+static void add_layers(const struct partition *f, int rank, struct str *out)
 {
     for (int i = rank; i < f->layout.stages; i += f->strategy.pp)
         str_addf(out, "%s%d", i > rank ? "+" : "", f->layout.layers[i]);
 }
 
-static void add_rank_row(struct table *t, const struct frame *f, const struct timing *time,
+static void add_rank_row(struct table *t, const struct partition *f, const struct pass_times *time,
                          const struct pipeline *p, int rank)
 {
     int c = f->class_of[rank];
@@ -38,8 +38,9 @@ static void add_rank_row(struct table *t, const struct frame *f, const struct ti
     str_release(&cell);
 }
 
-static void print_ranks(const struct frame *f, const struct timing *time, const struct pipeline *p,
-                        const struct report_style *style, struct arena *mem, struct str *out)
+static void print_ranks(const struct partition *f, const struct pass_times *time,
+                        const struct pipeline *p, const struct report_style *style,
+                        struct arena *mem, struct str *out)
 {
     struct table t;
     table_init(&t, mem);
@@ -75,6 +76,6 @@ void explain_schedule(const struct plan *plan, const struct report_style *style,
     str_add(out, "\n");
     typeset_wrap(style, str_text(&title), 2, out);
     str_release(&title);
-    print_ranks(d->frame, &d->timing, p, style, mem, out);
+    print_ranks(d->partition, &d->pass_times, p, style, mem, out);
     print_pipeline(d, style, mem, out);
 }

@@ -93,9 +93,9 @@ static void explain_all(const struct plan *p, const struct report_style *style, 
     print_stage_bars(p, style, mem, out);
     print_pipeline(drawn_step_new(p, mem), style, mem, out);
     explain_memory(p, style, mem, out);
-    print_mixture(p, style, mem, out);
-    if (p->gains) /* which say with figures what hints can only guess */
-        print_gains(p, style, out);
+    print_comparison(p, style, mem, out);
+    if (p->speedups) /* which say with figures what hints can only guess */
+        print_speedups(p, style, out);
     else
         print_hints(p, style, out);
 }
@@ -106,7 +106,7 @@ void report_explain_text(const struct plan *p, const char *stage, const struct r
     struct arena mem;
     arena_init(&mem);
     print_source(p, style, out);
-    print_plan_question(p, style, out);
+    print_plan_query(p, style, out);
     if (stage)
         explain_stage(p, stage, style, &mem, out);
     else

@@ -37,7 +37,7 @@ static void add_cost(const struct plan *p, const struct plan *then, struct str *
         str_addf(out, ", %.1f %% %s", 100 * fabs(ratio - 1), ratio > 1 ? "longer" : "shorter");
 }
 
-static void add_needs(const struct plan *p, const struct remedy *r, struct str *out)
+static void add_needs(const struct plan *p, const struct fix *r, struct str *out)
 {
     str_add(out, "nothing that was tried fits on ");
     add_gpus(p, out);
@@ -51,9 +51,9 @@ static void add_needs(const struct plan *p, const struct remedy *r, struct str *
         str_addf(out, "; %lld of these GPUs would do", (long long)r->gpus);
 }
 
-void print_remedy(const struct plan *p, const struct report_style *style, struct str *out)
+void print_fix(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    const struct remedy *r = p->remedy;
+    const struct fix *r = p->fix;
     struct str text;
     if (!r)
         return;

@@ -187,7 +187,7 @@ static void gpus_json(const struct learned *l, const struct report_style *style,
     dump_list("gpus", list, out);
 }
 
-static void add_coverage_heads(struct csv *csv)
+static void add_coverage_heads(struct csv_writer *csv)
 {
     static const char *const WHAT[] = {"provenance", "measurements", "expected_error"};
     for (int i = 0; i < FAMILIES * 3; i++) {
@@ -199,7 +199,8 @@ static void add_coverage_heads(struct csv *csv)
     }
 }
 
-static void add_coverage_fields(struct csv *csv, const struct learned *l, const struct gpu *g)
+static void add_coverage_fields(struct csv_writer *csv, const struct learned *l,
+                                const struct gpu *g)
 {
     for (int f = 0; f < FAMILIES; f++) {
         struct coverage c = learned_coverage(l, g, (enum family)f);
@@ -214,7 +215,7 @@ static void gpus_csv(const struct learned *l, const struct report_style *style, 
     (void)style;
     size_t count;
     const struct gpu *g = gpu_table(&count);
-    struct csv csv = {out, 0};
+    struct csv_writer csv = {out, 0};
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         csv_text(&csv, GPU_COLUMNS[c].name);
     add_coverage_heads(&csv);
@@ -321,7 +322,7 @@ static void models_csv(const struct report_style *style, struct str *out)
     (void)style;
     static const char *const first[] = {"name",          "family",           "params_total",
                                         "params_active", "published_params", "source"};
-    struct csv csv = {out, 0};
+    struct csv_writer csv = {out, 0};
     struct model m;
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         csv_text(&csv, first[i]);

@@ -32,7 +32,7 @@ static void print_meshes(const struct plan *p, const struct report_style *style,
     str_release(&text);
 }
 
-void print_plan_question(const struct plan *p, const struct report_style *style, struct str *out)
+void print_plan_query(const struct plan *p, const struct report_style *style, struct str *out)
 {
     const struct strategy *s = &p->strategy;
     struct str text;
@@ -73,7 +73,7 @@ void print_verdict(const struct plan *p, const struct report_style *style, struc
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
-    print_remedy(p, style, out);
+    print_fix(p, style, out);
 }
 
 /* The first of its types without a price. */
@@ -287,7 +287,7 @@ void report_plan_text(const struct plan *p, const struct report_style *style, st
     struct arena mem;
     arena_init(&mem);
     print_source(p, style, out);
-    print_plan_question(p, style, out);
+    print_plan_query(p, style, out);
     print_verdict(p, style, out);
     if (p->computed) {
         print_figures(p, style, &mem, out);
@@ -295,6 +295,6 @@ void report_plan_text(const struct plan *p, const struct report_style *style, st
         print_stages(p, style, &mem, out);
         print_hints(p, style, out);
     }
-    print_instead(p, style, out);
+    print_better(p, style, out);
     arena_release(&mem);
 }

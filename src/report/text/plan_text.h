@@ -9,20 +9,20 @@ struct report_style;
 struct str;
 
 /* Model, GPUs, batch, parameters: what is judged. */
-void print_plan_question(const struct plan *, const struct report_style *, struct str *out);
-/* Fits, does not fit, or is invalid, with every reason and a remedy. */
+void print_plan_query(const struct plan *, const struct report_style *, struct str *out);
+/* Fits, does not fit, or is invalid, with every reason and a fix. */
 void print_verdict(const struct plan *, const struct report_style *, struct str *out);
 /* What would make it fit, if that was asked for. */
-void print_remedy(const struct plan *, const struct report_style *, struct str *out);
+void print_fix(const struct plan *, const struct report_style *, struct str *out);
 /* "--set a=1 --set b=on (Megatron: with --a 1 --b, without --c)". */
 void add_change(const struct change *, struct str *out);
 /* What would gain most, if that was asked for. */
 void print_source(const struct plan *, const struct report_style *, struct str *out);
-void print_instead(const struct plan *, const struct report_style *, struct str *out);
-void print_gains(const struct plan *, const struct report_style *, struct str *out);
+void print_better(const struct plan *, const struct report_style *, struct str *out);
+void print_speedups(const struct plan *, const struct report_style *, struct str *out);
 /* What a mixed plan is worth, if that was asked for. */
-void print_mixture(const struct plan *, const struct report_style *, struct arena *,
-                   struct str *out);
+void print_comparison(const struct plan *, const struct report_style *, struct arena *,
+                      struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
                    struct str *out);

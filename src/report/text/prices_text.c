@@ -258,7 +258,7 @@ static void prices_csv(const struct price_report *r, struct str *out)
 {
     static const char *const heads[] = {"provider", "region",           "gpu",  "instance", "gpus",
                                         "market",   "usd_per_gpu_hour", "date", "source"};
-    struct csv csv = {out, 0};
+    struct csv_writer csv = {out, 0};
     struct arena mem;
     size_t count;
     arena_init(&mem);

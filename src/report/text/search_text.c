@@ -1,4 +1,4 @@
-/* The answer of `search` for people: the question, the best plans side by side, the front of speed
+/* The answer of `search` for people: the query, the best plans side by side, the front of speed
  * and money, the flags that launch the best one, and what was looked at. A column in which every
  * plan says the same uninteresting thing is left out; parameters that all plans share are said once
  * below. */
@@ -460,7 +460,7 @@ void report_search_text(const struct search_report *r, const struct report_style
 {
     struct arena mem;
     arena_init(&mem);
-    typeset_wrap(style, r->question, 2, out);
+    typeset_wrap(style, r->query, 2, out);
     if (r->best > 0) {
         typeset_heading(style, "Best plans", out);
         print_best(r, style, &mem, out);

@@ -20,8 +20,8 @@ static void add_step(const struct plan *from, const struct plan *then, struct st
 }
 
 /* Both figures as shares of the step that is now, so that they can be compared. */
-static void print_gain(const struct plan *from, const struct gain *g,
-                       const struct report_style *style, struct str *out)
+static void print_speedup(const struct plan *from, const struct speedup *g,
+                          const struct report_style *style, struct str *out)
 {
     const struct plan *then = g->change.plan;
     struct str text;
@@ -35,7 +35,7 @@ static void print_gain(const struct plan *from, const struct gain *g,
     str_release(&text);
 }
 
-static void add_searched(const struct gains *g, struct str *out)
+static void add_searched(const struct speedups *g, struct str *out)
 {
     int64_t gpus = g->from->gpus;
     const struct plan *best = g->searched.plan;
@@ -51,9 +51,9 @@ static void add_searched(const struct gains *g, struct str *out)
     add_plan_words(&best->strategy, out);
 }
 
-void print_gains(const struct plan *p, const struct report_style *style, struct str *out)
+void print_speedups(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    const struct gains *g = p->gains;
+    const struct speedups *g = p->speedups;
     bool asked = !p->meshes;
     struct str text;
     if (!g)
@@ -64,7 +64,7 @@ void print_gains(const struct plan *p, const struct report_style *style, struct 
                                    "more each)",
                     out);
     for (int i = 0; i < g->count; i++)
-        print_gain(g->from, &g->gain[i], style, out);
+        print_speedup(g->from, &g->speedup[i], style, out);
     str_init(&text);
     if (g->count == 0)
         str_add(&text, asked ? "no single change gains 1 %; " : "no single change gains 1 %");

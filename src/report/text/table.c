@@ -90,12 +90,12 @@ void table_hide_if_all(struct table *t, int column, const char *text)
     table_hide(t, column);
 }
 
-struct fit {
+struct table_fit {
     size_t width[TABLE_MAX_COLUMNS];
     bool shown[TABLE_MAX_COLUMNS];
 };
 
-static void measure(const struct table *t, struct fit *f)
+static void measure(const struct table *t, struct table_fit *f)
 {
     for (int c = 0; c < t->columns; c++) {
         f->shown[c] = !t->column[c].hidden;
@@ -107,7 +107,7 @@ static void measure(const struct table *t, struct fit *f)
     }
 }
 
-static size_t total_width(const struct table *t, const struct fit *f)
+static size_t total_width(const struct table *t, const struct table_fit *f)
 {
     size_t total = INDENT;
     for (int c = 0; c < t->columns; c++)
@@ -117,7 +117,7 @@ static size_t total_width(const struct table *t, const struct fit *f)
 }
 
 /* The column to leave out next, or -1. */
-static int least_needed(const struct table *t, const struct fit *f)
+static int least_needed(const struct table *t, const struct table_fit *f)
 {
     int found = -1;
     for (int c = 0; c < t->columns; c++)
@@ -128,7 +128,7 @@ static int least_needed(const struct table *t, const struct fit *f)
 }
 
 /* The widest column of text that can be narrowed, or -1. */
-static int widest_text(const struct table *t, const struct fit *f)
+static int widest_text(const struct table *t, const struct table_fit *f)
 {
     int found = -1;
     for (int c = 0; c < t->columns; c++)
@@ -138,7 +138,7 @@ static int widest_text(const struct table *t, const struct fit *f)
     return found;
 }
 
-static void narrow(const struct table *t, size_t limit, struct fit *f)
+static void narrow(const struct table *t, size_t limit, struct table_fit *f)
 {
     for (size_t width; (width = total_width(t, f)) > limit;) {
         int c = widest_text(t, f);
@@ -149,7 +149,7 @@ static void narrow(const struct table *t, size_t limit, struct fit *f)
     }
 }
 
-static void fit_to(const struct table *t, const struct report_style *style, struct fit *f)
+static void fit_to(const struct table *t, const struct report_style *style, struct table_fit *f)
 {
     measure(t, f);
     for (int c; style->columns > 0 && total_width(t, f) > (size_t)style->columns;
@@ -191,8 +191,8 @@ static void print_piece(const struct table *t, int c, size_t width,
 }
 
 /* One line of a row; true when cells go on in another one. */
-static bool print_line(const struct table *t, const struct fit *f, const struct report_style *style,
-                       struct line *l, struct str *out)
+static bool print_line(const struct table *t, const struct table_fit *f,
+                       const struct report_style *style, struct line *l, struct str *out)
 {
     size_t owed = INDENT;
     bool more = false;
@@ -215,8 +215,8 @@ static bool print_line(const struct table *t, const struct fit *f, const struct 
 }
 
 /* Without a row, the heads. */
-static void print_row(const struct table *t, const struct fit *f, const struct report_style *style,
-                      const char *const *row, struct str *out)
+static void print_row(const struct table *t, const struct table_fit *f,
+                      const struct report_style *style, const char *const *row, struct str *out)
 {
     struct line l;
     for (int c = 0; c < t->columns; c++)
@@ -234,7 +234,7 @@ static bool has_heads(const struct table *t)
 }
 
 /* Whether a column with the same head, or none, is shown or stands before this one. */
-static bool is_named(const struct table *t, const struct fit *f, int column)
+static bool is_named(const struct table *t, const struct table_fit *f, int column)
 {
     const char *head = t->column[column].head;
     for (int c = 0; c < t->columns; c++)
@@ -244,7 +244,7 @@ static bool is_named(const struct table *t, const struct fit *f, int column)
 }
 
 static void name_left_out(const struct table *t, const struct report_style *style,
-                          const struct fit *f, struct str *out)
+                          const struct table_fit *f, struct str *out)
 {
     struct str text;
     str_init(&text);
@@ -261,7 +261,7 @@ static void name_left_out(const struct table *t, const struct report_style *styl
 void table_print(const struct table *t, const struct report_style *style, struct str *out)
 {
     const struct report_style plain = {style->columns, 0}; /* heads have an ink of their own */
-    struct fit f;
+    struct table_fit f;
     assert(t->columns > 0 && t->cells % (size_t)t->columns == 0);
     fit_to(t, style, &f);
     if (has_heads(t)) {

@@ -33,27 +33,27 @@ struct window {
 
 /* A rank with its layers: M rounds of its passes, and how long the first and the last micro-batch
  * may be away without a wait. */
-struct own {
+struct rank_own {
     int64_t busy, first, last;
 };
 
-struct entry {
+struct kept_node {
     bool fits;
     struct rank_cost cost;
-    struct own own;
+    struct rank_own own;
     int64_t passing; /* fill and drain of the rank before and behind what the next ones do */
     int64_t trip;    /* what it adds to `away` of the rank before it */
 };
 
 /* A rank of a node. */
-struct given {
-    const struct entry *entry;
+struct given_layers {
+    const struct kept_node *entry;
     int64_t before; /* fill and drain of the ranks before it */
     int64_t fill;   /* of it the fill: when its first forward can start */
     int64_t late;   /* by how much the step begins late, for it and those before it */
 };
 
-struct child {
+struct branch {
     int count;
     int64_t bound;
 };
@@ -62,16 +62,16 @@ struct assign {
     const struct assign_problem *p;
     struct arena *mem;
     int pp, vpp;
-    struct window *window; /* [pp + 1]: the last one is the end, one prefix */
-    struct entry **row;    /* by cell: one for each count; those that cost the same share them */
-    int64_t *before;       /* by cell: least fill and drain of ranks 0 .. r - 1 */
-    int64_t *behind;       /* by cell: least possible `behind` of ranks r .. pp - 1 */
-    struct label *label;   /* by cell, MAX_LABELS each: none is as good as another in both */
-    uint8_t *labels;       /* by cell: how many */
-    struct given *given;   /* [pp] ranks of the current node */
+    struct window *window;  /* [pp + 1]: the last one is the end, one prefix */
+    struct kept_node **row; /* by cell: one for each count; those that cost the same share them */
+    int64_t *before;        /* by cell: least fill and drain of ranks 0 .. r - 1 */
+    int64_t *behind;        /* by cell: least possible `behind` of ranks r .. pp - 1 */
+    struct label *label;    /* by cell, MAX_LABELS each: none is as good as another in both */
+    uint8_t *labels;        /* by cell: how many */
+    struct given_layers *given; /* [pp] ranks of the current node */
     int64_t *early, *late; /* [vpp * pp] passes before the first backward, after the last forward */
     int64_t rest_forward, rest_backward; /* least of all chunks but the first */
-    struct child **child;                /* [pp] of the node at each depth */
+    struct branch **child;               /* [pp] of the node at each depth */
     int cuts;
     struct cut cut[MAX_CUTS];
     int *layers; /* of the current node */
@@ -130,20 +130,20 @@ static int cell_at(const struct assign *a, int rank, int prefix)
     return a->window[rank].cells + prefix - a->window[rank].first_prefix;
 }
 
-static struct entry *entry_at(const struct assign *a, int rank, int prefix, int count)
+static struct kept_node *entry_at(const struct assign *a, int rank, int prefix, int count)
 {
     return &a->row[cell_at(a, rank, prefix)][count - a->window[rank].first_count];
 }
 
 /* Counts of a rank that lead to a prefix which can be completed. */
-struct span {
+struct layer_span {
     int low, high;
 };
 
-static struct span span_of(const struct assign *a, int rank, int prefix)
+static struct layer_span span_of(const struct assign *a, int rank, int prefix)
 {
     const struct window *w = &a->window[rank], *next = w + 1;
-    return (struct span){
+    return (struct layer_span){
         max2(w->first_count, next->first_prefix - prefix),
         min2(w->first_count + w->counts, next->first_prefix + next->prefixes - prefix) - 1};
 }
@@ -175,25 +175,25 @@ static int64_t busy_of(const struct assign *a, int r, const struct rank_cost *x)
 }
 
 /* The terms of pipeline_lower_bound for one rank (doc/schedule.md), as functions of `away`. */
-static struct own own_of(const struct assign *a, int r, const struct rank_cost *x)
+static struct rank_own own_of(const struct assign *a, int r, const struct rank_cost *x)
 {
     const struct pipeline *p = &a->p->pipeline;
     int64_t m = p->micro_batches, n = a->pp - 1 - r, passes = n < m - 1 ? n : m - 1;
     int64_t down = p->blocking_send && r < a->pp - 1 ? p->send[r] : 0;
     int64_t up = p->blocking_send && r > 0 ? p->send[r - 1] : 0;
-    return (struct own){busy_of(a, r, x), down + passes * (x->forward[0] + down),
-                        down + passes * (x->backward[0] + up)};
+    return (struct rank_own){busy_of(a, r, x), down + passes * (x->forward[0] + down),
+                             down + passes * (x->backward[0] + up)};
 }
 
 /* The same of interleaved passes. A rank's first backward waits until the first micro-batch has
  * been through all later ranks, through every other chunk of all (`a->rest_forward` at least), and
  * back through the later ranks' last chunk; until then the rank has its warm-up to do. The end is
  * its mirror image (doc/mixed.md). */
-static struct own own_of_chunks(const struct assign *a, int r, const struct rank_cost *x)
+static struct rank_own own_of_chunks(const struct assign *a, int r, const struct rank_cost *x)
 {
     const struct pipeline *p = &a->p->pipeline;
-    struct own o = {busy_of(a, r, x), -a->rest_forward - x->forward[0],
-                    -a->rest_backward - x->backward[0]};
+    struct rank_own o = {busy_of(a, r, x), -a->rest_forward - x->forward[0],
+                         -a->rest_backward - x->backward[0]};
     if (p->blocking_send && r < a->pp - 1) /* its last forward's transfer is on that way */
         o.last += p->send[r];
     for (int v = 0; v < a->vpp; v++) {
@@ -220,7 +220,7 @@ static int64_t round_trip(const struct assign *a, int r, const struct rank_cost 
     return r == 0 ? 0 : forward + backward + 2 * a->p->pipeline.send[r - 1];
 }
 
-static void fill_entry(const struct assign *a, int r, int prefix, int n, struct entry *e)
+static void fill_entry(const struct assign *a, int r, int prefix, int n, struct kept_node *e)
 {
     e->fits = a->p->cost(a->p->context, r, prefix, n, &e->cost);
     if (!e->fits)
@@ -246,7 +246,7 @@ static void fill_entries(struct assign *a)
     for (int r = 0; r < a->pp; r++) {
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
-            struct entry **row = &a->row[cell_at(a, r, prefix)];
+            struct kept_node **row = &a->row[cell_at(a, r, prefix)];
             int same = same_start(a, w, prefix);
             if (same >= 0) {
                 *row = a->row[cell_at(a, r, same)];
@@ -278,9 +278,9 @@ static void fill_least(const struct assign *a, const struct cut *c, int64_t *out
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
             int64_t best = INT64_MAX;
-            struct span span = span_of(a, r, prefix);
+            struct layer_span span = span_of(a, r, prefix);
             for (int n = span.low; n <= span.high; n++) {
-                const struct entry *e = entry_at(a, r, prefix, n);
+                const struct kept_node *e = entry_at(a, r, prefix, n);
                 int64_t then = e->fits ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
                 if (then == INT64_MAX)
                     continue;
@@ -298,7 +298,7 @@ static void retake(struct assign *a, struct cut *c, int depth)
     int prefix = 0;
     c->taken[0] = c->chain.constant;
     for (int r = 0; r < depth; r++) {
-        const struct entry *e = entry_at(a, r, prefix, a->layers[r]);
+        const struct kept_node *e = entry_at(a, r, prefix, a->layers[r]);
         c->taken[r + 1] = c->taken[r] + added(a, c, r, &e->cost);
         prefix += a->layers[r];
     }
@@ -325,7 +325,7 @@ static bool too_long(const struct assign *a, int64_t length, int64_t behind)
     return length == INT64_MAX || behind == INT64_MAX || length + behind + a->p->fixed >= a->limit;
 }
 
-static int64_t own_length(const struct assign *a, int r, const struct own *o, int64_t away)
+static int64_t own_length(const struct assign *a, int r, const struct rank_own *o, int64_t away)
 {
     const struct pipeline *p = &a->p->pipeline;
     int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
@@ -370,9 +370,9 @@ static void fill_before(struct assign *a)
         const struct window *w = &a->window[r];
         for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
             int64_t so_far = a->before[cell_at(a, r, prefix)];
-            struct span span = span_of(a, r, prefix);
+            struct layer_span span = span_of(a, r, prefix);
             for (int n = span.low; n <= span.high && so_far < INT64_MAX; n++) {
-                const struct entry *e = entry_at(a, r, prefix, n);
+                const struct kept_node *e = entry_at(a, r, prefix, n);
                 if (!e->fits)
                     continue;
                 int64_t *then = &a->before[cell_at(a, r + 1, prefix + n)];
@@ -389,9 +389,9 @@ static void label_cell(struct assign *a, int r, int prefix)
     int64_t before = a->before[cell], room = a->limit - a->behind[0] - a->p->fixed;
     if (before == INT64_MAX || before >= room)
         return;
-    struct span span = span_of(a, r, prefix);
+    struct layer_span span = span_of(a, r, prefix);
     for (int n = span.low; n <= span.high; n++) {
-        const struct entry *e = entry_at(a, r, prefix, n);
+        const struct kept_node *e = entry_at(a, r, prefix, n);
         if (!e->fits)
             continue;
         int then = cell_at(a, r + 1, prefix + n);
@@ -423,7 +423,8 @@ static void fill_labels(struct assign *a)
 
 /* Least length over the splits of what is left once rank `rank` has `count` layers: the ranks that
  * are given, with `away` of each label, and those to come. */
-static int64_t bound_by_labels(const struct assign *a, int rank, int then, const struct entry *e)
+static int64_t bound_by_labels(const struct assign *a, int rank, int then,
+                               const struct kept_node *e)
 {
     int64_t before = rank > 0 ? a->given[rank - 1].before + a->given[rank - 1].entry->passing : 0;
     int64_t after = rank == 0 ? e->cost.after : a->given[0].entry->cost.after, least = INT64_MAX;
@@ -433,7 +434,7 @@ static int64_t bound_by_labels(const struct assign *a, int rank, int then, const
         if (rank + 1 < a->pp)
             most = longer(most, before + e->passing + l->most);
         for (int r = rank - 1; r >= 0 && most + after < least; r--) {
-            const struct given *g = &a->given[r];
+            const struct given_layers *g = &a->given[r];
             most = longer(most, g->before + own_length(a, r, &g->entry->own, away));
             away += g->entry->trip;
         }
@@ -443,7 +444,7 @@ static int64_t bound_by_labels(const struct assign *a, int rank, int then, const
 }
 
 static int64_t bound_after(const struct assign *a, int rank, int prefix, int count,
-                           const struct entry *e)
+                           const struct kept_node *e)
 {
     int then = cell_at(a, rank + 1, prefix + count);
     int64_t most = bound_by_labels(a, rank, then, e);
@@ -501,19 +502,19 @@ static void try_split(struct assign *a, int64_t length)
 
 static int by_bound(const void *x, const void *y)
 {
-    const struct child *a = x, *b = y;
+    const struct branch *a = x, *b = y;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
     return a->count - b->count;
 }
 
 /* A rank with these layers behind those that are given. */
-static struct given give(const struct assign *a, int rank, const struct entry *e)
+static struct given_layers give(const struct assign *a, int rank, const struct kept_node *e)
 {
-    struct given g = {.entry = e, .late = longer(0, e->cost.delay)};
+    struct given_layers g = {.entry = e, .late = longer(0, e->cost.delay)};
     if (rank == 0)
         return g;
-    const struct given *last = &a->given[rank - 1];
+    const struct given_layers *last = &a->given[rank - 1];
     g.before = last->before + last->entry->passing;
     g.fill = last->fill + last->entry->cost.forward[0] + a->p->pipeline.send[rank - 1];
     g.late = longer(last->late, e->cost.delay - g.fill);
@@ -524,8 +525,8 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind);
 
 static void take(struct assign *a, int rank, int prefix, int count, int64_t behind)
 {
-    const struct entry *e = entry_at(a, rank, prefix, count);
-    const struct given own = give(a, rank, e);
+    const struct kept_node *e = entry_at(a, rank, prefix, count);
+    const struct given_layers own = give(a, rank, e);
     int64_t length = bound_after(a, rank, prefix, count, e);
     int64_t most = longer(behind, e->cost.behind);
     int64_t later = a->behind[cell_at(a, rank + 1, prefix + count)];
@@ -543,16 +544,16 @@ static void take(struct assign *a, int rank, int prefix, int count, int64_t behi
 
 static void branch(struct assign *a, int rank, int prefix, int64_t behind)
 {
-    struct child *child = a->child[rank];
+    struct branch *child = a->child[rank];
     int children = 0;
-    struct span span = span_of(a, rank, prefix);
+    struct layer_span span = span_of(a, rank, prefix);
     for (int n = span.low; n <= span.high; n++) {
-        const struct entry *e = entry_at(a, rank, prefix, n);
+        const struct kept_node *e = entry_at(a, rank, prefix, n);
         if (!e->fits)
             continue;
         int64_t length = bound_after(a, rank, prefix, n, e);
         if (!too_long(a, length, give(a, rank, e).late + longer(behind, e->cost.behind)))
-            child[children++] = (struct child){n, length};
+            child[children++] = (struct branch){n, length};
     }
     qsort(child, (size_t)children, sizeof *child, by_bound);
     for (int i = 0; i < children && !a->gave_up; i++) {
@@ -590,7 +591,7 @@ static int64_t least_rest(struct assign *a, bool backward)
     return a->before[0];
 }
 
-static void fill_row(const struct assign *a, int r, struct entry *row)
+static void fill_row(const struct assign *a, int r, struct kept_node *row)
 {
     for (int n = 0; n < a->window[r].counts; n++)
         if (row[n].fits)

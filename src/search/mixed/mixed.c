@@ -15,7 +15,7 @@
 enum { FIRST_ROUND = 4, LARGEST_ROUND = 32 };
 
 struct mixed {
-    const struct mixed_question *question;
+    const struct mixed_query *query;
     struct arena *mem;
     int sets;
     struct mixed_set *set;
@@ -25,7 +25,7 @@ struct mixed {
     struct structure *structure; /* owned */
     struct structure **order;    /* owned: by bound */
     long round_first;
-    struct standings own, *standings; /* the question's, or `own` where it has none */
+    struct results own, *results; /* the query's, or `own` where it has none */
 };
 
 static bool same_mesh(const struct mesh *a, const struct mesh *b)
@@ -75,7 +75,7 @@ static const struct node_group *least_able(const struct mixed_set *set)
 
 static void set_init(struct mixed *m, struct mixed_set *set)
 {
-    const struct mixed_question *q = m->question;
+    const struct mixed_query *q = m->query;
     struct setting settings[PARAMS];
     int64_t gpus = 0;
     memcpy(settings, q->settings, sizeof settings);
@@ -104,8 +104,8 @@ static void set_init(struct mixed *m, struct mixed_set *set)
 /* Every set of two types and more. */
 static void list_sets(struct mixed *m)
 {
-    const struct cluster *c = m->question->cluster;
-    int mix = m->question->mix < MIX_MAX ? m->question->mix : MIX_MAX;
+    const struct cluster *c = m->query->cluster;
+    int mix = m->query->mix < MIX_MAX ? m->query->mix : MIX_MAX;
     m->set = arena_array(m->mem, (size_t)1 << c->groups, sizeof *m->set);
     for (int bits = (1 << c->groups) - 1; bits > 0; bits--) {
         struct mixed_set *set = &m->set[m->sets];
@@ -124,7 +124,7 @@ static void list_sets(struct mixed *m)
 /* Like a good plan on one type: a good start, whatever its bound. */
 static bool is_seed(const struct mixed *m, const struct strategy *s)
 {
-    const struct shortlist *best = &m->standings->best;
+    const struct shortlist *best = &m->results->best;
     for (int i = 0; i < best->count; i++) {
         const struct strategy *k = &best->entry[i].strategy;
         if (!best->entry[i].mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep &&
@@ -206,8 +206,8 @@ static void search_one(void *context, int worker, long item)
 /* No step longer than this has a place among the best, whatever its GPUs cost. */
 static int64_t threshold(const struct mixed *m)
 {
-    static const struct holding free = {.usd_per_h = 0, .slowdown = 1};
-    return shortlist_limit(&m->standings->best, m->standings->wanted, &free);
+    static const struct rental free = {.usd_per_h = 0, .slowdown = 1};
+    return shortlist_limit(&m->results->best, m->results->limits, &free);
 }
 
 static void merge(struct mixed *m, const struct structure *st)
@@ -217,10 +217,10 @@ static void merge(struct mixed *m, const struct structure *st)
         struct found found = {.step = x->step,
                               .gpus = x->gpus,
                               .strategy = x->strategy,
-                              .worth = x->worth,
+                              .score = x->score,
                               .group = x->meshes.mesh[0].group,
                               .mixed = x};
-        standings_add(m->standings, &found);
+        results_add(m->results, &found);
     }
 }
 
@@ -236,17 +236,17 @@ static void run_round(struct mixed *m, long count)
  * types has, on the front. */
 static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *set)
 {
-    const struct standings *s = m->standings;
-    struct holding least = {0};
+    const struct results *s = m->results;
+    struct rental least = {0};
     for (int g = 0; g < set->groups; g++) {
         const struct node_group *group = set->group[g];
         bool range = group->nodes_min < group->nodes_max;
         int64_t nodes = range ? group->nodes_min : 1;
-        holding_add(&least, s->wanted, group, nodes * group->per_node);
+        rental_add(&least, s->limits, group, nodes * group->per_node);
     }
-    holding_finish(&least, s->wanted);
+    rental_finish(&least, s->limits);
     int64_t best = threshold(m), front = front_limit(&s->front, &least);
-    return m->question->front && front > best ? front : best;
+    return m->query->front && front > best ? front : best;
 }
 
 /* Structures whose meshes run their own, of those that could be fast enough; replaces the list.
@@ -274,7 +274,7 @@ static void list_own(struct mixed *m)
 
 static void run_rounds(struct mixed *m)
 {
-    const struct mixed_question *q = m->question;
+    const struct mixed_query *q = m->query;
     for (long size = FIRST_ROUND; m->round_first < m->count; size *= 2) {
         long left = m->count - m->round_first;
         const struct structure *next = m->order[m->round_first];
@@ -288,21 +288,21 @@ static void run_rounds(struct mixed *m)
     }
 }
 
-static void start(struct mixed *m, const struct mixed_question *q, struct arena *mem)
+static void start(struct mixed *m, const struct mixed_query *q, struct arena *mem)
 {
     memset(m, 0, sizeof *m);
-    m->question = q;
+    m->query = q;
     m->mem = mem;
-    m->standings = q->standings;
-    if (!q->standings) {
-        m->standings = &m->own;
-        standings_init(&m->own, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    m->results = q->results;
+    if (!q->results) {
+        m->results = &m->own;
+        results_init(&m->own, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
     }
     list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
     for (int i = 0; i < m->workers; i++)
-        mixed_worker_init(&m->worker[i], q, m->standings, m->set, m->sets);
+        mixed_worker_init(&m->worker[i], q, m->results, m->set, m->sets);
 }
 
 /* What stays of it outlives the workers. */
@@ -315,8 +315,8 @@ static void keep_one(struct mixed *m, struct found *x)
 
 static void copy_found(struct mixed *m, struct mixed_result *out)
 {
-    struct shortlist *best = &m->standings->best;
-    struct front *front = &m->standings->front;
+    struct shortlist *best = &m->results->best;
+    struct front *front = &m->results->front;
     out->found = arena_array(m->mem, (size_t)best->count, sizeof *out->found);
     for (int i = 0; i < best->count; i++)
         if (best->entry[i].mixed) {
@@ -374,21 +374,21 @@ static void bound_and_run(struct mixed *m)
     run_deferred(m);
 }
 
-void mixed_run(const struct mixed_question *q, struct arena *mem, struct mixed_result *out)
+void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_result *out)
 {
     struct mixed m;
     start(&m, q, mem);
     for (int i = 0; i < m.sets; i++)
         list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0);
     bound_and_run(&m);
-    if (q->own_meshes) {
+    if (q->per_type_meshes) {
         list_own(&m);
         bound_and_run(&m);
     }
     fill_result(&m, out);
     for (int i = 0; i < m.workers; i++)
         mixed_worker_release(&m.worker[i]);
-    standings_release(&m.own);
+    results_release(&m.own);
     free(m.structure);
     free(m.order);
 }

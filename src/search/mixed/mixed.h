@@ -13,20 +13,21 @@ struct cluster;
 
 enum { MIX_MAX = 4 }; /* types in one job */
 
-struct mixed_question {
+struct mixed_query {
     struct scene scene; /* `group` and `meshes` are the search's to set */
     const struct cluster *cluster;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
     const struct rules *rules;
-    int64_t gpus;    /* exactly so many; 0 = at most the pool */
-    int mix;         /* most types in one job, at least 2 are used */
-    bool layouts;    /* stock Megatron: virtual stages too, and ends without layers */
-    bool own_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
-    bool front;      /* every plan that no other beats in speed and money, not the best alone */
-    int top;         /* how many kinds of plan to return */
-    const struct wanted *wanted; /* NULL: speed, without limits */
-    struct standings *standings; /* of all searches of a question: only what has a place among them
+    int64_t gpus; /* exactly so many; 0 = at most the pool */
+    int mix;      /* most types in one job, at least 2 are used */
+    bool layouts; /* stock Megatron: virtual stages too, and ends without layers */
+    bool
+        per_type_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
+    bool front;          /* every plan that no other beats in speed and money, not the best alone */
+    int top;             /* how many kinds of plan to return */
+    const struct limits *limits; /* NULL: speed, without limits */
+    struct results *results;     /* of all searches of a query: only what has a place among them
                                   * is looked for, and joins them; NULL: this is the only one */
     int threads;
     void (*progress)(void *context, double done);
@@ -36,7 +37,7 @@ struct mixed_question {
 struct mixed_found {
     int64_t step; /* ticks */
     int64_t gpus;
-    struct worth worth;
+    struct score score;
     struct strategy strategy; /* split is SPLIT_LAYOUT */
     struct mesh_list meshes;
     struct layout layout;
@@ -45,7 +46,7 @@ struct mixed_found {
 struct mixed_result {
     int best;
     struct mixed_found *found; /* [best] best first, one of each kind */
-    int pareto;                /* of the standings' front, those on several types */
+    int pareto;                /* of the results' front, those on several types */
     double generated;          /* strategies of every set of types, stages not counted */
     double structures;         /* sets of parameters but for stages, timing and state */
     double judged;             /* timing, stages of each type, order: bounded over all splits */
@@ -58,6 +59,6 @@ struct mixed_result {
 bool mixed_same_kind(const struct mixed_found *, const struct mixed_found *);
 
 /* Results live in the arena. The same bytes for any number of threads. */
-void mixed_run(const struct mixed_question *, struct arena *, struct mixed_result *);
+void mixed_run(const struct mixed_query *, struct arena *, struct mixed_result *);
 
 #endif

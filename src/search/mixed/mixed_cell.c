@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Every order of the types. */
-static void permute(struct cell *c, int done)
+static void permute(struct mixed_cell *c, int done)
 {
     if (done == c->set->groups) {
         cell_solve(c);
@@ -32,7 +32,7 @@ static void permute(struct cell *c, int done)
 
 /* Least ticks of all layers once, on so many stages of each type: the fastest take what they
  * may. */
-static double work_of_stages(const struct cell *c)
+static double work_of_stages(const struct mixed_cell *c)
 {
     bool taken[MIX_MAX] = {0};
     double sum = c->work;
@@ -51,12 +51,12 @@ static double work_of_stages(const struct cell *c)
 }
 
 /* One number of stages of each type: room for all layers by what the types can take. */
-static void judge_stages(struct cell *c, int pp)
+static void judge_stages(struct mixed_cell *c, int pp)
 {
     int64_t gpus = 0;
     for (int g = 0; g < c->set->groups; g++)
         gpus += c->stages[g] * c->block[g];
-    if (c->w->question->gpus && gpus != c->w->question->gpus)
+    if (c->w->query->gpus && gpus != c->w->query->gpus)
         return;
     cell_hold(c);
     int by_time[MIX_MAX];
@@ -81,7 +81,7 @@ static void judge_stages(struct cell *c, int pp)
 }
 
 /* Every number of stages of each type that adds up to what is left. */
-static void share_stages(struct cell *c, int g, int left, int64_t room)
+static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
 {
     int64_t later = 0;
     int most = c->most[g], behind = 0, ahead = 0;
@@ -104,7 +104,7 @@ static void share_stages(struct cell *c, int g, int left, int64_t room)
 }
 
 /* Of any state, whether the rules allow it or not. */
-static double behind_any(struct cell *c)
+static double behind_any(struct mixed_cell *c)
 {
     double least = INFINITY;
     for (c->state = 0; c->state < c->states; c->state++) {
@@ -115,11 +115,11 @@ static double behind_any(struct cell *c)
     return least;
 }
 
-static void search_pp(struct cell *c, int pp)
+static void search_pp(struct mixed_cell *c, int pp)
 {
     c->s.pp = pp;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
-        c->w->table[g].frame->strategy.pp = pp;
+        c->w->table[g].partition->strategy.pp = pp;
     cell_hold_least(c, pp);
     int64_t cut = cell_cut(c);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
@@ -132,24 +132,24 @@ static void search_pp(struct cell *c, int pp)
     c->behind = 0;
 }
 
-static void new_timing(struct cell *c)
+static void new_timing(struct mixed_cell *c)
 {
     for (int g = 0; g < c->set->groups; g++)
-        stage_table_timing(&c->w->table[g]);
+        stage_table_pass_times(&c->w->table[g]);
 }
 
 /* One layer more again may need a little more memory at the peak: its input and the gradient that
  * waits, and the inputs that recomputed experts leave behind (stage_memory.c). */
-static double loosened_limit(const struct cell *c, int g)
+static double loosened_limit(const struct mixed_cell *c, int g)
 {
-    const struct model *m = c->w->question->scene.model;
-    return c->w->table[g].frame->mesh[0].limit +
+    const struct model *m = c->w->query->scene.model;
+    return c->w->table[g].partition->mesh[0].limit +
            (2 + (m->experts > 0 ? m->layers : 0)) * c->costs[g]->boundary_bytes;
 }
 
 /* Some number of stages has room under this recompute, give or take a little, and the smallest
  * state. */
-static bool recompute_fits(struct cell *c, int recompute, int method, int layers, int modules)
+static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int layers, int modules)
 {
     struct strategy kept = c->s;
     double limit[MIX_MAX];
@@ -159,22 +159,22 @@ static bool recompute_fits(struct cell *c, int recompute, int method, int layers
     c->s.recompute_modules = modules;
     new_timing(c);
     for (int g = 0; g < c->set->groups; g++) {
-        limit[g] = c->w->table[g].frame->mesh[0].limit;
-        c->w->table[g].frame->mesh[0].limit = loosened_limit(c, g);
+        limit[g] = c->w->table[g].partition->mesh[0].limit;
+        c->w->table[g].partition->mesh[0].limit = loosened_limit(c, g);
         c->by_time[g] = c->layers;
     }
     bool fits = false;
     for (int i = 0; i < c->pps && !fits; i++)
         fits = cell_has_memory(c, c->pp[i]);
     for (int g = 0; g < c->set->groups; g++)
-        c->w->table[g].frame->mesh[0].limit = limit[g];
+        c->w->table[g].partition->mesh[0].limit = limit[g];
     c->s = kept;
     return fits;
 }
 
 /* Fewest layers that block recompute must redo for anything to fit: 0 where no full recompute is
  * needed, -1 where nothing fits. */
-static int least_layers_again(struct cell *c)
+static int least_layers_again(struct mixed_cell *c)
 {
     int low = 0, high = c->layers;
     if (recompute_fits(c, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1))
@@ -202,7 +202,7 @@ static bool keeps_too_much(const struct strategy *s, int least_layers)
 
 /* More layers again than any stage has are all of them: uniform recompute, where that may be
  * used. */
-static bool again_in_vain(const struct cell *c)
+static bool again_in_vain(const struct mixed_cell *c)
 {
     int most = 0;
     for (int g = 0; g < c->set->groups; g++)
@@ -224,7 +224,7 @@ static bool recomputes_more(const struct strategy *s, const struct strategy *les
              s->recompute_layers >= less->recompute_layers));
 }
 
-static bool known_too_slow(const struct cell *c)
+static bool known_too_slow(const struct mixed_cell *c)
 {
     for (int i = 0; i < c->slows; i++)
         if (recomputes_more(&c->s, &c->slow[i]))
@@ -232,7 +232,7 @@ static bool known_too_slow(const struct cell *c)
     return false;
 }
 
-static void search_timing(struct cell *c)
+static void search_timing(struct mixed_cell *c)
 {
     if (!c->st->own && known_too_slow(c))
         return;
@@ -251,7 +251,7 @@ static void search_timing(struct cell *c)
 
 /* Rules on the number of stages that look at neither timing nor state. Where types differ, the walk
  * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
-static bool pp_allowed(struct cell *c, int option)
+static bool pp_allowed(struct mixed_cell *c, int option)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     int axis = c->set->space.axes - 1;
@@ -266,10 +266,10 @@ static bool pp_allowed(struct cell *c, int option)
 }
 
 /* Numbers of stages that the pool, --gpus and rules allow, most first. */
-static void list_pps(struct cell *c)
+static void list_pps(struct mixed_cell *c)
 {
     const struct axis *a = &c->set->space.axis[c->set->space.axes - 1];
-    int64_t gpus = c->w->question->gpus;
+    int64_t gpus = c->w->query->gpus;
     int least = 0, most = 0;
     for (int g = 0; g < c->set->groups; g++) {
         least += c->fewest[g];
@@ -286,7 +286,7 @@ static void list_pps(struct cell *c)
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0]) : 1;
 }
 
-static void set_tables(struct cell *c, const struct option_list *states)
+static void set_tables(struct mixed_cell *c, const struct option_list *states)
 {
     static const struct layout any = {.stages = 2, .mtp_stage = 1, .loss_stage = 1};
     struct strategy s = c->s, *state;
@@ -305,25 +305,25 @@ static void set_tables(struct cell *c, const struct option_list *states)
     c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
     for (int g = 0; g < c->set->groups; g++) {
         struct stage_table *t = &c->w->table[g];
-        frame_init(t->frame, &c->scene[g], &c->costs[g], &s, &any, NULL);
-        t->frame->strategy.vpp = t->frame->mesh[0].strategy.vpp = c->s.vpp;
-        t->fixed_s = transfer_fixed_s(t->frame, &s);
+        partition_init(t->partition, &c->scene[g], &c->costs[g], &s, &any, NULL);
+        t->partition->strategy.vpp = t->partition->mesh[0].strategy.vpp = c->s.vpp;
+        t->fixed_s = transfer_fixed_s(t->partition, &s);
         stage_table_structure(t, state, states->count, &c->w->scratch);
-        c->send = fmin(c->send, (double)t->frame->send[0]);
+        c->send = fmin(c->send, (double)t->partition->send[0]);
     }
 }
 
-static void find_crossings(struct cell *c)
+static void find_crossings(struct mixed_cell *c)
 {
     int groups = c->set->groups;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < groups; b++)
             c->crossing[a][b] =
-                crossing_ticks(c->w->question->cluster, &c->w->table[a].frame->mesh[0],
-                               &c->w->table[b].frame->mesh[0]);
+                crossing_ticks(c->w->query->cluster, &c->w->table[a].partition->mesh[0],
+                               &c->w->table[b].partition->mesh[0]);
     for (int g = 0; g < groups; g++)
         for (int inside = 0; inside < 2; inside++)
-            c->sends[g][inside] = send_ticks(&c->w->table[g].frame->mesh[0], inside);
+            c->sends[g][inside] = send_ticks(&c->w->table[g].partition->mesh[0], inside);
     for (int g = 0; g < groups; g++) /* NICs may be faster than what is inside a node */
         c->send = fmin(c->send, (double)c->sends[g][false]);
     c->cross = INFINITY;
@@ -333,7 +333,7 @@ static void find_crossings(struct cell *c)
 }
 
 /* No timing has a shorter pipeline than this one. */
-static bool too_slow(struct cell *c)
+static bool too_slow(struct mixed_cell *c)
 {
     struct strategy kept = c->s;
     c->s.recompute = RECOMPUTE_NONE;
@@ -356,7 +356,7 @@ static bool same_recompute(const struct option_list *timings, int i)
            s.recompute_modules == first.recompute_modules;
 }
 
-static void search_timings(struct cell *c, const struct option_list *timings)
+static void search_timings(struct mixed_cell *c, const struct option_list *timings)
 {
     int least_layers = least_layers_again(c);
     if (least_layers < 0)
@@ -376,7 +376,7 @@ static void search_timings(struct cell *c, const struct option_list *timings)
 
 /* What the rules let pass, of the first type alone where types differ: the others are asked at the
  * end (rules_allow). */
-static void list_options(struct cell *c, const struct option_list **timings,
+static void list_options(struct mixed_cell *c, const struct option_list **timings,
                          const struct option_list **states)
 {
     struct mixed_worker *w = c->w;
@@ -395,7 +395,7 @@ static void list_options(struct cell *c, const struct option_list **timings,
 void structure_search(struct mixed_worker *w, struct structure *st)
 {
     const struct option_list *timings, *states;
-    struct cell c;
+    struct mixed_cell c;
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);

@@ -22,17 +22,17 @@ struct mixed_set {
 };
 
 /* Where the meshes of a structure run their own (FlagScale): tp, dp, micro-batch, recompute. */
-struct own_meshes {
+struct per_type_meshes {
     struct mesh mesh[MIX_MAX];
 };
 
 struct structure {
     const struct mixed_set *set;
-    const struct own_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
-    uint16_t option[PARAMS];      /* by axis */
-    int seed;                     /* above 0: taken first, the larger the sooner */
-    int64_t bound;                /* ticks: nothing is faster */
-    bool deferred;                /* some of its assignments were put off */
+    const struct per_type_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
+    uint16_t option[PARAMS];           /* by axis */
+    int seed;                          /* above 0: taken first, the larger the sooner */
+    int64_t bound;                     /* ticks: nothing is faster */
+    bool deferred;                     /* some of its assignments were put off */
     int kinds, capacity;
     struct mixed_found *kind; /* the best of each, best first; in the worker's memory */
 };
@@ -46,9 +46,9 @@ struct set_worker {
 };
 
 struct mixed_worker {
-    const struct mixed_question *question;
-    const struct standings *standings; /* as they were when the round began */
-    bool scouting;                     /* hard assignments are put off */
+    const struct mixed_query *query;
+    const struct results *results; /* as they were when the round began */
+    bool scouting;                 /* hard assignments are put off */
     int sets;
     struct set_worker *set; /* [sets] */
     const struct mixed_set *first_set;
@@ -58,12 +58,12 @@ struct mixed_worker {
     uint16_t *start_of, *first_with;
     int starts;
     struct stage_table table[MIX_MAX];
-    struct frame *frame; /* of whole splits */
+    struct partition *partition; /* of whole splits */
     struct mixed_result counts;
 };
 
-void mixed_worker_init(struct mixed_worker *, const struct mixed_question *,
-                       const struct standings *, const struct mixed_set *sets, int count);
+void mixed_worker_init(struct mixed_worker *, const struct mixed_query *, const struct results *,
+                       const struct mixed_set *sets, int count);
 void mixed_worker_release(struct mixed_worker *);
 
 /* The walk of a set in this worker. */
@@ -71,7 +71,7 @@ struct walk *mixed_walk(struct mixed_worker *, const struct mixed_set *);
 
 /* Fills st->bound. */
 void structure_bound(struct mixed_worker *, struct structure *);
-/* Searches it for what has a place among the standings. */
+/* Searches it for what has a place among the results. */
 void structure_search(struct mixed_worker *, struct structure *);
 
 /* Its parameters, of the first type where types differ. */

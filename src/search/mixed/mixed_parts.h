@@ -12,7 +12,7 @@
 
 /* Layers that fit on a stage, by type and micro-batches in flight. */
 struct room {
-    int timing;                 /* the number of the timing it is of */
+    int pass_times;             /* the number of the timing it is of */
     uint16_t *layers[MIX_MAX];  /* [alive_max + 1] */
     int rules_pp, rules_timing; /* what the rules were asked of last, */
     bool rules_allow;           /* and their answer */
@@ -21,7 +21,7 @@ struct room {
 enum { SLOW_TIMINGS = 16 };
 
 /* One structure while it is searched. */
-struct cell {
+struct mixed_cell {
     struct mixed_worker *w;
     struct structure *st;
     const struct mixed_set *set;
@@ -35,7 +35,7 @@ struct cell {
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
     int fewest[MIX_MAX], most[MIX_MAX];
-    struct holding holding;      /* of the stages at hand, or the least of several */
+    struct rental rental;        /* of the stages at hand, or the least of several */
     double rate[MIX_MAX], units; /* work a second of a stage of each type, and of all layers */
     double backward;             /* of a stage's seconds those that are surely backward */
     double work;                 /* least ticks of all layers, once */
@@ -58,23 +58,23 @@ struct cell {
     int order[MIX_MAX];  /* types along the pipeline */
 };
 
-void cell_init(struct cell *, struct mixed_worker *, struct structure *);
+void cell_init(struct mixed_cell *, struct mixed_worker *, struct structure *);
 /* All layers on the type that is fastest for each, and how much more a layer takes at least
  * elsewhere. */
-void cell_find_work(struct cell *);
-void cell_find_rates(struct cell *);
+void cell_find_work(struct mixed_cell *);
+void cell_find_rates(struct mixed_cell *);
 
 /* A plan on the GPUs of c->holding that is not faster than this is of no use. */
-int64_t cell_cut(const struct cell *);
+int64_t cell_cut(const struct mixed_cell *);
 /* Sets the holding: for c->stages of each type, or the least that any pp stages take. */
-void cell_hold(struct cell *);
-void cell_hold_least(struct cell *, int pp);
+void cell_hold(struct mixed_cell *);
+void cell_hold_least(struct mixed_cell *, int pp);
 /* The largest cut of any number of stages. */
-int64_t cell_loosest_cut(struct cell *);
+int64_t cell_loosest_cut(struct mixed_cell *);
 /* Whether a step on c->stages of each type, pp in all, may be below the cut. */
-bool stages_of_use(const struct cell *, int pp, int64_t cut);
+bool stages_of_use(const struct mixed_cell *, int pp, int64_t cut);
 /* Whether a step of pp stages, so many of each type as are best, may be of use. */
-bool cell_pp_of_use(struct cell *, int pp);
+bool cell_pp_of_use(struct mixed_cell *, int pp);
 
 /* What one micro-batch may take on a stage for the step to stay below the cut. */
 struct allowed {
@@ -82,24 +82,24 @@ struct allowed {
     double one;  /* ticks of the longer pass and its transfer */
 };
 /* For a pipeline of pp stages that have `work` ticks for one micro-batch in all. */
-struct allowed cell_allowed(const struct cell *, int pp, double work, int64_t cut);
-bool stage_allowed(const struct cell *, struct allowed, const struct stage_time *);
+struct allowed cell_allowed(const struct mixed_cell *, int pp, double work, int64_t cut);
+bool stage_allowed(const struct mixed_cell *, struct allowed, const struct stage_time *);
 
 /* Most layers of a middle stage of a type below the cut. */
-int cell_layers_by_time(struct cell *, int g, struct allowed);
+int cell_layers_by_time(struct mixed_cell *, int g, struct allowed);
 /* Sets by_time; whether the stages of all types then hold all layers. */
-bool cell_has_time(struct cell *, int pp, int64_t cut);
+bool cell_has_time(struct mixed_cell *, int pp, int64_t cut);
 /* Of the current timing and state. */
-const struct room *cell_room(struct cell *);
-int cell_alive(const struct cell *, int rank, int pp);
+const struct room *cell_room(struct mixed_cell *);
+int cell_alive(const struct mixed_cell *, int rank, int pp);
 /* Whether all layers find room by memory and by_time: the best type at every place. */
-bool cell_has_memory(struct cell *, int pp);
+bool cell_has_memory(struct mixed_cell *, int pp);
 /* Whether some number of stages has room by time, and by memory if asked. */
-bool cell_has_room(struct cell *, bool memory);
+bool cell_has_room(struct mixed_cell *, bool memory);
 
 /* The optimizer of the stage that has most, under the current state. Ticks. */
-double cell_least_behind(struct cell *);
+double cell_least_behind(struct mixed_cell *);
 /* The best layers for c->stages of each type in c->order. */
-void cell_solve(struct cell *);
+void cell_solve(struct mixed_cell *);
 
 #endif

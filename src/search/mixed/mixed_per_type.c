@@ -18,7 +18,7 @@ struct choosing {
     struct own_list *list;
     const struct structure *base;
     struct strategy s; /* of the base */
-    struct own_meshes own;
+    struct per_type_meshes own;
     int count[MIX_MAX];
     struct choice *choice[MIX_MAX];
     double need; /* rate of all together that the cut asks for */
@@ -62,7 +62,7 @@ static struct mesh mesh_of(const struct choosing *c, int g, int tp, int dp, bool
 static void add_choice(struct choosing *c, int g, struct mesh mesh)
 {
     struct structure one = *c->base;
-    struct own_meshes own;
+    struct per_type_meshes own;
     own.mesh[g] = mesh;
     one.own = &own;
     double rate = type_rate(c->list->worker, &one, g);
@@ -107,7 +107,7 @@ static void add_structure(struct choosing *c)
         l->capacity = l->capacity ? 2 * l->capacity : 1024;
         l->structure = memory_grow(l->structure, (size_t)l->capacity * sizeof *l->structure);
     }
-    struct own_meshes *own = arena_alloc(l->mem, sizeof *own);
+    struct per_type_meshes *own = arena_alloc(l->mem, sizeof *own);
     *own = c->own;
     struct structure *st = &l->structure[l->count++];
     *st = *c->base;

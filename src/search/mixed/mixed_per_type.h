@@ -1,6 +1,6 @@
 /* Jobs whose meshes run their own tp, dp, micro-batch and recompute, as FlagScale can. */
-#ifndef ASTRA_MIXED_OWN_H
-#define ASTRA_MIXED_OWN_H
+#ifndef ASTRA_MIXED_PER_TYPE_H
+#define ASTRA_MIXED_PER_TYPE_H
 
 #include "search/mixed/mixed_cell.h"
 

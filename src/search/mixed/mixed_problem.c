@@ -12,7 +12,7 @@
 enum { SCOUT_NODES = 200 };
 
 struct problem {
-    struct cell *c;
+    struct mixed_cell *c;
     int pp, type[SCHEDULE_MAX_RANKS]; /* of each rank */
     struct mesh_list meshes;
     struct scene scene;
@@ -49,7 +49,7 @@ static int64_t transfer_tax(const struct problem *p)
 static void chunk_ticks(struct problem *p, int rank, int count, struct rank_cost *out,
                         int64_t *forward, int64_t *backward)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     int vpp = c->s.vpp;
     int64_t *ticks = arena_array(&c->w->problem, 2 * (size_t)vpp, sizeof *ticks);
     int64_t longest = c->s.p2p_overlap ? p->tax + 3 : 0; /* the longer, the more they hide */
@@ -68,27 +68,27 @@ static void chunk_ticks(struct problem *p, int rank, int count, struct rank_cost
 
 static bool chunks_fit(struct problem *p, int rank, int count, const struct rank_state *memory)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     const struct strategy *s = &c->s;
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
-    struct timing none = {0};
-    struct pipeline pipe = timing_pipeline(t->frame, s, &none);
+    struct pass_times none = {0};
+    struct pipeline pipe = pass_times_pipeline(t->partition, s, &none);
     pipe.pp = p->pp;
     pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
     for (int v = 0; v < s->vpp; v++) {
         enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
         bytes[v] = *stage_bytes(t, s, end, 0, chunk_layers(count, s->vpp, v));
     }
-    double buffers = rank_buffers(t->frame, 0, rank == 0, rank == p->pp - 1);
-    return rank_fullness(t->frame, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory, buffers,
-                         state_stretch(t->frame, s)) <= 1;
+    double buffers = rank_buffers(t->partition, 0, rank == 0, rank == p->pp - 1);
+    return rank_fullness(t->partition, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory,
+                         buffers, state_stretch(t->partition, s)) <= 1;
 }
 
 /* A rank with several chunks has the parameters of one stage with all of its layers. */
 static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     enum stage_end end = end_of(rank, p->pp);
     int64_t forward, backward;
@@ -99,9 +99,9 @@ static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
     if (!chunks_fit(p, rank, count, &own->memory))
         return false;
     const struct rank_params *params = &stage_params(t, end, 0, count)->params;
-    struct edges e =
-        rank_edges(t->frame, &c->s, (double)forward / TICKS_PER_S, (double)backward / TICKS_PER_S,
-                   &own->times, rank_buckets(t->frame, 0, params));
+    struct edges e = rank_edges(t->partition, &c->s, (double)forward / TICKS_PER_S,
+                                (double)backward / TICKS_PER_S, &own->times,
+                                rank_buckets(t->partition, 0, params));
     out->delay = llround(e.delay * TICKS_PER_S);
     out->after = llround(e.after * TICKS_PER_S);
     out->behind = llround(e.behind * TICKS_PER_S);
@@ -111,7 +111,7 @@ static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
 static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
 {
     struct problem *p = context;
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     if (c->s.vpp > 1)
         return cost_of_chunks(p, rank, count, out);
@@ -148,30 +148,30 @@ static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
     struct problem *p = context;
     struct mixed_worker *w = p->c->w;
     const struct layer_costs *costs[MIX_MAX];
-    struct timing t;
+    struct pass_times t;
     struct state st;
     set_layout(p, layers);
     for (int i = 0; i < p->meshes.count; i++)
         costs[i] = p->c->costs[p->c->order[i]];
     w->counts.simulated++;
-    if (!frame_init(w->frame, &p->scene, costs, &p->c->s, &p->layout, NULL))
+    if (!partition_init(w->partition, &p->scene, costs, &p->c->s, &p->layout, NULL))
         return INT64_MAX;
-    timing_of(w->frame, &p->c->s, &w->problem, &t);
-    timing_memory(w->frame, &p->c->s, &w->problem, &t);
-    state_of(w->frame, &p->c->s, &w->problem, &st);
-    if (frame_fullness(w->frame, &t, &st) > 1)
+    pass_times_of(w->partition, &p->c->s, &w->problem, &t);
+    pass_times_memory(w->partition, &p->c->s, &w->problem, &t);
+    state_of(w->partition, &p->c->s, &w->problem, &st);
+    if (partition_fullness(w->partition, &t, &st) > 1)
         return INT64_MAX;
-    timing_stages(w->frame, &p->c->s, &w->problem, &t);
-    timing_run(w->frame, &p->c->s, &w->problem, &t);
-    state_times(w->frame, &p->c->s, &w->problem, &st);
-    struct step_parts parts = frame_parts(w->frame, &p->c->s, &t, &st);
+    pass_times_stages(w->partition, &p->c->s, &w->problem, &t);
+    pass_times_run(w->partition, &p->c->s, &w->problem, &t);
+    state_times(w->partition, &p->c->s, &w->problem, &st);
+    struct step_parts parts = partition_parts(w->partition, &p->c->s, &t, &st);
     *pipeline = parts.pipeline;
     return parts.delay + parts.pipeline + parts.tied + parts.behind;
 }
 
 static void place_types(struct problem *p)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     int rank = 0;
     p->meshes.count = c->set->groups;
     for (int i = 0; i < c->set->groups; i++) {
@@ -182,18 +182,18 @@ static void place_types(struct problem *p)
             p->type[rank++] = g;
     }
     p->pp = rank;
-    p->scene = c->w->question->scene;
+    p->scene = c->w->query->scene;
     p->scene.group = p->meshes.mesh[0].group;
     p->scene.meshes = &p->meshes;
-    p->scene.cluster = c->w->question->cluster;
+    p->scene.cluster = c->w->query->cluster;
 }
 
 /* What each rank may hold. False: too little in all. */
 static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     int vpp = c->s.vpp, room = 0;
-    bool bare = c->w->question->layouts && !c->st->own; /* Megatron's layouts allow it */
+    bool bare = c->w->query->layouts && !c->st->own; /* Megatron's layouts allow it */
     struct allowed a = cell_allowed(c, p->pp, c->work, cut);
     const struct room *x = cell_room(c);
     for (int r = 0; r < p->pp; r++) {
@@ -217,17 +217,18 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
     return room >= c->layers;
 }
 
-/* The transfers between ranks: those of frame_init. */
+/* The transfers between ranks: those of partition_init. */
 static void find_sends(const struct problem *p, int64_t send[])
 {
-    const struct cell *c = p->c;
+    const struct mixed_cell *c = p->c;
     int first = 0;
     for (int r = 0; r < p->pp; r++) {
         int to = (r + 1) % p->pp, a = p->type[r], b = p->type[to];
         first = r > 0 && p->type[r - 1] != a ? r : first;
         send[r] = c->crossing[a][b];
         if (a == b)
-            send[r] = c->sends[a][same_node(&c->w->table[a].frame->mesh[0], r - first, to - first)];
+            send[r] =
+                c->sends[a][same_node(&c->w->table[a].partition->mesh[0], r - first, to - first)];
     }
 }
 
@@ -248,7 +249,7 @@ static struct mixed_found found_of(const struct problem *p, const struct assign_
 {
     struct mixed_found x = {.step = r->step,
                             .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
-                            .worth = worth_of(&p->c->holding, r->step),
+                            .score = score_of(&p->c->rental, r->step),
                             .strategy = first_strategy(p),
                             .meshes = p->meshes,
                             .layout = p->layout};
@@ -257,14 +258,14 @@ static struct mixed_found found_of(const struct problem *p, const struct assign_
 
 /* Room for one more: as many as are of use to the list of the best, or any number where the front
  * is asked for too. */
-static bool make_room(struct cell *c)
+static bool make_room(struct mixed_cell *c)
 {
     struct structure *st = c->st;
     if (st->kinds < st->capacity)
         return true;
-    if (st->capacity > 0 && !c->w->question->front)
+    if (st->capacity > 0 && !c->w->query->front)
         return false;
-    int capacity = st->capacity ? 2 * st->capacity : c->w->question->top;
+    int capacity = st->capacity ? 2 * st->capacity : c->w->query->top;
     struct mixed_found *more = arena_array(&c->w->keep, (size_t)capacity, sizeof *more);
     if (st->kinds > 0)
         memcpy(more, st->kind, (size_t)st->kinds * sizeof *more);
@@ -274,27 +275,27 @@ static bool make_room(struct cell *c)
 }
 
 /* Sorted, one of each kind. */
-static void keep_found(struct cell *c, const struct mixed_found *x)
+static void keep_found(struct mixed_cell *c, const struct mixed_found *x)
 {
     struct structure *st = c->st;
-    const struct wanted *w = c->w->standings->wanted;
+    const struct limits *w = c->w->results->limits;
     for (int i = 0; i < st->kinds; i++)
         if (mixed_same_kind(&st->kind[i], x)) {
             st->kinds--;
             memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i) * sizeof *st->kind);
             break;
         }
-    if (!make_room(c) && worth_key(w, &st->kind[--st->kinds].worth) <= worth_key(w, &x->worth)) {
+    if (!make_room(c) && score_key(w, &st->kind[--st->kinds].score) <= score_key(w, &x->score)) {
         st->kinds++; /* as good as the last */
         return;
     }
     int at = st->kinds++;
-    for (; at > 0 && worth_key(w, &st->kind[at - 1].worth) > worth_key(w, &x->worth); at--)
+    for (; at > 0 && score_key(w, &st->kind[at - 1].score) > score_key(w, &x->score); at--)
         st->kind[at] = st->kind[at - 1];
     st->kind[at] = *x;
 }
 
-static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t cut)
+static int64_t kind_cut(const struct mixed_cell *c, const struct problem *p, int64_t cut)
 {
     struct mixed_found x = {.strategy = c->s, .meshes = p->meshes};
     for (int i = 0; i < c->st->kinds; i++)
@@ -305,7 +306,7 @@ static int64_t kind_cut(const struct cell *c, const struct problem *p, int64_t c
 
 /* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the
  * pool's rules are kept by most_stages() and judge_stages(). */
-static void hold_pool(const struct cell *c, struct walk *w, bool hold)
+static void hold_pool(const struct mixed_cell *c, struct walk *w, bool hold)
 {
     for (int g = 0; g <= w->others && c->st->own; g++) {
         double *values = g == 0 ? w->values : w->other[g - 1];
@@ -315,11 +316,11 @@ static void hold_pool(const struct cell *c, struct walk *w, bool hold)
 }
 
 /* Rules on the number of stages, and those on timing and state at once. */
-static bool rules_allow(struct cell *c)
+static bool rules_allow(struct mixed_cell *c)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     const struct space *s = w->space;
-    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all anew */
+    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all again */
     int end = w->plan->first[s->axes] + w->plan->pairs;
     for (int g = 0; g <= w->others; g++) {
         struct strategy room;
@@ -335,12 +336,12 @@ static bool rules_allow(struct cell *c)
 }
 
 /* The same, asked once for each pp, timing and state. */
-static bool state_allowed(struct cell *c)
+static bool state_allowed(struct mixed_cell *c)
 {
     struct room *x = &c->room[c->state];
-    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].timing) {
+    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].pass_times) {
         x->rules_pp = c->s.pp;
-        x->rules_timing = c->w->table[0].timing;
+        x->rules_timing = c->w->table[0].pass_times;
         x->rules_allow = rules_allow(c);
     }
     return x->rules_allow;
@@ -348,7 +349,7 @@ static bool state_allowed(struct cell *c)
 
 /* The optimizer of the stage that has most: at least the average, on the type that is done
  * first. */
-double cell_least_behind(struct cell *c)
+double cell_least_behind(struct mixed_cell *c)
 {
     double least = INFINITY;
     int layers = (c->layers + c->s.pp - 1) / c->s.pp;
@@ -375,14 +376,15 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
                                    .context = p,
                                    .chains = &p->chains,
                                    .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
-    out->pipeline = timing_pipeline(p->c->w->table[0].frame, &p->c->s, &(struct timing){0});
+    out->pipeline =
+        pass_times_pipeline(p->c->w->table[0].partition, &p->c->s, &(struct pass_times){0});
     out->pipeline.send = p->send;
     return true;
 }
 
 static void solve_state(struct problem *p)
 {
-    struct cell *c = p->c;
+    struct mixed_cell *c = p->c;
     struct assign_problem a;
     struct assign_result r;
     int64_t cut = kind_cut(c, p, cell_cut(c));
@@ -407,13 +409,13 @@ static bool refused(const struct problem *p)
         s.dist_opt = 0;
         s.optimizer_instances = 1;
     }
-    bool flagscale = p->c->st->own || !p->c->w->question->layouts;
+    bool flagscale = p->c->st->own || !p->c->w->query->layouts;
     return flagscale &&
-           meshes_refused(&p->meshes, &s, p->c->w->question->scene.model, &p->c->w->problem);
+           meshes_refused(&p->meshes, &s, p->c->w->query->scene.model, &p->c->w->problem);
 }
 
 /* First whatever the state, then each that may be fast enough. */
-void cell_solve(struct cell *c)
+void cell_solve(struct mixed_cell *c)
 {
     struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
     struct assign_problem a;

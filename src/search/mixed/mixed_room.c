@@ -15,7 +15,8 @@ static double most_of(double left, double times)
  * each of the ranks but the first waits for those before it, chunk by chunk: t_i <= (left - A_i /
  * vpp) / M with A_i of the ranks before it, so S M + sum of A_i / vpp <= pp left, and sum of A_i >=
  * S (S / T - 1) / 2. */
-static struct allowed allowed_of_chunks(const struct cell *c, int pp, double work, double left)
+static struct allowed allowed_of_chunks(const struct mixed_cell *c, int pp, double work,
+                                        double left)
 {
     double m = (double)c->micro_batches, chunks = c->s.vpp;
     double once = work + 2 * (chunks * pp - 1) * c->send;
@@ -27,7 +28,7 @@ static struct allowed allowed_of_chunks(const struct cell *c, int pp, double wor
 /* With T of the longest stage, P of its longer pass, and `work` S of all stages for one
  * micro-batch, a step takes at least M T; S + (M - 1) P; S + (M - 1 - n / 2) T with n < pp stages
  * behind it and n < M; and, where M > pp + 1, 2 S + (M - 1 - pp) T (doc/mixed.md). */
-struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t cut)
+struct allowed cell_allowed(const struct mixed_cell *c, int pp, double work, int64_t cut)
 {
     double m = (double)c->micro_batches, left = (double)cut - c->behind;
     double behind = fmin(pp, m) - 1;
@@ -42,7 +43,7 @@ struct allowed cell_allowed(const struct cell *c, int pp, double work, int64_t c
     return (struct allowed){both, most_of(left - work, m - 1)};
 }
 
-bool stage_allowed(const struct cell *c, struct allowed a, const struct stage_time *t)
+bool stage_allowed(const struct mixed_cell *c, struct allowed a, const struct stage_time *t)
 {
     double send =
         c->s.vpp > 1 ? 0 : c->send; /* every stage has a neighbour, on one side at least */
@@ -51,7 +52,7 @@ bool stage_allowed(const struct cell *c, struct allowed a, const struct stage_ti
     return forward + backward + send < a.both && fmin(down, up) < a.one;
 }
 
-static bool allowed_somewhere(struct cell *c, int g, int layers, struct allowed a)
+static bool allowed_somewhere(struct mixed_cell *c, int g, int layers, struct allowed a)
 {
     for (int i = 0; i < c->w->starts; i++) {
         int first = c->w->first_with[i];
@@ -63,7 +64,7 @@ static bool allowed_somewhere(struct cell *c, int g, int layers, struct allowed 
 }
 
 /* Most layers of a middle stage below the cut; times grow with layers. */
-int cell_layers_by_time(struct cell *c, int g, struct allowed a)
+int cell_layers_by_time(struct mixed_cell *c, int g, struct allowed a)
 {
     int low = 0, high = c->layers;
     while (low < high) {
@@ -77,7 +78,7 @@ int cell_layers_by_time(struct cell *c, int g, struct allowed a)
 }
 
 /* Sets by_time; whether the stages of all types then hold all layers. */
-bool cell_has_time(struct cell *c, int pp, int64_t cut)
+bool cell_has_time(struct mixed_cell *c, int pp, int64_t cut)
 {
     struct allowed a = cell_allowed(c, pp, c->work, cut);
     int64_t room = 0;
@@ -100,7 +101,7 @@ bool cell_has_time(struct cell *c, int pp, int64_t cut)
 /* At either place: the first stage has an embedding but no gradient to send back. Of a rank with
  * several chunks only the states are looked at: what each chunk keeps depends on how they share the
  * layers. */
-static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
+static bool fits_somewhere(struct mixed_cell *c, int g, int layers, int64_t alive)
 {
     struct stage_table *t = &c->w->table[g];
     alive = c->s.vpp > 1 ? 0 : alive;
@@ -112,7 +113,7 @@ static bool fits_somewhere(struct cell *c, int g, int layers, int64_t alive)
 }
 
 /* More micro-batches in flight, fewer layers. */
-static void fill_room(struct cell *c, int g, uint16_t *out)
+static void fill_room(struct mixed_cell *c, int g, uint16_t *out)
 {
     int low = 0, n = c->layers;
     while (low < n) {
@@ -130,12 +131,12 @@ static void fill_room(struct cell *c, int g, uint16_t *out)
 }
 
 /* Of the current timing and state. */
-const struct room *cell_room(struct cell *c)
+const struct room *cell_room(struct mixed_cell *c)
 {
     struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
-    if (x->timing == c->w->table[0].timing)
+    if (x->pass_times == c->w->table[0].pass_times)
         return x;
-    x->timing = c->w->table[0].timing;
+    x->pass_times = c->w->table[0].pass_times;
     for (int g = 0; g < c->set->groups; g++) {
         if (!x->layers[g])
             x->layers[g] =
@@ -145,13 +146,13 @@ const struct room *cell_room(struct cell *c)
     return x;
 }
 
-int cell_alive(const struct cell *c, int rank, int pp)
+int cell_alive(const struct mixed_cell *c, int rank, int pp)
 {
     return (int)(pp - rank < c->micro_batches ? pp - rank : c->micro_batches);
 }
 
 /* Whether all layers find room: the best type at every place. */
-bool cell_has_memory(struct cell *c, int pp)
+bool cell_has_memory(struct mixed_cell *c, int pp)
 {
     const struct room *x = cell_room(c);
     int64_t room = 0;
@@ -168,7 +169,7 @@ bool cell_has_memory(struct cell *c, int pp)
 }
 
 /* Whether some number of stages has room by time, and by memory if asked. */
-bool cell_has_room(struct cell *c, bool memory)
+bool cell_has_room(struct mixed_cell *c, bool memory)
 {
     for (int i = 0; i < c->pps; i++) {
         cell_hold_least(c, c->pp[i]);

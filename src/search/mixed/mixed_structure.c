@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
-                       const struct standings *standings, const struct mixed_set *sets, int count)
+void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
+                       const struct results *results, const struct mixed_set *sets, int count)
 {
     const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
-    w->question = q;
-    w->standings = standings;
+    w->query = q;
+    w->results = results;
     w->sets = count;
     w->first_set = sets;
     arena_init(&w->keep);
@@ -37,7 +37,7 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_question *q,
     w->starts = stage_starts(m, w->start_of, w->first_with);
     for (int g = 0; g < MIX_MAX; g++)
         stage_table_init(&w->table[g], m->layers, w->starts, w->start_of, w->first_with, &w->keep);
-    w->frame = arena_alloc(&w->keep, sizeof *w->frame);
+    w->partition = arena_alloc(&w->keep, sizeof *w->partition);
 }
 
 void mixed_worker_release(struct mixed_worker *w)
@@ -106,7 +106,7 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
 }
 
 /* What a type runs, and on how many GPUs a stage. */
-static void set_type(struct cell *c, int g)
+static void set_type(struct mixed_cell *c, int g)
 {
     c->scene[g] = c->set->scene[g];
     c->alone[g] = (struct mesh_list){1, {{.group = c->set->group[g]}}};
@@ -114,14 +114,14 @@ static void set_type(struct cell *c, int g)
         c->alone[g].mesh[0] = c->st->own->mesh[g];
         c->scene[g].meshes = &c->alone[g];
     }
-    c->alone[g].mesh[0].stages = 2; /* of the frame that stages are asked of */
+    c->alone[g].mesh[0].stages = 2; /* of the partition that stages are asked of */
     c->block[g] = mesh_stage_gpus(&c->alone[g].mesh[0], &c->s);
     c->costs[g] = costs_of(c->w, c->st, g);
 }
 
-void cell_init(struct cell *c, struct mixed_worker *w, struct structure *st)
+void cell_init(struct mixed_cell *c, struct mixed_worker *w, struct structure *st)
 {
-    const struct mixed_question *q = w->question;
+    const struct mixed_query *q = w->query;
     memset(c, 0, sizeof *c);
     c->w = w;
     c->st = st;
@@ -155,9 +155,9 @@ static int64_t bound_ticks(double seconds)
 
 /* All layers on the type that is fastest for each, and how much more a layer takes at least
  * elsewhere. */
-void cell_find_work(struct cell *c)
+void cell_find_work(struct mixed_cell *c)
 {
-    const struct model *m = c->w->question->scene.model;
+    const struct model *m = c->w->query->scene.model;
     double least[MODEL_MAX_KINDS];
     for (int g = 0; g < c->set->groups; g++)
         c->more[g] = INFINITY;
@@ -178,9 +178,9 @@ void cell_find_work(struct cell *c)
 
 /* Work of all layers in units of the first type's seconds, and the units a second that one stage of
  * each type does: it is credited with the kind of layer it is best at. */
-void cell_find_rates(struct cell *c)
+void cell_find_rates(struct mixed_cell *c)
 {
-    const struct model *m = c->w->question->scene.model;
+    const struct model *m = c->w->query->scene.model;
     double unit[MODEL_MAX_KINDS];
     c->units = 0;
     c->backward = 1;
@@ -199,7 +199,7 @@ void cell_find_rates(struct cell *c)
 }
 
 /* The bounds of cell_allowed() for pp stages that do `rate` units a second together. */
-static double rate_bound(const struct cell *c, int pp, double rate)
+static double rate_bound(const struct mixed_cell *c, int pp, double rate)
 {
     double m = (double)c->micro_batches, t = c->units / rate, once = c->work / TICKS_PER_S;
     double bound = m * t;
@@ -221,7 +221,7 @@ static double multipliers(double sum, double rate, int n, double m, double chunk
  * back through the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do,
  * sum of r_i t_i, is then at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i
  * of x_k / vpp >= r_i: the smallest, from the last rank on. The types may be in any order. */
-static double filled_most(const struct cell *c, unsigned left, double sum)
+static double filled_most(const struct mixed_cell *c, unsigned left, double sum)
 {
     double m = (double)c->micro_batches, most = sum;
     for (int g = 0; g < c->set->groups; g++)
@@ -232,12 +232,12 @@ static double filled_most(const struct cell *c, unsigned left, double sum)
     return most;
 }
 
-static double filled_bound(const struct cell *c)
+static double filled_bound(const struct mixed_cell *c)
 {
     return c->units / filled_most(c, (1u << c->set->groups) - 1, 0);
 }
 
-bool stages_of_use(const struct cell *c, int pp, int64_t cut)
+bool stages_of_use(const struct mixed_cell *c, int pp, int64_t cut)
 {
     double rate = 0;
     for (int g = 0; g < c->set->groups; g++)
@@ -246,7 +246,7 @@ bool stages_of_use(const struct cell *c, int pp, int64_t cut)
 }
 
 /* For the best number of stages, each as fast as the fastest left. */
-static double best_rate_bound(struct cell *c)
+static double best_rate_bound(struct mixed_cell *c)
 {
     double best = INFINITY, sum = 0;
     int used[MIX_MAX] = {0};
@@ -277,7 +277,7 @@ struct strategy structure_strategy(struct mixed_worker *w, const struct structur
 static void find_units(struct mixed_worker *w, const struct structure *st,
                        double unit[MODEL_MAX_KINDS])
 {
-    const struct model *m = w->question->scene.model;
+    const struct model *m = w->query->scene.model;
     struct structure uniform = *st;
     uniform.own = NULL;
     const struct layer_costs *costs = costs_of(w, &uniform, 0);
@@ -287,13 +287,13 @@ static void find_units(struct mixed_worker *w, const struct structure *st,
 
 double type_rate(struct mixed_worker *w, const struct structure *st, int g)
 {
-    const struct model *m = w->question->scene.model;
+    const struct model *m = w->query->scene.model;
     double unit[MODEL_MAX_KINDS], best = 0;
     enter(w, st);
     struct strategy s = mixed_walk(w, st->set)->strategy;
     find_units(w, st, unit);
     const struct layer_costs *costs = costs_of(w, st, g);
-    int64_t gpus = w->question->gpus;
+    int64_t gpus = w->query->gpus;
     bool any = gpus && gpus % st->set->group[g]->per_node != 0;
     for (int k = 0; k < m->kinds; k++)
         best = fmax(best, unit[k] / block_least_s(&costs->kind[k]));
@@ -302,7 +302,7 @@ double type_rate(struct mixed_worker *w, const struct structure *st, int g)
 
 double rate_needed(struct mixed_worker *w, const struct structure *st, int64_t cut)
 {
-    const struct model *m = w->question->scene.model;
+    const struct model *m = w->query->scene.model;
     double unit[MODEL_MAX_KINDS], work = 0;
     enter(w, st);
     find_units(w, st, unit);
@@ -312,7 +312,7 @@ double rate_needed(struct mixed_worker *w, const struct structure *st, int64_t c
     return (double)rounds * work / ((double)cut / TICKS_PER_S);
 }
 
-static bool possible(const struct cell *c)
+static bool possible(const struct mixed_cell *c)
 {
     int least = 0;
     for (int g = 0; g < c->set->groups; g++) {
@@ -325,7 +325,7 @@ static bool possible(const struct cell *c)
 
 void structure_bound(struct mixed_worker *w, struct structure *st)
 {
-    struct cell c;
+    struct mixed_cell c;
     cell_init(&c, w, st);
     st->bound = possible(&c) ? bound_ticks(best_rate_bound(&c)) : INT64_MAX;
 }

@@ -37,7 +37,7 @@ void stage_table_init(struct stage_table *t, int layers, int starts, const uint1
     t->starts = starts;
     t->start_of = start_of;
     t->first_with = first_with;
-    t->frame = arena_alloc(mem, sizeof *t->frame);
+    t->partition = arena_alloc(mem, sizeof *t->partition);
     t->time = arena_array(mem, entries(t), sizeof *t->time);
 }
 
@@ -51,15 +51,15 @@ void stage_table_structure(struct stage_table *t, const struct strategy *states,
     t->of_state = arena_array(mem, (size_t)count, sizeof *t->of_state);
     t->mem = mem;
     for (int i = 0; i < count; i++)
-        t->stretch[i] = state_stretch(t->frame, &states[i]);
+        t->stretch[i] = state_stretch(t->partition, &states[i]);
     for (int end = 0; end < STAGE_ENDS; end++)
-        t->buffers[end] = rank_buffers(t->frame, 0, end == STAGE_FIRST, end == STAGE_LAST);
-    t->timing++;
+        t->buffers[end] = rank_buffers(t->partition, 0, end == STAGE_FIRST, end == STAGE_LAST);
+    t->pass_times++;
 }
 
-void stage_table_timing(struct stage_table *t)
+void stage_table_pass_times(struct stage_table *t)
 {
-    t->timing++;
+    t->pass_times++;
 }
 
 static size_t at(const struct stage_table *t, enum stage_end end, int first, int layers)
@@ -71,7 +71,7 @@ static size_t at(const struct stage_table *t, enum stage_end end, int first, int
 static struct stage_shape shape_of(const struct stage_table *t, enum stage_end end, int first,
                                    int layers)
 {
-    const struct model *m = t->frame->scene->model;
+    const struct model *m = t->partition->scene->model;
     return (struct stage_shape){{t->first_with[t->start_of[first]], layers, end == STAGE_FIRST,
                                  end == STAGE_LAST, end == STAGE_LAST ? m->mtp : 0},
                                 0};
@@ -81,12 +81,12 @@ const struct stage_time *stage_time(struct stage_table *t, const struct strategy
                                     enum stage_end end, int first, int layers)
 {
     struct stage_time *x = &t->time[at(t, end, first, layers)];
-    if (x->timing == t->timing)
+    if (x->pass_times == t->pass_times)
         return x;
     struct stage_shape shape = shape_of(t, end, first, layers);
-    frame_set_shape(t->frame, 0, &shape);
-    shape_ticks(t->frame, s, 0, t->fixed_s, &x->forward, &x->backward);
-    x->timing = t->timing;
+    partition_set_shape(t->partition, 0, &shape);
+    shape_ticks(t->partition, s, 0, t->fixed_s, &x->forward, &x->backward);
+    x->pass_times = t->pass_times;
     return x;
 }
 
@@ -94,12 +94,12 @@ const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strate
                                       enum stage_end end, int first, int layers)
 {
     struct stage_time *x = &t->time[at(t, end, first, layers)];
-    if (x->bytes_timing == t->timing)
+    if (x->bytes_timing == t->pass_times)
         return &x->bytes;
     struct stage_shape shape = shape_of(t, end, first, layers);
-    frame_set_shape(t->frame, 0, &shape);
-    x->bytes = shape_bytes(t->frame, s, 0);
-    x->bytes_timing = t->timing;
+    partition_set_shape(t->partition, 0, &shape);
+    x->bytes = shape_bytes(t->partition, s, 0);
+    x->bytes_timing = t->pass_times;
     return &x->bytes;
 }
 
@@ -112,7 +112,7 @@ static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
     struct stage_state *x = &t->of_state[i][entry];
     if (x->known)
         return x;
-    x->memory = rank_state_of(t->frame, 0, p, &t->state_strategy[i]);
+    x->memory = rank_state_of(t->partition, 0, p, &t->state_strategy[i]);
     x->known = true;
     return x;
 }
@@ -125,10 +125,10 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
     if (x->known)
         return x;
     struct stage_shape shape = shape_of(t, end, first, layers);
-    x->params = shape_params(t->frame, &shape);
+    x->params = shape_params(t->partition, &shape);
     x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < t->states; i++) {
-        struct rank_state one = rank_state_of(t->frame, 0, &x->params, &t->state_strategy[i]);
+        struct rank_state one = rank_state_of(t->partition, 0, &x->params, &t->state_strategy[i]);
         x->smallest.bytes = fmin(x->smallest.bytes, t->stretch[i] * one.bytes);
         x->smallest.step_bytes = fmin(x->smallest.step_bytes, t->stretch[i] * one.step_bytes);
         x->smallest.setup_bytes = fmin(x->smallest.setup_bytes, t->stretch[i] * one.setup_bytes);
@@ -142,10 +142,10 @@ static bool set_times(struct stage_table *t, int state, const struct rank_params
                       struct stage_state *x)
 {
     const struct strategy *own = &t->state_strategy[state];
-    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->frame->strategy.pp : 1; /* units are by stage */
+    int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->partition->strategy.pp : 1; /* units are by stage */
     if (x->pp == pp)
         return true;
-    x->times = rank_times_of(t->frame, 0, p, own);
+    x->times = rank_times_of(t->partition, 0, p, own);
     x->pp = pp;
     return false;
 }
@@ -156,7 +156,7 @@ const struct stage_state *stage_rank(struct stage_table *t, int state, enum stag
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
     if (!set_times(t, state, p, x))
-        x->timing = 0; /* its ticks were of the times before */
+        x->pass_times = 0; /* its ticks were of the times before */
     return x;
 }
 
@@ -165,16 +165,16 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    if (set_times(t, state, p, x) && x->timing == t->timing)
+    if (set_times(t, state, p, x) && x->pass_times == t->pass_times)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
-    struct edges e =
-        rank_edges(t->frame, s, (double)time->forward / TICKS_PER_S,
-                   (double)time->backward / TICKS_PER_S, &x->times, rank_buckets(t->frame, 0, p));
+    struct edges e = rank_edges(t->partition, s, (double)time->forward / TICKS_PER_S,
+                                (double)time->backward / TICKS_PER_S, &x->times,
+                                rank_buckets(t->partition, 0, p));
     x->delay = llround(e.delay * TICKS_PER_S);
     x->after = llround(e.after * TICKS_PER_S);
     x->behind = llround(e.behind * TICKS_PER_S);
-    x->timing = t->timing;
+    x->pass_times = t->pass_times;
     return x;
 }
 
@@ -186,7 +186,7 @@ bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum
     double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
     double buffers = t->buffers[end];
     if (state == ANY_STATE)
-        return rank_fullness(t->frame, 0, fullest, &p->smallest, buffers, 1) <= 1;
+        return rank_fullness(t->partition, 0, fullest, &p->smallest, buffers, 1) <= 1;
     const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);
-    return rank_fullness(t->frame, 0, fullest, &x->memory, buffers, t->stretch[state]) <= 1;
+    return rank_fullness(t->partition, 0, fullest, &x->memory, buffers, t->stretch[state]) <= 1;
 }

@@ -8,7 +8,7 @@ enum stage_end { STAGE_MIDDLE, STAGE_FIRST, STAGE_LAST, STAGE_ENDS };
 
 /* Under one timing. */
 struct stage_time {
-    int timing;                /* the number of the timing it is of */
+    int pass_times;            /* the number of the timing it is of */
     int64_t forward, backward; /* ticks of one micro-batch */
     int bytes_timing;          /* the same of: */
     struct chunk_bytes bytes;  /* stage_bytes() */
@@ -21,7 +21,7 @@ struct stage_state {
     struct rank_state memory;
     int pp; /* that the times are of, 0 = none; 1 = any */
     struct rank_times times;
-    int timing; /* the number of the timing of: */
+    int pass_times; /* the number of the timing of: */
     int64_t delay, after, behind;
 };
 
@@ -34,14 +34,14 @@ struct stage_params {
 /* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the
  * first layers that differ. */
 struct stage_table {
-    struct frame
-        *frame; /* one mesh: figures of its stages are asked one by one; its pp is the job's */
+    struct partition
+        *partition; /* one mesh: figures of its stages are asked one by one; its pp is the job's */
     int layers, starts;
     const uint16_t *start_of;   /* [layers + 1] by first layer */
     const uint16_t *first_with; /* [starts] the first layer of each */
     double fixed_s;             /* of transfers, each pass */
     double buffers[STAGE_ENDS];
-    int timing; /* the number of the current one */
+    int pass_times; /* the number of the current one */
     struct stage_time *time;
     struct stage_params *params;
     int states;
@@ -56,10 +56,10 @@ int stage_starts(const struct model *, uint16_t start_of[], uint16_t first_with[
 
 void stage_table_init(struct stage_table *, int layers, int starts, const uint16_t *start_of,
                       const uint16_t *first_with, struct arena *);
-/* A new structure: the frame is there; its states live in `mem` as long as it does. */
+/* A new structure: the partition is there; its states live in `mem` as long as it does. */
 void stage_table_structure(struct stage_table *, const struct strategy *states, int count,
                            struct arena *mem);
-void stage_table_timing(struct stage_table *);
+void stage_table_pass_times(struct stage_table *);
 
 /* `s` has the timing, and for a state its parameters. */
 const struct stage_time *stage_time(struct stage_table *, const struct strategy *s, enum stage_end,

@@ -11,7 +11,7 @@ struct option_entry {
 
 enum {
     BUCKETS = 4096,        /* a power of two */
-    MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed anew */
+    MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed again */
 };
 
 static void forget(struct option_cache *c)

@@ -1,4 +1,4 @@
-/* What bounds a part of the space from below, before any frame of it is built. Seconds and bytes
+/* What bounds a part of the space from below, before any partition of it is built. Seconds and bytes
  * are the least over every option that is still open; doc/search.md has the arguments why none
  * of the bounds is above a step under it. */
 #include "search/one_type/bounds.h"
@@ -20,7 +20,7 @@ static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY,
 
 static void note_least(const struct worker *w, const struct layer_costs *costs, struct least *out)
 {
-    const struct model *m = w->question->scene.model;
+    const struct model *m = w->query->scene.model;
     double layers = 0;
     for (int k = 0; k < m->kinds; k++) {
         const struct block_cost *b = &costs->kind[k];
@@ -48,7 +48,7 @@ static bool surely_dropped(const struct worker *w, int axis)
     return false;
 }
 
-/* Least over the options, from `axis` to the last of a frame, that change costs; `out` is by
+/* Least over the options, from `axis` to the last of a partition, that change costs; `out` is by
  * micro-batch option when that axis is among them. */
 static void find_least(struct worker *w, int axis, struct least *out)
 {
@@ -115,7 +115,7 @@ static double micro_batches(const struct strategy *s)
 /* The busiest rank does at least the average, and at least the layers of the fullest one. */
 static double busy_bound(const struct worker *w, const struct least *l, double rounds)
 {
-    int layers = w->question->scene.model->layers, pp = w->walk.strategy.pp;
+    int layers = w->query->scene.model->layers, pp = w->walk.strategy.pp;
     return rounds * fmax((l->layers + l->ends) / pp, ceil((double)layers / pp) * l->one_layer);
 }
 
@@ -148,8 +148,8 @@ static double memory_bound(const struct worker *w, double layers, double alive)
     double room = w->framework_limit - layers * w->layer_states;
     if (room < 0)
         return INFINITY;
-    double excess = alive * layers * l->saved - room, gain = alive * (l->saved - l->boundary);
-    double again = excess <= 0 ? 0 : gain > 0 ? excess / gain : INFINITY;
+    double excess = alive * layers * l->saved - room, speedup = alive * (l->saved - l->boundary);
+    double again = excess <= 0 ? 0 : speedup > 0 ? excess / speedup : INFINITY;
     /* uniform recompute may keep one input for several layers: all of them again then */
     if (again > layers)
         again = alive * l->boundary > room ? INFINITY : layers;
@@ -165,7 +165,7 @@ struct fewest {
 static struct fewest fewest_layers(const struct worker *w)
 {
     const struct strategy *s = &w->walk.strategy;
-    int layers = w->question->scene.model->layers;
+    int layers = w->query->scene.model->layers;
     bool embedding = s->split == SPLIT_BOTH || s->split == SPLIT_EMBEDDING;
     bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
     double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
@@ -200,11 +200,11 @@ int64_t any_split_bound(const struct worker *w)
 {
     const struct space *sp = w->walk.space;
     const struct strategy *s = &w->walk.strategy;
-    const struct axis *split = &sp->axis[sp->first_frame + 1];
+    const struct axis *split = &sp->axis[sp->first_partition + 1];
     for (int i = 0; i < split->options; i++)
         if (split->value[i] >= SPLIT_ENDS)
             return 0;
-    int layers = w->question->scene.model->layers;
+    int layers = w->query->scene.model->layers;
     double first = s->pp == 1 ? layers : layers / s->pp - 1;
     double bound = memory_bound(w, first, fmin(micro_batches(s), s->pp));
     return isinf(bound) ? INT64_MAX : bound_ticks(bound);
@@ -214,7 +214,7 @@ int64_t any_split_bound(const struct worker *w)
  * layers. 0 when a rule makes the list of states depend on more than the cell. */
 static double least_layer_states(struct worker *w)
 {
-    const struct model *m = w->question->scene.model;
+    const struct model *m = w->query->scene.model;
     struct walk here = w->walk;
     double smallest = INFINITY;
     for (int i = 0; i < w->states.keys; i++)
@@ -224,7 +224,7 @@ static double least_layer_states(struct worker *w)
     w->walk = here;
     for (int k = 0; k < m->kinds; k++) {
         struct rank_params p = {0};
-        rank_params_add_layer(&p, m, k, &here.strategy, w->question->scene.te);
+        rank_params_add_layer(&p, m, k, &here.strategy, w->query->scene.te);
         for (int i = 0; i < l->count; i++) {
             struct strategy s = here.strategy;
             struct memory_use use = {{0}};
@@ -240,7 +240,7 @@ int64_t part_bound(struct worker *w)
 {
     struct walk here = w->walk;
     w->least = NOTHING_YET;
-    find_least(w, w->walk.space->first_frame, &w->least);
+    find_least(w, w->walk.space->first_partition, &w->least);
     w->walk = here;
     double busy = busy_bound(w, &w->least, micro_batches(&w->walk.strategy));
     return isfinite(busy) ? bound_ticks(busy) : 0;
@@ -248,6 +248,6 @@ int64_t part_bound(struct worker *w)
 
 void part_memory(struct worker *w)
 {
-    w->framework_limit = framework_limit(&w->question->scene, &w->walk.strategy);
+    w->framework_limit = framework_limit(&w->query->scene, &w->walk.strategy);
     w->layer_states = least_layer_states(w);
 }

@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void worker_init(struct worker *w, const struct search_question *q, struct costs_table *costs,
+void worker_init(struct worker *w, const struct search_query *q, struct costs_table *costs,
                  const struct least_table *table, const struct space *space,
                  const struct rule_plan *plan, const double fixed[SLOTS])
 {
     const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
-    w->question = q;
+    w->query = q;
     w->costs = costs;
     w->table = table;
     for (int i = 0; i < m->layers; i++)
@@ -49,12 +49,12 @@ void worker_release(struct worker *w)
 
 static void count_fixed(struct worker *w, int reason, double count)
 {
-    w->dropped[w->question->rules->count + reason] += (int64_t)count;
+    w->dropped[w->query->rules->count + reason] += (int64_t)count;
 }
 
 void count_dropped(struct worker *w, const struct rule *rule, int axis)
 {
-    w->dropped[rule - w->question->rules->rule] += (int64_t)w->walk.space->size_from[axis + 1];
+    w->dropped[rule - w->query->rules->rule] += (int64_t)w->walk.space->size_from[axis + 1];
 }
 
 /* The best of this kind so far, or NULL. Newest first: a kind's strategies come together. */
@@ -77,7 +77,7 @@ static int64_t cut_of(const struct worker *w)
     struct cell *c = w->cell;
     const struct found *same = kind_of(c, &w->walk.strategy);
     int64_t best = INT64_MAX;
-    if (w->question->exhaustive)
+    if (w->query->exhaustive)
         return INT64_MAX;
     for (int i = 0; i < c->kinds; i++)
         best = smaller(best, c->kind[i].step);
@@ -126,27 +126,26 @@ static void add_state(struct worker *w, int option)
     }
     struct strategy whole = w->walk.strategy;
     option_take(w->state_list, option, &whole);
-    state_of(&w->frame, &whole, &w->scratch, &w->state[w->state_count++]);
+    state_of(&w->partition, &whole, &w->scratch, &w->state[w->state_count++]);
 }
 
 static void count_list(struct worker *w, const struct option_list *l, double beside)
 {
     for (int i = 0; i < l->drops; i++)
-        w->dropped[l->drop[i].rule - w->question->rules->rule] +=
-            (int64_t)(l->drop[i].count * beside);
+        w->dropped[l->drop[i].rule - w->query->rules->rule] += (int64_t)(l->drop[i].count * beside);
     count_fixed(w, DROP_SLOWER, l->slower * beside);
 }
 
 static void list_states(struct worker *w, double timings)
 {
-    size_t n = 3 * (size_t)w->frame.classes; /* a state's three arrays, one behind the other */
+    size_t n = 3 * (size_t)w->partition.classes; /* a state's three arrays, one behind the other */
     struct walk here = w->walk;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
     count_list(w, l, timings);
     w->state_list = l;
     w->state_count = 0;
-    w->smallest = state_bytes(&w->frame, &w->scratch);
+    w->smallest = state_bytes(&w->partition, &w->scratch);
     for (size_t c = 0; c < n; c++)
         w->smallest.bytes[c] = INFINITY;
     for (int i = 0; i < l->count; i++) {
@@ -172,62 +171,62 @@ static const struct rule *pair_dropped(struct worker *w, const struct strategy *
 }
 
 /* The exact step where the bound allows it, else anything above the cut. */
-static int64_t step_within(struct worker *w, const struct strategy *s, struct timing *t,
+static int64_t step_within(struct worker *w, const struct strategy *s, struct pass_times *t,
                            const struct state *st)
 {
-    int64_t cut = cut_of(w), bound = frame_step(&w->frame, s, t, st);
+    int64_t cut = cut_of(w), bound = partition_step(&w->partition, s, t, st);
     if (t->exact || bound > cut)
         return bound;
-    timing_run(&w->frame, s, &w->scratch, t);
+    pass_times_run(&w->partition, s, &w->scratch, t);
     w->simulated++;
-    return frame_step(&w->frame, s, t, st);
+    return partition_step(&w->partition, s, t, st);
 }
 
-static void judge_pair(struct worker *w, struct strategy *s, struct timing *t, int option)
+static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
 {
     struct state *x = &w->state[option];
     option_take(w->state_list, option, s);
     const struct rule *rule = pair_dropped(w, s);
     if (rule) {
-        w->dropped[rule - w->question->rules->rule]++;
+        w->dropped[rule - w->query->rules->rule]++;
         return;
     }
     w->judged++;
-    double fullness = frame_fullness(&w->frame, t, x);
+    double fullness = partition_fullness(&w->partition, t, x);
     if (fullness > 1) {
         note_fullness(w, s, fullness);
         count_fixed(w, DROP_MEMORY, 1);
         return;
     }
     if (!x->timed)
-        state_times(&w->frame, s, &w->scratch, x);
+        state_times(&w->partition, s, &w->scratch, x);
     int64_t step = step_within(w, s, t, x);
     if (step > cut_of(w) || !keep_found(w, s, step))
         count_fixed(w, DROP_SLOWER, 1);
 }
 
 /* `smallest` is of no one state: the one that comes nearest. */
-static void note_nearest(struct worker *w, struct strategy s, const struct timing *t)
+static void note_nearest(struct worker *w, struct strategy s, const struct pass_times *t)
 {
     for (int i = 0; i < w->state_count; i++) {
         option_take(w->state_list, i, &s);
-        note_fullness(w, &s, frame_fullness(&w->frame, t, &w->state[i]));
+        note_fullness(w, &s, partition_fullness(&w->partition, t, &w->state[i]));
     }
 }
 
 static void judge_timing(struct worker *w, struct strategy s)
 {
-    struct timing t;
-    timing_of(&w->frame, &s, &w->scratch, &t);
+    struct pass_times t;
+    pass_times_of(&w->partition, &s, &w->scratch, &t);
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    timing_least_memory(&w->frame, &s, &w->scratch, &t);
-    double fullness = frame_fullness(&w->frame, &t, &w->smallest);
+    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+    double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        timing_memory(&w->frame, &s, &w->scratch, &t);
-        fullness = frame_fullness(&w->frame, &t, &w->smallest);
+        pass_times_memory(&w->partition, &s, &w->scratch, &t);
+        fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
         if (fullness < w->cell->fullness)
@@ -235,7 +234,7 @@ static void judge_timing(struct worker *w, struct strategy s)
         count_fixed(w, DROP_MEMORY, w->state_count);
         return;
     }
-    timing_stages(&w->frame, &s, &w->scratch, &t);
+    pass_times_stages(&w->partition, &s, &w->scratch, &t);
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
@@ -261,21 +260,21 @@ static bool host_varies(const struct worker *w)
     for (int i = s->first_timing; i < s->first_state; i++)
         if (s->axis[i].param[0] == PARAM_cuda_graph && s->axis[i].options > 1)
             return true;
-    return w->question->scene.model->experts > 0;
+    return w->query->scene.model->experts > 0;
 }
 
-/* No timing of the frame has a shorter pipeline than this one. */
-static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
+/* No timing of the partition has a shorter pipeline than this one. */
+static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
 {
     struct strategy s = *fastest;
-    struct timing t;
+    struct pass_times t;
     s.tp_overlap = s.p2p_overlap = 1;
-    s.moe_overlap = w->question->scene.model->experts > 0;
+    s.moe_overlap = w->query->scene.model->experts > 0;
     if (host_varies(w))
         s.cuda_graph = GRAPH_STEP;
-    timing_of(&w->frame, &s, &w->scratch, &t);
+    pass_times_of(&w->partition, &s, &w->scratch, &t);
     if (t.bound <= cut_of(w))
-        timing_stages(&w->frame, &s, &w->scratch, &t);
+        pass_times_stages(&w->partition, &s, &w->scratch, &t);
     return t.bound;
 }
 
@@ -283,29 +282,29 @@ static int64_t frame_bound(struct worker *w, const struct strategy *fastest)
 static double least_fullness(struct worker *w, int recompute, int method, int layers, int modules)
 {
     struct strategy s = w->walk.strategy;
-    struct timing t;
+    struct pass_times t;
     s.recompute = recompute;
     s.recompute_method = method;
     s.recompute_layers = layers;
     s.recompute_modules = modules;
-    timing_least_memory(&w->frame, &s, &w->scratch, &t);
-    for (int c = 0; c < w->frame.classes; c++)
+    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+    for (int c = 0; c < w->partition.classes; c++)
         t.temporary[c] = 0;
-    return frame_fullness(&w->frame, &t, &w->smallest);
+    return partition_fullness(&w->partition, &t, &w->smallest);
 }
 
-/* Fewest layers that block recompute must redo for the frame to fit; more keep less. 0: no full
+/* Fewest layers that block recompute must redo for the partition to fit; more keep less. 0: no full
  * recompute is needed, for dropping every module fits; -1: nothing fits, one input for all
  * layers is too much. */
 static int least_layers_again(struct worker *w)
 {
-    int layers = w->question->scene.model->layers, low = 0, high = 1;
+    int layers = w->query->scene.model->layers, low = 0, high = 1;
     if (least_fullness(w, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1) <= 1)
         return 0;
     if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
         return -1;
-    for (int i = 0; i < w->frame.shapes; i++)
-        high = w->frame.shape[i].has.layers > high ? w->frame.shape[i].has.layers : high;
+    for (int i = 0; i < w->partition.shapes; i++)
+        high = w->partition.shape[i].has.layers > high ? w->partition.shape[i].has.layers : high;
     while (high - low > 1) {
         int middle = (low + high) / 2;
         if (least_fullness(w, RECOMPUTE_FULL, METHOD_BLOCK, middle, 0) > 1)
@@ -319,11 +318,11 @@ static int least_layers_again(struct worker *w)
 /* Nothing fits: what keeps least, one input for all layers of a chunk. */
 static void note_least(struct worker *w, struct strategy s)
 {
-    struct timing t;
+    struct pass_times t;
     s.recompute = RECOMPUTE_FULL;
     s.recompute_method = METHOD_UNIFORM;
-    s.recompute_layers = w->question->scene.model->layers;
-    timing_memory(&w->frame, &s, &w->scratch, &t);
+    s.recompute_layers = w->query->scene.model->layers;
+    pass_times_memory(&w->partition, &s, &w->scratch, &t);
     note_nearest(w, s, &t);
 }
 
@@ -348,12 +347,12 @@ static void judge_timings(struct worker *w, const struct option_list *timings, i
     }
 }
 
-static void search_frame(struct worker *w)
+static void search_partition(struct worker *w)
 {
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
     fastest.recompute = RECOMPUTE_NONE;
-    if (dropped_by_bound(w, frame_bound(w, &fastest), s->first_timing))
+    if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_timing))
         return;
     struct walk here = w->walk;
     const struct option_list *timings = options_get(&w->timings, &w->walk);
@@ -372,7 +371,7 @@ static void search_frame(struct worker *w)
     fastest.recompute = least_layers ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     fastest.recompute_method = METHOD_BLOCK;
     fastest.recompute_layers = least_layers;
-    if (least_layers > 0 && frame_bound(w, &fastest) > cut_of(w))
+    if (least_layers > 0 && partition_bound(w, &fastest) > cut_of(w))
         count_fixed(w, DROP_SLOWER, pairs);
     else
         judge_timings(w, timings, least_layers);
@@ -381,11 +380,11 @@ static void search_frame(struct worker *w)
 static void walk_frames(struct worker *w, int axis)
 {
     const struct space *s = w->walk.space;
-    const struct scene *scene = &w->question->scene;
+    const struct scene *scene = &w->query->scene;
     if (axis == s->first_timing) {
         const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
-        if (frame_init(&w->frame, scene, &costs, &w->walk.strategy, NULL, NULL))
-            search_frame(w);
+        if (partition_init(&w->partition, scene, &costs, &w->walk.strategy, NULL, NULL))
+            search_partition(w);
         else
             count_fixed(w, DROP_SPLIT, s->size_from[axis]);
         arena_clear(&w->scratch);
@@ -393,7 +392,7 @@ static void walk_frames(struct worker *w, int axis)
     }
     for (int i = 0; i < s->axis[axis].options; i++) {
         walk_set(&w->walk, axis, i);
-        if (axis == s->first_frame + 1 &&
+        if (axis == s->first_partition + 1 &&
             dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
             continue;
         const struct rule *rule = walk_bind(&w->walk, axis, i);
@@ -408,17 +407,17 @@ static void walk_frames(struct worker *w, int axis)
 static void search_part(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    if (dropped_by_bound(w, part_bound(w), s->first_frame))
+    if (dropped_by_bound(w, part_bound(w), s->first_partition))
         return;
     part_memory(w);
-    if (!dropped_by_bound(w, any_split_bound(w), s->first_frame))
-        walk_frames(w, s->first_frame);
+    if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))
+        walk_frames(w, s->first_partition);
 }
 
 static void walk_parts(struct worker *w, int axis)
 {
     const struct space *s = w->walk.space;
-    if (axis == s->first_frame) {
+    if (axis == s->first_partition) {
         search_part(w);
         return;
     }

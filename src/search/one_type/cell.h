@@ -26,11 +26,11 @@ enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep 
 struct cell {
     uint16_t option[CELL_AXES]; /* of the axes before first_part */
     int64_t gpus;
-    struct holding holding; /* of these GPUs */
-    int64_t bound;          /* ticks: no strategy of the cell is faster */
-    double key;             /* what the objective makes of it */
-    int64_t cut_kind;  /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
-    int64_t cut_front; /* ... nor the front */
+    struct rental rental; /* of these GPUs */
+    int64_t bound;        /* ticks: no strategy of the cell is faster */
+    double key;           /* what the objective makes of it */
+    int64_t cut_kind;     /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
+    int64_t cut_front;    /* ... nor the front */
     int kinds;
     struct found *kind;       /* what was found, the best of each kind; in the worker's memory */
     double fullness;          /* of what came nearest to fitting */
@@ -45,12 +45,12 @@ struct least_table {
 };
 
 struct worker {
-    const struct search_question *question;
+    const struct search_query *query;
     struct costs_table *costs;
     const struct least_table *table;
     double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
-    struct frame frame;
+    struct partition partition;
     struct arena keep;    /* lives as long as the search */
     struct arena scratch; /* emptied after every frame */
     struct option_cache timings, states;
@@ -59,14 +59,14 @@ struct worker {
     double framework_limit; /* bytes, of the cell */
     double layer_states;    /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
-    struct state *state; /* owned: of the frame, by option of `state_list` */
+    struct state *state; /* owned: of the partition, by option of `state_list` */
     const struct option_list *state_list;
     struct state smallest; /* least bytes of any of them, class by class */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };
 
-void worker_init(struct worker *, const struct search_question *, struct costs_table *,
+void worker_init(struct worker *, const struct search_query *, struct costs_table *,
                  const struct least_table *, const struct space *, const struct rule_plan *,
                  const double fixed[SLOTS]);
 void worker_release(struct worker *);

@@ -7,8 +7,7 @@
 
 #include <math.h>
 
-static bool check_rules(const struct search_question *q, const struct strategy *s,
-                        struct error *err)
+static bool check_rules(const struct search_query *q, const struct strategy *s, struct error *err)
 {
     double values[SLOTS];
     search_fixed(q, values);
@@ -54,17 +53,17 @@ static bool check_account(const struct plan *p, struct error *err)
     return true;
 }
 
-static bool check_events(const struct search_question *q, const struct strategy *s,
-                         struct arena *mem, struct error *err)
+static bool check_events(const struct search_query *q, const struct strategy *s, struct arena *mem,
+                         struct error *err)
 {
-    struct frame *f = frame_new(&q->scene, s, NULL, mem, err);
-    struct timing t;
+    struct partition *f = partition_new(&q->scene, s, NULL, mem, err);
+    struct pass_times t;
     if (!f)
         return false;
-    timing_of(f, s, mem, &t);
-    timing_stages(f, s, mem, &t);
-    timing_run(f, s, mem, &t);
-    struct pipeline p = timing_pipeline(f, s, &t);
+    pass_times_of(f, s, mem, &t);
+    pass_times_stages(f, s, mem, &t);
+    pass_times_run(f, s, mem, &t);
+    struct pipeline p = pass_times_pipeline(f, s, &t);
     int64_t latest = 0, events = events_run(&p, NULL, NULL);
     for (int r = 0; r < s->pp; r++)
         latest = t.end[r] > latest ? t.end[r] : latest;
@@ -77,7 +76,7 @@ static bool check_events(const struct search_question *q, const struct strategy 
     return true;
 }
 
-bool search_check(const struct search_question *q, const struct found *x, struct error *err)
+bool search_check(const struct search_query *q, const struct found *x, struct error *err)
 {
     struct arena mem;
     struct plan p;

@@ -17,7 +17,7 @@
 enum { FIRST_ROUND = 8, LARGEST_ROUND = 1024 };
 
 struct search {
-    const struct search_question *question;
+    const struct search_query *query;
     struct arena *mem;
     struct space space;
     struct rule_plan plan;
@@ -29,7 +29,7 @@ struct search {
     struct cell *cell;         /* owned */
     const struct cell **order; /* owned: by bound */
     long round_first;
-    struct standings own, *standings; /* the question's, or `own` where it has none */
+    struct results own, *results; /* the query's, or `own` where it has none */
 };
 
 bool search_same_kind(const struct strategy *a, const struct strategy *b)
@@ -50,7 +50,7 @@ static void add_cell(struct search *se)
     for (int i = 0; i < se->space.first_part; i++)
         c->option[i] = (uint16_t)w->option[i];
     c->gpus = strategy_gpus(&w->strategy);
-    c->holding = holding_of(se->standings->wanted, se->question->scene.group, c->gpus);
+    c->rental = rental_of(se->results->limits, se->query->scene.group, c->gpus);
 }
 
 static void list_cells(struct search *se, int axis)
@@ -81,8 +81,8 @@ static void bound_one(void *context, int worker, long item)
     struct search *se = context;
     struct cell *c = &se->cell[item];
     cell_bound(&se->worker[worker], c);
-    struct worth least = worth_of(&c->holding, c->bound);
-    c->key = worth_key(se->standings->wanted, &least);
+    struct score least = score_of(&c->rental, c->bound);
+    c->key = score_key(se->results->limits, &least);
 }
 
 /* Best bound first; the order of listing decides ties. */
@@ -117,9 +117,9 @@ static void merge(struct search *se, const struct cell *c, struct search_result 
 {
     for (int i = 0; i < c->kinds; i++) {
         struct found *x = &c->kind[i];
-        x->worth = worth_of(&c->holding, x->step);
-        x->group = se->question->scene.group;
-        standings_add(se->standings, x);
+        x->score = score_of(&c->rental, x->step);
+        x->group = se->query->scene.group;
+        results_add(se->results, x);
     }
     if (c->fullness < out->fullness) {
         out->fullness = c->fullness;
@@ -129,11 +129,11 @@ static void merge(struct search *se, const struct cell *c, struct search_result 
 
 static void run_round(struct search *se, long count, struct search_result *out)
 {
-    const struct standings *s = se->standings;
+    const struct results *s = se->results;
     for (long i = 0; i < count; i++) {
         struct cell *c = cell_at(se, se->round_first + i);
-        c->cut_kind = shortlist_limit(&s->best, s->wanted, &c->holding);
-        c->cut_front = front_limit(&s->front, &c->holding);
+        c->cut_kind = shortlist_limit(&s->best, s->limits, &c->rental);
+        c->cut_front = front_limit(&s->front, &c->rental);
     }
     parallel_for(se->workers, count, search_one, se);
     for (long i = 0; i < count; i++)
@@ -143,7 +143,7 @@ static void run_round(struct search *se, long count, struct search_result *out)
 
 static void run_rounds(struct search *se, struct search_result *out)
 {
-    const struct search_question *q = se->question;
+    const struct search_query *q = se->query;
     for (long size = FIRST_ROUND; se->round_first < se->cells; size *= 2) {
         long left = se->cells - se->round_first;
         if (size > LARGEST_ROUND)
@@ -180,7 +180,7 @@ static void add_drop(struct funnel *f, const char *reason, int64_t count)
 
 static void fill_funnel(struct search *se, struct funnel *f)
 {
-    const struct rules *r = se->question->rules;
+    const struct rules *r = se->query->rules;
     int reasons = r->count + DROP_FIXED;
     f->generated = se->space.size_from[0];
     f->drop = arena_array(se->mem, (size_t)reasons, sizeof *f->drop);
@@ -207,15 +207,15 @@ static int own_of(const struct search *se, const struct found *list, int count, 
 {
     int own = 0;
     for (int i = 0; i < count; i++)
-        if (list[i].group == se->question->scene.group && !list[i].mixed)
+        if (list[i].group == se->query->scene.group && !list[i].mixed)
             out[own++] = list[i];
     return own;
 }
 
 static void copy_found(struct search *se, struct search_result *out)
 {
-    const struct shortlist *best = &se->standings->best;
-    const struct front *front = &se->standings->front;
+    const struct shortlist *best = &se->results->best;
+    const struct front *front = &se->results->front;
     out->found = arena_array(se->mem, (size_t)best->count, sizeof *out->found);
     out->best = own_of(se, best->entry, best->count, out->found);
     out->pareto = arena_array(se->mem, (size_t)front->count, sizeof *out->pareto);
@@ -227,7 +227,7 @@ static void copy_found(struct search *se, struct search_result *out)
     }
 }
 
-void search_fixed(const struct search_question *q, double values[SLOTS])
+void search_fixed(const struct search_query *q, double values[SLOTS])
 {
     const struct node_group *g = q->scene.group;
     memset(values, 0, SLOTS * sizeof *values);
@@ -238,11 +238,11 @@ void search_fixed(const struct search_question *q, double values[SLOTS])
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
 }
 
-static void start(struct search *se, const struct search_question *q, struct arena *mem)
+static void start(struct search *se, const struct search_query *q, struct arena *mem)
 {
     double fixed[SLOTS];
     memset(se, 0, sizeof *se);
-    se->question = q;
+    se->query = q;
     se->mem = mem;
     search_fixed(q, fixed);
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
@@ -254,10 +254,10 @@ static void start(struct search *se, const struct search_question *q, struct are
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
         worker_init(&se->worker[i], q, &se->costs, &se->least, &se->space, &se->plan, fixed);
-    se->standings = q->standings;
-    if (!q->standings) {
-        se->standings = &se->own;
-        standings_init(&se->own, q->wanted ? q->wanted : &WANT_SPEED, q->top, mem);
+    se->results = q->results;
+    if (!q->results) {
+        se->results = &se->own;
+        results_init(&se->own, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
     }
 }
 
@@ -265,12 +265,12 @@ static void finish(struct search *se)
 {
     for (int i = 0; i < se->workers; i++)
         worker_release(&se->worker[i]);
-    standings_release(&se->own);
+    results_release(&se->own);
     free(se->cell);
     free(se->order);
 }
 
-void search_run(const struct search_question *q, struct arena *mem, struct search_result *out)
+void search_run(const struct search_query *q, struct arena *mem, struct search_result *out)
 {
     struct search se;
     memset(out, 0, sizeof *out);

@@ -20,11 +20,11 @@
     "--micro-batch-size 1 --global-batch-size 128 "
 
 struct bench {
-    struct question question;
-    struct estimate_question asked;
+    struct query query;
+    struct estimate_query asked;
     struct plan plan;
     struct arena mem;
-    const struct instead *instead;
+    const struct better_plan *better_plan;
 };
 
 static void ask(struct bench *b, const char *cluster, const char *flags)
@@ -32,7 +32,7 @@ static void ask(struct bench *b, const char *cluster, const char *flags)
     struct error err = {0};
     const char *word[128];
     size_t count = 0;
-    question_init(&b->question);
+    query_init(&b->query);
     arena_init(&b->mem);
     for (const char *at = arena_format(&b->mem, "%s%s", MODEL, flags); *at;) {
         size_t n = strcspn(at, " ");
@@ -40,17 +40,17 @@ static void ask(struct bench *b, const char *cluster, const char *flags)
         word[count++] = arena_copy(&b->mem, at, n);
         at += n + strspn(at + n, " ");
     }
-    if (!question_set(&b->question, "cluster", cluster, &err) ||
-        !question_flags(&b->question, count, word, &err) || !question_ready(&b->question, &err) ||
-        !question_estimate(&b->question, &b->asked, &err))
+    if (!query_set(&b->query, "cluster", cluster, &err) ||
+        !query_flags(&b->query, count, word, &err) || !query_ready(&b->query, &err) ||
+        !query_estimate(&b->query, &b->asked, &err))
         fail_msg("%s: %s", flags, err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
-    b->instead = instead_of(&b->question, &b->asked, &b->plan, &b->mem);
+    b->better_plan = better_of(&b->query, &b->asked, &b->plan, &b->mem);
 }
 
 static void release(struct bench *b)
 {
-    question_release(&b->question);
+    query_release(&b->query);
     arena_release(&b->mem);
 }
 
@@ -84,11 +84,11 @@ static void names_the_users_flags(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench b;
         ask(&b, "2x8:H100", cases[i].flags);
-        assert_true(b.instead->better);
-        if (!lists(b.instead->change.add, cases[i].add))
-            fail_msg("%s: add %s", cases[i].flags, b.instead->change.add);
-        if (strcmp(b.instead->change.remove, cases[i].remove) != 0)
-            fail_msg("%s: remove %s", cases[i].flags, b.instead->change.remove);
+        assert_true(b.better_plan->better);
+        if (!lists(b.better_plan->change.add, cases[i].add))
+            fail_msg("%s: add %s", cases[i].flags, b.better_plan->change.add);
+        if (strcmp(b.better_plan->change.remove, cases[i].remove) != 0)
+            fail_msg("%s: remove %s", cases[i].flags, b.better_plan->change.remove);
         release(&b);
     }
 }
@@ -112,11 +112,11 @@ static void keeps_to_what_flags_allow(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench b;
         ask(&b, "2x8:H100", cases[i].flags);
-        assert_true(b.instead->better);
-        assert_true(*b.instead->change.add);
+        assert_true(b.better_plan->better);
+        assert_true(*b.better_plan->change.add);
         for (int k = 0; k < 3 && cases[i].never[k]; k++)
-            if (lists(b.instead->change.add, cases[i].never[k]))
-                fail_msg("%s: add %s", cases[i].flags, b.instead->change.add);
+            if (lists(b.better_plan->change.add, cases[i].never[k]))
+                fail_msg("%s: add %s", cases[i].flags, b.better_plan->change.add);
         release(&b);
     }
 }
@@ -128,8 +128,8 @@ static void evaluation_divides(void **state)
     (void)state;
     ask(&b, "2x8:H100",
         "--tensor-model-parallel-size 8 --eval-global-batch-size +6 --eval-micro-batch-size 1");
-    assert_true(b.instead->better);
-    assert_int_equal(6 % b.instead->change.plan->strategy.dp, 0);
+    assert_true(b.better_plan->better);
+    assert_int_equal(6 % b.better_plan->change.plan->strategy.dp, 0);
     release(&b);
 }
 
@@ -138,7 +138,7 @@ static void quotes_for_a_shell(void **state)
     struct bench b;
     (void)state;
     ask(&b, "2x8:H100", "--pipeline-model-parallel-size 4 --defer-embedding-wgrad-compute");
-    const char *layout = strstr(b.instead->change.add, "--pipeline-model-parallel-layout ");
+    const char *layout = strstr(b.better_plan->change.add, "--pipeline-model-parallel-layout ");
     assert_non_null(layout);
     assert_int_equal(layout[strlen("--pipeline-model-parallel-layout ")], '\'');
     release(&b);
@@ -149,14 +149,14 @@ static void says_the_environment(void **state)
     struct bench b;
     (void)state;
     ask(&b, "2x8:H100", "--tensor-model-parallel-size 8");
-    assert_true(b.instead->change.plan->strategy.fsdp != FSDP_NONE);
-    assert_string_equal(b.instead->unset, "CUDA_DEVICE_MAX_CONNECTIONS");
-    assert_string_equal(b.instead->env, "");
+    assert_true(b.better_plan->change.plan->strategy.fsdp != FSDP_NONE);
+    assert_string_equal(b.better_plan->unset, "CUDA_DEVICE_MAX_CONNECTIONS");
+    assert_string_equal(b.better_plan->env, "");
     release(&b);
     ask(&b, "2x8:H100", "--optimizer muon --pipeline-model-parallel-size 8");
-    assert_true(b.instead->change.plan->strategy.tp > 1);
-    assert_string_equal(b.instead->env, "CUDA_DEVICE_MAX_CONNECTIONS=1");
-    assert_string_equal(b.instead->unset, "");
+    assert_true(b.better_plan->change.plan->strategy.tp > 1);
+    assert_string_equal(b.better_plan->env, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    assert_string_equal(b.better_plan->unset, "");
     release(&b);
 }
 
@@ -174,9 +174,9 @@ static void says_why_not(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench b;
         ask(&b, cases[i].cluster, cases[i].flags);
-        assert_false(b.instead->better);
-        assert_non_null(b.instead->why_not);
-        assert_non_null(strstr(b.instead->why_not, cases[i].why));
+        assert_false(b.better_plan->better);
+        assert_non_null(b.better_plan->why_not);
+        assert_non_null(strstr(b.better_plan->why_not, cases[i].why));
         release(&b);
     }
 }

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 struct bench {
-    struct question question;
-    struct estimate_question asked;
+    struct query query;
+    struct estimate_query asked;
     struct plan plan;
     struct arena mem;
 };
@@ -23,19 +23,19 @@ struct bench {
 static void ask(struct bench *b, const char *const *options)
 {
     struct error err = {0};
-    question_init(&b->question);
+    query_init(&b->query);
     arena_init(&b->mem);
     for (; options[0]; options += 2)
-        if (!question_set(&b->question, options[0], options[1], &err))
+        if (!query_set(&b->query, options[0], options[1], &err))
             fail_msg("%s", err.text);
-    if (!question_ready(&b->question, &err) || !question_estimate(&b->question, &b->asked, &err))
+    if (!query_ready(&b->query, &err) || !query_estimate(&b->query, &b->asked, &err))
         fail_msg("%s", err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
 }
 
 static void release(struct bench *b)
 {
-    question_release(&b->question);
+    query_release(&b->query);
     arena_release(&b->mem);
 }
 
@@ -69,10 +69,10 @@ static void no_single_change_is_cheaper(void **state)
     struct bench b;
     size_t count;
     int fitting = 0;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     (void)state;
     ask(&b, FULL);
-    const struct remedy *r = remedy_of(&b.question, &b.asked, &b.plan, &b.mem);
+    const struct fix *r = fix_of(&b.query, &b.asked, &b.plan, &b.mem);
     assert_non_null(r);
     assert_true(r->fits && !r->anew && !r->numerics && r->change.plan->feasible);
     assert_int_equal(strategy_gpus(&r->change.plan->strategy), strategy_gpus(&b.plan.strategy));
@@ -105,11 +105,11 @@ static void plans_that_fit_or_break_a_rule_get_none(void **state)
     (void)state;
     ask(&b, ROOMY);
     assert_true(plan_fits(&b.plan));
-    assert_null(remedy_of(&b.question, &b.asked, &b.plan, &b.mem));
+    assert_null(fix_of(&b.query, &b.asked, &b.plan, &b.mem));
     release(&b);
     ask(&b, FULL);
     plan_add_reason(&b.plan, &b.mem, "a rule");
-    assert_null(remedy_of(&b.question, &b.asked, &b.plan, &b.mem));
+    assert_null(fix_of(&b.query, &b.asked, &b.plan, &b.mem));
     release(&b);
 }
 
@@ -117,7 +117,7 @@ static void plans_that_fit_or_break_a_rule_get_none(void **state)
 static void moves_keep_the_gpus(void **state)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     struct bench b;
     (void)state;
     ask(&b, FULL);
@@ -145,7 +145,7 @@ static void too_few_gpus_are_told(void **state)
     struct bench b;
     (void)state;
     ask(&b, options);
-    const struct remedy *r = remedy_of(&b.question, &b.asked, &b.plan, &b.mem);
+    const struct fix *r = fix_of(&b.query, &b.asked, &b.plan, &b.mem);
     assert_non_null(r);
     assert_false(r->fits);
     assert_int_equal(r->gpus, 64); /* as `search` of 1x8:H100 advises */

@@ -15,8 +15,8 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct bench {
-    struct question question;
-    struct estimate_question asked;
+    struct query query;
+    struct estimate_query asked;
     struct plan plan;
     struct arena mem;
 };
@@ -26,41 +26,41 @@ struct job {
     const char *set; /* parameters, each followed by a blank */
 };
 
-static void set_option(struct question *q, const char *name, const char *value)
+static void set_option(struct query *q, const char *name, const char *value)
 {
     struct error err = {0};
-    if (!question_set(q, name, value, &err))
+    if (!query_set(q, name, value, &err))
         fail_msg("%s", err.text);
 }
 
 static void ask(struct bench *b, const struct job *job)
 {
     struct error err = {0};
-    question_init(&b->question);
+    query_init(&b->query);
     arena_init(&b->mem);
-    set_option(&b->question, "model", job->model);
-    set_option(&b->question, "cluster", job->cluster);
-    set_option(&b->question, "global-batch", job->batch);
+    set_option(&b->query, "model", job->model);
+    set_option(&b->query, "cluster", job->cluster);
+    set_option(&b->query, "global-batch", job->batch);
     for (const char *at = job->set, *end; *at; at = end + 1) {
         char word[64] = "";
         end = strchr(at, ' ');
         assert_true(end && (size_t)(end - at) < sizeof word);
         memcpy(word, at, (size_t)(end - at));
-        set_option(&b->question, "set", word);
+        set_option(&b->query, "set", word);
     }
-    if (!question_ready(&b->question, &err) || !question_estimate(&b->question, &b->asked, &err))
+    if (!query_ready(&b->query, &err) || !query_estimate(&b->query, &b->asked, &err))
         fail_msg("%s", err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
-    b->plan.remedy = remedy_of(&b->question, &b->asked, &b->plan, &b->mem);
+    b->plan.fix = fix_of(&b->query, &b->asked, &b->plan, &b->mem);
 }
 
 static void release(struct bench *b)
 {
-    question_release(&b->question);
+    query_release(&b->query);
     arena_release(&b->mem);
 }
 
-/* The last does not fit without its remedy. */
+/* The last does not fit without its fix. */
 static const struct job JOBS[] = {
     {"gpt3-175b", "64x8:A100", "1536",
      "tp=8 pp=8 recompute=full recompute_method=uniform recompute_layers=1 "},
@@ -77,13 +77,13 @@ static const struct job JOBS[] = {
 };
 enum { DENSE, EXPERTS };
 
-static const struct gains *gains_from(struct bench *b, const struct job *job)
+static const struct speedups *speedups_from(struct bench *b, const struct job *job)
 {
     ask(b, job);
-    const struct gains *g = gains_of(&b->question, &b->asked, &b->plan, &b->mem);
+    const struct speedups *g = speedups_of(&b->query, &b->asked, &b->plan, &b->mem);
     assert_non_null(g);
     assert_true(g->from->feasible);
-    assert_ptr_equal(g->from, b->plan.feasible ? &b->plan : b->plan.remedy->change.plan);
+    assert_ptr_equal(g->from, b->plan.feasible ? &b->plan : b->plan.fix->change.plan);
     return g;
 }
 
@@ -117,11 +117,11 @@ static bool changes_all_of(const struct strategy *from, const struct strategy *a
     return true;
 }
 
-static bool said_by_another(const struct gains *g, const struct strategy *s)
+static bool said_by_another(const struct speedups *g, const struct strategy *s)
 {
     const struct strategy *from = &g->from->strategy;
     for (int i = 0; i < g->count; i++) {
-        const struct strategy *listed = &g->gain[i].change.plan->strategy;
+        const struct strategy *listed = &g->speedup[i].change.plan->strategy;
         if (changes_all_of(from, s, listed) || changes_all_of(from, listed, s))
             return true;
     }
@@ -157,12 +157,12 @@ static bool best_of_kind(struct bench *b, const struct rules *sense, const struc
 static void no_single_change_gains_more(void **state)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     (void)state;
     for (size_t n = 0; n < COUNT(JOBS); n++) {
         struct bench b;
         struct rules sense;
-        const struct gains *g = gains_from(&b, &JOBS[n]);
+        const struct speedups *g = speedups_from(&b, &JOBS[n]);
         double fastest = 0.99 * g->from->step_s;
         int kinds = 0;
         rules_init(&sense);
@@ -175,18 +175,18 @@ static void no_single_change_gains_more(void **state)
                 continue;
             kinds++;
             fastest = best.step_s < fastest ? best.step_s : fastest;
-            bool slower =
-                g->count == GAINS_MAX && best.step_s >= g->gain[g->count - 1].change.plan->step_s;
+            bool slower = g->count == SPEEDUPS_MAX &&
+                          best.step_s >= g->speedup[g->count - 1].change.plan->step_s;
             if (!slower && !said_by_another(g, &best.strategy))
                 fail_msg("job %zu: move %zu gains more", n, i);
         }
         assert_true(kinds >= g->count);
-        assert_true(fastest == g->gain[0].change.plan->step_s);
+        assert_true(fastest == g->speedup[0].change.plan->step_s);
         release(&b);
     }
 }
 
-/* As a user would do it: the settings of the question with those of the change in their place. */
+/* As a user would do it: the settings of the query with those of the change in their place. */
 static void settings_give_the_step(const struct bench *b, const struct change *c)
 {
     struct setting settings[PARAMS] = {0};
@@ -223,10 +223,10 @@ static void changes_keep_their_word(void **state)
     (void)state;
     for (size_t n = 0; n < COUNT(JOBS); n++) {
         struct bench b;
-        const struct gains *g = gains_from(&b, &JOBS[n]);
+        const struct speedups *g = speedups_from(&b, &JOBS[n]);
         double before = 0;
         for (int i = 0; i < g->count; i++) {
-            const struct gain *x = &g->gain[i];
+            const struct speedup *x = &g->speedup[i];
             const struct plan *then = x->change.plan;
             assert_true(then->step_s <= 0.99 * g->from->step_s && then->step_s >= before);
             assert_true(then->breakdown[x->part] < g->from->breakdown[x->part]);
@@ -253,16 +253,16 @@ static void best_plans_have_nothing_to_gain(void **state)
     for (size_t n = 0; n < COUNT(jobs); n++) {
         struct bench b;
         struct rules rules;
-        struct search_question sq;
+        struct search_query sq;
         struct search_result result;
         ask(&b, &jobs[n]);
-        b.question.gpus = cluster_max_gpus(&b.question.cluster);
-        assert_true(question_search(&b.question, 0, &rules, &sq, NULL));
+        b.query.gpus = cluster_max_gpus(&b.query.cluster);
+        assert_true(query_search(&b.query, 0, &rules, &sq, NULL));
         search_run(&sq, &b.mem, &result);
         assert_true(result.best > 0);
         b.asked.strategy = result.found[0].strategy;
         plan_evaluate(&sq.scene, &b.asked.strategy, NULL, &b.mem, &b.plan);
-        const struct gains *g = gains_of(&b.question, &b.asked, &b.plan, &b.mem);
+        const struct speedups *g = speedups_of(&b.query, &b.asked, &b.plan, &b.mem);
         assert_non_null(g);
         assert_int_equal(g->count, 0);
         assert_true(g->found && g->searched.plan->step_s == b.plan.step_s);
@@ -277,15 +277,15 @@ static void threads_do_not_matter(void **state)
     (void)state;
     ask(&one, &JOBS[EXPERTS]);
     ask(&many, &JOBS[EXPERTS]);
-    one.question.threads = 1;
-    many.question.threads = 5;
-    const struct gains *a = gains_of(&one.question, &one.asked, &one.plan, &one.mem);
-    const struct gains *b = gains_of(&many.question, &many.asked, &many.plan, &many.mem);
+    one.query.threads = 1;
+    many.query.threads = 5;
+    const struct speedups *a = speedups_of(&one.query, &one.asked, &one.plan, &one.mem);
+    const struct speedups *b = speedups_of(&many.query, &many.asked, &many.plan, &many.mem);
     assert_int_equal(a->count, b->count);
     for (int i = 0; i < a->count; i++)
-        assert_int_equal(
-            strategy_compare(&a->gain[i].change.plan->strategy, &b->gain[i].change.plan->strategy),
-            0);
+        assert_int_equal(strategy_compare(&a->speedup[i].change.plan->strategy,
+                                          &b->speedup[i].change.plan->strategy),
+                         0);
     assert_int_equal(strategy_compare(&a->searched.plan->strategy, &b->searched.plan->strategy), 0);
     release(&one);
     release(&many);
@@ -296,12 +296,12 @@ static void plans_that_cannot_run_have_no_gains(void **state)
     static const struct job never = {"llama3-405b", "1x8:H100", "8", "tp=8 "};
     struct bench b;
     (void)state;
-    ask(&b, &never); /* no remedy fits */
-    assert_null(gains_of(&b.question, &b.asked, &b.plan, &b.mem));
+    ask(&b, &never); /* no fix fits */
+    assert_null(speedups_of(&b.query, &b.asked, &b.plan, &b.mem));
     release(&b);
     ask(&b, &JOBS[DENSE]);
     plan_add_reason(&b.plan, &b.mem, "a rule");
-    assert_null(gains_of(&b.question, &b.asked, &b.plan, &b.mem));
+    assert_null(speedups_of(&b.query, &b.asked, &b.plan, &b.mem));
     release(&b);
 }
 
@@ -310,7 +310,7 @@ static void plans_that_cannot_run_have_no_gains(void **state)
 static void moves_are_changes(void **state)
 {
     size_t count;
-    const struct move *move = remedy_moves(&count);
+    const struct move *move = moves(&count);
     int applied[64] = {0};
     (void)state;
     assert_true(count <= COUNT(applied));
