@@ -15,7 +15,7 @@ struct want {
     bool large;
 };
 
-static bool limits(const struct sample *s, const void *context)
+static bool is_chosen(const struct sample *s, const void *context)
 {
     const struct want *w = context;
     return (!w->gpu || s->gpu == w->gpu) && (w->pass < 0 || (int)s->op.pass == w->pass) &&
@@ -57,7 +57,7 @@ static void line(const struct family_fit *f, enum split split, const char *label
 {
     struct fit_score s[RIVALS];
     for (int r = 0; r < RIVALS; r++)
-        s[r] = score_rows(&f->data, f->check.predicted[split][r], limits, w);
+        s[r] = score_rows(&f->data, f->check.predicted[split][r], is_chosen, w);
     if (s[0].rows == 0)
         return;
     str_addf(out, "  %-62s %6zu %5.1f%% %+5.1f%% | %7.1f%% %7.1f%% %7.1f%%\n", label, s[0].rows,
@@ -104,7 +104,7 @@ static void average_line(const struct family_fit *f, enum split split, bool larg
         if (vendor && strcmp(w.gpu->vendor, vendor) != 0)
             continue;
         for (int r = RIVALS - 1; r >= 0; r--) {
-            s = score_rows(&f->data, f->check.predicted[split][r], limits, &w);
+            s = score_rows(&f->data, f->check.predicted[split][r], is_chosen, &w);
             sum[r] += s.mean;
         }
         bias += s.bias;

@@ -14,7 +14,7 @@
 static const struct {
     const char *text;
     enum token_kind kind;
-    const char *better_plan; /* of what other languages allow */
+    const char *instead; /* of what other languages allow */
 } SIGNS[] = {
     {"||", TOKEN_OR, NULL},   {"&&", TOKEN_AND, NULL},    {"==", TOKEN_EQ, NULL},
     {"!=", TOKEN_NE, NULL},   {"<=", TOKEN_LE, NULL},     {">=", TOKEN_GE, NULL},
@@ -27,7 +27,7 @@ static const struct {
 };
 
 static const struct {
-    const char *word, *better_plan;
+    const char *word, *instead;
 } WORDY[] = {{"and", "&&"}, {"or", "||"}, {"not", "!"}};
 
 void lex_init(struct lexer *l, const char *text, size_t length, const char *file, struct error *err)
@@ -106,7 +106,7 @@ static bool read_name(struct lexer *l, struct token *t)
     for (size_t i = 0; i < sizeof WORDY / sizeof *WORDY; i++)
         if (same_name(name, WORDY[i].word))
             return lex_fail(l, t->begin, "'%s' is not an operator, write %s", name,
-                            WORDY[i].better_plan);
+                            WORDY[i].instead);
     return true;
 }
 
@@ -150,9 +150,9 @@ static bool read_sign(struct lexer *l, struct token *t)
         size_t n = strlen(SIGNS[i].text);
         if (n > l->line_end - l->next || memcmp(l->text + l->next, SIGNS[i].text, n) != 0)
             continue;
-        if (SIGNS[i].better_plan)
+        if (SIGNS[i].instead)
             return lex_fail(l, l->next, "'%s' is not an operator, write %s", SIGNS[i].text,
-                            SIGNS[i].better_plan);
+                            SIGNS[i].instead);
         *t = (struct token){.kind = SIGNS[i].kind, .begin = l->next, .end = l->next + n};
         l->next += n;
         return true;

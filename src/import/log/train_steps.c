@@ -341,13 +341,13 @@ static void take_ranks(const struct train_steps *t, struct step_summary *out)
 
 static bool explain_nothing(const struct train_steps *t, struct error *err)
 {
-    static const char limits[] =
+    static const char expected[] =
         "iteration 20/ 100 | ... | elapsed time per iteration (ms): 744.0 |";
     if (t->lines == 0 && t->broken == 0)
-        return fail(err, ERROR_INPUT, "no training line, expected some such as \"%s\"", limits);
+        return fail(err, ERROR_INPUT, "no training line, expected some such as \"%s\"", expected);
     if (t->lines == 0)
         return fail(err, ERROR_INPUT, "none of %lld training line%s can be read, expected \"%s\"",
-                    (long long)t->broken, plural(t->broken), limits);
+                    (long long)t->broken, plural(t->broken), expected);
     if (t->bad)
         return fail(err, ERROR_INPUT,
                     "no usable step: %lld of %lld training lines %s skipped or nan iterations, the "

@@ -48,10 +48,10 @@ static bool flags_of(const struct plan *p, struct page_words *all, struct arena 
     return true;
 }
 
-static bool has_place(const int *place, int places, int limits)
+static bool has_place(const int *place, int places, int sought)
 {
     for (int i = 0; i < places; i++)
-        if (place[i] == limits)
+        if (place[i] == sought)
             return true;
     return false;
 }

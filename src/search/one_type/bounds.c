@@ -148,8 +148,9 @@ static double memory_bound(const struct worker *w, double layers, double alive)
     double room = w->framework_limit - layers * w->layer_states;
     if (room < 0)
         return INFINITY;
-    double excess = alive * layers * l->saved - room, speedup = alive * (l->saved - l->boundary);
-    double again = excess <= 0 ? 0 : speedup > 0 ? excess / speedup : INFINITY;
+    double excess = alive * layers * l->saved - room,
+           saved_bytes = alive * (l->saved - l->boundary);
+    double again = excess <= 0 ? 0 : saved_bytes > 0 ? excess / saved_bytes : INFINITY;
     /* uniform recompute may keep one input for several layers: all of them again then */
     if (again > layers)
         again = alive * l->boundary > room ? INFINITY : layers;
