@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "query/query_parts.h"
-#include "report/plan_words.h"
 #include "search/search.h"
 
 #include <assert.h>

@@ -5,10 +5,10 @@
 
 #include "base/str.h"
 #include "export/export.h"
+#include "export/plan_flags.h"
 #include "export/shell.h"
 #include "import/megatron/words.h"
 #include "query/query.h"
-#include "report/plan_words.h"
 
 #include <string.h>
 

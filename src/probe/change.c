@@ -3,9 +3,9 @@
 #include "probe/change.h"
 
 #include "base/str.h"
+#include "export/plan_flags.h"
 #include "export/shell.h"
 #include "query/query.h"
-#include "report/plan_words.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include "probe/change.h"
 #include "probe/trials.h"
-#include "report/plan_words.h"
 
 #include <math.h>
 

@@ -3,7 +3,6 @@
 #include "probe/trials.h"
 
 #include "cost/residual.h"
-#include "report/plan_words.h"
 #include "strategy/mesh_check.h"
 
 #include <math.h>

@@ -6,13 +6,10 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "export/export.h"
 #include "export/shell.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
-#include "strategy/mesh_check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,33 +31,6 @@ bool plan_figure_get(const struct plan *p, const struct plan_figure *f, double *
 {
     *value = *(const double *)((const char *)p + f->offset);
     return p->computed && isfinite(*value) && *value > 0;
-}
-
-const char *plan_stack(const struct plan *p)
-{
-    return p->te ? "te" : "torch";
-}
-
-static struct plan_part part_of(const struct node_group *g, int stages, int64_t gpus)
-{
-    int per_node = gpus < g->per_node ? (int)gpus : g->per_node;
-    return (struct plan_part){g, stages, gpus, (gpus + per_node - 1) / per_node, per_node};
-}
-
-int plan_parts(const struct plan *p, struct plan_part part[MESHES_MAX])
-{
-    const struct mesh_list *l = p->meshes;
-    if (!l) {
-        part[0] = part_of(p->group, p->strategy.pp, p->gpus);
-        return 1;
-    }
-    for (int i = 0; i < l->count; i++) {
-        const struct mesh *m = &l->mesh[i];
-        int64_t gpus = m->stages > 0 ? m->stages * mesh_stage_gpus(m, &p->strategy)
-                                     : (int64_t)m->group->nodes_max * m->group->per_node;
-        part[i] = part_of(m->group, m->stages, gpus);
-    }
-    return l->count;
 }
 
 void add_gpu_names(const struct plan *p, struct str *out)
@@ -101,76 +71,6 @@ void add_pool(const struct plan *p, struct str *out)
         if (fabs(nic_gbit - g->gpu->nic_gbit) > 1e-9 * nic_gbit)
             str_addf(out, "@%.9g", nic_gbit);
     }
-}
-
-const struct plan_stage *plan_fullest(const struct plan *p)
-{
-    const struct plan_stage *fullest = &p->stage[0];
-    assert(p->computed && p->stages > 0);
-    for (int i = 1; i < p->stages; i++)
-        if (p->stage[i].device_bytes * fullest->limit_bytes >
-            fullest->device_bytes * p->stage[i].limit_bytes)
-            fullest = &p->stage[i];
-    return fullest;
-}
-
-bool plan_fits(const struct plan *p)
-{
-    for (int i = 0; i < p->stages; i++)
-        if (!p->stage[i].fits)
-            return false;
-    return true;
-}
-
-struct export_run plan_run(const struct plan *p)
-{
-    return (struct export_run){!p->te, p->attention_dropout, p->hidden_dropout};
-}
-
-bool plan_meshes_differ(const struct plan *p)
-{
-    return p->meshes && meshes_differ(p->meshes, &p->strategy);
-}
-
-bool plan_on_flagscale(const struct plan *p)
-{
-    return p->meshes && (p->flagscale || plan_meshes_differ(p));
-}
-
-const char *plan_engine(const struct plan *p)
-{
-    return plan_on_flagscale(p) ? "flagscale" : "megatron";
-}
-
-bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,
-                    const char ***words, size_t *count, struct error *err)
-{
-    bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
-    struct export_run run = plan_run(p);
-    if (plan_on_flagscale(p))
-        return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
-                                      words, count, err);
-    if (needs_layout && p->layout.stages == 0)
-        return fail(err, ERROR_INFEASIBLE,
-                    "no flags describe the plan: its layers cannot be split");
-    return export_megatron_flags(p->model, &p->strategy, &p->layout, version, &run, mem, words,
-                                 count, err);
-}
-
-bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
-{
-    return plan_flags_for(p, NULL, mem, words, count, NULL);
-}
-
-void plan_environment(const struct plan *p, struct arena *mem, const char ***env, size_t *count)
-{
-    struct strategy s = p->strategy;
-    for (int i = 0; p->meshes && i < p->meshes->count; i++) {
-        struct strategy room;
-        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
-        s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
-    }
-    export_megatron_env(&s, mem, env, count);
 }
 
 void add_recompute(const struct strategy *s, struct str *out)

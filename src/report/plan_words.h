@@ -2,9 +2,7 @@
 #ifndef ASTRA_PLAN_WORDS_H
 #define ASTRA_PLAN_WORDS_H
 
-#include "export/export.h"
 #include "simulate/plan.h"
-#include "strategy/mesh.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,16 +20,6 @@ const struct plan_figure *plan_figures(size_t *count);
 /* False when it is not known: the plan was not computed, or the GPU has no such peak. */
 bool plan_figure_get(const struct plan *, const struct plan_figure *, double *value);
 
-const char *plan_stack(const struct plan *); /* "te", "torch" */
-
-/* The nodes of a plan, in rank order: one part, or one for each mesh of a mixed job. */
-struct plan_part {
-    const struct node_group *group;
-    int stages; /* 0 where they could not be placed */
-    int64_t gpus, nodes;
-    int per_node; /* GPUs of each of these nodes that are used */
-};
-int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
 /* "H100-SXM5-80GB", or the types of a mixed job joined by a plus. */
 void add_gpu_names(const struct plan *, struct str *out);
 /* "64", "16+48": of each type, as add_gpu_names() has them. */
@@ -40,28 +28,6 @@ void add_gpu_counts(const struct plan *, struct str *out);
 void add_gpus(const struct plan *, struct str *out);
 /* "8x8:H100-SXM5-80GB@200,...": the nodes used, as --cluster takes them. */
 void add_pool(const struct plan *, struct str *out);
-
-/* What the flags of a plan say of its run. */
-struct export_run plan_run(const struct plan *);
-
-/* The stage that needs most of its memory; the plan must be computed. */
-const struct plan_stage *plan_fullest(const struct plan *);
-bool plan_fits(const struct plan *); /* every stage does */
-
-/* What runs the plan: "megatron", or "flagscale" where the meshes of a mixed job differ. */
-bool plan_meshes_differ(const struct plan *);
-/* Whether it runs with FlagScale: it must, or that is asked for. */
-bool plan_on_flagscale(const struct plan *);
-const char *plan_engine(const struct plan *);
-
-/* Words of the launch flags for that engine, in the arena. False when there are none: the layers
- * could not be split, or no release of Megatron can say it. */
-bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);
-/* The same for a release of Megatron core, NULL = HEAD; says what is in the way. */
-bool plan_flags_for(const struct plan *, const char *version, struct arena *, const char ***words,
-                    size_t *count, struct error *);
-/* Environment variables "NAME=VALUE" that all its ranks need. */
-void plan_environment(const struct plan *, struct arena *, const char ***env, size_t *count);
 
 /* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */
 void add_recompute(const struct strategy *, struct str *out);

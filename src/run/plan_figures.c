@@ -1,7 +1,7 @@
 /* Plans of the latest answer as plain values. */
 #include "astra.h"
 
-#include "report/plan_words.h"
+#include "export/plan_flags.h"
 #include "run/session.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "export/job.h"
+#include "export/plan_flags.h"
 #include "query/query.h"
 #include "report/plan_words.h"
 

@@ -10,6 +10,7 @@
 #include "cluster/group.h"
 #include "cost/group_costs.h"
 #include "export/export.h"
+#include "export/plan_flags.h"
 #include "query/query.h"
 #include "report/plan_words.h"
 #include "simulate/memory.h"

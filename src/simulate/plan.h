@@ -5,11 +5,11 @@
 #include "model/model.h"
 #include "simulate/memory.h"
 #include "strategy/layout.h"
+#include "strategy/mesh.h"
 #include "strategy/strategy.h"
 
 struct arena;
 struct cluster;
-struct mesh_list;
 struct node_group;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
@@ -167,6 +167,26 @@ struct plan {
     const struct better_plan *better_plan; /* NULL unless asked for */
     const struct comparison *comparison;   /* NULL unless asked for, mixed and computed */
 };
+
+/* The nodes of a plan, in rank order: one part, or one for each mesh of a mixed job. */
+struct plan_part {
+    const struct node_group *group;
+    int stages; /* 0 where they could not be placed */
+    int64_t gpus, nodes;
+    int per_node; /* GPUs of each of these nodes that are used */
+};
+int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
+
+/* The stage that needs most of its memory; the plan must be computed. */
+const struct plan_stage *plan_fullest(const struct plan *);
+bool plan_fits(const struct plan *); /* every stage does */
+
+const char *plan_stack(const struct plan *); /* "te", "torch" */
+/* What runs the plan: "megatron", or "flagscale" where the meshes of a mixed job differ or it is
+ * asked for. */
+bool plan_meshes_differ(const struct plan *);
+bool plan_on_flagscale(const struct plan *);
+const char *plan_engine(const struct plan *);
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */
 void plan_add_reason(struct plan *, struct arena *, const char *text);

@@ -2,6 +2,7 @@
  * leads back to itself. */
 #include "base/str.h"
 #include "export/export.h"
+#include "export/plan_flags.h"
 #include "import/megatron/flags.h"
 #include "query/query.h"
 #include "report/plan_words.h"

@@ -13,9 +13,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "report/chart/drawn_step.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
+#include "simulate/drawn_step.h"
 #include "simulate/events.h"
 
 #include <math.h>

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "report/chart/drawn_step.h"
+#include "simulate/drawn_step.h"
 #include "simulate/events.h"
 
 #include <assert.h>

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/residual_file.h"
+#include "export/plan_flags.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/money_text.h"

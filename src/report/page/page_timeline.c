@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "report/chart/drawn_step.h"
+#include "simulate/drawn_step.h"
 #include "simulate/events.h"
 
 #include <math.h>

@@ -6,10 +6,10 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "report/chart/drawn_step.h"
 #include "report/report.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
+#include "simulate/drawn_step.h"
 
 /* "20", or "5+5+5+5" for virtual stages. */
 static void add_layers(const struct partition *f, int rank, struct str *out)

@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "report/chart/drawn_step.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
+#include "simulate/drawn_step.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "export/plan_flags.h"
 #include "report/chart/front_plot.h"
 #include "report/plan_words.h"
 #include "report/text/money_text.h"

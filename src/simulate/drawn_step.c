@@ -1,4 +1,4 @@
-#include "report/chart/drawn_step.h"
+#include "simulate/drawn_step.h"
 
 #include "base/arena.h"
 

@@ -1,0 +1,40 @@
+/* A plan as words for the engine that runs it. */
+#include "export/plan_flags.h"
+
+#include "simulate/plan.h"
+
+struct export_run plan_run(const struct plan *p)
+{
+    return (struct export_run){!p->te, p->attention_dropout, p->hidden_dropout};
+}
+
+bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,
+                    const char ***words, size_t *count, struct error *err)
+{
+    bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
+    struct export_run run = plan_run(p);
+    if (plan_on_flagscale(p))
+        return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
+                                      words, count, err);
+    if (needs_layout && p->layout.stages == 0)
+        return fail(err, ERROR_INFEASIBLE,
+                    "no flags describe the plan: its layers cannot be split");
+    return export_megatron_flags(p->model, &p->strategy, &p->layout, version, &run, mem, words,
+                                 count, err);
+}
+
+bool plan_flags(const struct plan *p, struct arena *mem, const char ***words, size_t *count)
+{
+    return plan_flags_for(p, NULL, mem, words, count, NULL);
+}
+
+void plan_environment(const struct plan *p, struct arena *mem, const char ***env, size_t *count)
+{
+    struct strategy s = p->strategy;
+    for (int i = 0; p->meshes && i < p->meshes->count; i++) {
+        struct strategy room;
+        const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
+        s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
+    }
+    export_megatron_env(&s, mem, env, count);
+}
