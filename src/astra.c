@@ -6,15 +6,12 @@
 #include "base/parallel.h"
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
-#include "probe/comparison.h"
-#include "probe/fix.h"
-#include "probe/speedups.h"
 #include "probe/what_if.h"
 #include "query/known_names.h"
 #include "query/query_file.h"
 #include "report/chart/front_svg.h"
-#include "report/chart/trace_out.h"
 #include "run/outputs.h"
+#include "run/run_estimate.h"
 #include "run/run_export.h"
 #include "run/run_page.h"
 #include "run/run_search.h"
@@ -152,92 +149,16 @@ enum astra_status astra_search(struct astra *a)
     return status_of(a, ok);
 }
 
-/* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
- * of those where it does not; NULL when it holds everywhere. */
-static const char *where_broken(struct astra *a, const struct estimate_query *e,
-                                const struct rule *rule, double (*values)[SLOTS])
-{
-    int groups = estimate_groups(e), broken = 0;
-    const char *where = "";
-    for (int g = 0; g < groups; g++) {
-        const struct gpu *gpu = estimate_group(e, g)->gpu;
-        bool said = false;
-        if (rule_allows(rule, values[g]))
-            continue;
-        for (int h = 0; h < g; h++)
-            said = said || (estimate_group(e, h)->gpu == gpu && !rule_allows(rule, values[h]));
-        if (!said)
-            where = arena_format(&a->mem, "%s%s%s", where, *where ? ", " : "on ", gpu->name);
-        broken++;
-    }
-    return broken == 0 ? NULL : broken == groups ? "" : where;
-}
-
-static void judge_rules(struct astra *a, const struct estimate_query *e)
-{
-    int groups = estimate_groups(e);
-    double(*values)[SLOTS] = arena_array(&a->mem, (size_t)groups, sizeof *values);
-    for (int g = 0; g < groups; g++)
-        estimate_slots(e, g, values[g]);
-    for (int i = 0; i < e->reasons.count; i++)
-        plan_add_reason(&a->plan, &a->mem, e->reasons.text[i]);
-    for (int i = 0; i < e->rules.count; i++) {
-        const struct rule *rule = &e->rules.rule[i];
-        const char *where = where_broken(a, e, rule, values);
-        if (where)
-            plan_add_reason(&a->plan, &a->mem,
-                            arena_format(&a->mem, "%s%s%s (%s:%d)", where, *where ? ": " : "",
-                                         rule->reason, rule->file, rule->line));
-    }
-}
-
-/* Why stages cannot be placed is among the query's reasons: the simulation only sees that they
- * are not. */
-static void evaluate_asked(struct astra *a, const struct estimate_query *e)
-{
-    plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
-    a->plan.flagscale = a->query.has_flags && a->query.flags.hetero;
-    if (!e->placed) {
-        a->plan.gpus = e->gpus;
-        a->plan.reasons = 0;
-    }
-    judge_rules(a, e);
-}
-
-static enum astra_status estimate(struct astra *a, enum answer_kind kind)
-{
-    struct estimate_query *e = &a->asked;
-    begin(a);
-    if (!outputs_check(&a->query, &a->error) || !query_ready(&a->query, &a->error) ||
-        !query_estimate(&a->query, e, &a->error))
-        return status_of(a, false);
-    evaluate_asked(a, e);
-    a->plan.fix = fix_of(&a->query, e, &a->plan, &a->mem);
-    a->plan.source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
-    if (kind == ANSWER_EXPLAIN && !a->query.stage) {
-        a->plan.speedups = speedups_of(&a->query, e, &a->plan, &a->mem);
-        a->plan.comparison = comparison_of(&a->query, e, &a->plan, &a->mem);
-    }
-    if (!query_costs_hold(&a->query, &a->error))
-        return status_of(a, false);
-    if (a->query.trace && !trace_write(&a->plan, a->query.trace, &a->error))
-        return status_of(a, false);
-    if (a->query.report && !page_of_plan(&a->query, &a->plan, &a->mem, &a->error))
-        return status_of(a, false);
-    a->kind = kind;
-    if (!a->plan.feasible)
-        fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
-    return status_of(a, a->plan.feasible);
-}
-
 enum astra_status astra_estimate(struct astra *a)
 {
-    return estimate(a, ANSWER_PLAN);
+    begin(a);
+    return status_of(a, run_estimate(a, false));
 }
 
 enum astra_status astra_explain(struct astra *a)
 {
-    return estimate(a, ANSWER_EXPLAIN);
+    begin(a);
+    return status_of(a, run_estimate(a, true));
 }
 
 /* Whether it fits is for its maker to say, who knew margin and rules; that Megatron takes it is
@@ -258,10 +179,10 @@ enum astra_status astra_export(struct astra *a)
     q->export.untimed = false;
     if (!ok)
         return status_of(a, false);
-    evaluate_asked(a, &e);
+    run_evaluate(a, &e);
     a->plan.reasons = 0;
     a->plan.feasible = true;
-    judge_rules(a, &e);
+    run_judge_rules(a, &e);
     if (!a->plan.feasible)
         fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
     else if (write_script(a, &a->plan))

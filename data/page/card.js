@@ -168,6 +168,23 @@ function flagBox(i) {
     );
 }
 
+const listOf = (items, kind) =>
+    items.length
+        ? el(
+              "ul",
+              { class: "notes" },
+              items.map((text) => el("li", { class: kind }, text)),
+          )
+        : "";
+
+// What would make the plan fit, or faster, and what Astra would run: of a plan that was given.
+function advice() {
+    return DATA.advice.flatMap((a) => [
+        a.heading ? el("h3", {}, a.heading) : "",
+        listOf(a.items, "advice"),
+    ]);
+}
+
 function drawCard() {
     const bad = !DATA.feasible;
     byId("card").append(
@@ -181,22 +198,11 @@ function drawCard() {
                 bad ? "not feasible" : DATA.search ? "best plan" : "feasible",
             ),
         ),
-        bad
-            ? el(
-                  "ul",
-                  { class: "notes" },
-                  DATA.reasons.map((r) => el("li", { class: "bad" }, r)),
-              )
-            : "",
+        listOf(bad ? DATA.reasons : [], "bad"),
+        advice(),
         el("div", { class: "tiles" }, tiles(0)),
         chips(0),
         flagBox(0),
-        DATA.notes.length
-            ? el(
-                  "ul",
-                  { class: "notes" },
-                  DATA.notes.map((n) => el("li", {}, n)),
-              )
-            : "",
+        listOf(DATA.notes, null),
     );
 }

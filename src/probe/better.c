@@ -3,7 +3,6 @@
 #include "probe/better.h"
 
 #include "import/megatron/flag_limits.h"
-#include "probe/better_flags.h"
 #include "probe/change.h"
 #include "probe/trials.h"
 #include "query/query.h"

@@ -128,8 +128,8 @@ const struct fix *fix_of(struct query *q, const struct estimate_query *e, const 
     trials_init(&t->trials, e, mem);
     bool mixed = e->scene.meshes; /* then searching is a query of its own */
     if (!try_moves(t, false, false) && !try_moves(t, true, false)) {
-        r->anew = !mixed && try_search(t, &anew);
-        r->numerics = !r->anew && (try_moves(t, false, true) || try_moves(t, true, true));
+        r->searched = !mixed && try_search(t, &anew);
+        r->numerics = !r->searched && (try_moves(t, false, true) || try_moves(t, true, true));
     }
     r->fits = t->found;
     change_fill(&r->change, q, p, t->found ? &t->best : nearest_plan(&t->trials), mem);

@@ -132,14 +132,14 @@ static void ask_search(struct speedups *g, const struct query *q, const struct e
 }
 
 const struct speedups *speedups_of(const struct query *q, const struct estimate_query *e,
-                                   const struct plan *p, struct arena *mem)
+                                   const struct plan *p, const struct fix *fix, struct arena *mem)
 {
-    bool remedied = p->fix && p->fix->fits;
-    if (!p->feasible && !remedied)
+    bool fixed = fix && fix->fits;
+    if (!p->feasible && !fixed)
         return NULL;
     struct speedups *g = arena_alloc(mem, sizeof *g);
     struct estimate_query from = *e;
-    g->from = remedied ? p->fix->change.plan : p;
+    g->from = fixed ? fix->change.plan : p;
     from.strategy = g->from->strategy;
     try_moves(g, &from, mem);
     for (int i = 0; i < g->count; i++) {

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 struct arena;
-struct plan_source;
 struct query;
 struct train_log;
 
@@ -29,6 +28,16 @@ const char *const *imported_words(const struct query *, size_t *count);
 bool imported_name_place(const struct query *, struct error *);
 /* Once the flags are read: nothing with an effect was left open, and the number of GPUs agrees. */
 bool imported_holds(const struct query *, int64_t world, struct error *);
+
+/* The file that the plan was read from, or flags. */
+struct plan_source {
+    const char *file, *kind; /* "train.sh" (NULL = none), "launch script" */
+    const char *program;     /* that the flags are for; NULL = not known */
+    int line;                /* where it is started */
+    int flags, idle;         /* flags that are there, and of these those without effect */
+    int notes;
+    const char **note; /* what was left out, or planned otherwise */
+};
 
 /* What was read, for people; NULL without a file, unless flags have notes. Lives in the arena. */
 const struct plan_source *imported_source(const struct query *, struct arena *);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cost/residual_file.h"
+#include "query/query_file.h"
 #include "query/query_parts.h"
 #include "simulate/plan.h"
 

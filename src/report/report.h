@@ -9,6 +9,7 @@
 struct cluster;
 struct learned;
 struct mixed_result;
+struct plan_answer;
 struct price_ask;
 struct price_list;
 struct str;
@@ -62,15 +63,15 @@ void report_search_text(const struct search_report *, const struct report_style 
 void report_search_json(const struct search_report *, struct str *out);
 void report_search_csv(const struct search_report *, struct str *out);
 
-void report_plan_text(const struct plan *, const struct report_style *, struct str *out);
-void report_plan_json(const struct plan *, struct str *out);
-void report_plan_csv(const struct plan *, struct str *out);
+void report_plan_text(const struct plan_answer *, const struct report_style *, struct str *out);
+void report_plan_json(const struct plan_answer *, struct str *out);
+void report_plan_csv(const struct plan_answer *, struct str *out);
 
 /* Why the plan is fast or slow, valid or not: reasons, where the step's time goes, stage by
  * stage time and memory with a bar, what the fullest stage consists of. `stage` names one stage
  * of the pipeline of Astra itself ("ops", "memory", "cost", "schedule") to print what it hands
  * on, or is NULL. */
-void report_explain_text(const struct plan *, const char *stage, const struct report_style *,
+void report_explain_text(const struct plan_answer *, const char *stage, const struct report_style *,
                          struct str *out);
 
 /* `format`: enum astra_format. */

@@ -3,7 +3,9 @@
 #include "run/run_page.h"
 
 #include "base/arena.h"
+#include "probe/answer.h"
 #include "probe/page_trial.h"
+#include "query/query_file.h"
 #include "query/query_parts.h"
 #include "report/report.h"
 
@@ -68,13 +70,19 @@ bool page_of_search(struct query *q, const struct search_report *r, struct arena
            page_write(&page, q->report, err);
 }
 
-bool page_of_plan(struct query *q, const struct plan *p, struct arena *mem, struct error *err)
+bool page_of_plan(struct query *q, const struct plan_answer *a, struct arena *mem,
+                  struct error *err)
 {
+    const struct plan *p = a->plan;
     struct search_report r = {.model = p->model,
                               .cluster = &q->cluster,
                               .query = query_line(q, &p->strategy, mem),
                               .best = 1,
                               .plan = p};
-    const struct page page = {.report = &r};
+    if (a->source) {
+        r.notes = a->source->notes;
+        r.note = a->source->note;
+    }
+    const struct page page = {.report = &r, .answer = a};
     return page_write(&page, q->report, err);
 }

@@ -1,7 +1,6 @@
 /* The latest answer as text, JSON or CSV. */
 #include "astra.h"
 
-#include "probe/better.h"
 #include "report/json/verify_out.h"
 #include "report/text/typeset.h"
 #include "run/session.h"
@@ -25,25 +24,16 @@ static void print_search(struct astra *a, enum astra_format format,
         report_search_text(&a->report, style, &a->text);
 }
 
-/* What runs today can be bettered: a search, so only where someone reads what it finds. */
-static void look_for_better(struct astra *a)
-{
-    if (a->kind == ANSWER_PLAN && a->query.has_flags && !a->plan.better_plan)
-        a->plan.better_plan = better_of(&a->query, &a->asked, &a->plan, &a->mem);
-}
-
 static void print_plan(struct astra *a, enum astra_format format, const struct report_style *style)
 {
-    if (format != ASTRA_CSV)
-        look_for_better(a);
     if (format == ASTRA_JSON)
-        report_plan_json(&a->plan, &a->text);
+        report_plan_json(&a->answer, &a->text);
     else if (format == ASTRA_CSV)
-        report_plan_csv(&a->plan, &a->text);
+        report_plan_csv(&a->answer, &a->text);
     else if (a->kind == ANSWER_EXPLAIN)
-        report_explain_text(&a->plan, a->query.stage, style, &a->text);
+        report_explain_text(&a->answer, a->query.stage, style, &a->text);
     else
-        report_plan_text(&a->plan, style, &a->text);
+        report_plan_text(&a->answer, style, &a->text);
 }
 
 static void print_verify(struct astra *a, enum astra_format format,

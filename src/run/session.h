@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "probe/answer.h"
 #include "query/query.h"
 #include "report/report.h"
 #include "report/text/calibrate_out.h"
@@ -30,8 +31,9 @@ struct astra {
     struct query query;
     struct error error;
     enum answer_kind kind;
-    struct arena mem; /* of the answer */
-    struct plan plan; /* of an estimate */
+    struct arena mem;          /* of the answer */
+    struct plan plan;          /* of an estimate */
+    struct plan_answer answer; /* about it */
     struct estimate_query asked;
     struct search_report report;
     struct verify_report verify;

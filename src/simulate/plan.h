@@ -58,77 +58,6 @@ struct plan_stage {
     bool fits;
 };
 
-/* Another plan for the same job, and what makes it of the one that was asked about. */
-struct change {
-    const struct plan *plan;
-    size_t sets, flags;       /* words */
-    const char **set;         /* "tp=8": what differs, as --set takes it */
-    const char **flag;        /* launch flags of the plan, as plan.engine has them */
-    const char *add, *remove; /* flags that differ, for a shell; "" = none */
-};
-
-/* What would make a plan fit whose only fault is a stage that is too full. */
-struct fix {
-    bool fits;            /* false: nothing on these GPUs does */
-    bool numerics;        /* the change rounds numbers of the training differently */
-    bool anew;            /* no one or two changes suffice: another plan */
-    struct change change; /* to the one that needs least where nothing fits */
-    int64_t gpus;         /* where nothing fits: GPUs of this type that would do, 0 = unknown */
-};
-
-/* What would make it faster: the best change of each of the kinds that gain most. */
-enum { SPEEDUPS_MAX = 3 };
-struct speedups {
-    const struct plan *from; /* the plan, or what its fix makes of it */
-    int count;
-    struct speedup {
-        struct change change;
-        enum breakdown_part part; /* that shrinks most, in seconds */
-    } speedup[SPEEDUPS_MAX];      /* fastest first */
-    bool found;                   /* the search finds something, perhaps slower than `from`; it is
-                                   * not asked about a mixed job */
-    struct change searched;       /* to its best plan on the same GPUs */
-};
-
-/* What a mixed plan is worth, beside other uses of the same GPUs. */
-enum { COMPARISON_SPLITS = 2 };
-struct comparison {
-    struct more_layer {
-        int from;          /* stage that gives a layer away; -1 when none can */
-        double seconds;    /* more of a micro-batch, forward and backward, compute only */
-        struct plan *plan; /* with the layer moved; NULL when none can be */
-    } * more;              /* [stages] the cheapest way to one more layer on each */
-    struct comparison_split {
-        const char *name, *words;
-        const struct plan *plan; /* NULL when there are fewer layers than stages */
-    } split[COMPARISON_SPLITS];  /* layers as many on each stage, and by the speed of its GPUs */
-    int groups;
-    struct comparison_alone {
-        const struct node_group *group;
-        const struct plan *plan; /* the best on this group alone; NULL when there is none */
-    } * alone;                   /* [groups] */
-};
-
-/* The file that the plan was read from, or flags. */
-struct plan_source {
-    const char *file, *kind; /* "train.sh" (NULL = none), "launch script" */
-    const char *program;     /* that the flags are for; NULL = not known */
-    int line;                /* where it is started */
-    int flags, idle;         /* flags that are there, and of these those without effect */
-    int notes;
-    const char **note; /* what was left out, or planned otherwise */
-};
-
-/* What Astra would run on the same GPUs. */
-struct better_plan {
-    bool found;           /* the search finds something */
-    bool better;          /* and it is worth the change */
-    const char *why_not;  /* it is not looked for; NULL = it is */
-    struct change change; /* to it: the user's own flags with `add`, without `remove` */
-    const char *env;      /* "NAME=VALUE" that it needs besides, "" = none */
-    const char *unset;    /* variable that must have no such value, "" = none */
-};
-
 struct plan {
     const struct model *model; /* borrowed from the query */
     const struct node_group *group;
@@ -161,11 +90,6 @@ struct plan {
     double checkpoint_s;     /* training between two checkpoints; INFINITY = none are written */
     double net_tokens_per_s; /* with the time that outages take */
     double hours, usd_total; /* of the run; 0 unless its tokens are known */
-    const struct fix *fix;   /* NULL unless asked for, and memory is the only fault */
-    const struct speedups *speedups;       /* NULL unless asked for, and it fits, or its fix does */
-    const struct plan_source *source;      /* NULL unless read from a file, or flags with notes */
-    const struct better_plan *better_plan; /* NULL unless asked for */
-    const struct comparison *comparison;   /* NULL unless asked for, mixed and computed */
 };
 
 /* The nodes of a plan, in rank order: one part, or one for each mesh of a mixed job. */

@@ -74,7 +74,7 @@ static void no_single_change_is_cheaper(void **state)
     ask(&b, FULL);
     const struct fix *r = fix_of(&b.query, &b.asked, &b.plan, &b.mem);
     assert_non_null(r);
-    assert_true(r->fits && !r->anew && !r->numerics && r->change.plan->feasible);
+    assert_true(r->fits && !r->searched && !r->numerics && r->change.plan->feasible);
     assert_int_equal(strategy_gpus(&r->change.plan->strategy), strategy_gpus(&b.plan.strategy));
     assert_int_equal(r->change.plan->strategy.global_batch, 64);
     for (size_t i = 0; i < count; i++)

@@ -10,11 +10,15 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/learned.h"
+#include "probe/answer.h"
+#include "probe/comparison.h"
+#include "probe/fix.h"
+#include "probe/speedups.h"
 #include "report/csv/csv_out.h"
 #include "report/plan_words.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
-#include "simulate/partition.h"
+#include "simulate/drawn_step.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -34,6 +38,7 @@ struct bench {
     struct str out;
     struct model model;
     struct cluster cluster;
+    struct plan_answer answer;
 };
 
 static void start(struct bench *b, const char *model, const char *pool)
@@ -41,6 +46,7 @@ static void start(struct bench *b, const char *model, const char *pool)
     struct error err = {0};
     arena_init(&b->mem);
     str_init(&b->out);
+    b->answer = (struct plan_answer){0};
     if (!model_load(&b->model, model, &b->mem, &err) || !cluster_from_pool(&b->cluster, pool, &err))
         fail_msg("%s", err.text);
 }
@@ -49,6 +55,16 @@ static void release(struct bench *b)
 {
     str_release(&b->out);
     arena_release(&b->mem);
+}
+
+/* The plan with what follows from it alone; what probes found stays as the test put it there. */
+static const struct plan_answer *about(struct bench *b, const struct plan *p)
+{
+    struct plan_answer *a = &b->answer;
+    a->plan = p;
+    a->hints = hints_of(p, a->hint);
+    a->step = p->computed ? drawn_step_new(p, &b->mem) : NULL;
+    return a;
 }
 
 struct choice {
@@ -412,8 +428,8 @@ static void mixed_plans_are_valid_json(void **state)
     struct comparison_alone alone[] = {{&b.cluster.group[0], &then}, {&b.cluster.group[1], NULL}};
     struct comparison comparison = {
         more, {{"even", "even", &then}, {"speed", "speed", NULL}}, 2, alone};
-    p.comparison = &comparison;
-    report_plan_json(&p, &b.out);
+    b.answer.comparison = &comparison;
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     must_be_valid(v, "plan");
     assert_string_equal(json_text(json_get(v, "gpu")), "A100-SXM4-80GB+H100-SXM5-80GB");
@@ -427,7 +443,7 @@ static void mixed_plans_are_valid_json(void **state)
     near(json_number_of(json_get(last, "limit_bytes")), p.stage[1].limit_bytes, 1e-9);
     json_release(v);
     str_clear(&b.out);
-    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
     must_contain(&b.out, "on 8 A100-SXM4-80GB + 8 H100-SXM5-80GB, ");
     must_contain(&b.out, " is the bottleneck: busy ");
     must_contain(&b.out, "none has one to spare");
@@ -443,7 +459,7 @@ static void plans_are_valid_json(void **state)
         struct bench b;
         start(&b, "llama3-8b", "2x8:H100");
         struct plan p = make_plan(&b, cases[i]);
-        report_plan_json(&p, &b.out);
+        report_plan_json(about(&b, &p), &b.out);
         struct json *v = parse(&b.out);
         must_be_valid(v, "plan");
         assert_int_equal(json_bool_of(json_get(v, "feasible")), p.feasible);
@@ -459,7 +475,7 @@ static void json_numbers_add_up(void **state)
     (void)state;
     start(&b, "llama3-8b", "2x8:H100");
     struct plan p = make_plan(&b, INTERLEAVED);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     const struct json *stages = json_get(v, "stages");
     near(json_number_of(json_get(v, "step_s")), p.step_s, 1e-8);
@@ -489,7 +505,7 @@ static void strategy_has_every_parameter_as_its_kind(void **state)
     (void)state;
     start(&b, "llama3-8b", "2x8:H100");
     struct plan p = make_plan(&b, INTERLEAVED);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     const struct json *s = json_get(v, "strategy");
     assert_int_equal(json_count(s), PARAMS);
@@ -517,7 +533,7 @@ static void what_was_not_computed_is_null(void **state)
     start(&b, "llama3-8b", "2x8:H100");
     struct plan p = make_plan(&b, UNCOMPUTED);
     assert_false(p.computed);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     for (size_t i = 0; i < COUNT(names); i++)
         if (!json_get(v, names[i]) || !json_is_null(json_get(v, names[i])))
@@ -535,7 +551,7 @@ static void unknown_prices_are_null(void **state)
     start(&b, "llama3-8b", "2x8:H100");
     b.cluster.group[0].usd_per_hour = 0;
     struct plan p = make_plan(&b, GOOD);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     assert_int_equal(json_count(json_get(v, "money")), 2);
     assert_true(json_is_null(json_get(json_get(v, "money"), "usd_per_hour")));
@@ -544,7 +560,7 @@ static void unknown_prices_are_null(void **state)
     must_be_valid(v, "plan");
     json_release(v);
     str_clear(&b.out);
-    report_plan_text(&p, &PLAIN, &b.out);
+    report_plan_text(about(&b, &p), &PLAIN, &b.out);
     must_contain(&b.out, "no price of H100-SXM5-80GB is known");
     release(&b);
 }
@@ -560,7 +576,7 @@ static void flags_of_an_impossible_split_are_null(void **state)
     struct plan p = make_plan(&b, none);
     assert_false(p.computed);
     assert_int_equal(p.layout.stages, 0);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     assert_true(json_is_null(json_get(json_get(v, "engine"), "flags")));
     must_be_valid(v, "plan");
@@ -583,7 +599,7 @@ static void clusters_of_plans_can_be_read_back(void **state)
         snprintf(pool, sizeof pool, "3x8:%s%s", g[i].name, i % 2 ? "@33.3" : "");
         start(&b, "llama3.2-1b", pool);
         struct plan p = make_plan(&b, one);
-        report_plan_json(&p, &b.out);
+        report_plan_json(about(&b, &p), &b.out);
         struct json *v = parse(&b.out);
         if (!cluster_from_pool(&again, json_text(json_get(v, "cluster")), &err))
             fail_msg("%s", err.text);
@@ -773,14 +789,14 @@ static void style_is_kept(void **state)
     str_init(&plain);
     struct search_report r = make_search(&b, BOTH, 2);
     report_search_text(&r, &styles[0], &b.out);
-    report_plan_text(&r.plan[0], &styles[0], &b.out);
+    report_plan_text(about(&b, &r.plan[0]), &styles[0], &b.out);
     must_contain(&b.out, "\033[1;32mFits\033[0m");
     strip_colour(str_text(&b.out), &plain);
     assert_true(widest_line(str_text(&plain)) <= 90);
     must_contain(&plain, "  ####");
     str_clear(&b.out);
     report_search_text(&r, &styles[1], &b.out);
-    report_plan_text(&r.plan[0], &styles[1], &b.out);
+    report_plan_text(about(&b, &r.plan[0]), &styles[1], &b.out);
     assert_null(strchr(str_text(&b.out), '\033'));
     assert_null(strstr(str_text(&b.out), "##"));
     assert_true(widest_line(str_text(&b.out)) <= 90);
@@ -811,10 +827,10 @@ static void verdicts(void **state)
         struct plan p = make_plan(&b, cases[i].choices);
         if (cases[i].extra)
             plan_add_reason(&p, &b.mem, cases[i].extra);
-        report_plan_text(&p, &PLAIN, &b.out);
+        report_plan_text(about(&b, &p), &PLAIN, &b.out);
         must_contain(&b.out, cases[i].want);
         str_clear(&b.out);
-        report_explain_text(&p, NULL, &PLAIN, &b.out);
+        report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
         must_contain(&b.out, cases[i].want);
         release(&b);
     }
@@ -838,15 +854,15 @@ static void remedies_are_printed(void **state)
                                .add = "--use-distributed-optimizer",
                                .remove = "--sequence-parallel"}};
     then.step_s = 1.25 * p.step_s;
-    p.fix = &r;
-    report_plan_text(&p, &PLAIN, &b.out);
+    b.answer.fix = &r;
+    report_plan_text(about(&b, &p), &PLAIN, &b.out);
     must_contain(&b.out, "\n  - cheapest change that makes it fit: --set dist_opt=on --set "
                          "micro_batch=1 (Megatron: with --use-distributed-optimizer, without "
                          "--sequence-parallel); stage ");
     must_contain(&b.out, ", 25.0 % longer\n");
     must_lack(&b.out, "numerics");
     str_clear(&b.out);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = json_parse(str_text(&b.out), b.out.length, "plan", NULL);
     assert_non_null(v);
     must_be_valid(v, "plan");
@@ -857,15 +873,15 @@ static void remedies_are_printed(void **state)
     r.fits = false;
     r.gpus = 4096;
     str_clear(&b.out);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     must_lack(&b.out, "\"remedy\"");
-    report_plan_text(&p, &PLAIN, &b.out);
+    report_plan_text(about(&b, &p), &PLAIN, &b.out);
     must_contain(&b.out, "; 4096 of these GPUs would do\n");
     release(&b);
 }
 
-/* Gains take the place of hints; figures are those of the two plans. */
-static void gains_are_printed(void **state)
+/* Speedups take the place of hints; figures are those of the two plans. */
+static void speedups_are_printed(void **state)
 {
     static const char *set[] = {"tp=4", "dp=4"};
     static const char *flags[] = {"--tensor-model-parallel-size", "4"};
@@ -888,8 +904,8 @@ static void gains_are_printed(void **state)
     p.breakdown[BREAKDOWN_tp] = 0.2 * p.step_s;
     then.breakdown[BREAKDOWN_tp] = 0.05 * p.step_s;
     then.step_s = 0.85 * p.step_s;
-    p.speedups = &g;
-    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    b.answer.speedups = &g;
+    report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
     must_contain(&b.out, "\nWhat would gain most (one change each)\n  - ");
     must_contain(&b.out, ", 15.0 % shorter (tp 20.0 % -> 5.0 %): --set tp=4 --set dp=4 (Megatron: "
                          "with --tensor-model-parallel-size 4)\n  - searched: the best plan that "
@@ -897,7 +913,7 @@ static void gains_are_printed(void **state)
     must_contain(&b.out, ", 15.0 % shorter: tp 2, pp 2, dp 4, ");
     must_lack(&b.out, "Hints");
     str_clear(&b.out);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = json_parse(str_text(&b.out), b.out.length, "plan", NULL);
     assert_non_null(v);
     must_be_valid(v, "plan");
@@ -935,8 +951,8 @@ static void searches_that_find_little_say_so(void **state)
                              .found = true,
                              .searched = change};
         then.step_s = (1 - cases[i].faster) * p.step_s;
-        p.speedups = &g;
-        report_explain_text(&p, NULL, &PLAIN, &b.out);
+        b.answer.speedups = &g;
+        report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
         must_contain(&b.out, cases[i].want);
         release(&b);
     }
@@ -956,7 +972,7 @@ static void alike_stages_are_one_row(void **state)
     struct plan p = make_plan(&b, four);
     for (int i = 1; i < 7; i++) /* as stages of one class are */
         p.stage[i] = p.stage[1];
-    report_plan_text(&p, &PLAIN, &b.out);
+    report_plan_text(about(&b, &p), &PLAIN, &b.out);
     must_contain(&b.out, "\n  0 ");
     must_contain(&b.out, "\n  1-6 ");
     must_contain(&b.out, "\n  7 ");
@@ -988,7 +1004,7 @@ static void hints_fit_the_plan(void **state)
         struct bench b;
         start(&b, "llama3-8b", "2x8:H100");
         struct plan p = make_plan(&b, cases[i].choices);
-        report_plan_text(&p, &PLAIN, &b.out);
+        report_plan_text(about(&b, &p), &PLAIN, &b.out);
         must_contain(&b.out, cases[i].hint);
         release(&b);
     }
@@ -1000,7 +1016,7 @@ static void good_plans_get_no_memory_hints(void **state)
     (void)state;
     start(&b, "llama3-8b", "2x8:H100");
     struct plan p = make_plan(&b, GOOD);
-    report_plan_text(&p, &PLAIN, &b.out);
+    report_plan_text(about(&b, &p), &PLAIN, &b.out);
     must_lack(&b.out, "smaller micro-batch");
     must_lack(&b.out, "dist_opt (");
     must_lack(&b.out, "seq_parallel (");
@@ -1032,11 +1048,11 @@ static void stages_of_astra_explain_themselves(void **state)
         struct bench b;
         start(&b, "llama3-8b", "2x8:H100");
         struct plan p = make_plan(&b, INTERLEAVED);
-        report_explain_text(&p, cases[i].stage, &PLAIN, &b.out);
+        report_explain_text(about(&b, &p), cases[i].stage, &PLAIN, &b.out);
         must_contain(&b.out, cases[i].want);
         str_clear(&b.out);
         p = make_plan(&b, UNCOMPUTED); /* says what it can */
-        report_explain_text(&p, cases[i].stage, &PLAIN, &b.out);
+        report_explain_text(about(&b, &p), cases[i].stage, &PLAIN, &b.out);
         assert_true(b.out.length > 100);
         release(&b);
     }
@@ -1051,7 +1067,7 @@ static void memory_has_bars_on_a_terminal(void **state)
     start(&b, "llama3-8b", "2x8:H100");
     struct plan p = make_plan(&b, INTERLEAVED);
     for (int i = 0; i < 2; i++) {
-        report_explain_text(&p, "memory", &styles[i], &b.out);
+        report_explain_text(about(&b, &p), "memory", &styles[i], &b.out);
         bool bars = strstr(str_text(&b.out), "WWGG") || strstr(str_text(&b.out), "WGG");
         assert_int_equal(bars, i == 0);
         assert_int_equal(!!strstr(str_text(&b.out), "Against the limit (| at 75.9 GiB): W"),
@@ -1085,7 +1101,7 @@ static void picture_shows_the_schedule(void **state)
     str_init(&second);
     start(&b, "llama3.2-1b", "2x8:H100");
     struct plan p = make_plan(&b, two);
-    report_explain_text(&p, NULL, &PLAIN, &b.out);
+    report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
     take_row(&b.out, 0, &first);
     take_row(&b.out, 1, &second);
     assert_int_equal(str_text(&first)[strspn(str_text(&first), "o")], 'F');
@@ -1107,7 +1123,7 @@ static void picture_of_one_rank_is_full(void **state)
     (void)state;
     start(&b, "llama3.2-1b", "2x8:H100");
     struct plan p = make_plan(&b, one);
-    report_explain_text(&p, "schedule", &PLAIN, &b.out);
+    report_explain_text(about(&b, &p), "schedule", &PLAIN, &b.out);
     const char *row = strstr(str_text(&b.out), "  rank  0  ");
     assert_non_null(row);
     assert_int_equal(strcspn(row + 11, "\n"), 69);
@@ -1132,7 +1148,7 @@ static void blocks_of_mixed_layers_are_all_there(void **state)
         struct bench b;
         start(&b, cases[i].model, "2x8:H100");
         struct plan p = make_plan(&b, one);
-        report_explain_text(&p, "ops", &PLAIN, &b.out);
+        report_explain_text(about(&b, &p), "ops", &PLAIN, &b.out);
         for (size_t k = 0; k < COUNT(cases[i].want); k++)
             must_contain(&b.out, cases[i].want[k]);
         release(&b);
@@ -1250,7 +1266,7 @@ static void csv_of_one_plan(void **state)
     start(&b, "llama3-8b", "2x8:H100");
     str_init(&cell);
     struct plan p = make_plan(&b, INTERLEAVED);
-    report_plan_csv(&p, &b.out);
+    report_plan_csv(about(&b, &p), &b.out);
     const char *at = str_text(&b.out);
     int columns = read_row(&at, 5 + PARAM_recompute_modules, &cell);
     assert_string_equal(str_text(&cell), "recompute_modules");
@@ -1407,7 +1423,7 @@ static void meshes_of_their_own(void **state)
     s.seq_len = 4096;
     s.global_batch = 64;
     plan_evaluate(&scene, &s, NULL, &b.mem, &p);
-    report_plan_json(&p, &b.out);
+    report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
     must_be_valid(v, "plan");
     const struct json *last = json_at(json_get(v, "node_groups"), 1);
@@ -1459,7 +1475,7 @@ int main(void)
         cmocka_unit_test(style_is_kept),
         cmocka_unit_test(verdicts),
         cmocka_unit_test(remedies_are_printed),
-        cmocka_unit_test(gains_are_printed),
+        cmocka_unit_test(speedups_are_printed),
         cmocka_unit_test(searches_that_find_little_say_so),
         cmocka_unit_test(alike_stages_are_one_row),
         cmocka_unit_test(hints_fit_the_plan),

@@ -18,6 +18,7 @@ struct bench {
     struct query query;
     struct estimate_query asked;
     struct plan plan;
+    const struct fix *fix;
     struct arena mem;
 };
 
@@ -51,7 +52,7 @@ static void ask(struct bench *b, const struct job *job)
     if (!query_ready(&b->query, &err) || !query_estimate(&b->query, &b->asked, &err))
         fail_msg("%s", err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
-    b->plan.fix = fix_of(&b->query, &b->asked, &b->plan, &b->mem);
+    b->fix = fix_of(&b->query, &b->asked, &b->plan, &b->mem);
 }
 
 static void release(struct bench *b)
@@ -80,10 +81,10 @@ enum { DENSE, EXPERTS };
 static const struct speedups *speedups_from(struct bench *b, const struct job *job)
 {
     ask(b, job);
-    const struct speedups *g = speedups_of(&b->query, &b->asked, &b->plan, &b->mem);
+    const struct speedups *g = speedups_of(&b->query, &b->asked, &b->plan, b->fix, &b->mem);
     assert_non_null(g);
     assert_true(g->from->feasible);
-    assert_ptr_equal(g->from, b->plan.feasible ? &b->plan : b->plan.fix->change.plan);
+    assert_ptr_equal(g->from, b->plan.feasible ? &b->plan : b->fix->change.plan);
     return g;
 }
 
@@ -262,7 +263,7 @@ static void best_plans_have_nothing_to_gain(void **state)
         assert_true(result.best > 0);
         b.asked.strategy = result.found[0].strategy;
         plan_evaluate(&sq.scene, &b.asked.strategy, NULL, &b.mem, &b.plan);
-        const struct speedups *g = speedups_of(&b.query, &b.asked, &b.plan, &b.mem);
+        const struct speedups *g = speedups_of(&b.query, &b.asked, &b.plan, NULL, &b.mem);
         assert_non_null(g);
         assert_int_equal(g->count, 0);
         assert_true(g->found && g->searched.plan->step_s == b.plan.step_s);
@@ -279,8 +280,9 @@ static void threads_do_not_matter(void **state)
     ask(&many, &JOBS[EXPERTS]);
     one.query.threads = 1;
     many.query.threads = 5;
-    const struct speedups *a = speedups_of(&one.query, &one.asked, &one.plan, &one.mem);
-    const struct speedups *b = speedups_of(&many.query, &many.asked, &many.plan, &many.mem);
+    const struct speedups *a = speedups_of(&one.query, &one.asked, &one.plan, one.fix, &one.mem);
+    const struct speedups *b =
+        speedups_of(&many.query, &many.asked, &many.plan, many.fix, &many.mem);
     assert_int_equal(a->count, b->count);
     for (int i = 0; i < a->count; i++)
         assert_int_equal(strategy_compare(&a->speedup[i].change.plan->strategy,
@@ -297,11 +299,11 @@ static void plans_that_cannot_run_have_no_gains(void **state)
     struct bench b;
     (void)state;
     ask(&b, &never); /* no fix fits */
-    assert_null(speedups_of(&b.query, &b.asked, &b.plan, &b.mem));
+    assert_null(speedups_of(&b.query, &b.asked, &b.plan, b.fix, &b.mem));
     release(&b);
     ask(&b, &JOBS[DENSE]);
     plan_add_reason(&b.plan, &b.mem, "a rule");
-    assert_null(speedups_of(&b.query, &b.asked, &b.plan, &b.mem));
+    assert_null(speedups_of(&b.query, &b.asked, &b.plan, b.fix, &b.mem));
     release(&b);
 }
 

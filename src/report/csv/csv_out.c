@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 
@@ -150,11 +151,11 @@ static void add_plan(struct csv_writer *c, const struct plan *p)
     csv_end(c);
 }
 
-void report_plan_csv(const struct plan *p, struct str *out)
+void report_plan_csv(const struct plan_answer *a, struct str *out)
 {
     struct csv_writer c = {out, 0};
     add_heads(&c);
-    add_plan(&c, p);
+    add_plan(&c, a->plan);
 }
 
 static void add_list(struct csv_writer *c, const char *list, const struct plan *p, int count)

@@ -9,6 +9,12 @@
 #include "cluster/cluster.h"
 #include "cost/residual_file.h"
 #include "export/plan_flags.h"
+#include "probe/answer.h"
+#include "probe/better.h"
+#include "probe/comparison.h"
+#include "probe/fix.h"
+#include "probe/speedups.h"
+#include "query/query_file.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/money_text.h"
@@ -319,9 +325,8 @@ static void set_source(struct json *o, const struct plan_source *s)
 }
 
 /* Only of `estimate` with flags or a file; null where nothing better is found. */
-static void set_better(struct json *o, const struct plan *p)
+static void set_better(struct json *o, const struct plan *p, const struct better_plan *i)
 {
-    const struct better_plan *i = p->better_plan;
     if (!i)
         return;
     struct json *x = i->better ? change_of(&i->change) : json_new_null();
@@ -341,9 +346,8 @@ static void set_better(struct json *o, const struct plan *p)
         json_set(o, "why_not_instead", json_new_string(i->why_not));
 }
 
-static struct json *more_layer_of(const struct plan *p, int stage)
+static struct json *more_layer_of(const struct more_layer *more, int stage)
 {
-    const struct more_layer *more = &p->comparison->more[stage];
     const struct plan_stage *s = more->plan ? &more->plan->stage[stage] : NULL;
     struct json *x = json_new_object();
     json_set(x, "stage", json_new_integer(stage));
@@ -373,12 +377,13 @@ static struct json *layers_of(const struct plan *p)
 }
 
 /* Only of `explain`, and of a mixed job. */
-static void set_comparison(struct json *o, const struct plan *p)
+static void set_comparison(struct json *o, const struct plan *p, const struct comparison *m)
 {
-    const struct comparison *m = p->comparison;
+    if (!m)
+        return;
     struct json *more = json_new_array(), *splits = json_new_array(), *alone = json_new_array();
     for (int r = 0; r < p->stages; r++)
-        json_append(more, more_layer_of(p, r));
+        json_append(more, more_layer_of(&m->more[r], r));
     for (int i = 0; i < COMPARISON_SPLITS; i++) {
         struct json *x = json_new_object();
         json_set(x, "split", json_new_string(m->split[i].name));
@@ -443,12 +448,6 @@ struct json *json_of_plan(const struct plan *p)
         json_set(o, "run", json_of_terms(p->run));
     json_set(o, "engine", engine_of(p));
     set_residual(o, p);
-    set_fix(o, p->fix);
-    set_speedups(o, p->speedups);
-    set_source(o, p->source);
-    set_better(o, p);
-    if (p->comparison)
-        set_comparison(o, p);
     return o;
 }
 
@@ -516,9 +515,15 @@ static void dump(struct json *v, struct str *out)
     json_release(v);
 }
 
-void report_plan_json(const struct plan *p, struct str *out)
+void report_plan_json(const struct plan_answer *a, struct str *out)
 {
-    dump(json_of_plan(p), out);
+    struct json *o = json_of_plan(a->plan);
+    set_fix(o, a->fix);
+    set_speedups(o, a->speedups);
+    set_source(o, a->source);
+    set_better(o, a->plan, a->better);
+    set_comparison(o, a->plan, a->comparison);
+    dump(o, out);
 }
 
 void report_search_json(const struct search_report *r, struct str *out)

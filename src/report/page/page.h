@@ -6,6 +6,7 @@
 #include "strategy/strategy.h"
 
 struct plan;
+struct plan_answer;
 struct search_report;
 struct str;
 
@@ -30,6 +31,7 @@ struct page_other {
 
 struct page {
     const struct search_report *report; /* of one plan that was estimated: without a funnel */
+    const struct plan_answer *answer;   /* about that plan; NULL of a search */
     int changes, others;
     const struct page_change *change; /* [changes] */
     const struct page_other *other;   /* [others] in the order of parameters and values */

@@ -8,6 +8,8 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
+#include "probe/answer.h"
+#include "report/advice_words.h"
 #include "report/json/json_out.h"
 #include "report/page/page.h"
 #include "report/plan_words.h"
@@ -152,6 +154,21 @@ static void set_run(struct json *o, const struct search_report *r)
     json_set(o, "prices", prices_of(r->cluster));
 }
 
+/* What the text of an estimate says behind its figures. */
+static struct json *advice_of(const struct plan_answer *a, struct arena *mem)
+{
+    struct advice_section section[ADVICE_SECTIONS];
+    struct json *list = json_new_array();
+    int count = a ? advice_words(a, mem, section) : 0;
+    for (int i = 0; i < count; i++) {
+        struct json *o = json_new_object();
+        json_set(o, "heading", json_new_string(section[i].heading));
+        json_set(o, "items", json_new_strings(section[i].item, (size_t)section[i].items));
+        json_append(list, o);
+    }
+    return list;
+}
+
 struct json *page_data(const struct page *page, struct arena *mem)
 {
     const struct search_report *r = page->report;
@@ -166,6 +183,7 @@ struct json *page_data(const struct page *page, struct arena *mem)
     json_set(o, "cluster", json_new_string(r->cluster->text));
     json_set(o, "feasible", json_new_bool(first->feasible));
     json_set(o, "reasons", json_new_strings(first->reason, (size_t)first->reasons));
+    json_set(o, "advice", advice_of(page->answer, mem));
     json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
     json_set(o, "unlisted", json_new_integer(r->best - list.listed));
     set_run(o, r);

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
+#include "probe/comparison.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/table.h"
@@ -17,9 +19,9 @@ static void take_seconds(struct table *t, double seconds, struct str *cell)
     table_take(t, cell);
 }
 
-static void add_more_row(struct table *t, const struct plan *p, int stage)
+static void add_more_row(struct table *t, const struct plan *p, const struct more_layer *more,
+                         int stage)
 {
-    const struct more_layer *more = &p->comparison->more[stage];
     const struct plan_stage *s = &p->stage[stage];
     struct str cell;
     str_init(&cell);
@@ -42,9 +44,10 @@ static void add_more_row(struct table *t, const struct plan *p, int stage)
     str_release(&cell);
 }
 
-static void print_more(const struct plan *p, const struct report_style *style, struct arena *mem,
-                       struct str *out)
+static void print_more(const struct plan_answer *a, const struct report_style *style,
+                       struct arena *mem, struct str *out)
 {
+    const struct plan *p = a->plan;
     struct table t;
     table_init(&t, mem);
     table_column(&t, "stage", TABLE_LEFT, 0);
@@ -56,7 +59,7 @@ static void print_more(const struct plan *p, const struct report_style *style, s
     table_column(&t, "", TABLE_RIGHT, 0);
     table_column(&t, "memory", TABLE_LEFT, 1);
     for (int r = 0; r < p->stages; r++)
-        add_more_row(&t, p, r);
+        add_more_row(&t, p, &a->comparison->more[r], r);
     typeset_heading(style,
                     "One more layer (seconds it adds to a micro-batch, then the step and the "
                     "stage's memory)",
@@ -98,10 +101,11 @@ static void add_use_row(struct table *t, const char *what, const struct plan *p,
     str_release(&cell);
 }
 
-static void print_uses(const struct plan *p, const struct report_style *style, struct arena *mem,
-                       struct str *out)
+static void print_uses(const struct plan_answer *a, const struct report_style *style,
+                       struct arena *mem, struct str *out)
 {
-    const struct comparison *m = p->comparison;
+    const struct plan *p = a->plan;
+    const struct comparison *m = a->comparison;
     struct table t;
     table_init(&t, mem);
     table_column(&t, "", TABLE_LEFT, 0);
@@ -122,11 +126,11 @@ static void print_uses(const struct plan *p, const struct report_style *style, s
     table_print(&t, style, out);
 }
 
-void print_comparison(const struct plan *p, const struct report_style *style, struct arena *mem,
-                      struct str *out)
+void print_comparison(const struct plan_answer *a, const struct report_style *style,
+                      struct arena *mem, struct str *out)
 {
-    if (!p->comparison)
+    if (!a->comparison)
         return;
-    print_more(p, style, mem, out);
-    print_uses(p, style, mem, out);
+    print_more(a, style, mem, out);
+    print_uses(a, style, mem, out);
 }

@@ -8,13 +8,14 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
 #include "cost/residual.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
-#include "simulate/partition.h"
+#include "simulate/drawn_step.h"
 
 #include <math.h>
 
@@ -348,11 +349,12 @@ static void print_fullest_parts(const struct plan_stage *s, const struct report_
     table_print(&t, style, out);
 }
 
-static void print_fullest(const struct plan *p, const struct report_style *style, struct arena *mem,
-                          struct str *out)
+static void print_fullest(const struct plan_answer *a, const struct report_style *style,
+                          struct arena *mem, struct str *out)
 {
+    const struct plan *p = a->plan;
+    const struct partition *f = a->step->partition;
     const struct plan_stage *s = plan_fullest(p);
-    const struct scene scene = plan_scene(p);
     int rank = (int)(s - p->stage);
     struct str title;
     str_init(&title);
@@ -360,20 +362,18 @@ static void print_fullest(const struct plan *p, const struct report_style *style
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
     print_fullest_parts(s, style, mem, out);
-    const struct partition *f = partition_new(&scene, &p->strategy, &p->layout, mem, NULL);
-    if (!f)
-        return; /* cannot be: the plan was computed on the same frame */
     str_add(out, "\n");
     if (s->moment != MOMENT_step && s->moment != MOMENT_setup)
         print_in_flight(f, p, rank, style, out);
     print_moment(f, p, rank, style, mem, out);
 }
 
-void explain_memory(const struct plan *p, const struct report_style *style, struct arena *mem,
-                    struct str *out)
+void explain_memory(const struct plan_answer *a, const struct report_style *style,
+                    struct arena *mem, struct str *out)
 {
+    const struct plan *p = a->plan;
     print_parts(p, style, mem, out);
     if (typeset_has_bars(style))
         print_bars(p, style, out);
-    print_fullest(p, style, mem, out);
+    print_fullest(a, style, mem, out);
 }

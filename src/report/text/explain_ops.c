@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
 #include "cost/cost.h"
 #include "report/report.h"
 #include "report/text/table.h"
@@ -195,17 +196,19 @@ static void each_mesh(const struct plan *p, bool differ, block_printer *print,
     }
 }
 
-void explain_ops(const struct plan *p, const struct report_style *style, struct arena *mem,
+void explain_ops(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
                  struct str *out)
 {
+    const struct plan *p = a->plan;
     str_add(out, "\n");
     typeset_wrap(style, "Operators of each block: one micro-batch on one GPU", 2, out);
     each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, mem, out);
 }
 
-void explain_cost(const struct plan *p, const struct report_style *style, struct arena *mem,
+void explain_cost(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
+    const struct plan *p = a->plan;
     str_add(out, "\n");
     typeset_wrap(style,
                  arena_format(mem, "Seconds of each operator: one micro-batch on one GPU (%s)",

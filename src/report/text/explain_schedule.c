@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
 #include "report/report.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
@@ -61,11 +62,11 @@ static void print_ranks(const struct partition *f, const struct pass_times *time
     table_print(&t, style, out);
 }
 
-void explain_schedule(const struct plan *plan, const struct report_style *style, struct arena *mem,
-                      struct str *out)
+void explain_schedule(const struct plan_answer *a, const struct report_style *style,
+                      struct arena *mem, struct str *out)
 {
-    const struct strategy *s = &plan->strategy;
-    const struct drawn_step *d = drawn_step_new(plan, mem);
+    const struct drawn_step *d = a->step;
+    const struct strategy *s = d->strategy;
     const struct pipeline *p = &d->pipeline;
     struct str title;
     str_init(&title);

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
+#include "report/advice_words.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/plan_text.h"
@@ -56,7 +58,7 @@ static void print_stage_bars(const struct plan *p, const struct report_style *st
 static const struct astra_stage {
     const char *name;
     bool needs_figures, with_verdict;
-    void (*explain)(const struct plan *, const struct report_style *, struct arena *,
+    void (*explain)(const struct plan_answer *, const struct report_style *, struct arena *,
                     struct str *out);
 } STAGES[] = {
     {"ops", false, false, explain_ops},
@@ -65,51 +67,52 @@ static const struct astra_stage {
     {"memory", true, true, explain_memory},
 };
 
-static void explain_stage(const struct plan *p, const char *name, const struct report_style *style,
-                          struct arena *mem, struct str *out)
+static void explain_stage(const struct plan_answer *a, const char *name,
+                          const struct report_style *style, struct arena *mem, struct str *out)
 {
+    const struct plan *p = a->plan;
     for (size_t i = 0; i < sizeof STAGES / sizeof *STAGES; i++) {
         if (strcmp(STAGES[i].name, name) != 0)
             continue;
         bool can = p->computed || !STAGES[i].needs_figures;
         if (!can || STAGES[i].with_verdict)
-            print_verdict(p, style, out);
+            print_verdict(a, style, mem, out);
         if (can)
-            STAGES[i].explain(p, style, mem, out);
+            STAGES[i].explain(a, style, mem, out);
         return;
     }
     str_addf(out, "\nNo stage is called '%s'; ops, cost, schedule and memory can be shown.\n",
              name);
 }
 
-static void explain_all(const struct plan *p, const struct report_style *style, struct arena *mem,
-                        struct str *out)
+static void explain_all(const struct plan_answer *a, const struct report_style *style,
+                        struct arena *mem, struct str *out)
 {
-    print_verdict(p, style, out);
+    const struct plan *p = a->plan;
+    const struct advice_section speedups = speedup_words(a, mem), hints = hint_words(a);
+    print_verdict(a, style, mem, out);
     if (!p->computed)
         return;
     print_figures(p, style, mem, out);
     print_breakdown(p, style, mem, out);
     print_stage_bars(p, style, mem, out);
-    print_pipeline(drawn_step_new(p, mem), style, mem, out);
-    explain_memory(p, style, mem, out);
-    print_comparison(p, style, mem, out);
-    if (p->speedups) /* which say with figures what hints can only guess */
-        print_speedups(p, style, out);
-    else
-        print_hints(p, style, out);
+    print_pipeline(a->step, style, mem, out);
+    explain_memory(a, style, mem, out);
+    print_comparison(a, style, mem, out);
+    print_advice(&speedups, style, out);
+    print_advice(&hints, style, out);
 }
 
-void report_explain_text(const struct plan *p, const char *stage, const struct report_style *style,
-                         struct str *out)
+void report_explain_text(const struct plan_answer *a, const char *stage,
+                         const struct report_style *style, struct str *out)
 {
     struct arena mem;
     arena_init(&mem);
-    print_source(p, style, out);
-    print_plan_query(p, style, out);
+    print_source(a, style, out);
+    print_plan_query(a->plan, style, out);
     if (stage)
-        explain_stage(p, stage, style, &mem, out);
+        explain_stage(a, stage, style, &mem, out);
     else
-        explain_all(p, style, &mem, out);
+        explain_all(a, style, &mem, out);
     arena_release(&mem);
 }

@@ -4,19 +4,20 @@
 
 struct arena;
 struct drawn_step;
-struct plan;
+struct plan_answer;
 struct report_style;
 struct str;
 
-void explain_ops(const struct plan *, const struct report_style *, struct arena *, struct str *out);
-void explain_cost(const struct plan *, const struct report_style *, struct arena *,
+void explain_ops(const struct plan_answer *, const struct report_style *, struct arena *,
+                 struct str *out);
+void explain_cost(const struct plan_answer *, const struct report_style *, struct arena *,
                   struct str *out);
-void explain_schedule(const struct plan *, const struct report_style *, struct arena *,
+void explain_schedule(const struct plan_answer *, const struct report_style *, struct arena *,
                       struct str *out);
 /* A picture of one step; nothing where it has more passes than can be simulated one by one. */
 void print_pipeline(const struct drawn_step *, const struct report_style *, struct arena *,
                     struct str *out);
-void explain_memory(const struct plan *, const struct report_style *, struct arena *,
+void explain_memory(const struct plan_answer *, const struct report_style *, struct arena *,
                     struct str *out);
 
 #endif

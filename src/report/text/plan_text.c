@@ -6,6 +6,9 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "probe/answer.h"
+#include "query/query_file.h"
+#include "report/advice_words.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/money_text.h"
@@ -60,8 +63,44 @@ static bool is_valid(const struct plan *p)
     return p->computed && p->reasons <= (plan_fits(p) ? 0 : 1);
 }
 
-void print_verdict(const struct plan *p, const struct report_style *style, struct str *out)
+void print_source(const struct plan_answer *a, const struct report_style *style, struct str *out)
 {
+    const struct plan_source *s = a->source;
+    struct str text;
+    if (!s)
+        return;
+    str_init(&text);
+    if (s->file)
+        str_addf(&text, "Read from %s: %s, ", s->file, s->kind);
+    else
+        str_add(&text, "Read from the command line: ");
+    str_addf(&text, "%d flags", s->flags);
+    if (s->program)
+        str_addf(&text, " of %s", s->program);
+    if (s->line)
+        str_addf(&text, " (line %d)", s->line);
+    str_addf(&text, ", %d without effect on time or memory", s->idle);
+    if (s->file || s->flags) /* otherwise there is no more than notes */
+        typeset_wrap(style, str_text(&text), 2, out);
+    for (int i = 0; i < s->notes; i++)
+        typeset_item(style, s->note[i], out);
+    str_add(out, "\n");
+    str_release(&text);
+}
+
+void print_advice(const struct advice_section *s, const struct report_style *style, struct str *out)
+{
+    if (s->items > 0 && *s->heading)
+        typeset_heading(style, s->heading, out);
+    for (int i = 0; i < s->items; i++)
+        typeset_item(style, s->item[i], out);
+}
+
+void print_verdict(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
+                   struct str *out)
+{
+    const struct plan *p = a->plan;
+    const struct advice_section fix = fix_words(a, mem);
     const char *verdict = p->feasible ? "Fits" : is_valid(p) ? "Does not fit" : "Invalid";
     str_add(out, "\n");
     typeset_text(style, p->feasible ? INK_GOOD : INK_BAD, verdict, out);
@@ -73,7 +112,7 @@ void print_verdict(const struct plan *p, const struct report_style *style, struc
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
-    print_fix(p, style, out);
+    print_advice(&fix, style, out);
 }
 
 /* The first of its types without a price. */
@@ -282,19 +321,22 @@ static void print_stages(const struct plan *p, const struct report_style *style,
     print_bottleneck(p, style, out);
 }
 
-void report_plan_text(const struct plan *p, const struct report_style *style, struct str *out)
+void report_plan_text(const struct plan_answer *a, const struct report_style *style,
+                      struct str *out)
 {
+    const struct plan *p = a->plan;
     struct arena mem;
     arena_init(&mem);
-    print_source(p, style, out);
+    const struct advice_section hints = hint_words(a), better = better_words(a, &mem);
+    print_source(a, style, out);
     print_plan_query(p, style, out);
-    print_verdict(p, style, out);
+    print_verdict(a, style, &mem, out);
     if (p->computed) {
         print_figures(p, style, &mem, out);
         print_breakdown(p, style, &mem, out);
         print_stages(p, style, &mem, out);
-        print_hints(p, style, out);
     }
-    print_better(p, style, out);
+    print_advice(&hints, style, out);
+    print_advice(&better, style, out);
     arena_release(&mem);
 }

@@ -3,25 +3,23 @@
 #define ASTRA_PLAN_TEXT_H
 
 struct arena;
-struct change;
 struct plan;
+struct plan_answer;
 struct report_style;
 struct str;
 
 /* Model, GPUs, batch, parameters: what is judged. */
 void print_plan_query(const struct plan *, const struct report_style *, struct str *out);
+/* The file that it was read from, and notes about that. */
+void print_source(const struct plan_answer *, const struct report_style *, struct str *out);
 /* Fits, does not fit, or is invalid, with every reason and a fix. */
-void print_verdict(const struct plan *, const struct report_style *, struct str *out);
-/* What would make it fit, if that was asked for. */
-void print_fix(const struct plan *, const struct report_style *, struct str *out);
-/* "--set a=1 --set b=on (Megatron: with --a 1 --b, without --c)". */
-void add_change(const struct change *, struct str *out);
-/* What would gain most, if that was asked for. */
-void print_source(const struct plan *, const struct report_style *, struct str *out);
-void print_better(const struct plan *, const struct report_style *, struct str *out);
-void print_speedups(const struct plan *, const struct report_style *, struct str *out);
+void print_verdict(const struct plan_answer *, const struct report_style *, struct arena *,
+                   struct str *out);
+/* A heading and its items; nothing without items. */
+struct advice_section;
+void print_advice(const struct advice_section *, const struct report_style *, struct str *out);
 /* What a mixed plan is worth, if that was asked for. */
-void print_comparison(const struct plan *, const struct report_style *, struct arena *,
+void print_comparison(const struct plan_answer *, const struct report_style *, struct arena *,
                       struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
 void print_figures(const struct plan *, const struct report_style *, struct arena *,
@@ -39,8 +37,5 @@ void print_bottleneck(const struct plan *, const struct report_style *, struct s
 int end_of_run(const struct plan *, int from);
 /* "3", or "1-6". */
 void add_run(int from, int end, struct str *out);
-
-/* What would make it faster or make it fit; nothing when nothing comes to mind. */
-void print_hints(const struct plan *, const struct report_style *, struct str *out);
 
 #endif

@@ -1,13 +1,12 @@
 /* Hints: one line per habit worth breaking, with the test that finds it. A hint names the parameter
  * and the flag to change; how much it gains is for `estimate` or `search` to say. Shares are of the
  * step; below a twentieth of it nothing is worth a line. */
-#include "report/text/plan_text.h"
+#include "probe/hints.h"
 
-#include "base/str.h"
 #include "cluster/cluster.h"
-#include "report/plan_words.h"
-#include "report/report.h"
-#include "report/text/typeset.h"
+#include "simulate/plan.h"
+
+#include <stddef.h>
 
 static const double WORTH_A_LINE = 0.05, MUCH = 0.15, ROOMY = 0.75;
 
@@ -101,19 +100,17 @@ static const struct hint {
     const char *text;
 } HINTS[] = {
 #define HINT(test, text) {test, text},
-#include "report/text/hints.def"
+#include "probe/hints.def"
 #undef HINT
 };
+enum { HINT_COUNT = sizeof HINTS / sizeof *HINTS };
+_Static_assert(sizeof HINTS / sizeof *HINTS <= (size_t)HINTS_MAX, "every hint may apply");
 
-void print_hints(const struct plan *p, const struct report_style *style, struct str *out)
+int hints_of(const struct plan *p, const char *hint[HINTS_MAX])
 {
-    bool any = false;
-    for (size_t i = 0; i < sizeof HINTS / sizeof *HINTS; i++) {
-        if (!HINTS[i].applies(p))
-            continue;
-        if (!any)
-            typeset_heading(style, "Hints", out);
-        typeset_item(style, HINTS[i].text, out);
-        any = true;
-    }
+    int count = 0;
+    for (int i = 0; i < HINT_COUNT && p->computed; i++)
+        if (HINTS[i].applies(p))
+            hint[count++] = HINTS[i].text;
+    return count;
 }

@@ -1,0 +1,28 @@
+/* What probes found about a plan, in sentences: text and page show the same. */
+#ifndef ASTRA_ADVICE_WORDS_H
+#define ASTRA_ADVICE_WORDS_H
+
+struct arena;
+struct plan_answer;
+
+enum { ADVICE_ITEMS = 24, ADVICE_SECTIONS = 5 };
+struct advice_section {
+    const char *heading; /* "" : belongs to the verdict */
+    int items;
+    const char *item[ADVICE_ITEMS];
+};
+
+/* One line on what would make the plan fit; no item where nothing is to be said, as of the others. */
+struct advice_section fix_words(const struct plan_answer *, struct arena *);
+struct advice_section speedup_words(const struct plan_answer *, struct arena *);
+struct advice_section hint_words(const struct plan_answer *);
+struct advice_section better_words(const struct plan_answer *, struct arena *);
+
+/* Other uses of the GPUs of a mixed plan: text has them as a table. */
+struct advice_section comparison_words(const struct plan_answer *, struct arena *);
+
+/* All of these in this order, those with items; returns how many. */
+int advice_words(const struct plan_answer *, struct arena *,
+                 struct advice_section[ADVICE_SECTIONS]);
+
+#endif

@@ -1,0 +1,104 @@
+/* One plan: predicted, held to the rules, and probed for what would be better. */
+#include "run/run_estimate.h"
+
+#include "probe/better.h"
+#include "probe/comparison.h"
+#include "probe/fix.h"
+#include "probe/speedups.h"
+#include "query/query_file.h"
+#include "report/chart/trace_out.h"
+#include "run/outputs.h"
+#include "run/run_page.h"
+#include "run/session.h"
+#include "simulate/drawn_step.h"
+
+/* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
+ * of those where it does not; NULL when it holds everywhere. */
+static const char *where_broken(struct astra *a, const struct estimate_query *e,
+                                const struct rule *rule, double (*values)[SLOTS])
+{
+    int groups = estimate_groups(e), broken = 0;
+    const char *where = "";
+    for (int g = 0; g < groups; g++) {
+        const struct gpu *gpu = estimate_group(e, g)->gpu;
+        bool said = false;
+        if (rule_allows(rule, values[g]))
+            continue;
+        for (int h = 0; h < g; h++)
+            said = said || (estimate_group(e, h)->gpu == gpu && !rule_allows(rule, values[h]));
+        if (!said)
+            where = arena_format(&a->mem, "%s%s%s", where, *where ? ", " : "on ", gpu->name);
+        broken++;
+    }
+    return broken == 0 ? NULL : broken == groups ? "" : where;
+}
+
+void run_judge_rules(struct astra *a, const struct estimate_query *e)
+{
+    int groups = estimate_groups(e);
+    double(*values)[SLOTS] = arena_array(&a->mem, (size_t)groups, sizeof *values);
+    for (int g = 0; g < groups; g++)
+        estimate_slots(e, g, values[g]);
+    for (int i = 0; i < e->reasons.count; i++)
+        plan_add_reason(&a->plan, &a->mem, e->reasons.text[i]);
+    for (int i = 0; i < e->rules.count; i++) {
+        const struct rule *rule = &e->rules.rule[i];
+        const char *where = where_broken(a, e, rule, values);
+        if (where)
+            plan_add_reason(&a->plan, &a->mem,
+                            arena_format(&a->mem, "%s%s%s (%s:%d)", where, *where ? ": " : "",
+                                         rule->reason, rule->file, rule->line));
+    }
+}
+
+/* Why stages cannot be placed is among the query's reasons: the simulation only sees that they
+ * are not. */
+void run_evaluate(struct astra *a, const struct estimate_query *e)
+{
+    plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
+    a->plan.flagscale = a->query.has_flags && a->query.flags.hetero;
+    if (!e->placed) {
+        a->plan.gpus = e->gpus;
+        a->plan.reasons = 0;
+    }
+    run_judge_rules(a, e);
+}
+
+/* What probes say of the plan. Those that search do so for a reader of the whole answer, not of one
+ * stage. */
+static void probe_plan(struct astra *a, const struct estimate_query *e, bool explain)
+{
+    struct plan_answer *x = &a->answer;
+    const struct plan *p = &a->plan;
+    *x = (struct plan_answer){.plan = p};
+    x->source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
+    x->fix = fix_of(&a->query, e, p, &a->mem);
+    x->hints = hints_of(p, x->hint);
+    if (explain && !a->query.stage) {
+        x->speedups = speedups_of(&a->query, e, p, x->fix, &a->mem);
+        x->comparison = comparison_of(&a->query, e, p, &a->mem);
+    }
+    if (!explain && a->query.has_flags)
+        x->better = better_of(&a->query, e, p, &a->mem);
+    if (explain && p->computed)
+        x->step = drawn_step_new(p, &a->mem);
+}
+
+bool run_estimate(struct astra *a, bool explain)
+{
+    struct query *q = &a->query;
+    struct estimate_query *e = &a->asked;
+    if (!outputs_check(q, &a->error) || !query_ready(q, &a->error) ||
+        !query_estimate(q, e, &a->error))
+        return false;
+    run_evaluate(a, e);
+    probe_plan(a, e, explain);
+    if (!query_costs_hold(q, &a->error) ||
+        (q->trace && !trace_write(&a->plan, q->trace, &a->error)) ||
+        (q->report && !page_of_plan(q, &a->answer, &a->mem, &a->error)))
+        return false;
+    a->kind = explain ? ANSWER_EXPLAIN : ANSWER_PLAN;
+    if (!a->plan.feasible)
+        fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
+    return a->plan.feasible;
+}
