@@ -154,11 +154,10 @@ struct advice_section speedup_words(const struct plan_answer *a, struct arena *m
     return s;
 }
 
-/* Speedups say with figures what hints can only guess. */
 struct advice_section hint_words(const struct plan_answer *a)
 {
     struct advice_section s = {.heading = "Hints"};
-    for (int i = 0; i < a->hints && !a->speedups; i++)
+    for (int i = 0; i < a->hints; i++)
         s.item[s.items++] = a->hint[i];
     return s;
 }

@@ -73,11 +73,12 @@ static void probe_plan(struct astra *a, const struct estimate_query *e, bool exp
     *x = (struct plan_answer){.plan = p};
     x->source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
     x->fix = fix_of(&a->query, e, p, &a->mem);
-    x->hints = hints_of(p, x->hint);
     if (explain && !a->query.stage) {
         x->speedups = speedups_of(&a->query, e, p, x->fix, &a->mem);
         x->comparison = comparison_of(&a->query, e, p, &a->mem);
     }
+    if (!x->speedups) /* which say with figures what hints can only guess */
+        x->hints = hints_of(p, x->hint);
     if (!explain && a->query.has_flags)
         x->better = better_of(&a->query, e, p, &a->mem);
     if (explain && p->computed)

@@ -166,3 +166,19 @@ code=0
 [ ! -e "$SCRATCH/x" ] || fault "a refused output is written"
 cmp "$page" "$SCRATCH/again.html"
 [ -z "$(find "$SCRATCH" -name '*.new')" ] || fault "a temporary file was left behind"
+
+# The page of an estimate says what its text says: what makes it fit, hints, what Astra would run.
+flags='--tensor-model-parallel-size 1 --micro-batch-size 4 --global-batch-size 64 --seq-length 8192 --bf16'
+set -- estimate --model llama3-8b --cluster 1x8:H100 --report "$SCRATCH/plan.html" -- $flags
+COLUMNS=100000 "$ASTRA" "$@" >"$SCRATCH/text" || [ $? -eq 1 ]
+sed -n 's/^  - //p' "$SCRATCH/text" >"$SCRATCH/items"
+grep -q 'makes it fit' "$SCRATCH/items" || fault "no fix in the text"
+grep -q '^What Astra would run' "$SCRATCH/text" || fault "no better plan in the text"
+while read -r item; do
+    json=$(printf '%s' "$item" | sed 's/\\/\\\\/g; s/"/\\"/g; s,/,\\/,g')
+    grep -qF "$item" "$SCRATCH/plan.html" || grep -qF "$json" "$SCRATCH/plan.html" ||
+        fault "the page lacks: $item"
+done <"$SCRATCH/items"
+"$ASTRA" estimate --model llama3-8b --cluster 1x8:H100 --format csv -- $flags >"$SCRATCH/csv" ||
+    [ $? -eq 1 ]
+grep -q 'instead_add' "$SCRATCH/csv" || fault "CSV lacks what Astra would run"

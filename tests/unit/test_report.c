@@ -62,7 +62,7 @@ static const struct plan_answer *about(struct bench *b, const struct plan *p)
 {
     struct plan_answer *a = &b->answer;
     a->plan = p;
-    a->hints = hints_of(p, a->hint);
+    a->hints = a->speedups ? 0 : hints_of(p, a->hint);
     a->step = p->computed ? drawn_step_new(p, &b->mem) : NULL;
     return a;
 }

@@ -5,6 +5,9 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "probe/answer.h"
+#include "probe/better.h"
+#include "probe/fix.h"
+#include "probe/speedups.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 
@@ -50,6 +53,18 @@ void csv_end(struct csv_writer *c)
     c->cells = 0;
 }
 
+/* Several texts in one cell. */
+static void csv_list(struct csv_writer *c, const char *const *list, size_t count,
+                     const char *between)
+{
+    struct str text;
+    str_init(&text);
+    for (size_t i = 0; i < count; i++)
+        str_addf(&text, "%s%s", i ? between : "", list[i]);
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
 static void add_heads(struct csv_writer *c)
 {
     static const char *const first[] = {"model", "gpu", "gpus", "stack"};
@@ -73,7 +88,6 @@ static void add_heads(struct csv_writer *c)
     }
     for (size_t i = 0; i < sizeof last / sizeof *last; i++)
         csv_text(c, last[i]);
-    csv_end(c);
 }
 
 static void add_strategy(struct csv_writer *c, const struct strategy *s)
@@ -99,16 +113,6 @@ static void add_figures(struct csv_writer *c, const struct plan *p)
     }
     for (int i = 0; i < BREAKDOWN_PARTS; i++)
         csv_number_if(c, p->computed, p->breakdown[i]);
-}
-
-static void add_reasons(struct csv_writer *c, const struct plan *p)
-{
-    struct str text;
-    str_init(&text);
-    for (int i = 0; i < p->reasons; i++)
-        str_addf(&text, "%s%s", i ? "; " : "", p->reason[i]);
-    csv_text(c, str_text(&text));
-    str_release(&text);
 }
 
 static void add_types(struct csv_writer *c, const struct plan *p)
@@ -147,32 +151,101 @@ static void add_plan(struct csv_writer *c, const struct plan *p)
     add_cents_if(c, p->usd_total > 0 && p->usd_total < 1e15, p->usd_total);
     csv_number_if(c, isfinite(p->slowdown) && p->slowdown >= 1, p->slowdown);
     csv_text(c, p->feasible ? "yes" : "no");
-    add_reasons(c, p);
-    csv_end(c);
+    csv_list(c, p->reason, (size_t)p->reasons, "; ");
+}
+
+/* What makes the other plan, as --set takes it; empty without one. */
+static void add_sets(struct csv_writer *c, const struct change *x)
+{
+    csv_list(c, x ? x->set : NULL, x ? x->sets : 0, " ");
+}
+
+static void add_step_of(struct csv_writer *c, const struct change *x)
+{
+    csv_number_if(c, x, x ? x->plan->step_s : 0);
+}
+
+static void add_speedups(struct csv_writer *c, const struct speedups *g)
+{
+    struct str text;
+    str_init(&text);
+    for (int i = 0; g && i < g->count; i++) {
+        const struct change *x = &g->speedup[i].change;
+        str_add(&text, i ? "; " : "");
+        for (size_t k = 0; k < x->sets; k++)
+            str_addf(&text, "%s ", x->set[k]);
+        str_addf(&text, "(%.9g s)", x->plan->step_s);
+    }
+    csv_text(c, str_text(&text));
+    str_release(&text);
+}
+
+static void add_answer(struct csv_writer *c, const struct plan_answer *a)
+{
+    const struct change *fix = a->fix && a->fix->fits ? &a->fix->change : NULL;
+    const struct change *searched =
+        a->speedups && a->speedups->found ? &a->speedups->searched : NULL;
+    const struct change *better = a->better && a->better->better ? &a->better->change : NULL;
+    add_sets(c, fix);
+    add_step_of(c, fix);
+    add_speedups(c, a->speedups);
+    add_sets(c, searched);
+    add_step_of(c, searched);
+    add_sets(c, better);
+    csv_text(c, better ? better->add : "");
+    csv_text(c, better ? better->remove : "");
+    add_step_of(c, better);
+    csv_text(c, a->better && a->better->why_not ? a->better->why_not : "");
+    csv_list(c, a->hint, (size_t)a->hints, "; ");
 }
 
 void report_plan_csv(const struct plan_answer *a, struct str *out)
 {
+    static const char *const heads[] = {
+        "remedy",          "remedy_step_s",   "gains",       "searched",
+        "searched_step_s", "instead",         "instead_add", "instead_remove",
+        "instead_step_s",  "why_not_instead", "hints"};
     struct csv_writer c = {out, 0};
     add_heads(&c);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        csv_text(&c, heads[i]);
+    csv_end(&c);
     add_plan(&c, a->plan);
+    add_answer(&c, a);
+    csv_end(&c);
 }
 
-static void add_list(struct csv_writer *c, const char *list, const struct plan *p, int count)
+static void add_row(struct csv_writer *c, const char *list, int rank, const struct plan *p,
+                    const char *change)
 {
-    for (int i = 0; i < count; i++) {
-        csv_text(c, list);
-        csv_number(c, i + 1);
-        add_plan(c, &p[i]);
-    }
+    csv_text(c, list);
+    csv_number(c, rank);
+    add_plan(c, p);
+    if (change)
+        csv_text(c, change);
+    csv_end(c);
+}
+
+static void add_list(struct csv_writer *c, const char *list, const struct plan *p, int count,
+                     const char *change)
+{
+    for (int i = 0; i < count; i++)
+        add_row(c, list, i + 1, &p[i], change);
 }
 
 void report_search_csv(const struct search_report *r, struct str *out)
 {
+    const char *change = r->what_ifs > 0 ? "" : NULL; /* a column only where some were asked for */
     struct csv_writer c = {out, 0};
     csv_text(&c, "list");
     csv_text(&c, "rank");
     add_heads(&c);
-    add_list(&c, "best", r->plan, r->best);
-    add_list(&c, "pareto", r->pareto, r->front);
+    if (change)
+        csv_text(&c, "change");
+    csv_end(&c);
+    add_list(&c, "best", r->plan, r->best, change);
+    add_list(&c, "pareto", r->pareto, r->front, change);
+    for (int i = 0; i < r->what_ifs; i++)
+        if (r->what_if[i].plan)
+            add_row(&c, "what_if", i + 1, r->what_if[i].plan, r->what_if[i].change);
 }

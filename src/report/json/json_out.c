@@ -523,6 +523,8 @@ void report_plan_json(const struct plan_answer *a, struct str *out)
     set_source(o, a->source);
     set_better(o, a->plan, a->better);
     set_comparison(o, a->plan, a->comparison);
+    if (a->hints > 0)
+        json_set(o, "hints", json_new_strings(a->hint, (size_t)a->hints));
     dump(o, out);
 }
 
