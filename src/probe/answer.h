@@ -21,7 +21,7 @@ struct plan_answer {
     const struct better_plan *better;    /* estimate of flags or a file; else NULL */
     const struct comparison *comparison; /* explain: NULL unless mixed and computed */
     const struct drawn_step *step;       /* explain, and where it is drawn: NULL unless computed */
-    int hints; /* 0 where there are speedups */
+    int hints;                           /* 0 where there are speedups */
     const char *hint[HINTS_MAX];
 };
 

@@ -4,6 +4,7 @@
 #include "probe/fix.h"
 
 #include "probe/change.h"
+#include "probe/moves.h"
 #include "probe/trials.h"
 
 #include <math.h>
@@ -52,7 +53,7 @@ static void try_pairs(struct fix_pick *t, const struct strategy *changed, size_t
         for (int k = 0; k < move[j].options && move[j].saves; k++) {
             struct strategy s = *changed;
             if ((move[first].numerics || move[j].numerics) == numerics &&
-                move[j].apply(t->trials.asked->scene.model, &s, k))
+                move_apply(&move[j], t->trials.asked->scene.model, &s, k))
                 try_strategy(t, &s);
         }
 }
@@ -65,7 +66,7 @@ static bool try_moves(struct fix_pick *t, bool pairs, bool numerics)
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < move[i].options && move[i].saves; k++) {
             struct strategy s = t->trials.asked->strategy;
-            if (!move[i].apply(t->trials.asked->scene.model, &s, k))
+            if (!move_apply(&move[i], t->trials.asked->scene.model, &s, k))
                 continue;
             if (pairs)
                 try_pairs(t, &s, i, numerics);

@@ -9,10 +9,8 @@
 
 struct arena;
 struct estimate_query;
-struct model;
 struct plan;
 struct query;
-struct strategy;
 
 /* What would make a plan fit whose only fault is a stage that is too full. */
 struct fix {
@@ -27,16 +25,5 @@ struct fix {
  * batch and the sequence stay. Everything lives in the arena. */
 const struct fix *fix_of(struct query *, const struct estimate_query *, const struct plan *,
                          struct arena *);
-
-/* One kind of change that a user would consider (moves.c). */
-struct move {
-    /* Changes the strategy; false when there is nothing to change that way. */
-    bool (*apply)(const struct model *, struct strategy *, int option);
-    int options;
-    bool numerics; /* the numbers of the training change */
-    bool saves;    /* memory: of use to a fix; gains take all that leave the numbers alone */
-};
-/* In the order in which two of them are applied. */
-const struct move *moves(size_t *count);
 
 #endif

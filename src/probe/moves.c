@@ -1,10 +1,20 @@
-/* What a user would change to save memory or time, one function a kind. None of them asks whether
- * Megatron takes the result: the rules do. A switch that would have no effect after a change goes
- * with it, as the rules of a search refuse it (sense.rules). */
-#include "probe/fix.h"
+/* What a user would change to save memory or time. A change of one parameter is a row of the table;
+ * what changes several has a function. None of them asks whether Megatron takes the result: the
+ * rules do. A switch that would have no effect after a change goes with it, as the rules of a search
+ * refuse it (sense.rules). */
+#include "probe/moves.h"
 
 #include "model/model.h"
-#include "strategy/strategy.h"
+static bool has(const struct model *m, const struct strategy *s, enum need need)
+{
+    const bool there[] = {[NEEDS_NOTHING] = true,
+                          [NEEDS_TENSOR_PARALLEL] = s->tp > 1,
+                          [NEEDS_CONTEXT_PARALLEL] = s->cp > 1,
+                          [NEEDS_INTERLEAVED] = s->vpp > 1,
+                          [NEEDS_EXPERTS] = m->experts > 0,
+                          [NEEDS_SHARED] = m->shared_ffn > 0};
+    return there[need];
+}
 
 /* Gives a parameter a value; false when it has it already. */
 static bool turn(int *param, int value)
@@ -46,12 +56,6 @@ static bool halve_ways(struct strategy *s, int *ways)
     return true;
 }
 
-static bool double_tp(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return double_ways(s, &s->tp);
-}
-
 /* Options, as bits: the sequence sharded from now on; experts split as the rest is. */
 enum { WITH_SEQUENCE = 1, WITH_EXPERTS = 2, TP_OPTIONS = 4 };
 
@@ -69,6 +73,12 @@ static bool change_tp(struct strategy *s, bool doubled, int option)
     if (s->tp == 1)
         s->seq_parallel = s->tp_overlap = 0;
     return true;
+}
+
+static bool double_tp(const struct model *m, struct strategy *s, int option)
+{
+    (void)m;
+    return change_tp(s, true, option);
 }
 
 static bool double_tp_with(const struct model *m, struct strategy *s, int option)
@@ -97,12 +107,6 @@ static bool halve_cp(const struct model *m, struct strategy *s, int option)
     if (s->cp == 1)
         s->cp_comm = CP_P2P;
     return true;
-}
-
-static bool exchange_otherwise(const struct model *m, struct strategy *s, int option)
-{
-    (void)m;
-    return s->cp > 1 && turn(&s->cp_comm, option);
 }
 
 /* Without virtual stages there is nothing for transfers to overlap with. */
@@ -199,38 +203,17 @@ static bool stop_interleaving(const struct model *m, struct strategy *s, int opt
 
 static bool halve_micro_batch(const struct model *m, struct strategy *s, int option)
 {
+    bool even = s->micro_batch % 2 == 0;
     (void)m, (void)option;
-    if (s->micro_batch % 2)
-        return false;
     s->micro_batch /= 2;
-    return true;
+    return even;
 }
 
 static bool double_micro_batch(const struct model *m, struct strategy *s, int option)
 {
     (void)m, (void)option;
-    if (s->micro_batch > 1 << 19)
-        return false;
     s->micro_batch *= 2;
-    return true;
-}
-
-static bool fuse_loss(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return turn(&s->loss_fusion, 1);
-}
-
-static bool plain_loss(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return turn(&s->loss_fusion, 0);
-}
-
-static bool shard_sequence(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return s->tp > 1 && turn(&s->seq_parallel, 1);
+    return s->micro_batch <= 1 << 20;
 }
 
 static bool keep_sequence(const struct model *m, struct strategy *s, int option)
@@ -247,39 +230,6 @@ static bool overlap_tp(const struct model *m, struct strategy *s, int option)
     if (s->tp == 1 || (option == 1 && !turn(&s->seq_parallel, 1)))
         return false;
     return turn(&s->tp_overlap, 1);
-}
-
-static bool expose_tp(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return turn(&s->tp_overlap, 0);
-}
-
-static bool overlap_transfers(const struct model *m, struct strategy *s, int option)
-{
-    (void)m;
-    return s->vpp > 1 && turn(&s->p2p_overlap, option);
-}
-
-static bool overlap_experts(const struct model *m, struct strategy *s, int option)
-{
-    return m->experts > 0 && turn(&s->moe_overlap, option);
-}
-
-static bool overlap_shared(const struct model *m, struct strategy *s, int option)
-{
-    return m->shared_ffn > 0 && turn(&s->shared_overlap, option);
-}
-
-static bool dispatch_otherwise(const struct model *m, struct strategy *s, int option)
-{
-    return m->experts > 0 && turn(&s->dispatcher, DISPATCH_ALLGATHER + option);
-}
-
-static bool group_experts(const struct model *m, struct strategy *s, int option)
-{
-    (void)option;
-    return m->experts > 0 && turn(&s->grouped_gemm, 1);
 }
 
 /* Options: neither, the reduction of gradients, the gather of parameters as well. */
@@ -323,14 +273,6 @@ static bool unshard_optimizer(const struct model *m, struct strategy *s, int opt
     return s->fsdp == FSDP_NONE && turn(&s->dist_opt, 0);
 }
 
-/* The distributed optimizer, which FSDP switched on, stays. Not to optim_grads: that scatters
- * gradients in every micro-batch, which the simulation does not charge for yet. */
-static bool stop_fsdp(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return turn(&s->fsdp, FSDP_NONE);
-}
-
 enum { QUARTERS = 4 };
 
 static bool offload_optimizer(const struct model *m, struct strategy *s, int option)
@@ -355,12 +297,6 @@ static bool offload_less(const struct model *m, struct strategy *s, int option)
     if (percent == 0 && s->moments_bytes == 4 && !s->main_grads_bf16)
         s->precision_aware = 0;
     return true;
-}
-
-static bool bf16_gradients(const struct model *m, struct strategy *s, int option)
-{
-    (void)m, (void)option;
-    return turn(&s->grad_bf16, 1);
 }
 
 static bool bf16_moments(const struct model *m, struct strategy *s, int option)
@@ -450,49 +386,29 @@ static bool recompute_less(const struct model *m, struct strategy *s, int option
     return layers <= m->layers / (s->pp * s->vpp) && fewer_layers(s, METHOD_BLOCK, layers);
 }
 
+static const struct move MOVES[] = {
+#define SET(param, value, options, need, numerics, saves)                                          \
+    {NULL, PARAM_##param, value, need, options, numerics, saves},
+#define MOVE(apply, options, numerics, saves)                                                      \
+    {apply, (enum param)0, 0, NEEDS_NOTHING, options, numerics, saves},
+#include "probe/moves.def"
+#undef SET
+#undef MOVE
+};
+
 const struct move *moves(size_t *count)
 {
-    enum { MEMORY = true, TIME = false, SAME = false, ROUNDS = true };
-    static const struct move moves[] = {
-        {double_tp, 1, SAME, MEMORY},
-        {double_tp_with, TP_OPTIONS - 1, SAME, TIME},
-        {halve_tp, 2, SAME, TIME},
-        {double_cp, 1, SAME, MEMORY},
-        {halve_cp, 1, SAME, TIME},
-        {exchange_otherwise, CP_ALLGATHER + 1, SAME, TIME},
-        {double_pp, 2, SAME, MEMORY},
-        {halve_pp, 2, SAME, TIME},
-        {double_ep, 1, SAME, MEMORY},
-        {halve_ep, 1, SAME, TIME},
-        {change_etp, 2, SAME, TIME},
-        {stop_interleaving, 1, SAME, MEMORY},
-        {interleave, INTERLEAVINGS, SAME, TIME},
-        {split_otherwise, SPLIT_UNEVEN + 1, SAME, TIME},
-        {halve_micro_batch, 1, SAME, MEMORY},
-        {double_micro_batch, 1, SAME, TIME},
-        {plain_loss, 1, SAME, MEMORY},
-        {fuse_loss, 1, SAME, TIME},
-        {shard_sequence, 1, SAME, MEMORY},
-        {keep_sequence, 1, SAME, TIME},
-        {overlap_tp, 2, SAME, TIME},
-        {expose_tp, 1, SAME, TIME},
-        {overlap_transfers, 2, SAME, TIME},
-        {overlap_experts, 2, SAME, TIME},
-        {overlap_shared, 2, SAME, TIME},
-        {dispatch_otherwise, DISPATCH_ALLTOALL + 1, SAME, TIME},
-        {group_experts, 1, SAME, TIME},
-        {overlap_data, 3, SAME, TIME},
-        {shard_optimizer, 2, SAME, MEMORY},
-        {unshard_optimizer, 1, SAME, TIME},
-        {shard_fully, FSDP_FULL - FSDP_OPTIM + 1, SAME, MEMORY},
-        {stop_fsdp, 1, SAME, TIME},
-        {offload_optimizer, QUARTERS, SAME, MEMORY},
-        {offload_less, QUARTERS, SAME, TIME},
-        {bf16_gradients, 1, ROUNDS, MEMORY},
-        {bf16_moments, 1, ROUNDS, MEMORY},
-        {recompute_more, MODULE_SETS + GROUPINGS + BLOCKS, SAME, MEMORY},
-        {recompute_less, 1 + MODULE_SETS + GROUPINGS + BLOCKS, SAME, TIME},
-    };
-    *count = sizeof moves / sizeof *moves;
-    return moves;
+    *count = sizeof MOVES / sizeof *MOVES;
+    return MOVES;
+}
+
+bool move_apply(const struct move *move, const struct model *m, struct strategy *s, int option)
+{
+    if (move->apply)
+        return move->apply(m, s, option);
+    int value = move->value + option;
+    bool changes = has(m, s, move->need) && strategy_get(s, move->param) != value;
+    if (changes)
+        strategy_set(s, move->param, value);
+    return changes;
 }

@@ -6,6 +6,7 @@
 
 #include "probe/change.h"
 #include "probe/fix.h"
+#include "probe/moves.h"
 #include "probe/trials.h"
 
 /* Less is not worth a change, and less than estimates can tell apart. */
@@ -40,7 +41,7 @@ static void try_move(struct trials *t, const struct move *move, struct speedup_p
 {
     for (int k = 0; k < move->options; k++) {
         struct strategy s = t->asked->strategy;
-        if (move->apply(t->asked->scene.model, &s, k))
+        if (move_apply(move, t->asked->scene.model, &s, k))
             try_option(t, &s, best);
     }
 }

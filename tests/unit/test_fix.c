@@ -1,5 +1,6 @@
 /* What makes a plan fit: the changes, and the operator at which memory is fullest. */
 #include "probe/fix.h"
+#include "probe/moves.h"
 
 #include "cost/cost.h"
 #include "model/model.h"
@@ -82,8 +83,8 @@ static void no_single_change_is_cheaper(void **state)
             struct strategy s = b.asked.strategy;
             double values[SLOTS] = {0};
             struct plan p;
-            bool allowed =
-                move[i].saves && !move[i].numerics && move[i].apply(b.asked.scene.model, &s, k);
+            bool allowed = move[i].saves && !move[i].numerics &&
+                           move_apply(&move[i], b.asked.scene.model, &s, k);
             slots_set_fixed(values, b.asked.scene.model, b.asked.scene.group, b.asked.nodes, true);
             slots_set_strategy(values, &s);
             for (int n = 0; n < b.asked.rules.count; n++)
@@ -124,7 +125,7 @@ static void moves_keep_the_gpus(void **state)
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < move[i].options; k++) {
             struct strategy s = b.asked.strategy;
-            if (!move[i].apply(b.asked.scene.model, &s, k))
+            if (!move_apply(&move[i], b.asked.scene.model, &s, k))
                 continue;
             assert_int_equal(strategy_gpus(&s), strategy_gpus(&b.asked.strategy));
             assert_int_not_equal(strategy_compare(&s, &b.asked.strategy), 0);

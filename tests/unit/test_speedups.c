@@ -1,5 +1,6 @@
 /* What would gain most: against brute force over the single changes, against the search, and word
  * for word as --set takes it. */
+#include "probe/moves.h"
 #include "probe/speedups.h"
 
 #include "probe/fix.h"
@@ -139,7 +140,7 @@ static bool best_of_kind(struct bench *b, const struct rules *sense, const struc
     for (int k = 0; k < move->options; k++) {
         struct strategy s = from->strategy;
         struct plan p;
-        if (move->numerics || !move->apply(b->asked.scene.model, &s, k) ||
+        if (move->numerics || !move_apply(move, b->asked.scene.model, &s, k) ||
             !allowed(b, sense, &from->strategy, &s))
             continue;
         arena_clear(&mem);
@@ -322,7 +323,7 @@ static void moves_are_changes(void **state)
         for (size_t i = 0; i < count; i++)
             for (int k = 0; k < move[i].options; k++) {
                 struct strategy s = b.asked.strategy;
-                if (!move[i].apply(b.asked.scene.model, &s, k))
+                if (!move_apply(&move[i], b.asked.scene.model, &s, k))
                     continue;
                 applied[i]++;
                 assert_int_equal(strategy_gpus(&s), strategy_gpus(&b.asked.strategy));
