@@ -119,12 +119,30 @@ bool astra_plan_get(const struct astra *, size_t index, struct astra_plan *);
 /* Words of the launch flags of plan `index`; NULL ends the list. */
 const char *const *astra_plan_flags(struct astra *, size_t index);
 
+/* What a value is, for programs that complete one. */
+enum astra_takes {
+    ASTRA_TAKES_NOTHING,   /* a switch */
+    ASTRA_TAKES_ANY,       /* a number or a text of which nothing can be offered */
+    ASTRA_TAKES_WORD,      /* one of those in the argument, "a|b|c" */
+    ASTRA_TAKES_MODEL,     /* a preset or a file */
+    ASTRA_TAKES_POOL,      /* 64x8:GPU, or a file */
+    ASTRA_TAKES_GPU,       /* the name of a GPU */
+    ASTRA_TAKES_GPU_VALUE, /* GPU=... */
+    ASTRA_TAKES_PARAM,     /* PARAMETER=... */
+    ASTRA_TAKES_FILE,
+    ASTRA_TAKES_FOLDER
+};
+
 /* Options as tables, for programs that build a command line on them. Name NULL ends the list. */
 struct astra_option {
     const char *name;     /* without dashes */
     const char *argument; /* what it takes, "" for a switch */
     const char *commands; /* blank-separated commands that take it */
     const char *help;
+    const char *group; /* of options that belong together, "Money": they stand side by side */
+    const char *usual; /* what holds without it, for people; "" = nothing worth telling */
+    enum astra_takes takes;
+    bool repeats; /* may be given several times */
 };
 const struct astra_option *astra_options(void);
 

@@ -219,8 +219,8 @@ enum astra_status astra_list_gpus(struct astra *a)
 enum astra_status astra_fit(struct astra *a)
 {
     struct query *q = &a->query;
-    struct fit_query f = {.profile = q->measured_file,
-                          .profiles = q->measured,
+    struct fit_query f = {.profile = q->measured.text,
+                          .profiles = q->measured.count,
                           .sources = q->sources,
                           .models = q->efficiency,
                           .output = q->into,
@@ -283,17 +283,6 @@ enum astra_status astra_script_files(struct astra *a)
 const char *astra_message(const struct astra *a)
 {
     return a->error.text;
-}
-
-const struct astra_option *astra_options(void)
-{
-    static const struct astra_option table[] = {
-#define OPTION(id, name, argument, commands, help) {name, argument, commands, help},
-#include "query/options.def"
-#undef OPTION
-        {0},
-    };
-    return table;
 }
 
 const char *astra_names(struct astra *a, const char *of)

@@ -438,18 +438,18 @@ bool calibrate_told(const struct calibrate_report *r, struct error *err)
 bool calibrate_run(struct query *q, struct arena *mem, struct calibrate_report *out,
                    struct error *err)
 {
-    *out = (struct calibrate_report){.inputs = q->froms, .input = q->from};
-    if (q->froms == 0)
+    *out = (struct calibrate_report){.inputs = q->from.count, .input = q->from.text};
+    if (q->from.count == 0)
         return fail(err, ERROR_INPUT,
                     "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
     if (!query_models(q, err))
         return false;
-    int inputs = q->froms + q->held_outs, read = 0;
+    int inputs = q->from.count + q->held_out.count, read = 0;
     struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
     bool ok = true;
     while (ok && read < inputs) {
-        bool held = read >= q->froms;
-        const char *path = held ? q->held_out[read - q->froms] : q->from[read];
+        bool held = read >= q->from.count;
+        const char *path = held ? q->held_out.text[read - q->from.count] : q->from.text[read];
         ok = calibrate_input_read(&input[read], q, path, mem, err);
         input[read++].held = held;
     }

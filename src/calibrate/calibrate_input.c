@@ -96,7 +96,7 @@ bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *
                     inner.text);
     }
     in->gpu = q->cluster.group[0].gpu;
-    in->te = q->te != 0;
+    in->te = q->stack != STACK_TORCH;
     if (!one_type(&q->cluster))
         calibrate_refuse(in, mem,
                          "runs on several types of GPU, which one step does not tell apart");
@@ -223,8 +223,8 @@ static bool begin(struct calibrate_input *in, const struct query *from, struct e
     query_init(&in->query);
     for (const struct given *g = from->given; g; g = g->next)
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-            if (strcmp(g->option, taken[i]) == 0 &&
-                !query_set(&in->query, g->option, g->value, err))
+            if (strcmp(g->option->name, taken[i]) == 0 &&
+                !query_set(&in->query, g->option->name, g->value, err))
                 return false;
     in->query.learned = from->learned;
     return true;

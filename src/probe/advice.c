@@ -196,10 +196,10 @@ static bool advise_margin(struct advice *ad, struct str *out)
 static bool advise_stack(struct advice *ad, struct str *out)
 {
     struct query copy = *ad->query;
-    copy.te = copy.te == 0;
+    copy.stack = copy.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
     if (!finds(ad, &copy))
         return false;
-    str_addf(out, "with --stack %s there is a plan", copy.te ? "te" : "torch");
+    str_addf(out, "with --stack %s there is a plan", copy.stack == STACK_TE ? "te" : "torch");
     return true;
 }
 

@@ -11,37 +11,15 @@
 
 static const char EXAMPLES[] = "as in gpus=64, global-batch=x2, price:h100=-20% or nodes:h100=x2";
 
-static const struct option {
-    const char *name, *argument, *commands;
-} OPTIONS[] = {
-#define OPTION(id, name, argument, commands, help) {name, argument, commands},
-#include "query/options.def"
-#undef OPTION
-};
-enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
-
-/* What is shown and how fast, not what is chosen. */
-static bool is_input(const struct option *o)
+static const struct option *input_of(const char *name)
 {
-    static const char *const other[] = {"plot", "report", "threads", "top", "what-if"};
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (strcmp(o->name, other[i]) == 0)
-            return false;
-    return *o->argument && strstr(o->commands, "search");
+    const struct option *o = option_find(name);
+    return o && option_is_input(o) ? o : NULL;
 }
 
-/* Its values are NAME=VALUE themselves, one for each name. */
 static bool is_keyed(const struct option *o)
 {
-    return strchr(o->argument, '=');
-}
-
-static const struct option *option_of(const char *name)
-{
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (is_input(&OPTIONS[i]) && strcmp(OPTIONS[i].name, name) == 0)
-            return &OPTIONS[i];
-    return NULL;
+    return o->use == ASKS_EACH || o->use == ASKS_ALL;
 }
 
 static bool is_figure(const char *name)
@@ -59,8 +37,8 @@ static bool unknown(const char *name, struct error *err)
     size_t figures, n = 0;
     const char *const *figure = cluster_figures(&figures), *names[OPTION_COUNT + 8];
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (is_input(&OPTIONS[i]))
-            names[n++] = OPTIONS[i].name;
+        if (option_is_input(option_row((enum option_id)i)))
+            names[n++] = option_row((enum option_id)i)->name;
     for (size_t i = 0; i < figures && i < 8; i++)
         names[n++] = figure[i];
     const char *near = did_you_mean(name, names, n);
@@ -84,7 +62,7 @@ static void copy_part(char out[64], const char *from, size_t length)
 static bool take_key(struct input_change *c, const char *colon, const char *equals,
                      struct error *err)
 {
-    const struct option *o = option_of(c->name);
+    const struct option *o = input_of(c->name);
     bool keyed = !o || is_keyed(o);
     const char *second = o && !colon ? strchr(equals + 1, '=') : NULL;
     if (!keyed && colon)
@@ -98,7 +76,7 @@ static bool take_key(struct input_change *c, const char *colon, const char *equa
         c->value = second + 1;
     }
     const char *example = strcmp(c->name, "set") == 0 ? "tp" : "h100";
-    if (o && *o->argument == '[' && *c->value) /* of one type or of all */
+    if (o && o->use == ASKS_ALL && *c->value) /* of one type or of all */
         return true;
     return (*c->key && *c->value) ||
            fail(err, ERROR_INPUT, "%s of what? Write %s:%s=CHANGE", c->name, c->name, example);
@@ -126,19 +104,17 @@ bool input_change_parse(struct input_change *c, const char *text, struct error *
     const char *colon = memchr(text, ':', length);
     *c = (struct input_change){.value = equals + 1};
     copy_part(c->name, text, colon ? (size_t)(colon - text) : length);
-    if (!option_of(c->name) && !is_figure(c->name))
+    if (!input_of(c->name) && !is_figure(c->name))
         return unknown(c->name, err) || error_show(err, text, 0);
     if (!take_key(c, colon, equals, err))
         return error_show(err, text, colon ? (size_t)(colon - text) : length);
     return take_factor(c, err) || error_show(err, text, (size_t)(c->value - text));
 }
 
-bool set_what_if(struct query *q, const char *v, struct error *err)
+bool option_what_if(struct query *q, const char *v, struct error *err)
 {
     struct input_change c;
     struct error cause = {0};
-    if (q->what_ifs == QUERY_WHAT_IFS)
-        return fail(err, ERROR_INPUT, "--what-if is given more than %d times", QUERY_WHAT_IFS);
     if (!input_change_parse(&c, v, &cause))
         return fail(err, ERROR_INPUT, "--what-if '%.200s': %s", v, cause.text) ||
                error_show_as(err, &cause);
@@ -149,8 +125,7 @@ bool set_what_if(struct query *q, const char *v, struct error *err)
 /* "tp=8" of --set has the key tp and the value 8; other options are their value alone. */
 static const char *value_of(const struct given *g, char key[64])
 {
-    const struct option *o = option_of(g->option);
-    const char *equals = o && is_keyed(o) ? strchr(g->value, '=') : NULL;
+    const char *equals = is_keyed(g->option) ? strchr(g->value, '=') : NULL;
     copy_part(key, g->value, equals ? (size_t)(equals - g->value) : 0);
     return equals ? equals + 1 : g->value;
 }
@@ -160,11 +135,11 @@ static bool is_replaced(const struct input_change *c, const struct given *g)
 {
     char key[64];
     value_of(g, key);
-    if (strcmp(c->name, g->option) == 0)
+    if (strcmp(c->name, g->option->name) == 0)
         return same_name(c->key, key);
-    if (strcmp(g->option, "set") == 0)
+    if (strcmp(g->option->name, "set") == 0)
         return !*c->key && same_name(c->name, key);
-    return strcmp(c->name, "set") == 0 && same_name(c->key, g->option);
+    return strcmp(c->name, "set") == 0 && same_name(c->key, g->option->name);
 }
 
 static double global_batch_of(const struct query *q)
@@ -278,15 +253,11 @@ static bool new_value(const struct input_change *c, const struct query *q, struc
     return times_given(c, q, mem, value, err);
 }
 
-/* Models of operators take time to load: they are lent, not loaded (what_if.c). A picture is of the
- * query as asked. */
+/* Models of operators take time to load: they are lent, not loaded (what_if.c). */
 static bool is_carried(const struct input_change *c, const struct given *g)
 {
-    static const char *const left[] = {"efficiency", "plot", "report", "what-if"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
-        if (strcmp(g->option, left[i]) == 0)
-            return false;
-    return !is_replaced(c, g);
+    return g->option->use != WRITES && g->option != option_row(OPTION_efficiency) &&
+           !is_replaced(c, g);
 }
 
 bool input_change_apply(const struct input_change *c, const struct query *from, struct query *to,
@@ -294,7 +265,7 @@ bool input_change_apply(const struct input_change *c, const struct query *from, 
 {
     const char *value;
     for (const struct given *g = from->given; g; g = g->next)
-        if (is_carried(c, g) && !query_set(to, g->option, g->value, err))
+        if (is_carried(c, g) && !query_set(to, g->option->name, g->value, err))
             return false;
     to->efficiency = from->efficiency;
     if (is_figure(c->name))

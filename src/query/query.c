@@ -25,11 +25,8 @@ void query_init(struct query *q)
     memset(q, 0, sizeof *q);
     arena_init(&q->mem);
     rules_init(&q->rules);
-    q->precision = q->te = q->objective = -1;
-    q->memory_margin = 0.04;
-    q->imbalance = 1;
-    q->top = 10;
-    q->run.outage = (struct outage){.write_s = USUAL_WRITE_S, .restart_s = USUAL_RESTART_S};
+    q->precision = q->stack = q->objective = -1;
+    query_defaults(q);
 }
 
 void query_release(struct query *q)
@@ -128,7 +125,7 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
 {
     return (struct scene){.model = &q->model,
                           .group = group,
-                          .te = q->te != 0,
+                          .te = q->stack != STACK_TORCH,
                           .memory_margin = q->memory_margin,
                           .imbalance = q->imbalance,
                           .attention_dropout = q->has_flags ? q->flags.attention_dropout : 0,
@@ -251,7 +248,7 @@ const char *query_line(struct query *q, const struct strategy *base, struct aren
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", q->precision < 0 ? " (default)" : "",
-             q->te == 0 ? "torch" : "te", 100 * q->memory_margin);
+             q->stack == STACK_TORCH ? "torch" : "te", 100 * q->memory_margin);
     if (q->imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->imbalance);

@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "import/megatron/flags.h"
 #include "import/shell/script.h"
+#include "query/options.h"
 #include "query/query_export.h"
 #include "query/query_prices.h"
 #include "query/query_verify.h"
@@ -19,27 +20,17 @@ struct imported;
 struct learned;
 struct profile;
 
-enum {
-    QUERY_PRICES = 64,
-    QUERY_SETS = 64,
-    QUERY_TABLES = 64,
-    QUERY_FROMS = 64,
-    QUERY_RATES = 64,
-    QUERY_WHAT_IFS = 16,
-    QUERY_ENVS = 64
-};
+enum { QUERY_RATES = 64, QUERY_WHAT_IFS = 16, QUERY_ENVS = 64 };
 
 /* An option as it came. */
 struct given {
-    const char *option, *value;
+    const struct option *option;
+    const char *value;
     const struct given *next;
 };
 
-/* Seconds that a checkpoint and a restart take where nothing is said: doc/outages.md says why. */
-#define USUAL_WRITE_S 60.0
-#define USUAL_RESTART_S 600.0
-
 enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
+enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH };
 
 /* One --mtbf or --interruptions. */
 struct outage_rate {
@@ -58,11 +49,11 @@ struct query {
     int64_t gpus;              /* 0 = at most the pool */
     int global_batch, seq_len; /* 0 = default */
     int precision;             /* -1 = default */
-    int te;                    /* -1 = default */
+    int stack;                 /* enum stack */
     double memory_margin, imbalance;
     int top, threads; /* threads 0 = all cores */
     int mix;          /* types in one job; 0 = default */
-    enum engine engine;
+    int engine;       /* enum engine */
     bool exhaustive, check, stats;
     const char *stage;  /* of explain; NULL = all */
     const char *trace;  /* file of a trace; NULL = none */
@@ -70,34 +61,29 @@ struct query {
     const char *report; /* file of a page; NULL = none */
     const char *output; /* file of the answer, which the caller writes; NULL = none */
     struct setting settings[PARAMS];
-    int sets;
-    const char *set[QUERY_SETS];
-    int prices;
-    const char *price[QUERY_PRICES];
+    struct texts price;
     struct run_terms run;          /* what a step is part of */
     const char *budget;            /* as it came; NULL = none */
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
-    int objective;                 /* enum objective; -1 = default */
+    int objective;                 /* which word of --objective; -1 = default */
     int rates;                     /* of outages */
-    struct outage_rate rate[QUERY_RATES];
+    struct outage_rate rate[2 * QUERY_RATES];
     bool prices_of_plan;         /* prices came with a plan: options win over them */
     struct query_prices pricing; /* tables of prices and what counts of them */
     struct export_ask export;    /* a script to write */
     struct verify_ask verify;    /* ranks to run */
     struct rules rules;          /* the user's */
-    int measured;                /* of fit */
-    const char *measured_file[QUERY_TABLES];
+    struct texts measured;       /* of fit */
     const char *into, *sources, *plots;
     bool alone;
-    int froms; /* inputs of calibrate */
-    const char *from[QUERY_FROMS];
-    int held_outs; /* inputs that are compared with, not fitted */
-    const char *held_out[QUERY_FROMS];
+    struct texts from;             /* inputs of calibrate */
+    struct texts held_out;         /* inputs that are compared with, not fitted */
     const struct profile *profile; /* residual factors; NULL = none */
     const char *efficiency;        /* folder of learned models; NULL = those compiled in */
     struct learned *learned;       /* owned; NULL until needed */
     struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
     struct given *given, *last_given;              /* in the order they came; NULL: none */
+    int times[OPTION_COUNT];                       /* that each was given */
     int envs;
     struct script_env env[QUERY_ENVS];
     const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */

@@ -46,7 +46,7 @@ bool query_costs_hold(const struct query *q, struct error *err)
 
 bool query_fit(const struct query *q, struct error *err)
 {
-    if (q->measured == 0)
+    if (q->measured.count == 0)
         return fail(err, ERROR_INPUT,
                     "no measurements are given: astra fit PROFILE.csv --into FOLDER; "
                     "tools/profile/profile.py measures a GPU");

@@ -73,7 +73,7 @@ static bool agree(enum param p, int option, int unset, const struct flags_result
 
 static bool options_agree(const struct query *q, const struct flags_result *f, struct error *err)
 {
-    if (q->te == 1 && f->stack_torch)
+    if (q->stack == STACK_TE && f->stack_torch)
         return fail(err, ERROR_INPUT, "the stack is te as an option and torch in the flags");
     return agree(PARAM_global_batch, q->global_batch, 0, f, err) &&
            agree(PARAM_seq_len, q->seq_len, 0, f, err) &&
@@ -84,7 +84,7 @@ static bool strategy_from_flags(struct query *q, int64_t world, struct estimate_
                                 struct error *err)
 {
     struct flags_result *f = &q->flags;
-    if (q->sets > 0)
+    if (q->times[OPTION_set] > 0)
         return fail(err, ERROR_INPUT,
                     "--set and Megatron flags together: put the value into the flags");
     if (!flags_model(f, q->has_model ? &q->model : NULL, err))
@@ -110,8 +110,8 @@ static bool strategy_from_flags(struct query *q, int64_t world, struct estimate_
         out->strategy.seq_len = default_seq_len(&q->model);
     out->layout = f->has_layout ? &f->layout : NULL;
     out->reasons = f->reasons;
-    if (q->te < 0)
-        q->te = !f->stack_torch;
+    if (q->stack == STACK_OPEN)
+        q->stack = f->stack_torch ? STACK_TORCH : STACK_TE;
     return true;
 }
 

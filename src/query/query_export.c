@@ -13,35 +13,19 @@ enum { MAX_NAME = 63, MAX_HOST = 253 };
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-bool set_to(struct query *q, const char *v, struct error *err)
+bool option_format(struct query *q, const char *v, struct error *err)
 {
     q->export.format = export_format_find(v, err);
     return q->export.format != NULL;
 }
 
-bool set_export(struct query *q, const char *v, struct error *err)
-{
-    return set_to(q, v, err);
-}
-
-bool set_megatron_version(struct query *q, const char *v, struct error *err)
+bool option_release(struct query *q, const char *v, struct error *err)
 {
     q->export.version = arena_string(&q->mem, v);
     return export_release(v, NULL, NULL, err);
 }
 
-bool set_launcher(struct query *q, const char *v, struct error *err)
-{
-    static const char *const names[] = {"torchrun", "srun"};
-    q->export.launcher = arena_string(&q->mem, v);
-    q->export.ranks = strcmp(v, "srun") == 0;
-    return q->export.ranks || strcmp(v, "torchrun") == 0 ||
-           fail(err, ERROR_INPUT,
-                "--launcher is '%s', expected torchrun (one task a node) or srun (one a rank)%s", v,
-                did_you_mean(v, names, 2));
-}
-
-bool set_job_name(struct query *q, const char *v, struct error *err)
+bool option_job_name(struct query *q, const char *v, struct error *err)
 {
     size_t length = strlen(v);
     if (length == 0 || length > MAX_NAME || strspn(v, LETTERS "._-") != length ||
@@ -111,13 +95,13 @@ bool query_hosts(struct query *q, const char *text, size_t size, const char *pat
     return hosts_differ(q, err);
 }
 
-bool set_hosts(struct query *q, const char *v, struct error *err)
+bool option_hosts(struct query *q, const char *v, struct error *err)
 {
     struct text text;
     return file_read(v, &q->mem, &text, err) && query_hosts(q, text.data, text.length, v, err);
 }
 
-bool set_hostfile(struct query *q, const char *v, struct error *err)
+bool option_hostfile(struct query *q, const char *v, struct error *err)
 {
     if (!*v || strcmp(v, "-") == 0)
         return fail(err, ERROR_INPUT, "--hostfile is '%s', expected the name of a file", v);
@@ -125,15 +109,6 @@ bool set_hostfile(struct query *q, const char *v, struct error *err)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return fail(err, ERROR_INPUT, "--hostfile: the name has a control character");
     q->export.hostfile = arena_string(&q->mem, v);
-    return true;
-}
-
-bool set_plan(struct query *q, const char *v, struct error *err)
-{
-    int64_t n;
-    if (!parse_int(v, &n) || n < 1 || n > 10000)
-        return fail(err, ERROR_INPUT, "--plan is '%s', expected a whole number from 1 to 10000", v);
-    q->export.plan = (int)n;
     return true;
 }
 
@@ -145,7 +120,7 @@ bool query_export(const struct query *q, struct error *err)
         const char *option, *formats;
         bool given;
     } options[] = {
-        {"launcher", "slurm", x->launcher},
+        {"launcher", "slurm", q->times[OPTION_launcher]},
         {"hosts", "slurm torchrun flagscale", x->hosts > 0},
         {"hostfile", "flagscale", x->hostfile},
         {"job-name", "slurm k8s skypilot flagscale", x->job_name},

@@ -10,8 +10,7 @@ struct export_format;
 struct export_ask {
     const struct export_format *format; /* NULL = none is asked for */
     const char *version;                /* of Megatron core; NULL = HEAD */
-    const char *launcher;               /* as it was given, or NULL */
-    bool ranks;                         /* srun starts every rank */
+    int launcher;                       /* which word of --launcher: srun starts every rank */
     const char *job_name;               /* NULL = after the model */
     const char *hosts_file;             /* for messages */
     size_t hosts;

@@ -33,11 +33,9 @@ static bool is_name(const char *text, size_t length)
     return length > 0 && n == length && (number || !strchr(digits, text[0]));
 }
 
-bool set_env(struct query *q, const char *v, struct error *err)
+bool option_env(struct query *q, const char *v, struct error *err)
 {
     size_t n = strcspn(v, "=");
-    if (q->envs == QUERY_ENVS)
-        return fail(err, ERROR_INPUT, "--env is given more than %d times", QUERY_ENVS);
     if (!v[n] || !is_name(v, n))
         return fail(err, ERROR_INPUT, "--env is '%s', expected NAME=VALUE, as in TP=8", v);
     for (const char *p = v; *p; p++)

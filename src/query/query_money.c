@@ -10,22 +10,7 @@
 #include <string.h>
 
 /* Beyond all runs: what is larger is a slip. */
-static const double MOST_TOKENS = 1e18, MOST_USD = 1e15, MOST_SECONDS = 1e11;
-
-bool set_tokens(struct query *q, const char *v, struct error *err)
-{
-    if (!parse_amount(v, &q->run.tokens) || q->run.tokens < 1 || q->run.tokens > MOST_TOKENS)
-        return fail(err, ERROR_INPUT,
-                    "--tokens is '%s', expected how many the run trains on, as in 1T", v);
-    return true;
-}
-
-bool set_budget(struct query *q, const char *v, struct error *err)
-{
-    (void)err;
-    q->budget = arena_string(&q->mem, v);
-    return true;
-}
+static const double MOST_USD = 1e15;
 
 /* When the query is ready: rates of currencies may come behind it. */
 bool query_set_budget(struct query *q, struct error *err)
@@ -41,44 +26,16 @@ bool query_set_budget(struct query *q, struct error *err)
     return true;
 }
 
-bool set_deadline(struct query *q, const char *v, struct error *err)
-{
-    if (!parse_duration(v, &q->deadline_s) || q->deadline_s < 1 || q->deadline_s > MOST_SECONDS)
-        return fail(err, ERROR_INPUT,
-                    "--deadline is '%s', expected how long the run may take, as in 30d or 500h", v);
-    return true;
-}
-
-/* Two of them ask for the same order: a run's time follows from its speed, its cost from that of a
- * token. */
-static const struct {
-    const char *name;
-    enum objective objective;
-} OBJECTIVES[] = {{"throughput", OBJECTIVE_SPEED},
-                  {"time", OBJECTIVE_SPEED},
-                  {"cost", OBJECTIVE_COST},
-                  {"usd-per-token", OBJECTIVE_COST}};
-
-bool set_objective(struct query *q, const char *v, struct error *err)
-{
-    const char *names[sizeof OBJECTIVES / sizeof *OBJECTIVES];
-    for (size_t i = 0; i < sizeof OBJECTIVES / sizeof *OBJECTIVES; i++) {
-        names[i] = OBJECTIVES[i].name;
-        if (strcmp(v, names[i]) == 0) {
-            q->objective = (int)OBJECTIVES[i].objective;
-            return true;
-        }
-    }
-    return fail(err, ERROR_INPUT,
-                "--objective is '%s', expected throughput, time, cost or usd-per-token%s", v,
-                did_you_mean(v, names, sizeof names / sizeof *names));
-}
+/* The words of --objective in their order. Two of them ask for the same: a run's time follows from
+ * its speed, its cost from that of a token. */
+static const enum objective OBJECTIVES[] = {OBJECTIVE_SPEED, OBJECTIVE_SPEED, OBJECTIVE_COST,
+                                            OBJECTIVE_COST};
 
 /* A deadline alone asks for the cheapest that meets it; all else for the fastest. */
 enum objective query_objective(const struct query *q)
 {
     if (q->objective >= 0)
-        return (enum objective)q->objective;
+        return OBJECTIVES[q->objective];
     return q->deadline_s > 0 && !(q->budget_usd > 0) ? OBJECTIVE_COST : OBJECTIVE_SPEED;
 }
 

@@ -57,9 +57,6 @@ static bool add_rate(struct query *q, const char *option, const char *v, bool fa
     struct outage_rate r = {.option = option, .failures = failures};
     const char *equals = strchr(v, '='), *value = equals ? equals + 1 : v;
     struct error cause;
-    if (q->rates == QUERY_RATES)
-        return fail(err, ERROR_INPUT, "--mtbf and --interruptions are given more than %d times",
-                    QUERY_RATES);
     if (!(failures ? parse_mtbf(value, &r.value) : parse_interruptions(value, &r.value)) ||
         equals == v)
         return fail(err, ERROR_INPUT, "--%s is '%.200s', expected %s", option, v, expected) ||
@@ -73,47 +70,19 @@ static bool add_rate(struct query *q, const char *option, const char *v, bool fa
     return true;
 }
 
-bool set_mtbf(struct query *q, const char *v, struct error *err)
+bool option_mtbf(struct query *q, const char *v, struct error *err)
 {
     return add_rate(
         q, "mtbf", v, true,
         "a duration from 1h to 1e9h, as in 50000h, or that of one type, as in H100=2000d", err);
 }
 
-bool set_interruptions(struct query *q, const char *v, struct error *err)
+bool option_interruptions(struct query *q, const char *v, struct error *err)
 {
     return add_rate(q, "interruptions", v, false,
                     "interruptions of a node per hour, 0 or from 1e-6 to 60, as in 0.02 or 2%, or "
                     "those of one type, as in H100=2%",
                     err);
-}
-
-static bool duration(const char *option, const char *v, double least, const char *expected,
-                     double *out, struct error *err)
-{
-    static const double most = 30 * 24 * HOUR;
-    double seconds;
-    if (!parse_duration(v, &seconds) || seconds < least || seconds > most)
-        return fail(err, ERROR_INPUT,
-                    "--%s is '%.200s', expected a duration from %s to 30d, as in %s", option, v,
-                    least > 0 ? "1s" : "0s", expected);
-    *out = seconds;
-    return true;
-}
-
-bool set_checkpoint_every(struct query *q, const char *v, struct error *err)
-{
-    return duration("checkpoint-every", v, 1, "30m", &q->run.outage.interval_s, err);
-}
-
-bool set_checkpoint_write(struct query *q, const char *v, struct error *err)
-{
-    return duration("checkpoint-write", v, 0, "90s", &q->run.outage.write_s, err);
-}
-
-bool set_restart(struct query *q, const char *v, struct error *err)
-{
-    return duration("restart", v, 0, "10m", &q->run.outage.restart_s, err);
 }
 
 static bool apply(struct cluster *c, const struct outage_rate *r, struct error *err)

@@ -106,14 +106,15 @@ static void take_run(struct query *q, const struct json *run)
 {
     const struct {
         const char *name;
-        double *value, usual;
-    } terms[] = {{"tokens", &q->run.tokens, 0},
-                 {"checkpoint_every_s", &q->run.outage.interval_s, 0},
-                 {"checkpoint_write_s", &q->run.outage.write_s, USUAL_WRITE_S},
-                 {"restart_s", &q->run.outage.restart_s, USUAL_RESTART_S}};
+        double *value;
+        enum option_id option;
+    } terms[] = {{"tokens", &q->run.tokens, OPTION_tokens},
+                 {"checkpoint_every_s", &q->run.outage.interval_s, OPTION_checkpoint_every},
+                 {"checkpoint_write_s", &q->run.outage.write_s, OPTION_checkpoint_write},
+                 {"restart_s", &q->run.outage.restart_s, OPTION_restart}};
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         double value = json_number_of(json_get(run, terms[i].name));
-        if (value > 0 && *terms[i].value == terms[i].usual)
+        if (value > 0 && !q->times[terms[i].option])
             *terms[i].value = value;
     }
 }

@@ -8,47 +8,11 @@
 
 #include <string.h>
 
-static bool add_file(struct query *q, const char *option, const char *v, int *count,
-                     const char **file, struct error *err)
-{
-    if (!*v)
-        return fail(err, ERROR_INPUT, "--%s is empty, expected the name of a file", option);
-    if (*count == PRICE_TABLES)
-        return fail(err, ERROR_INPUT, "--%s is given more than %d times", option, PRICE_TABLES);
-    file[(*count)++] = arena_string(&q->mem, v);
-    q->pricing.loaded = false;
-    return true;
-}
-
-bool set_prices(struct query *q, const char *v, struct error *err)
-{
-    q->pricing.asked = true;
-    return add_file(q, "prices", v, &q->pricing.sources, q->pricing.source, err);
-}
-
-bool set_price_overrides(struct query *q, const char *v, struct error *err)
-{
-    return add_file(q, "price-overrides", v, &q->pricing.override_files, q->pricing.override_file,
-                    err);
-}
-
-bool set_market(struct query *q, const char *v, struct error *err)
-{
-    const char *names[MARKETS];
-    for (int i = 0; i < MARKETS; i++)
-        names[i] = market_name((enum market)i);
-    q->pricing.asked = q->pricing.market_asked = true;
-    return market_parse(v, &q->pricing.ask.market) ||
-           fail(err, ERROR_INPUT, "--market is '%s', expected on-demand, spot or reserved%s", v,
-                did_you_mean(v, names, MARKETS));
-}
-
-bool set_provider(struct query *q, const char *v, struct error *err)
+bool option_provider(struct query *q, const char *v, struct error *err)
 {
     struct price_ask *ask = &q->pricing.ask;
     ask->provider = arena_array(&q->mem, strlen(v) + 1, sizeof *ask->provider);
     ask->providers = 0;
-    q->pricing.asked = true;
     for (const char *at = v;; at++) {
         size_t length = strcspn(at, ",");
         if (length == 0)
@@ -61,47 +25,23 @@ bool set_provider(struct query *q, const char *v, struct error *err)
     }
 }
 
-bool set_region(struct query *q, const char *v, struct error *err)
+bool option_rate(struct query *q, const char *v, struct error *err)
 {
-    q->pricing.asked = true;
-    q->pricing.ask.region = arena_string(&q->mem, v);
-    return *v || fail(err, ERROR_INPUT, "--region is empty, expected a name as in us-east-1");
-}
-
-bool set_offer(struct query *q, const char *v, struct error *err)
-{
-    static const char *const names[] = {"median", "cheapest"};
-    q->pricing.asked = true;
-    q->pricing.ask.cheapest = strcmp(v, names[1]) == 0;
-    return strcmp(v, names[0]) == 0 || q->pricing.ask.cheapest ||
-           fail(err, ERROR_INPUT, "--offer is '%s', expected median or cheapest%s", v,
-                did_you_mean(v, names, 2));
-}
-
-bool set_rate(struct query *q, const char *v, struct error *err)
-{
-    q->pricing.loaded = false;
     return rates_add(&q->pricing.rates, v, err);
-}
-
-bool set_gpu(struct query *q, const char *v, struct error *err)
-{
-    q->pricing.gpu = gpu_find(v, err);
-    return q->pricing.gpu != NULL;
 }
 
 static bool read_overrides(struct query *q, struct price_overrides *o, struct error *err)
 {
     struct query_prices *p = &q->pricing;
     struct text text;
-    if (p->override_files > 0 && p->sources == 0)
+    if (p->override_file.count > 0 && p->source.count == 0)
         return fail(err, ERROR_INPUT,
                     "--price-overrides corrects SkyPilot's catalogs, which --prices has to name");
     if (!overrides_built_in(o, &q->mem, err))
         return false;
-    for (int i = 0; i < p->override_files; i++)
-        if (!file_read(p->override_file[i], &q->mem, &text, err) ||
-            !overrides_add(o, text.data, text.length, p->override_file[i], &q->mem, err))
+    for (int i = 0; i < p->override_file.count; i++)
+        if (!file_read(p->override_file.text[i], &q->mem, &text, err) ||
+            !overrides_add(o, text.data, text.length, p->override_file.text[i], &q->mem, err))
             return false;
     return true;
 }
@@ -111,29 +51,41 @@ static bool load(struct query *q, struct error *err)
     struct query_prices *p = &q->pricing;
     struct price_overrides overrides;
     struct price_reading how = {&p->rates, &overrides};
+    p->ask.cheapest = p->offer == 1;
     if (!p->loaded) {
         prices_init(&p->list, &q->mem);
         if (!read_overrides(q, &overrides, err))
             return false;
-        if (p->sources == 0)
+        if (p->source.count == 0)
             prices_add_built_in(&p->list);
-        for (int i = 0; i < p->sources; i++)
-            if (!prices_add(&p->list, p->source[i], &how, err))
+        for (int i = 0; i < p->source.count; i++)
+            if (!prices_add(&p->list, p->source.text[i], &how, err))
                 return false;
         p->loaded = true;
     }
     return prices_know(&p->list, &p->ask, err);
 }
 
+bool query_asks_prices(const struct query *q)
+{
+    static const enum option_id said[] = {OPTION_prices, OPTION_market, OPTION_provider,
+                                          OPTION_region, OPTION_offer};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (q->times[said[i]])
+            return true;
+    return false;
+}
+
 bool query_set_prices(struct query *q, struct error *err)
 {
     struct query_prices *p = &q->pricing;
-    for (int g = 0; g < q->cluster.groups && q->prices_of_plan && p->asked; g++)
+    bool asked = query_asks_prices(q);
+    for (int g = 0; g < q->cluster.groups && q->prices_of_plan && asked; g++)
         q->cluster.group[g].price_given = false;
-    for (int i = 0; i < q->prices; i++)
-        if (!cluster_set_price(&q->cluster, q->price[i], &p->rates, err))
+    for (int i = 0; i < q->price.count; i++)
+        if (!cluster_set_price(&q->cluster, q->price.text[i], &p->rates, err))
             return false;
-    if (!p->asked && p->override_files == 0)
+    if (!asked && p->override_file.count == 0)
         return true;
     return load(q, err) && cluster_apply_prices(&q->cluster, &p->list, &p->ask, true, err);
 }

@@ -4,23 +4,22 @@
 
 #include "price/money.h"
 #include "price/prices.h"
+#include "query/options.h"
 
 struct query;
 
 struct query_prices {
-    int sources;
-    const char *source[PRICE_TABLES];
-    int override_files;
-    const char *override_file[PRICE_TABLES];
+    struct texts source, override_file;
     struct rates rates;
     struct price_ask ask;
-    bool asked;            /* something of prices was: one that is missing is an error */
-    bool market_asked;     /* on-demand is not only the default */
+    int offer;             /* which word of --offer */
     const struct gpu *gpu; /* the one to list; NULL = all */
     bool loaded;           /* `list` holds what the options above say */
     struct price_list list;
 };
 
+/* Something of them was asked: one that is missing is an error. */
+bool query_asks_prices(const struct query *);
 /* Sets the prices of the cluster: those of --price, then those of the tables where they are asked
  * for. Clusters come with the usual ones. */
 bool query_set_prices(struct query *, struct error *);

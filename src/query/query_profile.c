@@ -1,4 +1,4 @@
-/* --profile: residual factors for the groups of the pool; the inputs that calibrate makes one of. */
+/* --profile: residual factors for the groups of the pool. */
 #include "query/query.h"
 
 #include "base/file.h"
@@ -9,7 +9,7 @@
 #include "query/query_parts.h"
 #include "simulate/plan.h"
 
-bool set_profile(struct query *q, const char *v, struct error *err)
+bool option_profile(struct query *q, const char *v, struct error *err)
 {
     struct profile *p = arena_alloc(&q->mem, sizeof *p);
     struct text text;
@@ -22,27 +22,6 @@ bool set_profile(struct query *q, const char *v, struct error *err)
         return false;
     q->profile = p;
     return true;
-}
-
-static bool add_input(struct query *q, const char **list, int *count, const char *v,
-                      struct error *err)
-{
-    if (!*v)
-        return fail(err, ERROR_INPUT, "the name of an input is empty, expected a file");
-    if (*count == QUERY_FROMS)
-        return fail(err, ERROR_INPUT, "more than %d inputs are given", QUERY_FROMS);
-    list[(*count)++] = arena_string(&q->mem, v);
-    return true;
-}
-
-bool set_from(struct query *q, const char *v, struct error *err)
-{
-    return add_input(q, q->from, &q->froms, v, err);
-}
-
-bool set_hold_out(struct query *q, const char *v, struct error *err)
-{
-    return add_input(q, q->held_out, &q->held_outs, v, err);
 }
 
 bool query_take_residual(struct query *q, const struct json *list, struct error *err)
@@ -86,12 +65,12 @@ bool query_residuals(struct query *q, struct error *err)
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct node_group *group = &q->cluster.group[g];
-        group->residual = query_residual(q, group->gpu, q->te != 0);
+        group->residual = query_residual(q, group->gpu, q->stack != STACK_TORCH);
         matched += group->residual != NULL;
     }
     /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
     return !q->profile || !q->profile->name || q->verify.runs || matched > 0 ||
-           query_no_residual(q, q->cluster.group[0].gpu, q->te != 0, err);
+           query_no_residual(q, q->cluster.group[0].gpu, q->stack != STACK_TORCH, err);
 }
 
 int query_profile_notes(const struct query *q, const char **note, struct arena *mem)
@@ -104,7 +83,7 @@ int query_profile_notes(const struct query *q, const char **note, struct arena *
             said = q->cluster.group[h].gpu == gpu;
         if (!said)
             note[notes++] = arena_format(mem, "the profile has nothing about %s with stack %s",
-                                         gpu->name, stack_name(q->te != 0));
+                                         gpu->name, stack_name(q->stack != STACK_TORCH));
     }
     return notes;
 }

@@ -8,7 +8,7 @@ struct verify_ask {
     const char *megatron; /* checkout; NULL = not given */
     const char *python;   /* NULL = python3 */
     const char *stages;   /* NULL = distinct */
-    double limit_s;       /* of one rank; 0 = default */
+    double limit_s;       /* of one rank */
     bool dry_run;
     bool runs; /* verify asks: what a profile must be about is known once GPU and stack are */
 };

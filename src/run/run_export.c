@@ -107,7 +107,7 @@ static bool take_plan(const struct query *q, const struct plan *p, struct export
     j->title = title_of(p, mem);
     j->name = q->export.job_name ? q->export.job_name : name_of(p, mem);
     j->gap = export_megatron_gap(p->model);
-    j->ranks = q->export.ranks;
+    j->ranks = q->export.launcher == 1;
     j->vpp = p->strategy.vpp;
     take_parts(p, j, mem);
     return take_hosts(q, j, err);

@@ -9,7 +9,8 @@ static void print_prices(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
     const struct query_prices *p = &a->query.pricing;
-    const struct price_report report = {&p->list, &p->ask, p->market_asked, p->gpu};
+    const struct price_report report = {&p->list, &p->ask, a->query.times[OPTION_market] > 0,
+                                        p->gpu};
     report_prices(&report, format, style, &a->text);
 }
 

@@ -126,8 +126,8 @@ static void note_spot(struct answering *a)
 /* Times of checkpoints and restarts, and nothing that makes them matter. */
 static void note_outages(struct answering *a, const struct plan *best)
 {
-    const struct outage *o = &a->query->run.outage;
-    if (best->slowdown == 1 && (o->write_s != USUAL_WRITE_S || o->restart_s != USUAL_RESTART_S))
+    const int *times = a->query->times;
+    if (best->slowdown == 1 && (times[OPTION_checkpoint_write] || times[OPTION_restart]))
         a->report->note[a->report->notes++] =
             "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
             "--interruptions or --checkpoint-every says otherwise";

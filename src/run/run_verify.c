@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double USUAL_LIMIT_S = 600;
 /* Of the GPU's memory in use: more than what the check itself takes is someone else's. */
 static const double OTHERS_BYTES = 2 * GIB;
 
@@ -38,7 +37,7 @@ struct work {
     struct arena *mem;
     struct verify_report *out;
     struct error *err;
-    int stack; /* asked for: 1 te, 0 torch, -1 open */
+    int stack; /* asked for */
     struct ruled plan, ran, local;
     struct harness harness;
     bool open;
@@ -82,11 +81,11 @@ static void rule(struct ruled *r, struct arena *mem)
 static bool ask(struct work *w)
 {
     struct query *q = w->q;
-    w->stack = q->te;
-    q->te = -1;
+    w->stack = q->stack;
+    q->stack = STACK_OPEN;
     q->verify.runs = true;
     bool ok = query_ready(q, w->err) && query_estimate(q, &w->plan.asked, w->err);
-    q->te = w->stack;
+    q->stack = w->stack;
     q->verify.runs = false;
     return ok;
 }
@@ -153,8 +152,7 @@ static bool look_around(struct work *w)
     w->harness = (struct harness){.mem = w->mem,
                                   .python = w->out->python,
                                   .megatron = w->out->megatron,
-                                  .limit_s = w->q->verify.limit_s > 0 ? w->q->verify.limit_s
-                                                                      : USUAL_LIMIT_S};
+                                  .limit_s = w->q->verify.limit_s};
     if (w->out->dry_run)
         return true;
     w->open = true;
@@ -169,19 +167,20 @@ static bool choose_stack(struct work *w, bool *te)
 {
     const struct plan *p = w->out->plan;
     bool there = w->out->dry_run || *w->out->check.te;
-    if (w->stack == 1 && !p->te)
+    if (w->stack == STACK_TE && !p->te)
         return fail(w->err, ERROR_INPUT, "--stack is te, the plan is for torch");
-    if (w->stack == 1 && !there)
+    if (w->stack == STACK_TE && !there)
         return fail(w->err, ERROR_SYSTEM,
                     "--stack is te, %s has no TransformerEngine (--stack torch runs without)",
                     w->out->python);
-    *te = p->te && w->stack != 0 && there;
+    *te = p->te && w->stack != STACK_TORCH && there;
     if (p->te && !*te)
         verify_note(w->out, w->mem,
                     arena_format(w->mem,
                                  "%s: the stack that runs is torch, and predictions beside "
                                  "measurements are for it; those of the plan itself are for te",
-                                 w->stack == 0 ? "--stack torch" : "no TransformerEngine is here"));
+                                 w->stack == STACK_TORCH ? "--stack torch"
+                                                         : "no TransformerEngine is here"));
     return true;
 }
 
@@ -190,7 +189,7 @@ static bool refuse(struct work *w, const char *why)
     bool te = w->ran.asked.scene.te;
     if (te)
         return fail(w->err, ERROR_INFEASIBLE, "one rank alone cannot run the plan: %s", why);
-    if (w->stack == 0 || !w->out->plan->te)
+    if (w->stack == STACK_TORCH || !w->out->plan->te)
         return fail(w->err, ERROR_INPUT, "the torch stack cannot run the plan: %s", why);
     return fail(w->err, ERROR_SYSTEM,
                 "%s has no TransformerEngine, and without it the plan cannot run: %s",
