@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct own_option OWN[] = {
-    {"format", "text|json|csv", "what to print (text)"},
-    {"output", "FILE", "write there instead (-o FILE): all of it or nothing"},
-    {"no-color", "", "no colours on a terminal (NO_COLOR in the environment does the same)"},
-    {"help", "", "this text"},
+/* All commands take them all, but for export: what it writes is for --to to say. They go on with
+ * the library's last group. */
+static const struct astra_option OWN[] = {
+    {"format", "text|json|csv", "search estimate explain verify gpus prices models fit calibrate",
+     "what to print", "Output", "text", ASTRA_TAKES_WORD, false},
+    {"output", "FILE", "", "write there instead (-o FILE): all of it or nothing", "Output", "",
+     ASTRA_TAKES_FILE, false},
+    {"no-color", "", "", "no colours on a terminal (NO_COLOR in the environment does the same)",
+     "Output", "", ASTRA_TAKES_NOTHING, false},
+    {"help", "", "", "this text", "Output", "", ASTRA_TAKES_NOTHING, false},
     {0},
 };
 
-const struct own_option *own_options(void)
+const struct astra_option *own_options(void)
 {
     return OWN;
-}
-
-bool takes_own(const struct command *c, const struct own_option *o)
-{
-    return c->ask != astra_export || strcmp(o->name, "format") != 0;
 }
 
 /* The words still to read, and the option at hand. */
@@ -31,17 +31,14 @@ struct argument_reader {
     const char *value; /* behind '=', or NULL */
 };
 
-/* Names of the options that a command takes, library's first. */
 static const char *nearest_option(const char *word, const struct command *c)
 {
     const char *names[128];
-    size_t n = 0;
-    for (const struct astra_option *o = astra_options(); o->name && n < 64; o++)
-        if (command_takes(c, o))
-            names[n++] = o->name;
-    for (const struct own_option *o = OWN; o->name && n < 128; o++)
-        names[n++] = o->name;
-    return astra_nearest(word, names, n);
+    const struct astra_option *o;
+    int n = 0;
+    for (; n < 128 && (o = option_at(c, n)); n++)
+        names[n] = o->name;
+    return astra_nearest(word, names, (size_t)n);
 }
 
 static bool unknown_option(const struct argument_reader *rd)
@@ -115,10 +112,10 @@ static bool set_own(struct request *r, const char *name, const char *value)
     return true;
 }
 
-static bool read_own(struct argument_reader *rd, const struct own_option *o)
+static bool read_own(struct argument_reader *rd, const struct astra_option *o)
 {
     const struct command *c = rd->request->command;
-    if (!takes_own(c, o)) {
+    if (!command_takes(c, o)) {
         complain("--%s is no option of %s: --to says what is written", o->name, c->name);
         return false;
     }
@@ -144,7 +141,7 @@ static bool read_option(struct argument_reader *rd)
     rd->value = equals ? equals + 1 : NULL;
     if (equals)
         *equals = 0;
-    for (const struct own_option *o = OWN; o->name; o++)
+    for (const struct astra_option *o = OWN; o->name; o++)
         if (strcmp(o->name, rd->name) == 0)
             return read_own(rd, o);
     for (const struct astra_option *o = astra_options(); o->name; o++)

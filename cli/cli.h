@@ -22,13 +22,13 @@ const struct command *commands(void); /* name NULL ends */
 const struct command *command_find(const char *name);
 bool command_takes(const struct command *, const struct astra_option *);
 
-/* Options of the command line itself. */
-struct own_option {
-    const char *name, *argument, *help;
-};
-const struct own_option *own_options(void); /* name NULL ends */
-/* All commands take them all, but for export: what it writes is for --to to say. */
-bool takes_own(const struct command *, const struct own_option *);
+/* Options of the command line itself; name NULL ends. */
+const struct astra_option *own_options(void);
+/* Option `i` of a command, the library's and then the program's own; NULL when there are fewer. */
+const struct astra_option *option_at(const struct command *, int i);
+/* Its text with the default and whether it may be given several times. */
+enum { HELP_MAX = 512 };
+void option_help(const struct astra_option *, char out[HELP_MAX]);
 
 struct cli_setting {
     const char *option, *value;

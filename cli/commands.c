@@ -1,6 +1,7 @@
 /* The commands, one table. Options are the library's own: each says which commands take it. */
 #include "cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const SEARCH_EXAMPLES[] = {
@@ -154,8 +155,27 @@ const struct command *command_find(const char *name)
 bool command_takes(const struct command *c, const struct astra_option *option)
 {
     size_t n = strlen(c->name);
+    if (!*option->commands) /* all take it */
+        return true;
     for (const char *at = option->commands; (at = strstr(at, c->name)); at += n)
         if ((at == option->commands || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
             return true;
     return false;
+}
+
+const struct astra_option *option_at(const struct command *c, int i)
+{
+    const struct astra_option *const tables[] = {astra_options(), own_options()};
+    for (int t = 0; t < 2; t++)
+        for (const struct astra_option *o = tables[t]; o->name; o++)
+            if (command_takes(c, o) && i-- == 0)
+                return o;
+    return NULL;
+}
+
+void option_help(const struct astra_option *o, char out[HELP_MAX])
+{
+    bool usual = *o->usual;
+    snprintf(out, HELP_MAX, "%s%s%s%s%s", o->help, usual ? " (" : "", o->usual, usual ? ")" : "",
+             o->repeats ? "; may be given several times" : "");
 }

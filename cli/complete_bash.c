@@ -7,10 +7,11 @@
 #include <stdio.h>
 
 static const char *const KINDS[] = {
-    [VALUE_NONE] = "none",     [VALUE_FREE] = "free",       [VALUE_WORDS] = "words",
-    [VALUE_MODEL] = "model",   [VALUE_POOL] = "pool",       [VALUE_GPU] = "gpu",
-    [VALUE_OF_GPU] = "ofgpu",  [VALUE_PARAM] = "parameter", [VALUE_FILE] = "file",
-    [VALUE_FOLDER] = "folder",
+    [ASTRA_TAKES_NOTHING] = "none",    [ASTRA_TAKES_ANY] = "free",
+    [ASTRA_TAKES_WORD] = "words",      [ASTRA_TAKES_MODEL] = "model",
+    [ASTRA_TAKES_POOL] = "pool",       [ASTRA_TAKES_GPU] = "gpu",
+    [ASTRA_TAKES_GPU_VALUE] = "ofgpu", [ASTRA_TAKES_PARAM] = "parameter",
+    [ASTRA_TAKES_FILE] = "file",       [ASTRA_TAKES_FOLDER] = "folder",
 };
 
 static void print_names(struct astra *a, const char *variable, const char *of)
@@ -32,12 +33,12 @@ static void print_command_words(void)
 
 static void print_options(void)
 {
-    struct offered o;
+    const struct astra_option *o;
     puts("_astra_options() { # COMMAND\n    case $1 in");
     for (const struct command *c = commands(); c->name; c++) {
         printf("    %s) echo '", c->name);
-        for (int i = 0; option_of(c, i, &o); i++)
-            printf("--%s ", o.name);
+        for (int i = 0; (o = option_at(c, i)); i++)
+            printf("--%s ", o->name);
         puts("' ;;");
     }
     puts("    esac\n}");
@@ -46,23 +47,22 @@ static void print_options(void)
 /* "COMMAND --OPTION": options of one name may differ between commands. */
 static void print_kinds(void)
 {
-    struct offered o;
+    const struct astra_option *o;
     puts("_astra_kind() { # COMMAND OPTION: what its value is\n    case \"$1 $2\" in");
     for (const struct command *c = commands(); c->name; c++)
-        for (int i = 0; option_of(c, i, &o); i++) {
-            enum value_kind kind = value_kind(o.argument);
-            printf("    '%s --%s') echo '%s", c->name, o.name, KINDS[kind]);
-            if (kind == VALUE_WORDS) {
+        for (int i = 0; (o = option_at(c, i)); i++) {
+            printf("    '%s --%s') echo '%s", c->name, o->name, KINDS[o->takes]);
+            if (o->takes == ASTRA_TAKES_WORD) {
                 putchar(' ');
-                print_words(o.argument);
+                print_words(o->argument);
             }
             puts("' ;;");
         }
     for (const struct command *c = commands(); c->name; c++)
         if (*c->arguments)
-            printf("    '%s ') echo '%s' ;;\n", c->name, KINDS[value_kind(c->arguments)]);
+            printf("    '%s ') echo 'file' ;;\n", c->name);
     for (const struct own_command *c = own_commands(); c->name; c++)
-        if (value_kind(c->arguments) == VALUE_WORDS) {
+        if (takes_words(c)) {
             printf("    '%s ') echo 'words ", c->name);
             print_words(c->arguments);
             puts("' ;;");

@@ -5,15 +5,15 @@
 #include <string.h>
 
 static const char *const VALUES[] = {
-    [VALUE_NONE] = "",
-    [VALUE_FREE] = " -x",
-    [VALUE_MODEL] = " -r -a \"$__astra_models\"",
-    [VALUE_POOL] = " -r -a '(__astra_pool)'",
-    [VALUE_GPU] = " -x -a \"$__astra_gpus\"",
-    [VALUE_OF_GPU] = " -x -a '$__astra_gpus='",
-    [VALUE_PARAM] = " -x -a '$__astra_parameters='",
-    [VALUE_FILE] = " -r -F",
-    [VALUE_FOLDER] = " -x -a '(__fish_complete_directories)'",
+    [ASTRA_TAKES_NOTHING] = "",
+    [ASTRA_TAKES_ANY] = " -x",
+    [ASTRA_TAKES_MODEL] = " -r -a \"$__astra_models\"",
+    [ASTRA_TAKES_POOL] = " -r -a '(__astra_pool)'",
+    [ASTRA_TAKES_GPU] = " -x -a \"$__astra_gpus\"",
+    [ASTRA_TAKES_GPU_VALUE] = " -x -a '$__astra_gpus='",
+    [ASTRA_TAKES_PARAM] = " -x -a '$__astra_parameters='",
+    [ASTRA_TAKES_FILE] = " -r -F",
+    [ASTRA_TAKES_FOLDER] = " -x -a '(__fish_complete_directories)'",
 };
 
 /* Within single quotes. */
@@ -28,25 +28,27 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
-static void print_value(const char *argument)
+static void print_value(const struct astra_option *o)
 {
-    if (value_kind(argument) != VALUE_WORDS) {
-        fputs(VALUES[value_kind(argument)], stdout);
+    if (o->takes != ASTRA_TAKES_WORD) {
+        fputs(VALUES[o->takes], stdout);
         return;
     }
     fputs(" -x -a '", stdout);
-    print_words(argument);
+    print_words(o->argument);
     putchar('\'');
 }
 
-static void print_option(const struct command *c, const struct offered *o)
+static void print_option(const struct command *c, const struct astra_option *o)
 {
+    char help[HELP_MAX];
+    option_help(o, help);
     printf("complete -c astra -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
     if (strcmp(o->name, "output") == 0)
         fputs(" -s o", stdout);
-    print_value(o->argument);
+    print_value(o);
     fputs(" -d ", stdout);
-    print_quoted(o->help);
+    print_quoted(help);
     putchar('\n');
 }
 
@@ -63,10 +65,9 @@ static void print_own_command(const struct own_command *c)
     if (!*c->arguments)
         return;
     printf("complete -c astra -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
-    if (value_kind(c->arguments) == VALUE_WORDS)
+    if (takes_words(c))
         print_words(c->arguments);
-    for (const struct command *k = commands(); k->name && value_kind(c->arguments) != VALUE_WORDS;
-         k++)
+    for (const struct command *k = commands(); k->name && !takes_words(c); k++)
         printf("%s ", k->name);
     puts("'");
 }
@@ -78,7 +79,7 @@ static void print_list(struct astra *a, const char *variable, const char *of)
 
 void print_fish(struct astra *a)
 {
-    struct offered o;
+    const struct astra_option *o;
     puts("# Completions of astra for fish, made by `astra completions fish`.");
     print_list(a, "gpus", "gpus");
     print_list(a, "models", "models");
@@ -94,8 +95,8 @@ void print_fish(struct astra *a)
         print_subcommand(c->name, c->help);
         if (!*c->arguments)
             printf("complete -c astra -n '__fish_seen_subcommand_from %s' -f\n", c->name);
-        for (int i = 0; option_of(c, i, &o); i++)
-            print_option(c, &o);
+        for (int i = 0; (o = option_at(c, i)); i++)
+            print_option(c, o);
     }
     for (const struct own_command *c = own_commands(); c->name; c++)
         print_own_command(c);

@@ -5,14 +5,14 @@
 #include <string.h>
 
 static const char *const ACTIONS[] = {
-    [VALUE_FREE] = " ",
-    [VALUE_MODEL] = "_astra_models",
-    [VALUE_POOL] = "_astra_pool",
-    [VALUE_GPU] = "_astra_gpus",
-    [VALUE_OF_GPU] = "_astra_gpu_settings",
-    [VALUE_PARAM] = "_astra_parameters",
-    [VALUE_FILE] = "_files",
-    [VALUE_FOLDER] = "_files -/",
+    [ASTRA_TAKES_ANY] = " ",
+    [ASTRA_TAKES_MODEL] = "_astra_models",
+    [ASTRA_TAKES_POOL] = "_astra_pool",
+    [ASTRA_TAKES_GPU] = "_astra_gpus",
+    [ASTRA_TAKES_GPU_VALUE] = "_astra_gpu_settings",
+    [ASTRA_TAKES_PARAM] = "_astra_parameters",
+    [ASTRA_TAKES_FILE] = "_files",
+    [ASTRA_TAKES_FOLDER] = "_files -/",
 };
 
 /* Within single quotes, and within [...] or behind a colon of a specification. */
@@ -28,38 +28,39 @@ static void print_escaped(const char *text)
     }
 }
 
-static void print_value(const char *argument)
+static void print_value(const struct astra_option *o)
 {
-    enum value_kind kind = value_kind(argument);
     putchar(':');
-    print_escaped(argument);
+    print_escaped(o->argument);
     putchar(':');
-    if (kind == VALUE_WORDS) {
+    if (o->takes == ASTRA_TAKES_WORD) {
         putchar('(');
-        print_words(argument);
+        print_words(o->argument);
         putchar(')');
     } else {
-        fputs(ACTIONS[kind], stdout);
+        fputs(ACTIONS[o->takes], stdout);
     }
 }
 
-static void print_option(const struct offered *o)
+static void print_option(const struct astra_option *o)
 {
-    bool takes = value_kind(o->argument) != VALUE_NONE;
+    bool takes = o->takes != ASTRA_TAKES_NOTHING;
+    char help[HELP_MAX];
+    option_help(o, help);
     printf(" \\\n            '*--%s%s[", o->name, takes ? "=" : "");
-    print_escaped(o->help);
+    print_escaped(help);
     putchar(']');
     if (takes)
-        print_value(o->argument);
+        print_value(o);
     putchar('\'');
 }
 
 static void print_command(const struct command *c)
 {
-    struct offered o;
+    const struct astra_option *o;
     printf("    %s)\n        _arguments -s", c->name);
-    for (int i = 0; option_of(c, i, &o); i++)
-        print_option(&o);
+    for (int i = 0; (o = option_at(c, i)); i++)
+        print_option(o);
     fputs(" \\\n            '-o[write there]:FILE:_files'", stdout);
     if (*c->arguments)
         fputs(" \\\n            '*:file:_files'", stdout);
@@ -71,7 +72,7 @@ static void print_own_command(const struct own_command *c)
     if (!*c->arguments)
         return;
     printf("    %s) ", c->name);
-    if (value_kind(c->arguments) == VALUE_WORDS) {
+    if (takes_words(c)) {
         fputs("_values shell ", stdout);
         print_words(c->arguments);
         puts(" ;;");

@@ -1,47 +1,13 @@
 /* `astra completions SHELL`: a script made from the tables of commands and options, so that it
- * offers what this program takes. What a value may be is read from the option's argument. */
+ * offers what this program takes. */
 #include "completions.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool has(const char *argument, const char *part)
+bool takes_words(const struct own_command *c)
 {
-    return strstr(argument, part) != NULL;
-}
-
-enum value_kind value_kind(const char *argument)
-{
-    static const struct {
-        const char *part;
-        enum value_kind kind;
-    } parts[] = {
-        {"MODEL", VALUE_MODEL}, {"POOL", VALUE_POOL},     {"GPU=", VALUE_OF_GPU},
-        {"GPU", VALUE_GPU},     {"PARAM=", VALUE_PARAM},  {"FILE", VALUE_FILE},
-        {"SOURCE", VALUE_FILE}, {".json", VALUE_FILE},    {".csv", VALUE_FILE},
-        {"PATH", VALUE_FILE},   {"FOLDER", VALUE_FOLDER}, {"|", VALUE_WORDS},
-    };
-    if (!*argument)
-        return VALUE_NONE;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (has(argument, parts[i].part))
-            return parts[i].kind;
-    return VALUE_FREE;
-}
-
-bool option_of(const struct command *c, int i, struct offered *out)
-{
-    for (const struct astra_option *o = astra_options(); o->name; o++)
-        if (command_takes(c, o) && i-- == 0) {
-            *out = (struct offered){o->name, o->argument, o->help};
-            return true;
-        }
-    for (const struct own_option *o = own_options(); o->name; o++)
-        if (takes_own(c, o) && i-- == 0) {
-            *out = (struct offered){o->name, o->argument, o->help};
-            return true;
-        }
-    return false;
+    return strchr(c->arguments, '|');
 }
 
 void print_words(const char *list)

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { OPTION_COLUMN = 28, NARROW = 72, NARROW_COLUMN = 8 };
 
@@ -86,23 +87,32 @@ void print_help(void)
     print_exit_codes();
 }
 
-static void print_option(const char *name, const char *argument, const char *help)
+static void print_option(const struct astra_option *o)
 {
-    int at = printf("  --%s%s", name, *argument ? " " : "");
-    print_beside(print_piece(argument, at, 6), help, OPTION_COLUMN);
+    char help[HELP_MAX];
+    int at = printf("  --%s%s", o->name, *o->argument ? " " : "");
+    option_help(o, help);
+    print_beside(print_piece(o->argument, at, 6), help, OPTION_COLUMN);
+}
+
+/* Each group under its name. */
+static void print_options(const struct command *c)
+{
+    const char *group = "";
+    const struct astra_option *o;
+    for (int i = 0; (o = option_at(c, i)); i++) {
+        if (strcmp(o->group, group) != 0)
+            printf("\n%s:\n", o->group);
+        group = o->group;
+        print_option(o);
+    }
 }
 
 void print_command_help(const struct command *c)
 {
     printf("usage: astra %s [OPTIONS]%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
     print_paragraph(c->about, 0, 0);
-    putchar('\n');
-    for (const struct astra_option *o = astra_options(); o->name; o++)
-        if (command_takes(c, o))
-            print_option(o->name, o->argument, o->help);
-    for (const struct own_option *o = own_options(); o->name; o++)
-        if (takes_own(c, o))
-            print_option(o->name, o->argument, o->help);
+    print_options(c);
     puts("\nExamples:");
     for (const char *const *example = c->examples; *example; example++)
         print_shell_command(*example, 2);

@@ -152,6 +152,23 @@ static void print_see_also(const char *but)
     putchar('\n');
 }
 
+/* Each group under its name. */
+static void print_options(const struct command *c)
+{
+    char help[HELP_MAX];
+    const char *group = "";
+    const struct astra_option *o;
+    section("OPTIONS");
+    for (int i = 0; (o = option_at(c, i)); i++) {
+        if (strcmp(o->group, group) != 0)
+            printf(".SS %s\n", o->group);
+        group = o->group;
+        print_tag(o->name, o->argument, "\\-\\-");
+        option_help(o, help);
+        print_line(help);
+    }
+}
+
 static void print_command_page(const struct command *c)
 {
     print_head(c->name);
@@ -162,17 +179,7 @@ static void print_command_page(const struct command *c)
     print_line(c->arguments);
     section("DESCRIPTION");
     print_line(c->about);
-    section("OPTIONS");
-    for (const struct astra_option *o = astra_options(); o->name; o++)
-        if (command_takes(c, o)) {
-            print_tag(o->name, o->argument, "\\-\\-");
-            print_line(o->help);
-        }
-    for (const struct own_option *o = own_options(); o->name; o++)
-        if (takes_own(c, o)) {
-            print_tag(o->name, o->argument, "\\-\\-");
-            print_line(o->help);
-        }
+    print_options(c);
     print_exit_status();
     section("EXAMPLES");
     for (const char *const *example = c->examples; *example; example++) {

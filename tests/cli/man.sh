@@ -16,7 +16,7 @@ while read -r page; do
         grep -qxF ".SH $section" "$file" || { echo "$page has no $section"; exit 1; }
     done
     # No request but those we mean, and no dash that would become a hyphen.
-    if grep '^[.'"'"']' "$file" | grep -vE '^\.(\\"|TH|SH|TP|B|BR|PP|nf|fi)( |$)'; then
+    if grep '^[.'"'"']' "$file" | grep -vE '^\.(\\"|TH|SH|SS|TP|B|BR|PP|nf|fi)( |$)'; then
         echo "$page: a line of text is a request"
         exit 1
     fi

@@ -42,6 +42,40 @@ static void listed_values_are_all_there_are(void **state)
     assert_true(listed >= 9);
 }
 
+/* Groups stand side by side, a switch takes nothing, and what lists words offers them. */
+static void rows_of_options_are_sound(void **state)
+{
+    (void)state;
+    for (const struct astra_option *o = astra_options(); o->name; o++) {
+        bool begins = o == astra_options() || strcmp(o[-1].group, o->group) != 0;
+        for (const struct astra_option *p = astra_options(); p < o; p++) {
+            assert_string_not_equal(p->name, o->name);
+            assert_false(begins && strcmp(p->group, o->group) == 0);
+        }
+        assert_true(*o->group && *o->commands && *o->help);
+        assert_true((o->takes == ASTRA_TAKES_NOTHING) == !*o->argument);
+        assert_true((o->takes == ASTRA_TAKES_WORD) == (strchr(o->argument, '|') != NULL));
+    }
+}
+
+/* A default that is a value is one that the option takes. */
+static void defaults_are_taken(void **state)
+{
+    int values = 0;
+    (void)state;
+    for (const struct astra_option *o = astra_options(); o->name; o++) {
+        struct astra *a = astra_new();
+        bool word = o->takes == ASTRA_TAKES_WORD && !strpbrk(o->usual, " ;");
+        bool number = *o->usual >= '0' && *o->usual <= '9';
+        if (*o->usual && (word || number)) {
+            assert_int_equal(astra_set(a, o->name, o->usual), ASTRA_OK);
+            values++;
+        }
+        astra_free(a);
+    }
+    assert_true(values >= 12);
+}
+
 /* What cannot be a value of its option is no name. */
 static void known_names_are_taken(void **state)
 {
@@ -197,6 +231,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed_values_are_all_there_are),
+        cmocka_unit_test(rows_of_options_are_sound),
+        cmocka_unit_test(defaults_are_taken),
         cmocka_unit_test(known_names_are_taken),
         cmocka_unit_test(carets_stand_under_the_place),
         cmocka_unit_test(lines_are_found_by_number),
