@@ -119,7 +119,7 @@ bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_spee
 	@$(BUILD)/bench-log_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
-verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU: doc/verification.md
+verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
 	@ASTRA=$(BUILD)/astra sh tools/verification.sh
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<

@@ -11,7 +11,7 @@ and number of micro-batches. A list without micro-batch or sequence length is co
 validator with what Astra takes instead.
 
 Differences are listed by reason. Those in EXPLAINED are known; any other makes the exit status 1.
-How it was last run, and what came out: doc/agreement.md.
+How it was last run, and what came out: doc/evidence/agreement.md.
 """
 import argparse
 import collections

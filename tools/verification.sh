@@ -1,5 +1,5 @@
 #!/bin/sh
-# What doc/verification.md says, computed anew from data/verified: predictions beside measurements
+# What doc/evidence/verification.md says, computed anew from data/verified: predictions beside measurements
 # of plans that the fit has not seen, and configurations in the order that Astra gives them.
 #
 #   ASTRA=build/astra sh tools/verification.sh

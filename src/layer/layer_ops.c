@@ -1,5 +1,5 @@
 /* Operators of one block, in the order Megatron runs them, with the bytes that each keeps and
- * needs (doc/ops.md has the table). Bytes are per software stack, read off the allocations of real
+ * needs (doc/layer.md). Bytes are per software stack, read off the allocations of real
  * ranks at their peaks for `torch`, from the modules' source for `te`. Everything between column-
  * and row-parallel products is divided by tp; what lies on the residual stream only with sequence
  * parallelism. */

@@ -217,7 +217,7 @@ static void fsdp_options(const struct space_builder *b, struct value_list *l)
 }
 
 /* Parameters of their own axis; those without a line keep their init value. */
-/* The fused loss needs more memory for a short while (doc/ops.md) and is faster. */
+/* The fused loss needs more memory for a short while (doc/layer.md) and is faster. */
 static void on_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;

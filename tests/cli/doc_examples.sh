@@ -61,7 +61,7 @@ rewrite() { # CHANGES PAGE
 
 failed=0
 examples=0
-for page in README.md doc/*.md doc/commands/*.md; do
+for page in README.md doc/*.md doc/commands/*.md doc/evidence/*.md; do
     folder=$SCRATCH/$(echo "$page" | tr / -)
     mkdir -p "$folder/here/build"
     for name in data doc examples tests tools; do

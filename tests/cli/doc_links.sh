@@ -12,7 +12,7 @@ anchors() { # PAGE: what its headings are called in links, one a line
     }' "$1"
 }
 
-for page in *.md doc/*.md doc/commands/*.md; do
+for page in *.md doc/*.md doc/commands/*.md doc/evidence/*.md; do
     sed -n 's/](/\n](/gp' "$page" | sed -n 's/^](\([^)]*\).*/\1/p' | while read -r link; do
         case $link in
         *://* | mailto:*) continue ;;

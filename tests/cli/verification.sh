@@ -1,4 +1,4 @@
-# What doc/verification.md promises still holds of data/verified: plans that were held out of the fit,
+# What doc/evidence/verification.md promises still holds of data/verified: plans that were held out of the fit,
 # and the first choice among configurations of one model.
 set -eu
 

@@ -6,7 +6,7 @@ their modules meanwhile.
 
 A line of LIST: name, world size, pipeline stage, MiB expected, Megatron's flags, with tabs
 between them; lines that begin with # are left out. Writes FOLDER/NAME.json (and NAME.trace.json,
-NAME.log). doc/rank.md has the fields.
+NAME.log). doc/evidence/ranks.md has the fields.
 """
 import argparse
 import json

@@ -8,7 +8,7 @@ sent, and what would have been received is filled with finite numbers. Prints on
 `RANK {json}`. Needs PyTorch alone: attention of Megatron's local layers is torch's SDPA and norms
 are torch's, sequence parallelism included (stack `torch`); with `--stack te` Megatron runs on
 TransformerEngine as it is. Exit status 0 also when the rank ran out of memory: that is a result; 1
-when Megatron failed, 2 on bad usage. doc/rank.md has options and fields.
+when Megatron failed, 2 on bad usage. doc/evidence/ranks.md has options and fields.
 """
 import argparse
 import importlib
