@@ -123,7 +123,7 @@ verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU
 	@ASTRA=$(BUILD)/astra sh tools/verification.sh
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<
-mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/mixed.md
+mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md
 	@$<
 
 slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real Slurm, on loopback
