@@ -13,7 +13,7 @@ ARCH.
 
 Plans that are in FOLDER already are not searched again. A release that lacks a flag of a plan is no
 fault where export says so. Exit status 1 where the validator refuses anything. How it was last run,
-and what came out: doc/export.md.
+and what came out: doc/evidence/export.md.
 """
 import argparse
 import collections
