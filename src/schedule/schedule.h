@@ -53,7 +53,7 @@ int64_t pipeline_run(const struct pipeline *, int64_t end[]);
 /* Never above pipeline_run: for each rank, what must pass before its first and after its last
  * operation, its own work, and the waits for the first and last micro-batch to come back. With
  * `after` (may be NULL) ticks of work that rank r still has to do when its pipeline ends, the
- * bound is on the latest end of that. doc/schedule.md has the proof. */
+ * bound is on the latest end of that. doc/evidence/bounds.md has the proof. */
 int64_t pipeline_lower_bound(const struct pipeline *, const int64_t after[]);
 
 /* Bytes of one chunk and micro-batch: kept until its backward; the most alive at once while it runs

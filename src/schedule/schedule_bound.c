@@ -1,5 +1,5 @@
 /* What can be said of a schedule without running it: a lower bound of its end, O(pp), and the
- * fullest moment of each rank's activations. doc/schedule.md has the proof of the bound. */
+ * fullest moment of each rank's activations. doc/evidence/bounds.md has the proof of the bound. */
 #include "schedule/schedule.h"
 
 static int64_t max2(int64_t a, int64_t b)
