@@ -92,8 +92,8 @@ static struct op *add_row(struct ops_builder *b, const char *name, double k)
     return o;
 }
 
-/* Bytes of one element that a pass reads and writes if nothing is moved twice, as doc/profile.md
- * counts them: a model that learned from profiles is asked in their terms. */
+/* Bytes of one element that a pass reads and writes if nothing is moved twice, as
+ * doc/evidence/profile.md counts: a model that learned from profiles is asked in their terms. */
 static const struct {
     double forward, back;
 } ELEMENT_BYTES[MEMORY_KINDS] = {

@@ -1,5 +1,5 @@
-/* Our own profile of a GPU (doc/profile.md): one CSV with every family in it. The table of families
- * says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
+/* Our own profile of a GPU (doc/evidence/profile.md): one CSV with every family in it. The table of
+ * families says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "learn/read_collectives.h"

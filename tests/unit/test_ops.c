@@ -1,5 +1,5 @@
 /* The ops stage: memory-bound operators, their kinds, sizes and bytes against hand-computed ones in
- * the terms of doc/profile.md; and that no preset has one without. */
+ * the terms of doc/evidence/profile.md; and that no preset has one without. */
 #include "base/arena.h"
 #include "layer/ops.h"
 #include "model/model.h"

@@ -6,7 +6,7 @@
 Points run mixed, on finite random data and with the card at its power limit as in a training step;
 a row has the time, its spread, clock, watts and the versions. A run that ends early keeps what it has;
 --resume goes on. Started by torchrun on several GPUs it measures collectives instead.
-doc/profile.md explains columns and method.
+doc/evidence/profile.md explains columns and method.
 
 Exit status: 0 done (points that could not be measured are listed), 2 bad usage or file, 3 no GPU,
 or it was lost.
