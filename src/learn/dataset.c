@@ -1,15 +1,12 @@
-/* Samples become rows: sorted, repetitions joined to their median, thinned by a fixed hash, and
- * told apart by the shape that has to be left out as a whole. */
+/* Samples become rows: thinned by a fixed hash, repetitions joined, with features and weights. */
 #include "learn/dataset.h"
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-const struct source *source_of(enum source_id id)
+const struct source *source_of(int id)
 {
     static const struct source TABLE[SOURCES] = {
 #define SOURCE(id, ...) [SOURCE_##id] = {__VA_ARGS__},
@@ -19,80 +16,9 @@ const struct source *source_of(enum source_id id)
     return &TABLE[id];
 }
 
-size_t gpu_index(const struct gpu *g)
-{
-    size_t count;
-    return (size_t)(g - gpu_table(&count));
-}
-
-enum { KEYS = 15 };
-
-/* What was measured, by whom: rows with equal keys are repetitions. Times do not count. */
-static void key_of(const struct sample *s, double key[KEYS])
-{
-    const struct operation *o = &s->op;
-    double all[KEYS] = {s->source,      (double)gpu_index(s->gpu),
-                        o->pass,        o->dtype,
-                        o->kernel,      o->kind,
-                        o->m,           o->n,
-                        o->k,           o->count,
-                        o->value_width, o->kv_share,
-                        o->causal,      o->window,
-                        o->bytes};
-    memcpy(key, all, sizeof all);
-}
-
-static int compare_keys(const struct sample *a, const struct sample *b)
-{
-    double x[KEYS], y[KEYS];
-    key_of(a, x);
-    key_of(b, y);
-    for (int i = 0; i < KEYS; i++)
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-    int keys = compare_keys(x, y);
-    return keys ? keys : (x->time_s > y->time_s) - (x->time_s < y->time_s);
-}
-
-static uint32_t hash_doubles(const double *value, size_t count)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, &value[i], sizeof bits);
-        for (int shift = 0; shift < 64; shift += 8)
-            hash = (hash ^ (uint8_t)(bits >> shift)) * 16777619u;
-    }
-    return hash ^ hash >> 15;
-}
-
-/* Weight sizes of products, head configurations of attention, kind and size of passes over
- * memory. */
-static uint32_t shape_of(const struct operation *o)
-{
-    double product[] = {o->n, o->k}, memory[] = {o->kind, o->m, o->n, o->bytes};
-    double heads[] = {o->heads, o->kv_share, o->k, o->value_width};
-    switch (o->family) {
-    case FAMILY_ATTENTION:
-        return hash_doubles(heads, sizeof heads / sizeof *heads);
-    case FAMILY_MEMORY:
-        return hash_doubles(memory, sizeof memory / sizeof *memory);
-    default:
-        return hash_doubles(product, sizeof product / sizeof *product);
-    }
-}
-
 static bool is_thinned_out(const struct sample *s)
 {
-    double key[KEYS];
-    key_of(s, key);
-    return hash_doubles(key, KEYS) % (uint32_t)source_of(s->source)->thin != 0;
+    return sample_hash(s) % (uint32_t)source_of(s->source)->thin != 0;
 }
 
 static size_t collect(struct dataset *d, const struct samples *all)
@@ -104,28 +30,12 @@ static size_t collect(struct dataset *d, const struct samples *all)
     return count;
 }
 
-/* Sorted rows: equal keys lie together, ordered by time. */
-static void join_equal(struct dataset *d, size_t count)
-{
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count; end++)
-            if (compare_keys(&d->sample[first], &d->sample[end]) != 0)
-                break;
-        double middle =
-            0.5 * (d->sample[(first + end - 1) / 2].time_s + d->sample[(first + end) / 2].time_s);
-        d->sample[d->rows] = d->sample[first];
-        d->sample[d->rows++].time_s = middle;
-    }
-}
-
 void dataset_build(struct dataset *d, const struct samples *all, enum family family,
                    struct arena *mem)
 {
     *d = (struct dataset){.family = family, .columns = features_count(family)};
     d->sample = arena_array(mem, all->ops + 1, sizeof *d->sample);
-    size_t count = collect(d, all);
-    qsort(d->sample, count, sizeof *d->sample, compare);
-    join_equal(d, count);
+    d->rows = samples_join(d->sample, collect(d, all));
     d->x = arena_array(mem, d->rows * (size_t)d->columns + 1, sizeof *d->x);
     d->weight = arena_array(mem, d->rows + 1, sizeof *d->weight);
     d->shape = arena_array(mem, d->rows + 1, sizeof *d->shape);

@@ -7,8 +7,6 @@
 
 #include <stdint.h>
 
-/* Rows are sorted by what they measure, equal measurements of one source joined to their median, so
- * that the order of the input does not matter. */
 struct dataset {
     enum family family;
     int columns;
@@ -16,19 +14,21 @@ struct dataset {
     struct sample *sample; /* [rows] */
     float *x;              /* [rows * columns] */
     float *weight;
-    uint32_t *shape; /* equal for rows that must be left out together: weight or head sizes */
+    uint32_t *shape; /* shape_of() */
 };
-
-/* Folds of left-out shapes: row i is of fold shape[i] % SHAPE_FOLDS. */
-enum { SHAPE_FOLDS = 5 };
-
-size_t gpu_index(const struct gpu *); /* line of the GPU table */
 
 void dataset_build(struct dataset *, const struct samples *, enum family, struct arena *);
 
 /* The fixed costs and bandwidth shares of memory-bound kinds, from the rows for which use[i] is
  * not 0. */
 void dataset_curves(const struct dataset *, const unsigned char *use, struct memory_curves *);
+
+enum source_id {
+#define SOURCE(id, ...) SOURCE_##id,
+#include "learn/sources.def"
+#undef SOURCE
+    SOURCES
+};
 
 struct source {
     const char *name, *folder;
@@ -38,6 +38,13 @@ struct source {
     double weight;
     const char *what;
 };
-const struct source *source_of(enum source_id);
+const struct source *source_of(int id);
+
+/* Readers: `path` is the folder of the source. Rows with wrong numbers are skipped and counted; a
+ * file without the columns it must have is an error. */
+#define SOURCE(id, name, folder, reader, ...)                                                      \
+    bool reader(const char *path, struct samples *, struct error *);
+#include "learn/sources.def"
+#undef SOURCE
 
 #endif

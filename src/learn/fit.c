@@ -16,18 +16,27 @@ bool of_gpu(const struct sample *s, const void *gpu)
     return s->gpu == gpu;
 }
 
-static bool read_all(const struct fit_query *q, struct samples *s, struct arena *mem,
-                     struct error *err)
+static bool read_source(const struct fit_query *q, int i, struct fit *all, struct error *err)
 {
-    for (int i = 0; i < q->profiles; i++)
-        if (!read_profile(q->profile[i], s, err))
+    const struct source *source = source_of(i);
+    all->samples.source = i;
+    if (i != SOURCE_PROFILE)
+        return source->read(arena_format(all->mem, "%s/%s", q->sources, source->folder),
+                            &all->samples, err);
+    for (int file = 0; file < q->profiles; file++)
+        if (!read_profile(q->profile[file], &all->samples, err))
             return false;
-    for (int i = 0; q->sources && i < SOURCES; i++) {
-        const struct source *source = source_of((enum source_id)i);
-        if (i == SOURCE_PROFILE)
-            continue;
-        if (!source->read(arena_format(mem, "%s/%s", q->sources, source->folder), s, err))
+    return true;
+}
+
+/* One list of all sources; what was skipped is counted by source. */
+static bool read_all(const struct fit_query *q, struct fit *all, struct error *err)
+{
+    for (int i = 0; i < (q->sources ? SOURCES : SOURCE_PROFILE + 1); i++) {
+        if (!read_source(q, i, all, err))
             return false;
+        memcpy(all->skipped[i], all->samples.skipped, sizeof all->skipped[i]);
+        memset(all->samples.skipped, 0, sizeof all->samples.skipped);
     }
     return true;
 }
@@ -127,7 +136,7 @@ static bool fit_collectives(struct fit *all, int threads, struct error *err)
 
 static bool fit_all(const struct fit_query *q, struct fit *all, struct str *out, struct error *err)
 {
-    if (!read_all(q, &all->samples, all->mem, err))
+    if (!read_all(q, all, err))
         return false;
     for (int i = 0; i < FAMILIES; i++)
         if (!fit_family(all, (enum family)i, q->threads, err))

@@ -36,6 +36,7 @@ struct family_fit {
 struct fit {
     struct arena *mem;
     struct samples samples;
+    size_t skipped[SOURCES][SKIPS];
     struct family_fit family[FAMILIES];
     struct comm_report comm;
     const void *comm_bytes;
@@ -47,12 +48,13 @@ bool fit_run(const struct fit_query *, struct str *out, struct error *);
 
 /* Parts, each in a file of its own. */
 void fit_text(const struct fit *, struct str *out); /* fit_text.c */
-void fit_skips(const struct samples *, struct str *out);
+void skips_head(struct str *out); /* the table of used and skipped rows; fit_add.c */
+void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out);
 bool fit_write(const struct fit *, const char *folder, struct error *);  /* fit_write.c */
 bool fit_plots(const struct fit *, const char *folder, struct error *);  /* fit_plot.c */
 bool fit_add(const struct fit_query *, struct str *out, struct error *); /* fit_add.c */
-bool learned_write(const struct learned *, const struct samples *, const char *folder,
-                   struct error *); /* fit_write.c */
+/* fit_write.c: `added` rows of a profile more than were known. */
+bool learned_write(const struct learned *, size_t added, const char *folder, struct error *);
 
 bool of_gpu(const struct sample *, const void *gpu); /* for score_rows */
 

@@ -20,6 +20,18 @@ struct addition {
     struct str *out;
 };
 
+/* The rows of one family, repetitions joined. */
+struct measured_rows {
+    struct sample *sample;
+    double *residual; /* log(measured / predicted), the offset that the GPU has already included */
+    size_t rows;
+};
+
+static int fold_of(const struct sample *s)
+{
+    return (int)(shape_of(&s->op) % SHAPE_FOLDS);
+}
+
 static struct gpu_score *slot_of(struct learned_model *m, const struct gpu *g)
 {
     for (int i = 0; i < m->gpus; i++)
@@ -32,32 +44,30 @@ static struct gpu_score *slot_of(struct learned_model *m, const struct gpu *g)
 }
 
 /* Mean log residual of the rows of a GPU outside (or all, fold -1) of one fold. */
-static double offset_of(const struct dataset *d, const struct gpu *g, const double *residual,
-                        int left_fold)
+static double offset_of(const struct measured_rows *d, const struct gpu *g, int left_fold)
 {
     double sum = 0, count = 0;
     for (size_t i = 0; i < d->rows; i++)
-        if (d->sample[i].gpu == g && (int)(d->shape[i] % SHAPE_FOLDS) != left_fold)
-            sum += residual[i], count++;
+        if (d->sample[i].gpu == g && fold_of(&d->sample[i]) != left_fold)
+            sum += d->residual[i], count++;
     return count > 0 ? sum / count : 0;
 }
 
 /* With this share of the offset that the rows ask for. */
-static double held_out_error(const struct dataset *d, const struct gpu *g, const double *residual,
-                             double share)
+static double held_out_error(const struct measured_rows *d, const struct gpu *g, double share)
 {
     double sum = 0, count = 0, offset[SHAPE_FOLDS];
     for (int fold = 0; fold < SHAPE_FOLDS; fold++)
-        offset[fold] = offset_of(d, g, residual, fold);
+        offset[fold] = offset_of(d, g, fold);
     for (size_t i = 0; i < d->rows; i++)
         if (d->sample[i].gpu == g) {
-            sum += fabs(exp(share * offset[d->shape[i] % SHAPE_FOLDS] - residual[i]) - 1);
+            sum += fabs(exp(share * offset[fold_of(&d->sample[i])] - d->residual[i]) - 1);
             count++;
         }
     return count > 0 ? sum / count : 0;
 }
 
-static size_t rows_of(const struct dataset *d, const struct gpu *g)
+static size_t rows_of(const struct measured_rows *d, const struct gpu *g)
 {
     size_t count = 0;
     for (size_t i = 0; i < d->rows; i++)
@@ -65,16 +75,14 @@ static size_t rows_of(const struct dataset *d, const struct gpu *g)
     return count;
 }
 
-/* log(measured / predicted), the offset that the GPU has already included. */
-static bool residuals(struct addition *a, const struct dataset *d, double *residual,
-                      struct error *err)
+static bool find_residuals(struct addition *a, struct measured_rows *d, struct error *err)
 {
     for (size_t i = 0; i < d->rows; i++) {
         const struct sample *s = &d->sample[i];
         double predicted;
         if (!learned_predict(a->models, s->gpu, &s->op, 1, &predicted, err))
             return false;
-        residual[i] = log(s->time_s / predicted);
+        d->residual[i] = log(s->time_s / predicted);
     }
     return true;
 }
@@ -92,8 +100,8 @@ static bool is_likely(double offset, const struct learned_model *m, const struct
         m->name, g->name, exp(offset));
 }
 
-static bool add_gpu(struct addition *a, const struct dataset *d, enum family family,
-                    const struct gpu *g, const double *residual, struct error *err)
+static bool add_gpu(struct addition *a, const struct measured_rows *d, enum family family,
+                    const struct gpu *g, struct error *err)
 {
     struct learned_model *m = &a->models->model[family];
     size_t rows = rows_of(d, g);
@@ -109,11 +117,11 @@ static bool add_gpu(struct addition *a, const struct dataset *d, enum family fam
                     LEARNED_GPUS, g->name);
     double before = 0;
     for (size_t i = 0; i < d->rows; i++)
-        before += d->sample[i].gpu == g ? fabs(exp(-residual[i]) - 1) : 0;
+        before += d->sample[i].gpu == g ? fabs(exp(-d->residual[i]) - 1) : 0;
     /* what was measured before keeps its weight, a row of a profile counting as in training */
-    double old_rows = (double)s->rows / source_of(SOURCE_PROFILE)->weight;
-    double share = (double)rows / ((double)rows + old_rows), shift = offset_of(d, g, residual, -1);
-    double now = held_out_error(d, g, residual, share);
+    double old_rows = (double)s->rows / PROFILE_WEIGHT;
+    double share = (double)rows / ((double)rows + old_rows), shift = offset_of(d, g, -1);
+    double now = held_out_error(d, g, share);
     if (!is_likely(shift, m, g, err) || !is_likely(s->offset + share * shift, m, g, err))
         return false;
     if (s->rows == 0)
@@ -128,24 +136,57 @@ static bool add_gpu(struct addition *a, const struct dataset *d, enum family fam
     return true;
 }
 
+static struct measured_rows rows_of_family(const struct samples *all, enum family family,
+                                           struct arena *mem)
+{
+    struct measured_rows d = {.sample = arena_array(mem, all->ops + 1, sizeof *d.sample)};
+    for (size_t i = 0; i < all->ops; i++)
+        if (all->op[i].op.family == family)
+            d.sample[d.rows++] = all->op[i];
+    d.rows = samples_join(d.sample, d.rows);
+    d.residual = arena_array(mem, d.rows + 1, sizeof *d.residual);
+    return d;
+}
+
 static bool add_family(struct addition *a, enum family family, struct error *err)
 {
-    struct dataset d;
+    struct measured_rows d = rows_of_family(&a->samples, family, a->mem);
     size_t count;
     const struct gpu *table = gpu_table(&count);
-    dataset_build(&d, &a->samples, family, a->mem);
-    double *residual = arena_array(a->mem, d.rows + 1, sizeof *residual);
-    if (!residuals(a, &d, residual, err))
+    if (!find_residuals(a, &d, err))
         return false;
     for (size_t g = 0; g < count; g++)
-        if (!add_gpu(a, &d, family, &table[g], residual, err))
+        if (!add_gpu(a, &d, family, &table[g], err))
             return false;
     return true;
 }
 
+void skips_head(struct str *out)
+{
+    static const char *const WHY[SKIPS] = {"used",       "no number",   "not above 0",
+                                           "above peak", "unknown GPU", "other kind"};
+    str_addf(out, "%-16s", "rows");
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11s", WHY[i]);
+    str_add(out, "\n");
+}
+
+void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out)
+{
+    size_t sum = 0;
+    for (int i = 0; i < SKIPS; i++)
+        sum += skipped[i];
+    if (sum == 0)
+        return;
+    str_addf(out, "%-16s", source);
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11zu", skipped[i]);
+    str_add(out, "\n");
+}
+
 static bool nothing_usable(const struct samples *s, struct error *err)
 {
-    const size_t *n = s->skipped[SOURCE_PROFILE];
+    const size_t *n = s->skipped;
     if (*s->unknown_gpu)
         return fail(
             err, ERROR_INPUT,
@@ -164,7 +205,8 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
     for (int i = 0; i < q->profiles; i++)
         if (!read_profile(q->profile[i], &a->samples, err))
             return false;
-    fit_skips(&a->samples, a->out);
+    skips_head(a->out);
+    skips_line("profile", a->samples.skipped, a->out);
     str_add(a->out, "\n");
     if (a->samples.ops == 0 && a->samples.comms > 0)
         return fail(err, ERROR_INPUT,
@@ -184,8 +226,7 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
     if (a->samples.comms > 0)
         str_addf(a->out, "%zu collectives were not added: --sources or --alone learns from them\n",
                  a->samples.comms);
-    a->samples.skipped[SOURCE_PROFILE][SKIP_NONE] = a->used;
-    return learned_write(a->models, &a->samples, q->output, err);
+    return learned_write(a->models, a->used, q->output, err);
 }
 
 bool fit_add(const struct fit_query *q, struct str *out, struct error *err)

@@ -31,7 +31,7 @@ static const struct booster_params TREES = {.rounds = 100,
 
 struct comm_row {
     struct comm_call call;
-    enum source_id source;
+    int source;
     double bytes, time_s;
     double base_s, floor_s, y; /* y = log(time / base) */
     int curve;                 /* rows of one curve stand together, by size */
@@ -124,7 +124,7 @@ static struct comm_row row_of(const struct comm_sample *s)
 }
 
 /* Distinct sizes of a source, dealt out one by one. */
-static void deal_sizes(struct comm_fit *f, enum source_id source)
+static void deal_sizes(struct comm_fit *f, int source)
 {
     size_t count = 0, distinct = 0;
     for (size_t i = 0; i < f->rows; i++)
@@ -168,7 +168,7 @@ static void deal_sources(struct comm_fit *f)
     for (int source = 0; source < SOURCES; source++) {
         bool any = false;
         for (size_t i = 0; i < f->rows; i++)
-            if ((int)f->row[i].source == source) {
+            if (f->row[i].source == source) {
                 f->row[i].fold[COMM_LEFT_SOURCE] = *fold;
                 any = true;
             }
@@ -189,7 +189,7 @@ static void fit_init(struct comm_fit *f, const struct samples *s)
     for (size_t i = 1; i < f->rows; i++)
         f->row[i].curve = f->row[i - 1].curve + (by_call(&f->row[i - 1], &f->row[i]) != 0);
     for (int source = 0; source < SOURCES; source++)
-        deal_sizes(f, (enum source_id)source);
+        deal_sizes(f, source);
     deal_ranks(f);
     deal_sources(f);
 }
@@ -270,7 +270,7 @@ static void thin(struct trial *t)
 }
 
 /* SimAI's bandwidth is inferred, not stated, and its gathers and scatters are one measurement. */
-static double source_weight(enum source_id source)
+static double source_weight(int source)
 {
     return source == SOURCE_SIMAI ? 0.5 : 1;
 }
@@ -339,7 +339,7 @@ static double constant_share(struct trial *t, enum comm_kind kind, int source)
     for (size_t i = 0; i < t->fit->rows; i++) {
         const struct comm_row *r = &t->fit->row[i];
         if (!is_left_out(t, r) && r->call.kind == kind &&
-            (source == SOURCES || (int)r->source == source))
+            (source == SOURCES || r->source == source))
             t->value[count++] = r->floor_s / r->time_s;
     }
     return count ? median_of(t->value, count) : 0;
@@ -353,7 +353,7 @@ static void try_constant(struct trial *t)
             if (share == 0)
                 share = constant_share(t, (enum comm_kind)kind, SOURCES);
             for (size_t i = 0; i < t->fit->rows; i++)
-                if (is_left_out(t, &t->fit->row[i]) && (int)t->fit->row[i].source == source &&
+                if (is_left_out(t, &t->fit->row[i]) && t->fit->row[i].source == source &&
                     (int)t->fit->row[i].call.kind == kind)
                     note(t, COMM_BY_CONSTANT, i,
                          share > 0 ? t->fit->row[i].floor_s / share : t->fit->row[i].base_s);
@@ -412,7 +412,7 @@ static void run_trial(void *context, int worker, long item)
     t->ok = try_rivals(t);
 }
 
-static struct comm_score score_of(struct comm_fit *f, enum source_id source, const double *error)
+static struct comm_score score_of(struct comm_fit *f, int source, const double *error)
 {
     struct comm_score s = {0};
     for (size_t i = 0; i < f->rows; i++)
@@ -460,8 +460,7 @@ static bool cross_validate(struct comm_fit *f, int threads, struct comm_report *
             return false;
         for (int source = 0; source < SOURCES; source++)
             for (int who = 0; who < COMM_RIVALS; who++)
-                report->score[source][split][who] =
-                    score_of(f, (enum source_id)source, f->error[who]);
+                report->score[source][split][who] = score_of(f, source, f->error[who]);
         report->folds[split] = f->folds[split];
     }
     return true;

@@ -3,7 +3,7 @@
 #ifndef ASTRA_FIT_COMM_H
 #define ASTRA_FIT_COMM_H
 
-#include "learn/sample.h"
+#include "learn/dataset.h"
 
 struct booster;
 

@@ -20,29 +20,7 @@ static bool is_chosen(const struct sample *s, const void *context)
     const struct want *w = context;
     return (!w->gpu || s->gpu == w->gpu) && (w->pass < 0 || (int)s->op.pass == w->pass) &&
            (w->dtype < 0 || (s->op.dtype == DTYPE_FP8) == (w->dtype == DTYPE_FP8)) &&
-           (w->source < 0 || (int)s->source == w->source) &&
-           (!w->large || operation_is_large(&s->op));
-}
-
-void fit_skips(const struct samples *s, struct str *out)
-{
-    static const char *const WHY[SKIPS] = {"used",       "no number",   "not above 0",
-                                           "above peak", "unknown GPU", "other kind"};
-    str_addf(out, "%-16s", "rows");
-    for (int i = 0; i < SKIPS; i++)
-        str_addf(out, " %11s", WHY[i]);
-    str_add(out, "\n");
-    for (int i = 0; i < SOURCES; i++) {
-        size_t sum = 0;
-        for (int j = 0; j < SKIPS; j++)
-            sum += s->skipped[i][j];
-        if (sum == 0)
-            continue;
-        str_addf(out, "%-16s", source_of((enum source_id)i)->name);
-        for (int j = 0; j < SKIPS; j++)
-            str_addf(out, " %11zu", s->skipped[i][j]);
-        str_add(out, "\n");
-    }
+           (w->source < 0 || s->source == w->source) && (!w->large || operation_is_large(&s->op));
 }
 
 static void head(struct str *out, const char *what)
@@ -74,8 +52,7 @@ static void pass_lines(const struct family_fit *f, const struct gpu *g, int sour
             struct str label;
             struct want w = {g, pass, fp8 ? DTYPE_FP8 : DTYPE_BF16, source, large};
             str_init(&label);
-            str_addf(&label, "%s, %s%s %s%s", g->name, source_of((enum source_id)source)->name,
-                     fp8 ? ", fp8" : "",
+            str_addf(&label, "%s, %s%s %s%s", g->name, source_of(source)->name, fp8 ? ", fp8" : "",
                      pass == PASS_BACKWARD && !product ? "backward" : PASS_NAMES[pass],
                      large ? ", m n k >= 1024" : "");
             line(f, LEFT_SHAPES, str_text(&label), &w, out);
@@ -144,7 +121,7 @@ static void comm_line(const struct fit *f, int source, struct str *out)
         if (s[COMM_BY_MODEL].rows == 0)
             continue;
         str_addf(out, "  %-14s %-47s %6zu %5.1f%%        | %7.1f%% %7.1f%% %7.1f%%\n",
-                 source_of((enum source_id)source)->name, SPLIT_NAMES[i], s[COMM_BY_MODEL].rows,
+                 source_of(source)->name, SPLIT_NAMES[i], s[COMM_BY_MODEL].rows,
                  100 * s[COMM_BY_MODEL].median, 100 * s[COMM_BY_CONSTANT].median,
                  100 * s[COMM_BY_ANALYTIC].median, 100 * s[COMM_BY_NEAREST].median);
     }
@@ -152,7 +129,9 @@ static void comm_line(const struct fit *f, int source, struct str *out)
 
 void fit_text(const struct fit *f, struct str *out)
 {
-    fit_skips(&f->samples, out);
+    skips_head(out);
+    for (int i = 0; i < SOURCES; i++)
+        skips_line(source_of(i)->name, f->skipped[i], out);
     for (int i = 0; i < FAMILIES; i++) {
         const struct family_fit *one = &f->family[i];
         if (one->kept) {

@@ -75,19 +75,11 @@ static struct json *family_lines(const struct learned_model *m, enum family fami
     return j;
 }
 
-/* Rows by the name of their source: those of the models that were added to, and new ones. */
-static struct json *source_lines(const struct learned *old, const struct samples *s)
+static void add_source(struct json *sources, const char *name, size_t rows)
 {
-    struct json *j = json_new_object();
-    for (int i = 0; old && i < old->sources; i++)
-        json_set(j, old->source[i].name, json_new_integer((int64_t)old->source[i].rows));
-    for (int i = 0; i < SOURCES; i++) {
-        const char *name = source_of((enum source_id)i)->name;
-        int64_t rows = (int64_t)s->skipped[i][SKIP_NONE];
-        if (rows > 0)
-            json_set(j, name, json_new_integer(rows + json_integer_of(json_get(j, name))));
-    }
-    return j;
+    if (rows > 0)
+        json_set(sources, name,
+                 json_new_integer((int64_t)rows + json_integer_of(json_get(sources, name))));
 }
 
 /* The trees of all models and models.json, whose checksums tell when they are not of one write. */
@@ -148,15 +140,20 @@ bool fit_write(const struct fit *f, const char *folder, struct error *err)
     const struct learned_model *model[LEARNED_MODELS] = {[MODEL_COMM] = &comm};
     for (int i = 0; i < FAMILIES; i++)
         model[i] = &f->family[i].model;
-    return write_models(model, &f->family[FAMILY_MEMORY].curves, source_lines(NULL, &f->samples),
-                        folder, f->mem, err);
+    struct json *sources = json_new_object();
+    for (int i = 0; i < SOURCES; i++)
+        add_source(sources, source_of(i)->name, f->skipped[i][SKIP_NONE]);
+    return write_models(model, &f->family[FAMILY_MEMORY].curves, sources, folder, f->mem, err);
 }
 
-bool learned_write(const struct learned *l, const struct samples *s, const char *folder,
-                   struct error *err)
+bool learned_write(const struct learned *l, size_t added, const char *folder, struct error *err)
 {
     const struct learned_model *model[LEARNED_MODELS];
     for (int i = 0; i < LEARNED_MODELS; i++)
         model[i] = &l->model[i];
-    return write_models(model, &l->curves, source_lines(l, s), folder, l->mem, err);
+    struct json *sources = json_new_object();
+    for (int i = 0; i < l->sources; i++)
+        add_source(sources, l->source[i].name, l->source[i].rows);
+    add_source(sources, "profile", added);
+    return write_models(model, &l->curves, sources, folder, l->mem, err);
 }

@@ -2,6 +2,7 @@
  * forward layout (fp8 with the quantisation of the activations inside), attention forward. The
  * expert blocks are two grouped products, activation and permutation in one time, which no model
  * covers. */
+#include "learn/dataset.h"
 #include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
@@ -82,7 +83,6 @@ static const struct table_file FILES[] = {
 
 bool read_aiconfigurator(const char *folder, struct samples *to, struct error *err)
 {
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_AICONFIGURATOR, to,
-                       err) &&
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err) &&
            read_aiconfigurator_comm(folder, to, err);
 }

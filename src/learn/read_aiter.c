@@ -1,5 +1,6 @@
 /* AMD aiter: the fastest of many kernels for each product, forward layout. A name of two cards is
  * one chip; it stands for the first of the two that our table has. */
+#include "learn/dataset.h"
 #include "learn/read_table.h"
 
 #include <string.h>
@@ -40,5 +41,5 @@ static void use_row(const struct table_row *r)
 bool read_aiter(const char *folder, struct samples *to, struct error *err)
 {
     static const struct table_file FILES[] = {{"gemm_tuned.csv", COLUMNS, use_row, NULL, NULL}};
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_AITER, to, err);
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err);
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "cost/comm_features.h"
+#include "learn/dataset.h"
 #include "learn/read_table.h"
 
 #include <math.h>
@@ -76,9 +77,9 @@ static void add(struct samples *to, const struct comm_sample *c, double least_s)
     if (whole_row)
         b = base_of(c);
     if (whole_row && b.latency_s + b.wire_s < least_s)
-        samples_skip(to, c->source, SKIP_OTHER_KIND);
+        samples_skip(to, SKIP_OTHER_KIND);
     else if (c->time_s > 0 && c->time_s < 0.97 * b.floor_s) /* times are rounded */
-        samples_skip(to, c->source, SKIP_ABOVE_PEAK);
+        samples_skip(to, SKIP_ABOVE_PEAK);
     else
         samples_add_comm(to, c);
 }
@@ -90,7 +91,7 @@ static int whole(double value)
 
 /* The collectives of a source that has operators too may be missing. */
 static bool read_beside(const char *folder, const struct table_file *file, size_t count,
-                        enum source_id source, struct samples *to, struct error *err)
+                        struct samples *to, struct error *err)
 {
     struct arena mem;
     bool any = false;
@@ -98,7 +99,7 @@ static bool read_beside(const char *folder, const struct table_file *file, size_
     for (size_t i = 0; i < count; i++)
         any = any || file_exists(arena_format(&mem, "%s/%s", folder, file[i].name));
     arena_release(&mem);
-    return !any || read_tables(folder, file, count, source, to, err);
+    return !any || read_tables(folder, file, count, to, err);
 }
 
 /* Nodes of four GPUs in a domain of 72 count as one domain. */
@@ -113,7 +114,7 @@ static void place_across(struct comm_sample *c, const struct gpu *g, int ranks, 
 
 void add_profiled_collective(const struct table_row *r, const struct profiled_collective *p)
 {
-    struct comm_sample c = {.source = r->source, .bytes = p->bytes, .time_s = p->time_s};
+    struct comm_sample c = {.bytes = p->bytes, .time_s = p->time_s};
     int ranks = whole(p->ranks), nodes = whole(p->nodes);
     if (!kind_called(p->kind, &c.kind) || nodes < 1 || ranks % nodes != 0) {
         row_skip(r, SKIP_OTHER_KIND);
@@ -128,7 +129,7 @@ void add_profiled_collective(const struct table_row *r, const struct profiled_co
  * peer-to-peer; two neighbours do not need it, more of them got 1 to 5 GB/s. */
 static void use_aiconfigurator(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source};
+    struct comm_sample c = {0};
     int ranks = whole(row_number(r, 3));
     bool crippled = row_says(r, 0, "L40S") && ranks > 2;
     if (!kind_called(r->cell[1], &c.kind) || !row_says(r, 2, "half") || crippled) {
@@ -146,14 +147,14 @@ bool read_aiconfigurator_comm(const char *folder, struct samples *to, struct err
     static const struct table_file FILES[] = {{"nccl_intranode.csv",
                                                "gpu op dtype num_gpus message_bytes latency_us",
                                                use_aiconfigurator, NULL, NULL}};
-    return read_beside(folder, FILES, 1, SOURCE_AICONFIGURATOR, to, err);
+    return read_beside(folder, FILES, 1, to, err);
 }
 
 /* `shape` counts 2-byte elements: read as bytes, the bus bandwidth would be half of what the same
  * GPUs reach in nccl-tests. */
 static void use_ett(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source, .kind = COMM_ALL_REDUCE};
+    struct comm_sample c = {.kind = COMM_ALL_REDUCE};
     if (row_number(r, 1) != 1) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
@@ -169,7 +170,7 @@ bool read_ett_comm(const char *folder, struct samples *to, struct error *err)
     static const struct table_file FILES[] = {{"A100-SXM4-80GB_nccl_allreduce_1x4.csv",
                                                "shape nodes GPUsPerNode dur(us)", use_ett,
                                                "A100-SXM4-80GB", NULL}};
-    return read_beside(folder, FILES, 1, SOURCE_ETT, to, err);
+    return read_beside(folder, FILES, 1, to, err);
 }
 
 /* What the topologies are made of. Across nodes only the H100 machines had a network worth the
@@ -195,7 +196,7 @@ static const char *vidur_gpu(const char *topology, bool across)
  * collective alone. */
 static void use_vidur(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source};
+    struct comm_sample c = {0};
     int ranks = whole(row_number(r, 2)), per_node = whole(row_number(r, 3));
     const char *gpu = vidur_gpu(r->cell[0], per_node < ranks);
     if (!gpu || per_node < 1 || !kind_called(r->cell[1], &c.kind)) {
@@ -220,7 +221,7 @@ bool read_vidur_comm(const char *folder, struct samples *to, struct error *err)
     static const struct table_file FILES[] = {
         {"collectives.csv", "topology op num_workers devices_per_node size_bytes latency_us_min",
          use_vidur, NULL, NULL}};
-    return read_beside(folder, FILES, 1, SOURCE_VIDUR, to, err);
+    return read_beside(folder, FILES, 1, to, err);
 }
 
 /* The machines of Sailor. `peer_gbs`: GB/s between two of them where GPUs are joined pair by pair
@@ -254,7 +255,7 @@ static bool place_sailor(struct comm_sample *c, const char *name, int ranks)
  * bandwidth of the all-reduce on the same GPUs. 1e9 ms stands for "did not fit". */
 static void use_sailor(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source};
+    struct comm_sample c = {0};
     double ms = row_number(r, 4);
     bool known =
         kind_called(r->cell[1], &c.kind) && place_sailor(&c, r->cell[0], whole(row_number(r, 2)));
@@ -270,7 +271,7 @@ static void use_sailor(const struct table_row *r)
 /* Rows across nodes are polynomials, not measurements. */
 static void use_sailor_send(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source};
+    struct comm_sample c = {0};
     if (!row_says(r, 1, "intra_node") || !place_sailor(&c, r->cell[0], 2)) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
@@ -286,7 +287,7 @@ bool read_sailor_comm(const char *folder, struct samples *to, struct error *err)
     static const struct table_file FILES[] = {
         {"aceso_collectives.csv", "gpu op num_gpus size_MB time_ms", use_sailor, NULL, NULL},
         {"p2p_bandwidth.csv", "gpu scope size_MB bandwidth_GBps", use_sailor_send, NULL, NULL}};
-    return read_beside(folder, FILES, 2, SOURCE_SAILOR, to, err);
+    return read_beside(folder, FILES, 2, to, err);
 }
 
 /* Fitted efficiencies without their messages, half of them defaults: counted, not used. */
@@ -294,7 +295,7 @@ bool read_simumax_comm(const char *folder, struct samples *to, struct error *err
 {
     static const struct table_file FILES[] = {
         {"comm_fit.csv", "gpu op efficient_factor latency_us", NULL, NULL, NULL}};
-    return read_beside(folder, FILES, 1, SOURCE_SIMUMAX, to, err);
+    return read_beside(folder, FILES, 1, to, err);
 }
 
 /* GB/s per GPU of the networks in the logs; those that are not listed do not say, or are slower
@@ -334,7 +335,7 @@ static bool internode_usable(const struct table_row *r)
 
 static void use_internode(const struct table_row *r)
 {
-    struct comm_sample c = {.source = r->source};
+    struct comm_sample c = {0};
     if (!internode_usable(r) || !kind_called(r->cell[3], &c.kind)) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
@@ -353,7 +354,7 @@ bool read_internode(const char *folder, struct samples *to, struct error *err)
         {"nccl_multi_node.csv",
          "source gpu network op nodes ranks size_bytes time_us busbw_GBps note", use_internode,
          NULL, NULL}};
-    return read_tables(folder, FILES, 1, SOURCE_INTERNODE, to, err);
+    return read_tables(folder, FILES, 1, to, err);
 }
 
 /* "allreduce_size_8_128MB_time": kind, ranks and message in the key, milliseconds. The GPU is not
@@ -362,12 +363,12 @@ bool read_internode(const char *folder, struct samples *to, struct error *err)
 static void use_galvatron(void *context, const char *key, const struct json *value)
 {
     struct samples *to = context;
-    struct comm_sample c = {.source = SOURCE_GALVATRON};
+    struct comm_sample c = {0};
     char name[16] = "";
     int ranks = 0, mb = 0, length = 0;
     sscanf(key, "%15[a-z2]_size_%3d_%5dMB_time%n", name, &ranks, &mb, &length);
     if (!kind_called(name, &c.kind) || length == 0 || key[length] != 0) {
-        samples_skip(to, SOURCE_GALVATRON, SKIP_OTHER_KIND);
+        samples_skip(to, SKIP_OTHER_KIND);
         return;
     }
     place_inside(&c, gpu_called("A100-SXM4-80GB"), ranks);
@@ -412,7 +413,7 @@ static void add_simai(struct samples *to, enum comm_kind kind, double bytes, dou
                       int nodes, int per_node)
 {
     const struct gpu *g = gpu_called("H100-SXM5-80GB");
-    struct comm_sample c = {.source = SOURCE_SIMAI, .kind = kind};
+    struct comm_sample c = {.kind = kind};
     place_inside(&c, g, per_node);
     c.link_bs = g ? 1e9 * g->link_gbs : 0;
     c.nic_bs = 50e9;
@@ -429,7 +430,7 @@ static void use_simai_cell(struct samples *to, const char *size, const char *rat
     static const enum comm_kind RINGS[] = {COMM_ALL_GATHER, COMM_REDUCE_SCATTER};
     size_t at = (size_t)column - 1;
     if (at >= sizeof SIMAI / sizeof *SIMAI || SIMAI[at].nodes == 0)
-        samples_skip(to, SOURCE_SIMAI, SKIP_OTHER_KIND);
+        samples_skip(to, SKIP_OTHER_KIND);
     else if (*ratio)
         for (size_t i = 0; i < sizeof RINGS / sizeof *RINGS; i++)
             add_simai(to, RINGS[i], sample_number(size), sample_number(ratio), SIMAI[at].nodes,

@@ -2,6 +2,7 @@
  * column-major: an m x n result there is an n x m result in rows, so n counts tokens and the
  * transposes say which pass has this layout. Those of wgrad are left out: nothing is accumulated
  * here. */
+#include "learn/dataset.h"
 #include "learn/read_table.h"
 
 enum { GPU, PRECISION, M, N, K, TRANS_A, TRANS_B, TIME_US };
@@ -39,5 +40,5 @@ static void use_row(const struct table_row *r)
 bool read_deepbench(const char *folder, struct samples *to, struct error *err)
 {
     static const struct table_file FILES[] = {{"gemm.csv", COLUMNS, use_row, NULL, NULL}};
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_DEEPBENCH, to, err);
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err);
 }

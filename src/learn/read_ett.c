@@ -6,6 +6,7 @@
  * RoPE, softmax (eager, several kernels: RMSlayernorm three to six times as slow as a fused norm);
  * embedding and the loss (vocabulary-parallel, masks and reductions among them); batched products
  * (bmm, baddbmm); optimizer steps (whole stages). */
+#include "learn/dataset.h"
 #include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
@@ -149,7 +150,7 @@ bool read_ett(const char *folder, struct samples *to, struct error *err)
         file[i].gpu = GPUS[i / COUNT];
         file[i].name = arena_format(&mem, "%s_%s_fp16.csv", file[i].gpu, file[i].name);
     }
-    bool ok = read_tables(folder, file, GPU_COUNT * COUNT, SOURCE_ETT, to, err);
+    bool ok = read_tables(folder, file, GPU_COUNT * COUNT, to, err);
     arena_release(&mem);
     return ok && read_ett_comm(folder, to, err);
 }

@@ -215,7 +215,7 @@ bool read_profile(const char *path, struct samples *to, struct error *err)
 {
     static const struct table_file FILE_OF_PROFILE = {.columns = COLUMNS, .use = use_row};
     size_t before = to->ops;
-    if (!read_table(path, &FILE_OF_PROFILE, SOURCE_PROFILE, to, err))
+    if (!read_table(path, &FILE_OF_PROFILE, to, err))
         return false;
     if (to->ops > before)
         even_out_clock(to->op + before, to->ops - before);

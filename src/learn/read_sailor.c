@@ -5,6 +5,7 @@
  * with tensor parallelism a row-parallel forward and a column-parallel backward end in an
  * all-reduce. Backward is dgrad alone. Short operators are as long as the host needs to launch
  * them: layer norms of any size take 42 to 100 us forward and 88 to 142 us backward. */
+#include "learn/dataset.h"
 #include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
@@ -111,6 +112,6 @@ static const struct table_file FILES[] = {
 
 bool read_sailor(const char *folder, struct samples *to, struct error *err)
 {
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_SAILOR, to, err) &&
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err) &&
            read_sailor_comm(folder, to, err);
 }

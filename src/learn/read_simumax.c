@@ -1,5 +1,6 @@
 /* SimuMax: training kernels of TransformerEngine in sustained loops, given as the share of a stated
  * peak. Products list the sizes of the pass's own call. */
+#include "learn/dataset.h"
 #include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
@@ -105,6 +106,6 @@ static const struct table_file FILES[] = {
 
 bool read_simumax(const char *folder, struct samples *to, struct error *err)
 {
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_SIMUMAX, to, err) &&
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err) &&
            read_simumax_comm(folder, to, err);
 }

@@ -58,11 +58,11 @@ static bool read_with(struct arena *mem, const char *path, struct table_row *row
     return true;
 }
 
-bool read_table(const char *path, const struct table_file *file, enum source_id source,
-                struct samples *to, struct error *err)
+bool read_table(const char *path, const struct table_file *file, struct samples *to,
+                struct error *err)
 {
     struct arena mem;
-    struct table_row row = {.file = file, .to = to, .source = source};
+    struct table_row row = {.file = file, .to = to};
     arena_init(&mem);
     bool ok = read_with(&mem, path, &row, err);
     arena_release(&mem);
@@ -70,7 +70,7 @@ bool read_table(const char *path, const struct table_file *file, enum source_id 
 }
 
 bool read_tables(const char *folder, const struct table_file *file, size_t count,
-                 enum source_id source, struct samples *to, struct error *err)
+                 struct samples *to, struct error *err)
 {
     struct arena mem;
     size_t found = 0;
@@ -81,7 +81,7 @@ bool read_tables(const char *folder, const struct table_file *file, size_t count
         if (!file_exists(path))
             continue;
         found++;
-        ok = read_table(path, &file[i], source, to, err);
+        ok = read_table(path, &file[i], to, err);
     }
     if (ok && found == 0)
         ok = fail(err, ERROR_INPUT, "%s: none of the files that are read from it is there (%s ...)",
@@ -102,13 +102,13 @@ bool row_says(const struct table_row *r, int column, const char *text)
 
 void row_skip(const struct table_row *r, enum skip why)
 {
-    samples_skip(r->to, r->source, why);
+    samples_skip(r->to, why);
 }
 
 void row_add(const struct table_row *r, const struct gpu *gpu, const struct operation *op,
              double time_us)
 {
-    struct sample one = {.op = *op, .gpu = gpu, .source = r->source, .time_s = time_us * 1e-6};
+    struct sample one = {.op = *op, .gpu = gpu, .time_s = time_us * 1e-6};
     samples_add(r->to, &one);
 }
 

@@ -22,15 +22,13 @@ struct table_row {
     const struct table_file *file;
     const char *cell[TABLE_COLUMNS]; /* NULL beyond the file's columns */
     struct samples *to;
-    enum source_id source;
 };
 
 /* A file that is not there is passed over; a folder with none of them is an error. */
-bool read_tables(const char *folder, const struct table_file *, size_t count, enum source_id,
-                 struct samples *, struct error *);
+bool read_tables(const char *folder, const struct table_file *, size_t count, struct samples *,
+                 struct error *);
 /* One file wherever it is; `name` in the table is not looked at. */
-bool read_table(const char *path, const struct table_file *, enum source_id, struct samples *,
-                struct error *);
+bool read_table(const char *path, const struct table_file *, struct samples *, struct error *);
 
 double row_number(const struct table_row *, int column); /* NaN unless a number */
 bool row_says(const struct table_row *, int column, const char *text);

@@ -1,5 +1,6 @@
 /* Vidur: layers of an inference engine, fp16, forward, one kernel at a time. Times are whole
  * microseconds, so short ones say little and are left out. */
+#include "learn/dataset.h"
 #include "learn/read_collectives.h"
 #include "learn/read_table.h"
 
@@ -83,6 +84,6 @@ static const struct table_file FILES[] = {
 
 bool read_vidur(const char *folder, struct samples *to, struct error *err)
 {
-    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, SOURCE_VIDUR, to, err) &&
+    return read_tables(folder, FILES, sizeof FILES / sizeof *FILES, to, err) &&
            read_vidur_comm(folder, to, err);
 }

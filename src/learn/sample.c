@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rounding of published times and clocks a little above the data sheet's; caches make small
@@ -87,9 +88,10 @@ enum skip samples_add(struct samples *s, const struct sample *one)
         why = one->gpu ? check_speed(one) : SKIP_UNKNOWN_GPU;
     if (why == SKIP_NONE) {
         s->op = with_room(s, s->op, s->ops, &s->op_room, sizeof *s->op);
-        s->op[s->ops++] = *one;
+        s->op[s->ops] = *one;
+        s->op[s->ops++].source = s->source;
     }
-    samples_skip(s, one->source, why);
+    samples_skip(s, why);
     return why;
 }
 
@@ -111,20 +113,110 @@ enum skip samples_add_comm(struct samples *s, const struct comm_sample *one)
     enum skip why = check_comm(one);
     if (why == SKIP_NONE) {
         s->comm = with_room(s, s->comm, s->comms, &s->comm_room, sizeof *s->comm);
-        s->comm[s->comms++] = *one;
+        s->comm[s->comms] = *one;
+        s->comm[s->comms++].source = s->source;
     }
-    samples_skip(s, one->source, why);
+    samples_skip(s, why);
     return why;
 }
 
-void samples_skip(struct samples *s, enum source_id source, enum skip why)
+void samples_skip(struct samples *s, enum skip why)
 {
-    assert(source < SOURCES && why < SKIPS);
-    s->skipped[source][why]++;
+    assert(why < SKIPS);
+    s->skipped[why]++;
 }
 
 double sample_number(const char *text)
 {
     double value;
     return parse_real(text, &value) ? value : NAN;
+}
+
+size_t gpu_index(const struct gpu *g)
+{
+    size_t count;
+    return (size_t)(g - gpu_table(&count));
+}
+
+enum { KEYS = 15 };
+
+/* What was measured, by whom: rows with equal keys are repetitions. Times do not count. */
+static void key_of(const struct sample *s, double key[KEYS])
+{
+    const struct operation *o = &s->op;
+    double all[KEYS] = {s->source,      (double)gpu_index(s->gpu),
+                        o->pass,        o->dtype,
+                        o->kernel,      o->kind,
+                        o->m,           o->n,
+                        o->k,           o->count,
+                        o->value_width, o->kv_share,
+                        o->causal,      o->window,
+                        o->bytes};
+    memcpy(key, all, sizeof all);
+}
+
+static int compare_keys(const struct sample *a, const struct sample *b)
+{
+    double x[KEYS], y[KEYS];
+    key_of(a, x);
+    key_of(b, y);
+    for (int i = 0; i < KEYS; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+    int keys = compare_keys(x, y);
+    return keys ? keys : (x->time_s > y->time_s) - (x->time_s < y->time_s);
+}
+
+static uint32_t hash_doubles(const double *value, size_t count)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &value[i], sizeof bits);
+        for (int shift = 0; shift < 64; shift += 8)
+            hash = (hash ^ (uint8_t)(bits >> shift)) * 16777619u;
+    }
+    return hash ^ hash >> 15;
+}
+
+uint32_t shape_of(const struct operation *o)
+{
+    double product[] = {o->n, o->k}, memory[] = {o->kind, o->m, o->n, o->bytes};
+    double heads[] = {o->heads, o->kv_share, o->k, o->value_width};
+    switch (o->family) {
+    case FAMILY_ATTENTION:
+        return hash_doubles(heads, sizeof heads / sizeof *heads);
+    case FAMILY_MEMORY:
+        return hash_doubles(memory, sizeof memory / sizeof *memory);
+    default:
+        return hash_doubles(product, sizeof product / sizeof *product);
+    }
+}
+
+uint32_t sample_hash(const struct sample *s)
+{
+    double key[KEYS];
+    key_of(s, key);
+    return hash_doubles(key, KEYS);
+}
+
+size_t samples_join(struct sample *list, size_t count)
+{
+    size_t rows = 0;
+    qsort(list, count, sizeof *list, compare);
+    for (size_t first = 0, end; first < count; first = end) { /* equal keys lie together, by time */
+        for (end = first + 1; end < count; end++)
+            if (compare_keys(&list[first], &list[end]) != 0)
+                break;
+        double middle = 0.5 * (list[(first + end - 1) / 2].time_s + list[(first + end) / 2].time_s);
+        list[rows] = list[first];
+        list[rows++].time_s = middle;
+    }
+    return rows;
 }

@@ -17,7 +17,7 @@ static void check_sample(const struct sample *s)
     struct memory_curves curves;
     for (int i = 0; i < 2 * MEMORY_KINDS; i++)
         curves.of[i / 2][i % 2] = PLAIN_CURVE;
-    assert(s->gpu && s->source == SOURCE_PROFILE && s->op.family < FAMILIES);
+    assert(s->gpu && s->source == 0 && s->op.family < FAMILIES);
     assert(isfinite(s->time_s) && s->time_s > 0 && isfinite(s->mhz) && s->mhz >= 0);
     double base = base_time(&s->op, s->gpu, SUSTAINED, &curves);
     assert(isfinite(base) && base > 0 && isfinite(log(s->time_s / base)));
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     samples_init(&all, &mem);
     write_input(data, size);
     if (read_profile(path, &all, &err)) {
-        assert(all.ops == all.skipped[SOURCE_PROFILE][SKIP_NONE]);
+        assert(all.ops == all.skipped[SKIP_NONE]);
         for (size_t i = 0; i < all.ops; i++)
             check_sample(&all.op[i]);
         for (int f = 0; f < FAMILIES; f++)

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "learn/dataset.h"
 #include "learn/read_table.h"
 
 #include <math.h>
@@ -126,33 +127,23 @@ static void samples_are_checked(void **state)
         struct sample s;
         enum skip want;
     } cases[] = {
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, SOURCE_ETT, 2.2e-6, 0},
-         SKIP_NONE},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, SOURCE_ETT, 2.14e-6, 0},
-         SKIP_NONE},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, SOURCE_ETT, 2.1e-6, 0},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, 0, 2.2e-6, 0}, SKIP_NONE},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, 0, 2.14e-6, 0}, SKIP_NONE},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, 0, 2.1e-6, 0},
          SKIP_ABOVE_PEAK},
-        {{product_op(PASS_FORWARD, DTYPE_FP8, 1024, 1024, 1024), h200, SOURCE_ETT, 2.1e-6, 0},
-         SKIP_NONE},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, NAN, 1024), h200, SOURCE_ETT, 1, 0},
-         SKIP_NOT_A_NUMBER},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 0, 1024), h200, SOURCE_ETT, 1, 0},
+        {{product_op(PASS_FORWARD, DTYPE_FP8, 1024, 1024, 1024), h200, 0, 2.1e-6, 0}, SKIP_NONE},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, NAN, 1024), h200, 0, 1, 0}, SKIP_NOT_A_NUMBER},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 0, 1024), h200, 0, 1, 0}, SKIP_NOT_POSITIVE},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, 0, -1, 0},
          SKIP_NOT_POSITIVE},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, SOURCE_ETT, -1, 0},
-         SKIP_NOT_POSITIVE},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, SOURCE_ETT, INFINITY, 0},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), h200, 0, INFINITY, 0},
          SKIP_NOT_A_NUMBER},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), NULL, SOURCE_ETT, 1, 0},
-         SKIP_UNKNOWN_GPU},
-        {{product_op(PASS_FORWARD, DTYPE_BF16, 64, 64, 64), gpu("V100"), SOURCE_ETT, 1, 0},
-         SKIP_OTHER_KIND},
-        {{product_op(PASS_FORWARD, DTYPE_FP8, 64, 64, 64), gpu("A100"), SOURCE_ETT, 1, 0},
-         SKIP_OTHER_KIND},
-        {{memory_op(PASS_FORWARD, MEMORY_COPY, 4.8e6), h200, SOURCE_ETT, 0.26e-6, 0}, SKIP_NONE},
-        {{memory_op(PASS_FORWARD, MEMORY_COPY, 4.8e6), h200, SOURCE_ETT, 0.24e-6, 0},
-         SKIP_ABOVE_PEAK},
-        {{attention_op(PASS_FORWARD, DTYPE_BF16, 1024, 8, 128), h200, SOURCE_ETT, 1e-3, 0},
-         SKIP_NONE},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 1024, 1024, 1024), NULL, 0, 1, 0}, SKIP_UNKNOWN_GPU},
+        {{product_op(PASS_FORWARD, DTYPE_BF16, 64, 64, 64), gpu("V100"), 0, 1, 0}, SKIP_OTHER_KIND},
+        {{product_op(PASS_FORWARD, DTYPE_FP8, 64, 64, 64), gpu("A100"), 0, 1, 0}, SKIP_OTHER_KIND},
+        {{memory_op(PASS_FORWARD, MEMORY_COPY, 4.8e6), h200, 0, 0.26e-6, 0}, SKIP_NONE},
+        {{memory_op(PASS_FORWARD, MEMORY_COPY, 4.8e6), h200, 0, 0.24e-6, 0}, SKIP_ABOVE_PEAK},
+        {{attention_op(PASS_FORWARD, DTYPE_BF16, 1024, 8, 128), h200, 0, 1e-3, 0}, SKIP_NONE},
     };
     size_t want[SKIPS] = {0};
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -161,7 +152,7 @@ static void samples_are_checked(void **state)
             fail_msg("case %zu: %d, expected %d", i, (int)why, (int)cases[i].want);
         want[why]++;
     }
-    assert_memory_equal(f->got.skipped[SOURCE_ETT], want, sizeof want);
+    assert_memory_equal(f->got.skipped, want, sizeof want);
     assert_int_equal(f->got.ops, want[SKIP_NONE]);
 }
 
@@ -175,7 +166,6 @@ static void collectives_are_checked(void **state)
                                .nodes = 1,
                                .gpu = gpu("H100"),
                                .link_bs = 450e9,
-                               .source = SOURCE_VIDUR,
                                .time_s = 1e-4};
     struct comm_sample far = good, alone = good, unsized = good, nameless = good;
     far.nodes = 2; /* and no NIC */
@@ -188,7 +178,7 @@ static void collectives_are_checked(void **state)
     assert_int_equal(samples_add_comm(&f->got, &unsized), SKIP_NOT_A_NUMBER);
     assert_int_equal(samples_add_comm(&f->got, &nameless), SKIP_UNKNOWN_GPU);
     assert_int_equal(f->got.comms, 1);
-    assert_int_equal(f->got.skipped[SOURCE_VIDUR][SKIP_NONE], 1);
+    assert_int_equal(f->got.skipped[SKIP_NONE], 1);
 }
 
 static void lists_grow_in_order(void **state)
@@ -196,7 +186,7 @@ static void lists_grow_in_order(void **state)
     struct fixture *f = *state;
     enum { MANY = 5000 };
     for (int i = 1; i <= MANY; i++) {
-        struct sample s = {memory_op(PASS_FORWARD, MEMORY_COPY, i), gpu("H100"), SOURCE_ETT, 1, 0};
+        struct sample s = {memory_op(PASS_FORWARD, MEMORY_COPY, i), gpu("H100"), 0, 1, 0};
         samples_add(&f->got, &s);
     }
     assert_int_equal(f->got.ops, MANY);
@@ -248,8 +238,8 @@ static void expect(const struct fixture *f, const struct want *want, size_t coun
     }
 }
 
-static void expect_skips(const struct fixture *f, enum source_id source, size_t nan,
-                         size_t not_positive, size_t above, size_t unknown, size_t other)
+static void expect_skips(const struct fixture *f, size_t nan, size_t not_positive, size_t above,
+                         size_t unknown, size_t other)
 {
     const size_t want[SKIPS] = {[SKIP_NONE] = f->got.ops + f->got.comms,
                                 [SKIP_NOT_A_NUMBER] = nan,
@@ -258,9 +248,8 @@ static void expect_skips(const struct fixture *f, enum source_id source, size_t 
                                 [SKIP_UNKNOWN_GPU] = unknown,
                                 [SKIP_OTHER_KIND] = other};
     for (int i = 0; i < SKIPS; i++)
-        if (f->got.skipped[source][i] != want[i])
-            fail_msg("%zu rows skipped for reason %d, expected %zu", f->got.skipped[source][i], i,
-                     want[i]);
+        if (f->got.skipped[i] != want[i])
+            fail_msg("%zu rows skipped for reason %d, expected %zu", f->got.skipped[i], i, want[i]);
 }
 
 static void read_all(struct fixture *f,
@@ -334,7 +323,7 @@ static void profile_is_read(void **state)
     if (!read_profile(f->file[0], &f->got, &f->err))
         fail_msg("%s", f->err.text);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_PROFILE, 3, 3, 1, 1, 6);
+    expect_skips(f, 3, 3, 1, 1, 6);
     assert_int_equal(f->got.comms, 1);
     const struct comm_sample *c = f->got.comm;
     assert_true(c->kind == COMM_ALL_REDUCE && c->ranks == 16 && c->nodes == 2 && c->per_node == 8);
@@ -382,7 +371,7 @@ static void aiconfigurator_is_read(void **state)
     write_file(f, "nccl_intranode.csv", "gpu,op,dtype,num_gpus,message_bytes,latency_us\n");
     read_all(f, read_aiconfigurator);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_AICONFIGURATOR, 1, 1, 1, 1, 4);
+    expect_skips(f, 1, 1, 1, 1, 4);
 }
 
 /* The three passes of a 4096-token product with a 1536 x 5120 weight. 2 * 4096 * 1536 * 5120 =
@@ -436,7 +425,7 @@ static void simumax_is_read(void **state)
     write_file(f, "comm_fit.csv", "gpu,op,efficient_factor,latency_us\n");
     read_all(f, read_simumax);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_SIMUMAX, 1, 1, 1, 0, 3);
+    expect_skips(f, 1, 1, 1, 0, 3);
 }
 
 static void ett_is_read(void **state)
@@ -499,7 +488,7 @@ static void ett_is_read(void **state)
 #undef LINEAR
     read_all(f, read_ett);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_ETT, 1, 2, 0, 0, 3 + 2 + 2 + 1);
+    expect_skips(f, 1, 2, 0, 0, 3 + 2 + 2 + 1);
 }
 
 static void vidur_is_read(void **state)
@@ -533,7 +522,7 @@ static void vidur_is_read(void **state)
                "topology,op,num_workers,devices_per_node,size_bytes,latency_us_min\n");
     read_all(f, read_vidur);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_VIDUR, 0, 1, 0, 1, 4);
+    expect_skips(f, 0, 1, 0, 1, 4);
 }
 
 /* GPT-Neo 2.7B, hidden 2560: 50 MiB of fp16 weights in an MLP product, 25 at two ways. */
@@ -571,7 +560,7 @@ static void sailor_is_read(void **state)
     write_file(f, "aceso_collectives.csv", "gpu,op,num_gpus,size_MB,time_ms\n");
     read_all(f, read_sailor);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_SAILOR, 1, 1, 2, 2, 1 + 1 + 2 + 2 + 2 + 2);
+    expect_skips(f, 1, 1, 2, 2, 1 + 1 + 2 + 2 + 2 + 2);
 }
 
 static void deepbench_is_read(void **state)
@@ -595,7 +584,7 @@ static void deepbench_is_read(void **state)
                "T4,fp16_tc,x,1760,0,2048,T,N,25,1\n");
     read_all(f, read_deepbench);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_DEEPBENCH, 0, 1, 1, 0, 4);
+    expect_skips(f, 0, 1, 1, 0, 4);
 }
 
 static void aiter_is_read(void **state)
@@ -617,7 +606,7 @@ static void aiter_is_read(void **state)
                "MI350X/MI355X,bf16,4096,4096,4096,inf,1,asm\n");
     read_all(f, read_aiter);
     expect(f, want, COUNT(want));
-    expect_skips(f, SOURCE_AITER, 1, 0, 0, 1, 2);
+    expect_skips(f, 1, 0, 0, 1, 2);
 }
 
 /* What is wrong with a file stands in the message, with its name. */
