@@ -5,6 +5,11 @@ DATE    := 2026-11-16
 SONAME  := libastra.so.$(firstword $(subst ., ,$(VERSION)))
 PREFIX  ?= /usr/local
 FUZZ_SECONDS ?= 30
+# What `make fit` learns from, and where the models go.
+PROFILES ?= data/measured/h200_operators.csv $(wildcard data/measured/h200_operators_[0-9].csv)
+SOURCES  ?=
+INTO     ?= $(BUILD)/models
+PLOTS    ?=
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -47,7 +52,8 @@ UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_
 REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS := $(REPLAY:$(BUILD)/replay/%=$(BUILD)/fuzz_%)
 EXAMPLE := $(patsubst examples/%.c,$(BUILD)/example-%,$(wildcard examples/*.c))
-C_DIRS  := include src src/* src/*/* cli tests/unit tests/fuzz bench examples
+FIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tools/fit/*.c))
+C_DIRS  := include src src/* src/*/* cli tests/unit tests/fuzz bench examples tools/fit
 TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 
 # What has to be installed, checked once per clean tree (tools/setup.sh has the sets). A plain `make`
@@ -55,7 +61,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed: SETUP_FLAGS :=
+demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
 format format-check slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -125,6 +131,8 @@ experts: $(BUILD)/bench-experts ## compare published plans with what a search fi
 	@$<
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md
 	@$<
+fit: $(BUILD)/fit ## learn all models anew: PROFILES= SOURCES= INTO= PLOTS=, doc/operators.md
+	@$< $(PROFILES) --into '$(INTO)' $(SOURCES:%=--sources '%') $(PLOTS:%=--plots '%')
 
 slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real Slurm, on loopback
 	@ASTRA='$(abspath $(BUILD)/astra)' sh tests/slurm/run.sh
@@ -216,10 +224,13 @@ $(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
+$(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
 .PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy verification experts \
-        mixed slurm browser format format-check install uninstall clean FORCE
+        mixed fit slurm browser format format-check install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
