@@ -68,7 +68,6 @@ static const char *const MODELS_EXAMPLES[] = {
 static const char *const FIT_EXAMPLES[] = {
     "astra fit my-gpu.csv --into models",
     "astra search --model llama3-8b --cluster 1x8:L4 --efficiency models",
-    "astra fit data/measured/h200_operators.csv --sources MEASUREMENTS --into data/efficiency",
     NULL,
 };
 
@@ -124,9 +123,9 @@ static const struct command COMMANDS[] = {
     {"models", "", "the models Astra knows by name", "Lists presets for --model with their sizes.",
      false, false, astra_list_models, MODELS_EXAMPLES, NULL},
     {"fit", "PROFILE.csv ...", "learns operator times from measurements",
-     "Adds a GPU that tools/profile measured to the learned models, or learns them all anew, says\n"
-     "how far off they are on what they have not seen, and writes them to a folder for\n"
-     "--efficiency. doc/operators.md explains how.",
+     "Adds a GPU that tools/profile measured to the learned models, says how far off they are on\n"
+     "what they have not seen, and writes them to a folder for --efficiency. doc/operators.md\n"
+     "explains how, and how all models are learned anew.",
      false, false, astra_fit, FIT_EXAMPLES, "measured"},
     {"calibrate", "LOG ... | RESULT.json ...", "fits predictions to your own runs",
      "Reads training logs of Megatron and results of verify, compares them with what Astra "

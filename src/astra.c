@@ -221,11 +221,8 @@ enum astra_status astra_fit(struct astra *a)
     struct query *q = &a->query;
     struct fit_query f = {.profile = q->measured.text,
                           .profiles = q->measured.count,
-                          .sources = q->sources,
                           .models = q->efficiency,
                           .output = q->into,
-                          .plots = q->plots,
-                          .alone = q->alone,
                           .threads = q->threads ? q->threads : parallel_cores()};
     begin(a);
     str_clear(&a->fit);

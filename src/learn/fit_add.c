@@ -210,8 +210,8 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
     str_add(a->out, "\n");
     if (a->samples.ops == 0 && a->samples.comms > 0)
         return fail(err, ERROR_INPUT,
-                    "the tables have collectives alone, which cannot be added: --sources or "
-                    "--alone learns from them");
+                    "the tables have collectives alone, which cannot be added: `make fit` learns "
+                    "from them");
     if (a->samples.ops == 0)
         return nothing_usable(&a->samples, err);
     if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))
@@ -224,7 +224,7 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
                     "no operators of a GPU have %d usable rows: there is nothing to add",
                     FIT_LEAST_ROWS);
     if (a->samples.comms > 0)
-        str_addf(a->out, "%zu collectives were not added: --sources or --alone learns from them\n",
+        str_addf(a->out, "%zu collectives were not added: `make fit` learns from them\n",
                  a->samples.comms);
     return learned_write(a->models, a->used, q->output, err);
 }

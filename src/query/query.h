@@ -74,8 +74,7 @@ struct query {
     struct verify_ask verify;    /* ranks to run */
     struct rules rules;          /* the user's */
     struct texts measured;       /* of fit */
-    const char *into, *sources, *plots;
-    bool alone;
+    const char *into;
     struct texts from;             /* inputs of calibrate */
     struct texts held_out;         /* inputs that are compared with, not fitted */
     const struct profile *profile; /* residual factors; NULL = none */

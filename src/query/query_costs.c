@@ -52,12 +52,5 @@ bool query_fit(const struct query *q, struct error *err)
                     "tools/profile/profile.py measures a GPU");
     if (!q->into)
         return fail(err, ERROR_INPUT, "where the models go is not said: add --into FOLDER");
-    if (q->plots && !q->sources && !q->alone)
-        return fail(err, ERROR_INPUT,
-                    "--plots needs --sources or --alone: adding a GPU has no pictures");
-    if (q->efficiency && (q->sources || q->alone))
-        return fail(err, ERROR_INPUT,
-                    "--efficiency names models to add to, but --%s learns all anew",
-                    q->sources ? "sources" : "alone");
     return true;
 }
