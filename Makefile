@@ -186,6 +186,8 @@ $(BUILD)/tools/harness.o: $(BUILD)/tools/harness.c $(BUILD)/flags | build/setup/
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
 $(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,speed mixed_speed neighbours): \
     private INCLUDE += -Itests
+FIT_TESTS := $(patsubst %,$(BUILD)/unit/test_%,comm_fit fit sample)
+$(FIT_OBJ) $(FIT_TESTS:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): private INCLUDE += -Itools
 $(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): | build/setup/test
 
 # The archive holds one object in which everything hidden is local: it exports astra_* only.
@@ -207,6 +209,7 @@ $(BUILD)/example-%: $(BUILD)/examples/%.o $(BUILD)/libastra.a
 	$(Q)$(LINK) -o $@ $^ $(LIBS)
 
 # Tests and benchmarks look inside: they link the objects.
+$(FIT_TESTS): $(filter-out %/main.o,$(FIT_OBJ))
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIB_OBJ) $(BUILD)/objects
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

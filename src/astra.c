@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/parallel.h"
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
 #include "probe/what_if.h"
@@ -222,8 +221,7 @@ enum astra_status astra_fit(struct astra *a)
     struct fit_query f = {.profile = q->measured.text,
                           .profiles = q->measured.count,
                           .models = q->efficiency,
-                          .output = q->into,
-                          .threads = q->threads ? q->threads : parallel_cores()};
+                          .output = q->into};
     begin(a);
     str_clear(&a->fit);
     if (!query_fit(q, &a->error) || !fit_run(&f, &a->fit, &a->error))

@@ -1,162 +1,244 @@
-/* Learning everything again: read, validate, train on all, write. */
+/* Adding a GPU to models that are there: its rows are new to the trees, so their mean residual is
+ * an honest offset, and the residual of each fifth under the offset of the other four an honest
+ * error. */
 #include "learn/fit.h"
 
 #include "base/arena.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
-#include "learn/train.h"
 
 #include <math.h>
 #include <string.h>
 
-bool of_gpu(const struct sample *s, const void *gpu)
+static const double MOST_ERROR = 100; /* that a manifest may say */
+
+struct addition {
+    size_t used; /* rows that changed something */
+    struct learned *models;
+    struct samples samples;
+    struct arena *mem;
+    struct str *out;
+};
+
+/* The rows of one family, repetitions joined. */
+struct measured_rows {
+    struct sample *sample;
+    double *residual; /* log(measured / predicted), the offset that the GPU has already included */
+    size_t rows;
+};
+
+static int fold_of(const struct sample *s)
 {
-    return s->gpu == gpu;
+    return (int)(shape_of(&s->op) % SHAPE_FOLDS);
 }
 
-static bool read_source(const struct fit_query *q, int i, struct fit *all, struct error *err)
+static struct gpu_score *slot_of(struct learned_model *m, const struct gpu *g)
 {
-    const struct source *source = source_of(i);
-    all->samples.source = i;
-    if (i != SOURCE_PROFILE)
-        return source->read(arena_format(all->mem, "%s/%s", q->sources, source->folder),
-                            &all->samples, err);
-    for (int file = 0; file < q->profiles; file++)
-        if (!read_profile(q->profile[file], &all->samples, err))
-            return false;
-    return true;
+    for (int i = 0; i < m->gpus; i++)
+        if (m->gpu[i].gpu == g)
+            return &m->gpu[i];
+    if (m->gpus == LEARNED_GPUS)
+        return NULL;
+    m->gpu[m->gpus] = (struct gpu_score){.gpu = g};
+    return &m->gpu[m->gpus++];
 }
 
-/* One list of all sources; what was skipped is counted by source. */
-static bool read_all(const struct fit_query *q, struct fit *all, struct error *err)
+/* Mean log residual of the rows of a GPU outside (or all, fold -1) of one fold. */
+static double offset_of(const struct measured_rows *d, const struct gpu *g, int left_fold)
 {
-    for (int i = 0; i < (q->sources ? SOURCES : SOURCE_PROFILE + 1); i++) {
-        if (!read_source(q, i, all, err))
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->sample[i].gpu == g && fold_of(&d->sample[i]) != left_fold)
+            sum += d->residual[i], count++;
+    return count > 0 ? sum / count : 0;
+}
+
+/* With this share of the offset that the rows ask for. */
+static double held_out_error(const struct measured_rows *d, const struct gpu *g, double share)
+{
+    double sum = 0, count = 0, offset[SHAPE_FOLDS];
+    for (int fold = 0; fold < SHAPE_FOLDS; fold++)
+        offset[fold] = offset_of(d, g, fold);
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->sample[i].gpu == g) {
+            sum += fabs(exp(share * offset[fold_of(&d->sample[i])] - d->residual[i]) - 1);
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+static size_t rows_of(const struct measured_rows *d, const struct gpu *g)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        count += d->sample[i].gpu == g;
+    return count;
+}
+
+static bool find_residuals(struct addition *a, struct measured_rows *d, struct error *err)
+{
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct sample *s = &d->sample[i];
+        double predicted;
+        if (!learned_predict(a->models, s->gpu, &s->op, 1, &predicted, err))
             return false;
-        memcpy(all->skipped[i], all->samples.skipped, sizeof all->skipped[i]);
-        memset(all->samples.skipped, 0, sizeof all->samples.skipped);
+        d->residual[i] = log(s->time_s / predicted);
     }
     return true;
 }
 
-/* Averages over GPUs, every GPU counting once. */
-static double average_error(const struct family_fit *f, enum split split)
+/* Peaks catch times in too large a unit, nothing but this those in too small a one. */
+static bool is_likely(double offset, const struct learned_model *m, const struct gpu *g,
+                      struct error *err)
 {
-    double sum = 0;
-    int gpus = 0;
-    for (int i = 0; i < f->model.gpus; i++) {
-        struct fit_score s =
-            score_rows(&f->data, f->check.predicted[split][BY_MODEL], of_gpu, f->model.gpu[i].gpu);
-        sum += s.mean;
-        gpus += s.rows > 0;
-    }
-    return gpus > 0 ? sum / gpus : 0;
+    if (fabs(offset) <= OFFSET_LIMIT)
+        return true;
+    return fail(
+        err, ERROR_INPUT,
+        "%s operators of %s take %.3g times as long as predicted, more than any GPU differs "
+        "from its kind; is `time_us` in microseconds?",
+        m->name, g->name, exp(offset));
 }
 
-static void score_gpus(struct family_fit *f, const struct trained *t)
+static bool add_gpu(struct addition *a, const struct measured_rows *d, enum family family,
+                    const struct gpu *g, struct error *err)
 {
+    struct learned_model *m = &a->models->model[family];
+    size_t rows = rows_of(d, g);
+    if (rows < FIT_LEAST_ROWS) {
+        if (rows > 0)
+            str_addf(a->out, "%-12s %-22s %6zu rows: fewer than %d, not used\n", m->name, g->name,
+                     rows, FIT_LEAST_ROWS);
+        return true;
+    }
+    struct gpu_score *s = slot_of(m, g);
+    if (!s)
+        return fail(err, ERROR_INPUT, "the models know %d GPU types, there is no room for %s",
+                    LEARNED_GPUS, g->name);
+    double before = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        before += d->sample[i].gpu == g ? fabs(exp(-d->residual[i]) - 1) : 0;
+    /* what was measured before keeps its weight, a row of a profile counting as in training */
+    double old_rows = (double)s->rows / PROFILE_WEIGHT;
+    double share = (double)rows / ((double)rows + old_rows), shift = offset_of(d, g, -1);
+    double now = held_out_error(d, g, share);
+    if (!is_likely(shift, m, g, err) || !is_likely(s->offset + share * shift, m, g, err))
+        return false;
+    if (s->rows == 0)
+        s->gpu_error = fmin(before / (double)rows, MOST_ERROR);
+    s->rows += rows;
+    s->offset += share * shift;
+    /* a GPU that the trees have seen is not better known than it was */
+    s->shape_error = fmin(fmax(s->shape_error, now), MOST_ERROR);
+    a->used += rows;
+    str_addf(a->out, "%-12s %-22s %6zu rows, error %5.1f%% before, %5.1f%% now (left-out shapes)\n",
+             m->name, g->name, rows, 100 * before / (double)rows, 100 * now);
+    return true;
+}
+
+static struct measured_rows rows_of_family(const struct samples *all, enum family family,
+                                           struct arena *mem)
+{
+    struct measured_rows d = {.sample = arena_array(mem, all->ops + 1, sizeof *d.sample)};
+    for (size_t i = 0; i < all->ops; i++)
+        if (all->op[i].op.family == family)
+            d.sample[d.rows++] = all->op[i];
+    d.rows = samples_join(d.sample, d.rows);
+    d.residual = arena_array(mem, d.rows + 1, sizeof *d.residual);
+    return d;
+}
+
+static bool add_family(struct addition *a, enum family family, struct error *err)
+{
+    struct measured_rows d = rows_of_family(&a->samples, family, a->mem);
     size_t count;
     const struct gpu *table = gpu_table(&count);
-    for (size_t i = 0; i < count && f->model.gpus < LEARNED_GPUS; i++) {
-        if (t->rows[i] == 0)
-            continue;
-        double *const(*predicted)[RIVALS] = (double *const(*)[RIVALS])f->check.predicted;
-        f->model.gpu[f->model.gpus++] = (struct gpu_score){
-            &table[i], t->rows[i], t->offset[i],
-            score_rows(&f->data, predicted[LEFT_SHAPES][BY_MODEL], of_gpu, &table[i]).mean,
-            score_rows(&f->data, predicted[LEFT_GPU][BY_MODEL], of_gpu, &table[i]).mean};
-    }
-    f->model.gpu_error = average_error(f, LEFT_GPU);
-    f->model.arch_error = average_error(f, LEFT_GENERATION);
-}
-
-/* What too few rows say nothing about stays as it is compiled in: collectives, which a profile of
- * one GPU has not, or a family that its software cannot run. */
-static bool keep_model(struct fit *all, int model, struct error *err)
-{
-    struct learned *l;
-    if (!learned_load(&l, NULL, err))
+    if (!find_residuals(a, &d, err))
         return false;
-    const struct learned_model *m = &l->model[model];
-    const void *bytes = arena_copy(all->mem, m->bytes, m->size);
-    if (model == MODEL_COMM) {
-        all->comm_bytes = bytes;
-        all->comm_size = m->size;
-    } else {
-        all->family[model].model = *m;
-        all->family[model].model.bytes = bytes;
-        all->family[model].model.name = model_name(model);
-        all->family[model].curves = l->curves;
-        all->family[model].kept = true;
-    }
-    learned_free(l);
+    for (size_t g = 0; g < count; g++)
+        if (!add_gpu(a, &d, family, &table[g], err))
+            return false;
     return true;
 }
 
-static bool fit_family(struct fit *all, enum family family, int threads, struct error *err)
+void skips_head(struct str *out)
 {
-    struct family_fit *f = &all->family[family];
-    struct trained t;
-    dataset_build(&f->data, &all->samples, family, all->mem);
-    if (f->data.rows < FIT_LEAST_ROWS && family != FAMILY_GEMM)
-        return keep_model(all, (int)family, err);
-    if (f->data.rows < FIT_LEAST_ROWS)
+    static const char *const WHY[SKIPS] = {"used",       "no number",   "not above 0",
+                                           "above peak", "unknown GPU", "other kind"};
+    str_addf(out, "%-16s", "rows");
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11s", WHY[i]);
+    str_add(out, "\n");
+}
+
+void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out)
+{
+    size_t sum = 0;
+    for (int i = 0; i < SKIPS; i++)
+        sum += skipped[i];
+    if (sum == 0)
+        return;
+    str_addf(out, "%-16s", source);
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11zu", skipped[i]);
+    str_add(out, "\n");
+}
+
+static bool nothing_usable(const struct samples *s, struct error *err)
+{
+    const size_t *n = s->skipped;
+    if (*s->unknown_gpu)
+        return fail(
+            err, ERROR_INPUT,
+            "no row of the profile can be used: %zu are of GPUs that are not known, such as "
+            "'%s'; astra gpus lists those that are",
+            n[SKIP_UNKNOWN_GPU], s->unknown_gpu);
+    return fail(
+        err, ERROR_INPUT,
+        "no row of the profile can be used: %zu without a number, %zu not above 0, %zu faster "
+        "than the peak, %zu of another kind (products in bf16 need a GPU with bf16 units)",
+        n[SKIP_NOT_A_NUMBER], n[SKIP_NOT_POSITIVE], n[SKIP_ABOVE_PEAK], n[SKIP_OTHER_KIND]);
+}
+
+static bool add(const struct fit_query *q, struct addition *a, struct error *err)
+{
+    for (int i = 0; i < q->profiles; i++)
+        if (!read_profile(q->profile[i], &a->samples, err))
+            return false;
+    skips_head(a->out);
+    skips_line("profile", a->samples.skipped, a->out);
+    str_add(a->out, "\n");
+    if (a->samples.ops == 0 && a->samples.comms > 0)
         return fail(err, ERROR_INPUT,
-                    "%zu usable measurements of %s operators, %d are needed to learn anything",
-                    f->data.rows, model_name((int)family), FIT_LEAST_ROWS);
-    if (!validate(&f->check, &f->data, threads, all->mem, err))
-        return false;
-    unsigned char *every = arena_alloc(all->mem, f->data.rows);
-    memset(every, 1, f->data.rows);
-    if (!train(&t, &f->data, every, all->mem, err)) {
-        trained_release(&t);
-        return false;
-    }
-    f->curves = t.curves;
-    f->model.name = model_name((int)family);
-    score_gpus(f, &t);
-    bool ok = booster_save(t.booster, all->mem, &f->model.bytes, &f->model.size, err);
-    trained_release(&t);
-    return ok;
-}
-
-static bool fit_collectives(struct fit *all, int threads, struct error *err)
-{
-    struct booster *model;
-    if (all->samples.comms == 0)
-        return keep_model(all, MODEL_COMM, err);
-    if (!fit_comm(&all->samples, threads, &model, &all->comm, err))
-        return false;
-    bool ok = booster_save(model, all->mem, &all->comm_bytes, &all->comm_size, err);
-    booster_free(model);
-    return ok;
-}
-
-static bool fit_all(const struct fit_query *q, struct fit *all, struct str *out, struct error *err)
-{
-    if (!read_all(q, all, err))
+                    "the tables have collectives alone, which cannot be added: `make fit` learns "
+                    "from them");
+    if (a->samples.ops == 0)
+        return nothing_usable(&a->samples, err);
+    if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))
         return false;
     for (int i = 0; i < FAMILIES; i++)
-        if (!fit_family(all, (enum family)i, q->threads, err))
+        if (!add_family(a, (enum family)i, err))
             return false;
-    if (!fit_collectives(all, q->threads, err))
-        return false;
-    fit_text(all, out);
-    return (!q->plots || fit_plots(all, q->plots, err)) && fit_write(all, q->output, err);
+    if (a->used == 0)
+        return fail(err, ERROR_INPUT,
+                    "no operators of a GPU have %d usable rows: there is nothing to add",
+                    FIT_LEAST_ROWS);
+    if (a->samples.comms > 0)
+        str_addf(a->out, "%zu collectives were not added: `make fit` learns from them\n",
+                 a->samples.comms);
+    return learned_write(a->models, a->used, q->output, err);
 }
 
 bool fit_run(const struct fit_query *q, struct str *out, struct error *err)
 {
-    if (!q->sources && !q->alone)
-        return fit_add(q, out, err);
     struct arena mem;
+    struct addition a = {.mem = &mem, .out = out};
+    if (!learned_load(&a.models, q->models, err))
+        return false;
     arena_init(&mem);
-    struct fit *all = arena_alloc(&mem, sizeof *all);
-    all->mem = &mem;
-    samples_init(&all->samples, &mem);
-    bool ok = fit_all(q, all, out, err);
+    samples_init(&a.samples, &mem);
+    bool ok = add(q, &a, err);
     arena_release(&mem);
+    learned_free(a.models);
     return ok;
 }

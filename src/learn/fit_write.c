@@ -75,11 +75,16 @@ static struct json *family_lines(const struct learned_model *m, enum family fami
     return j;
 }
 
-static void add_source(struct json *sources, const char *name, size_t rows)
+/* Rows by the name of their source: those that the models had, and new ones. */
+static struct json *source_lines(const struct learned *l, size_t added)
 {
-    if (rows > 0)
-        json_set(sources, name,
-                 json_new_integer((int64_t)rows + json_integer_of(json_get(sources, name))));
+    struct json *j = json_new_object();
+    for (int i = 0; i < l->sources; i++)
+        json_set(j, l->source[i].name, json_new_integer((int64_t)l->source[i].rows));
+    if (added > 0)
+        json_set(j, "profile",
+                 json_new_integer((int64_t)added + json_integer_of(json_get(j, "profile"))));
+    return j;
 }
 
 /* The trees of all models and models.json, whose checksums tell when they are not of one write. */
@@ -98,18 +103,18 @@ static bool write_one(struct folder *f, const char *path, const void *bytes, siz
     return true;
 }
 
-static bool write_all(const struct learned_model *const model[LEARNED_MODELS], struct json *j,
-                      const char *folder, struct arena *mem, struct error *err)
+static bool write_all(const struct learned *l, struct json *j, const char *folder,
+                      struct error *err)
 {
     struct folder f = {.written = 0};
     struct str text;
     bool ok = folder_make(folder, err);
     for (int i = 0; ok && i < LEARNED_MODELS; i++)
-        ok = write_one(&f, arena_format(mem, "%s/%s.ubj", folder, model_name(i)), model[i]->bytes,
-                       model[i]->size, err);
+        ok = write_one(&f, arena_format(l->mem, "%s/%s.ubj", folder, model_name(i)),
+                       l->model[i].bytes, l->model[i].size, err);
     str_init(&text);
     json_dump(j, &text);
-    ok = ok && write_one(&f, arena_format(mem, "%s/models.json", folder), str_text(&text),
+    ok = ok && write_one(&f, arena_format(l->mem, "%s/models.json", folder), str_text(&text),
                          text.length, err);
     str_release(&text);
     if (ok && files_replace(f.path, f.written, err))
@@ -118,42 +123,16 @@ static bool write_all(const struct learned_model *const model[LEARNED_MODELS], s
     return false;
 }
 
-static bool write_models(const struct learned_model *const model[LEARNED_MODELS],
-                         const struct memory_curves *curves, struct json *sources,
-                         const char *folder, struct arena *mem, struct error *err)
+bool learned_write(const struct learned *l, size_t added, const char *folder, struct error *err)
 {
     struct json *j = json_new_object();
     json_set(j, "format", json_new_integer(LEARNED_FORMAT));
-    json_set(j, "rows_by_source", sources);
+    json_set(j, "rows_by_source", source_lines(l, added));
     for (int i = 0; i < LEARNED_MODELS; i++)
         json_set(j, model_name(i),
-                 i == MODEL_COMM ? trees(model[i]->bytes, model[i]->size)
-                                 : family_lines(model[i], (enum family)i, curves));
-    bool ok = write_all(model, j, folder, mem, err);
+                 i == MODEL_COMM ? trees(l->model[i].bytes, l->model[i].size)
+                                 : family_lines(&l->model[i], (enum family)i, &l->curves));
+    bool ok = write_all(l, j, folder, err);
     json_release(j);
     return ok;
-}
-
-bool fit_write(const struct fit *f, const char *folder, struct error *err)
-{
-    struct learned_model comm = {.bytes = f->comm_bytes, .size = f->comm_size};
-    const struct learned_model *model[LEARNED_MODELS] = {[MODEL_COMM] = &comm};
-    for (int i = 0; i < FAMILIES; i++)
-        model[i] = &f->family[i].model;
-    struct json *sources = json_new_object();
-    for (int i = 0; i < SOURCES; i++)
-        add_source(sources, source_of(i)->name, f->skipped[i][SKIP_NONE]);
-    return write_models(model, &f->family[FAMILY_MEMORY].curves, sources, folder, f->mem, err);
-}
-
-bool learned_write(const struct learned *l, size_t added, const char *folder, struct error *err)
-{
-    const struct learned_model *model[LEARNED_MODELS];
-    for (int i = 0; i < LEARNED_MODELS; i++)
-        model[i] = &l->model[i];
-    struct json *sources = json_new_object();
-    for (int i = 0; i < l->sources; i++)
-        add_source(sources, l->source[i].name, l->source[i].rows);
-    add_source(sources, "profile", added);
-    return write_models(model, &l->curves, sources, folder, l->mem, err);
 }

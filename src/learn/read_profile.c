@@ -2,7 +2,7 @@
  * families says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "learn/read_collectives.h"
+#include "learn/comm_sample.h"
 #include "learn/read_table.h"
 
 #include <math.h>
@@ -130,16 +130,20 @@ static void use_memory(const struct table_row *r)
     add(r, &op);
 }
 
-/* m nodes, count ranks, n bytes. */
+/* Of tools/profile, or imported from nccl-tests: m nodes, count ranks, n bytes. NICs are taken to be
+ * the usual ones of the GPU. */
 static void use_collective(const struct table_row *r)
 {
-    struct profiled_collective c = {.kind = r->cell[VARIANT],
-                                    .gpu = gpu_of_device(r->cell[GPU]),
-                                    .ranks = row_number(r, COUNT),
-                                    .nodes = row_number(r, M),
-                                    .bytes = row_number(r, N),
-                                    .time_s = 1e-6 * row_number(r, TIME_US)};
-    add_profiled_collective(r, &c);
+    struct comm_sample c = {.bytes = row_number(r, N), .time_s = 1e-6 * row_number(r, TIME_US)};
+    const struct gpu *g = gpu_of_device(r->cell[GPU]);
+    int ranks = whole_count(row_number(r, COUNT)), nodes = whole_count(row_number(r, M));
+    if (!comm_kind_called(r->cell[VARIANT], &c.kind) || nodes < 1 || ranks % nodes != 0) {
+        row_skip(r, SKIP_OTHER_KIND);
+        return;
+    }
+    comm_place_across(&c, g, ranks, nodes);
+    c.nic_bs = c.nodes > 1 && g ? 1e9 / 8 * g->nic_gbit : 0;
+    comm_add(r->to, &c, 0);
 }
 
 /* Every wgrad variant of a dense product counts, also the one of an older PyTorch that adds in a

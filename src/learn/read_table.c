@@ -1,5 +1,5 @@
-/* Opens the files of a source one after the other and hands out their rows. Each file has an arena
- * of its own: what stays are the samples. */
+/* Opens a file and hands out its rows. The file has an arena of its own: what stays are the
+ * samples. */
 #include "learn/read_table.h"
 
 #include "base/arena.h"
@@ -69,27 +69,6 @@ bool read_table(const char *path, const struct table_file *file, struct samples 
     return ok;
 }
 
-bool read_tables(const char *folder, const struct table_file *file, size_t count,
-                 struct samples *to, struct error *err)
-{
-    struct arena mem;
-    size_t found = 0;
-    bool ok = true;
-    arena_init(&mem);
-    for (size_t i = 0; ok && i < count; i++) {
-        const char *path = arena_format(&mem, "%s/%s", folder, file[i].name);
-        if (!file_exists(path))
-            continue;
-        found++;
-        ok = read_table(path, &file[i], to, err);
-    }
-    if (ok && found == 0)
-        ok = fail(err, ERROR_INPUT, "%s: none of the files that are read from it is there (%s ...)",
-                  folder, file[0].name);
-    arena_release(&mem);
-    return ok;
-}
-
 double row_number(const struct table_row *r, int column)
 {
     return sample_number(r->cell[column]);
@@ -112,11 +91,6 @@ void row_add(const struct table_row *r, const struct gpu *gpu, const struct oper
     samples_add(r->to, &one);
 }
 
-const struct gpu *gpu_called(const char *name)
-{
-    return gpu_find(name, NULL);
-}
-
 struct operation product_op(enum op_pass pass, enum dtype dtype, double m, double n, double k)
 {
     return (struct operation){.family = FAMILY_GEMM,
@@ -127,19 +101,6 @@ struct operation product_op(enum op_pass pass, enum dtype dtype, double m, doubl
                               .k = k,
                               .count = 1,
                               .kv_share = 1};
-}
-
-struct operation product_of_result(enum op_pass pass, enum dtype dtype, double m, double n,
-                                   double k)
-{
-    switch (pass) {
-    case PASS_DGRAD: /* tokens x k = (tokens x n) (n x k) */
-        return product_op(pass, dtype, m, k, n);
-    case PASS_WGRAD: /* n x k = (n x tokens) (tokens x k) */
-        return product_op(pass, dtype, k, m, n);
-    default:
-        return product_op(pass, dtype, m, n, k);
-    }
 }
 
 struct operation attention_op(enum op_pass pass, enum dtype dtype, double seq, double heads,

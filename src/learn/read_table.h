@@ -1,5 +1,4 @@
-/* The CSV files of a source: a table of files, and for each of them a function that makes samples
- * of one row. Readers are such tables. */
+/* A CSV file with measurements, and the function that makes samples of one row. */
 #ifndef ASTRA_READ_TABLE_H
 #define ASTRA_READ_TABLE_H
 
@@ -24,10 +23,7 @@ struct table_row {
     struct samples *to;
 };
 
-/* A file that is not there is passed over; a folder with none of them is an error. */
-bool read_tables(const char *folder, const struct table_file *, size_t count, struct samples *,
-                 struct error *);
-/* One file wherever it is; `name` in the table is not looked at. */
+/* `name` in the table is not looked at. */
 bool read_table(const char *path, const struct table_file *, struct samples *, struct error *);
 
 double row_number(const struct table_row *, int column); /* NaN unless a number */
@@ -37,14 +33,8 @@ void row_skip(const struct table_row *, enum skip);
 void row_add(const struct table_row *, const struct gpu *, const struct operation *,
              double time_us);
 
-/* NULL when neither name nor alias is known. */
-const struct gpu *gpu_called(const char *name);
-
 /* Operations with what a source does not say filled in: one product, no window, no grouping. */
 struct operation product_op(enum op_pass, enum dtype, double m, double n, double k);
-/* From the sizes of the pass's own product, an m x n result summed over k, as BLAS calls list it:
- * back to tokens and an n x k weight. */
-struct operation product_of_result(enum op_pass, enum dtype, double m, double n, double k);
 struct operation attention_op(enum op_pass, enum dtype, double seq, double heads, double width);
 struct operation memory_op(enum op_pass, enum memory_kind, double bytes);
 

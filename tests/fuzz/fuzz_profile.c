@@ -4,7 +4,8 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "input_file.h"
-#include "learn/dataset.h"
+#include "cost/features.h"
+#include "learn/sample.h"
 
 #include <assert.h>
 #include <math.h>
@@ -23,15 +24,18 @@ static void check_sample(const struct sample *s)
     assert(isfinite(base) && base > 0 && isfinite(log(s->time_s / base)));
 }
 
-static void check_dataset(const struct samples *all, enum family family, struct arena *mem)
+static void check_joined(struct samples *all)
 {
-    struct dataset d;
-    dataset_build(&d, all, family, mem);
-    assert(d.rows <= all->ops);
-    for (size_t i = 0; i < d.rows * (size_t)d.columns; i++)
-        assert(isfinite(d.x[i]));
-    for (size_t i = 0; i < d.rows; i++)
-        check_sample(&d.sample[i]);
+    float x[FEATURES_MAX];
+    size_t rows = samples_join(all->op, all->ops);
+    assert(rows <= all->ops);
+    for (size_t i = 0; i < rows; i++) {
+        const struct sample *s = &all->op[i];
+        features_of(&s->op, s->gpu, SUSTAINED, x);
+        for (int j = 0; j < features_count(s->op.family); j++)
+            assert(isfinite(x[j]));
+        check_sample(s);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,8 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(all.ops == all.skipped[SKIP_NONE]);
         for (size_t i = 0; i < all.ops; i++)
             check_sample(&all.op[i]);
-        for (int f = 0; f < FAMILIES; f++)
-            check_dataset(&all, (enum family)f, &mem);
+        check_joined(&all);
     } else
         assert(err.kind == ERROR_INPUT && strncmp(err.text, path, strlen(path)) == 0);
     arena_release(&mem);

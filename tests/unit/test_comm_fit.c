@@ -5,8 +5,8 @@
 #include "cluster/cluster.h"
 #include "cost/booster.h"
 #include "cost/comm.h"
-#include "learn/fit_comm.h"
-#include "learn/read_collectives.h"
+#include "fit/fit_comm.h"
+#include "fit/readers.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,8 +6,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "cost/booster.h"
-#include "learn/fit.h"
-#include "learn/train.h"
+#include "fit/fit_all.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -179,8 +178,7 @@ static const char *write_profile(struct fixture *f, const char *name, const char
 
 static bool run(struct fixture *f, const char *profile, const char *models, const char *output)
 {
-    struct fit_query q = {
-        .profile = &profile, .profiles = 1, .models = models, .output = output, .threads = 1};
+    struct fit_query q = {.profile = &profile, .profiles = 1, .models = models, .output = output};
     str_clear(&f->report);
     f->err = (struct error){0};
     return fit_run(&q, &f->report, &f->err);
@@ -505,9 +503,9 @@ static void alone_says_what_it_needs(void **state)
 {
     struct fixture *f = *state;
     const char *profile = write_profile(f, "h200.csv", "H200", 24, 1);
-    struct fit_query q = {
-        .profile = &profile, .profiles = 1, .output = below(f, "out"), .alone = true, .threads = 1};
-    bool ok = fit_run(&q, &f->report, &f->err);
+    struct fit_all_query q = {
+        .profile = &profile, .profiles = 1, .output = below(f, "out"), .threads = 1};
+    bool ok = fit_all(&q, &f->report, &f->err);
     if (ok) { /* then the models must work, and claim no error that nobody measured */
         struct learned *l = load(f, below(f, "out"));
         for (int i = 0; i < FAMILIES; i++) {
@@ -526,9 +524,9 @@ static void too_few_rows_alone_are_refused(void **state)
 {
     struct fixture *f = *state;
     const char *profile = write_profile(f, "few.csv", "H200", 19, 1);
-    struct fit_query q = {
-        .profile = &profile, .profiles = 1, .output = below(f, "out"), .alone = true, .threads = 1};
-    assert_false(fit_run(&q, &f->report, &f->err));
+    struct fit_all_query q = {
+        .profile = &profile, .profiles = 1, .output = below(f, "out"), .threads = 1};
+    assert_false(fit_all(&q, &f->report, &f->err));
     assert_string_equal(
         f->err.text, "19 usable measurements of gemm operators, 20 are needed to learn anything");
     expect_nothing_written(f, below(f, "out"));

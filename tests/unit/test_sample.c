@@ -5,8 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "learn/dataset.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 #include <math.h>
 #include <setjmp.h>

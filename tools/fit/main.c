@@ -4,7 +4,7 @@
  *     build/fit PROFILE.csv ... --into FOLDER [--sources FOLDER] [--plots FOLDER] [--threads N] */
 #include "base/parallel.h"
 #include "base/str.h"
-#include "learn/fit.h"
+#include "fit/fit_all.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bool takes(char ***word, const char *name, const char **out)
 
 int main(int count, char **words)
 {
-    struct fit_query q = {.profile = (const char *const *)words, .alone = true};
+    struct fit_all_query q = {.profile = (const char *const *)words};
     const char *threads = NULL;
     double number = 0;
     (void)count;
@@ -48,7 +48,7 @@ int main(int count, char **words)
     struct error err = {0};
     struct str report;
     str_init(&report);
-    bool ok = fit_run(&q, &report, &err);
+    bool ok = fit_all(&q, &report, &err);
     if (ok)
         fputs(str_text(&report), stdout);
     str_release(&report);

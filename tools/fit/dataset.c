@@ -1,8 +1,9 @@
 /* Samples become rows: thinned by a fixed hash, repetitions joined, with features and weights. */
-#include "learn/dataset.h"
+#include "fit/dataset.h"
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "fit/readers.h"
 
 #include <math.h>
 
@@ -10,7 +11,7 @@ const struct source *source_of(int id)
 {
     static const struct source TABLE[SOURCES] = {
 #define SOURCE(id, ...) [SOURCE_##id] = {__VA_ARGS__},
-#include "learn/sources.def"
+#include "fit/sources.def"
 #undef SOURCE
     };
     return &TABLE[id];

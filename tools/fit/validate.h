@@ -2,7 +2,7 @@
 #ifndef ASTRA_VALIDATE_H
 #define ASTRA_VALIDATE_H
 
-#include "learn/rivals.h"
+#include "fit/rivals.h"
 
 /* What is left out: a fifth of the shapes at a time, in all sources; one GPU; one generation. */
 enum split { LEFT_SHAPES, LEFT_GPU, LEFT_GENERATION, SPLITS };

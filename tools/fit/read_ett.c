@@ -6,9 +6,7 @@
  * RoPE, softmax (eager, several kernels: RMSlayernorm three to six times as slow as a fused norm);
  * embedding and the loss (vocabulary-parallel, masks and reductions among them); batched products
  * (bmm, baddbmm); optimizer steps (whole stages). */
-#include "learn/dataset.h"
-#include "learn/read_collectives.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 #include "base/arena.h"
 

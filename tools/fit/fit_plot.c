@@ -11,7 +11,7 @@
  *     +-----------+
  *
  * Rows of a profile are all shown; of other sources an even share, so that files stay small. */
-#include "learn/fit.h"
+#include "fit/fit_all.h"
 
 #include "base/arena.h"
 #include "base/file.h"

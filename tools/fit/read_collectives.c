@@ -1,8 +1,7 @@
-/* Measured collectives of every source, brought to one meaning of bytes (cost.h) and to the nominal
- * bandwidths of the wires they ran over. Rows whose wire is not known, or that measure something
+/* Measured collectives of other sources. Rows whose wire is not known, or that measure something
  * else as well, are skipped: a learned model has no column for "another network". What was left out
  * and why: doc/collectives.md. */
-#include "learn/read_collectives.h"
+#include "fit/readers.h"
 
 #include "base/arena.h"
 #include "base/csv.h"
@@ -10,9 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "cost/comm_features.h"
-#include "learn/dataset.h"
-#include "learn/read_table.h"
+#include "learn/comm_sample.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,74 +17,10 @@
 
 static const double MIB = 1024.0 * 1024.0;
 
-static const struct {
-    const char *name;
-    enum comm_kind kind;
-} KIND[] = {
-    {"all_gather", COMM_ALL_GATHER}, {"all_reduce", COMM_ALL_REDUCE},
-    {"all_to_all", COMM_ALL_TO_ALL}, {"alltoall", COMM_ALL_TO_ALL},
-    {"allreduce", COMM_ALL_REDUCE},  {"all2all", COMM_ALL_TO_ALL},
-    {"sendrecv", COMM_SEND},         {"reduce_scatter", COMM_REDUCE_SCATTER},
-    {"send_recv", COMM_SEND},
-};
-
-static bool kind_called(const char *name, enum comm_kind *out)
-{
-    for (size_t i = 0; i < sizeof KIND / sizeof *KIND; i++)
-        if (strcmp(name, KIND[i].name) == 0) {
-            *out = KIND[i].kind;
-            return true;
-        }
-    return false;
-}
-
-/* Ranks of one node over the scale-up link, or over PCIe where it does not join them. */
-static void place_inside(struct comm_sample *c, const struct gpu *g, int ranks)
-{
-    bool linked = g && ranks <= g->domain;
-    c->gpu = g;
-    c->ranks = c->per_node = ranks;
-    c->nodes = 1;
-    c->link_bs = g ? 1e9 * (linked ? g->link_gbs : g->pcie_gbs) : 0;
-    c->in_switch = linked && gpu_reduces_in_switch(g);
-}
-
-static struct comm_base base_of(const struct comm_sample *c)
-{
-    struct comm_call call = {.kind = c->kind,
-                             .ranks = c->ranks,
-                             .per_node = c->per_node,
-                             .nodes = c->nodes,
-                             .gpu = c->gpu,
-                             .link_bs = c->link_bs,
-                             .nic_bs = c->nic_bs,
-                             .in_switch = c->in_switch};
-    return comm_base_of(&call, c->bytes);
-}
-
 /* Seconds of the analytic time below which a source's rows measure more of something else: 50 to
  * 100 us of calling from Python, up to 50 us of waiting for the other ranks in a trace. The bound
  * does not look at the measured time, so that it favours neither fast nor slow rows. */
 static const double HOST_BOUND_S = 0.5e-3, TRACE_BOUND_S = 0.1e-3;
-
-static void add(struct samples *to, const struct comm_sample *c, double least_s)
-{
-    bool whole_row = c->bytes > 0 && c->ranks > 1 && c->link_bs > 0 && c->gpu;
-    struct comm_base b = {0};
-    if (whole_row)
-        b = base_of(c);
-    if (whole_row && b.latency_s + b.wire_s < least_s)
-        samples_skip(to, SKIP_OTHER_KIND);
-    else if (c->time_s > 0 && c->time_s < 0.97 * b.floor_s) /* times are rounded */
-        samples_skip(to, SKIP_ABOVE_PEAK);
-    else
-        samples_add_comm(to, c);
-}
-
-static int whole(double value)
-{
-    return value >= 1 && value <= 1e6 ? (int)value : 0;
-}
 
 /* The collectives of a source that has operators too may be missing. */
 static bool read_beside(const char *folder, const struct table_file *file, size_t count,
@@ -102,44 +35,21 @@ static bool read_beside(const char *folder, const struct table_file *file, size_
     return !any || read_tables(folder, file, count, to, err);
 }
 
-/* Nodes of four GPUs in a domain of 72 count as one domain. */
-static void place_across(struct comm_sample *c, const struct gpu *g, int ranks, int nodes)
-{
-    if (g && g->domain > g->per_node)
-        nodes = (ranks + g->domain - 1) / g->domain;
-    place_inside(c, g, nodes > 0 ? ranks / nodes : 0);
-    c->ranks = ranks;
-    c->nodes = nodes;
-}
-
-void add_profiled_collective(const struct table_row *r, const struct profiled_collective *p)
-{
-    struct comm_sample c = {.bytes = p->bytes, .time_s = p->time_s};
-    int ranks = whole(p->ranks), nodes = whole(p->nodes);
-    if (!kind_called(p->kind, &c.kind) || nodes < 1 || ranks % nodes != 0) {
-        row_skip(r, SKIP_OTHER_KIND);
-        return;
-    }
-    place_across(&c, p->gpu, ranks, nodes);
-    c.nic_bs = c.nodes > 1 && p->gpu ? 1e9 / 8 * p->gpu->nic_gbit : 0;
-    add(r->to, &c, 0);
-}
-
 /* nccl-tests. One type of number is enough: the wire does not know it. The L40S nodes had no
  * peer-to-peer; two neighbours do not need it, more of them got 1 to 5 GB/s. */
 static void use_aiconfigurator(const struct table_row *r)
 {
     struct comm_sample c = {0};
-    int ranks = whole(row_number(r, 3));
+    int ranks = whole_count(row_number(r, 3));
     bool crippled = row_says(r, 0, "L40S") && ranks > 2;
-    if (!kind_called(r->cell[1], &c.kind) || !row_says(r, 2, "half") || crippled) {
+    if (!comm_kind_called(r->cell[1], &c.kind) || !row_says(r, 2, "half") || crippled) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
     }
-    place_inside(&c, gpu_called(r->cell[0]), ranks);
+    comm_place_inside(&c, gpu_called(r->cell[0]), ranks);
     c.bytes = row_number(r, 4);
     c.time_s = 1e-6 * row_number(r, 5);
-    add(r->to, &c, 0);
+    comm_add(r->to, &c, 0);
 }
 
 bool read_aiconfigurator_comm(const char *folder, struct samples *to, struct error *err)
@@ -159,10 +69,10 @@ static void use_ett(const struct table_row *r)
         row_skip(r, SKIP_OTHER_KIND);
         return;
     }
-    place_inside(&c, gpu_called(r->file->gpu), whole(row_number(r, 2)));
+    comm_place_inside(&c, gpu_called(r->file->gpu), whole_count(row_number(r, 2)));
     c.bytes = 2 * row_number(r, 0);
     c.time_s = 1e-6 * row_number(r, 3);
-    add(r->to, &c, 0);
+    comm_add(r->to, &c, 0);
 }
 
 bool read_ett_comm(const char *folder, struct samples *to, struct error *err)
@@ -197,14 +107,14 @@ static const char *vidur_gpu(const char *topology, bool across)
 static void use_vidur(const struct table_row *r)
 {
     struct comm_sample c = {0};
-    int ranks = whole(row_number(r, 2)), per_node = whole(row_number(r, 3));
+    int ranks = whole_count(row_number(r, 2)), per_node = whole_count(row_number(r, 3));
     const char *gpu = vidur_gpu(r->cell[0], per_node < ranks);
-    if (!gpu || per_node < 1 || !kind_called(r->cell[1], &c.kind)) {
+    if (!gpu || per_node < 1 || !comm_kind_called(r->cell[1], &c.kind)) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
     }
     const struct gpu *g = gpu_called(gpu);
-    place_inside(&c, g, per_node);
+    comm_place_inside(&c, g, per_node);
     c.ranks = ranks;
     c.nodes = ranks / per_node;
     if (c.nodes > 1) {
@@ -213,7 +123,7 @@ static void use_vidur(const struct table_row *r)
     }
     c.bytes = row_number(r, 4);
     c.time_s = 1e-6 * row_number(r, 5);
-    add(r->to, &c, c.kind == COMM_SEND ? 0 : TRACE_BOUND_S);
+    comm_add(r->to, &c, c.kind == COMM_SEND ? 0 : TRACE_BOUND_S);
 }
 
 bool read_vidur_comm(const char *folder, struct samples *to, struct error *err)
@@ -242,7 +152,7 @@ static bool place_sailor(struct comm_sample *c, const char *name, int ranks)
         const struct gpu *g = gpu_called(SAILOR[i].gpu);
         if (strcmp(name, SAILOR[i].name) != 0 || !g || ranks > SAILOR[i].most)
             continue;
-        place_inside(c, g, ranks);
+        comm_place_inside(c, g, ranks);
         c->link_bs = 1e9 * (ranks <= SAILOR[i].bridged ? g->link_gbs : g->pcie_gbs);
         if (SAILOR[i].peer_gbs > 0)
             c->link_bs = fmin(c->link_bs, 1e9 * SAILOR[i].peer_gbs * (ranks - 1));
@@ -257,15 +167,15 @@ static void use_sailor(const struct table_row *r)
 {
     struct comm_sample c = {0};
     double ms = row_number(r, 4);
-    bool known =
-        kind_called(r->cell[1], &c.kind) && place_sailor(&c, r->cell[0], whole(row_number(r, 2)));
+    bool known = comm_kind_called(r->cell[1], &c.kind) &&
+                 place_sailor(&c, r->cell[0], whole_count(row_number(r, 2)));
     if (!known || c.kind == COMM_ALL_GATHER || c.kind == COMM_REDUCE_SCATTER || ms >= 1e8) {
         row_skip(r, ms >= 1e8 ? SKIP_NOT_A_NUMBER : SKIP_OTHER_KIND);
         return;
     }
     c.bytes = MIB * row_number(r, 3);
     c.time_s = 1e-3 * ms;
-    add(r->to, &c, HOST_BOUND_S);
+    comm_add(r->to, &c, HOST_BOUND_S);
 }
 
 /* Rows across nodes are polynomials, not measurements. */
@@ -279,7 +189,7 @@ static void use_sailor_send(const struct table_row *r)
     c.kind = COMM_SEND;
     c.bytes = MIB * row_number(r, 2);
     c.time_s = c.bytes / (1e9 * row_number(r, 3));
-    add(r->to, &c, HOST_BOUND_S);
+    comm_add(r->to, &c, HOST_BOUND_S);
 }
 
 bool read_sailor_comm(const char *folder, struct samples *to, struct error *err)
@@ -336,16 +246,17 @@ static bool internode_usable(const struct table_row *r)
 static void use_internode(const struct table_row *r)
 {
     struct comm_sample c = {0};
-    if (!internode_usable(r) || !kind_called(r->cell[3], &c.kind)) {
+    if (!internode_usable(r) || !comm_kind_called(r->cell[3], &c.kind)) {
         row_skip(r, SKIP_OTHER_KIND);
         return;
     }
-    place_across(&c, gpu_called(r->cell[1]), whole(row_number(r, 5)), whole(row_number(r, 4)));
+    comm_place_across(&c, gpu_called(r->cell[1]), whole_count(row_number(r, 5)),
+                      whole_count(row_number(r, 4)));
     c.nic_bs = c.nodes > 1 ? 1e9 * network_gbs(r->cell[2]) : 0;
     c.in_switch = c.in_switch && !strstr(r->cell[2], "NVLS off");
     c.bytes = row_number(r, 6);
     c.time_s = 1e-6 * row_number(r, 7);
-    add(r->to, &c, 0);
+    comm_add(r->to, &c, 0);
 }
 
 bool read_internode(const char *folder, struct samples *to, struct error *err)
@@ -367,14 +278,14 @@ static void use_galvatron(void *context, const char *key, const struct json *val
     char name[16] = "";
     int ranks = 0, mb = 0, length = 0;
     sscanf(key, "%15[a-z2]_size_%3d_%5dMB_time%n", name, &ranks, &mb, &length);
-    if (!kind_called(name, &c.kind) || length == 0 || key[length] != 0) {
+    if (!comm_kind_called(name, &c.kind) || length == 0 || key[length] != 0) {
         samples_skip(to, SKIP_OTHER_KIND);
         return;
     }
-    place_inside(&c, gpu_called("A100-SXM4-80GB"), ranks);
+    comm_place_inside(&c, gpu_called("A100-SXM4-80GB"), ranks);
     c.bytes = MIB * mb;
     c.time_s = 1e-3 * json_number_of(value);
-    add(to, &c, HOST_BOUND_S);
+    comm_add(to, &c, HOST_BOUND_S);
 }
 
 static bool read_json(const char *path, struct arena *mem, struct samples *to, struct error *err)
@@ -414,14 +325,14 @@ static void add_simai(struct samples *to, enum comm_kind kind, double bytes, dou
 {
     const struct gpu *g = gpu_called("H100-SXM5-80GB");
     struct comm_sample c = {.kind = kind};
-    place_inside(&c, g, per_node);
+    comm_place_inside(&c, g, per_node);
     c.link_bs = g ? 1e9 * g->link_gbs : 0;
     c.nic_bs = 50e9;
     c.nodes = nodes;
     c.ranks = nodes * per_node;
     c.bytes = bytes;
     c.time_s = bytes * (c.ranks - 1) / c.ranks / (ratio * c.nic_bs * per_node);
-    add(to, &c, 0);
+    comm_add(to, &c, 0);
 }
 
 /* The table is for rings of any kind; an all-reduce has better ways. */

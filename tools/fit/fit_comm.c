@@ -3,7 +3,7 @@
  * source with a thousand sizes does not drown one with ten. Cross-validation asks the same curves
  * that a search asks (powers of two, made to rise, straight lines between them). About 35 trainings
  * of ten thousand points. */
-#include "learn/fit_comm.h"
+#include "fit/fit_comm.h"
 
 #include "base/arena.h"
 #include "base/parallel.h"

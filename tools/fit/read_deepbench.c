@@ -2,8 +2,7 @@
  * column-major: an m x n result there is an n x m result in rows, so n counts tokens and the
  * transposes say which pass has this layout. Those of wgrad are left out: nothing is accumulated
  * here. */
-#include "learn/dataset.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 enum { GPU, PRECISION, M, N, K, TRANS_A, TRANS_B, TIME_US };
 #define COLUMNS "gpu precision m n k transA transB time_us"

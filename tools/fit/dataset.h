@@ -25,7 +25,7 @@ void dataset_curves(const struct dataset *, const unsigned char *use, struct mem
 
 enum source_id {
 #define SOURCE(id, ...) SOURCE_##id,
-#include "learn/sources.def"
+#include "fit/sources.def"
 #undef SOURCE
     SOURCES
 };
@@ -39,12 +39,5 @@ struct source {
     const char *what;
 };
 const struct source *source_of(int id);
-
-/* Readers: `path` is the folder of the source. Rows with wrong numbers are skipped and counted; a
- * file without the columns it must have is an error. */
-#define SOURCE(id, name, folder, reader, ...)                                                      \
-    bool reader(const char *path, struct samples *, struct error *);
-#include "learn/sources.def"
-#undef SOURCE
 
 #endif

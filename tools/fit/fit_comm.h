@@ -3,7 +3,7 @@
 #ifndef ASTRA_FIT_COMM_H
 #define ASTRA_FIT_COMM_H
 
-#include "learn/dataset.h"
+#include "fit/dataset.h"
 
 struct booster;
 

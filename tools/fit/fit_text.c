@@ -1,6 +1,6 @@
 /* The report of a fit: rows used and skipped, errors of left-out shapes, GPUs and generations
  * beside those of the three rivals. */
-#include "learn/fit.h"
+#include "fit/fit_all.h"
 
 #include "base/str.h"
 #include "cluster/cluster.h"

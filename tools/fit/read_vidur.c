@@ -1,8 +1,6 @@
 /* Vidur: layers of an inference engine, fp16, forward, one kernel at a time. Times are whole
  * microseconds, so short ones say little and are left out. */
-#include "learn/dataset.h"
-#include "learn/read_collectives.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Three predictors without trees, for comparison in the report of a fit. NEAREST is quadratic in
  * the rows of a GPU and class, some seconds in all. */
-#include "learn/rivals.h"
+#include "fit/rivals.h"
 
 #include "base/arena.h"
 #include "cluster/cluster.h"

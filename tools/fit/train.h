@@ -2,7 +2,7 @@
 #ifndef ASTRA_TRAIN_H
 #define ASTRA_TRAIN_H
 
-#include "learn/dataset.h"
+#include "fit/dataset.h"
 
 struct booster;
 

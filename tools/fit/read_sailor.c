@@ -5,9 +5,7 @@
  * with tensor parallelism a row-parallel forward and a column-parallel backward end in an
  * all-reduce. Backward is dgrad alone. Short operators are as long as the host needs to launch
  * them: layer norms of any size take 42 to 100 us forward and 88 to 142 us backward. */
-#include "learn/dataset.h"
-#include "learn/read_collectives.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* Cross-validation: every fold of every split trains on the rest and predicts what was left out,
  * the model and its rivals alike. O(folds * training); folds run side by side. */
-#include "learn/validate.h"
+#include "fit/validate.h"
 
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "cluster/cluster.h"
-#include "learn/train.h"
+#include "fit/train.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,9 +2,7 @@
  * forward layout (fp8 with the quantisation of the activations inside), attention forward. The
  * expert blocks are two grouped products, activation and permutation in one time, which no model
  * covers. */
-#include "learn/dataset.h"
-#include "learn/read_collectives.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 /* Fewer rows are decoding, which training never does. */
 static const double FEWEST_TOKENS = 64;

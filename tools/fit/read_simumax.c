@@ -1,8 +1,6 @@
 /* SimuMax: training kernels of TransformerEngine in sustained loops, given as the share of a stated
  * peak. Products list the sizes of the pass's own call. */
-#include "learn/dataset.h"
-#include "learn/read_collectives.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 /* Microseconds of `flops` at a share of `peak_tflops`. */
 static double time_us(double flops, double eta, double peak_tflops)

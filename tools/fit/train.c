@@ -1,7 +1,7 @@
 /* Boosts log(time / base) and keeps, for each GPU, the mean of what is left: trees see a GPU's
  * generation and how tiles fill its units, but not its name, so that they have to learn what
  * carries over to other GPUs. The remainder of a GPU that was measured is its offset. */
-#include "learn/train.h"
+#include "fit/train.h"
 
 #include "base/arena.h"
 #include "cluster/cluster.h"

@@ -2,7 +2,7 @@
 #ifndef ASTRA_RIVALS_H
 #define ASTRA_RIVALS_H
 
-#include "learn/dataset.h"
+#include "fit/dataset.h"
 
 /* CONSTANT: one efficiency per GPU and class (pass, type, kernel or kind) over the roofline.
  * QUANTISED: the same over a roofline that counts whole tiles in whole waves, and a launch.

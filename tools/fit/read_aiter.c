@@ -1,7 +1,6 @@
 /* AMD aiter: the fastest of many kernels for each product, forward layout. A name of two cards is
  * one chip; it stands for the first of the two that our table has. */
-#include "learn/dataset.h"
-#include "learn/read_table.h"
+#include "fit/readers.h"
 
 #include <string.h>
 
