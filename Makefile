@@ -41,12 +41,11 @@ LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 # embedded_models_a_1b_json.
 SRC     := $(wildcard src/*.c src/*/*.c src/*/*/*.c)
 DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
-           data/page/*.* \
            data/prices.csv data/price_overrides.csv))
 # So are those that `astra verify` runs; batch.py is for many ranks at once.
 HARNESS := $(sort $(filter-out tools/rank/batch.py,$(wildcard tools/rank/*.py)) \
            tools/profile/sensor.py)
-LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o) $(BUILD)/tools/harness.o
+LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o) $(BUILD)/tools/harness.o $(BUILD)/page/page.o
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -181,6 +180,14 @@ $(BUILD)/tools/harness.c: $(HARNESS) tools/embed.sh tools/embed_harness.sh $(BUI
 	$(Q)sh tools/embed_harness.sh $(HARNESS) > $@
 $(BUILD)/tools/harness.o: $(BUILD)/tools/harness.c $(BUILD)/flags | build/setup/$(BASE)
 	$(call say,EMBED,$(HARNESS))
+	$(Q)$(COMPILE) -c $< -o $@
+$(BUILD)/page/page.html: $(wildcard data/page/*.*) tools/embed_page.sh
+	@mkdir -p $(@D)
+	$(Q)sh tools/embed_page.sh data/page/page.html > $@
+$(BUILD)/page/page.c: $(BUILD)/page/page.html tools/embed.sh
+	$(Q)sh tools/embed.sh $< page.html > $@
+$(BUILD)/page/page.o: $(BUILD)/page/page.c $(BUILD)/flags | build/setup/$(BASE)
+	$(call say,EMBED,data/page)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude

@@ -1,9 +1,10 @@
 #!/bin/sh
-# embed.sh data/models/x.json: prints C source with the file's bytes and a final 0 as an array named
-# embedded_models_x_json (the path below data/, other characters than letters and digits as _). The
-# assembler takes the bytes from the file itself: listing them would take a compiler seconds per MB.
+# embed.sh data/models/x.json [AS]: prints C source with the file's bytes and a final 0 as an array
+# named embedded_models_x_json (AS, or the path below data/; other characters than letters and digits
+# as _). The assembler takes the bytes from the file itself: listing them would take a compiler
+# seconds per MB.
 set -eu
-name=embedded_$(printf %s "${1#data/}" | tr -c 'A-Za-z0-9' _)
+name=embedded_$(printf %s "${2:-${1#data/}}" | tr -c 'A-Za-z0-9' _)
 cat <<END
 extern const char $name[];
 __asm__(".section .rodata\n"
