@@ -1,38 +1,21 @@
 // Speed against money: the plans that no other beats in both, and the listed ones behind them.
-const MOST_LISTED = 300;
+// Axes with their ends, ticks and limits are the program's, as in its picture and in the terminal.
+const AXIS_TEXT = {
+    hours: (v) => seconds(3600 * v),
+    usd_total: usd,
+    net_tokens_per_s: rate,
+    usd_per_mtoken: perToken,
+    gpus: count,
+};
 
-// The run's hours and dollars where its tokens are known, otherwise speed and dollars per token.
 function frontAxes() {
-    const run = (i) => figure(i, "hours") !== null && figure(i, "usd_total") !== null;
-    return DATA.front.every(run) ? runAxes() : speedAxes();
-}
-
-function runAxes() {
-    const longest = Math.max(...DATA.front.map((i) => figure(i, "hours") || 0)),
-        hours = longest > 48 ? 24 : 1; // of a unit
+    const { x, y } = DATA.axes;
     return {
-        run: true,
-        hours,
-        x: (i) => figure(i, "hours") && figure(i, "hours") / hours,
-        y: (i) => figure(i, "usd_total"),
-        xName: "time of the run",
-        yName: "cost of the run",
-        xText: (v) => Number(v.toPrecision(3)) + (hours > 1 ? " d" : " h"),
-        yText: (v, digits = 2) => (v < 1000 ? "$" + v.toFixed(digits) : "$" + rate(v)),
-    };
-}
-
-function speedAxes() {
-    const exact = (v) => Number(v.toPrecision(4));
-    return {
-        run: false,
-        x: (i) => value(i, "net_tokens_per_s"),
-        y: (i) => figure(i, "usd_per_mtoken"),
-        xName: "tokens per second",
-        yName: "USD per million tokens",
-        xText: rate,
-        xTick: tickRate,
-        yText: (v, digits) => "$" + (digits === undefined ? exact(v) : v.toFixed(digits)),
+        run: x.figure === "hours",
+        x: (i) => value(i, x.figure),
+        y: (i) => value(i, y.figure),
+        xText: AXIS_TEXT[x.figure],
+        yText: AXIS_TEXT[y.figure],
     };
 }
 
@@ -68,14 +51,14 @@ function drawFront() {
     if (!frontPriced()) return;
     const axes = frontAxes(),
         known = (i) => axes.y(i) !== null && Number.isFinite(axes.x(i)) && axes.x(i) > 0,
-        listed = [...Array(Math.min(P.listed, MOST_LISTED)).keys()];
+        listed = [...Array(DATA.axes.listed).keys()];
     const front = DATA.front.filter(known).sort((a, b) => axes.x(a) - axes.x(b)),
         others = listed.filter((i) => !ON_FRONT.has(i) && known(i)),
         types = [...new Set([...front, ...others].map((i) => word(i, "gpu")))];
     drawn(part, (width) => frontPicture(width, { axes, front, others, types }));
     if (types.length > 1)
         part.node.append(legend(types.map((name, k) => [typeColour(k), name]), typeShape));
-    alternative(part, ["plan", "GPUs", axes.xName, axes.yName, "strategy"], () =>
+    alternative(part, ["plan", "GPUs", DATA.axes.x.title, DATA.axes.y.title, "strategy"], () =>
         front.map((i) => [
             planName(i),
             word(i, "nodes"),
@@ -99,29 +82,24 @@ function typeShape(k) {
 
 const typeColour = (k) => TYPE_COLOURS[k % TYPE_COLOURS.length];
 
-function limits(axes) {
-    const m = DATA.money;
-    return m && axes.run ? { y: m.budget_usd, x: m.deadline_h && m.deadline_h / axes.hours } : {};
+// Pixels of an axis; a narrow one has every second tick.
+function axisScale({ lo, hi, log, ticks }, from, to, narrow) {
+    const share = log ? (v) => Math.log(v / lo) / Math.log(hi / lo) : (v) => (v - lo) / (hi - lo);
+    const scale = (v) => from + share(v) * (to - from),
+        text = new Map(ticks);
+    scale.ticks = ticks.map(([v]) => v).filter((_, k) => !narrow || k % 2 === 0);
+    scale.text = (v) => text.get(v);
+    return scale;
 }
 
-// Values of the plans, and a limit unless it is far away.
-function extent(values, limit) {
-    const all = limit && limit < 3 * Math.max(...values) ? [...values, limit] : values;
-    return [Math.min(...all), Math.max(...all)];
-}
-
-function frontField(width, { axes, front, others }) {
+function frontField(width, { axes }) {
     const height = width < 600 ? 300 : 380,
-        all = [...front, ...others],
-        field = { left: 62, right: width - 16, top: 14, bottom: height - 44, width, height },
-        limit = limits(axes);
-    const xs = extent(all.map(axes.x), limit.x),
-        ys = extent(all.map(axes.y), limit.y);
-    const x = scaleOf(...xs, field.left, field.right, width < 600 ? 4 : 8),
-        y = scaleOf(...ys, field.bottom, field.top, 6);
+        field = { left: 62, right: width - 16, top: 14, bottom: height - 44, width, height };
+    const x = axisScale(DATA.axes.x, field.left, field.right, width < 600),
+        y = axisScale(DATA.axes.y, field.bottom, field.top);
     const px = (i) => x(axes.x(i)),
         py = (i) => y(axes.y(i));
-    return { ...field, x, y, px, py, limit };
+    return { ...field, x, y, px, py };
 }
 
 function frontPicture(width, chart) {
@@ -132,7 +110,7 @@ function frontPicture(width, chart) {
         field.height,
         `Speed against money: ${front.length} plans on the front, ${others.length} beside it`,
     );
-    addFrontAxes(picture, axes, field);
+    addFrontAxes(picture, field);
     addLimits(picture, field);
     picture.append(svg("path", { class: "step", d: frontSteps(front, axes, field) }));
     const behind = others.map((i) => addPoint(picture, i, chart, field, true)),
@@ -146,26 +124,26 @@ function frontPicture(width, chart) {
     return picture;
 }
 
-function addFrontAxes(picture, axes, { x, y, left, right, top, bottom, height }) {
-    grid(picture, x, top, bottom, (v) => (axes.xTick || axes.xText)(v, x.step));
+function addFrontAxes(picture, { x, y, left, right, top, bottom, height }) {
+    grid(picture, x, top, bottom, x.text);
     for (const tick of y.ticks) {
         const at = y(tick);
         picture.append(svg("line", { class: "grid", x1: left, x2: right, y1: at, y2: at }));
-        picture.append(label(left - 8, at + 4, axes.yText(tick, y.digits), "soft", "end"));
+        picture.append(label(left - 8, at + 4, y.text(tick), "soft", "end"));
     }
-    picture.append(label(right, height - 6, axes.xName + " \u2192", "soft", "end"));
-    picture.append(label(left + 6, top + 4, "\u2191 " + axes.yName, "soft halo"));
+    picture.append(label(right, height - 6, DATA.axes.x.title + " \u2192", "soft", "end"));
+    picture.append(label(left + 6, top + 4, "\u2191 " + DATA.axes.y.title, "soft halo"));
 }
 
-function addLimits(picture, { x, y, left, right, top, bottom, limit }) {
-    const budget = limit.y && y(limit.y),
-        deadline = limit.x && x(limit.x);
-    if (budget && budget >= top && budget <= bottom)
+function addLimits(picture, { x, y, left, right, top, bottom }) {
+    const budget = DATA.axes.budget_usd && y(DATA.axes.budget_usd),
+        deadline = DATA.axes.deadline_h && x(DATA.axes.deadline_h);
+    if (budget)
         picture.append(
             svg("line", { class: "limit", x1: left, x2: right, y1: budget, y2: budget }),
             label(right - 4, budget - 6, "budget", "bad halo", "end"),
         );
-    if (deadline && deadline >= left && deadline <= right)
+    if (deadline)
         picture.append(
             svg("line", { class: "limit", x1: deadline, x2: deadline, y1: top, y2: bottom }),
             label(deadline - 6, bottom - 8, "deadline", "bad halo", "end"),
@@ -194,7 +172,7 @@ function addPoint(picture, i, { types }, { px, py }, beside) {
 // GPUs of the points, where there is room beside marks and other words: the best plan and both ends
 // before others. The steps leave the quarter free that is below, on the right of speeds and on the
 // left of times; the best plan is labelled in any case.
-function labelFront(picture, front, axes, { px, py, left, right }) {
+function labelFront(picture, front, axes, { px, py, left, right, bottom }) {
     const taken = front.map((i) => ({ x: px(i), y: py(i) + 4, half: 8, of: i })),
         order = new Set([0, front[0], front[front.length - 1], ...front]);
     for (const i of order) {
@@ -205,7 +183,7 @@ function labelFront(picture, front, axes, { px, py, left, right }) {
             sides = axes.run ? [-gap, gap] : [gap, -gap];
         const places = [15, 30, -14, -28]
             .flatMap((down) => sides.map((side) => ({ x: px(i) + side, y: py(i) + down, half })))
-            .filter((p) => p.x - half > left && p.x + half < right);
+            .filter((p) => p.x - half > left && p.x + half < right && p.y < bottom);
         const meets = (p, t) => Math.abs(t.x - p.x) < t.half + half && Math.abs(t.y - p.y) < 15,
             free = (p) => !taken.some((t) => t.of !== i && meets(p, t)),
             place = (i === 0 ? places : places.slice(0, 2)).find(free) || (i === 0 && places[0]);

@@ -23,26 +23,6 @@ function rate(v) {
     return v > 0 && v < 10 ? three(v) : v.toFixed(0);
 }
 
-// The same for ticks that lie `step` apart: enough digits to tell them from each other.
-function tickRate(v, step) {
-    const [factor, letter] = [
-        [1e12, "T"],
-        [1e9, "B"],
-        [1e6, "M"],
-        [1e3, "K"],
-        [1, ""],
-    ].find(([f]) => Math.abs(v) >= 0.9995 * f) || [1, ""];
-    return (
-        (v / factor).toFixed(
-            step
-                ? Math.max(0, Math.ceil(-Math.log10(step / factor) - 1e-9))
-                : v / factor < 10 && factor > 1
-                  ? 1
-                  : 0,
-        ) + letter
-    );
-}
-
 const thousands = (v) => v.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 const usd = (v) =>
     v < 1000 ? "$" + v.toFixed(2) : v < 1e15 ? "$" + thousands(v) : "$" + v.toPrecision(3);
@@ -77,27 +57,8 @@ function linear(low, high, from, to, most) {
     const first = Math.floor(low / step + 1e-9) * step,
         last = Math.ceil(high / step - 1e-9) * step;
     const scale = (v) => from + ((v - first) / (last - first)) * (to - from);
-    scale.step = step;
-    scale.digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     scale.ticks = [];
     for (let i = 0; first + i * step <= last + step / 2; i++)
         scale.ticks.push(Number((first + i * step).toPrecision(12)));
     return scale;
 }
-
-function logarithmic(low, high, from, to) {
-    const a = Math.log10(low) - 0.05,
-        b = Math.log10(high) + 0.05;
-    const scale = (v) => from + ((Math.log10(v) - a) / (b - a)) * (to - from);
-    scale.ticks = [];
-    for (let p = Math.floor(a); p <= Math.ceil(b); p++)
-        for (const m of b - a > 3 ? [1] : b - a > 2 ? [1, 3] : [1, 2, 5])
-            if (Math.log10(m * 10 ** p) >= a && Math.log10(m * 10 ** p) <= b)
-                scale.ticks.push(m * 10 ** p);
-    return scale;
-}
-
-const scaleOf = (low, high, from, to, most) =>
-    low > 0 && high / low > 12
-        ? logarithmic(low, high, from, to)
-        : linear(low - 0.06 * (high - low), high + 0.06 * (high - low), from, to, most);

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "probe/answer.h"
 #include "report/advice_words.h"
+#include "report/chart/front_chart.h"
 #include "report/json/json_out.h"
 #include "report/page/page.h"
 #include "report/plan_words.h"
@@ -60,6 +61,46 @@ static struct json *front_of(const struct page_list *l)
     for (int i = 0; i < l->fronts; i++)
         json_append(list, json_new_integer(l->front[i]));
     return list;
+}
+
+static struct json *axis_of(const struct scale *a)
+{
+    static const char *const FIGURE[] = {[FRONT_TOKENS_PER_S] = "net_tokens_per_s",
+                                         [FRONT_HOURS] = "hours",
+                                         [FRONT_USD_PER_MTOKEN] = "usd_per_mtoken",
+                                         [FRONT_USD_TOTAL] = "usd_total",
+                                         [FRONT_GPUS] = "gpus"};
+    struct json *o = json_new_object(), *ticks = json_new_array();
+    for (int i = 0; i < a->ticks; i++) {
+        struct json *pair = json_new_array();
+        json_append(pair, json_new_number(a->tick[i].at));
+        json_append(pair, json_new_string(a->tick[i].text));
+        json_append(ticks, pair);
+    }
+    json_set(o, "figure", json_new_string(FIGURE[a->what]));
+    json_set(o, "title", json_new_string(a->title));
+    json_set(o, "log", json_new_bool(a->logarithmic));
+    json_set(o, "lo", json_new_number(a->lo));
+    json_set(o, "hi", json_new_number(a->hi));
+    json_set(o, "ticks", ticks);
+    return o;
+}
+
+/* Of the front and of as many listed plans as can be told apart beside it. */
+static struct json *axes_of(const struct search_report *r, const struct page_list *l,
+                            struct arena *mem)
+{
+    enum { X_TICKS = 8, Y_TICKS = 6, MOST_LISTED = 300 };
+    int listed = l->listed < MOST_LISTED ? l->listed : MOST_LISTED;
+    struct json *o = json_new_object();
+    struct chart c;
+    chart_init(&c, r, listed, X_TICKS, Y_TICKS, mem);
+    json_set(o, "x", axis_of(&c.x));
+    json_set(o, "y", axis_of(&c.y));
+    json_set(o, "listed", json_new_integer(listed));
+    json_set(o, "deadline_h", known(c.deadline_h > 0, c.deadline_h));
+    json_set(o, "budget_usd", known(c.budget_usd > 0, c.budget_usd));
+    return o;
 }
 
 /* Pairs, as reasons may read like numbers, which objects of a script would sort. */
@@ -191,6 +232,7 @@ struct json *page_data(const struct page *page, struct arena *mem)
     json_set(o, "flags", page_flags(&list, mem));
     json_set(o, "stages", page_stages(&list));
     json_set(o, "front", front_of(&list));
+    json_set(o, "axes", r->front > 0 ? axes_of(r, &list, mem) : json_new_null());
     json_set(o, "part_front", json_new_bool(r->part_front));
     json_set(o, "funnel", r->funnel ? funnel_of(r) : json_new_null());
     json_set(o, "what_if", what_ifs_of(r));
