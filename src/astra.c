@@ -8,7 +8,7 @@
 #include "probe/what_if.h"
 #include "query/known_names.h"
 #include "query/query_file.h"
-#include "report/chart/front_svg.h"
+#include "report/chart/front_chart.h"
 #include "run/outputs.h"
 #include "run/run_estimate.h"
 #include "run/run_export.h"

@@ -1,14 +1,12 @@
 /* The front as a picture and as a plot: ticks, places of labels, and whole pictures of made-up
  * fronts. */
-#include "report/chart/front_svg.h"
+#include "report/chart/front_picture.h"
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
 #include "random.h"
-#include "report/chart/front_picture.h"
-#include "report/chart/front_plot.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
 #include "strategy/mesh.h"

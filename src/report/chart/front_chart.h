@@ -1,13 +1,15 @@
-/* The front of speed and money as points on two axes: what its picture and its plot in a terminal
- * share. Axes are tokens per second and dollars per million tokens, or hours and dollars of the run
+/* The front of speed and money as points on two axes: what its picture, its plot in a terminal and a
+ * page share. Axes are tokens per second and dollars per million tokens, or hours and dollars of the run
  * where its length is known; GPUs stand for dollars where no price is known. */
 #ifndef ASTRA_FRONT_CHART_H
 #define ASTRA_FRONT_CHART_H
 
+#include "base/error.h"
 #include "report/chart/front_axes.h"
 
 struct arena;
 struct plan;
+struct report_style;
 struct search_report;
 
 struct chart_point {
@@ -34,5 +36,13 @@ void chart_init(struct chart *, const struct search_report *, int listed, int x_
 void add_brief_gpus(const struct plan *, struct str *out);
 /* "tp4 pp8 dp16"; more where other ways are above 1. */
 void add_brief_ways(const struct plan *, struct str *out);
+
+/* front_svg.c: one SVG file that needs nothing else. The report has at least one plan. */
+void front_draw(const struct search_report *, struct str *out);
+bool front_write(const struct search_report *, const char *path, struct error *); /* whole or not */
+
+/* front_plot.c: drawn with characters, for a terminal. Nothing where the front has fewer than three
+ * points, or the terminal is too narrow. */
+void print_front_plot(const struct search_report *, const struct report_style *, struct str *out);
 
 #endif

@@ -9,11 +9,10 @@
  *
  * A letter for each type of GPU, a digit where several plans fall on one place. A budget is a row
  * of dashes, a deadline a column of colons. */
-#include "report/chart/front_plot.h"
+#include "report/chart/front_chart.h"
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "report/chart/front_chart.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
 

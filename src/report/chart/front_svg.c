@@ -10,10 +10,9 @@
  *
  * Labels are placed in the order of their importance (front_labels.c): the best plan, both ends,
  * then halves, quarters, eighths of the front. Every mark has its full text as a title. */
-#include "report/chart/front_svg.h"
+#include "report/chart/front_picture.h"
 
 #include "base/file.h"
-#include "report/chart/front_picture.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 

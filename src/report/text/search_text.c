@@ -10,7 +10,7 @@
 #include "cluster/cluster.h"
 #include "export/export.h"
 #include "export/plan_flags.h"
-#include "report/chart/front_plot.h"
+#include "report/chart/front_chart.h"
 #include "report/plan_words.h"
 #include "report/text/money_text.h"
 #include "report/text/plan_text.h"
