@@ -1,8 +1,8 @@
 #!/bin/sh
 # embed_harness.sh FILE...: prints C source with these files as arrays (embed.sh) and the table
-# embedded_harness of their names and texts (src/verify/harness_files.h).
+# embedded_harness of their names and texts (src/verify/harness.h).
 set -eu
-echo '#include "verify/harness_files.h"'
+echo '#include "verify/harness.h"'
 rows=
 for file; do
     sh tools/embed.sh "$file"

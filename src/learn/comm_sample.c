@@ -1,6 +1,6 @@
 /* Measured collectives, brought to one meaning of bytes (cost/comm.h) and to the nominal bandwidths of
  * the wires they ran over. */
-#include "learn/comm_sample.h"
+#include "learn/read_table.h"
 
 #include "cluster/cluster.h"
 #include "cost/comm_features.h"

@@ -2,7 +2,6 @@
  * families says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "learn/comm_sample.h"
 #include "learn/read_table.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* A CSV file with measurements, and the function that makes samples of one row. */
+/* What readers of measurements share: a CSV file with the function that makes samples of one row, and
+ * how operators and collectives are named and placed. */
 #ifndef ASTRA_READ_TABLE_H
 #define ASTRA_READ_TABLE_H
 
@@ -37,5 +38,16 @@ void row_add(const struct table_row *, const struct gpu *, const struct operatio
 struct operation product_op(enum op_pass, enum dtype, double m, double n, double k);
 struct operation attention_op(enum op_pass, enum dtype, double seq, double heads, double width);
 struct operation memory_op(enum op_pass, enum memory_kind, double bytes);
+
+/* Collectives (comm_sample.c) */
+
+bool comm_kind_called(const char *name, enum comm_kind *out);
+int whole_count(double value); /* 0 unless 1 to a million */
+/* Ranks of one node over the scale-up link, or over PCIe where it does not join them. */
+void comm_place_inside(struct comm_sample *, const struct gpu *, int ranks);
+/* Ranks of several; nodes of four GPUs in a domain of 72 count as one domain. */
+void comm_place_across(struct comm_sample *, const struct gpu *, int ranks, int nodes);
+/* Adds or skips. Rows whose analytic time is below `least_s` measure more of something else. */
+void comm_add(struct samples *, const struct comm_sample *, double least_s);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "verify/harness_files.h"
 
 #include <errno.h>
 #include <ftw.h>

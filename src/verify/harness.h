@@ -58,4 +58,11 @@ bool harness_run_all(struct harness *, struct harness_rank *, int count,
                      const char *const *environment, size_t variables,
                      void (*progress)(void *context, double done), void *context, struct error *);
 
+/* The Python files of the harness, compiled in; the Makefile lists them. */
+struct harness_file {
+    const char *name; /* without folders */
+    const char *text;
+};
+extern const struct harness_file embedded_harness[]; /* name NULL ends */
+
 #endif

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "learn/comm_sample.h"
 
 #include <math.h>
 #include <stdio.h>

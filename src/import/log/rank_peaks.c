@@ -1,4 +1,4 @@
-#include "import/log/rank_peaks.h"
+#include "import/log/train_steps.h"
 
 #include "base/arena.h"
 

@@ -2,10 +2,9 @@
  * most steps have are looked at first; then those soon after a start go while they are far from the
  * median of the settled ones; then those far above the median of the rest. O(n log n) of at most
  * STORE_STEPS lines. */
-#include "import/log/step_figures.h"
+#include "import/log/train_steps.h"
 
 #include "base/arena.h"
-#include "import/log/train_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

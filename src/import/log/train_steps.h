@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "import/log/log_block.h"
-#include "import/log/rank_peaks.h"
 #include "import/log/step_store.h"
 
 struct arena;
@@ -17,6 +16,23 @@ struct run_start {
     int64_t lines; /* training lines */
     int64_t first_iteration, last_iteration;
 };
+
+/* The most memory that each rank said it had, out of its memory lines. */
+enum { STEP_RANKS_MAX = 4096 };
+
+struct rank_peak {
+    int rank;
+    double allocated_bytes, reserved_bytes; /* reserved: 0 = not said */
+};
+
+/* After the first step the state of the optimizer can still be missing. */
+struct rank_peaks {
+    struct rank_peak *first, *later; /* of the arena, by rank: after one step, after two or more */
+    int firsts, laters;
+    bool full; /* there are more ranks than can be kept */
+};
+
+void rank_peaks_add(struct rank_peaks *, int64_t iterations, struct rank_peak, struct arena *);
 
 struct train_steps {
     struct arena *mem;
@@ -66,5 +82,10 @@ void train_steps_feed(struct train_steps *, const char *data, size_t length);
 /* What was read, in the arena. False: no step can be used; the message says why, without a path,
  * and `out` has the counts, ranks and notes all the same. */
 bool train_steps_end(struct train_steps *, struct step_summary *out, struct error *);
+
+/* step_figures.c: which steps count, median, spread and trend. `out` has the lines and the warm-up that
+ * were counted while reading; times are known to `resolution_s`. Leaves zeros where the store is
+ * empty. */
+void step_figures(const struct step_store *, double resolution_s, struct step_summary *out);
 
 #endif

@@ -3,7 +3,7 @@
  * strategy. One line per refusal: whether it holds, and its text. Line numbers are those of
  * megatron/training/arguments.py (args), megatron/core/transformer/transformer_config.py (tc) and
  * other files of Megatron-LM d98e8a64. */
-#include "import/megatron/flag_conflicts.h"
+#include "import/megatron/flags_parts.h"
 
 #include "base/str.h"
 #include "import/megatron/words.h"

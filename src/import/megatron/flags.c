@@ -7,9 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "import/megatron/flag_conflicts.h"
-#include "import/megatron/flags_hetero.h"
-#include "import/megatron/flags_model.h"
+#include "import/megatron/flags_parts.h"
 #include "import/megatron/words.h"
 
 #include <math.h>

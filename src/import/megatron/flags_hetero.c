@@ -2,7 +2,7 @@
  * each other are wrong input, because no job can be made of them; meshes that FlagScale refuses are
  * planned as they are, with the reason. What stands in Megatron's flags for tp, cp and ep is
  * replaced by each mesh's own, there and here. */
-#include "import/megatron/flags_hetero.h"
+#include "import/megatron/flags_parts.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -3,7 +3,7 @@
  * it differ from ours: an MLP of 4 x hidden, LayerNorm with biases, tied and learned position
  * embeddings unless told otherwise, and per-layer patterns that are Python list expressions,
  * "[0]*3+[1]*58". */
-#include "import/megatron/flags_model.h"
+#include "import/megatron/flags_parts.h"
 
 #include "base/str.h"
 #include "import/megatron/words.h"

@@ -1,0 +1,25 @@
+/* What the files behind flags.h share; private to the import stage. */
+#ifndef ASTRA_FLAGS_PARTS_H
+#define ASTRA_FLAGS_PARTS_H
+
+#include "import/megatron/flags.h"
+
+struct words;
+
+/* flags_model.c: fills the model's part of the result; finishes the model where it is complete. */
+bool flags_read_model(struct flags_result *, const struct words *, struct error *);
+/* The whole number behind `flag`, which is there. */
+bool flags_number(const struct words *, const char *flag, int lo, int hi, int *out, struct error *);
+
+/* flags_hetero.c: FlagScale's flags of a mixed job. The meshes as they stand there; the strategy then
+ * has the values of the first. */
+bool flags_read_hetero(struct flags_result *, const struct words *, struct error *);
+/* What follows from the model and the number of GPUs: layers, batches, recompute of each mesh. */
+bool flags_finish_hetero(struct flags_result *, int64_t world, struct error *);
+
+/* flag_conflicts.c: flags that exclude or need each other. Adds to `reasons` what Megatron refuses
+ * although the strategy alone looks right: rules on a strategy are in megatron.rules. Needs a complete
+ * model, and etp as Megatron takes it (tp where it is not given, also without experts). */
+void flag_conflicts(struct flags_result *, const struct words *);
+
+#endif
