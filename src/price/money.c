@@ -25,7 +25,8 @@ static bool is_dollar(const char *code)
     return !*code || same_name(code, "USD");
 }
 
-double rates_find(const struct rates *r, const char *code)
+/* 0 where there is no rate. */
+static double rates_find(const struct rates *r, const char *code)
 {
     if (is_dollar(code))
         return 1;

@@ -18,9 +18,8 @@ struct rates {
 
 /* "EUR=1.08": one euro is 1.08 dollars. One given before is replaced. */
 bool rates_add(struct rates *, const char *assignment, struct error *);
-/* Dollars per unit of a currency, 1 for "" and USD, 0 when there is no rate. Case is ignored. */
-double rates_find(const struct rates *, const char *code);
-/* The same; where there is no rate the message says how to give one. `rates` may be NULL. */
+/* Dollars per unit of a currency, 1 for "" and USD. Case is ignored. Where there is no rate the message
+ * says how to give one. `rates` may be NULL. */
 bool rates_get(const struct rates *, const char *code, double *usd, struct error *);
 
 /* "2.5", "$2.5", "20K", "2.5 EUR", "20K EUR", "2MUSD": K, M, B (or G) and T are powers of 1000, a

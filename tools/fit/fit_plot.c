@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/svg.h"
 #include "cluster/cluster.h"
+#include "fit/plot_svg.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -47,11 +48,11 @@ static const struct {
                   [GRAPHICS] = {"#cc79a7", "others: graphics GPUs"},
                   [AMD] = {"#e69f00", "others: AMD"}};
 
-static const struct svg_pen GRID = {"#dddddd", 2, NULL}, BORDER = {"#222222", 2, NULL},
-                            EQUAL = {"#222222", 2, NULL}, TENTH = {"#222222", 2, "10 8"};
-static const struct svg_font TITLE = {34, SVG_START, 0}, PLAIN = {26, SVG_START, 0},
-                             CENTRED = {26, SVG_MIDDLE, 0}, RIGHT = {26, SVG_END, 0},
-                             UPWARDS = {26, SVG_MIDDLE, -90};
+static const struct plot_pen GRID = {"#dddddd", 2, NULL}, BORDER = {"#222222", 2, NULL},
+                             EQUAL = {"#222222", 2, NULL}, TENTH = {"#222222", 2, "10 8"};
+static const struct plot_font TITLE = {34, PLOT_START, 0}, PLAIN = {26, PLOT_START, 0},
+                              CENTRED = {26, PLOT_MIDDLE, 0}, RIGHT = {26, PLOT_END, 0},
+                              UPWARDS = {26, PLOT_MIDDLE, -90};
 
 struct fit_picture {
     const struct family_fit *fit;
@@ -139,15 +140,15 @@ static int ratio_height(double ratio)
 static void draw_dots(const struct fit_picture *p, enum group group, bool ratio)
 {
     const struct dataset *d = &p->fit->data;
-    struct svg_pen pen = {LOOK[group].colour, 6, NULL};
-    svg_dots_begin(p->out, &pen);
+    struct plot_pen pen = {LOOK[group].colour, 6, NULL};
+    plot_dots_begin(p->out, &pen);
     for (size_t i = 0; i < d->rows; i++) {
         if (!is_shown(p, i) || group_of(&d->sample[i]) != group)
             continue;
         double x = d->sample[i].time_s, y = p->predicted[i];
-        svg_dot(p->out, across(p, log10(x)), ratio ? ratio_height(y / x) : upwards(p, log10(y)));
+        plot_dot(p->out, across(p, log10(x)), ratio ? ratio_height(y / x) : upwards(p, log10(y)));
     }
-    svg_dots_end(p->out);
+    plot_dots_end(p->out);
 }
 
 static void draw_decades(const struct fit_picture *p)
@@ -159,12 +160,12 @@ static void draw_decades(const struct fit_picture *p)
         if (at < p->lo - 1e-9 || at > p->hi + 1e-9)
             continue;
         int x = across(p, at), y = upwards(p, at);
-        svg_line(p->out, x, TOP, x, TOP + SIDE, &GRID);
-        svg_line(p->out, x, RATIO_TOP, x, RATIO_TOP + RATIO_HEIGHT, &GRID);
-        svg_line(p->out, LEFT, y, LEFT + SIDE, y, &GRID);
-        svg_text(p->out, x, TOP + SIDE + 34, &CENTRED, NAMES[i]);
-        svg_text(p->out, x, RATIO_TOP + RATIO_HEIGHT + 34, &CENTRED, NAMES[i]);
-        svg_text(p->out, LEFT - 12, y + 9, &RIGHT, NAMES[i]);
+        plot_line(p->out, x, TOP, x, TOP + SIDE, &GRID);
+        plot_line(p->out, x, RATIO_TOP, x, RATIO_TOP + RATIO_HEIGHT, &GRID);
+        plot_line(p->out, LEFT, y, LEFT + SIDE, y, &GRID);
+        plot_text(p->out, x, TOP + SIDE + 34, &CENTRED, NAMES[i]);
+        plot_text(p->out, x, RATIO_TOP + RATIO_HEIGHT + 34, &CENTRED, NAMES[i]);
+        plot_text(p->out, LEFT - 12, y + 9, &RIGHT, NAMES[i]);
     }
 }
 
@@ -176,29 +177,29 @@ static void draw_ratios(const struct fit_picture *p)
     } TICKS[] = {{0.5, "0.5"}, {0.7, "0.7"}, {1, "1"}, {1.4, "1.4"}, {2, "2"}};
     for (size_t i = 0; i < sizeof TICKS / sizeof *TICKS; i++) {
         int y = ratio_height(TICKS[i].ratio);
-        svg_line(p->out, LEFT, y, LEFT + SIDE, y, &GRID);
-        svg_text(p->out, LEFT - 12, y + 9, &RIGHT, TICKS[i].name);
+        plot_line(p->out, LEFT, y, LEFT + SIDE, y, &GRID);
+        plot_text(p->out, LEFT - 12, y + 9, &RIGHT, TICKS[i].name);
     }
 }
 
 /* predicted = ratio * measured in both panels. */
-static void draw_guide(const struct fit_picture *p, double ratio, const struct svg_pen *pen)
+static void draw_guide(const struct fit_picture *p, double ratio, const struct plot_pen *pen)
 {
     double shift = log10(ratio), from = p->lo - fmin(shift, 0), to = p->hi - fmax(shift, 0);
     int y = ratio_height(ratio);
-    svg_line(p->out, across(p, from), upwards(p, from + shift), across(p, to),
-             upwards(p, to + shift), pen);
-    svg_line(p->out, LEFT, y, LEFT + SIDE, y, pen);
+    plot_line(p->out, across(p, from), upwards(p, from + shift), across(p, to),
+              upwards(p, to + shift), pen);
+    plot_line(p->out, LEFT, y, LEFT + SIDE, y, pen);
 }
 
 static void draw_axes(const struct fit_picture *p)
 {
     int middle = LEFT + SIDE / 2;
-    svg_frame(p->out, LEFT, TOP, SIDE, SIDE, &BORDER);
-    svg_frame(p->out, LEFT, RATIO_TOP, SIDE, RATIO_HEIGHT, &BORDER);
-    svg_text(p->out, 36, TOP + SIDE / 2, &UPWARDS, "predicted time");
-    svg_text(p->out, 36, RATIO_TOP + RATIO_HEIGHT / 2, &UPWARDS, "predicted / measured");
-    svg_text(p->out, middle, RATIO_TOP + RATIO_HEIGHT + 80, &CENTRED, "measured time");
+    plot_frame(p->out, LEFT, TOP, SIDE, SIDE, &BORDER);
+    plot_frame(p->out, LEFT, RATIO_TOP, SIDE, RATIO_HEIGHT, &BORDER);
+    plot_text(p->out, 36, TOP + SIDE / 2, &UPWARDS, "predicted time");
+    plot_text(p->out, 36, RATIO_TOP + RATIO_HEIGHT / 2, &UPWARDS, "predicted / measured");
+    plot_text(p->out, middle, RATIO_TOP + RATIO_HEIGHT + 80, &CENTRED, "measured time");
 }
 
 /* The GPU of the profile, or what it is called when there are several. */
@@ -220,16 +221,16 @@ static void legend_line(const struct fit_picture *p, enum group group, int y)
     bool product = p->fit->data.family == FAMILY_GEMM || p->fit->data.family == FAMILY_GROUPED;
     const char *name = group == OWN_BACKWARD && product ? "dgrad" : LOOK[group].name;
     struct fit_score s = score_rows(&p->fit->data, p->predicted, in_group, &group);
-    struct svg_pen pen = {LOOK[group].colour, 18, NULL};
+    struct plot_pen pen = {LOOK[group].colour, 18, NULL};
     struct str text;
     str_init(&text);
     if (group <= OWN_WGRAD)
         str_addf(&text, "%s, ", own_name(&p->fit->data));
     str_addf(&text, "%s: %zu rows, %.1f %%", name, s.rows, 100 * s.mean);
-    svg_dots_begin(p->out, &pen);
-    svg_dot(p->out, LEFT + 30, y - 9);
-    svg_dots_end(p->out);
-    svg_text(p->out, LEFT + 52, y, &PLAIN, str_text(&text));
+    plot_dots_begin(p->out, &pen);
+    plot_dot(p->out, LEFT + 30, y - 9);
+    plot_dots_end(p->out);
+    plot_text(p->out, LEFT + 52, y, &PLAIN, str_text(&text));
     str_release(&text);
 }
 
@@ -243,7 +244,7 @@ static void draw_legend(const struct fit_picture *p)
         legend_line(p, group, y);
         y += 38;
     }
-    svg_text(p->out, LEFT + 20, y, &PLAIN, "dashed: 10 % off");
+    plot_text(p->out, LEFT + 20, y, &PLAIN, "dashed: 10 % off");
 }
 
 static void draw_title(const struct fit_picture *p, const char *title)
@@ -252,14 +253,14 @@ static void draw_title(const struct fit_picture *p, const char *title)
     str_init(&text);
     str_addf(&text, "shapes left out of training; %zu of %zu rows shown", p->shown,
              p->own + p->others);
-    svg_text(p->out, LEFT, 48, &TITLE, title);
-    svg_text(p->out, LEFT, 86, &PLAIN, str_text(&text));
+    plot_text(p->out, LEFT, 48, &TITLE, title);
+    plot_text(p->out, LEFT, 86, &PLAIN, str_text(&text));
     str_release(&text);
 }
 
 static void draw(const struct fit_picture *p, const char *title)
 {
-    svg_begin(p->out, WIDTH, HEIGHT, title);
+    plot_begin(p->out, WIDTH, HEIGHT, title);
     draw_title(p, title);
     draw_decades(p);
     draw_ratios(p);

@@ -120,7 +120,7 @@ static void draw_ground(struct picture *p)
     str_addf(&css, "@media (prefers-color-scheme:dark){\n%s", DARK);
     add_colours(&css, &p->chart, true);
     str_add(&css, "}\n");
-    svg_begin_styled(p->out, PICTURE_WIDTH, height, title_of(p), str_text(&css));
+    svg_begin(p->out, PICTURE_WIDTH, height, title_of(p), str_text(&css));
     svg_rect(p->out, "ground", 0, 0, PICTURE_WIDTH, height);
     str_release(&css);
 }
