@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct suffix {
@@ -143,4 +144,23 @@ int64_t common_divisor(int64_t a, int64_t b)
         b = rest;
     }
     return a;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_numbers(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, by_value);
+}
+
+double median_of(double *value, size_t count)
+{
+    if (count == 0)
+        return 0;
+    sort_numbers(value, count);
+    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }

@@ -3,6 +3,7 @@
 #define ASTRA_UNITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MIB (1024.0 * 1024.0)
@@ -25,5 +26,7 @@ void add_bytes(struct str *, double bytes);     /* 71.3 GiB */
 void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d */
 
 int64_t common_divisor(int64_t a, int64_t b); /* the greatest */
+void sort_numbers(double *, size_t count);    /* smallest first; none is a NaN */
+double median_of(double *, size_t count);     /* sorts them; 0 of nothing */
 
 #endif

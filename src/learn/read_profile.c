@@ -1,6 +1,7 @@
 /* Our own profile of a GPU (doc/evidence/profile.md): one CSV with every family in it. The table of
  * families says which function reads a row; memory-bound kinds come from layer/memory_kinds.def. */
 #include "base/arena.h"
+#include "base/units.h"
 #include "cluster/cluster.h"
 #include "learn/read_table.h"
 
@@ -173,12 +174,6 @@ static void use_row(const struct table_row *r)
 static const double ELASTICITY[FAMILIES] = {
     [FAMILY_GEMM] = 0.5, [FAMILY_GROUPED] = 0.5, [FAMILY_ATTENTION] = 0.9, [FAMILY_MEMORY] = 0.4};
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_clock(const struct sample *s, size_t count, const struct gpu *g)
 {
     double *mhz = memory_grow(NULL, (count + 1) * sizeof *mhz), middle = 0;
@@ -186,7 +181,7 @@ static double median_clock(const struct sample *s, size_t count, const struct gp
     for (size_t i = 0; i < count; i++)
         if (s[i].gpu == g && s[i].mhz > 0)
             mhz[known++] = s[i].mhz;
-    qsort(mhz, known, sizeof *mhz, compare_doubles);
+    sort_numbers(mhz, known);
     if (known > 0)
         middle = mhz[known / 2];
     free(mhz);

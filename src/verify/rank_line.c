@@ -4,9 +4,9 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_STEPS = 1000, WARM_UP = 2 }; /* as in tools/rank/watch.py */
@@ -95,12 +95,6 @@ static bool is_believable(const struct json *o, struct error *err)
     return true;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static size_t count_of(const struct json *list)
 {
     size_t n = json_is_array(list) ? json_count(list) : 0;
@@ -114,8 +108,7 @@ static double median(const struct json *list)
     for (size_t i = 0; i < count_of(list); i++)
         if (!isnan(figure(json_at(list, i))))
             x[n++] = figure(json_at(list, i));
-    qsort(x, n, sizeof *x, compare);
-    return n == 0 ? NAN : n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+    return n > 0 ? median_of(x, n) : NAN;
 }
 
 static double spread(const struct json *o)

@@ -591,6 +591,15 @@ static void yaml_members_are_found(void **state)
     arena_release(&mem);
 }
 
+static void medians_lie_in_the_middle(void **state)
+{
+    double odd[] = {3, -1, 2}, even[] = {4, 1, 3, 2}, one[] = {7};
+    (void)state;
+    assert_true(median_of(odd, 3) == 2 && odd[0] == -1 && odd[2] == 3);
+    assert_true(median_of(even, 4) == 2.5);
+    assert_true(median_of(one, 1) == 7 && median_of(one, 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -618,6 +627,7 @@ int main(void)
         cmocka_unit_test(yaml_depth_is_limited),
         cmocka_unit_test(yaml_maps_are_bounded),
         cmocka_unit_test(yaml_members_are_found),
+        cmocka_unit_test(medians_lie_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

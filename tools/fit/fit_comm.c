@@ -7,11 +7,11 @@
 
 #include "base/arena.h"
 #include "base/parallel.h"
+#include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/booster.h"
 #include "cost/comm.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,13 +71,6 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_of(double *value, size_t count)
-{
-    assert(count > 0);
-    qsort(value, count, sizeof *value, by_double);
-    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
-}
-
 static int by_call(const struct comm_row *a, const struct comm_row *b)
 {
     const struct comm_call *p = &a->call, *q = &b->call;
@@ -130,7 +123,7 @@ static void deal_sizes(struct comm_fit *f, int source)
     for (size_t i = 0; i < f->rows; i++)
         if (f->row[i].source == source)
             f->value[count++] = f->row[i].bytes;
-    qsort(f->value, count, sizeof *f->value, by_double);
+    sort_numbers(f->value, count);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || f->value[i] != f->value[distinct - 1])
             f->value[distinct++] = f->value[i];
@@ -249,7 +242,7 @@ static void keep_median(struct trial *t, size_t first, size_t end)
             t->value[count++] = t->fit->row[i].y;
     if (count == 0)
         return;
-    qsort(t->value, count, sizeof *t->value, by_double);
+    sort_numbers(t->value, count);
     double y = t->value[(count - 1) / 2];
     for (size_t i = first; i < end; i++)
         if (!is_left_out(t, &t->fit->row[i]) && t->fit->row[i].y == y) {

@@ -5,6 +5,7 @@
 #include "import/log/train_steps.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,21 +32,6 @@ struct centre {
     double median_s, spread_s;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. 0 of nothing. */
-static double median(double *v, size_t n)
-{
-    if (n == 0)
-        return 0;
-    qsort(v, n, sizeof *v, by_value);
-    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-}
-
 static size_t used_times(const struct figures *f, bool settled)
 {
     size_t n = 0;
@@ -61,10 +47,10 @@ static struct centre centre_of(const struct figures *f, bool settled)
     size_t n = used_times(f, settled);
     if (settled && n < SETTLED_LEAST)
         n = used_times(f, false);
-    double m = median(f->value, n);
+    double m = median_of(f->value, n);
     for (size_t i = 0; i < n; i++)
         f->value[i] = fabs(f->value[i] - m);
-    return (struct centre){m, MAD_TO_SIGMA * median(f->value, n)};
+    return (struct centre){m, MAD_TO_SIGMA * median_of(f->value, n)};
 }
 
 /* How far a step may be from the median. */
@@ -159,7 +145,7 @@ static double change(const struct figures *f)
     size_t n = used_times(f, false), part = n / 4;
     if (part == 0)
         return 0;
-    double last = median(f->value + n - part, part), first = median(f->value, part);
+    double last = median_of(f->value + n - part, part), first = median_of(f->value, part);
     return last / first - 1;
 }
 
@@ -172,7 +158,7 @@ static double logged(const struct figures *f, bool watts)
         if (f->verdict[i] == USED && v > 0)
             f->value[n++] = v;
     }
-    return median(f->value, n);
+    return median_of(f->value, n);
 }
 
 static void name_iterations(const struct figures *f, struct step_summary *out)
