@@ -98,6 +98,17 @@ void *arena_array(struct arena *a, size_t count, size_t size)
     return arena_alloc(a, count * size);
 }
 
+void *arena_room(struct arena *a, void *list, int count, int *capacity, size_t size)
+{
+    if (count < *capacity)
+        return list;
+    *capacity = *capacity > 0 ? 2 * *capacity : 16;
+    void *larger = arena_array(a, (size_t)*capacity, size);
+    if (count > 0)
+        memcpy(larger, list, (size_t)count * size);
+    return larger;
+}
+
 char *arena_copy(struct arena *a, const char *text, size_t length)
 {
     char *p = arena_alloc(a, length + 1);

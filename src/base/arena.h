@@ -21,6 +21,9 @@ void arena_clear(struct arena *);
 void *arena_alloc(struct arena *, size_t bytes);
 /* Zeroed array; aborts through the handler when count * size overflows. */
 void *arena_array(struct arena *, size_t count, size_t size);
+/* A growing list with room for one more: itself, or a copy twice as large where all `capacity` entries
+ * are taken. The old one stays in the arena. */
+void *arena_room(struct arena *, void *list, int count, int *capacity, size_t size);
 char *arena_copy(struct arena *, const char *text, size_t length); /* adds the final 0 */
 char *arena_string(struct arena *, const char *text);
 char *arena_format(struct arena *, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -79,14 +79,7 @@ void prices_init(struct price_list *l, struct arena *mem)
 
 void prices_append(struct price_list *l, const struct price *p)
 {
-    if (l->rows == l->capacity) {
-        int capacity = l->capacity ? 2 * l->capacity : 256;
-        struct price *more = arena_array(l->mem, (size_t)capacity, sizeof *more);
-        if (l->rows > 0)
-            memcpy(more, l->row, (size_t)l->rows * sizeof *more);
-        l->row = more;
-        l->capacity = capacity;
-    }
+    l->row = arena_room(l->mem, l->row, l->rows, &l->capacity, sizeof *l->row);
     l->row[l->rows++] = *p;
 }
 

@@ -46,26 +46,15 @@ void dest_list_keep(struct dest_list *l, const struct launch_unknown *unknown, i
 
 static void add(struct dest_list *l, const char *text, int line)
 {
-    if (l->count == l->capacity) {
-        struct launch_word *old = l->word;
-        l->capacity = l->capacity ? 2 * l->capacity : 64;
-        l->word = arena_array(l->mem, (size_t)l->capacity, sizeof *l->word);
-        if (old)
-            memcpy(l->word, old, (size_t)l->count * sizeof *l->word);
-    }
+    l->word = arena_room(l->mem, l->word, l->count, &l->capacity, sizeof *l->word);
     l->word[l->count++] = (struct launch_word){arena_string(l->mem, text), line};
 }
 
 /* A value that is there and says nothing to the flag. */
 static void add_unknown(struct dest_list *l, const char *value, int line)
 {
-    if (l->unknowns == l->unknown_capacity) {
-        struct launch_unknown *old = l->unknown;
-        l->unknown_capacity = l->unknown_capacity ? 2 * l->unknown_capacity : 16;
-        l->unknown = arena_array(l->mem, (size_t)l->unknown_capacity, sizeof *l->unknown);
-        if (old)
-            memcpy(l->unknown, old, (size_t)l->unknowns * sizeof *l->unknown);
-    }
+    l->unknown =
+        arena_room(l->mem, l->unknown, l->unknowns, &l->unknown_capacity, sizeof *l->unknown);
     l->unknown[l->unknowns] = (struct launch_unknown){
         arena_format(l->mem, "'%.60s'", value), "which the flag does not take", NULL, line, NULL};
     add(l, arena_format(l->mem, "%c%d%c", LAUNCH_MARK, l->unknowns++, LAUNCH_MARK_END), line);

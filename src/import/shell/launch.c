@@ -69,24 +69,13 @@ static const char *hint(const struct launch_unknown *u, const char *flag, struct
     return arena_format(mem, "give it behind the file, as in -- %s VALUE", flag);
 }
 
-static void grow_open(struct launch_flags *f, struct arena *mem)
-{
-    if (f->opens < f->open_capacity)
-        return;
-    struct launch_open *old = f->open;
-    f->open_capacity = 2 * f->opens + 8;
-    f->open = arena_array(mem, (size_t)f->open_capacity, sizeof *f->open);
-    if (old)
-        memcpy(f->open, old, (size_t)f->opens * sizeof *f->open);
-}
-
 /* A flag one of whose values is not known. */
 static void add_open(struct launch *l, struct launch_flags *f, const char *flag, const char *value,
                      int line, struct arena *mem)
 {
     const struct launch_unknown *u = unknown_of(l, value);
     const char *name = arena_copy(mem, flag, strcspn(flag, "="));
-    grow_open(f, mem);
+    f->open = arena_room(mem, f->open, f->opens, &f->open_capacity, sizeof *f->open);
     f->open[f->opens++] = (struct launch_open){
         .flag = name,
         .message =
@@ -114,7 +103,7 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
         const char *flag = arena_copy(mem, p, n);
         if (words_most_values(flag) < 0)
             continue;
-        grow_open(f, mem);
+        f->open = arena_room(mem, f->open, f->opens, &f->open_capacity, sizeof *f->open);
         f->open[f->opens++] = (struct launch_open){
             .flag = flag,
             .doubled = true,

@@ -96,13 +96,7 @@ static struct variable *assign(struct script *s, const struct raw *r)
 
 static void set_aside(struct script *s, struct variable *v)
 {
-    if (s->locals == s->local_capacity) {
-        struct local *old = s->local;
-        s->local_capacity = s->local_capacity ? 2 * s->local_capacity : 16;
-        s->local = arena_array(s->mem, (size_t)s->local_capacity, sizeof *s->local);
-        if (old)
-            memcpy(s->local, old, (size_t)s->locals * sizeof *s->local);
-    }
+    s->local = arena_room(s->mem, s->local, s->locals, &s->local_capacity, sizeof *s->local);
     s->local[s->locals++] = (struct local){v, v->reference, v->value, s->open};
 }
 

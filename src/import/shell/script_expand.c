@@ -17,13 +17,7 @@ struct build {
 
 void fields_add(struct fields *f, const char *text, int line, struct script *s)
 {
-    if (f->count == f->capacity) {
-        struct launch_word *old = f->word;
-        f->capacity = f->capacity ? 2 * f->capacity : 8;
-        f->word = arena_array(s->mem, (size_t)f->capacity, sizeof *f->word);
-        if (old)
-            memcpy(f->word, old, (size_t)f->count * sizeof *f->word);
-    }
+    f->word = arena_room(s->mem, f->word, f->count, &f->capacity, sizeof *f->word);
     script_spend(s, 0, sizeof *f->word);
     f->word[f->count++] = (struct launch_word){text, line};
 }

@@ -89,6 +89,20 @@ static bool skip_nested(struct script_lexer *lx, char open, char close)
     return lexer_fail(lx, line, "the %c that opens here is not closed", open);
 }
 
+/* From the quote's last sign, where it opens, to behind the next one. */
+static void skip_quote(struct script_lexer *lx, const char *quote, bool escapes)
+{
+    int line = lx->line;
+    char close = quote[strlen(quote) - 1];
+    step(lx);
+    while (lx->at < lx->end && *lx->at != close)
+        escapes && * lx->at == '\\' ? step_escaped(lx) : step(lx);
+    if (lx->at == lx->end)
+        lexer_fail(lx, line, "the quote %s that opens here is not closed", quote);
+    else
+        step(lx);
+}
+
 /* A construct of the dollar sign; a lone one is text. */
 static void skip_dollar(struct script_lexer *lx)
 {
@@ -97,40 +111,14 @@ static void skip_dollar(struct script_lexer *lx)
         char open = *lx->at;
         step(lx);
         skip_nested(lx, open, open == '(' ? ')' : '}');
-    } else if (lx->at < lx->end && *lx->at == '\'') { /* $'...' */
-        int line = lx->line;
-        step(lx);
-        while (lx->at < lx->end && *lx->at != '\'')
-            *lx->at == '\\' ? step_escaped(lx) : step(lx);
-        if (lx->at == lx->end)
-            lexer_fail(lx, line, "the quote $' that opens here is not closed");
-        else
-            step(lx);
+    } else if (lx->at < lx->end && *lx->at == '\'') {
+        skip_quote(lx, "$'", true);
     }
-}
-
-static void skip_single(struct script_lexer *lx)
-{
-    int line = lx->line;
-    step(lx);
-    while (lx->at < lx->end && *lx->at != '\'')
-        step(lx);
-    if (lx->at == lx->end)
-        lexer_fail(lx, line, "the quote ' that opens here is not closed");
-    else
-        step(lx);
 }
 
 static void skip_backquote(struct script_lexer *lx)
 {
-    int line = lx->line;
-    step(lx);
-    while (lx->at < lx->end && *lx->at != '`')
-        *lx->at == '\\' ? step_escaped(lx) : step(lx);
-    if (lx->at == lx->end)
-        lexer_fail(lx, line, "the quote ` that opens here is not closed");
-    else
-        step(lx);
+    skip_quote(lx, "`", true);
 }
 
 static void skip_double(struct script_lexer *lx)
@@ -168,7 +156,7 @@ static bool skip_quoting(struct script_lexer *lx)
         step_escaped(lx);
         return true;
     case '\'':
-        skip_single(lx);
+        skip_quote(lx, "'", false);
         return true;
     case '"':
         skip_double(lx);
@@ -272,13 +260,7 @@ static void read_array(struct script_lexer *lx, struct raw *into)
         }
         if (lx->failed)
             return;
-        if (into->count == capacity) {
-            struct raw *old = element;
-            capacity = capacity ? 2 * capacity : 8;
-            element = arena_array(lx->mem, (size_t)capacity, sizeof *element);
-            if (old)
-                memcpy(element, old, (size_t)into->count * sizeof *element);
-        }
+        element = arena_room(lx->mem, element, into->count, &capacity, sizeof *element);
         element[into->count++] = lx->raw;
     }
     into->element = element;

@@ -56,13 +56,7 @@ struct command_list {
 
 static void add_word(struct script_parser *p, struct command_list *l, const struct raw *word)
 {
-    if (l->count == l->capacity) {
-        struct raw *old = l->word;
-        l->capacity = l->capacity ? 2 * l->capacity : 8;
-        l->word = arena_array(p->lx->mem, (size_t)l->capacity, sizeof *l->word);
-        if (old)
-            memcpy(l->word, old, (size_t)l->count * sizeof *l->word);
-    }
+    l->word = arena_room(p->lx->mem, l->word, l->count, &l->capacity, sizeof *l->word);
     l->word[l->count++] = *word;
 }
 

@@ -54,13 +54,7 @@ const struct value *script_arguments(struct script *s)
 
 static void remember(struct script *s, struct variable *v)
 {
-    if (s->undos == s->undo_capacity) {
-        struct undo *old = s->undo;
-        s->undo_capacity = s->undo_capacity ? 2 * s->undo_capacity : 64;
-        s->undo = arena_array(s->mem, (size_t)s->undo_capacity, sizeof *s->undo);
-        if (old)
-            memcpy(s->undo, old, (size_t)s->undos * sizeof *s->undo);
-    }
+    s->undo = arena_room(s->mem, s->undo, s->undos, &s->undo_capacity, sizeof *s->undo);
     s->undo[s->undos++] = (struct undo){v, v->value};
 }
 
@@ -115,13 +109,8 @@ const struct value *value_of_fields(struct script *s, const struct fields *f)
 const char *script_unknown(struct script *s, const char *text, const char *why, const char *name,
                            int line)
 {
-    if (s->unknowns == s->unknown_capacity) {
-        struct launch_unknown *old = s->unknown;
-        s->unknown_capacity = s->unknown_capacity ? 2 * s->unknown_capacity : 64;
-        s->unknown = arena_array(s->mem, (size_t)s->unknown_capacity, sizeof *s->unknown);
-        if (old)
-            memcpy(s->unknown, old, (size_t)s->unknowns * sizeof *s->unknown);
-    }
+    s->unknown =
+        arena_room(s->mem, s->unknown, s->unknowns, &s->unknown_capacity, sizeof *s->unknown);
     s->unknown[s->unknowns] = (struct launch_unknown){text, why, name, line, NULL};
     script_spend(s, 1, sizeof *s->unknown);
     return arena_format(s->mem, "%c%d%c", LAUNCH_MARK, s->unknowns++, LAUNCH_MARK_END);
@@ -181,13 +170,7 @@ static struct way_change *change_of(struct ways *w, struct script *s, struct var
     for (int i = 0; i < w->changes; i++)
         if (w->change[i].variable == v)
             return &w->change[i];
-    if (w->changes == w->capacity) {
-        struct way_change *old = w->change;
-        w->capacity = w->capacity ? 2 * w->capacity : 16;
-        w->change = arena_array(s->mem, (size_t)w->capacity, sizeof *w->change);
-        if (old)
-            memcpy(w->change, old, (size_t)w->changes * sizeof *w->change);
-    }
+    w->change = arena_room(s->mem, w->change, w->changes, &w->capacity, sizeof *w->change);
     w->change[w->changes] = (struct way_change){.variable = v, .last = -1};
     return &w->change[w->changes++];
 }

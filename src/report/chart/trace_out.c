@@ -155,14 +155,7 @@ static int take_lane(struct trace *t, int rank, int64_t start, int64_t end)
     int lane = 0;
     while (lane < l->count && l->free_at[lane] > start)
         lane++;
-    if (lane == l->room) {
-        int room = l->room > 0 ? 2 * l->room : 4;
-        int64_t *more = arena_array(t->mem, (size_t)room, sizeof *more);
-        for (int i = 0; i < l->count; i++)
-            more[i] = l->free_at[i];
-        l->free_at = more;
-        l->room = room;
-    }
+    l->free_at = arena_room(t->mem, l->free_at, lane, &l->room, sizeof *l->free_at);
     if (lane == l->count) {
         l->count++;
         name_thread(t, rank, TRANSFERS + lane, "transfers");
