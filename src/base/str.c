@@ -21,6 +21,13 @@ void str_release(struct str *s)
     str_init(s);
 }
 
+const char *str_keep(struct str *s, struct arena *mem)
+{
+    const char *text = arena_string(mem, str_text(s));
+    str_release(s);
+    return text;
+}
+
 void str_clear(struct str *s)
 {
     s->length = 0;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
+
 struct str {
     char *data; /* owned, always ends in 0 once anything was added; NULL when empty */
     size_t length, capacity;
@@ -20,6 +22,8 @@ void str_addf(struct str *, const char *format, ...) __attribute__((format(print
 void str_pad(struct str *, size_t column); /* spaces until the current line is `column` wide */
 /* The text so far, "" when nothing was added. Owned by the str. */
 const char *str_text(const struct str *);
+/* The same kept in an arena; the str is released. */
+const char *str_keep(struct str *, struct arena *);
 
 /* Whole text must be one number, no blanks; false otherwise or out of range. Locale-free. */
 bool parse_int(const char *text, int64_t *out);

@@ -215,8 +215,7 @@ static void add_set(struct writer *w, const struct param_written *p, int set)
             struct str word;
             str_init(&word);
             param_print(p->param, bit, &word);
-            writer_word(w, arena_string(w->mem, str_text(&word)));
-            str_release(&word);
+            writer_word(w, str_keep(&word, w->mem));
         }
 }
 

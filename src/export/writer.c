@@ -26,8 +26,7 @@ void writer_pair(struct writer *w, const char *flag, const char *value)
 
 void writer_text(struct writer *w, const char *flag, struct str *value)
 {
-    writer_pair(w, flag, arena_string(w->mem, str_text(value)));
-    str_release(value);
+    writer_pair(w, flag, str_keep(value, w->mem));
 }
 
 bool writer_has(struct writer *w, const char *flag, int since)

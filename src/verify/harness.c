@@ -113,9 +113,7 @@ static const char *log_of(const struct child *c, struct arena *mem)
     struct str text;
     str_init(&text);
     child_tail(c, LOG_LINES, &text);
-    const char *log = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return log;
+    return str_keep(&text, mem);
 }
 
 static bool interrupted(struct error *err)

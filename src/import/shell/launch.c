@@ -47,9 +47,7 @@ const char *launch_text(const struct launch *l, const char *word, struct arena *
         p += strcspn(p, "\002");
         p += *p == LAUNCH_MARK_END;
     }
-    const char *text = arena_string(mem, str_text(&s));
-    str_release(&s);
-    return text;
+    return str_keep(&s, mem);
 }
 
 static bool is_flag(const char *word)

@@ -50,9 +50,7 @@ static const char *joined(struct script *s, const struct fields *f, int from)
     for (int i = from; i < f->count; i++)
         if (script_spend(s, 1, strlen(f->word[i].text)))
             str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);
-    const char *out = arena_string(s->mem, str_text(&text));
-    str_release(&text);
-    return out;
+    return str_keep(&text, s->mem);
 }
 
 /* Commands that are not known may set anything: the first such place is said. */

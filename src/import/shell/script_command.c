@@ -187,8 +187,7 @@ static void note_unread(struct script *s, const struct fields *f, int from, int 
     for (int i = from; i < from + count; i++)
         str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);
     s->unread = s->line;
-    s->shell = arena_string(s->mem, str_text(&text));
-    str_release(&text);
+    s->shell = str_keep(&text, s->mem);
 }
 
 /* `bash -c TEXT ...` from the word at `i` on, in a process of its own. */

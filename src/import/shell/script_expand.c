@@ -433,9 +433,7 @@ const char *script_expand_one(struct script *s, const char *text, size_t length)
     struct build b = {.s = s, .line = s->line};
     str_init(&b.text);
     expand_part(&b, text, text + length, false);
-    const char *out = arena_string(s->mem, str_text(&b.text));
-    str_release(&b.text);
-    return out;
+    return str_keep(&b.text, s->mem);
 }
 
 static bool is_sign(char c)
@@ -480,7 +478,5 @@ const char *script_expand_document(struct script *s, const struct document *d)
         return arena_copy(s->mem, d->text, d->length);
     str_init(&b.text);
     expand_part(&b, d->text, d->text + d->length, true);
-    const char *out = arena_string(s->mem, str_text(&b.text));
-    str_release(&b.text);
-    return out;
+    return str_keep(&b.text, s->mem);
 }

@@ -61,9 +61,7 @@ static const char *type_name(const struct plan *p, struct arena *mem)
         int length = brief_length(type[i], &name);
         str_addf(&text, "%s%.*s", i ? "+" : "", length, name);
     }
-    const char *kept = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return kept;
+    return str_keep(&text, mem);
 }
 
 void add_brief_gpus(const struct plan *p, struct str *out)
