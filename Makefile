@@ -93,7 +93,7 @@ demo: $(BUILD)/astra ## build, then plan Llama 3 70B on 512 H100
 	@$(BUILD)/astra search --model llama3-70b --cluster 64x8:H100 --report $(BUILD)/demo.html
 	@echo; echo 'The same as a page with charts: $(abspath $(BUILD)/demo.html)'
 
-test: all $(UNIT) $(REPLAY) $(EXAMPLE) | build/setup/test ## build and run every test
+test: all $(BUILD)/fit $(UNIT) $(REPLAY) $(EXAMPLE) | build/setup/test ## build and run every test
 	@$(RUN_TESTS) unit seeds bad golden cli
 
 unit: $(UNIT) ## run the unit tests alone

@@ -75,7 +75,7 @@ static int by_call(const struct comm_row *a, const struct comm_row *b)
 {
     const struct comm_call *p = &a->call, *q = &b->call;
     double d[] = {(double)a->source - b->source,
-                  (double)p->kind - q->kind,
+                  (double)p->kind - (double)q->kind,
                   strcmp(p->gpu->name, q->gpu->name),
                   (double)p->nodes - q->nodes,
                   (double)p->ranks - q->ranks,

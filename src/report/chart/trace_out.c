@@ -188,8 +188,8 @@ static void draw_pass(void *context, const struct event *e)
         snprintf(name, sizeof name, "%c%lld", i == AGAIN ? 'R' : "FB"[e->backward],
                  (long long)e -> micro_batch);
         if (is_drawn(c, i))
-            add_slice(t, e->rank, PIECE[i].thread, from, to, PIECE[i].name ? PIECE[i].name : name,
-                      args);
+            add_slice(t, e->rank, (int)PIECE[i].thread, from, to,
+                      PIECE[i].name ? PIECE[i].name : name, args);
         from = to;
     }
     assert(from == t->step->parts.delay + e->end);
