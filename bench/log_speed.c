@@ -18,8 +18,8 @@ static const double AIM_S = 5;
 
 /* Lines of other kinds that follow each training line, about as long as real ones. */
 static const char *const OTHER[] = {
-    "[default3]:/usr/lib/python3/dist-packages/torch/autograd/graph.py:825: UserWarning: "
-    "c10d::broadcast_: an autograd kernel was not registered to the Autograd key(s)\n",
+    ("[default3]:/usr/lib/python3/dist-packages/torch/autograd/graph.py:825: UserWarning: "
+     "c10d::broadcast_: an autograd kernel was not registered to the Autograd key(s)\n"),
     "[default5]:    forward-backward ...............................: (26094.39, 26095.09)\n",
     "[default1]:NCCL INFO Channel 03/0 : 17[1] -> 18[2] via P2P/CUMEM/read comm 0x5581 nRanks 64\n",
     "[default6]:saved a part of a checkpoint, 1.25 GiB in 0.83 s, queue 12, waiting for writers\n",

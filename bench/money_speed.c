@@ -15,7 +15,7 @@ static const struct {
     const char *options[8]; /* names and values, NULL ends */
     double aim_s;           /* 0 = none */
     int repeats;
-} QUERYS[] = {
+} QUERIES[] = {
     {"one type, 1 to 512 nodes", {"cluster", "1..512x8:H100", NULL}, 0, 5},
     {"six types", {"cluster", POOL, NULL}, 2, 5},
     {"six types, cheapest in 30 days",
@@ -57,19 +57,19 @@ int main(void)
 {
     double first = 0;
     printf("what to rent for llama3-70b, the best of some runs\n");
-    for (size_t i = 0; i < sizeof QUERYS / sizeof *QUERYS; i++) {
+    for (size_t i = 0; i < sizeof QUERIES / sizeof *QUERIES; i++) {
         double least = 1e9, least_cpu = 1e9;
-        for (int k = 0; k < QUERYS[i].repeats; k++) {
+        for (int k = 0; k < QUERIES[i].repeats; k++) {
             double wall, cpu;
-            ask(QUERYS[i].options, &wall, &cpu);
+            ask(QUERIES[i].options, &wall, &cpu);
             least = wall < least ? wall : least;
             least_cpu = cpu < least_cpu ? cpu : least_cpu;
         }
         first = i == 0 ? least_cpu : first;
-        printf("  %-32s %7.2f s, %6.2f s of all cores, %5.1f x one type", QUERYS[i].what, least,
+        printf("  %-32s %7.2f s, %6.2f s of all cores, %5.1f x one type", QUERIES[i].what, least,
                least_cpu, least_cpu / first);
-        if (QUERYS[i].aim_s > 0)
-            printf(", aim %.0f s", QUERYS[i].aim_s);
+        if (QUERIES[i].aim_s > 0)
+            printf(", aim %.0f s", QUERIES[i].aim_s);
         printf("\n");
     }
     return 0;

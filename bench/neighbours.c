@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUERYS = 200, MOST_PAIRS = 400 };
+enum { QUERIES = 200, MOST_PAIRS = 400 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -293,7 +293,7 @@ static void try_parts(struct trial *t)
 
 int main(int argc, char **argv)
 {
-    int queries = argc > 1 ? (int)strtol(argv[1], NULL, 10) : QUERYS, answered = 0;
+    int queries = argc > 1 ? (int)strtol(argv[1], NULL, 10) : QUERIES, answered = 0;
     int first = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     struct trial t = {0};
     double unproven = 0;
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
         struct mixed_query mq;
         struct mixed_result r;
         struct error err = {0};
-        seed = 88172645463325252ull + 104729ull * (uint64_t)i; /* each can be asked alone */
+        seed = 88172645463325252ull + 104729 * (uint64_t)i; /* each can be asked alone */
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
         random_query(&q);

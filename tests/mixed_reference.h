@@ -9,6 +9,7 @@
 #include "search/mixed/mixed.h"
 #include "strategy/mesh_check.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,7 @@ static void reference_choose(struct mixed_reference *r, int g)
             reference_place_all(r);
         return;
     }
+    assert(g < MIX_MAX);
     for (int tp = 1; tp <= 64; tp *= 2)
         for (int dp = 1; dp <= samples; dp++)
             for (int full = 0; full < 2; full++) {

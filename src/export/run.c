@@ -16,7 +16,7 @@ const struct run_row *run_next(const struct run_row *row, int groups)
 {
     const struct run_row *end = ROWS + sizeof ROWS / sizeof *ROWS;
     for (row = row ? row + 1 : ROWS; row < end; row++)
-        if (row->group & groups)
+        if ((int)row->group & groups)
             return row;
     return NULL;
 }

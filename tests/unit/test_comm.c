@@ -312,12 +312,12 @@ static void without_a_model(void **context)
     comm_table_free(t);
 }
 
-enum { QUERYS = 4000 };
+enum { QUERIES = 4000 };
 
 struct crowd {
     const struct node_group *group;
     struct comm_table *table;
-    double answer[QUERYS];
+    double answer[QUERIES];
 };
 
 static void ask(void *context, int worker, long item)
@@ -336,10 +336,10 @@ static void threads_agree(void **context)
     struct node_group g = group_of("64x8:H100");
     one = (struct crowd){.group = &g, .table = table_of(&g, noise)};
     many = (struct crowd){.group = &g, .table = table_of(&g, noise)};
-    for (long i = QUERYS - 1; i >= 0; i--)
+    for (long i = QUERIES - 1; i >= 0; i--)
         ask(&one, 0, i);
-    parallel_for(8, QUERYS, ask, &many);
-    for (int i = 0; i < QUERYS; i++)
+    parallel_for(8, QUERIES, ask, &many);
+    for (int i = 0; i < QUERIES; i++)
         assert_true(one.answer[i] == many.answer[i]);
     comm_table_free(one.table);
     comm_table_free(many.table);

@@ -56,8 +56,8 @@ static const char *const MODELS[] = {
     "hidden=2048,ffn=8192,heads=16,kv=8,vocab=64000,window=512,window_every=2",
     "hidden=2048,ffn=8192,heads=16,kv=8,vocab=64000,window=256,window_every=3,tied=1",
     "hidden=2048,ffn=6144,heads=16,kv=4,vocab=32000,experts=8,topk=2,expert_ffn=1408",
-    "hidden=2048,ffn=10944,heads=16,kv=4,vocab=32000,experts=4,topk=2,expert_ffn=1408,dense_first="
-    "1",
+    ("hidden=2048,ffn=10944,heads=16,kv=4,vocab=32000,experts=4,topk=2,expert_ffn=1408,"
+     "dense_first=1"),
     "hidden=1024,ffn=32768,heads=8,kv=2,vocab=32000,experts=4,topk=1,expert_ffn=2048,moe_every=2",
 };
 
@@ -421,7 +421,7 @@ static void best_equal_brute_force(void **state)
     (void)state;
     int i = 0;
     for (int tried = first_problem; i < problems && in_time(40); tried++) {
-        seed = 88172645463325252ull + 7919ull * (uint64_t)tried; /* each can be asked alone */
+        seed = 88172645463325252ull + 7919 * (uint64_t)tried; /* each can be asked alone */
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
         i += solve_one(tried, &t);

@@ -505,7 +505,7 @@ static void answers_equal_brute_force(void **state)
     for (int tried = first_problem; solved < problems; tried++) {
         if (!asked && (double)clock() > 40.0 * CLOCKS_PER_SEC) /* sanitizers are slow */
             break;
-        seed = 88172645463325252ull + 7919ull * (uint64_t)tried; /* each can be asked alone */
+        seed = 88172645463325252ull + 7919 * (uint64_t)tried; /* each can be asked alone */
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
         solved += solve_one(tried, &t);

@@ -25,7 +25,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { TICKS_PER_US = 1000000 };
+enum { TICKS_PER_US = 1000000, US_TEXT = 48 }; /* and the room of such a number as text */
 
 /* Numbers of processes and threads never meet: one with its process's number would be taken for its
  * main thread. Nor are they 0, which viewers take for the idle process. */
@@ -94,16 +94,16 @@ static bool is_drawn(const struct cuts *c, int piece)
 }
 
 /* Microseconds, picoseconds as digits behind the point where there are any. */
-static void print_us(int64_t ticks, char out[32])
+static void print_us(int64_t ticks, char out[US_TEXT])
 {
     int64_t whole = ticks / TICKS_PER_US, rest = ticks % TICKS_PER_US;
     int digits = 6;
     for (; digits > 0 && rest % 10 == 0; digits--)
         rest /= 10;
     if (digits > 0)
-        snprintf(out, 32, "%lld.%0*lld", (long long)whole, digits, (long long)rest);
+        snprintf(out, US_TEXT, "%lld.%0*lld", (long long)whole, digits, (long long)rest);
     else
-        snprintf(out, 32, "%lld", (long long)whole);
+        snprintf(out, US_TEXT, "%lld", (long long)whole);
 }
 
 /* `args` is "" or one more member of the event. */
@@ -111,7 +111,7 @@ static void add_slice(struct trace *t, int rank, int thread, int64_t start, int6
                       const char *name, const char *args)
 {
     int process = FIRST_PROCESS + rank;
-    char from[32], to[32];
+    char from[US_TEXT], to[US_TEXT];
     print_us(start, from);
     print_us(end, to);
     thread += FIRST_THREAD;

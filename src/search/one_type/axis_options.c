@@ -182,10 +182,10 @@ void option_take(const struct option_list *l, int i, struct strategy *s)
 const struct option_list *options_get(struct option_cache *c, struct walk *w)
 {
     int key[PARAMS];
-    uint64_t hash = 1469598103934665603ull; /* FNV-1a */
+    uint64_t hash = UINT64_C(1469598103934665603); /* FNV-1a */
     for (int i = 0; i < c->keys; i++) {
         key[i] = strategy_get(&w->strategy, c->key[i]);
-        hash = (hash ^ (uint64_t)key[i]) * 1099511628211ull;
+        hash = (hash ^ (uint64_t)key[i]) * UINT64_C(1099511628211);
     }
     size_t at = (hash ^ hash >> 32) & (BUCKETS - 1);
     for (struct option_entry *e = c->bucket[at]; e; e = e->next)
