@@ -52,7 +52,7 @@ REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuz
 FUZZERS := $(REPLAY:$(BUILD)/replay/%=$(BUILD)/fuzz_%)
 EXAMPLE := $(patsubst examples/%.c,$(BUILD)/example-%,$(wildcard examples/*.c))
 FIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tools/fit/*.c))
-C_DIRS  := include src src/* src/*/* cli tests/unit tests/fuzz bench examples tools/fit
+C_DIRS  := include src src/* src/*/* cli tests tests/unit tests/fuzz bench tools/* examples
 TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 
 # What has to be installed, checked once per clean tree (tools/setup.sh has the sets). A plain `make`
@@ -61,7 +61,7 @@ BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
 demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
-format format-check slurm browser: SETUP_FLAGS :=
+format format-check lint slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -140,9 +140,11 @@ browser: $(BUILD)/astra | build/setup/browser ## test pages of reports in Chromi
 	@ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
-	clang-format -i $(TREE_C) tests/*.h
+	$(Q)clang-format -i $(TREE_C)
 format-check: | build/setup/format ## list what `make format` would change
-	@clang-format --dry-run --Werror $(TREE_C) tests/*.h
+	@clang-format --dry-run --Werror $(TREE_C)
+lint: | build/setup/test build/setup/lint ## check layout, warnings, the order of rooms, spelling; builds nothing
+	@WARN='$(WARN)' INCLUDE='$(INCLUDE)' FILES='$(TREE_C)' sh tools/lint.sh
 
 install: all ## install under PREFIX (and DESTDIR)
 	@$(INSTALL)
@@ -240,7 +242,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 
 FORCE:
 .PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy verification experts \
-        mixed fit slurm browser format format-check install uninstall clean FORCE
+        mixed fit slurm browser format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)

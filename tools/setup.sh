@@ -22,7 +22,10 @@ test           command:bash          bash
 test,slurm     command:shellcheck    shellcheck
 valgrind       command:valgrind      valgrind
 valgrind       valgrind_runs         libc6-dbg
-format         command:clang-format  clang-format
+format,lint    command:clang-format  clang-format
+lint           command:gcc           gcc
+lint           command:clang         clang
+lint           command:codespell     codespell
 slurm          command:slurmctld     slurmctld
 slurm          command:slurmd        slurmd
 slurm          command:sbatch        slurm-client
@@ -118,9 +121,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | valgrind | format | slurm | browser) ;;
+    build | clang | test | valgrind | format | lint | slurm | browser) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, valgrind, format, slurm or browser"
+        say "unknown set '$want', expected build, clang, test, valgrind, format, lint, slurm or browser"
         exit 3
         ;;
     esac
