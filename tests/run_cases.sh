@@ -10,13 +10,15 @@
 #                                       and new numbers into the examples of documents
 #
 # From the environment: BUILD (build), ASTRA (BUILD/astra), RUNNER (words put before each program,
-# such as valgrind), LIMIT_S (seconds a program may take, 300). Scripts in tests/cli find ASTRA,
-# BUILD and SCRATCH (an empty folder of their own) as absolute paths, and CC, LDFLAGS, LIBS and
-# VERSION of the build.
+# such as valgrind), LIMIT_S (seconds of CPU that a process may take, 300), FUSE_S (seconds after
+# which a test is ended that hangs asleep, 1800: a busy machine is no failure). Scripts in tests/cli
+# find ASTRA, BUILD and SCRATCH (an empty folder of their own) as absolute paths, and CC, LDFLAGS,
+# LIBS and VERSION of the build.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 BUILD=$(cd "${BUILD:-build}" && pwd) || exit 3
-: "${ASTRA:=$BUILD/astra}" "${RUNNER:=}" "${LIMIT_S:=300}"
+: "${ASTRA:=$BUILD/astra}" "${RUNNER:=}" "${LIMIT_S:=300}" "${FUSE_S:=1800}"
+ulimit -S -t "$LIMIT_S"
 case $ASTRA in /*) ;; *) ASTRA=$PWD/$ASTRA ;; esac
 work=$(mktemp -d) || exit 3
 trap 'rm -rf "$work"' EXIT
@@ -29,6 +31,16 @@ failed=0
 filter() {
     sed -E -e 's/("elapsed_s": )[-+.0-9eE]+/\1ELAPSED/' \
         -e 's/(elapsed|took) [0-9.]+ (us|ms|s|min)([^a-z]|$)/\1 ELAPSED\3/'
+}
+
+run() { timeout "$FUSE_S" "$@"; }
+# What an exit code says where nothing else does.
+meaning() { # CODE
+    case $1 in
+    124) echo "exit code $1: not done after $FUSE_S s" ;;
+    152) echo "exit code $1: more than $LIMIT_S s of CPU" ;; # 128 + SIGXCPU
+    *) echo "exit code $1" ;;
+    esac
 }
 
 indent() { sed 's/^/    /' "$@"; }
@@ -44,7 +56,7 @@ run_tap() { # NAME PROGRAM ARGUMENTS...
     name=$1
     shift
     # RUNNER is a list of words.
-    CMOCKA_MESSAGE_OUTPUT=TAP timeout "$LIMIT_S" $RUNNER "$@" </dev/null >"$work/why" 2>&1
+    run env CMOCKA_MESSAGE_OUTPUT=TAP $RUNNER "$@" </dev/null >"$work/why" 2>&1
     code=$?
     good=$(grep -c '^ok ' "$work/why")
     bad=$(grep -c '^not ok ' "$work/why")
@@ -53,7 +65,7 @@ run_tap() { # NAME PROGRAM ARGUMENTS...
         failed=$((failed + bad - 1))
         fault "$name" "$bad of $((good + bad)) tests"
     elif [ $code -ne 0 ]; then
-        fault "$name" "exit code $code"
+        fault "$name" "$(meaning $code)"
     elif [ "$good" -eq 0 ]; then
         fault "$name" "ran no test"
     fi
@@ -80,7 +92,7 @@ run_seeds() {
     done
 }
 
-astra() { timeout "$LIMIT_S" $RUNNER "$ASTRA" "$@"; }
+astra() { run $RUNNER "$ASTRA" "$@"; }
 
 # Runs the command of a case: exit code in $code, output in $work/out and $work/err, what the case
 # expects in $want and $work/want. False when the file is not a case.
@@ -102,7 +114,7 @@ not_a_case='line 1 must be "$ astra ARGUMENTS", line 2 "exit N"'
 judge() { # FILE EXPECTED-NAME ACTUAL OTHER
     if [ "$code" != "$want" ]; then
         cat "$work/out" "$work/err" >"$work/why"
-        fault "$1" "exit code $code, expected $want"
+        fault "$1" "$(meaning $code), expected $want"
     elif ! diff -u --label "expected $2" --label "actual $2" "$work/want" "$3" >"$work/why"; then
         cat "$4" >>"$work/why"
         fault "$1" "$2 differs"
@@ -143,7 +155,7 @@ run_rewrite() {
             fault "$file" "$not_a_case"
         elif [ "$code" != "$want" ]; then
             cp "$work/err" "$work/why"
-            fault "$file" "exit code $code, expected $want; left as it was"
+            fault "$file" "$(meaning $code), expected $want; left as it was"
         else
             { sed 2q "$file" && filter <"$work/out"; } >"$work/new"
             cp "$work/new" "$file" && pass
@@ -162,10 +174,10 @@ run_cli() {
         [ -f "$file" ] || continue
         rm -rf "$work/scratch"
         mkdir "$work/scratch"
-        if SCRATCH=$work/scratch timeout "$LIMIT_S" sh "$file" </dev/null >"$work/why" 2>&1; then
+        if run env SCRATCH="$work/scratch" sh "$file" </dev/null >"$work/why" 2>&1; then
             pass
         else
-            fault "$file" "exit code $?"
+            fault "$file" "$(meaning $?)"
         fi
     done
 }

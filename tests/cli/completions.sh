@@ -85,7 +85,7 @@ done <"$SCRATCH/quoted"
 
 # The same in readline's hands, which sets the quotes.
 wait_until() { # COMMAND...
-    tries=200
+    tries=600
     until "$@" 2>/dev/null || [ $((tries -= 1)) -eq 0 ]; do sleep 0.1; done
 }
 has_lines() { [ "$(wc -l <"$SCRATCH/noted")" -ge "$1" ]; }
@@ -162,7 +162,7 @@ END
     cat >"$SCRATCH/ask.zsh" <<'END'
 zmodload zsh/zpty
 wait_for() { # LINES in the file
-    integer tries=200
+    integer tries=600
     while ((tries-- > 0)) && { [ ! -e "$SCRATCH/filled" ] ||
         [ $(wc -l <"$SCRATCH/filled") -lt $1 ]; }; do
         while zpty -r -t shell shown; do :; done
