@@ -1,5 +1,7 @@
 #!/bin/sh
 # Runs tests and counts them: run_cases.sh KIND...   Exit code 0 when all passed, 1 otherwise.
+# Kinds run beside each other: failures are shown at once, how far each is every few seconds, the
+# counts in the order of the kinds at the end.
 #
 #   unit     BUILD/unit/test_*          cmocka programs
 #   seeds    BUILD/replay/*             fuzz targets, fed with tests/fuzz/seeds
@@ -47,8 +49,22 @@ indent() { sed 's/^/    /' "$@"; }
 pass() { passed=$((passed + 1)); }
 fault() { # NAME REASON: a failed test; $work/why may hold more
     failed=$((failed + 1))
-    echo "FAIL $1: $2"
-    [ ! -s "$work/why" ] || indent "$work/why"
+    {
+        echo "FAIL $1: $2"
+        [ ! -s "$work/why" ] || indent "$work/why"
+    } >"$work/fault"
+    cat "$work/fault" # at one go: other kinds print too
+}
+
+# How far a kind is: begin with its files, next before each of them.
+begin() {
+    all=$# at=0
+    echo "0/$all" >"$work/progress"
+}
+next() { # FILE: false where the pattern matched none
+    echo "$at/$all" >"$work/progress"
+    at=$((at + 1))
+    [ -f "$1" ]
 }
 
 # Programs that print "ok ..." or "not ok ..." for every test. One that dies counts as a failure.
@@ -72,16 +88,18 @@ run_tap() { # NAME PROGRAM ARGUMENTS...
 }
 
 run_unit() {
+    begin tests/unit/test_*.c
     for source in tests/unit/test_*.c; do
-        [ -f "$source" ] || continue
+        next "$source" || continue
         name=$(basename "$source" .c)
         run_tap "$name" "$BUILD/unit/$name"
     done
 }
 
 run_seeds() {
+    begin tests/fuzz/fuzz_*.c
     for source in tests/fuzz/fuzz_*.c; do
-        [ -f "$source" ] || continue
+        next "$source" || continue
         name=$(basename "$source" .c)
         name=${name#fuzz_}
         set --
@@ -125,8 +143,9 @@ judge() { # FILE EXPECTED-NAME ACTUAL OTHER
 }
 
 run_bad() {
+    begin tests/bad/*.case
     for file in tests/bad/*.case; do
-        [ -f "$file" ] || continue
+        next "$file" || continue
         if ! run_command "$file"; then
             fault "$file" "$not_a_case"
         elif judge "$file" stderr "$work/err" "$work/out"; then
@@ -137,8 +156,9 @@ run_bad() {
 }
 
 run_golden() {
+    begin tests/golden/*.case
     for file in tests/golden/*.case; do
-        [ -f "$file" ] || continue
+        next "$file" || continue
         if ! run_command "$file"; then
             fault "$file" "$not_a_case"
             continue
@@ -149,8 +169,9 @@ run_golden() {
 }
 
 run_rewrite() {
+    begin tests/golden/*.case
     for file in tests/golden/*.case; do
-        [ -f "$file" ] || continue
+        next "$file" || continue
         if ! run_command "$file"; then
             fault "$file" "$not_a_case"
         elif [ "$code" != "$want" ]; then
@@ -170,8 +191,9 @@ run_rewrite() {
 }
 
 run_cli() {
+    begin tests/layers.sh tests/cli/*.sh
     for file in tests/layers.sh tests/cli/*.sh; do
-        [ -f "$file" ] || continue
+        next "$file" || continue
         rm -rf "$work/scratch"
         mkdir "$work/scratch"
         if run env SCRATCH="$work/scratch" sh "$file" </dev/null >"$work/why" 2>&1; then
@@ -182,13 +204,27 @@ run_cli() {
     done
 }
 
-# All tests of one kind: what is to be said on standard output, the counts in its folder.
+# All tests of one kind; the counts lie in its folder when it is through.
 run_kind() { # KIND
     work=$work/$1
     "run_$1"
-    printf '%-8s %5d passed, %d failed\n' "$1" $passed $failed
+    echo "$all/$all" >"$work/progress"
     echo "$passed $failed" >"$work/counts"
 }
+
+show_progress() { # KIND...
+    before=
+    pause=2
+    while sleep $pause >/dev/null; do
+        pause=5
+        line=
+        for kind in "$@"; do
+            line="$line  $kind $(cat "$work/$kind/progress")"
+        done
+        [ "$line" = "$before" ] || echo "run:$line"
+        before=$line
+    done
+} 2>/dev/null
 
 for kind in "$@"; do
     case $kind in
@@ -200,18 +236,24 @@ for kind in "$@"; do
     esac
 done
 
-# Kinds run beside each other and are reported in order.
+pids=
 for kind in "$@"; do
     mkdir "$work/$kind"
-    (run_kind "$kind") >"$work/$kind/said" 2>&1 &
-    echo $! >"$work/$kind/pid"
+    run_kind "$kind" 2>&1 &
+    pids="$pids $!"
 done
+trap 'kill $pids 2>/dev/null; exit 3' INT TERM # in the background they would not hear of INT
+show_progress "$@" &
+progress=$!
+wait $pids
+kill $progress
 all_passed=0 all_failed=0
 for kind in "$@"; do
-    wait "$(cat "$work/$kind/pid")"
-    cat "$work/$kind/said"
     read -r passed failed <"$work/$kind/counts" || { echo "$kind: not finished"; passed=0 failed=1; }
+    printf '%-8s %5d passed, %d failed\n' "$kind" "$passed" "$failed"
     all_passed=$((all_passed + passed)) all_failed=$((all_failed + failed))
 done
+times >"$work/times" # of the shell, then of its children: minutes "m" seconds "s"
+awk -F '[ms ]+' 'NR == 2 { printf "%.0f s of CPU\n", 60 * $1 + $2 + 60 * $3 + $4 }' "$work/times"
 echo "$all_passed passed, $all_failed failed"
 [ $all_failed -eq 0 ]
