@@ -95,7 +95,26 @@ become_root() {
     fi
 }
 
-apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" >>"$log" 2>&1 </dev/null; }
+# What apt-get says goes to the log; of its many lines every 25th is shown, so that minutes of
+# installing are seen to pass.
+show_some() {
+    lines=0
+    while read -r line; do
+        echo "$line" >>"$log"
+        case $line in
+        'Need to get'*) say "$line" ;;
+        Get:* | Unpacking* | 'Setting up'*)
+            lines=$((lines + 1))
+            [ $((lines % 25)) -ne 0 ] || say "${line%% \[*}"
+            ;;
+        esac
+    done
+}
+apt() {
+    { $root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" 2>&1 </dev/null || echo failed; } |
+        show_some
+    [ "$(tail -n 1 "$log")" != failed ]
+}
 add() { apt install --no-install-recommends $missing; }
 
 install_missing() {
