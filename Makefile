@@ -102,7 +102,7 @@ unit: $(UNIT) ## run the unit tests alone
 cases: all | build/setup/test ## run tests/bad, tests/golden and tests/cli alone
 	@$(RUN_TESTS) bad golden cli
 
-golden: $(BUILD)/astra ## rewrite tests/golden from what the program prints now
+golden: $(BUILD)/astra ## rewrite tests/golden and tests/bad from what the program prints now
 	@$(RUN_TESTS) rewrite
 
 valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind

@@ -8,8 +8,8 @@
 #   bad      tests/bad/*.case           $ astra ARGUMENTS / exit N / exact stderr; stdout empty
 #   golden   tests/golden/*.case        $ astra ARGUMENTS / exit N / exact stdout
 #   cli      tests/cli/*.sh, layers.sh  scripts that exit 0 on success
-#   rewrite  tests/golden/*.case        puts what astra prints now in place of the expected stdout,
-#                                       and new numbers into the examples of documents
+#   rewrite  the cases of both          puts what astra prints now in place of what is expected (not
+#                                       of the exit code), new numbers into examples of documents
 #
 # From the environment: BUILD (build), ASTRA (BUILD/astra), RUNNER (words put before each program,
 # such as valgrind), LIMIT_S (seconds of CPU that a process may take, 300), FUSE_S (seconds after
@@ -169,18 +169,24 @@ run_golden() {
 }
 
 run_rewrite() {
-    begin tests/golden/*.case
-    for file in tests/golden/*.case; do
+    begin tests/bad/*.case tests/golden/*.case
+    for file in tests/bad/*.case tests/golden/*.case; do
         next "$file" || continue
         if ! run_command "$file"; then
             fault "$file" "$not_a_case"
+            continue
         elif [ "$code" != "$want" ]; then
             cp "$work/err" "$work/why"
             fault "$file" "$(meaning $code), expected $want; left as it was"
-        else
-            { sed 2q "$file" && filter <"$work/out"; } >"$work/new"
-            cp "$work/new" "$file" && pass
+            continue
         fi
+        case $file in
+        tests/bad/*) cat "$work/err" ;;
+        *) filter <"$work/out" ;;
+        esac >"$work/now"
+        { sed 2q "$file" && cat "$work/now"; } >"$work/new"
+        cmp -s "$work/new" "$file" || cp "$work/new" "$file"
+        pass
     done
     mkdir "$work/scratch"
     if REWRITE=1 SCRATCH=$work/scratch sh tests/cli/doc_examples.sh </dev/null >"$work/why" 2>&1; then
