@@ -108,7 +108,7 @@ golden: $(BUILD)/astra ## rewrite tests/golden and tests/bad from what the progr
 valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind
 	@OMP_NUM_THREADS=1 LIMIT_S=600 RUNNER='$(VALGRIND)' $(RUN_TESTS) unit seeds bad
 
-fuzz: ## run every fuzz target for FUZZ_SECONDS
+fuzz: ## run every fuzz target for FUZZ_SECONDS; what it finds becomes a seed in tests/fuzz/seeds
 	+@$(MAKE) --no-print-directory FUZZ=1 CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run
 fuzz-run: $(FUZZERS)
 	@BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tools/fuzz.sh
