@@ -24,7 +24,7 @@ warnings() { # COMPILER OPTIONS...
     shift
     for file in $FILES; do
         case $file in *.c) echo "$file" ;; esac
-    done | xargs -P "$jobs" -n 1 "$compiler" -std=c17 $WARN -Wconversion $INCLUDE -Itests \
+    done | xargs -P "$jobs" -n 1 "$compiler" -std=c17 $WARN -Wconversion $INCLUDE -Itests -Itools \
         -DASTRA_VERSION='""' -DASTRA_DATE='""' "$@"
 }
 
