@@ -143,7 +143,7 @@ format: | build/setup/format ## rewrite the C sources in the style of .clang-for
 	$(Q)clang-format -i $(TREE_C)
 format-check: | build/setup/format ## list what `make format` would change
 	@clang-format --dry-run --Werror $(TREE_C)
-lint: | build/setup/test build/setup/lint ## check layout, warnings, the order of rooms, spelling; builds nothing
+lint: | build/setup/lint ## check layout, warnings, the order of rooms, spelling; builds nothing
 	@WARN='$(WARN)' INCLUDE='$(INCLUDE)' FILES='$(TREE_C)' sh tools/lint.sh
 
 install: all ## install under PREFIX (and DESTDIR)
@@ -165,7 +165,7 @@ build/setup/%: tools/setup.sh
 	@$(SETUP) $(SETUP_FLAGS) $*
 	@mkdir -p $(@D) && touch $@
 build/setup/test: | build/setup/$(BASE)
-build/setup/valgrind: | build/setup/test
+build/setup/valgrind build/setup/lint: | build/setup/test
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | build/setup/$(BASE)
 	@mkdir -p $(@D)

@@ -5,16 +5,17 @@
 # when there is something to say.
 set -u
 cd "$(dirname "$0")/.." || exit 3
-status=0
+passed=0 failed=0
 jobs=$(nproc 2>/dev/null || echo 2)
 check() { # NAME COMMAND...: says it when the command fails, and goes on
     name=$1
     shift
     if "$@"; then
         echo "lint: $name: ok"
+        passed=$((passed + 1))
     else
         echo "lint: $name: FAILED"
-        status=1
+        failed=$((failed + 1))
     fi
 }
 
@@ -35,4 +36,5 @@ check 'warnings of gcc' warnings gcc -O0 -c -o /dev/null
 check 'warnings of clang' warnings clang -fsyntax-only -Wno-sign-conversion
 check 'order of rooms' sh tests/layers.sh
 check spelling codespell
-exit $status
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
