@@ -248,9 +248,9 @@ for kind in "$@"; do
     run_kind "$kind" 2>&1 &
     pids="$pids $!"
 done
-trap 'kill $pids 2>/dev/null; exit 3' INT TERM # in the background they would not hear of INT
 show_progress "$@" &
 progress=$!
+trap 'kill $pids $progress 2>/dev/null; exit 3' INT TERM # in the background they do not hear of INT
 wait $pids
 kill $progress
 all_passed=0 all_failed=0
