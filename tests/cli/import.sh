@@ -68,7 +68,7 @@ sed 's/--tensor-model-parallel-size 2/--tensor-model-parallel-size 4/' tests/imp
 
 # A plan, its flags in a script, and the same as overrides of the shell's own making.
 "$ASTRA" search --model mixtral-8x7b --cluster 4x8:H100 --top 1 --format json >"$SCRATCH/plan.json"
-"$ASTRA" explain "$SCRATCH/plan.json" --format csv >"$SCRATCH/plan.csv"
+"$ASTRA" estimate "$SCRATCH/plan.json" --format csv >"$SCRATCH/plan.csv"
 awk '/"flags": \[/ { inside = !done; next } /\]/ && inside { inside = 0; done = 1 }
     inside { gsub(/^ *"|",?$/, ""); printf "    %s\n", "\047" $0 "\047" }' "$SCRATCH/plan.json" \
     >"$SCRATCH/words"
