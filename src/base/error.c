@@ -12,6 +12,21 @@ bool fail(struct error *err, enum error_kind kind, const char *format, ...)
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     err->kind = kind;
-    err->place[0] = 0;
+    err->place[0] = err->missing[0] = 0;
+    err->in_file = false;
+    return false;
+}
+
+bool error_missing(struct error *err, const char *what)
+{
+    if (err)
+        snprintf(err->missing, sizeof err->missing, "%s", what);
+    return false;
+}
+
+bool error_in_file(struct error *err)
+{
+    if (err)
+        err->in_file = true;
     return false;
 }

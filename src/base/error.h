@@ -16,7 +16,9 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     char text[2048];
-    char place[256]; /* what is wrong and a caret under the place: two lines, or "" */
+    char place[256];  /* what is wrong and a caret under the place: two lines, or "" */
+    char missing[64]; /* what is wrong is that this is not there; "" = something else */
+    bool in_file;     /* the text begins with the name of a file */
 };
 
 /* Writes the message (cut at the buffer's size) and returns false, so that callers write
@@ -32,6 +34,10 @@ bool error_show(struct error *err, const char *text, size_t at);
 bool error_show_line(struct error *err, const char *text, size_t length, int line, int column);
 /* The same as an error that `err` was made of shows. */
 bool error_show_as(struct error *err, const struct error *cause);
+
+/* Notes for who adds to a message that was just written. Both return false. */
+bool error_missing(struct error *err, const char *what);
+bool error_in_file(struct error *err);
 
 struct str;
 /* The part of a line around byte `at`, a newline, blanks and the caret. Bytes that a terminal might

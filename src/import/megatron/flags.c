@@ -130,9 +130,10 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     if (bf16 && fp16)
         return fail(err, ERROR_INPUT, "--bf16 and --fp16 exclude each other");
     if (!bf16 && !fp16)
-        return fail(
-            err, ERROR_INPUT,
-            "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add --bf16");
+        return fail(err, ERROR_INPUT,
+                    "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
+                    "--bf16") ||
+               error_missing(err, "--bf16");
     r->given[PARAM_precision] = true;
     r->strategy.precision = narrow ? PRECISION_FP8 : fp16 ? PRECISION_FP16 : PRECISION_BF16;
     return true;

@@ -349,13 +349,16 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
 
 static bool needs_flags(const struct flags_result *r, struct error *err)
 {
-    if (!r->has_model)
-        return fail(err, ERROR_INPUT,
-                    "no model: %s is missing among the flags (or name one with --model)",
-                    !r->model.layers   ? "--num-layers"
-                    : !r->model.hidden ? "--hidden-size"
-                                       : "--num-attention-heads");
-    return fail(err, ERROR_INPUT, "--vocab-size is missing (or name a model with --model)");
+    const char *flag = !r->model.layers   ? "--num-layers"
+                       : !r->model.hidden ? "--hidden-size"
+                       : !r->has_model    ? "--num-attention-heads"
+                                          : "--vocab-size";
+    if (r->has_model)
+        fail(err, ERROR_INPUT, "%s is missing (or name a model with --model)", flag);
+    else
+        fail(err, ERROR_INPUT, "no model: %s is missing among the flags (or name one with --model)",
+             flag);
+    return error_missing(err, flag);
 }
 
 /* What flags leave open or cannot say is taken from the model beside them. */

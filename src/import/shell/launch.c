@@ -204,4 +204,5 @@ void launch_name_place(const struct launch *l, const struct launch_flags *f, str
         fail(err, inner.kind, "%s:%d: %s", l->path, line, inner.text);
     else
         fail(err, inner.kind, "%s: %s", l->path, inner.text);
+    error_in_file(err);
 }
