@@ -193,7 +193,7 @@ $(BUILD)/page/page.o: $(BUILD)/page/page.c $(BUILD)/flags | build/setup/$(BASE)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
-$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,speed mixed_speed neighbours): \
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,accuracy experts mixed_gains mixed_speed neighbours speed): \
     private INCLUDE += -Itests
 FIT_TESTS := $(patsubst %,$(BUILD)/unit/test_%,comm_fit fit sample)
 $(FIT_OBJ) $(FIT_TESTS:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): private INCLUDE += -Itools

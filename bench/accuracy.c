@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 
 enum { MOST_RANKS = 200 };
 
-static bool set(struct query *q, const char *option, const char *value, struct error *err)
+static bool set(struct asked *q, const char *option, const char *value, struct error *err)
 {
-    return query_set(q, option, value, err);
+    return asked_set(q, option, value, err);
 }
 
 /* "tp=8 pp=4 ..." one --set each. */
-static bool set_strategy(struct query *q, const char *text, struct error *err)
+static bool set_strategy(struct asked *q, const char *text, struct error *err)
 {
     char word[64];
     while (*text) {
@@ -59,14 +59,14 @@ static void judge(const struct estimate_query *e, struct judged *out, struct are
     plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
 }
 
-static bool answer(struct query *q, struct judged *out, struct arena *mem, struct error *err)
+static bool answer(struct asked *q, struct judged *out, struct arena *mem, struct error *err)
 {
     struct estimate_query e;
-    bool ok = query_ready(q, err) && query_estimate(q, &e, err);
+    bool ok = asked_estimate(q, &e, err);
     if (ok)
         judge(&e, out, mem);
-    ok = ok && query_costs_hold(q, err);
-    query_release(q);
+    ok = ok && query_costs_hold(&q->query, err);
+    asked_release(q);
     return ok;
 }
 
@@ -76,8 +76,8 @@ bool predict_run(const struct csv *c, int i, struct judged *out, struct arena *m
     static const char *const options[] = {"cluster", "model", "global_batch", "seq_len",
                                           "precision"};
     static const char *const names[] = {"cluster", "model", "global-batch", "seq-len", "precision"};
-    struct query *q = arena_alloc(mem, sizeof *q);
-    query_init(q);
+    struct asked *q = arena_alloc(mem, sizeof *q);
+    asked_init(q);
     for (int k = 0; k < 5; k++)
         if (!set(q, names[k], csv_at(c, i, csv_column(c, options[k])), err))
             return false;
@@ -145,7 +145,7 @@ double real_at(const struct csv *c, int row, const char *column)
 }
 
 /* The flags of a measured rank, word by word. */
-static bool set_flags(struct query *q, const char *text, struct arena *mem, struct error *err)
+static bool set_flags(struct asked *q, const char *text, struct arena *mem, struct error *err)
 {
     const char *words[256];
     size_t count = 0;
@@ -154,14 +154,14 @@ static bool set_flags(struct query *q, const char *text, struct arena *mem, stru
         words[count++] = arena_copy(mem, text, n);
         text += n + strspn(text + n, " ");
     }
-    return query_flags(q, count, words, err);
+    return asked_flags(q, count, words, err);
 }
 
 bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *mem,
                   struct error *err)
 {
-    struct query *q = arena_alloc(mem, sizeof *q);
-    query_init(q);
+    struct asked *q = arena_alloc(mem, sizeof *q);
+    asked_init(q);
     return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
            set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) && answer(q, out, mem, err);
 }

@@ -6,7 +6,7 @@
 #include "experts.h"
 
 #include "base/file.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,25 +51,25 @@ static const char *column(const struct bench *b, int row, const char *name)
     return csv_at(&b->table, row, csv_column(&b->table, name));
 }
 
-static bool ask(const struct bench *b, int row, struct query *q, struct error *err)
+static bool ask(const struct bench *b, int row, struct asked *q, struct error *err)
 {
     static const char *const names[][2] = {{"cluster", "cluster"},
                                            {"model", "model"},
                                            {"global-batch", "global_batch"},
                                            {"seq-len", "seq_len"},
                                            {"precision", "precision"}};
-    query_init(q);
+    asked_init(q);
     for (int i = 0; i < COUNT(names); i++)
-        if (!query_set(q, names[i][0], column(b, row, names[i][1]), err))
+        if (!asked_set(q, names[i][0], column(b, row, names[i][1]), err))
             return false;
     return true;
 }
 
-static bool set_words(struct query *q, const char *text, struct error *err)
+static bool set_words(struct asked *q, const char *text, struct error *err)
 {
     while (*text) {
         size_t n = strcspn(text, " ");
-        if (!query_set(q, "set", arena_copy(&q->mem, text, n), err))
+        if (!asked_set(q, "set", arena_copy(&q->mem, text, n), err))
             return false;
         text += n + strspn(text + n, " ");
     }
@@ -113,12 +113,12 @@ static bool rules_hold(struct bench *b, const struct rules *r, double values[SLO
 }
 
 /* The expert's plan as `astra estimate` judges it. */
-static bool judge(struct bench *b, struct expert *x, struct query *q, struct error *err)
+static bool judge(struct bench *b, struct expert *x, struct asked *q, struct error *err)
 {
     struct estimate_query e;
     struct plan plan;
     double values[SLOTS] = {0};
-    if (!query_ready(q, err) || !query_estimate(q, &e, err))
+    if (!asked_estimate(q, &e, err))
         return false;
     x->strategy = e.strategy;
     slots_set_fixed(values, e.scene.model, e.scene.group, e.nodes, e.scene.te);
@@ -196,11 +196,10 @@ static void run_search(struct bench *b, const struct search_query *sq, const cha
     b->searches++;
 }
 
-static bool find_best(struct bench *b, int row, struct query *q, enum scope scope,
+static bool find_best(struct bench *b, int row, struct asked *q, enum scope scope,
                       struct error *err)
 {
     struct expert *x = &b->expert[row];
-    struct rules rules;
     struct search_query sq;
     struct str words;
     str_init(&words);
@@ -209,8 +208,8 @@ static bool find_best(struct bench *b, int row, struct query *q, enum scope scop
         arena_format(&b->mem, "%s %s %s %s %s %s", x->cluster, column(b, row, "model"),
                      column(b, row, "global_batch"), column(b, row, "seq_len"),
                      column(b, row, "precision"), str_text(&words));
-    bool ok = set_words(q, str_text(&words), err) && query_ready(q, err) &&
-              query_search(q, 0, &rules, &sq, err);
+    bool ok = set_words(q, str_text(&words), err) && asked_resolve(q, QUERY_SEARCH, err) &&
+              query_search(&q->query, 0, &q->mem, &sq, err);
     if (ok) {
         struct searched *s = search_of(b, key);
         x->inside[scope] = is_inside(b, &sq, x);
@@ -219,7 +218,7 @@ static bool find_best(struct bench *b, int row, struct query *q, enum scope scop
         if (!s->key)
             run_search(b, &sq, key, s);
         x->best[scope] = s;
-        ok = query_costs_hold(q, err);
+        ok = query_costs_hold(&q->query, err);
     }
     str_release(&words);
     return ok;
@@ -228,16 +227,16 @@ static bool find_best(struct bench *b, int row, struct query *q, enum scope scop
 static bool read_expert(struct bench *b, int row, struct error *err)
 {
     struct expert *x = &b->expert[row];
-    struct query q;
+    struct asked q;
     const char *source = column(b, row, "source");
     *x = (struct expert){.id = csv_at(&b->table, row, 0), .cluster = column(b, row, "cluster")};
     snprintf(x->source, sizeof x->source, "%.*s", (int)strcspn(source, "("), source);
     bool ok = ask(b, row, &q, err) && set_words(&q, column(b, row, "strategy"), err) &&
               judge(b, x, &q, err);
-    query_release(&q);
+    asked_release(&q);
     for (int scope = 0; ok && scope < SCOPES; scope++) {
         ok = ask(b, row, &q, err) && find_best(b, row, &q, (enum scope)scope, err);
-        query_release(&q);
+        asked_release(&q);
     }
     return ok;
 }

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "probe/comparison.h"
-#include "query/query.h"
+#include "asked.h"
 #include "report/plan_words.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
@@ -38,7 +38,7 @@ static const struct pool {
 struct row {
     const struct pool *pool;
     struct arena mem; /* of plans and what they point to */
-    struct query query;
+    struct asked query;
     struct mixed_query mixed;
     struct mixed_result found;
     struct plan plan;
@@ -57,25 +57,24 @@ static void ask(struct row *r)
 {
     const struct pool *p = r->pool;
     struct error err = {0};
-    query_init(&r->query);
-    must(query_set(&r->query, "model", p->model, &err), &err);
-    must(query_set(&r->query, "cluster", p->cluster, &err), &err);
+    asked_init(&r->query);
+    must(asked_set(&r->query, "model", p->model, &err), &err);
+    must(asked_set(&r->query, "cluster", p->cluster, &err), &err);
     for (int i = 0; i < 2 * MORE && p->more[i]; i += 2)
-        must(query_set(&r->query, p->more[i], p->more[i + 1], &err), &err);
-    must(query_set(&r->query, "top", "1", &err), &err);
-    must(query_ready(&r->query, &err), &err);
+        must(asked_set(&r->query, p->more[i], p->more[i + 1], &err), &err);
+    must(asked_set(&r->query, "top", "1", &err), &err);
+    must(asked_resolve(&r->query, QUERY_SEARCH, &err), &err);
 }
 
 /* The best on each type: what a mixed plan has to beat. */
 static void search_types(struct row *r, struct results *results)
 {
-    struct query *q = &r->query;
+    const struct query *q = &r->query.query;
     for (int g = 0; g < q->cluster.groups; g++) {
-        struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
         struct search_query sq;
         struct search_result found;
         struct error err = {0};
-        must(query_search(q, g, rules, &sq, &err), &err);
+        must(query_search(q, g, &r->mem, &sq, &err), &err);
         sq.results = results;
         search_run(&sq, &r->mem, &found);
     }
@@ -85,9 +84,8 @@ static void search_types(struct row *r, struct results *results)
 static void search(struct row *r)
 {
     struct results results;
-    struct rules *rules = arena_alloc(&r->mem, sizeof *rules);
     struct error err = {0};
-    must(query_mixed(&r->query, rules, &r->mixed, &err), &err);
+    must(query_mixed(&r->query.query, &r->mem, &r->mixed, &err), &err);
     results_init(&results, &SPEED_ALONE, 1, &r->mem);
     search_types(r, &results);
     mixed_run(&r->mixed, &r->mem, &r->found);
@@ -108,13 +106,13 @@ static void compare(struct row *r)
     e.scene.meshes = &x->meshes;
     e.scene.cluster = r->mixed.cluster;
     plan_evaluate(&e.scene, &x->strategy, &x->layout, &r->mem, &r->plan);
-    r->comparison = comparison_of(&r->query, &e, &r->plan, &r->mem);
+    r->comparison = comparison_of(&r->query.query, &e, &r->plan, &r->mem);
 }
 
 /* With its NICs where another group of the pool has the same GPUs. */
 static void add_group(const struct row *r, const struct node_group *g, struct str *out)
 {
-    const struct cluster *c = &r->query.cluster;
+    const struct cluster *c = &r->query.query.cluster;
     str_add(out, g->gpu->name);
     for (int i = 0; i < c->groups; i++)
         if (&c->group[i] != g && c->group[i].gpu == g->gpu)
@@ -257,7 +255,7 @@ int main(void)
         print_short(&rows[i]);
     for (size_t i = 0; i < COUNT(POOLS); i++) {
         print_row(&rows[i]);
-        query_release(&rows[i].query);
+        asked_release(&rows[i].query);
         arena_release(&rows[i].mem);
     }
     return 0;

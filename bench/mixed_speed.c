@@ -5,7 +5,7 @@
 #include "astra.h"
 #include "base/json.h"
 #include "mixed_reference.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -180,7 +180,7 @@ static void growth_of_layers(void)
 }
 
 /* The same space for both: what brute force can walk. */
-static void ask_small(struct query *q, int layers)
+static void ask_small(struct asked *q, int layers)
 {
     static const char *const fixed[][2] = {{"cluster", "2x4:A100,2x4:H100"},
                                            {"global-batch", "32"},
@@ -198,27 +198,26 @@ static void ask_small(struct query *q, int layers)
     char model[128];
     snprintf(model, sizeof model, "layers=%d,hidden=4096,ffn=14336,heads=32,kv=8,vocab=128256",
              layers);
-    query_init(q);
-    if (!query_set(q, "model", model, &err))
+    asked_init(q);
+    if (!asked_set(q, "model", model, &err))
         give_up(err.text);
     for (size_t i = 0; i < COUNT(fixed); i++)
-        if (!query_set(q, fixed[i][0], fixed[i][1], &err))
+        if (!asked_set(q, fixed[i][0], fixed[i][1], &err))
             give_up(err.text);
-    if (!query_ready(q, &err))
+    if (!asked_resolve(q, QUERY_SEARCH, &err))
         give_up(err.text);
 }
 
 /* Both find the same step, or the benchmark ends. Operators are timed before both. */
 static void beside_plain(int layers)
 {
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct mixed_query mq;
     struct mixed_result r;
     struct mixed_reference plain = {0};
     struct error err = {0};
     ask_small(&q, layers);
-    if (!query_mixed(&q, &rules, &mq, &err))
+    if (!query_mixed(&q.query, &q.mem, &mq, &err))
         give_up(err.text);
     mixed_run(&mq, &q.mem, &r);
     double start = clock_s(CLOCK_MONOTONIC);
@@ -234,7 +233,7 @@ static void beside_plain(int layers)
            layers, fast, r.simulated, slow, plain.plans, slow / fast);
     fflush(stdout);
     mixed_reference_release(&plain);
-    query_release(&q);
+    asked_release(&q);
 }
 
 int main(void)

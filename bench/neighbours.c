@@ -4,7 +4,7 @@
  * best plan's own parameters, or a few values of one of them.
  *
  *     bench-neighbours [QUESTIONS [FIRST]] */
-#include "query/query.h"
+#include "asked.h"
 #include "random.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
@@ -26,13 +26,13 @@ static void must(bool ok, const struct error *err)
     exit(2);
 }
 
-static void set(struct query *q, const char *option, const char *value)
+static void set(struct asked *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(query_set(q, option, value, &err), &err);
+    must(asked_set(q, option, value, &err), &err);
 }
 
-static void random_query(struct query *q)
+static void random_query(struct asked *q)
 {
     static const char *const models[] = {"llama3-8b", "llama3-70b", "gpt3-13b", "gpt3-175b",
                                          "mixtral-8x7b"};
@@ -42,7 +42,7 @@ static void random_query(struct query *q)
     int model = pick(0, 4), groups = model == 3 ? 2 : pick(2, 3); /* more may take minutes */
     int used = 0;
     struct error err = {0};
-    query_init(q);
+    asked_init(q);
     set(q, "model", models[model]);
     for (int g = 0; g < groups; g++) {
         int gpu = pick(0, 5);
@@ -59,20 +59,19 @@ static void random_query(struct query *q)
     set(q, "global-batch", batch);
     set(q, "set", "vpp=1");
     set(q, "set", "cp=1");
-    q->top = 1;
-    must(query_ready(q, &err), &err);
+    q->options.search.top = 1;
+    must(asked_resolve(q, QUERY_ESTIMATE, &err), &err);
 }
 
 /* The best on one type alone shows where to begin, at a step that rules nothing out. */
-static struct found like_of(struct query *q)
+static struct found like_of(struct asked *q)
 {
     struct found like = {0};
-    for (int g = 0; g < q->cluster.groups; g++) {
-        struct rules rules;
+    for (int g = 0; g < q->query.cluster.groups; g++) {
         struct search_query sq;
         struct search_result r;
         struct error err = {0};
-        must(query_search(q, g, &rules, &sq, &err), &err);
+        must(query_search(&q->query, g, &q->mem, &sq, &err), &err);
         search_run(&sq, &q->mem, &r);
         if (r.best > 0 && (!like.group || r.found[0].step < like.step))
             like = r.found[0];
@@ -299,8 +298,7 @@ int main(int argc, char **argv)
     double unproven = 0;
     arena_init(&t.mem);
     for (int i = first; i < first + queries; i++) {
-        struct query q;
-        struct rules rules;
+        struct asked q;
         struct mixed_query mq;
         struct mixed_result r;
         struct error err = {0};
@@ -308,7 +306,7 @@ int main(int argc, char **argv)
         for (int warm = 0; warm < 16; warm++)
             pick(0, 1);
         random_query(&q);
-        must(query_mixed(&q, &rules, &mq, &err), &err);
+        must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
         struct found like = like_of(&q);
         search(&mq, &like, &q.mem, &r);
         t.like = &like;
@@ -323,10 +321,10 @@ int main(int argc, char **argv)
             try_stages(&t);
             try_parts(&t);
             if (t.better > before)
-                printf("question %d: %s on %s, global batch %d\n", i, q.model.name, q.cluster.text,
-                       q.global_batch);
+                printf("question %d: %s on %s, global batch %d\n", i, q.query.model.name,
+                       q.query.cluster.text, q.query.terms.global_batch);
         }
-        query_release(&q);
+        asked_release(&q);
     }
     arena_release(&t.mem);
     printf("%d of %d questions have an answer, %.0f of them unproven; %ld neighbours, %ld fit, %ld "

@@ -2,7 +2,7 @@
  * the pool, and a plain reference that judges every strategy from scratch, in the same run.
  * These machines are noisy: trust ratios more than seconds. */
 #define _DEFAULT_SOURCE
-#include "query/query.h"
+#include "asked.h"
 #include "reference.h"
 
 #include <stdio.h>
@@ -24,16 +24,16 @@ static double now_s(void)
 }
 
 /* A query, or the end of the benchmark with what is wrong. */
-static void ask(struct query *q, const char *const options[][2])
+static void ask(struct asked *q, const char *const options[][2])
 {
     struct error err = {0};
-    query_init(q);
+    asked_init(q);
     for (int i = 0; options[i][0]; i++)
-        if (!query_set(q, options[i][0], options[i][1], &err)) {
+        if (!asked_set(q, options[i][0], options[i][1], &err)) {
             fprintf(stderr, "%s\n", err.text);
             exit(2);
         }
-    if (!query_ready(q, &err)) {
+    if (!asked_resolve(q, QUERY_SEARCH, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(2);
     }
@@ -97,19 +97,18 @@ static double judging_rate(const char *model, const char *pool)
     const char *const options[][2] = {{"model", model},   {"cluster", pool},     {"threads", "1"},
                                       {"exhaustive", ""}, {"set", "pp=1,2,4,8"}, {"set", "cp=1"},
                                       {NULL, NULL}};
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct search_query sq;
     struct search_result r;
     double best = 0;
     for (int k = 0; k < 3; k++) {
         ask(&q, options);
-        if (!query_search(&q, 0, &rules, &sq, NULL))
+        if (!query_search(&q.query, 0, &q.mem, &sq, NULL))
             exit(2);
         double start = now_s();
         search_run(&sq, &q.mem, &r);
         best = fmax(best, r.funnel.judged / (now_s() - start));
-        query_release(&q);
+        asked_release(&q);
     }
     printf("  search, exhaustive   %-10s %-10s %9.0f judged/s and core (%.0f judged, each "
            "simulated exactly)\n",
@@ -122,12 +121,11 @@ static double reference_rate(const char *model, const char *pool)
     const char *const options[][2] = {
         {"model", model},   {"cluster", pool}, {"set", "pp=1,2,4,8"}, {"set", "cp=1"},
         {"set", "vpp=1,2"}, {"set", "tp=2"},   {"set", "split=even"}, {NULL, NULL}};
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct search_query sq;
     struct reference ref = {.limit = 20000};
     ask(&q, options);
-    if (!query_search(&q, 0, &rules, &sq, NULL))
+    if (!query_search(&q.query, 0, &q.mem, &sq, NULL))
         exit(2);
     double start = now_s();
     reference_run(&ref, &sq, &q.mem);
@@ -136,7 +134,7 @@ static double reference_rate(const char *model, const char *pool)
         "  plain reference      %-10s %-10s %9.0f judged/s and core (%.0f valid of %.0f tried)\n",
         model, pool, rate, ref.valid, ref.tried);
     results_release(&ref.results);
-    query_release(&q);
+    asked_release(&q);
     return rate;
 }
 
@@ -151,12 +149,11 @@ static void growth(void)
                                           {"global-batch", "4096"},
                                           {"threads", "1"},
                                           {NULL, NULL}};
-        struct query q;
-        struct rules rules;
+        struct asked q;
         struct search_query sq;
         struct search_result r;
         ask(&q, options);
-        if (!query_search(&q, 0, &rules, &sq, NULL))
+        if (!query_search(&q.query, 0, &q.mem, &sq, NULL))
             exit(2);
         double start = now_s(), pool_cut = 0;
         search_run(&sq, &q.mem, &r);
@@ -165,7 +162,7 @@ static void growth(void)
                 pool_cut = r.funnel.drop[k].count;
         printf("  %-13s %7.3f s  %.2e strategies within the pool  %7.0f judged\n", pools[i],
                now_s() - start, r.funnel.generated - pool_cut, r.funnel.judged);
-        query_release(&q);
+        asked_release(&q);
     }
 }
 

@@ -25,8 +25,10 @@ struct astra *astra_new(void)
 {
     struct astra *a = memory_grow(NULL, sizeof *a);
     memset(a, 0, sizeof *a);
-    query_init(&a->query);
+    arena_init(&a->given_mem);
     arena_init(&a->mem);
+    options_init(&a->options, &a->given_mem);
+    resources_init(&a->resources);
     str_init(&a->text);
     str_init(&a->fit);
     str_init(&a->script);
@@ -45,7 +47,8 @@ void astra_free(struct astra *a)
     if (!a)
         return;
     forget_staged(a);
-    query_release(&a->query);
+    resources_release(&a->resources);
+    arena_release(&a->given_mem);
     arena_release(&a->mem);
     str_release(&a->text);
     str_release(&a->fit);
@@ -85,19 +88,20 @@ static void begin(struct astra *a)
     a->kind = ANSWER_NONE;
     forget_staged(a);
     str_clear(&a->script);
+    resources_clear(&a->resources);
     arena_release(&a->mem);
 }
 
 enum astra_status astra_set(struct astra *a, const char *option, const char *value)
 {
     a->error = (struct error){0};
-    return status_of(a, query_set(&a->query, option, value, &a->error));
+    return status_of(a, options_set(&a->options, option, value, &a->error));
 }
 
 enum astra_status astra_flags(struct astra *a, size_t count, const char *const *words)
 {
     a->error = (struct error){0};
-    return status_of(a, query_flags(&a->query, count, words, &a->error));
+    return status_of(a, options_flags(&a->options, count, words, &a->error));
 }
 
 void astra_on_progress(struct astra *a, void (*progress)(void *context, double done), void *context)
@@ -108,42 +112,49 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
 
 void astra_will_write(struct astra *a, const char *path)
 {
-    a->query.output = path ? arena_string(&a->query.mem, path) : NULL;
+    a->options.output.answer = path ? arena_string(&a->given_mem, path) : NULL;
 }
 
 enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     a->error = (struct error){0};
-    return status_of(a, import_file(&a->query, path, &a->error));
+    return status_of(a, import_file(&a->options, path, &a->error));
 }
 
 static bool write_script(struct astra *a, const struct plan *p)
 {
-    if (!export_answer(&a->query, p, &a->mem, &a->script, &a->error))
+    if (!export_answer(&a->options.export, p, &a->mem, &a->script, &a->error))
         return false;
-    a->staged = a->query.export.hostfile;
+    a->staged = a->options.export.hostfile;
     return true;
 }
 
-enum astra_status astra_search(struct astra *a)
+static bool search(struct astra *a)
 {
-    struct answering asked = {.query = &a->query,
+    struct query *q = &a->query;
+    const struct output_options *out = &a->options.output;
+    struct answering asked = {.query = q,
                               .mem = &a->mem,
                               .report = &a->report,
                               .err = &a->error,
                               .progress = a->progress,
                               .progress_context = a->progress_context,
-                              .share = 1.0 / (1 + a->query.what_ifs)};
+                              .share = 1.0 / (1 + a->options.what_if.count)};
+    const struct query **changed;
+    if (!outputs_check(out, &a->error) || !options_export(&a->options, &a->error) ||
+        !query_resolve(&a->options, QUERY_SEARCH, &a->resources, &a->mem, q, &a->error) ||
+        !(changed = what_if_queries(q, &a->mem, &a->error)))
+        return false;
+    return search_answer(&asked) && what_if_answer(&asked, changed) &&
+           (!out->plot || front_write(&a->report, out->plot, &a->error)) &&
+           (!out->report || page_of_search(q, &a->report, &a->mem, &a->error)) &&
+           (!a->options.export.format || write_script(a, &a->report.plan[0]));
+}
+
+enum astra_status astra_search(struct astra *a)
+{
     begin(a);
-    bool ok = outputs_check(&a->query, &a->error) && query_export(&a->query, &a->error) &&
-              what_if_prepare(&a->query, &a->error) && search_answer(&asked) &&
-              what_if_answer(&asked);
-    if (ok && a->query.plot)
-        ok = front_write(&a->report, a->query.plot, &a->error);
-    if (ok && a->query.report)
-        ok = page_of_search(&a->query, &a->report, &a->mem, &a->error);
-    if (ok && a->query.export.format)
-        ok = write_script(a, &a->report.plan[0]);
+    bool ok = search(a);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
 }
@@ -164,19 +175,17 @@ enum astra_status astra_explain(struct astra *a)
  * judged again. */
 enum astra_status astra_export(struct astra *a)
 {
-    struct query *q = &a->query;
+    const struct options *o = &a->options;
     struct estimate_query e;
     begin(a);
-    if (!q->export.format || !q->has_flags) {
+    if (!o->export.format || !o->has_flags) {
         fail(&a->error, ERROR_INPUT, "%s is missing, as in astra export plan.json --to slurm",
-             q->has_flags ? "--to" : "a plan");
+             o->has_flags ? "--to" : "a plan");
         return status_of(a, false);
     }
-    q->export.untimed = true;
-    bool ok =
-        query_export(q, &a->error) && query_ready(q, &a->error) && query_estimate(q, &e, &a->error);
-    q->export.untimed = false;
-    if (!ok)
+    if (!options_export(o, &a->error) || /* a script says nothing of times: no resources */
+        !query_resolve(o, QUERY_ESTIMATE, NULL, &a->mem, &a->query, &a->error) ||
+        !query_estimate(&a->query, &a->mem, &e, &a->error))
         return status_of(a, false);
     run_evaluate(a, &e);
     a->plan.reasons = 0;
@@ -191,7 +200,8 @@ enum astra_status astra_export(struct astra *a)
 
 enum astra_status astra_verify(struct astra *a)
 {
-    struct verifying v = {.query = &a->query,
+    struct verifying v = {.options = &a->options,
+                          .resources = &a->resources,
                           .mem = &a->mem,
                           .report = &a->verify,
                           .progress = a->progress,
@@ -208,23 +218,24 @@ enum astra_status astra_verify(struct astra *a)
 
 enum astra_status astra_list_gpus(struct astra *a)
 {
+    struct learned *learned;
     begin(a);
-    if (!query_models(&a->query, &a->error))
+    if (!resources_models(&a->resources, a->options.efficiency, &learned, &a->error))
         return status_of(a, false);
+    a->learned = learned;
     a->kind = ANSWER_GPUS;
     return ASTRA_OK;
 }
 
 enum astra_status astra_fit(struct astra *a)
 {
-    struct query *q = &a->query;
-    struct fit_query f = {.profile = q->measured.text,
-                          .profiles = q->measured.count,
-                          .models = q->efficiency,
-                          .output = q->into};
+    struct fit_query f = {.profile = a->options.fit.measured.text,
+                          .profiles = a->options.fit.measured.count,
+                          .models = a->options.efficiency,
+                          .output = a->options.fit.into};
     begin(a);
     str_clear(&a->fit);
-    if (!query_fit(q, &a->error) || !fit_run(&f, &a->fit, &a->error))
+    if (!options_fit(&a->options, &a->error) || !fit_run(&f, &a->fit, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_FIT;
     return ASTRA_OK;
@@ -235,7 +246,7 @@ enum astra_status astra_calibrate(struct astra *a)
 {
     struct calibrate_report *c = &a->calibration;
     begin(a);
-    if (!calibrate_run(&a->query, &a->mem, c, &a->error))
+    if (!calibrate_run(&a->options, &a->resources, &a->mem, c, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_CALIBRATE;
     if (!calibrate_told(c, &a->error))
@@ -256,7 +267,7 @@ enum astra_status astra_list_models(struct astra *a)
 enum astra_status astra_list_prices(struct astra *a)
 {
     begin(a);
-    if (!query_price_list(&a->query, &a->error))
+    if (!options_price_list(&a->options, &a->mem, &a->prices, &a->price_ask, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_PRICES;
     return ASTRA_OK;

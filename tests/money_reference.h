@@ -4,8 +4,8 @@
 #ifndef ASTRA_MONEY_REFERENCE_H
 #define ASTRA_MONEY_REFERENCE_H
 
+#include "asked.h"
 #include "mixed_reference.h"
-#include "query/query.h"
 #include "reference.h"
 
 /* What the test has asked for, in its own numbers. */
@@ -169,24 +169,24 @@ static void money_filter(struct money_reference *r)
     qsort(r->front, (size_t)r->fronts, sizeof *r->front, money_by_hours);
 }
 
-/* The query is ready, without limits. */
-static void money_reference_run(struct money_reference *r, struct query *q, double limit)
+/* The query is resolved, without limits. */
+static void money_reference_run(struct money_reference *r, struct asked *asked, double limit)
 {
     struct mixed_query mq;
-    struct rules rules;
+    const struct query *q = &asked->query;
     struct error err = {0};
     r->cluster = &q->cluster;
     r->whole = true;
     for (int g = 0; g < q->cluster.groups && r->whole; g++) {
         struct search_query sq;
         struct reference one = {.limit = limit, .each = money_take, .context = r};
-        if (!query_search(q, g, &rules, &sq, &err))
+        if (!query_search(q, g, &asked->mem, &sq, &err))
             continue; /* fewer GPUs than asked for */
-        reference_run(&one, &sq, &q->mem);
+        reference_run(&one, &sq, &asked->mem);
         results_release(&one.results);
         r->whole = one.valid < limit;
     }
-    if (r->whole && query_mixed(q, &rules, &mq, &err)) {
+    if (r->whole && query_mixed(q, &asked->mem, &mq, &err)) {
         struct mixed_reference several = {.limit = limit};
         mixed_reference_run(&several, &mq);
         r->whole = !reference_gave_up(&several);

@@ -435,28 +435,22 @@ bool calibrate_told(const struct calibrate_report *r, struct error *err)
                 r->profile->entry[0].why[RESIDUAL_compute]);
 }
 
-bool calibrate_run(struct query *q, struct arena *mem, struct calibrate_report *out,
-                   struct error *err)
+bool calibrate_run(const struct options *o, struct resources *resources, struct arena *mem,
+                   struct calibrate_report *out, struct error *err)
 {
-    *out = (struct calibrate_report){.inputs = q->from.count, .input = q->from.text};
-    if (q->from.count == 0)
+    const struct texts *from = &o->calibrate.from, *held_out = &o->calibrate.held_out;
+    int inputs = from->count + held_out->count;
+    *out = (struct calibrate_report){.inputs = from->count, .input = from->text};
+    if (from->count == 0)
         return fail(err, ERROR_INPUT,
                     "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
-    if (!query_models(q, err))
-        return false;
-    int inputs = q->from.count + q->held_out.count, read = 0;
     struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
-    bool ok = true;
-    while (ok && read < inputs) {
-        bool held = read >= q->from.count;
-        const char *path = held ? q->held_out.text[read - q->from.count] : q->from.text[read];
-        ok = calibrate_input_read(&input[read], q, path, mem, err);
-        input[read++].held = held;
+    for (int i = 0; i < inputs; i++) {
+        bool held = i >= from->count;
+        const char *path = held ? held_out->text[i - from->count] : from->text[i];
+        if (!calibrate_input_read(&input[i], o, resources, path, mem, err))
+            return false;
+        input[i].held = held;
     }
-    ok = ok && calibrate_fit(input, read, mem, out, err);
-    for (int i = 0; i < read; i++) {
-        ok = ok && query_costs_hold(&input[i].query, err);
-        calibrate_input_release(&input[i]);
-    }
-    return ok;
+    return calibrate_fit(input, inputs, mem, out, err) && resources_hold(resources, err);
 }

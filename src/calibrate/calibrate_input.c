@@ -85,18 +85,18 @@ static const char *not_computed(const struct calibrate_input *in, struct arena *
     return why;
 }
 
-bool calibrate_ask(struct calibrate_input *in, struct arena *mem, struct error *err)
+bool calibrate_ask(struct calibrate_input *in, struct resources *resources, struct arena *mem,
+                   struct error *err)
 {
     struct query *q = &in->query;
     struct error inner = {0};
     const char *why;
-    if (!query_ready(q, &inner) || !query_estimate(q, &in->asked, &inner)) {
-        bool named = strncmp(inner.text, in->path, strlen(in->path)) == 0;
-        return fail(err, inner.kind, "%s%s%s", named ? "" : in->path, named ? "" : ": ",
-                    inner.text);
-    }
+    if (!query_resolve(&in->options, QUERY_ESTIMATE, resources, mem, q, &inner) ||
+        !query_estimate(q, mem, &in->asked, &inner))
+        return fail(err, inner.kind, "%s%s%s", inner.in_file ? "" : in->path,
+                    inner.in_file ? "" : ": ", inner.text);
     in->gpu = q->cluster.group[0].gpu;
-    in->te = q->stack != STACK_TORCH;
+    in->te = query_te(q);
     if (!one_type(&q->cluster))
         calibrate_refuse(in, mem,
                          "runs on several types of GPU, which one step does not tell apart");
@@ -132,10 +132,10 @@ static bool take_batch(struct calibrate_input *in, int global_batch, struct aren
     return !why;
 }
 
-static bool has_flag(const struct query *q, const char *flag)
+static bool has_flag(const struct options *o, const char *flag)
 {
     size_t count;
-    const char *const *word = imported_words(q, &count);
+    const char *const *word = imported_words(o, &count);
     for (size_t i = 0; i < count; i++)
         if (strcmp(word[i], flag) == 0)
             return true;
@@ -157,7 +157,7 @@ static void observe_ranks(struct calibrate_input *in, const struct step_summary 
                           struct arena *mem)
 {
     int pp = in->asked.strategy.pp;
-    bool inside = has_flag(&in->query, "--use-tp-pp-dp-mapping");
+    bool inside = has_flag(&in->options, "--use-tp-pp-dp-mapping");
     double *most = arena_array(mem, (size_t)pp, sizeof *most);
     for (int i = 0; i < sum->ranks; i++) {
         int64_t stage = stage_of(in, sum->rank[i].rank, inside);
@@ -188,23 +188,23 @@ static void observe_steps(struct calibrate_input *in, const struct step_summary 
                                            .noise = sum->spread / sqrt((double)sum->steps)});
 }
 
-static bool read_log(struct calibrate_input *in, struct input_pieces *p, struct arena *mem,
-                     struct error *err)
+static bool read_log(struct calibrate_input *in, struct resources *resources,
+                     struct input_pieces *p, struct arena *mem, struct error *err)
 {
-    struct query *q = &in->query;
+    struct options *o = &in->options;
     struct step_summary sum = {0};
     struct error inner = {0};
     in->kind = "training log";
-    if (!q->has_cluster && !q->pricing.gpu)
+    if (!o->has_cluster && !o->gpu)
         return fail(err, ERROR_INPUT,
                     "%s: a log does not say on which GPUs it ran: add --gpu, as in --gpu H100, or "
                     "--cluster",
                     in->path);
-    if (!import_log(q, &p->log, in->path, err))
+    if (!import_log(o, &p->log, in->path, err))
         return false;
     if (!train_steps_end(&p->steps, &sum, &inner))
         return fail(err, ERROR_INPUT, "%s: %s", in->path, inner.text);
-    if (!calibrate_ask(in, mem, err))
+    if (!calibrate_ask(in, resources, mem, err))
         return false;
     in->steps = sum.steps;
     in->notes = sum.notes;
@@ -216,22 +216,20 @@ static bool read_log(struct calibrate_input *in, struct input_pieces *p, struct 
     return true;
 }
 
-/* What the command was told, but for the inputs; models are lent. */
-static bool begin(struct calibrate_input *in, const struct query *from, struct error *err)
+/* What the command was told, but for the inputs. */
+static bool begin(struct calibrate_input *in, const struct options *from, struct arena *mem,
+                  struct error *err)
 {
-    static const char *const taken[] = {"cluster", "gpu", "gpus"};
-    query_init(&in->query);
-    for (const struct given *g = from->given; g; g = g->next)
-        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-            if (strcmp(g->option->name, taken[i]) == 0 &&
-                !query_set(&in->query, g->option->name, g->value, err))
-                return false;
-    in->query.learned = from->learned;
+    options_init(&in->options, mem);
+    for (const struct given *g = from->first; g; g = g->next)
+        if (g->option->use == ASKS && option_takes(g->option, "calibrate") &&
+            !options_set(&in->options, g->option->name, g->value, err))
+            return false;
     return true;
 }
 
-static bool read_pieces(struct calibrate_input *in, struct input_pieces *p, struct arena *mem,
-                        struct error *err)
+static bool read_pieces(struct calibrate_input *in, struct resources *resources,
+                        struct input_pieces *p, struct arena *mem, struct error *err)
 {
     if (!p->begun)
         return fail(err, ERROR_INPUT, "%s: is empty, expected a training log or a result of verify",
@@ -241,32 +239,28 @@ static bool read_pieces(struct calibrate_input *in, struct input_pieces *p, stru
                     "%s: begins with { and is larger than %d MiB: no result of "
                     "verify",
                     in->path, FILE_LIMIT >> 20);
-    return p->json ? calibrate_read_verify(in, str_text(&p->text), p->text.length, mem, err)
-                   : read_log(in, p, mem, err);
+    return p->json
+               ? calibrate_read_verify(in, resources, str_text(&p->text), p->text.length, mem, err)
+               : read_log(in, resources, p, mem, err);
 }
 
-bool calibrate_input_read(struct calibrate_input *in, const struct query *from, const char *path,
-                          struct arena *mem, struct error *err)
+bool calibrate_input_read(struct calibrate_input *in, const struct options *from,
+                          struct resources *resources, const char *path, struct arena *mem,
+                          struct error *err)
 {
     struct input_pieces p = {0};
     *in = (struct calibrate_input){.path = path};
     str_init(&p.text);
     train_log_init(&p.log, mem);
     train_steps_init(&p.steps, mem);
-    bool ok = begin(in, from, err) && file_stream(path, take_piece, &p, err) &&
-              read_pieces(in, &p, mem, err);
+    bool ok = begin(in, from, mem, err) && file_stream(path, take_piece, &p, err) &&
+              read_pieces(in, resources, &p, mem, err);
     if (ok)
         calibrate_sift(in, mem);
     train_steps_release(&p.steps);
     train_log_release(&p.log);
     str_release(&p.text);
     return ok;
-}
-
-void calibrate_input_release(struct calibrate_input *in)
-{
-    in->query.learned = NULL; /* lent */
-    query_release(&in->query);
 }
 
 double calibrate_predict(const struct calibrate_input *in, const struct observation *o,

@@ -21,8 +21,9 @@ struct refusal {
 
 struct calibrate_input {
     const char *path;
-    const char *kind;   /* "training log", "result of verify" */
-    struct query query; /* owned: calibrate_input_release() */
+    const char *kind;       /* "training log", "result of verify" */
+    struct options options; /* of its own */
+    struct query query;
     struct estimate_query asked;
     const struct gpu *gpu; /* that it ran on */
     bool te;
@@ -37,10 +38,9 @@ struct calibrate_input {
 };
 
 /* With the cluster, GPU and models of `from`. False: the input is malformed. One that is well-formed
- * and of no use has refusals and no observations. All but the query lives in the arena. */
-bool calibrate_input_read(struct calibrate_input *, const struct query *from, const char *path,
-                          struct arena *, struct error *);
-void calibrate_input_release(struct calibrate_input *);
+ * and of no use has refusals and no observations. Everything lives in the arena. */
+bool calibrate_input_read(struct calibrate_input *, const struct options *from, struct resources *,
+                          const char *path, struct arena *, struct error *);
 
 /* What is predicted of an observation with these log factors, memory before its own factor. 0 when
  * the strategy cannot be computed. */
@@ -51,11 +51,11 @@ void calibrate_refuse(struct calibrate_input *, struct arena *, const char *why)
 
 /* The readers (calibrate_input.c, calibrate_verify.c). */
 void calibrate_observe(struct calibrate_input *, struct arena *, struct observation);
-bool calibrate_read_verify(struct calibrate_input *, const char *text, size_t length,
-                           struct arena *, struct error *);
+bool calibrate_read_verify(struct calibrate_input *, struct resources *, const char *text,
+                           size_t length, struct arena *, struct error *);
 /* Refuses observations that cannot be: after it every one has a prediction above 0. */
 void calibrate_sift(struct calibrate_input *, struct arena *);
 /* Once flags and cluster are set: the plan can be predicted, on GPUs of one type. */
-bool calibrate_ask(struct calibrate_input *, struct arena *, struct error *);
+bool calibrate_ask(struct calibrate_input *, struct resources *, struct arena *, struct error *);
 
 #endif

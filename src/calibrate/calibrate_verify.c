@@ -29,35 +29,35 @@ static void replace_gpus(struct cluster *c, const struct gpu *gpu)
 static bool take_cluster(struct calibrate_input *in, const struct json *root, const struct gpu *gpu,
                          struct error *err)
 {
-    struct query *q = &in->query;
+    struct options *o = &in->options;
     struct error inner = {0};
     int64_t world = json_integer_of(json_get(root, "world"));
-    q->has_cluster = cluster_from_pool(&q->cluster, json_text(json_get(root, "cluster")), &inner);
-    if (!q->has_cluster)
-        return wrong(in, arena_format(&q->mem, "cluster: %s", inner.text), err);
-    q->pricing.gpu = NULL; /* that of logs */
-    if (world < 1 || world > cluster_max_gpus(&q->cluster))
+    o->has_cluster = cluster_from_pool(&o->cluster, json_text(json_get(root, "cluster")), &inner);
+    if (!o->has_cluster)
+        return wrong(in, arena_format(o->mem, "cluster: %s", inner.text), err);
+    o->gpu = NULL; /* that of logs */
+    if (world < 1 || world > cluster_max_gpus(&o->cluster))
         return wrong(in, "world is no number of GPUs that the cluster has", err);
-    if (q->cluster.groups == 1 && world < cluster_max_gpus(&q->cluster))
-        q->gpus = world;
-    replace_gpus(&q->cluster, gpu);
+    if (o->cluster.groups == 1 && world < cluster_max_gpus(&o->cluster))
+        o->terms.gpus = world;
+    replace_gpus(&o->cluster, gpu);
     return true;
 }
 
 static bool take_flags(struct calibrate_input *in, const struct json *list, struct error *err)
 {
-    struct query *q = &in->query;
+    struct options *o = &in->options;
     struct error inner = {0};
     size_t n = json_is_array(list) ? json_count(list) : 0;
-    const char **words = arena_array(&q->mem, n + 1, sizeof *words);
+    const char **words = arena_array(o->mem, n + 1, sizeof *words);
     for (size_t i = 0; i < n; i++) {
         if (!json_is_string(json_at(list, i)))
-            return wrong(in, arena_format(&q->mem, "flags[%zu] is no text", i), err);
+            return wrong(in, arena_format(o->mem, "flags[%zu] is no text", i), err);
         words[i] = json_text(json_at(list, i));
     }
     if (n == 0)
         return wrong(in, "flags is no list of texts", err);
-    return query_flags(q, n, words, &inner) ||
+    return options_flags(o, n, words, &inner) ||
            fail(err, inner.kind, "%s: %s", in->path, inner.text);
 }
 
@@ -69,12 +69,13 @@ static bool take_query(struct calibrate_input *in, const struct json *root, stru
     const struct gpu *gpu = gpu_of_device(json_text(device));
     if (!json_is_string(device) || !gpu)
         return wrong(in,
-                     arena_format(&in->query.mem, "gpu is '%.60s', which astra gpus does not list",
+                     arena_format(in->options.mem, "gpu is '%.60s', which astra gpus does not list",
                                   json_text(device)),
                      err);
-    if (!query_set(&in->query, "stack", stack, &inner))
-        return wrong(
-            in, arena_format(&in->query.mem, "stack is '%.60s', te or torch is right", stack), err);
+    if (!options_set(&in->options, "stack", stack, &inner))
+        return wrong(in,
+                     arena_format(in->options.mem, "stack is '%.60s', te or torch is right", stack),
+                     err);
     return take_cluster(in, root, gpu, err) && take_flags(in, json_get(root, "flags"), err);
 }
 
@@ -128,8 +129,8 @@ static bool take_stage(struct calibrate_input *in, const struct json *stage, str
     return true;
 }
 
-static bool take_result(struct calibrate_input *in, const struct json *root, struct arena *mem,
-                        struct error *err)
+static bool take_result(struct calibrate_input *in, struct resources *resources,
+                        const struct json *root, struct arena *mem, struct error *err)
 {
     const struct json *stages = json_get(root, "stages");
     if (strcmp(json_text(json_get(root, "kind")), "astra-verify") != 0)
@@ -138,7 +139,7 @@ static bool take_result(struct calibrate_input *in, const struct json *root, str
         return wrong(in, "its version is not 1", err);
     if (!json_is_array(stages) || json_count(stages) == 0)
         return wrong(in, "it has no stages", err);
-    if (!take_query(in, root, err) || !calibrate_ask(in, mem, err))
+    if (!take_query(in, root, err) || !calibrate_ask(in, resources, mem, err))
         return false;
     for (size_t i = 0; in->refusals == 0 && i < json_count(stages); i++)
         if (!json_is_object(json_at(stages, i)))
@@ -150,11 +151,11 @@ static bool take_result(struct calibrate_input *in, const struct json *root, str
     return true;
 }
 
-bool calibrate_read_verify(struct calibrate_input *in, const char *text, size_t length,
-                           struct arena *mem, struct error *err)
+bool calibrate_read_verify(struct calibrate_input *in, struct resources *resources,
+                           const char *text, size_t length, struct arena *mem, struct error *err)
 {
     struct json *root = json_parse(text, length, in->path, err);
-    bool ok = root && take_result(in, root, mem, err);
+    bool ok = root && take_result(in, resources, root, mem, err);
     in->kind = "result of verify";
     if (root)
         json_release(root);

@@ -46,16 +46,15 @@ static const char *relieved(const struct funnel *failed, const struct funnel *be
     return cause;
 }
 
-static bool finds_on(struct advice *ad, struct query *q, int g)
+static bool finds_on(struct advice *ad, const struct query *q, int g, struct arena *mem)
 {
-    struct rules rules;
     struct search_query sq;
     struct search_result result;
-    if (!query_search(q, g, &rules, &sq, NULL))
+    if (!query_search(q, g, mem, &sq, NULL))
         return false;
     sq.top = 1;
     sq.exhaustive = false;
-    search_run(&sq, &q->mem, &result);
+    search_run(&sq, mem, &result);
     if (result.best == 0)
         return false;
     const struct node_group *group = &q->cluster.group[g];
@@ -80,15 +79,14 @@ static void note_meshes(struct advice *ad, const struct mixed_found *x)
     }
 }
 
-static bool finds_mixed(struct advice *ad, struct query *q)
+static bool finds_mixed(struct advice *ad, const struct query *q, struct arena *mem)
 {
-    struct rules rules;
     struct mixed_query mq;
     struct mixed_result result;
-    if (!query_mixed(q, &rules, &mq, NULL))
+    if (!query_mixed(q, mem, &mq, NULL))
         return false;
     mq.top = 1;
-    mixed_run(&mq, &q->mem, &result);
+    mixed_run(&mq, mem, &result);
     if (result.best == 0)
         return false;
     const struct mixed_found *x = &result.found[0];
@@ -98,16 +96,23 @@ static bool finds_mixed(struct advice *ad, struct query *q)
 }
 
 /* Searches the groups until one has a plan, then several at once, in memory of its own. */
-static bool finds(struct advice *ad, const struct query *changed)
+static bool finds_in(struct advice *ad, const struct query_terms *terms,
+                     const struct cluster *cluster)
 {
-    struct query q = *changed;
     bool found = false;
-    arena_init(&q.mem);
-    for (int g = 0; g < q.cluster.groups && !found; g++)
-        found = finds_on(ad, &q, g);
-    found = found || finds_mixed(ad, &q);
-    arena_release(&q.mem);
+    struct arena mem;
+    arena_init(&mem);
+    const struct query *q = query_derive(ad->query, terms, cluster, &mem, NULL);
+    for (int g = 0; q && g < q->cluster.groups && !found; g++)
+        found = finds_on(ad, q, g, &mem);
+    found = found || (q && finds_mixed(ad, q, &mem));
+    arena_release(&mem);
     return found;
+}
+
+static bool finds(struct advice *ad, const struct query_terms *terms)
+{
+    return finds_in(ad, terms, NULL);
 }
 
 static void add_setting(struct str *out, int p, const struct setting *s)
@@ -121,14 +126,14 @@ static void add_setting(struct str *out, int p, const struct setting *s)
 
 static bool advise_settings(struct advice *ad, struct str *out)
 {
-    const struct query *q = ad->query;
+    const struct query_terms *asked = &ad->query->terms;
     for (int p = PARAM_precision + 1; p < PARAMS; p++) {
-        struct query copy = *q;
+        struct query_terms copy = *asked;
         copy.settings[p].count = 0;
-        if (q->settings[p].count == 0 || !finds(ad, &copy))
+        if (asked->settings[p].count == 0 || !finds(ad, &copy))
             continue;
         str_add(out, "without ");
-        add_setting(out, p, &q->settings[p]);
+        add_setting(out, p, &asked->settings[p]);
         str_addf(out, " there is a plan with %s=", param_info((enum param)p)->name);
         param_print((enum param)p, strategy_get(&ad->best.strategy, (enum param)p), out);
         return true;
@@ -138,21 +143,21 @@ static bool advise_settings(struct advice *ad, struct str *out)
 
 static bool advise_rules(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     if (copy.rules.count == 0)
         return false;
     rules_init(&copy.rules);
     if (!finds(ad, &copy))
         return false;
-    str_addf(out, "without the rules of %s there is a plan", ad->query->rules.rule[0].file);
+    str_addf(out, "without the rules of %s there is a plan", ad->query->terms.rules.rule[0].file);
     return true;
 }
 
 static bool advise_fewer_gpus(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     copy.gpus = 0;
-    if (ad->query->gpus == 0 || !finds(ad, &copy))
+    if (ad->query->terms.gpus == 0 || !finds(ad, &copy))
         return false;
     str_addf(out, "without --gpus there is a plan on %s", ad->where);
     return true;
@@ -162,8 +167,8 @@ static bool advise_fewer_gpus(struct advice *ad, struct str *out)
 static bool advise_near_gpus(struct advice *ad, struct str *out)
 {
     enum { TRIES = 32 };
-    struct query copy = *ad->query;
-    const struct cluster *c = &copy.cluster;
+    struct query_terms copy = ad->query->terms;
+    const struct cluster *c = &ad->query->cluster;
     int64_t asked = copy.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
     if (asked == 0 || c->groups < 2)
         return false;
@@ -185,9 +190,9 @@ static bool advise_near_gpus(struct advice *ad, struct str *out)
 
 static bool advise_margin(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     copy.memory_margin = 0;
-    if (ad->query->memory_margin == 0 || !finds(ad, &copy))
+    if (ad->query->terms.memory_margin == 0 || !finds(ad, &copy))
         return false;
     str_add(out, "with --memory-margin 0 there is a plan, with no memory to spare");
     return true;
@@ -195,7 +200,7 @@ static bool advise_margin(struct advice *ad, struct str *out)
 
 static bool advise_stack(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     copy.stack = copy.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
     if (!finds(ad, &copy))
         return false;
@@ -206,7 +211,7 @@ static bool advise_stack(struct advice *ad, struct str *out)
 static bool advise_precision(struct advice *ad, struct str *out)
 {
     static const int formats[] = {PRECISION_BF16, PRECISION_FP16};
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     copy.settings[PARAM_precision].count = 0;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         copy.precision = formats[i];
@@ -222,11 +227,11 @@ static bool advise_precision(struct advice *ad, struct str *out)
 
 static bool advise_seq_len(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     copy.settings[PARAM_seq_len].count = 0;
     copy.global_batch = query_global_batch(ad->query);
-    copy.seq_len = copy.model.max_seq;
-    if (ad->query->seq_len <= copy.model.max_seq || !finds(ad, &copy))
+    copy.seq_len = ad->query->model.max_seq;
+    if (ad->query->terms.seq_len <= copy.seq_len || !finds(ad, &copy))
         return false;
     str_addf(out, "with --seq-len %d, the model's longest, there is a plan", copy.seq_len);
     return true;
@@ -235,9 +240,9 @@ static bool advise_seq_len(struct advice *ad, struct str *out)
 /* Nodes of an odd size hold numbers of GPUs that do not split well: a power of two may. */
 static bool advise_some_gpus(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
-    int per_node = copy.cluster.group[0].per_node;
-    int64_t n = 1, most = cluster_max_gpus(&copy.cluster);
+    struct query_terms copy = ad->query->terms;
+    int per_node = ad->query->cluster.group[0].per_node;
+    int64_t n = 1, most = cluster_max_gpus(&ad->query->cluster);
     if (copy.gpus || (per_node & (per_node - 1)) == 0)
         return false;
     while (2 * n <= most)
@@ -264,10 +269,11 @@ static bool double_nodes(struct cluster *c)
 
 static bool advise_more_nodes(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
+    struct cluster cluster = ad->query->cluster;
     copy.gpus = 0;
-    for (int doubled = 0; doubled < 6 && double_nodes(&copy.cluster); doubled++) {
-        if (!finds(ad, &copy))
+    for (int doubled = 0; doubled < 6 && double_nodes(&cluster); doubled++) {
+        if (!finds_in(ad, &copy, &cluster))
             continue;
         str_addf(out, "%s (%lld nodes) would do", ad->where, (long long)ad->nodes);
         return true;
@@ -277,7 +283,7 @@ static bool advise_more_nodes(struct advice *ad, struct str *out)
 
 static bool advise_batch(struct advice *ad, struct str *out)
 {
-    struct query copy = *ad->query;
+    struct query_terms copy = ad->query->terms;
     int asked = query_global_batch(ad->query);
     copy.settings[PARAM_global_batch].count = 0;
     for (int factor = 2; factor <= 64 && asked < 1 << 24; factor *= 2) {
@@ -341,12 +347,12 @@ static bool has_ranges(const struct cluster *c)
 /* Why no job on several types has as many GPUs. */
 static const char *why_not_mixed(const struct query *q)
 {
-    const struct setting *pp = &q->settings[PARAM_pp];
-    if (q->mix == 1)
+    const struct setting *pp = &q->terms.settings[PARAM_pp];
+    if (q->terms.mix == 1)
         return "--mix 1 allows no job on several types";
-    if (q->mix == 0 && has_ranges(&q->cluster))
+    if (q->terms.mix == 0 && has_ranges(&q->cluster))
         return "with ranges of nodes one type is used at a time: --mix 2 allows two in one job";
-    if (q->settings[PARAM_split].count > 0)
+    if (q->terms.settings[PARAM_split].count > 0)
         return "jobs on several types have layouts, which --set split excludes";
     if (pp->count == 1 && pp->value[0] == 1)
         return "one stage (--set pp=1) cannot be on several types";
@@ -365,10 +371,10 @@ static void add_size(const struct query *q, struct str *out)
         int64_t here = (int64_t)q->cluster.group[g].nodes_max * q->cluster.group[g].per_node;
         most = here > most ? here : most;
     }
-    str_addf(out, "%lld GPUs are asked for, the pool has ", (long long)q->gpus);
+    str_addf(out, "%lld GPUs are asked for, the pool has ", (long long)q->terms.gpus);
     if (q->cluster.groups == 1)
         str_addf(out, "at most %lld of one type", (long long)all);
-    else if (q->gpus > all)
+    else if (q->terms.gpus > all)
         str_addf(out, "%lld", (long long)all);
     else
         str_addf(out, "at most %lld of one type, and %s", (long long)most, why_not_mixed(q));
@@ -384,7 +390,7 @@ static const struct search_result *nearest_of(const struct search_result *result
     return nearest;
 }
 
-void advice_write(struct query *q, const struct search_result *results, int count,
+void advice_write(const struct query *q, const struct search_result *results, int count,
                   struct error *err)
 {
     const struct search_result *nearest = nearest_of(results, count);

@@ -6,6 +6,7 @@
 
 /* One message: what cut the most, and what would help. `results` are those of the groups
  * searched. */
-void advice_write(struct query *, const struct search_result *results, int count, struct error *);
+void advice_write(const struct query *, const struct search_result *results, int count,
+                  struct error *);
 
 #endif

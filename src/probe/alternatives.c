@@ -168,20 +168,21 @@ static const char *why_none(struct asking *a, enum param p, int value,
 static bool fill_best(struct asking *a, enum param p, int value, struct page_other *x,
                       struct error *err)
 {
-    struct query q = *a->trial->query; /* borrows everything but the memory */
     const struct scene sc = plan_scene(a->trial->plan);
-    struct rules rules;
+    struct query_terms terms = a->trial->query->terms;
     struct search_query sq;
     struct search_result r = {0};
-    q.gpus = a->trial->plan->gpus;
-    q.settings[p] = (struct setting){1, {value}};
-    arena_init(&q.mem);
+    struct arena mem;
+    terms.gpus = a->trial->plan->gpus;
+    terms.settings[p] = (struct setting){1, {value}};
+    arena_init(&mem);
     int g = (int)(a->trial->plan->group - a->trial->query->cluster.group);
-    bool ok = query_search(&q, g, &rules, &sq, err);
+    const struct query *q = query_derive(a->trial->query, &terms, NULL, &mem, err);
+    bool ok = q && query_search(q, g, &mem, &sq, err);
     if (ok) {
         sq.top = 1;
         sq.exhaustive = false;
-        search_run(&sq, &q.mem, &r);
+        search_run(&sq, &mem, &r);
         a->judged += r.funnel.judged;
         x->best = true;
         if (r.best > 0)
@@ -189,7 +190,7 @@ static bool fill_best(struct asking *a, enum param p, int value, struct page_oth
         else
             x->reason = why_none(a, p, value, &r);
     }
-    arena_release(&q.mem);
+    arena_release(&mem);
     return ok;
 }
 
@@ -222,8 +223,8 @@ static bool ask(struct asking *a, enum param p, int value, struct page_other *x,
 static bool trial_as_searched(const struct page_trial *t, struct page_trial *out, struct error *err)
 {
     *out = *t;
-    return query_rules(t->query, false, &out->rules, err) &&
-           rules_add_sense(&out->rules, &t->query->mem, err);
+    return query_rules(t->query, false, t->mem, &out->rules, err) &&
+           rules_add_sense(&out->rules, t->mem, err);
 }
 
 /* From plan 1's value outwards, so that values far from it are those that are not searched. */
@@ -256,8 +257,8 @@ bool alternatives_of(const struct page_trial *t, struct page *page, struct error
     bool ok = trial_as_searched(t, trial, err);
     a->trial = trial;
     a->list = arena_array(t->mem, ASKED_COUNT * MOST_VALUES, sizeof *a->list);
-    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->query->settings, plan->gpus,
-               plan->te, t->mem);
+    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->query->terms.settings,
+               plan->gpus, plan->te, t->mem);
     for (size_t i = 0; i < ASKED_COUNT && ok; i++)
         ok = ask_all(a, ASKED[i], err);
     page->others = a->count;

@@ -10,11 +10,12 @@
 /* Less is not worth a change, and less than estimates can tell apart. */
 static const double LEAST_GAIN = 0.01;
 
-static void look(const struct query *anew, const struct query *q, const struct estimate_query *e,
-                 const struct plan *p, struct better_plan *i, struct arena *mem)
+static void look(const struct query_terms *anew, const struct query *q,
+                 const struct estimate_query *e, const struct plan *p, struct better_plan *i,
+                 struct arena *mem)
 {
     struct found x;
-    i->found = repeat_search(anew, 0, &x, NULL);
+    i->found = repeat_search(q, anew, NULL, 0, &x, NULL);
     if (!i->found)
         return;
     struct plan *best = arena_alloc(mem, sizeof *best);
@@ -31,7 +32,7 @@ static void look(const struct query *anew, const struct query *q, const struct e
 const struct better_plan *better_of(const struct query *q, const struct estimate_query *e,
                                     const struct plan *p, struct arena *mem)
 {
-    struct query anew = query_repeat(q, &e->strategy);
+    struct query_terms anew = query_repeat(q, &e->strategy);
     struct better_plan *i = arena_alloc(mem, sizeof *i);
     *i = (struct better_plan){.env = "", .unset = ""};
     if (e->scene.meshes) {
@@ -41,8 +42,8 @@ const struct better_plan *better_of(const struct query *q, const struct estimate
     }
     anew.gpus = e->gpus; /* of a strategy that is refused, the product may be another */
     rules_init(&anew.rules);
-    rules_append(&anew.rules, &q->rules, mem);
-    i->why_not = flag_limits(&q->flags, &e->strategy, anew.settings, &anew.rules, mem);
+    rules_append(&anew.rules, &q->terms.rules, mem);
+    i->why_not = flag_limits(q->flags, &e->strategy, anew.settings, &anew.rules, mem);
     if (!i->why_not)
         look(&anew, q, e, p, i, mem);
     return i;

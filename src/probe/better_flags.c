@@ -78,8 +78,8 @@ static bool param_changes(const struct flag_change *c, enum param p)
 static bool batch_changes(const struct flag_change *c)
 {
     const struct strategy *a = c->before, *b = c->after;
-    return !words_there(c->query->flags.words, "--global-batch-size") &&
-           (c->query->global_batch ||
+    return !words_there(c->query->flags->words, "--global-batch-size") &&
+           (c->query->terms.global_batch ||
             (int64_t)a->dp * a->micro_batch != (int64_t)b->dp * b->micro_batch);
 }
 
@@ -90,10 +90,10 @@ static bool changes_besides(const struct flag_change *c, enum param p)
     if (p == PARAM_split)
         return c->before->split == SPLIT_LAYOUT || c->before->split == SPLIT_UNEVEN;
     if (p == PARAM_fsdp)
-        return words_there(q->flags.words, "--use-torch-fsdp2");
+        return words_there(q->flags->words, "--use-torch-fsdp2");
     if (p == PARAM_seq_len)
-        return !words_there(q->flags.words, "--seq-length") &&
-               !words_there(q->flags.words, "--encoder-seq-length");
+        return !words_there(q->flags->words, "--seq-length") &&
+               !words_there(q->flags->words, "--encoder-seq-length");
     return false;
 }
 
@@ -160,7 +160,7 @@ static bool plan_names(const struct flag_change *c, const char *flag)
 /* A format of checkpoints goes only with the FSDP that demands it. */
 static bool may_stay(const struct flag_change *c, const char *flag)
 {
-    const char *value = words_value(c->query->flags.words, flag);
+    const char *value = words_value(c->query->flags->words, flag);
     return strcmp(flag, "--ckpt-format") == 0 && value && strncmp(value, "torch", 5) == 0 &&
            strcmp(value, "torch_dcp") != 0;
 }
@@ -168,14 +168,14 @@ static bool may_stay(const struct flag_change *c, const char *flag)
 static bool is_removed(const struct flag_change *c, size_t i)
 {
     const char *flag = today_at(c, i);
-    return words_there(c->query->flags.words, flag) && flag_changes(c, flag) &&
+    return words_there(c->query->flags->words, flag) && flag_changes(c, flag) &&
            (!plan_names(c, flag) || strcmp(flag, name_at(c, i)) != 0) && !may_stay(c, flag);
 }
 
 /* The last mention in the user's words has just these values. */
 static bool user_says(const struct flag_change *c, const char *const *words, size_t n)
 {
-    const struct words *w = c->query->flags.words;
+    const struct words *w = c->query->flags->words;
     if (!words_there(w, words[0]) || words_count(w, words[0]) != (int)n - 1)
         return false;
     for (size_t k = 1; k < n; k++)
@@ -269,8 +269,8 @@ bool better_flags(const struct query *q, const struct estimate_query *e, const s
                             .refused = e->reasons.count > 0,
                             .now = (const char *const *)c->flag,
                             .nows = c->flags,
-                            .user = q->flags.word,
-                            .users = (size_t)q->flags.word_count,
+                            .user = q->flags->word,
+                            .users = (size_t)q->flags->word_count,
                             .mem = mem};
     const char **result = arena_array(mem, x.users + x.nows + 1, sizeof *result);
     struct str added, removed;

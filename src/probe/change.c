@@ -98,7 +98,7 @@ static void fill_flags(struct change *c, const struct plan *before, struct arena
 
 static bool batch_given(const struct query *q)
 {
-    return q->global_batch || (q->has_flags && q->flags.given[PARAM_global_batch]);
+    return q->terms.global_batch || (q->flags && q->flags->given[PARAM_global_batch]);
 }
 
 void change_fill(struct change *c, const struct query *q, const struct plan *asked,

@@ -139,11 +139,11 @@ static const struct plan *split_by(const struct plan *p, bool speed, struct aren
 static const struct plan *best_alone(const struct query *q, const struct estimate_query *e, int g,
                                      struct arena *mem)
 {
-    struct query anew = query_repeat(q, &e->strategy);
+    struct query_terms anew = query_repeat(q, &e->strategy);
     const struct scene scene = scene_on(&e->scene, estimate_group(e, g));
     struct found x;
     anew.gpus = 0; /* as many of the group as are best */
-    if (!repeat_search(&anew, g, &x, NULL))
+    if (!repeat_search(q, &anew, NULL, g, &x, NULL))
         return NULL;
     struct plan *best = arena_alloc(mem, sizeof *best);
     plan_evaluate(&scene, &x.strategy, NULL, mem, best);

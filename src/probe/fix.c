@@ -76,11 +76,11 @@ static bool try_moves(struct fix_pick *t, bool pairs, bool numerics)
     return t->found;
 }
 
-static bool try_search(struct fix_pick *t, const struct query *anew)
+static bool try_search(struct fix_pick *t, const struct query *q, const struct query_terms *anew)
 {
     struct found x;
     struct strategy nearest = t->trials.asked->strategy;
-    if (repeat_search(anew, 0, &x, &nearest))
+    if (repeat_search(q, anew, NULL, 0, &x, &nearest))
         keep_if_best(t, x.step, &x.strategy);
     else
         trials_note(&t->trials, &nearest);
@@ -89,10 +89,11 @@ static bool try_search(struct fix_pick *t, const struct query *anew)
 
 /* GPUs of this type with which there is a plan: the nodes doubled until there is; 0 when three
  * times do not help. */
-static int64_t gpus_needed(const struct query *anew)
+static int64_t gpus_needed(const struct query *q, const struct query_terms *anew)
 {
-    struct query q = *anew;
-    struct node_group *g = &q.cluster.group[0];
+    struct query_terms terms = *anew;
+    struct cluster cluster = q->cluster;
+    struct node_group *g = &cluster.group[0];
     struct found x;
     int64_t gpus = (anew->gpus + g->per_node - 1) / g->per_node * g->per_node;
     for (int doubled = 0; doubled < 3; doubled++) {
@@ -101,8 +102,8 @@ static int64_t gpus_needed(const struct query *anew)
             return 0;
         g->nodes_max = (int)(gpus / g->per_node);
         g->nodes_min = g->nodes_max < g->nodes_min ? g->nodes_max : g->nodes_min;
-        q.gpus = gpus;
-        if (repeat_search(&q, 0, &x, NULL))
+        terms.gpus = gpus;
+        if (repeat_search(q, &terms, &cluster, 0, &x, NULL))
             return gpus;
     }
     return 0;
@@ -118,23 +119,23 @@ static const struct plan *nearest_plan(const struct trials *t)
     return p;
 }
 
-const struct fix *fix_of(struct query *q, const struct estimate_query *e, const struct plan *p,
-                         struct arena *mem)
+const struct fix *fix_of(const struct query *q, const struct estimate_query *e,
+                         const struct plan *p, struct arena *mem)
 {
     if (!p->computed || plan_fits(p) || p->reasons != 1)
         return NULL;
     struct fix_pick *t = arena_alloc(mem, sizeof *t);
     struct fix *r = arena_alloc(mem, sizeof *r);
-    struct query anew = query_repeat(q, &e->strategy);
+    struct query_terms anew = query_repeat(q, &e->strategy);
     trials_init(&t->trials, e, mem);
     bool mixed = e->scene.meshes; /* then searching is a query of its own */
     if (!try_moves(t, false, false) && !try_moves(t, true, false)) {
-        r->searched = !mixed && try_search(t, &anew);
+        r->searched = !mixed && try_search(t, q, &anew);
         r->numerics = !r->searched && (try_moves(t, false, true) || try_moves(t, true, true));
     }
     r->fits = t->found;
     change_fill(&r->change, q, p, t->found ? &t->best : nearest_plan(&t->trials), mem);
-    r->gpus = t->found || mixed ? 0 : gpus_needed(&anew);
+    r->gpus = t->found || mixed ? 0 : gpus_needed(q, &anew);
     trials_release(&t->trials);
     return r;
 }

@@ -23,7 +23,7 @@ struct fix {
 
 /* NULL unless a stage is too full and that is the plan's only fault. The number of GPUs, the global
  * batch and the sequence stay. Everything lives in the arena. */
-const struct fix *fix_of(struct query *, const struct estimate_query *, const struct plan *,
+const struct fix *fix_of(const struct query *, const struct estimate_query *, const struct plan *,
                          struct arena *);
 
 #endif

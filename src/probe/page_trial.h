@@ -10,12 +10,12 @@ struct arena;
 struct query;
 
 struct page_trial {
-    struct query *query;     /* answered: its groups have their learned times */
-    const struct plan *plan; /* plan 1 */
-    struct rules rules;      /* that Megatron and the user have */
-    struct arena *mem;       /* of what is found */
+    const struct query *query; /* answered: its groups have their learned times */
+    const struct plan *plan;   /* plan 1 */
+    struct rules rules;        /* that Megatron and the user have */
+    struct arena *mem;         /* of what is found */
 };
-bool page_trial_init(struct page_trial *, struct query *, const struct plan *, struct arena *,
+bool page_trial_init(struct page_trial *, const struct query *, const struct plan *, struct arena *,
                      struct error *);
 
 /* A strategy on other nodes or the same: infeasible where a rule does not hold, which is then its

@@ -9,15 +9,16 @@
 #include <string.h>
 
 struct changed {
-    struct query *query; /* a copy with a pool of its own */
+    struct cluster cluster; /* a copy */
+    int longest;            /* sequence of the model */
     struct strategy strategy;
     struct mesh_list *meshes; /* NULL unless mixed */
 };
 
 static bool scale_groups(struct changed *c, size_t offset, double factor)
 {
-    for (int g = 0; g < c->query->cluster.groups; g++)
-        *(double *)((char *)&c->query->cluster.group[g] + offset) *= factor;
+    for (int g = 0; g < c->cluster.groups; g++)
+        *(double *)((char *)&c->cluster.group[g] + offset) *= factor;
     return true;
 }
 
@@ -38,8 +39,8 @@ static bool scale_memory(struct changed *c, double factor)
 
 static bool scale_price(struct changed *c, double factor)
 {
-    for (int g = 0; g < c->query->cluster.groups; g++)
-        if (c->query->cluster.group[g].usd_per_hour <= 0)
+    for (int g = 0; g < c->cluster.groups; g++)
+        if (c->cluster.group[g].usd_per_hour <= 0)
             return false;
     return scale_groups(c, offsetof(struct node_group, usd_per_hour), factor);
 }
@@ -61,7 +62,7 @@ static bool scale_batch(struct changed *c, double factor)
 
 static bool scale_sequence(struct changed *c, double factor)
 {
-    return scale_whole(&c->strategy.seq_len, factor, c->query->model.max_seq);
+    return scale_whole(&c->strategy.seq_len, factor, c->longest);
 }
 
 /* More of the same nodes, as data parallelism takes them. */
@@ -71,8 +72,8 @@ static bool scale_gpus(struct changed *c, double factor)
     for (int i = 0; c->meshes && i < c->meshes->count; i++)
         ok =
             ok && (!c->meshes->mesh[i].own || scale_whole(&c->meshes->mesh[i].dp, factor, 1 << 24));
-    for (int g = 0; g < c->query->cluster.groups; g++) {
-        int *nodes = &c->query->cluster.group[g].nodes_max;
+    for (int g = 0; g < c->cluster.groups; g++) {
+        int *nodes = &c->cluster.group[g].nodes_max;
         *nodes = (int)ceil(*nodes * factor);
     }
     return ok;
@@ -100,50 +101,28 @@ static const struct {
 };
 enum { CHANGE_COUNT = sizeof CHANGES / sizeof *CHANGES };
 
-/* Learned times are those of the groups as they were: a copy has its own. */
-static void copy_query(const struct page_trial *t, struct changed *c)
+static void copy_asked(const struct page_trial *t, struct changed *c)
 {
-    c->query = arena_alloc(t->mem, sizeof *c->query);
-    *c->query = *t->query;
-    memset(c->query->costs, 0, sizeof c->query->costs);
-    for (int g = 0; g < c->query->cluster.groups; g++)
-        c->query->cluster.group[g].costs = NULL;
-    c->strategy = t->plan->strategy;
-    c->meshes = NULL;
-}
-
-static const struct node_group *same_group(const struct page_trial *t, const struct changed *c,
-                                           const struct node_group *g)
-{
-    return &c->query->cluster.group[g - t->query->cluster.group];
-}
-
-static void copy_meshes(const struct page_trial *t, struct changed *c)
-{
+    *c = (struct changed){.cluster = t->query->cluster,
+                          .longest = t->query->model.max_seq,
+                          .strategy = t->plan->strategy};
     if (!t->plan->meshes)
         return;
     c->meshes = arena_alloc(t->mem, sizeof *c->meshes);
     *c->meshes = *t->plan->meshes;
-    for (int i = 0; i < c->meshes->count; i++)
-        c->meshes->mesh[i].group = same_group(t, c, c->meshes->mesh[i].group);
 }
 
-static const struct plan *evaluate(const struct page_trial *t, struct changed *c, struct error *err)
+static const struct plan *evaluate(const struct page_trial *t, const struct changed *c,
+                                   struct error *err)
 {
-    struct scene sc = plan_scene(t->plan);
+    const struct query *q = query_derive(t->query, &t->query->terms, &c->cluster, t->mem, err);
     const struct layout *l = t->plan->strategy.split == SPLIT_LAYOUT ? &t->plan->layout : NULL;
-    struct plan *p = NULL;
-    bool ok = true;
-    for (int g = 0; g < c->query->cluster.groups && ok; g++)
-        ok = query_costs(c->query, g, err);
-    sc.group = same_group(t, c, t->plan->group);
+    struct scene sc = plan_scene(t->plan);
+    if (!q)
+        return NULL;
     sc.meshes = c->meshes;
-    sc.cluster = sc.cluster ? &c->query->cluster : NULL;
-    if (ok)
-        p = page_trial_plan(t, &sc, &c->strategy, l);
-    ok = ok && query_costs_hold(c->query, err);
-    query_drop_costs(c->query);
-    return ok ? p : NULL;
+    sc = query_rebase(t->query, q, &sc, t->mem);
+    return page_trial_plan(t, &sc, &c->strategy, l);
 }
 
 bool sensitivity_of(const struct page_trial *t, struct page *page, struct error *err)
@@ -152,8 +131,7 @@ bool sensitivity_of(const struct page_trial *t, struct page *page, struct error 
     page->change = list;
     for (size_t i = 0; i < CHANGE_COUNT; i++) {
         struct changed c;
-        copy_query(t, &c);
-        copy_meshes(t, &c);
+        copy_asked(t, &c);
         if (!CHANGES[i].apply(&c, CHANGES[i].factor))
             continue;
         const struct plan *p = evaluate(t, &c, err);

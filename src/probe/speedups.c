@@ -122,9 +122,9 @@ static enum breakdown_part shrunk_most(const struct plan *before, const struct p
 static void ask_search(struct speedups *g, const struct query *q, const struct estimate_query *from,
                        const struct plan *asked, struct arena *mem)
 {
-    struct query anew = query_repeat(q, &from->strategy);
+    struct query_terms anew = query_repeat(q, &from->strategy);
     struct found x;
-    g->found = repeat_search(&anew, 0, &x, NULL);
+    g->found = repeat_search(q, &anew, NULL, 0, &x, NULL);
     if (!g->found)
         return;
     struct plan *best = arena_alloc(mem, sizeof *best);

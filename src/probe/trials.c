@@ -142,43 +142,45 @@ void trials_note(struct trials *t, const struct strategy *s)
     keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
 }
 
-struct query query_repeat(const struct query *asked, const struct strategy *s)
+struct query_terms query_repeat(const struct query *asked, const struct strategy *s)
 {
     static const enum param kept[] = {PARAM_grad_bf16,  PARAM_main_grads_bf16, PARAM_moments_bytes,
                                       PARAM_fp8_params, PARAM_p2p_scatter,     PARAM_expert_fusion,
                                       PARAM_cuda_graph, PARAM_tp_sync};
-    struct query q = *asked;
-    memset(q.settings, 0, sizeof q.settings);
+    struct query_terms t = asked->terms;
+    memset(t.settings, 0, sizeof t.settings);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         int value = strategy_get(s, kept[i]);
         if (value != param_info(kept[i])->init)
-            q.settings[kept[i]] = (struct setting){1, {value}};
+            t.settings[kept[i]] = (struct setting){1, {value}};
     }
-    q.global_batch = s->global_batch;
-    q.seq_len = s->seq_len;
-    q.precision = s->precision;
-    q.gpus = strategy_gpus(s);
-    return q;
+    t.global_batch = s->global_batch;
+    t.seq_len = s->seq_len;
+    t.precision = s->precision;
+    t.gpus = strategy_gpus(s);
+    return t;
 }
 
-bool repeat_search(const struct query *asked, int g, struct found *out, struct strategy *nearest)
+bool repeat_search(const struct query *asked, const struct query_terms *terms,
+                   const struct cluster *cluster, int g, struct found *out,
+                   struct strategy *nearest)
 {
-    struct query q = *asked;
-    struct rules rules;
     struct search_query sq;
     struct search_result result = {0};
-    arena_init(&q.mem);
-    bool found = query_search(&q, g, &rules, &sq, NULL);
+    struct arena mem;
+    arena_init(&mem);
+    const struct query *q = query_derive(asked, terms, cluster, &mem, NULL);
+    bool found = q && query_search(q, g, &mem, &sq, NULL);
     if (found) {
         sq.top = 1;
         sq.exhaustive = false;
-        search_run(&sq, &q.mem, &result);
+        search_run(&sq, &mem, &result);
         found = result.best > 0;
         if (found)
             *out = result.found[0];
         else if (nearest && isfinite(result.fullness))
             *nearest = result.nearest;
     }
-    arena_release(&q.mem);
+    arena_release(&mem);
     return found;
 }

@@ -33,9 +33,10 @@ bool trials_try(struct trials *, const struct strategy *, int64_t *step);
 void trials_note(struct trials *, const struct strategy *);
 
 /* The same query to the search: GPUs, batch, numerics and engine are the strategy's. */
-struct query query_repeat(const struct query *asked, const struct strategy *);
-/* The fastest plan on group `g` alone; in `nearest`, unless NULL, what came nearest when there is
- * none. */
-bool repeat_search(const struct query *, int g, struct found *out, struct strategy *nearest);
+struct query_terms query_repeat(const struct query *asked, const struct strategy *);
+/* The fastest plan of the query with these terms on group `g` of a cluster (NULL: the query's)
+ * alone; in `nearest`, unless NULL, what came nearest when there is none. */
+bool repeat_search(const struct query *, const struct query_terms *, const struct cluster *, int g,
+                   struct found *out, struct strategy *nearest);
 
 #endif

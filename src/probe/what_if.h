@@ -5,14 +5,15 @@
 #include "base/error.h"
 
 struct answering;
+struct arena;
 struct query;
 
-/* Builds the changed query of each --what-if, so that what is wrong with them is known before
- * anything is searched. */
-bool what_if_prepare(struct query *, struct error *);
+/* The changed query of each --what-if, so that what is wrong with them is known before anything is
+ * searched; NULL with a message. They live in the arena, and with them what plans look at. */
+const struct query **what_if_queries(const struct query *, struct arena *, struct error *);
 
 /* Answers them, once the query itself is answered, into the same report. No plan is an answer
  * too. */
-bool what_if_answer(struct answering *);
+bool what_if_answer(struct answering *, const struct query *const *changed);
 
 #endif

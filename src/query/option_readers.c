@@ -1,32 +1,31 @@
 /* Options whose values have a form of their own: what is trained, where, and how. Files are read
  * when they are named. */
 #include "base/str.h"
-#include "cost/learned.h"
 #include "query/query_parts.h"
 
 #include <string.h>
 
-bool option_model(struct query *q, const char *v, struct error *err)
+bool option_model(struct options *o, const char *v, struct error *err)
 {
-    q->has_model = model_load(&q->model, v, &q->mem, err);
-    return q->has_model;
+    o->has_model = model_load(&o->model, v, o->mem, err);
+    return o->has_model;
 }
 
-bool option_cluster(struct query *q, const char *v, struct error *err)
+bool option_cluster(struct options *o, const char *v, struct error *err)
 {
-    q->has_cluster = cluster_load(&q->cluster, v, &q->mem, err);
-    return q->has_cluster;
+    o->has_cluster = cluster_load(&o->cluster, v, o->mem, err);
+    return o->has_cluster;
 }
 
-bool option_gpu(struct query *q, const char *v, struct error *err)
+bool option_gpu(struct options *o, const char *v, struct error *err)
 {
-    q->pricing.gpu = gpu_find(v, err);
-    return q->pricing.gpu != NULL;
+    o->gpu = gpu_find(v, err);
+    return o->gpu != NULL;
 }
 
-bool option_precision(struct query *q, const char *v, struct error *err)
+bool option_precision(struct options *o, const char *v, struct error *err)
 {
-    return param_parse(PARAM_precision, v, &q->precision, err);
+    return param_parse(PARAM_precision, v, &o->terms.precision, err);
 }
 
 static bool has_value(const struct setting *s, int value)
@@ -38,7 +37,7 @@ static bool has_value(const struct setting *s, int value)
 }
 
 /* Parsed on its own first, to see whether it was given before. */
-bool option_set(struct query *q, const char *v, struct error *err)
+bool option_set(struct options *o, const char *v, struct error *err)
 {
     struct setting given[PARAMS] = {0};
     if (!setting_parse(given, v, err))
@@ -52,42 +51,38 @@ bool option_set(struct query *q, const char *v, struct error *err)
     for (int p = 0; p < PARAMS; p++) {
         if (given[p].count == 0)
             continue;
-        if (q->settings[p].count > 0)
+        if (o->terms.settings[p].count > 0)
             return fail(err, ERROR_INPUT,
                         "--set %s: %s is set already, give its values in one list", v,
                         param_info((enum param)p)->name);
-        q->settings[p] = given[p];
+        o->terms.settings[p] = given[p];
     }
     return true;
 }
 
-bool option_rules(struct query *q, const char *v, struct error *err)
+bool option_rules(struct options *o, const char *v, struct error *err)
 {
     if (!*v)
         return fail(err, ERROR_INPUT, "--rules is empty, expected the name of a file");
-    return rules_add_file(&q->rules, v, &q->mem, err);
-}
-
-bool option_efficiency(struct query *q, const char *v, struct error *err)
-{
-    struct learned *l;
-    if (!*v)
-        return fail(err, ERROR_INPUT, "--efficiency is empty, expected a folder");
-    if (!learned_load(&l, v, err))
-        return false;
-    query_drop_costs(q); /* they look at the models of before */
-    learned_free(q->learned);
-    q->learned = l;
-    q->efficiency = arena_string(&q->mem, v);
-    return true;
+    return rules_add_file(&o->terms.rules, v, o->mem, err);
 }
 
 /* Whether the plan has stages of these numbers is seen when there is one. */
-bool option_stages(struct query *q, const char *v, struct error *err)
+bool option_stages(struct options *o, const char *v, struct error *err)
 {
     bool list = *v && strspn(v, "0123456789,") == strlen(v);
-    q->verify.stages = arena_string(&q->mem, v);
+    o->verify.stages = arena_string(o->mem, v);
     return list || strcmp(v, "distinct") == 0 || strcmp(v, "all") == 0 ||
            fail(err, ERROR_INPUT, "--stages is '%s', expected distinct, all, or a list such as 0,3",
                 v);
+}
+
+bool options_fit(const struct options *o, struct error *err)
+{
+    const struct fit_options *f = &o->fit;
+    if (f->measured.count == 0)
+        return fail(err, ERROR_INPUT,
+                    "no measurements are given: astra fit PROFILE.csv --into FOLDER; "
+                    "tools/profile/profile.py measures a GPU");
+    return f->into || fail(err, ERROR_INPUT, "where the models go is not said: add --into FOLDER");
 }

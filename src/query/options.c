@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const struct option TABLE[] = {
-#define AT(field) offsetof(struct query, field)
+#define AT(field) offsetof(struct options, field)
 #define ROW(id, name, argument, kind, offers, most, at, lo, hi, expected, read, group, use, usual, \
             commands, help)                                                                        \
     {name, argument, commands, usual, kind, use, most, at, lo, hi, expected, read},
@@ -64,7 +64,7 @@ const struct astra_option *astra_options(void)
 /* Where a value goes, and what it says. */
 struct reading {
     const struct option *option;
-    struct query *query;
+    struct options *into;
     void *at;
     const char *value;
     struct error *err;
@@ -139,7 +139,7 @@ static bool read_choice(const struct reading *r)
             if (r->option->kind == KIND_CHOICE)
                 *(int *)r->at = count;
             else
-                *(const char **)r->at = arena_string(&r->query->mem, r->value);
+                *(const char **)r->at = arena_string(r->into->mem, r->value);
             return true;
         }
         count++;
@@ -155,7 +155,7 @@ static bool read_text(const struct reading *r)
         return fail(r->err, ERROR_INPUT, "--%s is empty, expected %s", o->name, o->expected);
     if (o->kind == KIND_OUTPUT && strcmp(r->value, "-") == 0)
         return unexpected(r, ": the answer goes to standard output");
-    const char *text = arena_string(&r->query->mem, r->value);
+    const char *text = arena_string(r->into->mem, r->value);
     struct texts *list = r->at;
     if (o->kind == KIND_LIST)
         list->text[list->count++] = text;
@@ -166,7 +166,7 @@ static bool read_text(const struct reading *r)
 
 static bool read_own(const struct reading *r)
 {
-    return r->option->read(r->query, r->value, r->err);
+    return r->option->read(r->into, r->value, r->err);
 }
 
 static bool (*const READERS[])(const struct reading *) = {
@@ -176,36 +176,40 @@ static bool (*const READERS[])(const struct reading *) = {
     [KIND_OUTPUT] = read_text,   [KIND_LIST] = read_text,     [KIND_OWN] = read_own,
 };
 
-static bool read_value(struct query *q, const struct option *o, const char *value,
+static bool read_value(struct options *into, const struct option *o, const char *value,
                        struct error *err)
 {
-    const struct reading r = {o, q, (char *)q + o->at, value, err};
+    const struct reading r = {o, into, (char *)into + o->at, value, err};
     return READERS[o->kind](&r);
 }
 
-/* Defaults that are numbers; others say in words what happens. */
-void query_defaults(struct query *q)
+/* Defaults that are numbers come from the rows; others say in words what happens. */
+void options_init(struct options *o, struct arena *mem)
 {
+    memset(o, 0, sizeof *o);
+    o->mem = mem;
+    rules_init(&o->terms.rules);
+    o->terms.precision = o->money.objective = -1;
+    o->terms.stack = STACK_OPEN;
     for (int i = 0; i < OPTION_COUNT; i++)
         if (TABLE[i].kind >= KIND_WHOLE && TABLE[i].kind <= KIND_DURATION)
-            read_value(q, &TABLE[i], TABLE[i].usual, NULL);
+            read_value(o, &TABLE[i], TABLE[i].usual, NULL);
 }
 
-/* Remembered, so that another query can be asked that differs in one thing (what_if.c). */
-static void remember(struct query *q, const struct option *o, const char *value)
+/* Remembered, so that another query can be asked that differs in one thing (query_change.c). */
+static void remember(struct options *to, const struct option *o, const char *value)
 {
-    struct given *g = arena_alloc(&q->mem, sizeof *g);
-    *g = (struct given){o, arena_string(&q->mem, value), NULL};
-    if (q->last_given)
-        q->last_given->next = g;
+    struct given *g = arena_alloc(to->mem, sizeof *g);
+    *g = (struct given){o, arena_string(to->mem, value), NULL};
+    if (to->last)
+        to->last->next = g;
     else
-        q->given = g;
-    q->last_given = g;
-    q->times[o - TABLE]++;
-    q->pricing.loaded = false;
+        to->first = g;
+    to->last = g;
+    to->times[o - TABLE]++;
 }
 
-bool query_set(struct query *q, const char *option, const char *value, struct error *err)
+bool options_set(struct options *to, const char *option, const char *value, struct error *err)
 {
     const struct option *o = option_find(option);
     const char *names[OPTION_COUNT];
@@ -214,10 +218,10 @@ bool query_set(struct query *q, const char *option, const char *value, struct er
     if (!o)
         return fail(err, ERROR_INPUT, "no option is called --%s%s", option,
                     did_you_mean(option, names, OPTION_COUNT));
-    if (o->most > 1 && q->times[o - TABLE] == o->most)
+    if (o->most > 1 && to->times[o - TABLE] == o->most)
         return fail(err, ERROR_INPUT, "--%s is given more than %d times", o->name, o->most);
-    if (!read_value(q, o, value ? value : "", err))
+    if (!read_value(to, o, value ? value : "", err))
         return false;
-    remember(q, o, value ? value : "");
+    remember(to, o, value ? value : "");
     return true;
 }

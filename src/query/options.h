@@ -1,12 +1,24 @@
-/* The options table (options.def), and how a value is read by its row. */
+/* What was given: the options table (options.def), and the values that came. */
 #ifndef ASTRA_OPTIONS_H
 #define ASTRA_OPTIONS_H
 
 #include "base/error.h"
+#include "cluster/cluster.h"
+#include "import/megatron/flags.h"
+#include "import/shell/script.h"
+#include "price/money.h"
+#include "price/prices.h"
+#include "rules/rules.h"
+#include "simulate/score.h"
+#include "strategy/space.h"
 
 #include <stddef.h>
 
-struct query;
+struct arena;
+struct export_format;
+struct imported;
+struct options;
+struct profile;
 
 enum option_id {
 #define ROW(id, ...) OPTION_##id,
@@ -42,7 +54,7 @@ struct option {
     size_t at;
     double lo, hi;
     const char *expected; /* for messages */
-    bool (*read)(struct query *, const char *value, struct error *);
+    bool (*read)(struct options *, const char *value, struct error *);
 };
 
 enum { TEXTS_MAX = 64 };
@@ -50,6 +62,146 @@ struct texts {
     int count;
     const char *text[TEXTS_MAX];
 };
+
+enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
+enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH };
+
+/* What a job is asked to be. Plain values: a copy with one thing changed is what probes ask with
+ * (query_derive). */
+struct query_terms {
+    int64_t gpus;              /* 0 = at most the pool */
+    int global_batch, seq_len; /* 0 = default */
+    int precision;             /* -1 = default */
+    int stack;                 /* enum stack */
+    double memory_margin, imbalance;
+    int mix;    /* types in one job; 0 = default */
+    int engine; /* enum engine */
+    struct setting settings[PARAMS];
+    struct rules rules; /* the user's; their code is borrowed */
+};
+
+/* One --mtbf or --interruptions. */
+enum { RATES_MAX = 64, ENVS_MAX = 64, WHAT_IFS_MAX = 16 };
+struct outage_rate {
+    const char *option, *text; /* for messages */
+    const struct gpu *gpu;     /* NULL = all */
+    bool failures;             /* hours between those of a GPU; otherwise interruptions an hour */
+    double value;
+};
+
+struct money_options {
+    struct texts price;                 /* of one type each */
+    struct texts source, override_file; /* tables of prices, and what is wrong with them */
+    struct rates rates;
+    struct price_ask ask;
+    int offer;          /* which word of --offer */
+    const char *budget; /* as it came; NULL = none */
+    double deadline_s;  /* of the run; 0 = no limit */
+    int objective;      /* which word of --objective; -1 = default */
+    bool of_plan;       /* prices came with a plan: options win over them */
+};
+
+struct outage_options {
+    int rates;
+    struct outage_rate rate[2 * RATES_MAX];
+};
+
+struct search_options {
+    int top, threads; /* threads 0 = all cores */
+    bool exhaustive, check, stats;
+};
+
+/* A script to write. */
+struct export_options {
+    const struct export_format *format; /* NULL = none is asked for */
+    const char *version;                /* of Megatron core; NULL = HEAD */
+    int launcher;                       /* which word of --launcher: srun starts every rank */
+    const char *job_name;               /* NULL = after the model */
+    const char *hosts_file;             /* for messages */
+    size_t hosts;
+    const char **host;    /* [hosts] in rank order */
+    const char *hostfile; /* to write; NULL = none */
+};
+
+/* Ranks to run. */
+struct verify_options {
+    const char *megatron; /* checkout; NULL = not given */
+    const char *python;   /* NULL = python3 */
+    const char *stages;   /* NULL = distinct */
+    double limit_s;       /* of one rank */
+    bool dry_run;
+};
+
+struct fit_options {
+    struct texts measured;
+    const char *into;
+};
+
+struct calibrate_options {
+    struct texts from, held_out; /* fitted, and only compared with */
+};
+
+/* What is shown of an answer, and files that are written beside it; NULL = all, and none. */
+struct output_options {
+    const char *stage; /* of explain */
+    const char *plot, *report, *trace;
+    const char *answer; /* which the caller writes */
+};
+
+/* An option as it came. */
+struct given {
+    const struct option *option;
+    const char *value;
+    const struct given *next;
+};
+
+/* Everything that was given, file by file and option by option. It owns nothing: what is read lives
+ * in the arena. */
+struct options {
+    struct arena *mem;
+    struct given *first, *last; /* in the order they came; NULL: none */
+    int times[OPTION_COUNT];    /* that each was given */
+    bool has_model, has_cluster, has_flags;
+    struct model model;
+    struct cluster cluster;
+    struct flags_result flags;
+    const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */
+    int plan;                        /* of the best of a search that it holds */
+    int envs;                        /* variables of a launch script */
+    struct script_env env[ENVS_MAX];
+    const struct gpu *gpu; /* of the file's nodes, or the one to list; NULL = not said */
+    struct query_terms terms;
+    struct run_terms run; /* what a step is part of */
+    struct money_options money;
+    struct outage_options outages;
+    const struct profile *profile; /* residual factors; NULL = none */
+    const char *efficiency;        /* folder of learned models; NULL = those compiled in */
+    struct search_options search;
+    struct texts what_if;
+    struct export_options export;
+    struct verify_options verify;
+    struct fit_options fit;
+    struct calibrate_options calibrate;
+    struct output_options output;
+};
+
+void options_init(struct options *, struct arena *mem);
+bool options_set(struct options *, const char *option, const char *value, struct error *);
+/* Megatron's flags, behind those of a file that was read. */
+bool options_flags(struct options *, size_t count, const char *const *words, struct error *);
+
+/* Nothing is missing for a fit, and nothing contradicts; no option of an export is without
+ * effect. */
+bool options_fit(const struct options *, struct error *);
+bool options_export(const struct options *, struct error *);
+/* Something of prices was asked: one that is missing is an error. */
+bool options_ask_prices(const struct options *);
+/* The tables of prices, and which of their offers count. */
+bool options_price_list(const struct options *, struct arena *, struct price_list *,
+                        struct price_ask *, struct error *);
+/* What the file of --hosts says; `text` ends in 0. */
+bool options_hosts(struct options *, const char *text, size_t size, const char *path,
+                   struct error *);
 
 const struct option *option_row(enum option_id);
 /* NULL without such an option. */

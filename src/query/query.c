@@ -20,42 +20,38 @@ static const int DEFAULT_SEQ_LEN = 8192;
 
 enum { MAX_FLAG_WORDS = 100000 };
 
-void query_init(struct query *q)
-{
-    memset(q, 0, sizeof *q);
-    arena_init(&q->mem);
-    rules_init(&q->rules);
-    q->precision = q->stack = q->objective = -1;
-    query_defaults(q);
-}
-
-void query_release(struct query *q)
-{
-    query_drop_changed(q);
-    query_drop_costs(q);
-    learned_free(q->learned);
-    arena_release(&q->mem);
-}
-
-bool query_flags(struct query *q, size_t count, const char *const *words, struct error *err)
+bool options_flags(struct options *o, size_t count, const char *const *words, struct error *err)
 {
     if (count > MAX_FLAG_WORDS)
         return fail(err, ERROR_INPUT,
                     "%zu words of Megatron flags are too many, at most %d are read", count,
                     MAX_FLAG_WORDS);
     size_t before = 0;
-    const char *const *first = imported_words(q, &before); /* those behind a file are added */
-    const char **copy = arena_array(&q->mem, before + count + 1, sizeof *copy);
+    const char *const *first = imported_words(o, &before); /* those behind a file are added */
+    const char **copy = arena_array(o->mem, before + count + 1, sizeof *copy);
     for (size_t i = 0; i < before + count; i++)
-        copy[i] = i < before ? first[i] : arena_string(&q->mem, words[i - before]);
-    q->has_flags = flags_import((int)(before + count), copy, &q->flags, &q->mem, err);
-    return q->has_flags;
+        copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
+    o->has_flags = flags_import((int)(before + count), copy, &o->flags, o->mem, err);
+    return o->has_flags;
+}
+
+static bool is_whole(const struct options *o, enum query_kind kind, struct error *err)
+{
+    if (kind == QUERY_SEARCH && o->has_flags)
+        return fail(err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
+    if (!o->has_cluster)
+        return fail(err, ERROR_INPUT,
+                    "no cluster is given: add --cluster, for example --cluster 8x8:H100");
+    return o->has_model || o->has_flags || /* which say themselves what they lack */
+           fail(err, ERROR_INPUT,
+                "no model is given: add --model, for example --model llama3-8b (astra models "
+                "lists them)");
 }
 
 /* A single --set of these three stands for the option. */
 static bool take_setting(struct query *q, enum param p, int *option, int unset, struct error *err)
 {
-    const struct setting *s = &q->settings[p];
+    const struct setting *s = &q->terms.settings[p];
     if (s->count == 0)
         return true;
     if (s->count > 1)
@@ -67,21 +63,110 @@ static bool take_setting(struct query *q, enum param p, int *option, int unset, 
     return true;
 }
 
-bool query_ready(struct query *q, struct error *err)
+static bool take_settings(struct query *q, struct error *err)
 {
-    query_drop_costs(q);
-    if (!q->has_cluster)
-        return fail(err, ERROR_INPUT,
-                    "no cluster is given: add --cluster, for example --cluster 8x8:H100");
-    if (!q->has_model && !q->has_flags) /* flags say themselves what they lack */
-        return fail(err, ERROR_INPUT,
-                    "no model is given: add --model, for example --model llama3-8b (astra models "
-                    "lists them)");
-    if (!query_set_prices(q, err) || !query_set_outages(q, err) || !query_set_budget(q, err))
+    struct query_terms *t = &q->terms;
+    return take_setting(q, PARAM_global_batch, &t->global_batch, 0, err) &&
+           take_setting(q, PARAM_seq_len, &t->seq_len, 0, err) &&
+           take_setting(q, PARAM_precision, &t->precision, -1, err);
+}
+
+/* Residual factors, and learned times where the groups do not have them. */
+static bool time_groups(struct query *q, struct error *err)
+{
+    unsigned models = 1u << FAMILY_GEMM | 1u << FAMILY_ATTENTION | 1u << FAMILY_MEMORY |
+                      1u << MODEL_COMM | (q->model.experts > 0 ? 1u << FAMILY_GROUPED : 0);
+    struct learned *learned;
+    if (!q->resources)
+        return true;
+    if (!query_set_residuals(q, err) ||
+        !resources_models(q->resources, q->given->efficiency, &learned, err) ||
+        !learned_ready(learned, models, err))
         return false;
-    return take_setting(q, PARAM_global_batch, &q->global_batch, 0, err) &&
-           take_setting(q, PARAM_seq_len, &q->seq_len, 0, err) &&
-           take_setting(q, PARAM_precision, &q->precision, -1, err);
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!q->cluster.group[g].costs &&
+            !resources_time(q->resources, &q->cluster.group[g], learned, err))
+            return false;
+    return true;
+}
+
+bool query_resolve(const struct options *o, enum query_kind kind, struct resources *resources,
+                   struct arena *mem, struct query *q, struct error *err)
+{
+    if (!is_whole(o, kind, err))
+        return false;
+    *q = (struct query){.kind = kind,
+                        .given = o,
+                        .resources = resources,
+                        .model = o->model,
+                        .cluster = o->cluster,
+                        .terms = o->terms,
+                        .run = o->run,
+                        .search = o->search,
+                        .deadline_s = o->money.deadline_s};
+    if (!query_set_prices(q, mem, err) || !query_set_outages(q, err) || !query_set_budget(q, err) ||
+        !take_settings(q, err))
+        return false;
+    if (kind == QUERY_SEARCH)
+        cluster_join_alike(&q->cluster);
+    else if (!query_set_flags(q, mem, err))
+        return false;
+    return time_groups(q, err);
+}
+
+/* Whether times of the one are those of the other. */
+static bool same_nodes(const struct node_group *a, const struct node_group *b)
+{
+    return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
+           a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
+           a->oversubscription == b->oversubscription;
+}
+
+const struct query *query_derive(const struct query *from, const struct query_terms *terms,
+                                 const struct cluster *cluster, struct arena *mem,
+                                 struct error *err)
+{
+    struct query *q = arena_alloc(mem, sizeof *q);
+    *q = *from;
+    q->terms = *terms;
+    if (cluster)
+        q->cluster = *cluster;
+    for (int g = 0; g < q->cluster.groups; g++)
+        if (!same_nodes(&q->cluster.group[g], &from->cluster.group[g]))
+            q->cluster.group[g].costs = NULL;
+    return time_groups(q, err) ? q : NULL;
+}
+
+static const struct node_group *same_group(const struct query *from, const struct query *to,
+                                           const struct node_group *g)
+{
+    return &to->cluster.group[g - from->cluster.group];
+}
+
+struct scene query_rebase(const struct query *from, const struct query *to, const struct scene *sc,
+                          struct arena *mem)
+{
+    struct scene out = *sc;
+    out.group = same_group(from, to, sc->group);
+    out.cluster = sc->cluster ? &to->cluster : NULL;
+    if (sc->meshes) {
+        struct mesh_list *meshes = arena_alloc(mem, sizeof *meshes);
+        *meshes = *sc->meshes;
+        for (int i = 0; i < meshes->count; i++)
+            meshes->mesh[i].group = same_group(from, to, meshes->mesh[i].group);
+        out.meshes = meshes;
+    }
+    return out;
+}
+
+bool query_costs_hold(const struct query *q, struct error *err)
+{
+    return !q->resources || resources_hold(q->resources, err);
+}
+
+bool query_te(const struct query *q)
+{
+    return q->terms.stack != STACK_TORCH;
 }
 
 int default_seq_len(const struct model *m)
@@ -100,24 +185,25 @@ static int default_global_batch(int seq_len)
 
 int query_seq_len(const struct query *q)
 {
-    return q->seq_len ? q->seq_len : default_seq_len(&q->model);
+    return q->terms.seq_len ? q->terms.seq_len : default_seq_len(&q->model);
 }
 
 int query_global_batch(const struct query *q)
 {
-    return q->global_batch ? q->global_batch : default_global_batch(query_seq_len(q));
+    return q->terms.global_batch ? q->terms.global_batch : default_global_batch(query_seq_len(q));
 }
 
-bool query_rules(struct query *q, bool search, struct rules *rules, struct error *err)
+bool query_rules(const struct query *q, bool search, struct arena *mem, struct rules *rules,
+                 struct error *err)
 {
     rules_init(rules);
-    if (!rules_add_megatron(rules, &q->mem, err) || !rules_add_engine(rules, &q->mem, err))
+    if (!rules_add_megatron(rules, mem, err) || !rules_add_engine(rules, mem, err))
         return false;
     if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules),
-                              "pool.rules", &q->mem, err) ||
-                   !rules_add_sense(rules, &q->mem, err)))
+                              "pool.rules", mem, err) ||
+                   !rules_add_sense(rules, mem, err)))
         return false;
-    rules_append(rules, &q->rules, &q->mem);
+    rules_append(rules, &q->terms.rules, mem);
     return true;
 }
 
@@ -125,12 +211,12 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
 {
     return (struct scene){.model = &q->model,
                           .group = group,
-                          .te = q->stack != STACK_TORCH,
-                          .memory_margin = q->memory_margin,
-                          .imbalance = q->imbalance,
-                          .attention_dropout = q->has_flags ? q->flags.attention_dropout : 0,
-                          .hidden_dropout = q->has_flags ? q->flags.hidden_dropout : 0,
-                          .whole_init = q->has_flags && q->flags.whole_init,
+                          .te = query_te(q),
+                          .memory_margin = q->terms.memory_margin,
+                          .imbalance = q->terms.imbalance,
+                          .attention_dropout = q->flags ? q->flags->attention_dropout : 0,
+                          .hidden_dropout = q->flags ? q->flags->hidden_dropout : 0,
+                          .whole_init = q->flags && q->flags->whole_init,
                           .run = &q->run};
 }
 
@@ -140,8 +226,8 @@ static int mix_of(const struct query *q)
 {
     const struct cluster *c = &q->cluster;
     int most = c->groups < MIX_MAX ? c->groups : MIX_MAX;
-    if (q->mix)
-        return q->mix < most ? q->mix : most;
+    if (q->terms.mix)
+        return q->terms.mix < most ? q->terms.mix : most;
     for (int g = 0; g < c->groups; g++)
         if (c->group[g].nodes_min < c->group[g].nodes_max)
             return 1;
@@ -153,64 +239,65 @@ static void set_base(const struct query *q, struct strategy *base)
     strategy_init(base);
     base->seq_len = query_seq_len(q);
     base->global_batch = query_global_batch(q);
-    base->precision = q->precision < 0 ? PRECISION_BF16 : q->precision;
+    base->precision = q->terms.precision < 0 ? PRECISION_BF16 : q->terms.precision;
 }
 
 bool query_mixes(const struct query *q)
 {
-    return mix_of(q) >= 2 && q->settings[PARAM_split].count == 0; /* mixed jobs have layouts */
+    return mix_of(q) >= 2 &&
+           q->terms.settings[PARAM_split].count == 0; /* mixed jobs have layouts */
 }
 
-bool query_mixed(struct query *q, struct rules *rules, struct mixed_query *out, struct error *err)
+bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *out,
+                 struct error *err)
 {
+    struct rules *rules = arena_alloc(mem, sizeof *rules);
     memset(out, 0, sizeof *out);
     if (!query_mixes(q))
         return false;
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (!query_costs(q, g, err))
-            return false;
-    if (!query_rules(q, true, rules, err))
+    if (!query_rules(q, true, mem, rules, err))
         return false;
     out->scene = query_scene(q, &q->cluster.group[0]);
     out->cluster = &q->cluster;
     set_base(q, &out->base);
-    out->settings = q->settings;
+    out->settings = q->terms.settings;
     out->rules = rules;
-    out->gpus = q->gpus;
+    out->gpus = q->terms.gpus;
     out->mix = mix_of(q);
-    out->layouts = q->engine != ENGINE_FLAGSCALE;
-    out->per_type_meshes = q->engine != ENGINE_MEGATRON;
+    out->layouts = q->terms.engine != ENGINE_FLAGSCALE;
+    out->per_type_meshes = q->terms.engine != ENGINE_MEGATRON;
     out->front = query_asks_front(q);
-    out->top = q->top;
-    out->threads = q->threads ? q->threads : parallel_cores();
+    out->top = q->search.top;
+    out->threads = q->search.threads ? q->search.threads : parallel_cores();
     return true;
 }
 
-bool query_search(struct query *q, int g, struct rules *rules, struct search_query *out,
+bool query_search(const struct query *q, int g, struct arena *mem, struct search_query *out,
                   struct error *err)
 {
+    struct rules *rules = arena_alloc(mem, sizeof *rules);
     const struct node_group *group = &q->cluster.group[g];
     int64_t most = (int64_t)group->nodes_max * group->per_node;
     bool range = group->nodes_min < group->nodes_max;
     memset(out, 0, sizeof *out);
-    if (!query_costs(q, g, err) || !query_rules(q, true, rules, err))
+    if (!query_rules(q, true, mem, rules, err))
         return false;
     out->scene = query_scene(q, group);
     set_base(q, &out->base);
-    out->settings = q->settings;
+    out->settings = q->terms.settings;
     out->rules = rules;
     out->gpus_max = most;
     out->gpus_min = (int64_t)(range ? group->nodes_min : 1) * group->per_node;
-    if (q->gpus) {
-        out->gpus_max = out->gpus_min = q->gpus;
-        out->any_gpus = q->gpus % group->per_node != 0;
+    if (q->terms.gpus) {
+        out->gpus_max = out->gpus_min = q->terms.gpus;
+        out->any_gpus = q->terms.gpus % group->per_node != 0;
     }
-    out->top = q->top;
-    out->threads = q->threads ? q->threads : parallel_cores();
-    out->exhaustive = q->exhaustive;
-    return q->gpus <= most ||
+    out->top = q->search.top;
+    out->threads = q->search.threads ? q->search.threads : parallel_cores();
+    out->exhaustive = q->search.exhaustive;
+    return q->terms.gpus <= most ||
            fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s",
-                (long long)q->gpus, (long long)most, group->gpu->name);
+                (long long)q->terms.gpus, (long long)most, group->gpu->name);
 }
 
 /* What is asked of the run. */
@@ -232,26 +319,27 @@ static void add_terms(const struct query *q, struct str *s)
     str_add(s, interruptions ? ", interruptions counted" : "");
 }
 
-const char *query_line(struct query *q, const struct strategy *base, struct arena *mem)
+const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
 {
     struct str s;
     str_init(&s);
     str_addf(&s, "%s (", q->model.name);
     add_count(&s, (double)model_params_total(&q->model));
     str_addf(&s, " parameters) on %s, ", q->cluster.text);
-    if (q->gpus)
-        str_addf(&s, "exactly %lld GPUs, ", (long long)q->gpus);
+    if (q->terms.gpus)
+        str_addf(&s, "exactly %lld GPUs, ", (long long)q->terms.gpus);
     str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len,
-             q->seq_len ? "" : " (default)", base->global_batch,
-             q->global_batch ? "" : " (default)");
+             q->terms.seq_len ? "" : " (default)", base->global_batch,
+             q->terms.global_batch ? "" : " (default)");
     add_count(&s, (double)base->global_batch * base->seq_len);
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
-    str_addf(&s, "%s, stack %s, %.0f %% of memory left free", q->precision < 0 ? " (default)" : "",
-             q->stack == STACK_TORCH ? "torch" : "te", 100 * q->memory_margin);
-    if (q->imbalance > 1 && q->model.experts > 0)
+    str_addf(&s, "%s, stack %s, %.0f %% of memory left free",
+             q->terms.precision < 0 ? " (default)" : "", query_te(q) ? "te" : "torch",
+             100 * q->terms.memory_margin);
+    if (q->terms.imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
-                 q->imbalance);
+                 q->terms.imbalance);
     add_terms(q, &s);
     const char *line = arena_string(mem, str_text(&s));
     str_release(&s);

@@ -1,107 +1,50 @@
-/* What was asked: options as they came, checked one by one, and the defaults that fill the rest. */
+/* What is asked: made once of the options that were given, and then constant. It owns nothing, so
+ * that a copy is as good as the query: texts live in an arena, options, models of operators and the
+ * times that they predict with those who own them. */
 #ifndef ASTRA_QUERY_H
 #define ASTRA_QUERY_H
 
 #include "base/arena.h"
-#include "cluster/cluster.h"
-#include "import/megatron/flags.h"
-#include "import/shell/script.h"
 #include "query/options.h"
-#include "query/query_export.h"
-#include "query/query_prices.h"
-#include "query/query_verify.h"
-#include "rules/rules.h"
+#include "query/resources.h"
 #include "search/search.h"
-#include "simulate/outage.h"
-#include "strategy/space.h"
 
-struct group_costs;
-struct imported;
-struct learned;
-struct profile;
-
-enum { QUERY_RATES = 64, QUERY_WHAT_IFS = 16, QUERY_ENVS = 64 };
-
-/* An option as it came. */
-struct given {
-    const struct option *option;
-    const char *value;
-    const struct given *next;
-};
-
-enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
-enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH };
-
-/* One --mtbf or --interruptions. */
-struct outage_rate {
-    const char *option, *text; /* for messages */
-    const struct gpu *gpu;     /* NULL = all */
-    bool failures;             /* hours between those of a GPU; otherwise interruptions an hour */
-    double value;
-};
+/* Of which kind, as that decides what may be given. Of a verify the stack of the plan counts: which
+ * one runs, and on which GPU, is known only later, and with it what a profile must be about. */
+enum query_kind { QUERY_SEARCH, QUERY_ESTIMATE, QUERY_VERIFY };
 
 struct query {
-    struct arena mem; /* everything that was read */
-    bool has_model, has_cluster, has_flags;
+    enum query_kind kind;
+    const struct options *given;
+    struct resources *resources; /* NULL: nothing is timed */
     struct model model;
-    struct cluster cluster;
-    struct flags_result flags;
-    int64_t gpus;              /* 0 = at most the pool */
-    int global_batch, seq_len; /* 0 = default */
-    int precision;             /* -1 = default */
-    int stack;                 /* enum stack */
-    double memory_margin, imbalance;
-    int top, threads; /* threads 0 = all cores */
-    int mix;          /* types in one job; 0 = default */
-    int engine;       /* enum engine */
-    bool exhaustive, check, stats;
-    const char *stage;  /* of explain; NULL = all */
-    const char *trace;  /* file of a trace; NULL = none */
-    const char *plot;   /* file of the front's picture; NULL = none */
-    const char *report; /* file of a page; NULL = none */
-    const char *output; /* file of the answer, which the caller writes; NULL = none */
-    struct setting settings[PARAMS];
-    struct texts price;
-    struct run_terms run;          /* what a step is part of */
-    const char *budget;            /* as it came; NULL = none */
+    struct cluster cluster; /* with prices, outages, learned times and residual factors */
+    struct query_terms terms;
+    const struct flags_result *flags; /* finished; NULL = none */
+    struct run_terms run;
+    struct search_options search;
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
-    int objective;                 /* which word of --objective; -1 = default */
-    int rates;                     /* of outages */
-    struct outage_rate rate[2 * QUERY_RATES];
-    bool prices_of_plan;         /* prices came with a plan: options win over them */
-    struct query_prices pricing; /* tables of prices and what counts of them */
-    struct export_ask export;    /* a script to write */
-    struct verify_ask verify;    /* ranks to run */
-    struct rules rules;          /* the user's */
-    struct texts measured;       /* of fit */
-    const char *into;
-    struct texts from;             /* inputs of calibrate */
-    struct texts held_out;         /* inputs that are compared with, not fitted */
-    const struct profile *profile; /* residual factors; NULL = none */
-    const char *efficiency;        /* folder of learned models; NULL = those compiled in */
-    struct learned *learned;       /* owned; NULL until needed */
-    struct group_costs *costs[CLUSTER_MAX_GROUPS]; /* owned */
-    struct given *given, *last_given;              /* in the order they came; NULL: none */
-    int times[OPTION_COUNT];                       /* that each was given */
-    int envs;
-    struct script_env env[QUERY_ENVS];
-    const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */
-    int what_ifs;
-    const char *what_if[QUERY_WHAT_IFS];
-    struct query *changed[QUERY_WHAT_IFS]; /* owned: this one with what_if[i] (what_if.c) */
 };
 
-void query_init(struct query *);
-void query_release(struct query *);
-bool query_set(struct query *, const char *option, const char *value, struct error *);
-bool query_flags(struct query *, size_t count, const char *const *words, struct error *);
+/* The model is there, prices, outages and learned times are applied, and no option contradicts
+ * another. What is made lives in the arena; options and resources must outlive the query. Without
+ * resources nothing is timed. */
+bool query_resolve(const struct options *, enum query_kind, struct resources *, struct arena *,
+                   struct query *out, struct error *);
 
-/* The model is there, prices are applied, and no option contradicts another. */
-bool query_ready(struct query *, struct error *);
+/* The same query with other terms, or on another cluster (NULL: the same). It lives in the arena,
+ * its learned times with those of `from`. NULL with a message: the profile has nothing about it. */
+const struct query *query_derive(const struct query *from, const struct query_terms *,
+                                 const struct cluster *, struct arena *, struct error *);
+/* The other entrance: the same options but for a change such as "gpus=64" (query_change.c). */
+const struct query *query_change(const struct query *from, const char *change, struct arena *,
+                                 struct error *);
+/* A scene of one query on the nodes of another that was derived from it. */
+struct scene query_rebase(const struct query *from, const struct query *to, const struct scene *,
+                          struct arena *);
 
-/* The search on group `g` of the pool. `rules` is filled with all that apply and must outlive
- * it. */
-bool query_search(struct query *, int g, struct rules *rules, struct search_query *out,
+/* The search on group `g` of the pool. The query must outlive it; rules live in the arena. */
+bool query_search(const struct query *, int g, struct arena *, struct search_query *out,
                   struct error *);
 
 /* Whether jobs on several types are searched as well. */
@@ -109,7 +52,7 @@ bool query_mixes(const struct query *);
 /* The search over several types at once. False without a message: the query is not of that
  * kind. */
 struct mixed_query;
-bool query_mixed(struct query *, struct rules *rules, struct mixed_query *out, struct error *);
+bool query_mixed(const struct query *, struct arena *, struct mixed_query *out, struct error *);
 
 /* The one strategy that was asked about, as Megatron would read it. Reasons why it is refused
  * before any rule is judged go to `reasons`. */
@@ -123,7 +66,8 @@ struct estimate_query {
     int64_t gpus; /* of the job */
     bool placed;  /* every stage is on one group; otherwise nothing can be computed */
 };
-bool query_estimate(struct query *, struct estimate_query *out, struct error *);
+bool query_estimate(const struct query *, struct arena *, struct estimate_query *out,
+                    struct error *);
 
 /* Groups of nodes that the job is on, in rank order: 1 unless it is mixed. The rules hold on each
  * of them, with the values that estimate_slots() fills. */
@@ -134,33 +78,20 @@ void estimate_slots(const struct estimate_query *, int g, double values[SLOTS]);
 void estimate_set_strategy(const struct estimate_query *, int g, const struct strategy *,
                            double values[SLOTS]);
 
-/* Nothing is missing for a fit, and nothing contradicts. */
-bool query_fit(const struct query *, struct error *);
-
-/* Learned times (query_costs.c): the models of --efficiency or those compiled in, for group `g`;
- * once an answer is there, that none of them failed on the way. query_ready() drops those of the
- * query before. */
-bool query_models(struct query *, struct error *);
-bool query_costs(struct query *, int g, struct error *);
+/* Once an answer is there: no model of operators failed on the way. */
 bool query_costs_hold(const struct query *, struct error *);
-void query_drop_costs(struct query *);
 
-/* Residual factors (query_profile.c): those of the profile for every group of the pool, once the
- * stack is known; it is wrong when none has any. The groups without are noted: at most as many
- * notes as groups. */
-bool query_residuals(struct query *, struct error *);
-/* Those for a type of GPU that need not be in the pool; NULL = none. */
+/* Residual factors of the profile (query_profile.c) for a type of GPU that need not be in the pool;
+ * NULL = none. */
 const struct residual *query_residual(const struct query *, const struct gpu *, bool te);
 /* False, and says that the profile has none of them. */
 bool query_no_residual(const struct query *, const struct gpu *, bool te, struct error *);
+/* The groups without are noted: at most as many notes as groups. */
 int query_profile_notes(const struct query *, const char **note, struct arena *);
 /* The notes behind those of a source. */
 struct plan_source;
 const struct plan_source *query_source(const struct query *, const struct plan_source *,
                                        struct arena *);
-/* The factors that a plan was made with, unless --profile is given; `list` may be NULL. */
-struct json;
-bool query_take_residual(struct query *, const struct json *list, struct error *);
 
 /* What plans are compared by (query_money.c). */
 enum objective query_objective(const struct query *);
@@ -169,12 +100,14 @@ bool query_limits(const struct query *, struct limits *, struct error *);
  * leaves open how many nodes there are, or money decides. */
 bool query_asks_front(const struct query *);
 
-/* No option of an export is without effect (query_export.c). */
-bool query_export(const struct query *, struct error *);
-
+bool query_te(const struct query *);          /* layers of TransformerEngine */
+int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */
 
+/* Those of Megatron and of the engine, for a search those of sense and of the pool, the user's. */
+bool query_rules(const struct query *, bool search, struct arena *, struct rules *, struct error *);
+
 /* One line for people, with the defaults that were used. */
-const char *query_line(struct query *, const struct strategy *base, struct arena *);
+const char *query_line(const struct query *, const struct strategy *base, struct arena *);
 
 #endif

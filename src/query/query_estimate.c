@@ -15,10 +15,10 @@
 static bool single_values(const struct query *q, struct error *err)
 {
     for (int p = 0; p < PARAMS; p++)
-        if (q->settings[p].count > 1)
+        if (q->terms.settings[p].count > 1)
             return fail(err, ERROR_INPUT,
                         "--set %s has %d values: one strategy has one, search takes more",
-                        param_info((enum param)p)->name, q->settings[p].count);
+                        param_info((enum param)p)->name, q->terms.settings[p].count);
     return true;
 }
 
@@ -30,13 +30,13 @@ static bool strategy_from_settings(const struct query *q, int64_t world, struct 
         return false;
     strategy_init(s);
     for (int p = 0; p < PARAMS; p++)
-        if (q->settings[p].count)
-            strategy_set(s, (enum param)p, q->settings[p].value[0]);
-    if (!q->settings[PARAM_dp].count) {
+        if (q->terms.settings[p].count)
+            strategy_set(s, (enum param)p, q->terms.settings[p].value[0]);
+    if (!q->terms.settings[PARAM_dp].count) {
         int64_t dp = world / ((int64_t)s->tp * s->cp * s->pp);
         s->dp = dp < 1 ? 1 : (int)dp;
     }
-    int64_t batch = q->global_batch ? q->global_batch : (int64_t)s->micro_batch * s->dp;
+    int64_t batch = q->terms.global_batch ? q->terms.global_batch : (int64_t)s->micro_batch * s->dp;
     if (batch > MAX_GLOBAL_BATCH)
         return fail(err, ERROR_INPUT,
                     "micro_batch %d x dp %d is a global batch of %lld, at most %d is right",
@@ -73,46 +73,41 @@ static bool agree(enum param p, int option, int unset, const struct flags_result
 
 static bool options_agree(const struct query *q, const struct flags_result *f, struct error *err)
 {
-    if (q->stack == STACK_TE && f->stack_torch)
+    const struct query_terms *t = &q->terms;
+    if (t->stack == STACK_TE && f->stack_torch)
         return fail(err, ERROR_INPUT, "the stack is te as an option and torch in the flags");
-    return agree(PARAM_global_batch, q->global_batch, 0, f, err) &&
-           agree(PARAM_seq_len, q->seq_len, 0, f, err) &&
-           agree(PARAM_precision, q->precision, -1, f, err);
+    return agree(PARAM_global_batch, t->global_batch, 0, f, err) &&
+           agree(PARAM_seq_len, t->seq_len, 0, f, err) &&
+           agree(PARAM_precision, t->precision, -1, f, err);
 }
 
-static bool strategy_from_flags(struct query *q, int64_t world, struct estimate_query *out,
-                                struct error *err)
+/* What options say beside the flags. */
+static void take_terms(struct flags_result *f, const struct query_terms *t)
 {
-    struct flags_result *f = &q->flags;
-    if (q->times[OPTION_set] > 0)
-        return fail(err, ERROR_INPUT,
-                    "--set and Megatron flags together: put the value into the flags");
-    if (!flags_model(f, q->has_model ? &q->model : NULL, err))
-        return imported_name_place(q, err);
-    q->model = f->model;
-    q->has_model = true;
-    if (!options_agree(q, f, err))
-        return false;
-    if (q->global_batch) {
-        f->strategy.global_batch = q->global_batch;
+    if (t->global_batch) {
+        f->strategy.global_batch = t->global_batch;
         f->given[PARAM_global_batch] = true;
     }
-    if (q->seq_len) {
-        f->strategy.seq_len = q->seq_len;
+    if (t->seq_len) {
+        f->strategy.seq_len = t->seq_len;
         f->given[PARAM_seq_len] = true;
     }
-    if (!flags_finish(f, world, err))
-        return imported_name_place(q, err);
-    if (!imported_holds(q, world, err))
+}
+
+static bool finish_flags(struct query *q, struct flags_result *f, int64_t world, struct error *err)
+{
+    const struct options *o = q->given;
+    if (o->times[OPTION_set] > 0)
+        return fail(err, ERROR_INPUT,
+                    "--set and Megatron flags together: put the value into the flags");
+    if (!flags_model(f, o->has_model ? &o->model : NULL, err))
+        return imported_name_place(o, err);
+    if (!options_agree(q, f, err))
         return false;
-    out->strategy = f->strategy;
-    if (!f->given[PARAM_seq_len])
-        out->strategy.seq_len = default_seq_len(&q->model);
-    out->layout = f->has_layout ? &f->layout : NULL;
-    out->reasons = f->reasons;
-    if (q->stack == STACK_OPEN)
-        q->stack = f->stack_torch ? STACK_TORCH : STACK_TE;
-    return true;
+    take_terms(f, &q->terms);
+    if (!flags_finish(f, world, err))
+        return imported_name_place(o, err);
+    return imported_holds(o, f, world, err);
 }
 
 static int64_t group_gpus(const struct node_group *g)
@@ -134,24 +129,56 @@ static int64_t used_gpus(const struct cluster *c)
 static bool world_of(const struct query *q, int64_t *world, struct error *err)
 {
     int64_t most = used_gpus(&q->cluster);
-    if (q->gpus > most)
-        return fail(err, ERROR_INPUT, "--gpus is %lld, the cluster has %lld", (long long)q->gpus,
-                    (long long)most);
-    if (q->gpus && q->gpus < most && q->cluster.groups > 1)
+    if (q->terms.gpus > most)
+        return fail(err, ERROR_INPUT, "--gpus is %lld, the cluster has %lld",
+                    (long long)q->terms.gpus, (long long)most);
+    if (q->terms.gpus && q->terms.gpus < most && q->cluster.groups > 1)
         return fail(err, ERROR_INPUT,
                     "--gpus is %lld, but all %lld GPUs of a pool of several groups are estimated: "
                     "shorten the pool instead",
-                    (long long)q->gpus, (long long)most);
+                    (long long)q->terms.gpus, (long long)most);
     if (most > INT_MAX)
         return fail(err, ERROR_INPUT, "the pool has %lld GPUs, at most %d can be estimated",
                     (long long)most, INT_MAX);
-    *world = q->gpus ? q->gpus : most;
+    *world = q->terms.gpus ? q->terms.gpus : most;
     return true;
 }
 
+/* The model and the stack are those of the flags, where there are any. */
+bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
+{
+    const struct options *o = q->given;
+    int64_t world;
+    if (q->kind == QUERY_VERIFY)
+        q->terms.stack = STACK_OPEN;
+    if (!imported_options_count(o, err) || !world_of(q, &world, err))
+        return false;
+    if (!o->has_flags)
+        return true;
+    struct flags_result *f = arena_alloc(mem, sizeof *f);
+    *f = o->flags;
+    if (!finish_flags(q, f, world, err))
+        return false;
+    q->flags = f;
+    q->model = f->model;
+    if (q->terms.stack == STACK_OPEN)
+        q->terms.stack = f->stack_torch ? STACK_TORCH : STACK_TE;
+    return true;
+}
+
+static void strategy_from_flags(const struct query *q, struct estimate_query *out)
+{
+    const struct flags_result *f = q->flags;
+    out->strategy = f->strategy;
+    if (!f->given[PARAM_seq_len])
+        out->strategy.seq_len = default_seq_len(&q->model);
+    out->layout = f->has_layout ? &f->layout : NULL;
+    out->reasons = f->reasons;
+}
+
 /* Why a stage has no group to itself, and what would be right. */
-static const char *straddle_text(struct query *q, const struct strategy *s, int stage, int from,
-                                 int to)
+static const char *straddle_text(const struct query *q, const struct strategy *s, int stage,
+                                 int from, int to, struct arena *mem)
 {
     const struct cluster *c = &q->cluster;
     long long block = (long long)s->tp * s->cp * s->dp;
@@ -159,7 +186,7 @@ static const char *straddle_text(struct query *q, const struct strategy *s, int 
     for (int g = 0; g < c->groups; g++)
         divisor = common_divisor(group_gpus(&c->group[g]), divisor);
     return arena_format(
-        &q->mem,
+        mem,
         "stage %d straddles group %d (%lld %s) and group %d (%lld %s): it is tp x cp x dp = %lld "
         "consecutive GPUs, so every group needs a multiple of %lld GPUs, or tp x cp x dp must "
         "divide %lld",
@@ -179,8 +206,8 @@ static int group_of(const struct cluster *c, int64_t gpu)
 
 /* Deals the stages out to the groups, in rank order. False when one straddles groups, which is a
  * reason, or there are more than the pool has GPUs for, which is said already. */
-static bool place_stages(struct query *q, const struct strategy *s, struct mesh_list *meshes,
-                         struct flags_texts *reasons)
+static bool place_stages(const struct query *q, const struct strategy *s, struct mesh_list *meshes,
+                         struct flags_texts *reasons, struct arena *mem)
 {
     const struct cluster *c = &q->cluster;
     int64_t block = (int64_t)s->tp * s->cp * s->dp;
@@ -189,7 +216,7 @@ static bool place_stages(struct query *q, const struct strategy *s, struct mesh_
         if ((r + 1) * block > used_gpus(c))
             return false;
         if (from != to) {
-            add_text(reasons, straddle_text(q, s, r, from, to));
+            add_text(reasons, straddle_text(q, s, r, from, to, mem));
             return false;
         }
         meshes->mesh[from].stages++;
@@ -199,16 +226,16 @@ static bool place_stages(struct query *q, const struct strategy *s, struct mesh_
 
 /* A job on several groups: each has a mesh, those without stages only where nothing can be
  * placed. */
-static void set_meshes(struct query *q, struct estimate_query *out)
+static void set_meshes(const struct query *q, struct arena *mem, struct estimate_query *out)
 {
-    struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
+    struct mesh_list *meshes = arena_alloc(mem, sizeof *meshes);
     int kept = 0;
     meshes->count = q->cluster.groups;
     for (int g = 0; g < meshes->count; g++)
         meshes->mesh[g].group = &q->cluster.group[g];
     out->scene.meshes = meshes;
     out->scene.cluster = &q->cluster;
-    out->placed = place_stages(q, &out->strategy, meshes, &out->reasons);
+    out->placed = place_stages(q, &out->strategy, meshes, &out->reasons, mem);
     for (int g = 0; g < meshes->count; g++)
         if (!out->placed)
             meshes->mesh[g].stages = 0;
@@ -231,10 +258,11 @@ static bool names_group(const char *type, const struct node_group *g, struct are
 }
 
 /* The meshes of FlagScale's flags on the groups of the pool, one each, in this order. */
-static bool match_meshes(struct query *q, struct mesh_list *meshes, struct error *err)
+static bool match_meshes(const struct query *q, struct mesh_list *meshes, struct arena *mem,
+                         struct error *err)
 {
     const struct cluster *c = &q->cluster;
-    const struct strategy *s = &q->flags.strategy;
+    const struct strategy *s = &q->flags->strategy;
     if (meshes->count != c->groups)
         return fail(err, ERROR_INPUT,
                     "--hetero-process-meshes has %d meshes, the cluster has %d groups of nodes: "
@@ -244,11 +272,11 @@ static bool match_meshes(struct query *q, struct mesh_list *meshes, struct error
         struct mesh *m = &meshes->mesh[i];
         long long gpus = (long long)(m->stages * mesh_stage_gpus(m, s));
         m->group = &c->group[i];
-        if (!names_group(q->flags.device_type[i], m->group, &q->mem))
+        if (!names_group(q->flags->device_type[i], m->group, mem))
             return fail(err, ERROR_INPUT,
                         "--hetero-device-types: the type of mesh %d is '%s', group %d of the "
                         "cluster has %s",
-                        i + 1, q->flags.device_type[i], i + 1, m->group->gpu->name);
+                        i + 1, q->flags->device_type[i], i + 1, m->group->gpu->name);
         if (c->groups > 1 && gpus != group_gpus(m->group)) /* of one, --gpus may name a part */
             return fail(err, ERROR_INPUT,
                         "--hetero-process-meshes: tp x cp x dp x pp of mesh %d is %lld GPUs, group "
@@ -258,11 +286,12 @@ static bool match_meshes(struct query *q, struct mesh_list *meshes, struct error
     return true;
 }
 
-static bool take_meshes(struct query *q, struct estimate_query *out, struct error *err)
+static bool take_meshes(const struct query *q, struct arena *mem, struct estimate_query *out,
+                        struct error *err)
 {
-    struct mesh_list *meshes = arena_alloc(&q->mem, sizeof *meshes);
-    *meshes = q->flags.meshes;
-    if (!match_meshes(q, meshes, err))
+    struct mesh_list *meshes = arena_alloc(mem, sizeof *meshes);
+    *meshes = q->flags->meshes;
+    if (!match_meshes(q, meshes, mem, err))
         return false;
     if (meshes->count > 1) {
         out->scene.meshes = meshes;
@@ -302,44 +331,36 @@ void estimate_set_strategy(const struct estimate_query *e, int g, const struct s
     slots_set_strategy(values, s);
 }
 
-static bool all_costs(struct query *q, struct error *err)
+bool query_estimate(const struct query *q, struct arena *mem, struct estimate_query *out,
+                    struct error *err)
 {
-    if (q->export.untimed)
-        return true;
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (!query_costs(q, g, err))
-            return false;
-    return true;
-}
-
-bool query_estimate(struct query *q, struct estimate_query *out, struct error *err)
-{
-    struct node_group *group = &q->cluster.group[0];
+    const struct node_group *group = &q->cluster.group[0];
     struct strategy *s = &out->strategy;
     int64_t world = 0;
     memset(out, 0, sizeof *out);
-    if (!imported_options_count(q, err))
+    if (!world_of(q, &world, err))
         return false;
-    if (!world_of(q, &world, err) || !(q->has_flags ? strategy_from_flags(q, world, out, err)
-                                                    : strategy_from_settings(q, world, s, err)))
+    if (q->flags)
+        strategy_from_flags(q, out);
+    else if (!strategy_from_settings(q, world, s, err))
         return false;
-    if (q->precision >= 0)
-        s->precision = q->precision;
-    bool hetero = q->has_flags && q->flags.hetero; /* whose GPUs are counted by mesh */
+    if (q->terms.precision >= 0)
+        s->precision = q->terms.precision;
+    bool hetero = q->flags && q->flags->hetero; /* whose GPUs are counted by mesh */
     if (!hetero && strategy_gpus(s) != world)
         add_text(&out->reasons,
-                 arena_format(&q->mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld",
-                              s->tp, s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
-                              q->gpus ? "job has" : "cluster has", (long long)world));
+                 arena_format(mem, "tp %d x cp %d x pp %d x dp %d is %lld GPUs, the %s %lld", s->tp,
+                              s->cp, s->pp, s->dp, (long long)strategy_gpus(s),
+                              q->terms.gpus ? "job has" : "cluster has", (long long)world));
     out->scene = query_scene(q, group);
     out->nodes = (int)((world + group->per_node - 1) / group->per_node);
     out->gpus = world;
     out->placed = true;
     if (q->cluster.groups > 1)
         out->nodes = group->nodes_max;
-    if (hetero && !take_meshes(q, out, err))
+    if (hetero && !take_meshes(q, mem, out, err))
         return false;
     if (!hetero && q->cluster.groups > 1)
-        set_meshes(q, out);
-    return all_costs(q, err) && query_rules(q, false, &out->rules, err);
+        set_meshes(q, mem, out);
+    return query_rules(q, false, mem, &out->rules, err);
 }

@@ -13,19 +13,19 @@ enum { MAX_NAME = 63, MAX_HOST = 253 };
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-bool option_format(struct query *q, const char *v, struct error *err)
+bool option_format(struct options *o, const char *v, struct error *err)
 {
-    q->export.format = export_format_find(v, err);
-    return q->export.format != NULL;
+    o->export.format = export_format_find(v, err);
+    return o->export.format != NULL;
 }
 
-bool option_release(struct query *q, const char *v, struct error *err)
+bool option_release(struct options *o, const char *v, struct error *err)
 {
-    q->export.version = arena_string(&q->mem, v);
+    o->export.version = arena_string(o->mem, v);
     return export_release(v, NULL, NULL, err);
 }
 
-bool option_job_name(struct query *q, const char *v, struct error *err)
+bool option_job_name(struct options *o, const char *v, struct error *err)
 {
     size_t length = strlen(v);
     if (length == 0 || length > MAX_NAME || strspn(v, LETTERS "._-") != length ||
@@ -34,12 +34,12 @@ bool option_job_name(struct query *q, const char *v, struct error *err)
                     "--job-name is '%.80s', expected 1 to %d letters, digits, '.', '_' and '-', a "
                     "letter or digit first",
                     v, MAX_NAME);
-    q->export.job_name = arena_string(&q->mem, v);
+    o->export.job_name = arena_string(o->mem, v);
     return true;
 }
 
-static bool take_host(struct query *q, const char *path, int line, const char *name, size_t length,
-                      struct error *err)
+static bool take_host(struct options *o, const char *path, int line, const char *name,
+                      size_t length, struct error *err)
 {
     if (length > MAX_HOST || strspn(name, LETTERS "._-:") < length || strspn(name, LETTERS) == 0)
         return fail(
@@ -47,7 +47,7 @@ static bool take_host(struct query *q, const char *path, int line, const char *n
             "%s:%d: '%.*s' is no name of a host: expected letters, digits, '.', '_', ':' and "
             "'-', a letter or digit first",
             path, line, (int)(length > 80 ? 80 : length), name);
-    q->export.host[q->export.hosts++] = arena_copy(&q->mem, name, length);
+    o->export.host[o->export.hosts++] = arena_copy(o->mem, name, length);
     return true;
 }
 
@@ -56,71 +56,71 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool hosts_differ(struct query *q, struct error *err)
+static bool hosts_differ(struct options *o, struct error *err)
 {
-    size_t count = q->export.hosts;
-    const char **sorted = arena_array(&q->mem, count + 1, sizeof *sorted);
+    size_t count = o->export.hosts;
+    const char **sorted = arena_array(o->mem, count + 1, sizeof *sorted);
     for (size_t i = 0; i < count; i++)
-        sorted[i] = q->export.host[i];
+        sorted[i] = o->export.host[i];
     qsort(sorted, count, sizeof *sorted, compare_texts);
     for (size_t i = 1; i < count; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
-            return fail(err, ERROR_INPUT, "%s: host '%s' is given twice", q->export.hosts_file,
+            return fail(err, ERROR_INPUT, "%s: host '%s' is given twice", o->export.hosts_file,
                         sorted[i]);
     return true;
 }
 
 /* A name a line; empty lines and those with # count for nothing. */
-bool query_hosts(struct query *q, const char *text, size_t size, const char *path,
-                 struct error *err)
+bool options_hosts(struct options *o, const char *text, size_t size, const char *path,
+                   struct error *err)
 {
     const char *end = text + size;
     size_t lines = 1;
     int number = 1;
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';
-    q->export.host = arena_array(&q->mem, lines, sizeof *q->export.host);
-    q->export.hosts = 0;
-    q->export.hosts_file = arena_string(&q->mem, path);
+    o->export.host = arena_array(o->mem, lines, sizeof *o->export.host);
+    o->export.hosts = 0;
+    o->export.hosts_file = arena_string(o->mem, path);
     for (const char *at = text; at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((stop ? stop : end) - at);
         size_t name = length - (length > 0 && at[length - 1] == '\r');
-        if (name > 0 && *at != '#' && !take_host(q, path, number, at, name, err))
+        if (name > 0 && *at != '#' && !take_host(o, path, number, at, name, err))
             return false;
         at += length + (stop != NULL);
     }
-    if (q->export.hosts == 0)
+    if (o->export.hosts == 0)
         return fail(err, ERROR_INPUT, "%s: there is no host in it", path);
-    return hosts_differ(q, err);
+    return hosts_differ(o, err);
 }
 
-bool option_hosts(struct query *q, const char *v, struct error *err)
+bool option_hosts(struct options *o, const char *v, struct error *err)
 {
     struct text text;
-    return file_read(v, &q->mem, &text, err) && query_hosts(q, text.data, text.length, v, err);
+    return file_read(v, o->mem, &text, err) && options_hosts(o, text.data, text.length, v, err);
 }
 
-bool option_hostfile(struct query *q, const char *v, struct error *err)
+bool option_hostfile(struct options *o, const char *v, struct error *err)
 {
     if (!*v || strcmp(v, "-") == 0)
         return fail(err, ERROR_INPUT, "--hostfile is '%s', expected the name of a file", v);
     for (const char *c = v; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return fail(err, ERROR_INPUT, "--hostfile: the name has a control character");
-    q->export.hostfile = arena_string(&q->mem, v);
+    o->export.hostfile = arena_string(o->mem, v);
     return true;
 }
 
 /* Which formats an option goes with. */
-bool query_export(const struct query *q, struct error *err)
+bool options_export(const struct options *o, struct error *err)
 {
-    const struct export_ask *x = &q->export;
+    const struct export_options *x = &o->export;
     const struct {
         const char *option, *formats;
         bool given;
     } options[] = {
-        {"launcher", "slurm", q->times[OPTION_launcher]},
+        {"launcher", "slurm", o->times[OPTION_launcher]},
         {"hosts", "slurm torchrun flagscale", x->hosts > 0},
         {"hostfile", "flagscale", x->hostfile},
         {"job-name", "slurm k8s skypilot flagscale", x->job_name},

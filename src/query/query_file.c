@@ -33,7 +33,7 @@ static bool is_name(const char *text, size_t length)
     return length > 0 && n == length && (number || !strchr(digits, text[0]));
 }
 
-bool option_env(struct query *q, const char *v, struct error *err)
+bool option_env(struct options *o, const char *v, struct error *err)
 {
     size_t n = strcspn(v, "=");
     if (!v[n] || !is_name(v, n))
@@ -41,8 +41,8 @@ bool option_env(struct query *q, const char *v, struct error *err)
     for (const char *p = v; *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
             return fail(err, ERROR_INPUT, "--env %.*s has a control character", (int)n, v);
-    q->env[q->envs++] =
-        (struct script_env){arena_copy(&q->mem, v, n), arena_string(&q->mem, v + n + 1)};
+    o->env[o->envs++] =
+        (struct script_env){arena_copy(o->mem, v, n), arena_string(o->mem, v + n + 1)};
     return true;
 }
 
@@ -81,25 +81,25 @@ static bool is_json(const struct text *t)
 }
 
 /* The training that a text describes. */
-static bool read_launch(struct query *q, const struct text *t, const char *path, struct launch *out,
-                        struct error *err)
+static bool read_launch(struct options *o, const struct text *t, const char *path,
+                        struct launch *out, struct error *err)
 {
     if (t->length == 0 || strspn(t->data, " \t\r\n") == t->length)
         return fail(err, ERROR_INPUT,
                     "%s: is empty, expected a plan, a launch script, a log or overrides", path);
     if (overrides_are(t->data, t->length))
-        return overrides_read(path, t->data, t->length, out, &q->mem, err);
-    return script_read(path, t->data, t->length, q->env, q->envs, out, &q->mem, err) &&
-           overrides_of_launch(out, &q->mem, err);
+        return overrides_read(path, t->data, t->length, out, o->mem, err);
+    return script_read(path, t->data, t->length, o->env, o->envs, out, o->mem, err) &&
+           overrides_of_launch(out, o->mem, err);
 }
 
 /* The nodes that the file names, with the GPUs of --gpu. */
-static bool take_cluster(struct query *q, const struct launch *l, struct error *err)
+static bool take_cluster(struct options *o, const struct launch *l, struct error *err)
 {
-    const struct gpu *gpu = q->pricing.gpu;
+    const struct gpu *gpu = o->gpu;
     if (!gpu)
         return true;
-    if (q->has_cluster)
+    if (o->has_cluster)
         return fail(err, ERROR_INPUT, "--gpu %s and --cluster are given: one of them is enough",
                     gpu->name);
     if (!l->gpus)
@@ -110,115 +110,115 @@ static bool take_cluster(struct query *q, const struct launch *l, struct error *
     if (l->gpus % per_node != 0)
         return fail(err, ERROR_INPUT, "%s: runs on %lld GPUs: give --cluster instead of --gpu",
                     l->path, (long long)l->gpus);
-    return query_set(q, "cluster",
-                     arena_format(&q->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
-                                  (long long)per_node, gpu->name),
-                     err);
+    return options_set(o, "cluster",
+                       arena_format(o->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
+                                    (long long)per_node, gpu->name),
+                       err);
 }
 
-static bool take_launch(struct query *q, const struct launch *l, struct error *err)
+static bool take_launch(struct options *o, const struct launch *l, struct error *err)
 {
-    struct imported *i = arena_alloc(&q->mem, sizeof *i);
+    struct imported *i = arena_alloc(o->mem, sizeof *i);
     struct error inner = {0};
     i->launch = *l;
-    if (!take_cluster(q, l, err))
+    if (!take_cluster(o, l, err))
         return false;
-    launch_split(&i->launch, &i->flags, &q->mem);
-    q->imported = i;
-    if (query_flags(q, 0, NULL, &inner))
+    launch_split(&i->launch, &i->flags, o->mem);
+    o->imported = i;
+    if (options_flags(o, 0, NULL, &inner))
         return true;
     if (err)
         *err = inner;
-    imported_name_place(q, err);
+    imported_name_place(o, err);
     return false;
 }
 
 /* A log, where its block was found; otherwise by the beginning of the text. */
-static bool take_pieces(struct query *q, struct file_pieces *p, const char *path, struct error *err)
+static bool take_pieces(struct options *o, struct file_pieces *p, const char *path,
+                        struct error *err)
 {
     struct launch l;
     struct text text = {str_text(&p->head), p->head.length};
     if (train_log_launch(&p->log, path, &l))
-        return take_launch(q, &l, err);
+        return take_launch(o, &l, err);
     if (p->cut)
         return fail(err, ERROR_INPUT,
                     "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
                     FILE_LIMIT >> 20);
     if (is_json(&text))
-        return load_plan(q, &text, path, err);
-    return read_launch(q, &text, path, &l, err) && take_launch(q, &l, err);
+        return load_plan(o, &text, path, err);
+    return read_launch(o, &text, path, &l, err) && take_launch(o, &l, err);
 }
 
-bool import_file(struct query *q, const char *path, struct error *err)
+bool import_file(struct options *o, const char *path, struct error *err)
 {
     struct file_pieces p = {0};
     if (!*path)
         return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
-    path = arena_string(&q->mem, path);
+    path = arena_string(o->mem, path);
     str_init(&p.head);
-    train_log_init(&p.log, &q->mem);
-    bool ok = file_stream(path, take_piece, &p, err) && take_pieces(q, &p, path, err);
+    train_log_init(&p.log, o->mem);
+    bool ok = file_stream(path, take_piece, &p, err) && take_pieces(o, &p, path, err);
     train_log_release(&p.log);
     str_release(&p.head);
     return ok;
 }
 
-bool import_log(struct query *q, struct train_log *log, const char *path, struct error *err)
+bool import_log(struct options *o, struct train_log *log, const char *path, struct error *err)
 {
     struct launch l;
-    path = arena_string(&q->mem, path);
+    path = arena_string(o->mem, path);
     if (!train_log_launch(log, path, &l))
         return fail(err, ERROR_INPUT,
                     "%s: has no block of Megatron's arguments, which say what ran: a log of rank 0 "
                     "or of all ranks from its beginning is right",
                     path);
-    return take_launch(q, &l, err);
+    return take_launch(o, &l, err);
 }
 
-bool imported_options_count(const struct query *q, struct error *err)
+bool imported_options_count(const struct options *o, struct error *err)
 {
-    if (q->imported)
+    if (o->imported)
         return true;
-    if (q->pricing.gpu)
+    if (o->gpu)
         return fail(err, ERROR_INPUT,
                     "--gpu %s counts with a launch script or a log, which say how many there are: "
                     "give --cluster",
-                    q->pricing.gpu->name);
-    return q->envs == 0 || fail(err, ERROR_INPUT,
+                    o->gpu->name);
+    return o->envs == 0 || fail(err, ERROR_INPUT,
                                 "--env %s=... sets a variable of a launch script, and none is read",
-                                q->env[0].name);
+                                o->env[0].name);
 }
 
-const char *const *imported_words(const struct query *q, size_t *count)
+const char *const *imported_words(const struct options *o, size_t *count)
 {
-    *count = q->imported ? (size_t)q->imported->flags.count : 0;
-    return q->imported ? q->imported->flags.word : NULL;
+    *count = o->imported ? (size_t)o->imported->flags.count : 0;
+    return o->imported ? o->imported->flags.word : NULL;
 }
 
 /* What may be behind a message about something that is missing, and how to give it. */
-static void add_help(const struct imported *i, struct error *err)
+static void add_help(const struct imported *i, const char *flag, struct error *err)
 {
-    struct error before = *err, inner = before;
+    struct error inner = *err;
     if (i->flags.opens > 0)
         fail(err, inner.kind, "%s (not known: %s)", inner.text, i->flags.open[0].message);
     else if (i->launch.notes.count > 0)
         fail(err, inner.kind, "%s (%s)", inner.text, i->launch.notes.text[0]);
-    const char *flag = strstr(before.text, "--");
-    size_t n = flag ? strcspn(flag, " :,") : 0;
     inner = *err;
-    fail(err, inner.kind, "%s; flags behind the file are added to its own, as in -- %.*s ...",
-         inner.text, (int)n, n ? flag : "");
+    fail(err, inner.kind, "%s; flags behind the file are added to its own, as in -- %s ...",
+         inner.text, flag);
+    error_in_file(err);
 }
 
-bool imported_name_place(const struct query *q, struct error *err)
+bool imported_name_place(const struct options *o, struct error *err)
 {
-    const struct imported *i = q->imported;
+    const struct imported *i = o->imported;
     if (!i || !err)
         return false;
-    bool missing = strstr(err->text, "is missing") || strstr(err->text, "is there");
+    struct error before = *err;
     launch_name_place(&i->launch, &i->flags, err);
-    if (missing)
-        add_help(i, err);
+    if (*before.missing)
+        add_help(i, before.missing, err);
     return false;
 }
 
@@ -230,46 +230,48 @@ static bool is_idle(const char *flag)
     return false;
 }
 
-bool imported_holds(const struct query *q, int64_t world, struct error *err)
+bool imported_holds(const struct options *o, const struct flags_result *flags, int64_t world,
+                    struct error *err)
 {
-    const struct imported *i = q->imported;
+    const struct imported *i = o->imported;
     if (!i)
         return true;
     const struct launch *l = &i->launch;
     for (int k = 0; k < i->flags.opens; k++) {
         const char *flag = i->flags.open[k].flag;
-        bool settled = words_there(q->flags.words, flag) && !i->flags.open[k].doubled;
-        if (!settled && words_asked(q->flags.words, flag) && !is_idle(flag))
-            return fail(err, ERROR_INPUT, "%s", i->flags.open[k].message);
+        bool settled = words_there(flags->words, flag) && !i->flags.open[k].doubled;
+        if (!settled && words_asked(flags->words, flag) && !is_idle(flag))
+            return fail(err, ERROR_INPUT, "%s", i->flags.open[k].message) || error_in_file(err);
     }
-    if (!l->gpus || l->gpus == world || q->gpus)
+    if (!l->gpus || l->gpus == world || o->terms.gpus)
         return true;
     return fail(err, ERROR_INPUT,
                 "%s:%d: runs on %lld GPUs, the cluster has %lld: give the cluster that it runs on, "
                 "or --gpus %lld to count all of them",
-                l->path, l->line, (long long)l->gpus, (long long)world, (long long)world);
+                l->path, l->line, (long long)l->gpus, (long long)world, (long long)world) ||
+           error_in_file(err);
 }
 
 /* Of flags without a file, only what is planned otherwise than they say. */
 static const struct plan_source *flags_source(const struct query *q, struct arena *mem)
 {
-    if (!q->has_flags || q->flags.notes.count == 0)
+    if (!q->flags || q->flags->notes.count == 0)
         return NULL;
     struct plan_source *s = arena_alloc(mem, sizeof *s);
-    *s = (struct plan_source){.kind = "flags", .notes = q->flags.notes.count};
+    *s = (struct plan_source){.kind = "flags", .notes = q->flags->notes.count};
     s->note = arena_array(mem, (size_t)s->notes, sizeof *s->note);
     for (int n = 0; n < s->notes; n++)
-        s->note[n] = q->flags.notes.text[n];
-    words_tally(q->flags.words, &s->flags, &s->idle);
+        s->note[n] = q->flags->notes.text[n];
+    words_tally(q->flags->words, &s->flags, &s->idle);
     return s;
 }
 
 const struct plan_source *imported_source(const struct query *q, struct arena *mem)
 {
-    const struct imported *i = q->imported;
+    const struct imported *i = q->given->imported;
     if (!i)
         return flags_source(q, mem);
-    const struct flags_texts *read[] = {&i->launch.notes, &q->flags.notes};
+    const struct flags_texts *read[] = {&i->launch.notes, &q->flags->notes};
     struct plan_source *s = arena_alloc(mem, sizeof *s);
     *s = (struct plan_source){.file = i->launch.path,
                               .kind = i->launch.kind,
@@ -279,9 +281,9 @@ const struct plan_source *imported_source(const struct query *q, struct arena *m
     for (size_t k = 0; k < sizeof read / sizeof *read; k++)
         for (int n = 0; n < read[k]->count; n++)
             s->note[s->notes++] = read[k]->text[n];
-    words_tally(q->flags.words, &s->flags, &s->idle);
+    words_tally(q->flags->words, &s->flags, &s->idle);
     for (int k = 0; k < i->flags.opens; k++) /* of those that are not known, none has an effect */
-        if (!i->flags.open[k].doubled && !words_there(q->flags.words, i->flags.open[k].flag)) {
+        if (!i->flags.open[k].doubled && !words_there(q->flags->words, i->flags.open[k].flag)) {
             s->flags++;
             s->idle++;
         }

@@ -9,25 +9,28 @@
 #include <stdint.h>
 
 struct arena;
+struct flags_result;
+struct options;
 struct query;
 struct train_log;
 
-/* The kind is seen from the content. Options of the query count more than what the file says:
- * a cluster that is there stays. "-" is standard input. Nothing in the file is executed. */
-bool import_file(struct query *, const char *path, struct error *);
+/* The kind is seen from the content. Options count more than what the file says: a cluster
+ * that is there stays. "-" is standard input. Nothing in the file is executed. */
+bool import_file(struct options *, const char *path, struct error *);
 
 /* The same with a log that the caller fed: its block of arguments has to be there. */
-bool import_log(struct query *, struct train_log *, const char *path, struct error *);
+bool import_log(struct options *, struct train_log *, const char *path, struct error *);
 
 /* Options that only count together with a file are not there without one. */
-bool imported_options_count(const struct query *, struct error *);
+bool imported_options_count(const struct options *, struct error *);
 
 /* Flags of the file that was read; NULL and 0 without one. */
-const char *const *imported_words(const struct query *, size_t *count);
+const char *const *imported_words(const struct options *, size_t *count);
 /* Names the file in a message about its flags. Always false. */
-bool imported_name_place(const struct query *, struct error *);
+bool imported_name_place(const struct options *, struct error *);
 /* Once the flags are read: nothing with an effect was left open, and the number of GPUs agrees. */
-bool imported_holds(const struct query *, int64_t world, struct error *);
+bool imported_holds(const struct options *, const struct flags_result *, int64_t world,
+                    struct error *);
 
 /* The file that the plan was read from, or flags. */
 struct plan_source {

@@ -12,17 +12,18 @@
 /* Beyond all runs: what is larger is a slip. */
 static const double MOST_USD = 1e15;
 
-/* When the query is ready: rates of currencies may come behind it. */
+/* When all is given: rates of currencies may come behind it. */
 bool query_set_budget(struct query *q, struct error *err)
 {
+    const struct money_options *m = &q->given->money;
     struct error cause = {0};
-    if (!q->budget)
+    if (!m->budget)
         return true;
-    if (!money_parse(q->budget, &q->pricing.rates, &q->budget_usd, &cause))
+    if (!money_parse(m->budget, &m->rates, &q->budget_usd, &cause))
         return fail(err, ERROR_INPUT, "--budget: %s", cause.text);
     if (!(q->budget_usd >= 0.01 && q->budget_usd <= MOST_USD))
         return fail(err, ERROR_INPUT,
-                    "--budget is '%s', expected USD for the whole run, as in 2.5M", q->budget);
+                    "--budget is '%s', expected USD for the whole run, as in 2.5M", m->budget);
     return true;
 }
 
@@ -34,8 +35,8 @@ static const enum objective OBJECTIVES[] = {OBJECTIVE_SPEED, OBJECTIVE_SPEED, OB
 /* A deadline alone asks for the cheapest that meets it; all else for the fastest. */
 enum objective query_objective(const struct query *q)
 {
-    if (q->objective >= 0)
-        return OBJECTIVES[q->objective];
+    if (q->given->money.objective >= 0)
+        return OBJECTIVES[q->given->money.objective];
     return q->deadline_s > 0 && !(q->budget_usd > 0) ? OBJECTIVE_COST : OBJECTIVE_SPEED;
 }
 
@@ -61,7 +62,7 @@ static bool has_prices(const struct query *q, struct error *err)
                         "no price of %s is known, which %s needs: add --price %s=USD per GPU-hour",
                         q->cluster.group[g].gpu->name,
                         q->budget_usd > 0 ? "--budget"
-                        : q->objective >= 0
+                        : q->given->money.objective >= 0
                             ? "the cheapest plan"
                             : "the cheapest by a --deadline (--objective time does not)",
                         q->cluster.group[g].gpu->name);

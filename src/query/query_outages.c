@@ -1,8 +1,6 @@
 /* Outages of a run: how often nodes fail or are taken back, and what a checkpoint and a restart
  * take. Rates are checked when they come and put on the groups once the cluster is known; they win
  * over those of the cluster file. */
-#include "query/query.h"
-
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/group.h"
@@ -51,7 +49,7 @@ static const struct gpu *find_type(const char *text, size_t length, struct error
 }
 
 /* VALUE, or TYPE=VALUE. */
-static bool add_rate(struct query *q, const char *option, const char *v, bool failures,
+static bool add_rate(struct options *o, const char *option, const char *v, bool failures,
                      const char *expected, struct error *err)
 {
     struct outage_rate r = {.option = option, .failures = failures};
@@ -65,21 +63,21 @@ static bool add_rate(struct query *q, const char *option, const char *v, bool fa
     if (equals && !r.gpu)
         return fail(err, ERROR_INPUT, "--%s %.200s: %s", option, v, cause.text) ||
                error_show(err, v, 0);
-    r.text = arena_string(&q->mem, v);
-    q->rate[q->rates++] = r;
+    r.text = arena_string(o->mem, v);
+    o->outages.rate[o->outages.rates++] = r;
     return true;
 }
 
-bool option_mtbf(struct query *q, const char *v, struct error *err)
+bool option_mtbf(struct options *o, const char *v, struct error *err)
 {
     return add_rate(
-        q, "mtbf", v, true,
+        o, "mtbf", v, true,
         "a duration from 1h to 1e9h, as in 50000h, or that of one type, as in H100=2000d", err);
 }
 
-bool option_interruptions(struct query *q, const char *v, struct error *err)
+bool option_interruptions(struct options *o, const char *v, struct error *err)
 {
-    return add_rate(q, "interruptions", v, false,
+    return add_rate(o, "interruptions", v, false,
                     "interruptions of a node per hour, 0 or from 1e-6 to 60, as in 0.02 or 2%, or "
                     "those of one type, as in H100=2%",
                     err);
@@ -103,9 +101,10 @@ static bool apply(struct cluster *c, const struct outage_rate *r, struct error *
 /* Rates of all types first: that of one type wins, whichever came first. */
 bool query_set_outages(struct query *q, struct error *err)
 {
+    const struct outage_options *o = &q->given->outages;
     for (int typed = 0; typed <= 1; typed++)
-        for (int i = 0; i < q->rates; i++)
-            if ((q->rate[i].gpu != NULL) == (typed == 1) && !apply(&q->cluster, &q->rate[i], err))
+        for (int i = 0; i < o->rates; i++)
+            if ((o->rate[i].gpu != NULL) == (typed == 1) && !apply(&q->cluster, &o->rate[i], err))
                 return false;
     return true;
 }

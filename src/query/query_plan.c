@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "query/query.h"
+#include "query/query_parts.h"
 
 #include <string.h>
 
@@ -22,16 +22,16 @@ static const struct json *plan_of(const struct json *root, int number, struct er
     return count > 0 ? json_at(best, number > 1 ? (size_t)number - 1 : 0) : root;
 }
 
-static bool take_words(struct query *q, const struct json *flags, struct error *err)
+static bool take_words(struct options *o, const struct json *flags, struct error *err)
 {
     size_t n = json_count(flags);
-    const char **words = arena_array(&q->mem, n + 1, sizeof *words);
+    const char **words = arena_array(o->mem, n + 1, sizeof *words);
     for (size_t i = 0; i < n; i++) {
         if (!json_is_string(json_at(flags, i)))
             return fail(err, ERROR_INPUT, "engine.flags[%zu] is no text", i);
         words[i] = json_text(json_at(flags, i));
     }
-    return query_flags(q, n, words, err);
+    return options_flags(o, n, words, err);
 }
 
 /* A group of a plan without what the job makes of it, which the flags say as well. */
@@ -53,7 +53,7 @@ static struct json *group_alone(const struct json *group)
 
 /* The node groups of a plan are those of a cluster file, but for the job: JSON is YAML. `name`
  * is their key. */
-static bool take_groups(struct query *q, const struct json *plan, const char *name,
+static bool take_groups(struct options *o, const struct json *plan, const char *name,
                         struct error *err)
 {
     const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
@@ -69,52 +69,53 @@ static bool take_groups(struct query *q, const struct json *plan, const char *na
     str_init(&text);
     json_dump(file, &text);
     json_release(file);
-    q->has_cluster =
-        cluster_from_yaml(&q->cluster, str_text(&text), text.length, name, &q->mem, err);
+    o->has_cluster =
+        cluster_from_yaml(&o->cluster, str_text(&text), text.length, name, o->mem, err);
     str_release(&text);
-    return q->has_cluster;
+    return o->has_cluster;
 }
 
-static bool take_cluster(struct query *q, const struct json *plan, struct error *err)
+static bool take_cluster(struct options *o, const struct json *plan, struct error *err)
 {
     if (json_is_object(json_get(plan, "node_group")))
-        return take_groups(q, plan, "node_group", err);
+        return take_groups(o, plan, "node_group", err);
     if (json_is_array(json_get(plan, "node_groups")))
-        return take_groups(q, plan, "node_groups", err);
-    return query_set(q, "cluster", json_text(json_get(plan, "cluster")), err);
+        return take_groups(o, plan, "node_groups", err);
+    return options_set(o, "cluster", json_text(json_get(plan, "cluster")), err);
 }
 
 /* The cluster and the number of GPUs are the plan's, unless the user named a cluster. */
-static bool take_pool(struct query *q, const struct json *plan, struct error *err)
+static bool take_pool(struct options *o, const struct json *plan, struct error *err)
 {
-    if (q->has_cluster)
+    if (o->has_cluster)
         return true;
-    if (!take_cluster(q, plan, err))
+    if (!take_cluster(o, plan, err))
         return false;
     int64_t gpus = json_integer_of(json_get(plan, "gpus"));
-    if (!q->gpus && q->cluster.groups == 1 && gpus > 0 && gpus < cluster_max_gpus(&q->cluster))
-        q->gpus = gpus;
-    q->prices_of_plan = true;
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (q->cluster.group[g].price_given)
-            memcpy(q->cluster.group[g].price_from, "the plan", sizeof "the plan");
+    if (!o->terms.gpus && o->cluster.groups == 1 && gpus > 0 &&
+        gpus < cluster_max_gpus(&o->cluster))
+        o->terms.gpus = gpus;
+    o->money.of_plan = true;
+    for (int g = 0; g < o->cluster.groups; g++)
+        if (o->cluster.group[g].price_given)
+            memcpy(o->cluster.group[g].price_from, "the plan", sizeof "the plan");
     return true;
 }
 
 /* What options did not say. */
-static void take_run(struct query *q, const struct json *run)
+static void take_run(struct options *o, const struct json *run)
 {
     const struct {
         const char *name;
         double *value;
         enum option_id option;
-    } terms[] = {{"tokens", &q->run.tokens, OPTION_tokens},
-                 {"checkpoint_every_s", &q->run.outage.interval_s, OPTION_checkpoint_every},
-                 {"checkpoint_write_s", &q->run.outage.write_s, OPTION_checkpoint_write},
-                 {"restart_s", &q->run.outage.restart_s, OPTION_restart}};
+    } terms[] = {{"tokens", &o->run.tokens, OPTION_tokens},
+                 {"checkpoint_every_s", &o->run.outage.interval_s, OPTION_checkpoint_every},
+                 {"checkpoint_write_s", &o->run.outage.write_s, OPTION_checkpoint_write},
+                 {"restart_s", &o->run.outage.restart_s, OPTION_restart}};
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         double value = json_number_of(json_get(run, terms[i].name));
-        if (value > 0 && !q->times[terms[i].option])
+        if (value > 0 && !o->times[terms[i].option])
             *terms[i].value = value;
     }
 }
@@ -138,21 +139,21 @@ static bool is_preset(const char *name)
 
 /* The flags cannot say all of a model. Where the plan's is a preset and the flags agree with it,
  * it is that one. */
-static void take_model(struct query *q, const struct json *plan)
+static void take_model(struct options *o, const struct json *plan)
 {
     const struct json *name = json_get(json_get(plan, "model"), "name");
-    struct flags_result flags = q->flags;
+    struct flags_result flags = o->flags;
     struct model preset;
-    if (q->has_model || !json_is_string(name) || !is_preset(json_text(name)) ||
-        !model_load(&preset, json_text(name), &q->mem, NULL) || !flags_model(&flags, &preset, NULL))
+    if (o->has_model || !json_is_string(name) || !is_preset(json_text(name)) ||
+        !model_load(&preset, json_text(name), o->mem, NULL) || !flags_model(&flags, &preset, NULL))
         return;
-    q->model = preset;
-    q->has_model = true;
+    o->model = preset;
+    o->has_model = true;
 }
 
-static bool take_plan(struct query *q, const struct json *root, struct error *err)
+static bool take_plan(struct options *o, const struct json *root, struct error *err)
 {
-    const struct json *plan = plan_of(root, q->export.plan, err);
+    const struct json *plan = plan_of(root, o->plan, err);
     const struct json *flags = plan ? json_get(json_get(plan, "engine"), "flags") : NULL;
     if (!plan)
         return false;
@@ -160,13 +161,13 @@ static bool take_plan(struct query *q, const struct json *root, struct error *er
         return fail(
             err, ERROR_INPUT,
             "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
-    take_run(q, json_get(plan, "run"));
-    if (!query_take_residual(q, json_get(plan, "residual"), err))
+    take_run(o, json_get(plan, "run"));
+    if (!options_take_residual(o, json_get(plan, "residual"), err))
         return false;
-    if (!take_pool(q, plan, err) || !take_words(q, flags, err))
+    if (!take_pool(o, plan, err) || !take_words(o, flags, err))
         return false;
-    take_model(q, plan);
-    return !q->export.format || is_feasible(plan, err);
+    take_model(o, plan);
+    return !o->export.format || is_feasible(plan, err);
 }
 
 /* What is wrong with the plan in a file names the file. */
@@ -176,10 +177,10 @@ static void name_file(struct error *err, const char *path)
     fail(err, inner.kind, "%s: %s", path, inner.text);
 }
 
-bool load_plan(struct query *q, const struct text *text, const char *path, struct error *err)
+bool load_plan(struct options *o, const struct text *text, const char *path, struct error *err)
 {
     struct json *root = json_parse(text->data, text->length, path, err);
-    bool ok = root && take_plan(q, root, err);
+    bool ok = root && take_plan(o, root, err);
     if (root && !ok)
         name_file(err, path);
     if (root)

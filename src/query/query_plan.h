@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 
-struct query;
+struct options;
 struct text;
 
 /* A cluster that the query has already stays. `path` is for messages. */
-bool load_plan(struct query *, const struct text *, const char *path, struct error *);
+bool load_plan(struct options *, const struct text *, const char *path, struct error *);
 
 #endif

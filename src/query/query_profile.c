@@ -1,6 +1,4 @@
 /* --profile: residual factors for the groups of the pool. */
-#include "query/query.h"
-
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -9,30 +7,30 @@
 #include "query/query_parts.h"
 #include "simulate/plan.h"
 
-bool option_profile(struct query *q, const char *v, struct error *err)
+bool option_profile(struct options *o, const char *v, struct error *err)
 {
-    struct profile *p = arena_alloc(&q->mem, sizeof *p);
+    struct profile *p = arena_alloc(o->mem, sizeof *p);
     struct text text;
     if (!*v)
         return fail(err, ERROR_INPUT, "--profile is empty, expected the name of a file");
-    if (q->profile)
+    if (o->profile)
         return fail(err, ERROR_INPUT, "--profile is given twice: one holds for all groups");
-    if (!file_read(v, &q->mem, &text, err) ||
-        !profile_read(p, text.data, text.length, arena_string(&q->mem, v), &q->mem, err))
+    if (!file_read(v, o->mem, &text, err) ||
+        !profile_read(p, text.data, text.length, arena_string(o->mem, v), o->mem, err))
         return false;
-    q->profile = p;
+    o->profile = p;
     return true;
 }
 
-bool query_take_residual(struct query *q, const struct json *list, struct error *err)
+bool options_take_residual(struct options *o, const struct json *list, struct error *err)
 {
-    struct profile *p = arena_alloc(&q->mem, sizeof *p);
+    struct profile *p = arena_alloc(o->mem, sizeof *p);
     struct error inner = {0};
-    if (!list || q->profile)
+    if (!list || o->profile)
         return true;
-    if (!profile_read_entries(p, list, &q->mem, &inner))
+    if (!profile_read_entries(p, list, o->mem, &inner))
         return fail(err, ERROR_INPUT, "residual.%s", inner.text);
-    q->profile = p;
+    o->profile = p;
     return true;
 }
 
@@ -47,43 +45,46 @@ bool query_no_residual(const struct query *q, const struct gpu *gpu, bool te, st
 {
     struct str has;
     str_init(&has);
-    add_entries(q->profile, &has);
+    add_entries(q->given->profile, &has);
     fail(err, ERROR_INPUT, "%s: the profile has nothing about %s with stack %s: it has %s",
-         q->profile->name, gpu->name, stack_name(te), str_text(&has));
+         q->given->profile->name, gpu->name, stack_name(te), str_text(&has));
     str_release(&has);
     return false;
 }
 
 const struct residual *query_residual(const struct query *q, const struct gpu *gpu, bool te)
 {
-    const struct profile_entry *e = q->profile ? profile_find(q->profile, gpu, te) : NULL;
+    const struct profile_entry *e =
+        q->given->profile ? profile_find(q->given->profile, gpu, te) : NULL;
     return e ? &e->residual : NULL;
 }
 
-bool query_residuals(struct query *q, struct error *err)
+/* It is wrong when no group has any. */
+bool query_set_residuals(struct query *q, struct error *err)
 {
+    const struct profile *p = q->given->profile;
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
         struct node_group *group = &q->cluster.group[g];
-        group->residual = query_residual(q, group->gpu, q->stack != STACK_TORCH);
+        group->residual = query_residual(q, group->gpu, query_te(q));
         matched += group->residual != NULL;
     }
     /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
-    return !q->profile || !q->profile->name || q->verify.runs || matched > 0 ||
-           query_no_residual(q, q->cluster.group[0].gpu, q->stack != STACK_TORCH, err);
+    return !p || !p->name || q->kind == QUERY_VERIFY || matched > 0 ||
+           query_no_residual(q, q->cluster.group[0].gpu, query_te(q), err);
 }
 
 int query_profile_notes(const struct query *q, const char **note, struct arena *mem)
 {
     int notes = 0;
-    for (int g = 0; q->profile && g < q->cluster.groups; g++) {
+    for (int g = 0; q->given->profile && g < q->cluster.groups; g++) {
         const struct gpu *gpu = q->cluster.group[g].gpu;
         bool said = q->cluster.group[g].residual != NULL;
         for (int h = 0; h < g && !said; h++)
             said = q->cluster.group[h].gpu == gpu;
         if (!said)
             note[notes++] = arena_format(mem, "the profile has nothing about %s with stack %s",
-                                         gpu->name, stack_name(q->stack != STACK_TORCH));
+                                         gpu->name, stack_name(query_te(q)));
     }
     return notes;
 }

@@ -1,7 +1,7 @@
 #include "run/outputs.h"
 
 #include "base/file.h"
-#include "query/query.h"
+#include "query/options.h"
 
 enum {
     AFTER_SEARCH = 2, /* the first ones are written when long work is done */
@@ -20,12 +20,12 @@ static bool differ(const struct output *a, const struct output *b, struct error 
                 a->path, b->option, b->path);
 }
 
-bool outputs_check(const struct query *q, struct error *err)
+bool outputs_check(const struct output_options *o, struct error *err)
 {
-    const struct output output[OUTPUTS] = {{"--plot", q->plot},
-                                           {"--report", q->report},
-                                           {"--trace", q->trace},
-                                           {"--output", q->output}};
+    const struct output output[OUTPUTS] = {{"--plot", o->plot},
+                                           {"--report", o->report},
+                                           {"--trace", o->trace},
+                                           {"--output", o->answer}};
     for (int i = 0; i < OUTPUTS; i++)
         for (int k = i + 1; k < OUTPUTS; k++)
             if (!differ(&output[i], &output[k], err))

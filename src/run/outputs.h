@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 
-struct query;
+struct output_options;
 
 /* Two outputs of one name are an error of the query; a folder of a page or a picture that is not
  * there, or may not be written, is the system's. */
-bool outputs_check(const struct query *, struct error *);
+bool outputs_check(const struct output_options *, struct error *);
 
 #endif

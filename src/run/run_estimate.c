@@ -56,7 +56,7 @@ void run_judge_rules(struct astra *a, const struct estimate_query *e)
 void run_evaluate(struct astra *a, const struct estimate_query *e)
 {
     plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
-    a->plan.flagscale = a->query.has_flags && a->query.flags.hetero;
+    a->plan.flagscale = a->query.flags && a->query.flags->hetero;
     if (!e->placed) {
         a->plan.gpus = e->gpus;
         a->plan.reasons = 0;
@@ -73,13 +73,13 @@ static void probe_plan(struct astra *a, const struct estimate_query *e, bool exp
     *x = (struct plan_answer){.plan = p};
     x->source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
     x->fix = fix_of(&a->query, e, p, &a->mem);
-    if (explain && !a->query.stage) {
+    if (explain && !a->options.output.stage) {
         x->speedups = speedups_of(&a->query, e, p, x->fix, &a->mem);
         x->comparison = comparison_of(&a->query, e, p, &a->mem);
     }
     if (!x->speedups) /* which say with figures what hints can only guess */
         x->hints = hints_of(p, x->hint);
-    if (!explain && a->query.has_flags)
+    if (!explain && a->query.flags)
         x->better = better_of(&a->query, e, p, &a->mem);
     if (explain && p->computed)
         x->step = drawn_step_new(p, &a->mem);
@@ -87,16 +87,18 @@ static void probe_plan(struct astra *a, const struct estimate_query *e, bool exp
 
 bool run_estimate(struct astra *a, bool explain)
 {
+    const struct output_options *out = &a->options.output;
     struct query *q = &a->query;
     struct estimate_query *e = &a->asked;
-    if (!outputs_check(q, &a->error) || !query_ready(q, &a->error) ||
-        !query_estimate(q, e, &a->error))
+    if (!outputs_check(out, &a->error) ||
+        !query_resolve(&a->options, QUERY_ESTIMATE, &a->resources, &a->mem, q, &a->error) ||
+        !query_estimate(q, &a->mem, e, &a->error))
         return false;
     run_evaluate(a, e);
     probe_plan(a, e, explain);
     if (!query_costs_hold(q, &a->error) ||
-        (q->trace && !trace_write(&a->plan, q->trace, &a->error)) ||
-        (q->report && !page_of_plan(q, &a->answer, &a->mem, &a->error)))
+        (out->trace && !trace_write(&a->plan, out->trace, &a->error)) ||
+        (out->report && !page_of_plan(q, &a->answer, &a->mem, &a->error)))
         return false;
     a->kind = explain ? ANSWER_EXPLAIN : ANSWER_PLAN;
     if (!a->plan.feasible)

@@ -2,11 +2,12 @@
  * format that was asked for. */
 #include "run/run_export.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "export/job.h"
 #include "export/plan_flags.h"
-#include "query/query.h"
+#include "query/options.h"
 #include "report/plan_words.h"
 
 #include <limits.h>
@@ -60,18 +61,18 @@ static const char *name_of(const struct plan *p, struct arena *mem)
     return name;
 }
 
-static bool take_release(const struct query *q, struct export_job *j, struct arena *mem,
+static bool take_release(const struct export_options *x, struct export_job *j, struct arena *mem,
                          struct error *err)
 {
     int release = 0, patch = 0;
-    if (j->flagscale && q->export.version)
+    if (j->flagscale && x->version)
         return fail(err, ERROR_INPUT,
                     "--megatron-version %s: the plan runs with FlagScale, which has a Megatron of "
                     "its own",
-                    q->export.version);
+                    x->version);
     j->branch = "";
     j->release = j->flagscale ? "FlagScale (da4935ec)" : "Megatron-LM (HEAD, d98e8a64)";
-    if (!export_release(q->export.version, &release, &patch, err))
+    if (!export_release(x->version, &release, &patch, err))
         return false;
     if (release != INT_MAX) {
         j->release = arena_format(mem, patch ? "Megatron-LM core 0.%d.%d" : "Megatron-LM core 0.%d",
@@ -81,36 +82,36 @@ static bool take_release(const struct query *q, struct export_job *j, struct are
     return true;
 }
 
-static bool take_hosts(const struct query *q, struct export_job *j, struct error *err)
+static bool take_hosts(const struct export_options *x, struct export_job *j, struct error *err)
 {
-    if (q->export.hosts && (int64_t)q->export.hosts != j->nodes)
-        return fail(err, ERROR_INPUT, "%s has %zu host%s, the plan has %lld node%s",
-                    q->export.hosts_file, q->export.hosts, q->export.hosts > 1 ? "s" : "",
-                    (long long)j->nodes, j->nodes > 1 ? "s" : "");
-    j->hosts = q->export.hosts;
-    j->host = q->export.host;
-    j->hostfile = q->export.hostfile;
+    if (x->hosts && (int64_t)x->hosts != j->nodes)
+        return fail(err, ERROR_INPUT, "%s has %zu host%s, the plan has %lld node%s", x->hosts_file,
+                    x->hosts, x->hosts > 1 ? "s" : "", (long long)j->nodes,
+                    j->nodes > 1 ? "s" : "");
+    j->hosts = x->hosts;
+    j->host = x->host;
+    j->hostfile = x->hostfile;
     return true;
 }
 
-static bool take_plan(const struct query *q, const struct plan *p, struct export_job *j,
+static bool take_plan(const struct export_options *x, const struct plan *p, struct export_job *j,
                       struct arena *mem, struct error *err)
 {
     const char **words, **env;
     j->flagscale = plan_on_flagscale(p);
-    if (!take_release(q, j, mem, err) ||
-        !plan_flags_for(p, q->export.version, mem, &words, &j->flags, err))
+    if (!take_release(x, j, mem, err) ||
+        !plan_flags_for(p, x->version, mem, &words, &j->flags, err))
         return false;
     plan_environment(p, mem, &env, &j->envs);
     j->flag = words;
     j->env = env;
     j->title = title_of(p, mem);
-    j->name = q->export.job_name ? q->export.job_name : name_of(p, mem);
+    j->name = x->job_name ? x->job_name : name_of(p, mem);
     j->gap = export_megatron_gap(p->model);
-    j->ranks = q->export.launcher == 1;
+    j->ranks = x->launcher == 1;
     j->vpp = p->strategy.vpp;
     take_parts(p, j, mem);
-    return take_hosts(q, j, err);
+    return take_hosts(x, j, err);
 }
 
 /* Beside its place: it belongs to the script, which may still not be written. */
@@ -124,11 +125,11 @@ static bool stage_hostfile(const struct export_job *j, struct error *err)
     return ok;
 }
 
-bool export_answer(const struct query *q, const struct plan *p, struct arena *mem, struct str *out,
-                   struct error *err)
+bool export_answer(const struct export_options *x, const struct plan *p, struct arena *mem,
+                   struct str *out, struct error *err)
 {
     struct export_job j = {0};
     str_clear(out);
-    return take_plan(q, p, &j, mem, err) && q->export.format->write(&j, mem, out, err) &&
+    return take_plan(x, p, &j, mem, err) && x->format->write(&j, mem, out, err) &&
            (!j.hostfile || stage_hostfile(&j, err));
 }

@@ -6,12 +6,12 @@
 
 struct arena;
 struct plan;
-struct query;
+struct export_options;
 struct str;
 
-/* As the query's export asks. A hostfile that is asked for is written beside its place, for
+/* As the options of an export ask. A hostfile that is asked for is written beside its place, for
  * files_replace() or files_forget(). */
-bool export_answer(const struct query *, const struct plan *, struct arena *, struct str *out,
-                   struct error *);
+bool export_answer(const struct export_options *, const struct plan *, struct arena *,
+                   struct str *out, struct error *);
 
 #endif

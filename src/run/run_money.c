@@ -68,7 +68,8 @@ static enum limit binding(const struct money *m, const struct plan *front, int c
 
 static bool asks_more_than_speed(const struct query *q, const struct plan *best)
 {
-    return query_objective(q) == OBJECTIVE_COST || query_asks_prices(q) || best->slowdown > 1;
+    return query_objective(q) == OBJECTIVE_COST || options_ask_prices(q->given) ||
+           best->slowdown > 1;
 }
 
 const struct money *money_answer(const struct query *q, const struct plan *best,

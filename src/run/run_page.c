@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-bool page_trial_init(struct page_trial *t, struct query *q, const struct plan *p, struct arena *mem,
-                     struct error *err)
+bool page_trial_init(struct page_trial *t, const struct query *q, const struct plan *p,
+                     struct arena *mem, struct error *err)
 {
     *t = (struct page_trial){.query = q, .plan = p, .mem = mem};
-    return query_rules(q, false, &t->rules, err);
+    return query_rules(q, false, mem, &t->rules, err);
 }
 
 static const struct rule *broken_on(const struct page_trial *t, const struct scene *sc,
@@ -60,17 +60,17 @@ struct plan *page_trial_plan(const struct page_trial *t, const struct scene *sc,
     return p;
 }
 
-bool page_of_search(struct query *q, const struct search_report *r, struct arena *mem,
+bool page_of_search(const struct query *q, const struct search_report *r, struct arena *mem,
                     struct error *err)
 {
     struct page_trial t;
     struct page page = {.report = r};
     return page_trial_init(&t, q, &r->plan[0], mem, err) && sensitivity_of(&t, &page, err) &&
            alternatives_of(&t, &page, err) && query_costs_hold(q, err) &&
-           page_write(&page, q->report, err);
+           page_write(&page, q->given->output.report, err);
 }
 
-bool page_of_plan(struct query *q, const struct plan_answer *a, struct arena *mem,
+bool page_of_plan(const struct query *q, const struct plan_answer *a, struct arena *mem,
                   struct error *err)
 {
     const struct plan *p = a->plan;
@@ -84,5 +84,5 @@ bool page_of_plan(struct query *q, const struct plan_answer *a, struct arena *me
         r.note = a->source->note;
     }
     const struct page page = {.report = &r, .answer = a};
-    return page_write(&page, q->report, err);
+    return page_write(&page, q->given->output.report, err);
 }

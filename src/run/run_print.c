@@ -8,9 +8,8 @@
 static void print_prices(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
-    const struct query_prices *p = &a->query.pricing;
-    const struct price_report report = {&p->list, &p->ask, a->query.times[OPTION_market] > 0,
-                                        p->gpu};
+    const struct price_report report = {&a->prices, &a->price_ask,
+                                        a->options.times[OPTION_market] > 0, a->options.gpu};
     report_prices(&report, format, style, &a->text);
 }
 
@@ -32,7 +31,7 @@ static void print_plan(struct astra *a, enum astra_format format, const struct r
     else if (format == ASTRA_CSV)
         report_plan_csv(&a->answer, &a->text);
     else if (a->kind == ANSWER_EXPLAIN)
-        report_explain_text(&a->answer, a->query.stage, style, &a->text);
+        report_explain_text(&a->answer, a->options.output.stage, style, &a->text);
     else
         report_plan_text(&a->answer, style, &a->text);
 }
@@ -57,7 +56,7 @@ static const char *print(struct astra *a, enum astra_format format,
     else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
         print_plan(a, format, style);
     else if (a->kind == ANSWER_GPUS)
-        report_gpus(format, a->query.learned, style, &a->text);
+        report_gpus(format, a->learned, style, &a->text);
     else if (a->kind == ANSWER_FIT)
         typeset_refit(style, str_text(&a->fit), &a->text);
     else if (a->kind == ANSWER_MODELS)

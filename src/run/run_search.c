@@ -55,6 +55,7 @@ static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena 
 }
 
 struct totals {
+    const struct query *query;
     struct search_result result[CLUSTER_MAX_GROUPS];
     int searched;
     struct limits limits;
@@ -72,13 +73,14 @@ struct totals {
 static void add_rule_counts(const struct query *q, const struct rules *rules,
                             const struct funnel *f, struct totals *all)
 {
-    for (int i = 0; i < q->rules.count; i++)
-        all->by_rule[i] += f->by_rule[rules->count - q->rules.count + i];
+    int count = q->terms.rules.count;
+    for (int i = 0; i < count; i++)
+        all->by_rule[i] += f->by_rule[rules->count - count + i];
 }
 
 static void note_rules(struct answering *a, const struct totals *all)
 {
-    const struct rules *r = &a->query->rules;
+    const struct rules *r = &a->query->terms.rules;
     for (int i = 0; i < r->count; i++) {
         const struct rule *rule = &r->rule[i];
         const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
@@ -95,7 +97,7 @@ static void note_pool(struct answering *a, const struct totals *all)
     const struct query *q = a->query;
     int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
     bool fastest = all->limits.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
-    if (all->mixed.found && q->gpus == 0 && used < pool && fastest)
+    if (all->mixed.found && q->terms.gpus == 0 && used < pool && fastest)
         a->report->note[a->report->notes++] = arena_format(
             a->mem,
             "the fastest plan uses %lld of the pool's %lld GPUs: with more it is slower, or "
@@ -114,11 +116,11 @@ static void note_spot(struct answering *a)
 {
     const struct query *q = a->query;
     bool said = false;
-    for (int i = 0; i < q->rates; i++)
-        said |= !q->rate[i].failures;
+    for (int i = 0; i < q->given->outages.rates; i++)
+        said |= !q->given->outages.rate[i].failures;
     for (int g = 0; g < q->cluster.groups; g++)
         said |= q->cluster.group[g].interruptions_per_h > 0;
-    if (q->pricing.ask.market == MARKET_SPOT && !said)
+    if (q->given->money.ask.market == MARKET_SPOT && !said)
         a->report->note[a->report->notes++] =
             "spot nodes are interrupted, which is not counted: --interruptions says how often";
 }
@@ -126,7 +128,7 @@ static void note_spot(struct answering *a)
 /* Times of checkpoints and restarts, and nothing that makes them matter. */
 static void note_outages(struct answering *a, const struct plan *best)
 {
-    const int *times = a->query->times;
+    const int *times = a->query->given->times;
     if (best->slowdown == 1 && (times[OPTION_checkpoint_write] || times[OPTION_restart]))
         a->report->note[a->report->notes++] =
             "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
@@ -170,11 +172,10 @@ static struct progress_part *part_of(const struct answering *a, int g)
 
 static bool search_group(struct answering *a, int g, struct totals *all)
 {
-    struct query *q = a->query;
-    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
+    const struct query *q = all->query;
     struct search_query *sq = arena_alloc(a->mem, sizeof *sq);
     struct search_result *r = &all->result[all->searched];
-    if (!query_search(q, g, rules, sq, a->err))
+    if (!query_search(q, g, a->mem, sq, a->err))
         return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
     sq->limits = &all->limits;
     sq->results = &all->results;
@@ -183,10 +184,10 @@ static bool search_group(struct answering *a, int g, struct totals *all)
     all->of[g] = sq;
     search_run(sq, a->mem, r);
     all->searched++;
-    if (q->check && !check_all(sq, r, a->err))
+    if (q->search.check && !check_all(sq, r, a->err))
         return false;
     add_funnel(&all->funnel, &r->funnel, a->mem);
-    add_rule_counts(q, rules, &r->funnel, all);
+    add_rule_counts(q, sq->rules, &r->funnel, all);
     a->report->query = query_line(q, &sq->base, a->mem);
     return true;
 }
@@ -194,10 +195,9 @@ static bool search_group(struct answering *a, int g, struct totals *all)
 /* Jobs on several types, where the pool is of that kind. */
 static bool search_mixed(struct answering *a, struct totals *all)
 {
-    struct rules *rules = arena_alloc(a->mem, sizeof *rules);
     struct mixed_query *mq = &all->several;
     struct error err = {0};
-    if (!query_mixed(a->query, rules, mq, &err)) {
+    if (!query_mixed(a->query, a->mem, mq, &err)) {
         if (err.kind != ERROR_NONE)
             *a->err = err;
         return err.kind == ERROR_NONE;
@@ -229,7 +229,7 @@ static bool check_mixed(const struct found *x, const struct plan *p, struct erro
 static bool evaluate(struct answering *a, const struct totals *all, const struct found *x,
                      struct plan *out)
 {
-    const struct query *q = a->query;
+    const struct query *q = all->query;
     if (!x->mixed) {
         const struct search_query *sq = all->of[x->group - q->cluster.group];
         plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
@@ -240,8 +240,8 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     sc.meshes = &x->mixed->meshes;
     sc.cluster = all->several.cluster;
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
-    out->flagscale = q->engine == ENGINE_FLAGSCALE;
-    return !q->check || check_mixed(x, out, a->err);
+    out->flagscale = q->terms.engine == ENGINE_FLAGSCALE;
+    return !q->search.check || check_mixed(x, out, a->err);
 }
 
 /* Best first, and the front with the cheapest first. */
@@ -261,46 +261,52 @@ static bool evaluate_all(struct answering *a, struct totals *all)
     return true;
 }
 
-/* What there is where nothing limits a run. */
-static void search_freely(struct answering *a, const struct totals *all, struct totals *free)
+/* What there is where nothing limits a run: the searches of `all` again, on the nodes of `q`. */
+static void search_freely(struct answering *a, const struct query *q, const struct totals *all,
+                          struct totals *free)
 {
+    free->query = q;
     free->limits = (struct limits){.objective = OBJECTIVE_SPEED,
                                    .most_time = INFINITY,
                                    .most_usd = INFINITY,
                                    .by_gpus = all->limits.by_gpus,
                                    .outage = all->limits.outage};
-    free->several = all->several;
     results_init(&free->results, &free->limits, 1, a->mem);
-    for (int g = 0; g < a->query->cluster.groups; g++) {
-        if (!all->of[g])
+    for (int g = 0; g < q->cluster.groups; g++) {
+        struct search_query *sq = arena_alloc(a->mem, sizeof *sq);
+        if (!all->of[g] || !query_search(q, g, a->mem, sq, NULL))
             continue;
-        struct search_query sq = *all->of[g];
-        free->of[g] = all->of[g];
-        sq.limits = &free->limits;
-        sq.results = &free->results;
-        search_run(&sq, a->mem, &free->result[free->searched++]);
+        free->of[g] = sq;
+        sq->limits = &free->limits;
+        sq->results = &free->results;
+        sq->progress = all->of[g]->progress;
+        sq->progress_context = all->of[g]->progress_context;
+        search_run(sq, a->mem, &free->result[free->searched++]);
     }
-    if (all->several.cluster) {
+    if (all->several.cluster && query_mixed(q, a->mem, &free->several, NULL)) {
         free->several.limits = &free->limits;
         free->several.results = &free->results;
         free->several.front = false;
+        free->several.progress = all->several.progress;
+        free->several.progress_context = all->several.progress_context;
         mixed_run(&free->several, a->mem, &free->mixed);
     }
     evaluate_all(a, free);
     results_release(&free->results);
 }
 
-static bool ends_without_outages(struct answering *a, const struct totals *all)
+/* The same query on nodes that are always there; itself where they are. */
+static const struct query *without_outages(const struct answering *a)
 {
-    struct totals *calm = arena_alloc(a->mem, sizeof *calm);
+    struct cluster calm = a->query->cluster;
     bool any = false;
-    for (int g = 0; g < a->query->cluster.groups; g++) {
-        any |= a->query->cluster.group[g].outages_per_h > 0;
-        a->query->cluster.group[g].outages_per_h = 0; /* query_ready() sets them again */
+    for (int g = 0; g < calm.groups; g++) {
+        any |= calm.group[g].outages_per_h > 0;
+        calm.group[g].outages_per_h = 0;
     }
-    if (any)
-        search_freely(a, all, calm);
-    return calm->bests > 0;
+    const struct query *q =
+        any ? query_derive(a->query, &a->query->terms, &calm, a->mem, NULL) : NULL;
+    return q ? q : a->query;
 }
 
 /* Plans without a price are not on a front of several types. */
@@ -315,26 +321,29 @@ static bool lacks_price(const struct cluster *c)
 /* Limits that no plan keeps, outages that let no run come to its end, or nothing that fits. */
 static bool refuse(struct answering *a, const struct totals *all)
 {
-    struct query *q = a->query;
+    const struct query *q = a->query, *calm = without_outages(a);
     if (all->fronts > 0 && !lacks_price(&q->cluster))
         return money_refuse(q, all->front, all->fronts, a->err);
     struct totals *free = arena_alloc(a->mem, sizeof *free);
     if (q->budget_usd > 0 || q->deadline_s > 0)
-        search_freely(a, all, free);
+        search_freely(a, q, all, free);
     if (free->bests > 0)
         return money_refuse(q, free->best, 1, a->err);
-    if (ends_without_outages(a, all))
+    free = arena_alloc(a->mem, sizeof *free);
+    if (calm != q)
+        search_freely(a, calm, all, free);
+    if (free->bests > 0)
         return fail(a->err, ERROR_INFEASIBLE,
                     "no run is expected to end: with these outages a checkpoint is hardly ever "
                     "reached on any number of GPUs (--mtbf, --interruptions, --restart, "
                     "--checkpoint-every)");
-    advice_write(q, all->result, all->searched, a->err);
+    advice_write(calm, all->result, all->searched, a->err);
     return false;
 }
 
 static bool search_all(struct answering *a, struct totals *all)
 {
-    struct query *q = a->query;
+    const struct query *q = a->query;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!search_group(a, g, all))
             return false;
@@ -345,7 +354,7 @@ static bool search_all(struct answering *a, struct totals *all)
 
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
-    struct query *q = a->query;
+    const struct query *q = a->query;
     const char *line = a->report->query;
     *a->report = (struct search_report){.model = &q->model,
                                         .cluster = &q->cluster,
@@ -358,8 +367,8 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .mixed = all->mixed.found ? &all->mixed : NULL,
                                         .part_front = all->mixed.found && !all->several.front,
                                         .elapsed_s = elapsed_s,
-                                        .stats = q->stats};
-    a->report->note = arena_array(a->mem, (size_t)q->rules.count + 5 + CLUSTER_MAX_GROUPS,
+                                        .stats = q->search.stats};
+    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 5 + CLUSTER_MAX_GROUPS,
                                   sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);
@@ -372,18 +381,14 @@ static void fill_report(struct answering *a, const struct totals *all, double el
 
 bool search_answer(struct answering *a)
 {
-    struct query *q = a->query;
+    const struct query *q = a->query;
     double start = now_s();
-    if (q->has_flags)
-        return fail(a->err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
-    if (!query_ready(q, a->err))
-        return false;
-    cluster_join_alike(&q->cluster);
     struct totals *all = arena_alloc(a->mem, sizeof *all);
-    all->by_rule = arena_array(a->mem, (size_t)q->rules.count, sizeof *all->by_rule);
+    all->query = q;
+    all->by_rule = arena_array(a->mem, (size_t)q->terms.rules.count, sizeof *all->by_rule);
     if (!query_limits(q, &all->limits, a->err))
         return false;
-    results_init(&all->results, &all->limits, q->top, a->mem);
+    results_init(&all->results, &all->limits, q->search.top, a->mem);
     bool ok = search_all(a, all);
     results_release(&all->results);
     if (!ok)

@@ -9,7 +9,7 @@ struct query;
 struct search_report;
 
 struct answering {
-    struct query *query;
+    const struct query *query;
     struct arena *mem; /* of the answer */
     struct search_report *report;
     struct error *err;

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/group.h"
-#include "cost/group_costs.h"
 #include "export/export.h"
 #include "export/plan_flags.h"
 #include "query/query.h"
@@ -33,7 +32,8 @@ struct ruled {
 
 struct work {
     const struct verifying *v;
-    struct query *q;
+    const struct verify_options *given;
+    const struct query *q;
     struct arena *mem;
     struct verify_report *out;
     struct error *err;
@@ -41,8 +41,7 @@ struct work {
     struct ruled plan, ran, local;
     struct harness harness;
     bool open;
-    struct node_group here; /* nodes of this machine's GPUs */
-    struct group_costs *costs;
+    struct node_group here;      /* nodes of this machine's GPUs */
     const struct plan *on_local; /* NULL = not needed, or the GPU is not known */
     /* of the plan as it runs: lone ranks are evaluated with factors that do not count as fitted */
     double expected_error, expected_error_here;
@@ -80,14 +79,11 @@ static void rule(struct ruled *r, struct arena *mem)
 /* The plan by its own stack, whatever is asked to run. */
 static bool ask(struct work *w)
 {
-    struct query *q = w->q;
-    w->stack = q->stack;
-    q->stack = STACK_OPEN;
-    q->verify.runs = true;
-    bool ok = query_ready(q, w->err) && query_estimate(q, &w->plan.asked, w->err);
-    q->stack = w->stack;
-    q->verify.runs = false;
-    return ok;
+    struct query *q = arena_alloc(w->mem, sizeof *q);
+    w->stack = w->v->options->terms.stack;
+    w->q = q;
+    return query_resolve(w->v->options, QUERY_VERIFY, w->v->resources, w->mem, q, w->err) &&
+           query_estimate(q, w->mem, &w->plan.asked, w->err);
 }
 
 static bool is_sound(struct work *w, const struct plan *p)
@@ -111,14 +107,14 @@ static bool is_sound(struct work *w, const struct plan *p)
 static bool read_plan(struct work *w)
 {
     struct plan *p = arena_alloc(w->mem, sizeof *p);
-    if (!w->q->has_flags)
+    if (!w->v->options->has_flags)
         return fail(w->err, ERROR_INPUT,
                     "a plan is missing, as in astra verify plan.json --megatron Megatron-LM");
     if (!ask(w))
         return false;
     rule(&w->plan, w->mem);
     plan_evaluate(&w->plan.asked.scene, &w->plan.asked.strategy, w->plan.asked.layout, w->mem, p);
-    p->flagscale = w->q->flags.hetero;
+    p->flagscale = w->q->flags->hetero;
     w->out->plan = p;
     w->out->all_micro_batches = strategy_micro_batches(&p->strategy);
     return is_sound(w, p);
@@ -127,7 +123,7 @@ static bool read_plan(struct work *w)
 /* An absolute name, so that the harness finds it from anywhere. */
 static bool find_megatron(struct work *w)
 {
-    const char *folder = w->q->verify.megatron;
+    const char *folder = w->given->megatron;
     if (!folder)
         return w->out->dry_run ||
                fail(w->err, ERROR_INPUT,
@@ -152,7 +148,7 @@ static bool look_around(struct work *w)
     w->harness = (struct harness){.mem = w->mem,
                                   .python = w->out->python,
                                   .megatron = w->out->megatron,
-                                  .limit_s = w->q->verify.limit_s};
+                                  .limit_s = w->given->limit_s};
     if (w->out->dry_run)
         return true;
     w->open = true;
@@ -206,14 +202,26 @@ static void balance(struct work *w, struct scene *sc)
                 "tokens are dealt to experts evenly, as a lone rank has no others' tokens");
 }
 
+/* What runs is predicted with the factors of its stack; the plan, which is evaluated, keeps its
+ * figures. */
+static bool take_factors(struct work *w, bool te)
+{
+    struct query_terms terms = w->q->terms;
+    struct scene *scene[] = {&w->ran.asked.scene, &w->plan.which.scene};
+    terms.stack = te ? STACK_TE : STACK_TORCH;
+    const struct query *run = query_derive(w->q, &terms, NULL, w->mem, w->err);
+    for (int i = 0; run && i < 2; i++)
+        *scene[i] = query_rebase(w->q, run, scene[i], w->mem);
+    return run;
+}
+
 static bool settle_strategy(struct work *w)
 {
     struct estimate_query *e = &w->ran.asked;
     const char *why;
     *e = w->plan.asked;
-    if (!choose_stack(w, &e->scene.te))
+    if (!choose_stack(w, &e->scene.te) || !take_factors(w, e->scene.te))
         return false;
-    verify_take_factors(w->q, e->scene.te);
     balance(w, &e->scene);
     if (!verify_as_run(e->scene.model, e->scene.te, &e->strategy, w->out, w->mem, &why))
         return refuse(w, why);
@@ -227,7 +235,7 @@ static bool settle_size(struct work *w)
     struct plan *whole = arena_alloc(w->mem, sizeof *whole),
                 *run = arena_alloc(w->mem, sizeof *run);
     struct verify_case *c = &w->ran.which;
-    const char *which = w->q->verify.stages ? w->q->verify.stages : "distinct";
+    const char *which = w->given->stages ? w->given->stages : "distinct";
     plan_evaluate(&c->scene, &c->strategy, c->layout, w->mem, whole);
     if (!whole->computed)
         return refuse(w, whole->reasons > 0 ? whole->reason[0] : "it cannot be computed");
@@ -273,15 +281,16 @@ static bool predict_here(struct work *w)
 {
     struct estimate_query *e = &w->local.asked;
     struct plan *p = arena_alloc(w->mem, sizeof *p), *all = arena_alloc(w->mem, sizeof *all);
+    struct learned *learned;
     const char *why;
     *e = w->ran.asked;
     group_init(&w->here, w->out->gpu, e->scene.group->per_node);
     w->here.residual = query_residual(w->q, w->out->gpu, e->scene.te);
     e->nodes = (int)((e->gpus + w->here.per_node - 1) / w->here.per_node);
     w->here.nodes_min = w->here.nodes_max = e->nodes;
-    if (!group_costs_new(&w->costs, &w->here, w->q->learned, w->err))
+    if (!resources_models(w->v->resources, w->v->options->efficiency, &learned, w->err) ||
+        !resources_time(w->v->resources, &w->here, learned, w->err))
         return false;
-    w->here.costs = w->costs;
     e->scene.group = &w->here;
     e->scene.meshes = NULL;
     e->scene.cluster = NULL;
@@ -292,7 +301,7 @@ static bool predict_here(struct work *w)
     plan_evaluate(&e->scene, &e->strategy, e->layout, w->mem, all);
     w->on_local = p;
     w->expected_error_here = all->expected_error;
-    return !group_costs_failed(w->costs, w->err);
+    return true;
 }
 
 static void predict_stage(const struct work *w, struct verify_stage *s)
@@ -445,14 +454,12 @@ static bool answer(struct work *w)
 bool verify_answer(const struct verifying *v)
 {
     struct work *w = arena_alloc(v->mem, sizeof *w);
-    *w = (struct work){.v = v, .q = v->query, .mem = v->mem, .out = v->report, .err = v->err};
-    *v->report = (struct verify_report){.dry_run = v->query->verify.dry_run,
-                                        .python = v->query->verify.python ? v->query->verify.python
-                                                                          : "python3"};
+    const struct verify_options *given = &v->options->verify;
+    *w = (struct work){.v = v, .given = given, .mem = v->mem, .out = v->report, .err = v->err};
+    *v->report = (struct verify_report){.dry_run = given->dry_run,
+                                        .python = given->python ? given->python : "python3"};
     bool ok = answer(w);
     if (w->open)
         harness_close(&w->harness);
-    w->here.costs = NULL;
-    group_costs_free(w->costs);
     return ok;
 }

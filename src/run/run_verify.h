@@ -4,10 +4,12 @@
 
 #include "verify/verify.h"
 
-struct query;
+struct options;
+struct resources;
 
 struct verifying {
-    struct query *query;
+    const struct options *options;
+    struct resources *resources;
     struct arena *mem;                            /* of the answer */
     struct verify_report *report;                 /* filled */
     void (*progress)(void *context, double done); /* NULL = none */

@@ -1,5 +1,5 @@
-/* What stands behind `struct astra`: the query, and the latest answer in the form that its kind
- * has. */
+/* What stands behind `struct astra`: what was given, the latest query that was made of it, and its
+ * answer in the form that its kind has. */
 #ifndef ASTRA_SESSION_H
 #define ASTRA_SESSION_H
 
@@ -28,6 +28,9 @@ enum answer_kind {
 };
 
 struct astra {
+    struct arena given_mem;
+    struct options options;
+    struct resources resources;
     struct query query;
     struct error error;
     enum answer_kind kind;
@@ -36,6 +39,9 @@ struct astra {
     struct plan_answer answer; /* about it */
     struct estimate_query asked;
     struct search_report report;
+    struct price_list prices;
+    struct price_ask price_ask;
+    const struct learned *learned; /* of a list of GPUs */
     struct verify_report verify;
     struct calibrate_report calibration;
     struct str text;

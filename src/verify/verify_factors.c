@@ -4,12 +4,6 @@
 #include "query/query.h"
 #include "verify/verify.h"
 
-void verify_take_factors(struct query *q, bool te)
-{
-    for (int g = 0; g < q->cluster.groups; g++)
-        q->cluster.group[g].residual = query_residual(q, q->cluster.group[g].gpu, te);
-}
-
 static bool plan_has_factors(const struct query *q, const struct plan *p)
 {
     for (int i = 0; i < p->stages; i++)
@@ -29,8 +23,8 @@ static bool is_noted(const struct verify_report *r, int stage)
 bool verify_note_factors(const struct query *q, struct verify_report *r, struct arena *mem,
                          struct error *err)
 {
-    bool te = r->run->te, any = q->profile && plan_has_factors(q, r->plan);
-    for (int i = 0; q->profile && i < r->stages; i++) {
+    bool te = r->run->te, any = q->given->profile && plan_has_factors(q, r->plan);
+    for (int i = 0; q->given->profile && i < r->stages; i++) {
         const struct gpu *gpu = r->stage[i].predicted_for;
         bool has = query_residual(q, gpu, te) != NULL;
         any |= has;
@@ -39,6 +33,6 @@ bool verify_note_factors(const struct query *q, struct verify_report *r, struct 
                         arena_format(mem, "the profile has nothing about %s with stack %s",
                                      gpu->name, stack_name(te)));
     }
-    return !q->profile || !q->profile->name || any ||
+    return !q->given->profile || !q->given->profile->name || any ||
            query_no_residual(q, r->stage[0].predicted_for, te, err);
 }

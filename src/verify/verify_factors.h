@@ -8,9 +8,6 @@ struct arena;
 struct query;
 struct verify_report;
 
-/* The groups of the pool get those of this stack. A plan that was evaluated keeps its figures. */
-void verify_take_factors(struct query *, bool te);
-
 /* Notes the types that stages are predicted for and that have no factors though there is a profile.
  * False: nothing here is what the file is about. */
 bool verify_note_factors(const struct query *, struct verify_report *, struct arena *,

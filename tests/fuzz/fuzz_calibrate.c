@@ -29,26 +29,29 @@ static void check_report(const struct calibrate_report *r)
 /* The models are loaded once. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct query from;
+    static struct options from;
+    static struct resources resources;
+    static struct arena given;
     static const char *const files[] = {path};
     struct arena mem;
     struct calibrate_input in;
     struct calibrate_report report = {.inputs = 1, .input = files};
     struct error err = {0};
-    if (!from.learned) {
-        query_init(&from);
-        if (!query_set(&from, "gpu", "H200", &err) || !query_models(&from, &err))
+    if (!from.mem) {
+        arena_init(&given);
+        options_init(&from, &given);
+        if (!options_set(&from, "gpu", "H200", &err))
             abort();
     }
     write_input(data, size);
     arena_init(&mem);
-    if (!calibrate_input_read(&in, &from, path, &mem, &err))
+    if (!calibrate_input_read(&in, &from, &resources, path, &mem, &err))
         assert(err.kind == ERROR_INPUT && *err.text);
     else if (calibrate_fit(&in, 1, &mem, &report, &err))
         check_report(&report);
     else
         assert(err.kind == ERROR_INFEASIBLE && *err.text);
-    calibrate_input_release(&in);
+    resources_clear(&resources);
     arena_release(&mem);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Any text as a file of hosts: refused with a message that names it, or every name is one that a
  * shell, Slurm and FlagScale's hostfile read as a name alone. */
-#include "query/query_parts.h"
+#include "base/arena.h"
+#include "query/options.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -19,7 +20,8 @@ static void check_name(const char *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct query q;
+    struct options o;
+    struct arena mem;
     struct error err = {0};
     char *text = malloc(size + 1);
     if (!text)
@@ -27,14 +29,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     text[size] = 0;
-    query_init(&q);
-    bool ok = query_hosts(&q, text, size, "hosts", &err);
+    arena_init(&mem);
+    options_init(&o, &mem);
+    bool ok = options_hosts(&o, text, size, "hosts", &err);
     assert(ok == (err.kind == ERROR_NONE));
     assert(ok || strncmp(err.text, "hosts:", 6) == 0);
-    assert(!ok || q.export.hosts > 0);
-    for (size_t i = 0; ok && i < q.export.hosts; i++)
-        check_name(q.export.host[i]);
-    query_release(&q);
+    assert(!ok || o.export.hosts > 0);
+    for (size_t i = 0; ok && i < o.export.hosts; i++)
+        check_name(o.export.host[i]);
+    arena_release(&mem);
     free(text);
     return 0;
 }

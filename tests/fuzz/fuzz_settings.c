@@ -1,5 +1,6 @@
 /* --set and the other options as text: the first byte picks the option. */
-#include "query/query.h"
+#include "base/arena.h"
+#include "query/options.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -11,15 +12,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const options[] = {"set",       "gpus",  "global-batch",  "seq-len",
                                           "precision", "stack", "memory-margin", "top",
                                           "threads",   "stage", "price"};
-    struct query q;
+    struct options o;
+    struct arena mem;
     struct error err = {0};
     char text[256];
     if (size < 1 || size > sizeof text)
         return 0;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
-    query_init(&q);
-    query_set(&q, options[data[0] % (sizeof options / sizeof *options)], text, &err);
-    query_release(&q);
+    arena_init(&mem);
+    options_init(&o, &mem);
+    options_set(&o, options[data[0] % (sizeof options / sizeof *options)], text, &err);
+    arena_release(&mem);
     return 0;
 }

@@ -10,26 +10,38 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(struct options *o, const char *text, struct arena *mem)
 {
     struct query q;
+    struct error err = {0};
+    const struct query **changed = NULL;
+    bool ok = options_set(o, "what-if", text, &err) &&
+              query_resolve(o, QUERY_SEARCH, NULL, mem, &q, &err) &&
+              (changed = what_if_queries(&q, mem, &err));
+    assert(ok == (o->what_if.count == 1 && err.kind == ERROR_NONE));
+    if (ok)
+        assert(changed[0]->cluster.groups > 0 && changed[0]->given->what_if.count == 0);
+    else
+        assert(strncmp(err.text, "--what-if '", 11) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct options o;
+    struct arena mem;
     struct error err = {0};
     char text[256];
     if (size >= sizeof text || memchr(data, '/', size)) /* no files of the machine */
         return 0;
     memcpy(text, data, size);
     text[size] = 0;
-    query_init(&q);
-    if (!query_set(&q, "model", "layers=2,hidden=64,heads=4,ffn=128,vocab=1000", &err) ||
-        !query_set(&q, "cluster", "2x8:H100,1..4x8:A100", &err) ||
-        !query_set(&q, "gpus", "8", &err) || !query_set(&q, "set", "tp=2", &err))
+    arena_init(&mem);
+    options_init(&o, &mem);
+    if (!options_set(&o, "model", "layers=2,hidden=64,heads=4,ffn=128,vocab=1000", &err) ||
+        !options_set(&o, "cluster", "2x8:H100,1..4x8:A100", &err) ||
+        !options_set(&o, "gpus", "8", &err) || !options_set(&o, "set", "tp=2", &err))
         abort(); /* the query itself is right */
-    bool ok = query_set(&q, "what-if", text, &err) && what_if_prepare(&q, &err);
-    assert(ok == (q.what_ifs == 1 && err.kind == ERROR_NONE));
-    if (ok)
-        assert(q.changed[0]->has_model && q.changed[0]->has_cluster && q.changed[0]->what_ifs == 0);
-    else
-        assert(strncmp(err.text, "--what-if '", 11) == 0);
-    query_release(&q);
+    check(&o, text, &mem);
+    arena_release(&mem);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include "probe/better.h"
 
 #include "import/megatron/words.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
     "--micro-batch-size 1 --global-batch-size 128 "
 
 struct bench {
-    struct query query;
+    struct asked query;
     struct estimate_query asked;
     struct plan plan;
     struct arena mem;
@@ -32,7 +32,7 @@ static void ask(struct bench *b, const char *cluster, const char *flags)
     struct error err = {0};
     const char *word[128];
     size_t count = 0;
-    query_init(&b->query);
+    asked_init(&b->query);
     arena_init(&b->mem);
     for (const char *at = arena_format(&b->mem, "%s%s", MODEL, flags); *at;) {
         size_t n = strcspn(at, " ");
@@ -40,17 +40,16 @@ static void ask(struct bench *b, const char *cluster, const char *flags)
         word[count++] = arena_copy(&b->mem, at, n);
         at += n + strspn(at + n, " ");
     }
-    if (!query_set(&b->query, "cluster", cluster, &err) ||
-        !query_flags(&b->query, count, word, &err) || !query_ready(&b->query, &err) ||
-        !query_estimate(&b->query, &b->asked, &err))
+    if (!asked_set(&b->query, "cluster", cluster, &err) ||
+        !asked_flags(&b->query, count, word, &err) || !asked_estimate(&b->query, &b->asked, &err))
         fail_msg("%s: %s", flags, err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
-    b->better_plan = better_of(&b->query, &b->asked, &b->plan, &b->mem);
+    b->better_plan = better_of(&b->query.query, &b->asked, &b->plan, &b->mem);
 }
 
 static void release(struct bench *b)
 {
-    query_release(&b->query);
+    asked_release(&b->query);
     arena_release(&b->mem);
 }
 

@@ -37,28 +37,26 @@ enum { ALL = COUNT(JOBS), ON_ONE_NODE = 2 };
 static struct arena mem;
 static struct calibrate_input inputs[ALL];
 static struct observation seen[ALL][2];
-static struct query lender; /* of the models */
+static struct resources resources;
 
 static int set_up(void **state)
 {
     struct error err = {0};
     (void)state;
     arena_init(&mem);
-    query_init(&lender);
-    must(query_models(&lender, &err), &err);
+    resources_init(&resources);
     for (int i = 0; i < ALL; i++) {
         struct calibrate_input *in = &inputs[i];
         in->path = arena_format(&mem, "run%d.log", i);
-        query_init(&in->query);
-        in->query.learned = lender.learned;
-        must(query_set(&in->query, "model", JOBS[i].model, &err) &&
-                 query_set(&in->query, "cluster", JOBS[i].cluster, &err) &&
-                 query_set(&in->query, "global-batch", "256", &err) &&
-                 query_set(&in->query, "seq-len", "4096", &err),
+        options_init(&in->options, &mem);
+        must(options_set(&in->options, "model", JOBS[i].model, &err) &&
+                 options_set(&in->options, "cluster", JOBS[i].cluster, &err) &&
+                 options_set(&in->options, "global-batch", "256", &err) &&
+                 options_set(&in->options, "seq-len", "4096", &err),
              &err);
         for (int k = 0; k < 8 && JOBS[i].settings[k]; k++)
-            must(query_set(&in->query, "set", JOBS[i].settings[k], &err), &err);
-        must(calibrate_ask(in, &mem, &err), &err);
+            must(options_set(&in->options, "set", JOBS[i].settings[k], &err), &err);
+        must(calibrate_ask(in, &resources, &mem, &err), &err);
         assert_int_equal(in->refusals, 0);
         in->observation = seen[i];
     }
@@ -68,9 +66,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < ALL; i++)
-        calibrate_input_release(&inputs[i]);
-    query_release(&lender);
+    resources_release(&resources);
     arena_release(&mem);
     return 0;
 }

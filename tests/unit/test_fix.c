@@ -4,8 +4,8 @@
 
 #include "cost/cost.h"
 #include "model/model.h"
-#include "query/query.h"
 #include "report/plan_words.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 struct bench {
-    struct query query;
+    struct asked query;
     struct estimate_query asked;
     struct plan plan;
     struct arena mem;
@@ -24,19 +24,19 @@ struct bench {
 static void ask(struct bench *b, const char *const *options)
 {
     struct error err = {0};
-    query_init(&b->query);
+    asked_init(&b->query);
     arena_init(&b->mem);
     for (; options[0]; options += 2)
-        if (!query_set(&b->query, options[0], options[1], &err))
+        if (!asked_set(&b->query, options[0], options[1], &err))
             fail_msg("%s", err.text);
-    if (!query_ready(&b->query, &err) || !query_estimate(&b->query, &b->asked, &err))
+    if (!asked_estimate(&b->query, &b->asked, &err))
         fail_msg("%s", err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
 }
 
 static void release(struct bench *b)
 {
-    query_release(&b->query);
+    asked_release(&b->query);
     arena_release(&b->mem);
 }
 
@@ -73,7 +73,7 @@ static void no_single_change_is_cheaper(void **state)
     const struct move *move = moves(&count);
     (void)state;
     ask(&b, FULL);
-    const struct fix *r = fix_of(&b.query, &b.asked, &b.plan, &b.mem);
+    const struct fix *r = fix_of(&b.query.query, &b.asked, &b.plan, &b.mem);
     assert_non_null(r);
     assert_true(r->fits && !r->searched && !r->numerics && r->change.plan->feasible);
     assert_int_equal(strategy_gpus(&r->change.plan->strategy), strategy_gpus(&b.plan.strategy));
@@ -106,11 +106,11 @@ static void plans_that_fit_or_break_a_rule_get_none(void **state)
     (void)state;
     ask(&b, ROOMY);
     assert_true(plan_fits(&b.plan));
-    assert_null(fix_of(&b.query, &b.asked, &b.plan, &b.mem));
+    assert_null(fix_of(&b.query.query, &b.asked, &b.plan, &b.mem));
     release(&b);
     ask(&b, FULL);
     plan_add_reason(&b.plan, &b.mem, "a rule");
-    assert_null(fix_of(&b.query, &b.asked, &b.plan, &b.mem));
+    assert_null(fix_of(&b.query.query, &b.asked, &b.plan, &b.mem));
     release(&b);
 }
 
@@ -146,7 +146,7 @@ static void too_few_gpus_are_told(void **state)
     struct bench b;
     (void)state;
     ask(&b, options);
-    const struct fix *r = fix_of(&b.query, &b.asked, &b.plan, &b.mem);
+    const struct fix *r = fix_of(&b.query.query, &b.asked, &b.plan, &b.mem);
     assert_non_null(r);
     assert_false(r->fits);
     assert_int_equal(r->gpus, 64); /* as `search` of 1x8:H100 advises */

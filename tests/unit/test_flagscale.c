@@ -4,9 +4,9 @@
 #include "export/export.h"
 #include "export/plan_flags.h"
 #include "import/megatron/flags.h"
-#include "query/query.h"
 #include "report/plan_words.h"
 #include "strategy/mesh_check.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -302,17 +302,16 @@ static void estimates(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(ESTIMATES); i++) {
-        struct query q;
+        struct asked q;
         struct estimate_query e;
         struct error err = {0};
         struct plan p;
         int count;
-        query_init(&q);
+        asked_init(&q);
         const char *const *words = split_words(ESTIMATES[i].flags, &count);
-        must(query_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
-                 query_set(&q, "model", ESTIMATES[i].model, &err) &&
-                 query_flags(&q, (size_t)count, words, &err) && query_ready(&q, &err) &&
-                 query_estimate(&q, &e, &err),
+        must(asked_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
+                 asked_set(&q, "model", ESTIMATES[i].model, &err) &&
+                 asked_flags(&q, (size_t)count, words, &err) && asked_estimate(&q, &e, &err),
              &err);
         plan_evaluate(&e.scene, &e.strategy, e.layout, &mem, &p);
         assert_true(p.computed && p.gpus == 16);
@@ -320,7 +319,7 @@ static void estimates(void **state)
         assert_int_equal(e.reasons.count, ESTIMATES[i].reason != NULL);
         if (e.reasons.count)
             assert_string_equal(e.reasons.text[0], ESTIMATES[i].reason);
-        query_release(&q);
+        asked_release(&q);
     }
     arena_release(&mem);
 }
@@ -328,19 +327,18 @@ static void estimates(void **state)
 /* Rules see each mesh as it runs. */
 static void rules_of_each_mesh(void **state)
 {
-    struct query q;
+    struct asked q;
     struct estimate_query e;
     struct error err = {0};
     double values[SLOTS];
     int count;
     (void)state;
-    query_init(&q);
+    asked_init(&q);
     const char *const *words =
         split_words(ON_TWO "1 1 2 8 1 4 1 4 2 1 --micro-batch-size 2", &count);
-    must(query_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
-             query_set(&q, "model", "mixtral-8x7b", &err) &&
-             query_flags(&q, (size_t)count, words, &err) && query_ready(&q, &err) &&
-             query_estimate(&q, &e, &err),
+    must(asked_set(&q, "cluster", "1x8:A100,1x8:H100", &err) &&
+             asked_set(&q, "model", "mixtral-8x7b", &err) &&
+             asked_flags(&q, (size_t)count, words, &err) && asked_estimate(&q, &e, &err),
          &err);
     estimate_slots(&e, 0, values);
     assert_true(values[PARAM_tp] == 1 && values[PARAM_ep] == 2 && values[PARAM_micro_batch] == 2);
@@ -348,7 +346,7 @@ static void rules_of_each_mesh(void **state)
     estimate_slots(&e, 1, values);
     assert_true(values[PARAM_tp] == 4 && values[PARAM_ep] == 4 && values[PARAM_micro_batch] == 8);
     assert_true(values[PARAM_seq_parallel] == 1 && values[SLOT_micro_batches] == 1);
-    query_release(&q);
+    asked_release(&q);
     arena_release(&mem);
 }
 

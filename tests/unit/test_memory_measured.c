@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -67,23 +67,23 @@ static size_t split(const char *text, const char *words[], size_t most)
 }
 
 /* True when nothing but memory may refuse the plan. */
-static bool finish_plan(struct query *q, struct plan *p)
+static bool finish_plan(struct asked *q, struct plan *p)
 {
     struct estimate_query e;
     struct error err = {0};
-    must(query_ready(q, &err) && query_estimate(q, &e, &err), &err);
+    must(asked_estimate(q, &e, &err), &err);
     plan_evaluate(&e.scene, &e.strategy, e.layout, &mem, p);
     return allowed(&e);
 }
 
-static bool rank_plan(struct query *q, const struct csv *c, int row, struct plan *p)
+static bool rank_plan(struct asked *q, const struct csv *c, int row, struct plan *p)
 {
     const char *words[256];
     struct error err = {0};
     size_t count = split(cell(c, row, "flags"), words, COUNT(words));
-    query_init(q);
-    must(query_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
-    must(query_flags(q, count, words, &err), &err);
+    asked_init(q);
+    must(asked_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
+    must(asked_flags(q, count, words, &err), &err);
     return finish_plan(q, p);
 }
 
@@ -118,7 +118,7 @@ static void measured_ranks(void **state)
     (void)state;
     load_csv(&c, "data/measured/h200_memory.csv");
     for (int i = 0; i < c.rows; i++) {
-        static struct query q;
+        static struct asked q;
         struct plan p;
         bool ok = strcmp(cell(&c, i, "status"), "ok") == 0, valid = rank_plan(&q, &c, i, &p);
         if (ok)
@@ -127,7 +127,7 @@ static void measured_ranks(void **state)
             fail_msg("%s ran out of memory and is called feasible", csv_at(&c, i, 0));
         t.full += !ok;
         t.by_memory += !ok && !p.feasible;
-        query_release(&q);
+        asked_release(&q);
     }
     print_message("%d ranks: mean error of the peak %.2f %%; refused %d of %d that worked, all %d "
                   "that ran out (%d by memory)\n",
@@ -146,19 +146,19 @@ static void stages_of_mixed_plans(void **state)
     (void)state;
     load_csv(&c, "data/measured/h200_mixed.csv");
     for (int i = 0; i < c.rows; i++) {
-        static struct query q;
+        static struct asked q;
         struct plan p;
         rank_plan(&q, &c, i, &p);
         check_rank(&c, i, &p, &t);
         int stage = (int)real_cell(&c, i, "stage");
         assert_string_equal(p.stage[stage].group->gpu->arch, "Hopper");
-        query_release(&q);
+        asked_release(&q);
     }
     assert_int_equal(t.ranks, 17);
     assert_true(t.sum <= 0.002 * t.ranks && t.refused == 0);
 }
 
-static void published_plan(struct query *q, const struct csv *c, int row, struct plan *p)
+static void published_plan(struct asked *q, const struct csv *c, int row, struct plan *p)
 {
     static const char *const OPTIONS[][2] = {{"cluster", "cluster"},
                                              {"model", "model"},
@@ -168,11 +168,11 @@ static void published_plan(struct query *q, const struct csv *c, int row, struct
     const char *words[64];
     struct error err = {0};
     size_t count = split(cell(c, row, "strategy"), words, COUNT(words));
-    query_init(q);
+    asked_init(q);
     for (size_t i = 0; i < COUNT(OPTIONS); i++)
-        must(query_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
+        must(asked_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
     for (size_t i = 0; i < count; i++)
-        must(query_set(q, "set", words[i], &err), &err);
+        must(asked_set(q, "set", words[i], &err), &err);
     finish_plan(q, p);
 }
 
@@ -184,7 +184,7 @@ static void published_peaks(void **state)
     (void)state;
     load_csv(&c, "data/published.csv");
     for (int i = 0; i < c.rows; i++) {
-        static struct query q;
+        static struct asked q;
         struct plan p;
         double most = 0;
         if (strncmp(csv_at(&c, i, 0), "simumax_", 8) != 0)
@@ -196,7 +196,7 @@ static void published_peaks(void **state)
         if (fabs(error) > 0.005)
             fail_msg("%s: %+.2f %%", csv_at(&c, i, 0), 100 * error);
         runs++;
-        query_release(&q);
+        asked_release(&q);
     }
     assert_true(runs == 16);
 }

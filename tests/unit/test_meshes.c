@@ -3,7 +3,7 @@
 #include "probe/comparison.h"
 #include "probe/fix.h"
 #include "probe/trials.h"
-#include "query/query.h"
+#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -141,7 +141,7 @@ static void two_stages_by_hand(void **state)
 /* Queries */
 
 struct bench {
-    struct query query;
+    struct asked query;
     struct estimate_query asked;
     struct plan plan;
 };
@@ -150,13 +150,13 @@ struct bench {
 static void ask(struct bench *b, const char *pool, const char *const *sets)
 {
     struct error err = {0};
-    query_init(&b->query);
-    must(query_set(&b->query, "model", "llama3-8b", &err) &&
-             query_set(&b->query, "cluster", pool, &err),
+    asked_init(&b->query);
+    must(asked_set(&b->query, "model", "llama3-8b", &err) &&
+             asked_set(&b->query, "cluster", pool, &err),
          &err);
     for (; *sets; sets++)
-        must(query_set(&b->query, "set", *sets, &err), &err);
-    must(query_ready(&b->query, &err) && query_estimate(&b->query, &b->asked, &err), &err);
+        must(asked_set(&b->query, "set", *sets, &err), &err);
+    must(asked_estimate(&b->query, &b->asked, &err), &err);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->query.mem, &b->plan);
 }
 
@@ -192,7 +192,7 @@ static void stages_are_dealt_out(void **state)
             assert_non_null(strstr(b.asked.reasons.text[0], cases[i].reason));
         if (!cases[i].placed)
             assert_false(b.plan.computed);
-        query_release(&b.query);
+        asked_release(&b.query);
     }
 }
 
@@ -217,7 +217,7 @@ static void trials_keep_the_stages(void **state)
     s.dp /= 2;
     assert_false(trials_try(&t, &s, &step));
     trials_release(&t);
-    query_release(&b.query);
+    asked_release(&b.query);
 }
 
 static int layers_of(const struct plan *p)
@@ -235,7 +235,7 @@ static void mixtures_compare(void **state)
     (void)state;
     ask(&b, "2x8:A100,2x8:H100", sets);
     const struct plan *p = &b.plan;
-    const struct comparison *m = comparison_of(&b.query, &b.asked, p, &b.query.mem);
+    const struct comparison *m = comparison_of(&b.query.query, &b.asked, p, &b.query.mem);
     assert_non_null(m);
     for (int r = 0; r < p->stages; r++) {
         const struct plan *then = m->more[r].plan;
@@ -251,14 +251,14 @@ static void mixtures_compare(void **state)
     assert_true(m->split[1].plan->step_s < p->step_s);
     assert_int_equal(m->groups, 2);
     for (int g = 0; g < 2; g++) {
-        assert_ptr_equal(m->alone[g].plan->group, &b.query.cluster.group[g]);
+        assert_ptr_equal(m->alone[g].plan->group, &b.query.query.cluster.group[g]);
         assert_true(m->alone[g].plan->feasible && m->alone[g].plan->gpus <= 16);
         assert_int_equal(m->alone[g].plan->strategy.global_batch, 64);
     }
-    query_release(&b.query);
+    asked_release(&b.query);
     ask(&b, "2x8:H100", sets);
-    assert_null(comparison_of(&b.query, &b.asked, &b.plan, &b.query.mem));
-    query_release(&b.query);
+    assert_null(comparison_of(&b.query.query, &b.asked, &b.plan, &b.query.mem));
+    asked_release(&b.query);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
 #include "base/units.h"
 #include "cost/residual.h"
 #include "mixed_reference.h"
-#include "query/query.h"
 #include "random.h"
 #include "search/results.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,17 +31,17 @@ static bool in_time(double seconds)
 
 enum { MOST_PLANS = 12000 }; /* of one problem */
 
-static void set(struct query *q, const char *option, const char *value)
+static void set(struct asked *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(query_set(q, option, value, &err), &err);
+    must(asked_set(q, option, value, &err), &err);
 }
 
 /* The last word on a parameter counts. */
-static void restrict_to(struct query *q, const char *setting)
+static void restrict_to(struct asked *q, const char *setting)
 {
     struct error err = {0};
-    must(setting_parse(q->settings, setting, &err), &err);
+    must(setting_parse(q->options.terms.settings, setting, &err), &err);
 }
 
 #define ONE_OF(list) list[pick(0, (int)COUNT(list) - 1)]
@@ -105,7 +105,7 @@ static const char *const FLAVOURS[][4] = {
     {"recompute=full", "recompute_layers=1,2,3,4,5,6,7,8,9", "micro_batch=4,8", "dp=1"},
 };
 
-static void random_model(struct query *q)
+static void random_model(struct asked *q)
 {
     char text[256];
     snprintf(text, sizeof text, "layers=%d,%s", pick(2, 10), ONE_OF(MODELS));
@@ -113,7 +113,7 @@ static void random_model(struct query *q)
 }
 
 /* Two or three groups; GPUs without bf16 mostly get a query that they can answer. */
-static void random_pool(struct query *q)
+static void random_pool(struct asked *q)
 {
     char text[256] = "";
     size_t count, length = 0;
@@ -135,15 +135,15 @@ static void random_pool(struct query *q)
 }
 
 /* So little that a part of the plans does not fit. */
-static void random_memory(struct query *q)
+static void random_memory(struct asked *q)
 {
-    double states = 18 * (double)model_params_total(&q->model);
+    double states = 18 * (double)model_params_total(&q->query.model);
     if (pick(0, 3) == 0)
         return;
-    for (int g = 0; g < q->cluster.groups; g++) {
+    for (int g = 0; g < q->query.cluster.groups; g++) {
         double bytes = 1.5 * GIB + states * pick(1, 16) / 16 + GIB / 8 * (1 << pick(0, 7));
-        if (bytes < q->cluster.group[g].usable_bytes)
-            q->cluster.group[g].usable_bytes = bytes;
+        if (bytes < q->query.cluster.group[g].usable_bytes)
+            q->query.cluster.group[g].usable_bytes = bytes;
     }
 }
 
@@ -172,11 +172,11 @@ static void random_residuals(struct cluster *c)
     }
 }
 
-static void random_query(struct query *q)
+static void random_query(struct asked *q)
 {
-    char batch[16], length[16], gpus[16];
+    char batch[16], length[16];
     struct error err = {0};
-    query_init(q);
+    asked_init(q);
     random_model(q);
     random_pool(q);
     snprintf(batch, sizeof batch, "%d", 4 * pick(1, 8));
@@ -193,14 +193,12 @@ static void random_query(struct query *q)
         restrict_to(q, flavour[i]);
     restrict_to(q, "cp_comm=p2p");
     restrict_to(q, "etp=1");
-    if (pick(0, 2) == 0) {
-        snprintf(gpus, sizeof gpus, "%d", pick(2, (int)cluster_max_gpus(&q->cluster)));
-        set(q, "gpus", gpus);
-    }
-    q->top = pick(0, 1) ? 3 : pick(1, 2);
-    must(query_ready(q, &err), &err);
+    int gpus = pick(0, 2) == 0 ? pick(2, (int)cluster_max_gpus(&q->options.cluster)) : 0;
+    q->options.search.top = pick(0, 1) ? 3 : pick(1, 2);
+    must(asked_resolve(q, QUERY_ESTIMATE, &err), &err); /* groups that are alike stay apart */
+    q->query.terms.gpus = gpus;
     random_memory(q);
-    random_network(&q->cluster);
+    random_network(&q->query.cluster);
 }
 
 struct known {
@@ -302,8 +300,7 @@ static bool compare(int number, const struct mixed_reference *ref, const struct 
 /* False: no plans to compare, or more than brute force should walk. */
 static bool solve_one(int number, struct tally *t)
 {
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct mixed_query mq;
     struct mixed_result r;
     struct mixed_reference ref = {.limit = MOST_PLANS};
@@ -311,10 +308,11 @@ static bool solve_one(int number, struct tally *t)
     struct results results;
     struct error err = {0};
     random_query(&q);
-    q.engine = number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
-    must(query_mixed(&q, &rules, &mq, &err), &err);
+    q.query.terms.engine =
+        number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
+    must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
     if (number % 2)
-        random_residuals(&q.cluster);
+        random_residuals(&q.query.cluster);
     mq.threads = 1 + number % 2;
     mixed_reference_run(&ref, &mq);
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);
@@ -336,7 +334,7 @@ static bool solve_one(int number, struct tally *t)
         t->plans += ref.plans;
     }
     mixed_reference_release(&ref);
-    query_release(&q);
+    asked_release(&q);
     return solved;
 }
 
@@ -358,7 +356,7 @@ static const struct {
      {"vpp=1", "micro_batch=2,8", "recompute=none,full"}},
 };
 
-static void ask_sweep(struct query *q, size_t i)
+static void ask_sweep(struct asked *q, size_t i)
 {
     static const char *const same[] = {"tp=1",
                                        "cp=1",
@@ -371,7 +369,7 @@ static void ask_sweep(struct query *q, size_t i)
                                        "micro_batch=1",
                                        "overlap_param_gather=off"};
     struct error err = {0};
-    query_init(q);
+    asked_init(q);
     set(q, "model", SWEEPS[i].model);
     set(q, "cluster", SWEEPS[i].pool);
     set(q, "global-batch", "8");
@@ -380,8 +378,8 @@ static void ask_sweep(struct query *q, size_t i)
         restrict_to(q, same[k]);
     for (int k = 0; k < 6 && SWEEPS[i].settings[k]; k++)
         restrict_to(q, SWEEPS[i].settings[k]);
-    q->top = 1;
-    must(query_ready(q, &err), &err);
+    q->options.search.top = 1;
+    must(asked_resolve(q, QUERY_SEARCH, &err), &err);
 }
 
 static void any_memory_is_used(void **state)
@@ -389,19 +387,18 @@ static void any_memory_is_used(void **state)
     enum { STEPS = 48 };
     (void)state;
     for (size_t i = 0; i < COUNT(SWEEPS); i++) {
-        struct query q;
-        struct rules rules;
+        struct asked q;
         struct mixed_query mq;
         struct mixed_result r;
         struct error err = {0};
         int64_t last = 0;
         int answers = 0, wrong = 0;
         ask_sweep(&q, i);
-        must(query_mixed(&q, &rules, &mq, &err), &err);
+        must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
         for (int k = 0; k < STEPS && in_time(15); k++) {
             struct mixed_reference ref = {.limit = 0};
-            for (int g = 0; g < q.cluster.groups; g++)
-                q.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
+            for (int g = 0; g < q.query.cluster.groups; g++)
+                q.query.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
             mixed_reference_run(&ref, &mq);
             mixed_run(&mq, &q.mem, &r);
             wrong += !compare((int)i * STEPS + k, &ref, &mq, &(struct known){0}, &r);
@@ -409,7 +406,7 @@ static void any_memory_is_used(void **state)
             last = ref.kinds > 0 ? ref.kind[0].step : 0;
             mixed_reference_release(&ref);
         }
-        query_release(&q);
+        asked_release(&q);
         assert_int_equal(wrong, 0);
         assert_true(answers >= 2 || !in_time(15)); /* it does change */
     }
@@ -448,19 +445,18 @@ static void must_be_same(const struct mixed_found *a, const struct mixed_found *
 static void threads_change_nothing(void **state)
 {
     static const int threads[] = {2, 5};
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct mixed_query mq;
     struct mixed_result one, many;
     struct error err = {0};
     (void)state;
-    query_init(&q);
+    asked_init(&q);
     set(&q, "model", "llama3-8b");
     set(&q, "cluster", "2x8:A100,1x8:L40S,2x8:H100");
     set(&q, "global-batch", "128");
     restrict_to(&q, "cp=1");
     restrict_to(&q, "vpp=1,2");
-    must(query_ready(&q, &err) && query_mixed(&q, &rules, &mq, &err), &err);
+    must(asked_resolve(&q, QUERY_SEARCH, &err) && query_mixed(&q.query, &q.mem, &mq, &err), &err);
     mq.top = 5;
     mq.threads = 1;
     mixed_run(&mq, &q.mem, &one);
@@ -474,7 +470,7 @@ static void threads_change_nothing(void **state)
         assert_true(one.structures == many.structures && one.judged == many.judged &&
                     one.problems == many.problems && one.simulated == many.simulated);
     }
-    query_release(&q);
+    asked_release(&q);
 }
 
 int main(int argc, char **argv)

@@ -2,12 +2,12 @@
  * their own step. */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "query/query.h"
 #include "report/report.h"
 #include "run/run_search.h"
 #include "schedule/schedule.h"
 #include "simulate/score.h"
 #include "strategy/mesh.h"
+#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -141,20 +141,20 @@ static void plans_cost_what_hands_say(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(PLANS); i++) {
-        struct query q;
+        struct asked q;
         struct search_report r = {0};
         struct error err = {0};
         struct arena mem;
-        struct answering a = {.query = &q, .mem = &mem, .report = &r, .err = &err};
+        struct answering a = {.query = &q.query, .mem = &mem, .report = &r, .err = &err};
         arena_init(&mem);
-        query_init(&q);
-        must(query_set(&q, "model", "layers=4,hidden=2048,ffn=8192,heads=16,vocab=32000", &err),
+        asked_init(&q);
+        must(asked_set(&q, "model", "layers=4,hidden=2048,ffn=8192,heads=16,vocab=32000", &err),
              &err);
-        must(query_set(&q, "seq-len", "4096", &err), &err);
-        must(query_set(&q, "global-batch", "8", &err), &err);
+        must(asked_set(&q, "seq-len", "4096", &err), &err);
+        must(asked_set(&q, "global-batch", "8", &err), &err);
         for (int k = 0; k < 8 && PLANS[i].option[k][0]; k++)
-            must(query_set(&q, PLANS[i].option[k][0], PLANS[i].option[k][1], &err), &err);
-        must(search_answer(&a), &err);
+            must(asked_set(&q, PLANS[i].option[k][0], PLANS[i].option[k][1], &err), &err);
+        must(asked_resolve(&q, QUERY_SEARCH, &err) && search_answer(&a), &err);
         const struct plan *p = &r.plan[0];
         double hours = PLANS[i].steps * p->step_s * PLANS[i].slowdown / 3600;
         assert_true(fabs(p->usd_per_hour - PLANS[i].usd_per_h) < 1e-9);
@@ -163,7 +163,7 @@ static void plans_cost_what_hands_say(void **state)
         assert_true(fabs(p->usd_per_mtoken * PLANS[i].batch_tokens * PLANS[i].steps / 1e6 -
                          p->usd_total) < 0.005); /* all steps are paid for, the last one too */
         arena_release(&mem);
-        query_release(&q);
+        asked_release(&q);
     }
 }
 

@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cost/learned.h"
-#include "query/query.h"
 #include "report/report.h"
 #include "run/run_search.h"
+#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ struct wish {
 };
 
 struct answer {
-    struct query query;
+    struct asked query;
     struct arena mem;
     struct search_report report;
     struct error err;
@@ -54,18 +54,16 @@ __attribute__((format(printf, 3, 4))) static void say(struct wish *w, const char
     va_end(list);
 }
 
-static struct learned *models; /* read once, lent to all queries */
-
 static void ask(const struct wish *w, struct answer *a)
 {
     memset(a, 0, sizeof *a);
-    must(models || learned_load(&models, NULL, &a->err), &a->err);
-    query_init(&a->query);
-    a->query.learned = models;
+    asked_init(&a->query);
     arena_init(&a->mem);
     for (int i = 0; i < w->options; i++)
-        must(query_set(&a->query, w->option[i].name, w->option[i].value, &a->err), &a->err);
-    struct answering s = {.query = &a->query, .mem = &a->mem, .report = &a->report, .err = &a->err};
+        must(asked_set(&a->query, w->option[i].name, w->option[i].value, &a->err), &a->err);
+    struct answering s = {
+        .query = &a->query.query, .mem = &a->mem, .report = &a->report, .err = &a->err};
+    must(asked_resolve(&a->query, QUERY_SEARCH, &a->err), &a->err);
     a->found = search_answer(&s);
     if (!a->found && a->err.kind != ERROR_INFEASIBLE)
         fail_msg("%s", a->err.text);
@@ -79,9 +77,8 @@ static void must_find(const struct wish *w, struct answer *a)
 
 static void forget(struct answer *a)
 {
-    a->query.learned = NULL;
     arena_release(&a->mem);
-    query_release(&a->query);
+    asked_release(&a->query);
 }
 
 static bool close_to(double a, double b)
@@ -336,7 +333,5 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),  cmocka_unit_test(limits_never_improve),
         cmocka_unit_test(more_nodes_never_worsen),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    learned_free(models);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

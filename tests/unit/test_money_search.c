@@ -8,6 +8,7 @@
 #include "random.h"
 #include "report/report.h"
 #include "run/run_search.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,22 +53,12 @@ __attribute__((format(printf, 3, 4))) static void say(struct problem *p, const c
     va_end(list);
 }
 
-static struct learned *models; /* read once, lent to all queries */
-
-static void ask(const struct problem *p, struct query *q)
+static void ask(const struct problem *p, struct asked *q)
 {
     struct error err = {0};
-    must(models || learned_load(&models, NULL, &err), &err);
-    query_init(q);
-    q->learned = models;
+    asked_init(q);
     for (int i = 0; i < p->options; i++)
-        must(query_set(q, p->option[i].name, p->option[i].value, &err), &err);
-}
-
-static void forget(struct query *q)
-{
-    q->learned = NULL;
-    query_release(q);
+        must(asked_set(q, p->option[i].name, p->option[i].value, &err), &err);
 }
 
 /* What is behind "layers=N". */
@@ -444,14 +435,15 @@ static void compare(int number, const struct problem *p, const struct money_refe
 {
     const struct money_plan *best[TOP_MAX];
     int count = money_best(ref, p->limits, p->cheap, p->top, best);
-    struct query q;
+    struct asked q;
     struct search_report r = {0};
     struct error err = {0};
     struct arena mem;
     bool right;
     ask(p, &q);
     arena_init(&mem);
-    struct answering a = {.query = &q, .mem = &mem, .report = &r, .err = &err};
+    struct answering a = {.query = &q.query, .mem = &mem, .report = &r, .err = &err};
+    must(asked_resolve(&q, QUERY_SEARCH, &err), &err);
     bool found = search_answer(&a);
     if (!found) {
         right = (count == 0 || complain(err.text)) && rightly_refused(p, ref, &err);
@@ -467,20 +459,19 @@ static void compare(int number, const struct problem *p, const struct money_refe
     if (!right && !found)
         print_error("  %s\n", err.text);
     arena_release(&mem);
-    forget(&q);
+    asked_release(&q);
 }
 
 /* False: no plan at all, or more than brute force should walk. */
 static bool solve_one(int number, struct tally *t)
 {
     struct problem p;
-    struct query q;
+    struct asked q;
     struct error err = {0};
     struct money_reference ref = {.terms = &p.terms};
     random_problem(&p);
     ask(&p, &q);
-    must(query_ready(&q, &err), &err);
-    cluster_join_alike(&q.cluster);
+    must(asked_resolve(&q, QUERY_SEARCH, &err), &err);
     money_reference_run(&ref, &q, MOST_PLANS);
     bool whole = ref.whole && ref.count > 0;
     t->skipped += !ref.whole;
@@ -493,7 +484,7 @@ static bool solve_one(int number, struct tally *t)
     }
     t->plans += ref.count;
     money_reference_release(&ref);
-    forget(&q);
+    asked_release(&q);
     return whole;
 }
 
@@ -528,7 +519,5 @@ int main(int argc, char **argv)
     asked = argc > 1;
     problems = argc > 1 ? (int)strtol(argv[1], NULL, 10) : problems;
     first_problem = argc > 2 ? (int)strtol(argv[2], NULL, 10) : first_problem;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    learned_free(models);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

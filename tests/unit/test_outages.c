@@ -1,8 +1,7 @@
 /* Outages of a run: the expected slowdown and the best checkpoint interval against cases by hand,
  * published ones, laws and a simulation; the options and cluster keys that set the rates. */
 #include "simulate/outage.h"
-
-#include "query/query.h"
+#include "asked.h"
 
 #include <float.h>
 #include <math.h>
@@ -233,39 +232,40 @@ static void rates_go_to_the_groups(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct query q;
+        struct asked q;
         struct error err = {0};
-        query_init(&q);
-        must(cluster_from_yaml(&q.cluster, FILE_TEXT, strlen(FILE_TEXT), "f", &q.mem, &err) &&
-                 query_set(&q, "model", "llama3-8b", &err),
+        asked_init(&q);
+        must(cluster_from_yaml(&q.options.cluster, FILE_TEXT, strlen(FILE_TEXT), "f", &q.mem,
+                               &err) &&
+                 asked_set(&q, "model", "llama3-8b", &err),
              &err);
-        q.has_cluster = true;
+        q.options.has_cluster = true;
         for (int k = 0; k < 3 && cases[i].option[k]; k++)
-            must(query_set(&q, cases[i].option[k], cases[i].value[k], &err), &err);
+            must(asked_set(&q, cases[i].option[k], cases[i].value[k], &err), &err);
         for (int again = 0; again < 2; again++) { /* a query may be asked twice */
-            must(query_ready(&q, &err), &err);
+            must(asked_resolve(&q, QUERY_ESTIMATE, &err), &err);
             for (int g = 0; g < 3; g++)
-                near(q.cluster.group[g].outages_per_h, cases[i].per_h[g], 1e-14);
+                near(q.query.cluster.group[g].outages_per_h, cases[i].per_h[g], 1e-14);
         }
-        query_release(&q);
+        asked_release(&q);
     }
 }
 
 static void durations_are_taken(void **state)
 {
-    struct query q;
+    struct asked q;
     struct error err = {0};
     (void)state;
-    query_init(&q);
-    assert_true(q.run.outage.write_s == 60 && q.run.outage.restart_s == 600 &&
-                q.run.outage.interval_s == 0);
-    must(query_set(&q, "checkpoint-every", "30m", &err) &&
-             query_set(&q, "checkpoint-write", "0s", &err) &&
-             query_set(&q, "restart", "0.25h", &err),
+    asked_init(&q);
+    assert_true(q.options.run.outage.write_s == 60 && q.options.run.outage.restart_s == 600 &&
+                q.options.run.outage.interval_s == 0);
+    must(asked_set(&q, "checkpoint-every", "30m", &err) &&
+             asked_set(&q, "checkpoint-write", "0s", &err) &&
+             asked_set(&q, "restart", "0.25h", &err),
          &err);
-    assert_true(q.run.outage.write_s == 0 && q.run.outage.restart_s == 900);
-    assert_true(q.run.outage.interval_s == 1800);
-    query_release(&q);
+    assert_true(q.options.run.outage.write_s == 0 && q.options.run.outage.restart_s == 900);
+    assert_true(q.options.run.outage.interval_s == 1800);
+    asked_release(&q);
 }
 
 static void groups_with_other_rates_stay_apart(void **state)
@@ -282,15 +282,15 @@ static void groups_with_other_rates_stay_apart(void **state)
 
 static void rates_have_room_for_64_each(void **state)
 {
-    struct query q;
+    struct asked q;
     struct error err = {0};
     (void)state;
-    query_init(&q);
-    for (int i = 0; i < 2 * QUERY_RATES; i++)
-        must(query_set(&q, i % 2 ? "mtbf" : "interruptions", i % 2 ? "1h" : "1", &err), &err);
-    assert_false(query_set(&q, "mtbf", "1h", &err));
+    asked_init(&q);
+    for (int i = 0; i < 2 * RATES_MAX; i++)
+        must(asked_set(&q, i % 2 ? "mtbf" : "interruptions", i % 2 ? "1h" : "1", &err), &err);
+    assert_false(asked_set(&q, "mtbf", "1h", &err));
     assert_string_equal(err.text, "--mtbf is given more than 64 times");
-    query_release(&q);
+    asked_release(&q);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
 #include "cost/residual.h"
-#include "query/query.h"
 #include "random.h"
 #include "reference.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,10 +23,10 @@ static void must(bool ok, const struct error *err)
     assert_true(ok);
 }
 
-static void set(struct query *q, const char *option, const char *value)
+static void set(struct asked *q, const char *option, const char *value)
 {
     struct error err = {0};
-    must(query_set(q, option, value, &err), &err);
+    must(asked_set(q, option, value, &err), &err);
 }
 
 static const char *const MODELS[] = {
@@ -47,10 +47,10 @@ static const char *const POOLS[] = {"1x4:A100", "2x2:H100",       "3x4:L40S", "2
                                     "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
 
 /* A small query: the space is cut to what brute force can walk. */
-static void random_query(struct query *q)
+static void random_query(struct asked *q)
 {
     char batch[16], length[16];
-    query_init(q);
+    asked_init(q);
     set(q, "model", MODELS[pick(0, 7)]);
     const char *pool = POOLS[pick(0, 6)];
     set(q, "cluster", pool);
@@ -74,26 +74,26 @@ static void random_query(struct query *q)
     set(q, "set", pick(0, 1) ? "fsdp=none" : "overlap_param_gather=off");
     set(q, "set", "ep=1,4");
     set(q, "set", pick(0, 2) ? "cuda_graph=none" : "cuda_graph=none,full_iteration");
-    q->top = pick(1, 6);
-    q->memory_margin = pick(0, 1) ? 0.04 : 0.5;
+    q->options.search.top = pick(1, 6);
+    q->options.terms.memory_margin = pick(0, 1) ? 0.04 : 0.5;
 }
 
-static void prepare(struct query *q, struct rules *rules, struct search_query *sq)
+static void prepare(struct asked *q, struct search_query *sq)
 {
     struct error err = {0};
-    must(query_ready(q, &err), &err);
-    must(query_search(q, 0, rules, sq, &err), &err);
+    must(asked_resolve(q, QUERY_SEARCH, &err), &err);
+    must(query_search(&q->query, 0, &q->mem, sq, &err), &err);
 }
 
 /* Factors of own runs, one of them at times nothing at all. */
-static void random_residual(struct query *q, struct residual *r)
+static void random_residual(struct asked *q, struct residual *r)
 {
     residual_init(r);
     for (int f = 0; f < RESIDUALS; f++)
         r->value[f] = 0.7 + 0.01 * pick(0, 70);
     if (pick(0, 3) == 0)
         r->value[RESIDUAL_intra] = r->value[RESIDUAL_inter] = 0;
-    q->cluster.group[0].residual = r;
+    q->query.cluster.group[0].residual = r;
 }
 
 static void same_lists(const struct found *a, int n, const struct found *b, int m)
@@ -111,15 +111,14 @@ static void search_equals_brute_force(void **state)
     int answered = 0;
     double tried = 0;
     for (int i = 0; i < PROBLEMS; i++) {
-        struct query q;
-        struct rules rules;
+        struct asked q;
         struct search_query sq;
         struct search_result r;
         struct reference ref = {.limit = 0};
         struct error err = {0};
         struct residual residual;
         random_query(&q);
-        prepare(&q, &rules, &sq);
+        prepare(&q, &sq);
         if (i % 2)
             random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
@@ -138,7 +137,7 @@ static void search_equals_brute_force(void **state)
         answered += r.best > 0;
         tried += ref.tried;
         results_release(&ref.results);
-        query_release(&q);
+        asked_release(&q);
     }
     print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
                   tried);
@@ -152,11 +151,10 @@ static void pruned_equals_exhaustive(void **state)
                                              {"gpt3-13b", "8x8:V100", "128"},
                                              {"mixtral-8x7b", "4x8:H100", "64"}};
     for (int i = 0; i < 3; i++) {
-        struct query q;
-        struct rules rules;
+        struct asked q;
         struct search_query sq;
         struct search_result pruned, all;
-        query_init(&q);
+        asked_init(&q);
         set(&q, "model", queries[i][0]);
         set(&q, "cluster", queries[i][1]);
         set(&q, "global-batch", queries[i][2]);
@@ -168,7 +166,7 @@ static void pruned_equals_exhaustive(void **state)
         set(&q, "set", "vpp=1,2");
         set(&q, "set", "optimizer_offload=0");
         set(&q, "set", "recompute_layers=0,1,3");
-        prepare(&q, &rules, &sq);
+        prepare(&q, &sq);
         search_run(&sq, &q.mem, &pruned);
         sq.exhaustive = true;
         search_run(&sq, &q.mem, &all);
@@ -176,7 +174,7 @@ static void pruned_equals_exhaustive(void **state)
         same_lists(pruned.pareto, pruned.front, all.pareto, all.front);
         assert_true(pruned.best > 0);
         assert_true(pruned.funnel.simulated < all.funnel.simulated);
-        query_release(&q);
+        asked_release(&q);
     }
 }
 
@@ -191,14 +189,13 @@ static void counts_add_up(const struct funnel *f)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    struct query q;
-    struct rules rules;
+    struct asked q;
     struct search_query sq;
     struct search_result one, many;
-    query_init(&q);
+    asked_init(&q);
     set(&q, "model", "llama3-8b");
     set(&q, "cluster", "16x8:H100");
-    prepare(&q, &rules, &sq);
+    prepare(&q, &sq);
     sq.threads = 1;
     search_run(&sq, &q.mem, &one);
     sq.threads = 5;
@@ -212,7 +209,7 @@ static void threads_change_nothing(void **state)
                 one.funnel.simulated == many.funnel.simulated);
     counts_add_up(&one.funnel);
     counts_add_up(&many.funnel);
-    query_release(&q);
+    asked_release(&q);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
 #include "probe/speedups.h"
 
 #include "probe/fix.h"
-#include "query/query.h"
 #include "report/plan_words.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct bench {
-    struct query query;
+    struct asked query;
     struct estimate_query asked;
     struct plan plan;
     const struct fix *fix;
@@ -28,17 +28,17 @@ struct job {
     const char *set; /* parameters, each followed by a blank */
 };
 
-static void set_option(struct query *q, const char *name, const char *value)
+static void set_option(struct asked *q, const char *name, const char *value)
 {
     struct error err = {0};
-    if (!query_set(q, name, value, &err))
+    if (!asked_set(q, name, value, &err))
         fail_msg("%s", err.text);
 }
 
 static void ask(struct bench *b, const struct job *job)
 {
     struct error err = {0};
-    query_init(&b->query);
+    asked_init(&b->query);
     arena_init(&b->mem);
     set_option(&b->query, "model", job->model);
     set_option(&b->query, "cluster", job->cluster);
@@ -50,15 +50,15 @@ static void ask(struct bench *b, const struct job *job)
         memcpy(word, at, (size_t)(end - at));
         set_option(&b->query, "set", word);
     }
-    if (!query_ready(&b->query, &err) || !query_estimate(&b->query, &b->asked, &err))
+    if (!asked_estimate(&b->query, &b->asked, &err))
         fail_msg("%s", err.text);
     plan_evaluate(&b->asked.scene, &b->asked.strategy, b->asked.layout, &b->mem, &b->plan);
-    b->fix = fix_of(&b->query, &b->asked, &b->plan, &b->mem);
+    b->fix = fix_of(&b->query.query, &b->asked, &b->plan, &b->mem);
 }
 
 static void release(struct bench *b)
 {
-    query_release(&b->query);
+    asked_release(&b->query);
     arena_release(&b->mem);
 }
 
@@ -82,7 +82,7 @@ enum { DENSE, EXPERTS };
 static const struct speedups *speedups_from(struct bench *b, const struct job *job)
 {
     ask(b, job);
-    const struct speedups *g = speedups_of(&b->query, &b->asked, &b->plan, b->fix, &b->mem);
+    const struct speedups *g = speedups_of(&b->query.query, &b->asked, &b->plan, b->fix, &b->mem);
     assert_non_null(g);
     assert_true(g->from->feasible);
     assert_ptr_equal(g->from, b->plan.feasible ? &b->plan : b->fix->change.plan);
@@ -254,17 +254,16 @@ static void best_plans_have_nothing_to_gain(void **state)
     (void)state;
     for (size_t n = 0; n < COUNT(jobs); n++) {
         struct bench b;
-        struct rules rules;
         struct search_query sq;
         struct search_result result;
         ask(&b, &jobs[n]);
-        b.query.gpus = cluster_max_gpus(&b.query.cluster);
-        assert_true(query_search(&b.query, 0, &rules, &sq, NULL));
+        b.query.query.terms.gpus = cluster_max_gpus(&b.query.query.cluster);
+        assert_true(query_search(&b.query.query, 0, &b.mem, &sq, NULL));
         search_run(&sq, &b.mem, &result);
         assert_true(result.best > 0);
         b.asked.strategy = result.found[0].strategy;
         plan_evaluate(&sq.scene, &b.asked.strategy, NULL, &b.mem, &b.plan);
-        const struct speedups *g = speedups_of(&b.query, &b.asked, &b.plan, NULL, &b.mem);
+        const struct speedups *g = speedups_of(&b.query.query, &b.asked, &b.plan, NULL, &b.mem);
         assert_non_null(g);
         assert_int_equal(g->count, 0);
         assert_true(g->found && g->searched.plan->step_s == b.plan.step_s);
@@ -279,11 +278,12 @@ static void threads_do_not_matter(void **state)
     (void)state;
     ask(&one, &JOBS[EXPERTS]);
     ask(&many, &JOBS[EXPERTS]);
-    one.query.threads = 1;
-    many.query.threads = 5;
-    const struct speedups *a = speedups_of(&one.query, &one.asked, &one.plan, one.fix, &one.mem);
+    one.query.query.search.threads = 1;
+    many.query.query.search.threads = 5;
+    const struct speedups *a =
+        speedups_of(&one.query.query, &one.asked, &one.plan, one.fix, &one.mem);
     const struct speedups *b =
-        speedups_of(&many.query, &many.asked, &many.plan, many.fix, &many.mem);
+        speedups_of(&many.query.query, &many.asked, &many.plan, many.fix, &many.mem);
     assert_int_equal(a->count, b->count);
     for (int i = 0; i < a->count; i++)
         assert_int_equal(strategy_compare(&a->speedup[i].change.plan->strategy,
@@ -300,11 +300,11 @@ static void plans_that_cannot_run_have_no_gains(void **state)
     struct bench b;
     (void)state;
     ask(&b, &never); /* no fix fits */
-    assert_null(speedups_of(&b.query, &b.asked, &b.plan, b.fix, &b.mem));
+    assert_null(speedups_of(&b.query.query, &b.asked, &b.plan, b.fix, &b.mem));
     release(&b);
     ask(&b, &JOBS[DENSE]);
     plan_add_reason(&b.plan, &b.mem, "a rule");
-    assert_null(speedups_of(&b.query, &b.asked, &b.plan, b.fix, &b.mem));
+    assert_null(speedups_of(&b.query.query, &b.asked, &b.plan, b.fix, &b.mem));
     release(&b);
 }
 

@@ -1,11 +1,11 @@
 /* What verify says: verdicts of made-up measurements, and JSON against its schema. */
 #include "astra.h"
 #include "base/units.h"
-#include "query/query.h"
 #include "query/query_file.h"
 #include "report/json/verify_out.h"
 #include "report/report.h"
 #include "run/run_verify.h"
+#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "schema.h"
 
 struct bench {
-    struct query query;
+    struct asked query;
     struct arena mem;
     struct verify_report report;
     struct str out;
@@ -29,11 +29,16 @@ struct bench {
 static void start(struct bench *b, const char *plan)
 {
     struct error err = {0};
-    struct verifying v = {.query = &b->query, .mem = &b->mem, .report = &b->report, .err = &err};
-    query_init(&b->query);
+    struct verifying v = {.options = &b->query.options,
+                          .resources = &b->query.resources,
+                          .mem = &b->mem,
+                          .report = &b->report,
+                          .err = &err};
+    asked_init(&b->query);
     arena_init(&b->mem);
     str_init(&b->out);
-    must(query_set(&b->query, "dry-run", "on", &err) && import_file(&b->query, plan, &err) &&
+    must(asked_set(&b->query, "dry-run", "on", &err) &&
+             import_file(&b->query.options, plan, &err) && asked_lend(&b->query, &err) &&
              verify_answer(&v),
          &err);
     b->report.dry_run = false;
@@ -61,7 +66,7 @@ static void start(struct bench *b, const char *plan)
 
 static void release(struct bench *b)
 {
-    query_release(&b->query);
+    asked_release(&b->query);
     arena_release(&b->mem);
     str_release(&b->out);
 }

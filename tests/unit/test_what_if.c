@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "probe/what_if.h"
-#include "query/query_parts.h"
+#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
+#include "must.h"
 
 static void factors_are_read_or_refused(void **state)
 {
@@ -81,42 +81,50 @@ static void links_and_memory_change(void **state)
 /* The value that an option has in the changed query, after "x2". */
 static void relative_changes_start_from_what_is_in_force(void **state)
 {
-    struct query q;
+    static const struct {
+        const char *option, *value;
+    } given[] = {
+        {"model", "llama3-8b"},
+        {"cluster", "2x8:H100"},
+        {"gpus", "4"},
+        {"gpus", "8"}, /* the last one holds */
+        {"set", "tp=2"},
+        {"set", "micro_batch=4"},
+        {"price", "h100=3"},
+        {"plot", "front.svg"},
+        {"what-if", "gpus=x2"},
+        {"what-if", "global-batch=-50%"},
+        {"what-if", "memory-margin=x2"},
+        {"what-if", "set:tp=x2"},
+        {"what-if", "price:H100-SXM5-80GB=+10%"},
+        {"what-if", "set:seq_len=1024"},
+    };
+    struct asked q;
     struct error err = {0};
     (void)state;
-    query_init(&q);
-    assert_true(query_set(&q, "model", "llama3-8b", &err));
-    assert_true(query_set(&q, "cluster", "2x8:H100", &err));
-    assert_true(query_set(&q, "gpus", "4", &err));
-    assert_true(query_set(&q, "gpus", "8", &err)); /* the last one holds */
-    assert_true(query_set(&q, "set", "tp=2", &err));
-    assert_true(query_set(&q, "set", "micro_batch=4", &err));
-    assert_true(query_set(&q, "price", "h100=3", &err));
-    assert_true(query_set(&q, "what-if", "gpus=x2", &err));
-    assert_true(query_set(&q, "what-if", "global-batch=-50%", &err));
-    assert_true(query_set(&q, "what-if", "memory-margin=x2", &err));
-    assert_true(query_set(&q, "what-if", "set:tp=x2", &err));
-    assert_true(query_set(&q, "what-if", "price:H100-SXM5-80GB=+10%", &err));
-    assert_true(query_set(&q, "what-if", "set:seq_len=1024", &err));
-    assert_false(query_set(&q, "what-if", "nonsense", &err));
-    if (!what_if_prepare(&q, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(q.changed[0]->gpus, 16);
-    assert_int_equal(q.changed[1]->global_batch, 256);
-    assert_int_equal(q.changed[1]->gpus, 8);
-    assert_true(q.changed[2]->memory_margin == 0.08);
-    assert_int_equal(q.changed[3]->settings[PARAM_tp].value[0], 4);
-    assert_int_equal(q.changed[3]->settings[PARAM_tp].count, 1);
-    assert_int_equal(q.changed[3]->settings[PARAM_micro_batch].value[0], 4);
-    assert_true(q.changed[4]->cluster.group[0].usd_per_hour == 3.3);
-    assert_true(q.cluster.group[0].usd_per_hour == 3);
-    assert_int_equal(q.changed[5]->seq_len, 1024);
-    assert_null(q.changed[6]);
-    for (int i = 0; i < 6; i++) {
-        assert_int_equal(q.changed[i]->what_ifs, 0);
-        assert_null(q.changed[i]->learned);
+    asked_init(&q);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        must(asked_set(&q, given[i].option, given[i].value, &err), &err);
+    assert_false(asked_set(&q, "what-if", "nonsense", &err));
+    must(asked_resolve(&q, QUERY_SEARCH, &err), &err);
+    const struct query **changed = what_if_queries(&q.query, &q.mem, &err);
+    must(changed, &err);
+    assert_int_equal(changed[0]->terms.gpus, 16);
+    assert_int_equal(changed[1]->terms.global_batch, 256);
+    assert_int_equal(changed[1]->terms.gpus, 8);
+    assert_true(changed[2]->terms.memory_margin == 0.08);
+    assert_int_equal(changed[3]->terms.settings[PARAM_tp].value[0], 4);
+    assert_int_equal(changed[3]->terms.settings[PARAM_tp].count, 1);
+    assert_int_equal(changed[3]->terms.settings[PARAM_micro_batch].value[0], 4);
+    assert_true(changed[4]->cluster.group[0].usd_per_hour == 3.3);
+    assert_true(q.query.cluster.group[0].usd_per_hour == 3);
+    assert_int_equal(changed[5]->terms.seq_len, 1024);
+    assert_null(changed[6]);
+    for (int i = 0; i < 6; i++) { /* what is written beside the answer is of the query as asked */
+        assert_int_equal(changed[i]->given->what_if.count, 0);
+        assert_null(changed[i]->given->output.plot);
     }
-    query_release(&q);
+    asked_release(&q);
 }
 
 static struct astra *ask(const char *pool)

@@ -1,13 +1,19 @@
-/* A change of one input. Inputs are the options of a search that take a value, and figures of the
- * pool. A changed query is made by giving a new one all that the old one was given, but for the
- * option that changes: nothing that an option does has to be undone. */
-#include "probe/what_if_change.h"
-
+/* A change of one input: "gpus=64", "price:h100=-20%", taken apart and applied. Inputs are the options
+ * of a search that take a value, and figures of the pool. A changed query is resolved from all that
+ * the old one was given, but for the option that changes: nothing that an option does has to be
+ * undone. */
 #include "base/str.h"
 #include "base/units.h"
 #include "query/query_parts.h"
 
 #include <string.h>
+
+struct input_change {
+    char name[64];     /* of an option, or a figure of the nodes of a type */
+    char key[64];      /* behind a colon: GPU type, parameter; "" = none */
+    const char *value; /* what it becomes, or by how much it changes; borrowed */
+    double factor;     /* of a relative change; 0: `value` is a new one */
+};
 
 static const char EXAMPLES[] = "as in gpus=64, global-batch=x2, price:h100=-20% or nodes:h100=x2";
 
@@ -95,7 +101,8 @@ static bool take_factor(struct input_change *c, struct error *err)
                 v);
 }
 
-bool input_change_parse(struct input_change *c, const char *text, struct error *err)
+/* Names are checked, values are not: that is done where they are applied. */
+static bool parse(struct input_change *c, const char *text, struct error *err)
 {
     const char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : 0;
@@ -111,14 +118,19 @@ bool input_change_parse(struct input_change *c, const char *text, struct error *
     return take_factor(c, err) || error_show(err, text, (size_t)(c->value - text));
 }
 
-bool option_what_if(struct query *q, const char *v, struct error *err)
+static bool wrong(const char *change, const struct error *cause, struct error *err)
+{
+    fail(err, cause->kind, "--what-if '%.200s': %s", change, cause->text);
+    return error_show_as(err, cause);
+}
+
+bool option_what_if(struct options *o, const char *v, struct error *err)
 {
     struct input_change c;
     struct error cause = {0};
-    if (!input_change_parse(&c, v, &cause))
-        return fail(err, ERROR_INPUT, "--what-if '%.200s': %s", v, cause.text) ||
-               error_show_as(err, &cause);
-    q->what_if[q->what_ifs++] = arena_string(&q->mem, v);
+    if (!parse(&c, v, &cause))
+        return wrong(v, &cause, err);
+    o->what_if.text[o->what_if.count++] = arena_string(o->mem, v);
     return true;
 }
 
@@ -154,12 +166,12 @@ static double seq_len_of(const struct query *q)
 
 static double memory_margin_of(const struct query *q)
 {
-    return q->memory_margin;
+    return q->terms.memory_margin;
 }
 
 static double imbalance_of(const struct query *q)
 {
-    return q->imbalance;
+    return q->terms.imbalance;
 }
 
 /* Numbers that are known without being given, or that come in more ways than one. */
@@ -216,7 +228,7 @@ static bool times_given(const struct input_change *c, const struct query *q, str
 {
     const struct given *last = NULL;
     char key[64];
-    for (const struct given *g = q->given; g; g = g->next)
+    for (const struct given *g = q->given->first; g; g = g->next)
         if (is_replaced(c, g))
             last = g;
     if (!last)
@@ -253,26 +265,35 @@ static bool new_value(const struct input_change *c, const struct query *q, struc
     return times_given(c, q, mem, value, err);
 }
 
-/* Models of operators take time to load: they are lent, not loaded (what_if.c). */
-static bool is_carried(const struct input_change *c, const struct given *g)
-{
-    return g->option->use != WRITES && g->option != option_row(OPTION_efficiency) &&
-           !is_replaced(c, g);
-}
-
-bool input_change_apply(const struct input_change *c, const struct query *from, struct query *to,
-                        struct error *err)
+/* Everything that `from` was given, but for the change. */
+static bool apply(const struct input_change *c, const struct query *from, struct options *to,
+                  struct error *err)
 {
     const char *value;
-    for (const struct given *g = from->given; g; g = g->next)
-        if (is_carried(c, g) && !query_set(to, g->option->name, g->value, err))
+    for (const struct given *g = from->given->first; g; g = g->next)
+        if (g->option->use != WRITES && !is_replaced(c, g) &&
+            !options_set(to, g->option->name, g->value, err))
             return false;
-    to->efficiency = from->efficiency;
     if (is_figure(c->name))
         return cluster_change(&to->cluster, c->name, c->key, c->value, err);
-    if (!new_value(c, from, &to->mem, &value, err))
+    if (!new_value(c, from, to->mem, &value, err))
         return false;
     if (*c->key)
-        value = arena_format(&to->mem, "%s=%s", c->key, value);
-    return query_set(to, c->name, value, err);
+        value = arena_format(to->mem, "%s=%s", c->key, value);
+    return options_set(to, c->name, value, err);
+}
+
+const struct query *query_change(const struct query *from, const char *change, struct arena *mem,
+                                 struct error *err)
+{
+    struct options *options = arena_alloc(mem, sizeof *options);
+    struct query *q = arena_alloc(mem, sizeof *q);
+    struct error cause = {0};
+    struct input_change c;
+    options_init(options, mem);
+    if (parse(&c, change, &cause) && apply(&c, from, options, &cause) &&
+        query_resolve(options, from->kind, from->resources, mem, q, &cause))
+        return q;
+    wrong(change, &cause, err);
+    return NULL;
 }

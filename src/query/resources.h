@@ -1,0 +1,28 @@
+/* What queries borrow: models of operators, loaded once, and the times that they predict for groups
+ * of nodes. */
+#ifndef ASTRA_RESOURCES_H
+#define ASTRA_RESOURCES_H
+
+#include "base/error.h"
+
+struct learned;
+struct node_group;
+
+struct resources {
+    struct loaded *models;   /* owned, by folder */
+    struct kept_costs *kept; /* owned */
+};
+
+void resources_init(struct resources *);
+void resources_release(struct resources *);
+/* Forgets the times: queries that have them are done. */
+void resources_clear(struct resources *);
+
+/* The models of a folder; NULL = those compiled in. */
+bool resources_models(struct resources *, const char *folder, struct learned **, struct error *);
+/* Gives a group its learned times. */
+bool resources_time(struct resources *, struct node_group *, struct learned *, struct error *);
+/* No model failed to answer. */
+bool resources_hold(const struct resources *, struct error *);
+
+#endif
