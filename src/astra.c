@@ -6,7 +6,6 @@
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
 #include "probe/what_if.h"
-#include "query/known_names.h"
 #include "query/query_file.h"
 #include "report/chart/front_chart.h"
 #include "run/outputs.h"
@@ -139,7 +138,8 @@ static bool search(struct astra *a)
                               .err = &a->error,
                               .progress = a->progress,
                               .progress_context = a->progress_context,
-                              .share = 1.0 / (1 + a->options.what_if.count)};
+                              .share = 1.0 / (1 + a->options.what_if.count),
+                              .start_s = search_clock_s()};
     const struct query **changed;
     if (!outputs_check(out, &a->error) || !options_export(&a->options, &a->error) ||
         !query_resolve(&a->options, QUERY_SEARCH, &a->resources, &a->mem, q, &a->error) ||

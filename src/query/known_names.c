@@ -1,4 +1,4 @@
-#include "query/known_names.h"
+#include "query/options.h"
 
 #include "base/str.h"
 #include "cluster/cluster.h"

@@ -203,6 +203,11 @@ bool options_price_list(const struct options *, struct arena *, struct price_lis
 bool options_hosts(struct options *, const char *text, size_t size, const char *path,
                    struct error *);
 
+/* Names that values may have, with a blank between them (known_names.c): of "gpus" (short ones too),
+ * "models" or "parameters". Nothing for another word. */
+struct str;
+void known_names(const char *of, struct str *out);
+
 const struct option *option_row(enum option_id);
 /* NULL without such an option. */
 const struct option *option_find(const char *name);

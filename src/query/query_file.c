@@ -11,7 +11,6 @@
 #include "import/shell/launch.h"
 #include "query/query.h"
 #include "query/query_parts.h"
-#include "query/query_plan.h"
 #include "simulate/plan.h"
 
 #include <string.h>
@@ -146,7 +145,7 @@ static bool take_pieces(struct options *o, struct file_pieces *p, const char *pa
                     "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
                     FILE_LIMIT >> 20);
     if (is_json(&text))
-        return load_plan(o, &text, path, err);
+        return import_plan(o, &text, path, err);
     return read_launch(o, &text, path, &l, err) && take_launch(o, &l, err);
 }
 

@@ -12,11 +12,15 @@ struct arena;
 struct flags_result;
 struct options;
 struct query;
+struct text;
 struct train_log;
 
 /* The kind is seen from the content. Options count more than what the file says: a cluster
  * that is there stays. "-" is standard input. Nothing in the file is executed. */
 bool import_file(struct options *, const char *path, struct error *);
+
+/* A plan that Astra wrote, in JSON; `path` is for messages (query_plan.c). */
+bool import_plan(struct options *, const struct text *, const char *path, struct error *);
 
 /* The same with a log that the caller fed: its block of arguments has to be there. */
 bool import_log(struct options *, struct train_log *, const char *path, struct error *);

@@ -1,6 +1,6 @@
 /* A plan that Astra wrote, as the query it answers: its groups of nodes are the cluster, its
  * engine's flags the strategy. */
-#include "query/query_plan.h"
+#include "query/query_file.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -177,7 +177,7 @@ static void name_file(struct error *err, const char *path)
     fail(err, inner.kind, "%s: %s", path, inner.text);
 }
 
-bool load_plan(struct options *o, const struct text *text, const char *path, struct error *err)
+bool import_plan(struct options *o, const struct text *text, const char *path, struct error *err)
 {
     struct json *root = json_parse(text->data, text->length, path, err);
     bool ok = root && take_plan(o, root, err);

@@ -16,8 +16,10 @@ struct answering {
     void (*progress)(void *context, double done); /* may be NULL */
     void *progress_context;
     double done_before, share; /* of all that is asked, 0..1 */
+    double start_s;            /* by search_clock_s(): when it was asked; 0 = now */
 };
 
 bool search_answer(struct answering *);
+double search_clock_s(void);
 
 #endif
