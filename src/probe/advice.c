@@ -127,7 +127,7 @@ static void add_setting(struct str *out, int p, const struct setting *s)
 static bool advise_settings(struct advice *ad, struct str *out)
 {
     const struct query_terms *asked = &ad->query->terms;
-    for (int p = PARAM_precision + 1; p < PARAMS; p++) {
+    for (int p = PARAM_FIRST_CELL; p < PARAMS; p++) {
         struct query_terms copy = *asked;
         copy.settings[p].count = 0;
         if (asked->settings[p].count == 0 || !finds(ad, &copy))

@@ -83,7 +83,7 @@ static bool allowed(struct trials *t, const struct strategy *s)
 
 static bool same_structure(const struct strategy *a, const struct strategy *b)
 {
-    for (int p = 0; p < PARAM_FIRST_TIMING; p++)
+    for (int p = 0; p < PARAM_FIRST_PASS_TIMES; p++)
         if (strategy_get(a, (enum param)p) != strategy_get(b, (enum param)p))
             return false;
     return true;

@@ -9,10 +9,8 @@
 #define DEPENDS(field) (1ull << PARAM_##field)
 
 static const struct slot_info INFO[SLOTS] = {
-#define PARAM(field, kind, lo, hi, init, words, help)                                              \
-    [SLOT_PARAM + PARAM_##field] = {#field, PARAM_##field, DEPENDS(field)},
+#define PARAM(field, ...) [SLOT_PARAM + PARAM_##field] = {#field, PARAM_##field, DEPENDS(field)},
 #include "strategy/params.def"
-#undef PARAM
 #define FIELD(field, kind, lo, hi, help)                                                           \
     [SLOT_MODEL + MODEL_##field] = {"model." #field, PARAMS, 0},
 #include "model/fields.def"

@@ -252,7 +252,7 @@ static void add_single(struct space_builder *b, enum param p)
 {
     struct value_list l = {0};
     const struct setting *s = &b->settings[p];
-    if (p <= PARAM_precision)
+    if (p < PARAM_FIRST_CELL)
         push(&l, strategy_get(b->base, p));
     else if (s->count)
         for (int i = 0; i < s->count; i++)
@@ -344,12 +344,12 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     struct space_builder b = {s, m, g, base, settings, max_gpus, te, mem};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
-        if (p == PARAM_ep)
+        if (p == PARAM_FIRST_PART)
             s->first_part = s->axes;
-        if (p == PARAM_vpp)
+        if (p == PARAM_FIRST_PARTITION)
             s->first_partition = s->axes;
-        if (p == PARAM_FIRST_TIMING)
-            s->first_timing = s->axes;
+        if (p == PARAM_FIRST_PASS_TIMES)
+            s->first_pass_times = s->axes;
         if (p == PARAM_FIRST_STATE)
             s->first_state = s->axes;
         add_param(&b, (enum param)p);
@@ -376,7 +376,7 @@ void space_put_pp_last(struct space *s)
     s->axis[s->axes - 1] = pp;
     s->first_part--;
     s->first_partition--;
-    s->first_timing--;
+    s->first_pass_times--;
     s->first_state--;
     count_sizes(s);
 }
@@ -426,10 +426,11 @@ static uint64_t bound_after(const struct space *s, int axis)
     return bits;
 }
 
-/* The axis at which a rule can be judged, or `axes` for pairs of timing and state. */
+/* The axis at which a rule can be judged, or `axes` for pairs of pass times and state. */
 static int axis_of_rule(const struct space *s, const struct rule *r)
 {
-    uint64_t pass_times = bound_after(s, s->first_state - 1) & ~bound_after(s, s->first_timing - 1);
+    uint64_t pass_times =
+        bound_after(s, s->first_state - 1) & ~bound_after(s, s->first_pass_times - 1);
     int axis = 0;
     while (r->depends & ~bound_after(s, axis))
         axis++;

@@ -32,8 +32,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
 struct space {
     int axes;
     struct axis axis[PARAMS];
-    int first_part, first_partition, first_timing,
-        first_state;              /* axes before: cells, parts, partitions, timings */
+    int first_part, first_partition, first_pass_times,
+        first_state;              /* axes before: cells, parts, partitions, pass times */
     double size_from[PARAMS + 1]; /* product of the options of axes i and behind */
 };
 
@@ -50,7 +50,7 @@ bool space_lists(const struct space *, enum param, int value);
 void space_put_pp_last(struct space *);
 
 /* Rules by the axis at which they can be judged: the last of those they look at that has a
- * choice. Timing and state axes are walked apart, so that rules on both are judged on pairs. */
+ * choice. Axes of pass times and state are walked apart, so that rules on both are judged on pairs. */
 struct rule_plan {
     int first[PARAMS + 1]; /* into `order`: rules of axis i are [first[i], first[i + 1]) */
     int pairs;             /* from first[axes] on */

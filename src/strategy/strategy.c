@@ -9,7 +9,6 @@ static const struct param_info INFO[PARAMS] = {
 #define PARAM(field, kind, lo, hi, init, words, help)                                              \
     {#field, PARAM_##kind, lo, hi, init, words, help},
 #include "strategy/params.def"
-#undef PARAM
 };
 
 /* Members are ints in table order, without padding: member p is the p-th int. */

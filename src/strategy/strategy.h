@@ -10,18 +10,17 @@
 struct str;
 
 struct strategy {
-#define PARAM(field, kind, lo, hi, init, words, help) int field;
+#define PARAM(field, ...) int field;
 #include "strategy/params.def"
-#undef PARAM
 };
 
+/* PARAM_FIRST_x is the first parameter of level x. (PARAM_BEFORE_x is of no use: after it the count
+ * goes on with that parameter.) */
 enum param {
-#define PARAM(field, kind, lo, hi, init, words, help) PARAM_##field,
+#define LEVEL(level) PARAM_FIRST_##level, PARAM_BEFORE_##level = PARAM_FIRST_##level - 1,
+#define PARAM(field, ...) PARAM_##field,
 #include "strategy/params.def"
-#undef PARAM
-    PARAMS,
-    PARAM_FIRST_TIMING = PARAM_recompute,
-    PARAM_FIRST_STATE = PARAM_dist_opt
+    PARAMS
 };
 
 enum param_kind { PARAM_INT, PARAM_ONOFF, PARAM_WORD, PARAM_SET };

@@ -462,15 +462,15 @@ static struct json *plans_of(const struct plan *p, int count)
 /* Batch, sequence, precision and stack are those of any plan that was found. */
 static struct json *query_of(const struct search_report *r)
 {
-    static const enum param asked[] = {PARAM_global_batch, PARAM_seq_len, PARAM_precision};
     const struct plan *p = r->best > 0 ? &r->plan[0] : r->front > 0 ? &r->pareto[0] : NULL;
     struct json *o = json_new_object();
     json_set(o, "text", json_new_string(r->query));
     json_set(o, "model", model_of(r->model));
     json_set(o, "cluster", json_new_string(r->cluster->text));
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        json_set(o, param_info(asked[i])->name,
-                 p ? value_of(asked[i], strategy_get(&p->strategy, asked[i])) : json_new_null());
+    for (int i = 0; i < PARAM_FIRST_CELL; i++)
+        json_set(o, param_info((enum param)i)->name,
+                 p ? value_of((enum param)i, strategy_get(&p->strategy, (enum param)i))
+                   : json_new_null());
     json_set(o, "stack", p ? json_new_string(plan_stack(p)) : json_new_null());
     return o;
 }

@@ -145,7 +145,7 @@ static void add_structure(struct mixed *m, const struct mixed_set *set, const st
     memset(st, 0, sizeof *st);
     st->set = set;
     st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
-    for (int i = 0; i < set->space.first_timing; i++)
+    for (int i = 0; i < set->space.first_pass_times; i++)
         st->option[i] = (uint16_t)w->option[i];
 }
 
@@ -161,7 +161,7 @@ static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
 
 static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis)
 {
-    if (axis == set->space.first_timing) {
+    if (axis == set->space.first_pass_times) {
         add_structure(m, set, w);
         return;
     }

@@ -259,7 +259,7 @@ static bool pp_allowed(struct mixed_cell *c, int option)
         return true;
     walk_set(w, axis, option);
     for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
-        if (w->plan->order[i]->depends >> PARAM_FIRST_TIMING == 0 &&
+        if (w->plan->order[i]->depends >> PARAM_FIRST_PASS_TIMES == 0 &&
             !walk_allows(w, w->plan->order[i]))
             return false;
     return true;

@@ -33,7 +33,7 @@ static int by_rate(const void *x, const void *y)
 /* Whether all layers may be computed again, or none. */
 static bool recompute_listed(const struct space *s, bool full)
 {
-    for (int axis = s->first_timing; axis < s->first_state; axis++) {
+    for (int axis = s->first_pass_times; axis < s->first_state; axis++) {
         const struct axis *a = &s->axis[axis];
         for (int i = 0; a->param[0] == PARAM_recompute && i < a->options; i++) {
             const int *v = &a->value[i * a->params];

@@ -26,9 +26,9 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
         walk_init(&x->walk, s, &sets[i].plan, sets[i].fixed[0]);
         for (int g = 1; g < sets[i].groups; g++)
             walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
-        option_cache_init(&x->timings, s, &sets[i].plan, s->first_timing, s->first_state, true);
+        option_cache_init(&x->timings, s, &sets[i].plan, s->first_pass_times, s->first_state, true);
         option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
-        option_cache_init(&x->own_timings, s, &sets[i].plan, s->first_timing, s->first_state,
+        option_cache_init(&x->own_timings, s, &sets[i].plan, s->first_pass_times, s->first_state,
                           false);
         option_cache_init(&x->own_states, s, &sets[i].plan, s->first_state, s->axes - 1, false);
     }
@@ -73,13 +73,13 @@ int most_stages(const struct node_group *g, int64_t block, bool any)
 static void enter(struct mixed_worker *w, const struct structure *st)
 {
     struct walk *walk = mixed_walk(w, st->set);
-    for (int axis = 0; axis < st->set->space.first_timing; axis++)
+    for (int axis = 0; axis < st->set->space.first_pass_times; axis++)
         walk_set(walk, axis, st->option[axis]);
 }
 
 static void walk_to(struct walk *w, enum param p, int value)
 {
-    for (int axis = 0; axis < w->space->first_timing; axis++) {
+    for (int axis = 0; axis < w->space->first_pass_times; axis++) {
         const struct axis *a = &w->space->axis[axis];
         for (int i = 0; a->param[0] == p && i < a->options; i++)
             if (a->value[i] == value)

@@ -53,7 +53,7 @@ static bool surely_dropped(const struct worker *w, int axis)
 static void find_least(struct worker *w, int axis, struct least *out)
 {
     const struct space *s = w->walk.space;
-    if (axis == s->first_timing) {
+    if (axis == s->first_pass_times) {
         note_least(w, costs_table_get(w->costs, &w->walk, &w->keep), out);
         return;
     }
@@ -69,7 +69,7 @@ void least_table_init(struct least_table *t, const struct space *s, const struct
                       struct arena *mem)
 {
     memset(t, 0, sizeof *t);
-    for (int axis = 0; axis < s->first_timing; axis++) {
+    for (int axis = 0; axis < s->first_pass_times; axis++) {
         enum param p = s->axis[axis].param[0];
         if (p == PARAM_tp)
             t->tp_axis = axis;
@@ -219,7 +219,7 @@ static double least_layer_states(struct worker *w)
     struct walk here = w->walk;
     double smallest = INFINITY;
     for (int i = 0; i < w->states.keys; i++)
-        if (w->states.key[i] >= PARAM_vpp)
+        if (w->states.key[i] >= PARAM_FIRST_PARTITION)
             return 0;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;

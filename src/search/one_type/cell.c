@@ -32,7 +32,7 @@ void worker_init(struct worker *w, const struct search_query *q, struct costs_ta
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
-    option_cache_init(&w->timings, space, plan, space->first_timing, space->first_state,
+    option_cache_init(&w->timings, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive);
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
@@ -162,7 +162,7 @@ static const struct rule *pair_dropped(struct worker *w, const struct strategy *
     int first = plan->first[w->walk.space->axes];
     if (plan->pairs == 0)
         return NULL;
-    for (int p = PARAM_FIRST_TIMING; p < PARAMS; p++)
+    for (int p = PARAM_FIRST_PASS_TIMES; p < PARAMS; p++)
         w->walk.values[p] = strategy_get(s, (enum param)p);
     for (int i = first; i < first + plan->pairs; i++)
         if (!rule_allows(plan->order[i], w->walk.values))
@@ -257,7 +257,7 @@ static bool dropped_by_bound(struct worker *w, int64_t bound, int axis)
 static bool host_varies(const struct worker *w)
 {
     const struct space *s = w->walk.space;
-    for (int i = s->first_timing; i < s->first_state; i++)
+    for (int i = s->first_pass_times; i < s->first_state; i++)
         if (s->axis[i].param[0] == PARAM_cuda_graph && s->axis[i].options > 1)
             return true;
     return w->query->scene.model->experts > 0;
@@ -352,7 +352,7 @@ static void search_partition(struct worker *w)
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
     fastest.recompute = RECOMPUTE_NONE;
-    if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_timing))
+    if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
     struct walk here = w->walk;
     const struct option_list *timings = options_get(&w->timings, &w->walk);
@@ -381,7 +381,7 @@ static void walk_frames(struct worker *w, int axis)
 {
     const struct space *s = w->walk.space;
     const struct scene *scene = &w->query->scene;
-    if (axis == s->first_timing) {
+    if (axis == s->first_pass_times) {
         const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
         if (partition_init(&w->partition, scene, &costs, &w->walk.strategy, NULL, NULL))
             search_partition(w);

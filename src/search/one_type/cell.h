@@ -21,7 +21,7 @@ struct least {
     double boundary; /* bytes of one layer's input */
 };
 
-enum { CELL_AXES = PARAM_ep }; /* at most one axis for each parameter before ep */
+enum { CELL_AXES = PARAM_FIRST_PART }; /* at most one axis for each parameter of a cell */
 
 struct cell {
     uint16_t option[CELL_AXES]; /* of the axes before first_part */

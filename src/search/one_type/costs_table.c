@@ -42,7 +42,7 @@ const struct layer_costs *costs_table_get(struct costs_table *t, const struct wa
                                           struct arena *mem)
 {
     size_t at = 0;
-    for (int i = 0; i < w->space->first_timing; i++)
+    for (int i = 0; i < w->space->first_pass_times; i++)
         at += t->stride[i] * (size_t)w->option[i];
     const struct layer_costs *have = atomic_load(&t->slot[at]);
     if (have)
