@@ -25,10 +25,21 @@ enum param {
 
 enum param_kind { PARAM_INT, PARAM_ONOFF, PARAM_WORD, PARAM_SET };
 
+/* The first of what a step is made of that looks at a parameter; all behind it may change too.
+ * A search computes each once for all strategies that differ in later ones alone. */
+enum param_costs {
+    COSTS_LAYER,  /* blocks of a layer: layer_costs_of() */
+    COSTS_STAGES, /* a partition: layers of each stage, transfers between them */
+    COSTS_PASSES, /* pass times on a partition, and its activations */
+    COSTS_STATE,  /* state on a partition: optimizer and data parallelism */
+    COSTS_NOTHING /* no effect on time or memory that we know of */
+};
+
 struct param_info {
     const char *name;
     enum param_kind kind;
     int lo, hi, init;
+    enum param_costs costs;
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
 };

@@ -2,35 +2,13 @@
 
 #include "base/arena.h"
 
-static bool matters(enum param p)
-{
-    static const enum param list[] = {PARAM_tp,
-                                      PARAM_cp,
-                                      PARAM_ep,
-                                      PARAM_etp,
-                                      PARAM_micro_batch,
-                                      PARAM_seq_parallel,
-                                      PARAM_cp_comm,
-                                      PARAM_dispatcher,
-                                      PARAM_grouped_gemm,
-                                      PARAM_attention,
-                                      PARAM_loss_fusion,
-                                      PARAM_loss_te,
-                                      PARAM_expert_fusion,
-                                      PARAM_tp_sync};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i] == p)
-            return true;
-    return false;
-}
-
 void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s,
                       struct arena *mem)
 {
     t->scene = sc;
     t->count = 1;
     for (int i = 0; i < s->axes; i++) {
-        bool counts = matters(s->axis[i].param[0]);
+        bool counts = param_info(s->axis[i].param[0])->costs == COSTS_LAYER;
         t->stride[i] = counts ? t->count : 0;
         if (counts && s->axis[i].options > 0)
             t->count *= (size_t)s->axis[i].options;
