@@ -37,6 +37,14 @@ const struct slot_info *slot_info(int slot)
     return &INFO[slot];
 }
 
+bool slots_derive_from(enum param p)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (INFO[i].param == PARAMS && INFO[i].depends >> p & 1)
+            return true;
+    return false;
+}
+
 static int find_own(const char *name)
 {
     for (int i = 0; i < SLOTS; i++)

@@ -41,6 +41,8 @@ struct slot_info {
 };
 
 const struct slot_info *slot_info(int slot);
+/* Whether any derived value is a function of this parameter. */
+bool slots_derive_from(enum param);
 /* Our name or Megatron's with underscores (aliases.def), without a leading '$'; slot or -1. */
 int slot_find(const char *name);
 

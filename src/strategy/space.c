@@ -63,11 +63,6 @@ static void sort(struct value_list *l)
         }
 }
 
-static void free_list(struct value_list *l)
-{
-    free(l->value);
-}
-
 struct space_builder {
     struct space *space;
     const struct model *model;
@@ -77,6 +72,7 @@ struct space_builder {
     int64_t max_gpus;
     bool te;
     struct arena *mem;
+    enum param param; /* whose values are listed */
 };
 
 static bool allowed(const struct setting *s, int value)
@@ -87,24 +83,34 @@ static bool allowed(const struct setting *s, int value)
     return s->count == 0;
 }
 
-/* Copies the options that --set allows; `l` has them one after the other. */
-static struct axis *add_axis(struct space_builder *b, int params, const enum param *param,
-                             struct value_list *l)
+/* An axis of a parameter and of those that go with it. */
+static struct axis *new_axis(struct space_builder *b, enum param p)
 {
     struct axis *a = &b->space->axis[b->space->axes++];
-    a->params = params;
-    memcpy(a->param, param, (size_t)params * sizeof *param);
-    a->value = arena_array(b->mem, (size_t)l->count, sizeof *a->value);
-    a->options = 0;
-    for (int i = 0; i + params <= l->count; i += params) {
-        bool keep = true;
-        for (int j = 0; j < params; j++)
-            keep = keep && allowed(&b->settings[param[j]], l->value[i + j]);
-        if (keep)
-            memcpy(&a->value[a->options++ * params], &l->value[i],
-                   (size_t)params * sizeof *l->value);
-    }
+    memset(a, 0, sizeof *a);
+    for (int i = p; i < PARAMS; i++)
+        if (param_info((enum param)i)->axis == p) {
+            assert(a->params < AXIS_PARAMS);
+            a->param[a->params++] = (enum param)i;
+            a->derives |= slots_derive_from((enum param)i);
+        }
+    assert(a->params > 0 && a->param[0] == p);
     return a;
+}
+
+/* Copies the options that --set allows; `l` has them one after the other. */
+static void fill_axis(struct space_builder *b, struct axis *a, const struct value_list *l)
+{
+    assert(l->count % a->params == 0);
+    a->value = arena_array(b->mem, (size_t)l->count, sizeof *a->value);
+    for (int i = 0; i < l->count; i += a->params) {
+        bool keep = true;
+        for (int j = 0; j < a->params; j++)
+            keep = keep && allowed(&b->settings[a->param[j]], l->value[i + j]);
+        if (keep)
+            memcpy(&a->value[a->options++ * a->params], &l->value[i],
+                   (size_t)a->params * sizeof *l->value);
+    }
 }
 
 static int fixed_or(const struct space_builder *b, enum param p)
@@ -113,17 +119,28 @@ static int fixed_or(const struct space_builder *b, enum param p)
 }
 
 /* A combination that --set asks for but the list does not have: taken as it is. */
-static void add_asked(struct space_builder *b, struct axis *a)
+static void take_asked(struct space_builder *b, struct axis *a)
 {
-    if (a->options > 0)
-        return;
     a->value = arena_array(b->mem, (size_t)a->params, sizeof *a->value);
     for (int j = 0; j < a->params; j++)
         a->value[j] = fixed_or(b, a->param[j]);
     a->options = 1;
 }
 
+/* The column of params.def: what a search tries. Where parameters go together, their values one after
+ * the other. */
 typedef void options_of(const struct space_builder *, struct value_list *);
+
+static void asked_options(const struct space_builder *b, struct value_list *l)
+{
+    push(l, strategy_get(b->base, b->param));
+}
+
+/* The others are left to --set. */
+static void init_options(const struct space_builder *b, struct value_list *l)
+{
+    push(l, param_info(b->param)->init);
+}
 
 static void tp_options(const struct space_builder *b, struct value_list *l)
 {
@@ -216,53 +233,11 @@ static void fsdp_options(const struct space_builder *b, struct value_list *l)
     push(l, FSDP_FULL);
 }
 
-/* Parameters of their own axis; those without a line keep their init value. */
 /* The fused loss needs more memory for a short while (doc/layer.md) and is faster. */
 static void on_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
     push(l, 1);
-}
-
-static options_of *const OPTIONS[PARAMS] = {
-    [PARAM_tp] = tp_options,
-    [PARAM_cp] = cp_options,
-    [PARAM_pp] = pp_options,
-    [PARAM_dp] = dp_options,
-    [PARAM_ep] = ep_options,
-    [PARAM_etp] = etp_options,
-    [PARAM_micro_batch] = micro_batch_options,
-    [PARAM_vpp] = vpp_options,
-    [PARAM_split] = split_options,
-    [PARAM_seq_parallel] = onoff_options,
-    [PARAM_cp_comm] = cp_comm_options,
-    [PARAM_dispatcher] = dispatcher_options,
-    [PARAM_grouped_gemm] = grouped_options,
-    [PARAM_loss_fusion] = on_options,
-    [PARAM_tp_overlap] = onoff_options,
-    [PARAM_p2p_overlap] = onoff_options,
-    [PARAM_moe_overlap] = moe_onoff_options,
-    [PARAM_dist_opt] = onoff_options,
-    [PARAM_fsdp] = fsdp_options,
-    [PARAM_overlap_grad_reduce] = onoff_options,
-    [PARAM_overlap_param_gather] = onoff_options,
-};
-
-static void add_single(struct space_builder *b, enum param p)
-{
-    struct value_list l = {0};
-    const struct setting *s = &b->settings[p];
-    if (p < PARAM_FIRST_CELL)
-        push(&l, strategy_get(b->base, p));
-    else if (s->count)
-        for (int i = 0; i < s->count; i++)
-            push_once(&l, s->value[i]);
-    else if (OPTIONS[p])
-        OPTIONS[p](b, &l);
-    else
-        push(&l, param_info(p)->init);
-    add_axis(b, 1, &p, &l);
-    free_list(&l);
 }
 
 /* Modules that exist in the model, subsets without what a larger module already covers. Core
@@ -289,45 +264,47 @@ static void push_recompute(struct value_list *l, int recompute, int method, int 
     push(l, modules);
 }
 
-static void add_recompute(struct space_builder *b)
+static void recompute_options(const struct space_builder *b, struct value_list *l)
 {
-    static const enum param params[] = {PARAM_recompute, PARAM_recompute_method,
-                                        PARAM_recompute_layers, PARAM_recompute_modules};
-    struct value_list l = {0};
-    push_recompute(&l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
+    push_recompute(l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
     for (int set = 1; set < 1 << 7; set++)
         if (modules_sensible(b->model, set, b->te))
-            push_recompute(&l, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, set);
-    push_recompute(&l, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0);
+            push_recompute(l, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, set);
+    push_recompute(l, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0);
     for (int n = 1; n < b->model->layers; n++)
-        push_recompute(&l, RECOMPUTE_FULL, METHOD_BLOCK, n, 0);
-    add_asked(b, add_axis(b, 4, params, &l));
-    free_list(&l);
+        push_recompute(l, RECOMPUTE_FULL, METHOD_BLOCK, n, 0);
 }
 
 /* Offload needs the precision-aware optimizer, which otherwise changes nothing at full
  * precision. */
-static void add_offload(struct space_builder *b)
+static void offload_options(const struct space_builder *b, struct value_list *l)
 {
-    static const enum param params[] = {PARAM_precision_aware, PARAM_optimizer_offload};
-    struct value_list l = {0};
+    (void)b;
     for (int percent = 0; percent <= 100; percent += 25) {
-        push(&l, percent > 0);
-        push(&l, percent);
+        push(l, percent > 0);
+        push(l, percent);
     }
-    add_asked(b, add_axis(b, 2, params, &l));
-    free_list(&l);
 }
 
-static void add_param(struct space_builder *b, enum param p)
+static void add_axis(struct space_builder *b, enum param p)
 {
-    if (p == PARAM_recompute)
-        add_recompute(b);
-    else if (p == PARAM_precision_aware)
-        add_offload(b);
-    else if (p != PARAM_recompute_method && p != PARAM_recompute_layers &&
-             p != PARAM_recompute_modules && p != PARAM_optimizer_offload)
-        add_single(b, p);
+    static options_of *const options[PARAMS] = {
+#define PARAM(field, kind, lo, hi, init, costs, axis, options, ...) options##_options,
+#include "strategy/params.def"
+    };
+    struct value_list l = {0};
+    const struct setting *s = &b->settings[p];
+    struct axis *a = new_axis(b, p);
+    b->param = p;
+    if (p < PARAM_FIRST_CELL || a->params > 1 || s->count == 0)
+        options[p](b, &l);
+    else
+        for (int i = 0; i < s->count; i++)
+            push_once(&l, s->value[i]);
+    fill_axis(b, a, &l);
+    if (a->params > 1 && a->options == 0)
+        take_asked(b, a);
+    free(l.value);
 }
 
 static void count_sizes(struct space *s)
@@ -341,7 +318,7 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, bool te, struct arena *mem)
 {
-    struct space_builder b = {s, m, g, base, settings, max_gpus, te, mem};
+    struct space_builder b = {s, m, g, base, settings, max_gpus, te, mem, PARAMS};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
         if (p == PARAM_FIRST_PART)
@@ -352,7 +329,8 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
             s->first_pass_times = s->axes;
         if (p == PARAM_FIRST_STATE)
             s->first_state = s->axes;
-        add_param(&b, (enum param)p);
+        if (param_info((enum param)p)->axis == (enum param)p)
+            add_axis(&b, (enum param)p);
     }
     count_sizes(s);
 }
@@ -474,8 +452,7 @@ static void set_values(const struct walk *w, int axis, const int *value, double 
     const struct axis *a = &w->space->axis[axis];
     for (int j = 0; j < a->params; j++)
         values[a->param[j]] = value[j];
-    if (axis < w->space->first_partition ||
-        a->param[0] == PARAM_pp) /* no other has derived values */
+    if (a->derives)
         slots_set_derived(values);
 }
 

@@ -17,6 +17,7 @@ enum { AXIS_PARAMS = 4, SETTING_VALUES = 64 };
 struct axis {
     int params;
     enum param param[AXIS_PARAMS];
+    bool derives; /* derived values follow from it */
     int options;
     int *value; /* [options * params] */
 };

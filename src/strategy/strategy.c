@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct param_info INFO[PARAMS] = {
-#define PARAM(field, kind, lo, hi, init, costs, words, help)                                       \
-    {#field, PARAM_##kind, lo, hi, init, COSTS_##costs, words, help},
+#define PARAM(field, kind, lo, hi, init, costs, axis, options, words, help)                        \
+    {#field, PARAM_##kind, lo, hi, init, COSTS_##costs, PARAM_##axis, words, help},
 #include "strategy/params.def"
 };
 

@@ -40,6 +40,7 @@ struct param_info {
     enum param_kind kind;
     int lo, hi, init;
     enum param_costs costs;
+    enum param axis;   /* whose axis of the space has its values: its own, or they go together */
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
 };

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "simulate/partition.h"
+#include "strategy/space.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -284,11 +285,43 @@ static void levels_come_after_their_costs(void **state)
     }
 }
 
+static int level_of(int p)
+{
+    return (p >= PARAM_FIRST_CELL) + (p >= PARAM_FIRST_PART) + (p >= PARAM_FIRST_PARTITION) +
+           (p >= PARAM_FIRST_PASS_TIMES) + (p >= PARAM_FIRST_STATE);
+}
+
+/* Each parameter is bound once, together with parameters of its own level. */
+static void axes_have_every_parameter(void **state)
+{
+    struct setting settings[PARAMS] = {{0}};
+    struct strategy base = strategy_of("");
+    struct space space;
+    int bound[PARAMS] = {0};
+    (void)state;
+    arena_clear(&mem);
+    load("mixtral-8x7b", "8x8:H100");
+    space_init(&space, &model, &cluster.group[0], &base, settings, 64, true, &mem);
+    for (int i = 0; i < space.axes; i++)
+        for (int j = 0; j < space.axis[i].params; j++) {
+            int p = space.axis[i].param[j], level = level_of(p);
+            bound[p]++;
+            assert_int_equal(level, level_of(space.axis[i].param[0]));
+            assert_true(level < 2 || i >= space.first_part);
+            assert_true(level < 3 || i >= space.first_partition);
+            assert_true(level < 4 || i >= space.first_pass_times);
+            assert_true((level == 5) == (i >= space.first_state));
+        }
+    for (int p = 0; p < PARAMS; p++)
+        assert_int_equal(bound[p], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_look_where_the_table_says),
         cmocka_unit_test(levels_come_after_their_costs),
+        cmocka_unit_test(axes_have_every_parameter),
     };
     arena_init(&mem);
     arena_init(&scratch);
