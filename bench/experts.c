@@ -15,10 +15,13 @@
 
 /* Numerics and the engine's history: a search never changes them, so they are asked for. The loss
  * of TransformerEngine is not among them: a rule refuses it in every plan. */
-static const enum param KEPT[] = {PARAM_p2p_scatter,     PARAM_attention,     PARAM_grad_bf16,
-                                  PARAM_precision_aware, PARAM_fp8_params,    PARAM_moments_bytes,
-                                  PARAM_main_grads_bf16, PARAM_expert_fusion, PARAM_cuda_graph,
-                                  PARAM_tp_sync};
+static bool is_kept(enum param p)
+{
+    enum param_differs differs = param_info(p)->differs;
+    return differs == DIFFERS_NUMERICS || differs == DIFFERS_ENGINE || p == PARAM_attention ||
+           p == PARAM_precision_aware;
+}
+
 /* Features that are off at 0. */
 static const enum param FEATURES[] = {
     PARAM_split,      PARAM_seq_parallel,        PARAM_loss_fusion,
@@ -86,9 +89,10 @@ static void add_word(struct str *words, const struct strategy *s, enum param p)
  * it: a search tries the two together. */
 static void fixed_words(const struct strategy *s, enum scope scope, struct str *words)
 {
-    for (int i = 0; i < COUNT(KEPT); i++)
-        if (strategy_get(s, KEPT[i]) != param_info(KEPT[i])->init)
-            add_word(words, s, KEPT[i]);
+    for (int i = 0; i < PARAMS; i++)
+        if (is_kept((enum param)i) &&
+            strategy_get(s, (enum param)i) != param_info((enum param)i)->init)
+            add_word(words, s, (enum param)i);
     if (s->precision_aware || scope == OWN_FEATURES)
         add_word(words, s, PARAM_optimizer_offload);
     for (int i = 0; i < COUNT(FEATURES) && scope == OWN_FEATURES; i++)

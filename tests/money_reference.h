@@ -119,8 +119,8 @@ static void money_take(void *context, const struct plan *p)
                            .strategy = p->strategy};
     int64_t gpus[CLUSTER_MAX_GROUPS] = {0};
     int at = 0;
-    while (at < r->count &&
-           !(r->plan[at].group == x.group && search_same_kind(&r->plan[at].strategy, &x.strategy)))
+    while (at < r->count && !(r->plan[at].group == x.group &&
+                              strategy_same_kind(&r->plan[at].strategy, &x.strategy)))
         at++;
     if (at < r->count && r->plan[at].step <= x.step)
         return;

@@ -144,15 +144,14 @@ void trials_note(struct trials *t, const struct strategy *s)
 
 struct query_terms query_repeat(const struct query *asked, const struct strategy *s)
 {
-    static const enum param kept[] = {PARAM_grad_bf16,  PARAM_main_grads_bf16, PARAM_moments_bytes,
-                                      PARAM_fp8_params, PARAM_p2p_scatter,     PARAM_expert_fusion,
-                                      PARAM_cuda_graph, PARAM_tp_sync};
     struct query_terms t = asked->terms;
     memset(t.settings, 0, sizeof t.settings);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        int value = strategy_get(s, kept[i]);
-        if (value != param_info(kept[i])->init)
-            t.settings[kept[i]] = (struct setting){1, {value}};
+    for (int p = 0; p < PARAMS; p++) {
+        const struct param_info *info = param_info((enum param)p);
+        int value = strategy_get(s, (enum param)p);
+        bool kept = info->differs == DIFFERS_NUMERICS || info->differs == DIFFERS_ENGINE;
+        if (kept && value != info->init)
+            t.settings[p] = (struct setting){1, {value}};
     }
     t.global_batch = s->global_batch;
     t.seq_len = s->seq_len;

@@ -59,17 +59,13 @@ struct search_query {
 
 struct search_result {
     int best;
-    struct found *found; /* [best] best first: at most one of each kind, see search_same_kind */
+    struct found *found; /* [best] best first: at most one of each kind: strategy_same_kind() */
     int front;
     struct found *pareto; /* [front] cheapest first: none is both slower and dearer than another */
     struct funnel funnel;
     double fullness; /* of the strategy that came nearest to fitting, when nothing fits */
     struct strategy nearest;
 };
-
-/* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind; a
- * search returns the best of each kind, on each group. */
-bool search_same_kind(const struct strategy *, const struct strategy *);
 
 /* The values of what is no parameter, as the rules of a search see them. */
 void search_fixed(const struct search_query *, double values[SLOTS]);

@@ -24,7 +24,7 @@ static bool same_kind(const struct found *a, const struct found *b)
 {
     if (a->mixed || b->mixed)
         return a->mixed && b->mixed && mixed_same_kind(a->mixed, b->mixed);
-    return a->group == b->group && search_same_kind(&a->strategy, &b->strategy);
+    return a->group == b->group && strategy_same_kind(&a->strategy, &b->strategy);
 }
 
 void shortlist_init(struct shortlist *l, int limit, struct arena *mem)

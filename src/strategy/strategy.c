@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const struct param_info INFO[PARAMS] = {
-#define PARAM(field, kind, lo, hi, init, costs, axis, options, words, help)                        \
-    {#field, PARAM_##kind, lo, hi, init, COSTS_##costs, PARAM_##axis, words, help},
+#define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, order, words, help)        \
+    {#field,        PARAM_##kind, lo,    hi,  init, COSTS_##costs, DIFFERS_##differs,              \
+     ORDER_##order, PARAM_##axis, words, help},
 #include "strategy/params.def"
 };
 
@@ -43,20 +44,22 @@ void strategy_init(struct strategy *s)
         strategy_set(s, (enum param)i, INFO[i].init);
 }
 
-/* Overlaps that cost nothing come first when switched on. */
-static bool on_first(int p)
-{
-    return p == PARAM_tp_overlap || p == PARAM_p2p_overlap || p == PARAM_overlap_grad_reduce ||
-           p == PARAM_overlap_param_gather;
-}
-
 int strategy_compare(const struct strategy *a, const struct strategy *b)
 {
     const int *x = (const int *)a, *y = (const int *)b;
     for (int i = 0; i < PARAMS; i++)
         if (x[i] != y[i])
-            return (x[i] < y[i]) != on_first(i) ? -1 : 1;
+            return (x[i] < y[i]) == (INFO[i].order == ORDER_RISING) ? -1 : 1;
     return 0;
+}
+
+bool strategy_same_kind(const struct strategy *a, const struct strategy *b)
+{
+    return true
+#define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, ...)                       \
+    &&(DIFFERS_##differs != DIFFERS_KIND || a->field == b->field)
+#include "strategy/params.def"
+        ;
 }
 
 /* The index of `word` (length n) in the blank-separated `words`, or -1. */
@@ -150,12 +153,13 @@ int64_t strategy_micro_batches(const struct strategy *s)
 
 void strategy_print(const struct strategy *s, struct str *out)
 {
+    struct strategy rest = *s;
     str_addf(out, "tp=%d pp=%d dp=%d micro_batch=%d", s->tp, s->pp, s->dp, s->micro_batch);
+    rest.tp = rest.pp = rest.dp = rest.micro_batch = 1;
+    rest.global_batch = rest.seq_len = 1; /* the job's, not the plan's */
     for (int i = 0; i < PARAMS; i++) {
-        int v = strategy_get(s, (enum param)i);
-        bool shown = i == PARAM_tp || i == PARAM_pp || i == PARAM_dp || i == PARAM_micro_batch ||
-                     i == PARAM_global_batch || i == PARAM_seq_len;
-        if (shown || v == INFO[i].init)
+        int v = strategy_get(&rest, (enum param)i);
+        if (v == INFO[i].init)
             continue;
         str_addf(out, " %s", INFO[i].name);
         if (INFO[i].kind != PARAM_ONOFF) {

@@ -35,11 +35,30 @@ enum param_costs {
     COSTS_NOTHING /* no effect on time or memory that we know of */
 };
 
+/* What two plans are to each other that differ in a parameter alone. */
+enum param_differs {
+    DIFFERS_JOB,      /* trainings of different jobs: the query says which */
+    DIFFERS_NUMERICS, /* they train other numbers: never a search's to choose */
+    DIFFERS_ENGINE,   /* they need other engines or kernels: nor this */
+    DIFFERS_KIND,     /* plans of two kinds, of each of which a search returns the best */
+    DIFFERS_VARIANT   /* variants of one kind */
+};
+
+/* Which value of a switch comes first in the total order. */
+enum param_order {
+    ORDER_RISING,      /* the smaller one */
+    ORDER_ON_FIRST,    /* on: an overlap that costs nothing */
+    ORDER_NEVER_SLOWER /* on, and it moves no bytes and never makes a step longer: off need not be
+                        * tried */
+};
+
 struct param_info {
     const char *name;
     enum param_kind kind;
     int lo, hi, init;
     enum param_costs costs;
+    enum param_differs differs;
+    enum param_order order;
     enum param axis;   /* whose axis of the space has its values: its own, or they go together */
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
@@ -83,6 +102,9 @@ void strategy_init(struct strategy *); /* every field at its init value */
 /* A total order: fields in table order, smaller values first, but overlap before none. Negative,
  * zero, positive. */
 int strategy_compare(const struct strategy *, const struct strategy *);
+
+/* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind. */
+bool strategy_same_kind(const struct strategy *, const struct strategy *);
 
 /* "full", "4", "on", "core_attn,mlp" <-> the integer of this parameter. */
 bool param_parse(enum param, const char *text, int *value, struct error *);

@@ -21,23 +21,21 @@ static void forget(struct option_cache *c)
     c->bytes = 0;
 }
 
-/* These move no bytes and never make a step longer: transfers that do not block (a later start
- * of nothing), and at most the whole of a collective shown (simulate/step.c, simulate/pass_times.c).
- * The gather of parameters is not among them: with it hidden, the rank that gathers longest and
+/* Some switches move no bytes and never make a step longer: transfers that do not block (a later
+ * start of nothing), and at most the whole of a collective shown (simulate/step.c,
+ * simulate/pass_times.c). The gather of parameters is not among them: with it hidden, the rank that gathers longest and
  * the one whose optimizer takes longest add up, without it only each rank's own two. A rule
  * judged later that looks at the switch may allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s,
                           const struct rule_plan *plan)
 {
-    static const enum param switches[] = {PARAM_tp_overlap, PARAM_p2p_overlap,
-                                          PARAM_overlap_grad_reduce};
     uint64_t paired = 0, behind = 0;
     for (int i = plan->first[c->last]; i < plan->first[s->axes] + plan->pairs; i++)
         paired |= plan->order[i]->depends;
     for (int axis = c->last - 1; axis >= c->first; axis--) {
         enum param p = s->axis[axis].param[0];
-        for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-            c->never_slower[axis] |= p == switches[i] && !(paired >> p & 1);
+        bool never_slower = param_info(p)->order == ORDER_NEVER_SLOWER;
+        c->never_slower[axis] = never_slower && !(paired >> p & 1);
         c->alone[axis] = c->never_slower[axis] && !(behind >> p & 1);
         for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
             behind |= plan->order[i]->depends;

@@ -61,7 +61,7 @@ void count_dropped(struct worker *w, const struct rule *rule, int axis)
 static struct found *kind_of(struct cell *c, const struct strategy *s)
 {
     for (int i = c->kinds - 1; i >= 0; i--)
-        if (search_same_kind(&c->kind[i].strategy, s))
+        if (strategy_same_kind(&c->kind[i].strategy, s))
             return &c->kind[i];
     return NULL;
 }

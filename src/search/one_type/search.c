@@ -32,12 +32,6 @@ struct search {
     struct results own, *results; /* the query's, or `own` where it has none */
 };
 
-bool search_same_kind(const struct strategy *a, const struct strategy *b)
-{
-    return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->dp == b->dp && a->ep == b->ep &&
-           a->etp == b->etp && a->micro_batch == b->micro_batch && a->vpp == b->vpp;
-}
-
 static void add_cell(struct search *se)
 {
     const struct walk *w = &se->worker[0].walk;
