@@ -174,7 +174,7 @@ bool export_bridge(const struct export_job *j, struct arena *mem, struct str *ou
             "# Overrides of Megatron-Bridge 0.7, to be sourced; behind a recipe or a script of "
             "yours:\n#   scripts/training/run_recipe.py --recipe NAME \"${OVERRIDES[@]}\"\n");
     str_add(out, "OVERRIDES=(\n");
-    for (int s = 0; s < SECTIONS; s++)
+    for (int s = 0; s < SECTION_COUNT; s++)
         add_section(j, (enum section)s, out, &lost);
     str_add(out, ")\n");
     if (lost.length)

@@ -79,7 +79,7 @@ static void add_arguments(const struct export_job *j, struct str *out)
 {
     str_add(out, "              command: [\"torchrun\"]\n              args:\n");
     add_argument(out, "$(MEGATRON)/pretrain_gpt.py");
-    for (int s = 0; s < SECTIONS; s++)
+    for (int s = 0; s < SECTION_COUNT; s++)
         for (size_t i = 0, end; i < j->flags; i = end) {
             end = flag_end(j->flag, j->flags, i);
             for (size_t k = i; k < end && section_of(j->flag[i]) == (enum section)s; k++)

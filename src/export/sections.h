@@ -1,19 +1,10 @@
-/* What a launch flag is about: scripts and configurations list flags by section. */
+/* Launch flags by section. */
 #ifndef ASTRA_SECTIONS_H
 #define ASTRA_SECTIONS_H
 
-#include <stddef.h>
+#include "strategy/strategy.h"
 
-enum section {
-    SECTION_MODEL,
-    SECTION_BATCH,
-    SECTION_PARALLEL,
-    SECTION_PRECISION,
-    SECTION_RECOMPUTE,
-    SECTION_OPTIMIZER,
-    SECTION_PERF,
-    SECTIONS
-};
+#include <stddef.h>
 
 /* MODEL where the flag belongs to no parameter: those of the model's fields. */
 enum section section_of(const char *flag);

@@ -53,7 +53,7 @@ static void add_array(struct str *out, const char *const *words, size_t count, e
 
 void add_shell_arrays(struct str *out, const char *const *words, size_t count, const char *indent)
 {
-    for (int s = 0; s < SECTIONS; s++)
+    for (int s = 0; s < SECTION_COUNT; s++)
         if (has_section(words, count, (enum section)s))
             add_array(out, words, count, (enum section)s, indent);
 }
@@ -62,7 +62,7 @@ void add_shell_expansions(struct str *out, const char *const *words, size_t coun
 {
     enum { A_LINE = 4 };
     int n = 0;
-    for (int s = 0; s < SECTIONS; s++)
+    for (int s = 0; s < SECTION_COUNT; s++)
         if (has_section(words, count, (enum section)s)) {
             str_add(out, n == 0 ? "" : n % A_LINE == 0 ? fold : " ");
             str_addf(out, "\"${%s[@]}\"", section_name((enum section)s));

@@ -16,20 +16,6 @@
 enum { MOST_VALUES = 24 };             /* of one parameter */
 static const double MOST_JUDGED = 3e5; /* strategies for one parameter: a third of a second */
 
-static const enum param ASKED[] = {
-    PARAM_tp,           PARAM_pp,
-    PARAM_vpp,          PARAM_cp,
-    PARAM_dp,           PARAM_ep,
-    PARAM_etp,          PARAM_micro_batch,
-    PARAM_seq_parallel, PARAM_recompute,
-    PARAM_split,        PARAM_tp_overlap,
-    PARAM_p2p_overlap,  PARAM_moe_overlap,
-    PARAM_dist_opt,     PARAM_fsdp,
-    PARAM_cp_comm,      PARAM_overlap_grad_reduce,
-    PARAM_dispatcher,   PARAM_overlap_param_gather,
-};
-enum { ASKED_COUNT = sizeof ASKED / sizeof *ASKED };
-
 struct asking {
     const struct page_trial *trial; /* its rules are those of a search */
     struct space space;
@@ -249,6 +235,15 @@ static bool ask_all(struct asking *a, enum param p, struct error *err)
     return ok;
 }
 
+/* The parameter at this place on the page, PARAMS behind the last. */
+static enum param param_at(int place)
+{
+    int p = 0;
+    while (p < PARAMS && param_info((enum param)p)->alternatives != place)
+        p++;
+    return (enum param)p;
+}
+
 bool alternatives_of(const struct page_trial *t, struct page *page, struct error *err)
 {
     struct asking *a = arena_alloc(t->mem, sizeof *a);
@@ -256,11 +251,12 @@ bool alternatives_of(const struct page_trial *t, struct page *page, struct error
     const struct plan *plan = t->plan;
     bool ok = trial_as_searched(t, trial, err);
     a->trial = trial;
-    a->list = arena_array(t->mem, ASKED_COUNT * MOST_VALUES, sizeof *a->list);
+    a->list = arena_array(t->mem, PARAMS * MOST_VALUES, sizeof *a->list);
     space_init(&a->space, plan->model, plan->group, &plan->strategy, t->query->terms.settings,
                plan->gpus, plan->te, t->mem);
-    for (size_t i = 0; i < ASKED_COUNT && ok; i++)
-        ok = ask_all(a, ASKED[i], err);
+    enum param p;
+    for (int place = 1; ok && (p = param_at(place)) < PARAMS; place++)
+        ok = ask_all(a, p, err);
     page->others = a->count;
     page->other = a->list;
     return ok;

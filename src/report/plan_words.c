@@ -166,61 +166,12 @@ void add_memory_of_limit(const struct plan *p, struct str *out)
     str_addf(out, "%.1f/%.1f GiB", plan_fullest(p)->device_bytes / GIB, p->limit_bytes / GIB);
 }
 
-bool param_is_option(enum param p)
-{
-    static const enum param columns[] = {
-        PARAM_global_batch,
-        PARAM_seq_len,
-        PARAM_precision,
-        PARAM_tp,
-        PARAM_cp,
-        PARAM_pp,
-        PARAM_dp,
-        PARAM_ep,
-        PARAM_etp,
-        PARAM_micro_batch,
-        PARAM_vpp,
-        PARAM_seq_parallel,
-        PARAM_recompute,
-        PARAM_recompute_method,
-        PARAM_recompute_layers,
-        PARAM_recompute_modules,
-    };
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (columns[i] == p)
-            return false;
-    return true;
-}
-
-static const char *short_name(enum param p)
-{
-    static const struct {
-        enum param param;
-        const char *word;
-    } words[] = {
-        {PARAM_tp_overlap, "tp-ov"},
-        {PARAM_p2p_overlap, "p2p-ov"},
-        {PARAM_moe_overlap, "moe-ov"},
-        {PARAM_shared_overlap, "shared-ov"},
-        {PARAM_overlap_grad_reduce, "grad-ov"},
-        {PARAM_overlap_param_gather, "param-ov"},
-        {PARAM_dist_opt, "dist-opt"},
-        {PARAM_optimizer_offload, "offload"},
-        {PARAM_optimizer_instances, "instances"},
-        {PARAM_micro_batch_group, "group"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i].param == p)
-            return words[i].word;
-    return param_info(p)->name;
-}
-
 void add_option(const struct strategy *s, enum param p, const char *between, struct str *out)
 {
     int value = strategy_get(s, p);
     if (value == param_info(p)->init)
         return;
-    str_addf(out, "%s%s", out->length ? between : "", short_name(p));
+    str_addf(out, "%s%s", out->length ? between : "", param_info(p)->short_name);
     if (param_info(p)->kind != PARAM_ONOFF) {
         str_add(out, "=");
         param_print(p, value, out);

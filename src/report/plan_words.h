@@ -42,8 +42,6 @@ void add_param_of(const struct plan *, enum param, struct str *out);
 /* "64.1/76.0 GiB": the fullest stage and what it may use. */
 void add_memory_of_limit(const struct plan *, struct str *out);
 
-/* Options are the parameters that have no column of their own in a list of plans. */
-bool param_is_option(enum param);
 /* "grad-ov", "split=loss". Nothing when the value is the initial one. */
 void add_option(const struct strategy *, enum param, const char *between, struct str *out);
 

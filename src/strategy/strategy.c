@@ -6,9 +6,23 @@
 #include <string.h>
 
 static const struct param_info INFO[PARAMS] = {
-#define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, order, words, help)        \
-    {#field,        PARAM_##kind, lo,    hi,  init, COSTS_##costs, DIFFERS_##differs,              \
-     ORDER_##order, PARAM_##axis, words, help},
+#define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, order, section, shown,     \
+              short_name, alternatives, words, help)                                               \
+    {#field,                                                                                       \
+     PARAM_##kind,                                                                                 \
+     lo,                                                                                           \
+     hi,                                                                                           \
+     init,                                                                                         \
+     COSTS_##costs,                                                                                \
+     DIFFERS_##differs,                                                                            \
+     ORDER_##order,                                                                                \
+     PARAM_##axis,                                                                                 \
+     SECTION_##section,                                                                            \
+     SHOWN_##shown,                                                                                \
+     short_name,                                                                                   \
+     alternatives,                                                                                 \
+     words,                                                                                        \
+     help},
 #include "strategy/params.def"
 };
 

@@ -52,6 +52,26 @@ enum param_order {
                         * tried */
 };
 
+/* What a launch flag is about: scripts and configurations list flags by section. */
+enum section {
+    SECTION_MODEL, /* no parameter's */
+    SECTION_BATCH,
+    SECTION_PARALLEL,
+    SECTION_PRECISION,
+    SECTION_RECOMPUTE,
+    SECTION_OPTIMIZER,
+    SECTION_PERF,
+    SECTION_COUNT
+};
+
+/* Where a report of plans says its value. */
+enum param_shown {
+    SHOWN_TITLE,  /* once for all: given, not chosen */
+    SHOWN_COLUMN, /* in a column of its own */
+    SHOWN_WITHIN, /* in the column of the parameter whose axis it is on */
+    SHOWN_OPTION  /* among the options, by its short name, where it is not the initial value */
+};
+
 struct param_info {
     const char *name;
     enum param_kind kind;
@@ -59,7 +79,11 @@ struct param_info {
     enum param_costs costs;
     enum param_differs differs;
     enum param_order order;
-    enum param axis;   /* whose axis of the space has its values: its own, or they go together */
+    enum param axis; /* whose axis of the space has its values: its own, or they go together */
+    enum section section;
+    enum param_shown shown;
+    const char *short_name;
+    int alternatives;  /* place on the page of alternatives, from 1 on; 0 = it has none */
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
 };

@@ -316,12 +316,35 @@ static void axes_have_every_parameter(void **state)
         assert_int_equal(bound[p], 1);
 }
 
+/* Where reports and exports show it: each has a section of its flags, short names and places on the
+ * page are of one parameter each, and what is shown within another's column is on its axis. */
+static void reports_show_each_once(void **state)
+{
+    int places[PARAMS + 1] = {0}, most = 0;
+    (void)state;
+    for (int p = 0; p < PARAMS; p++) {
+        const struct param_info *info = param_info((enum param)p);
+        assert_true(info->section > SECTION_MODEL && info->section < SECTION_COUNT);
+        assert_int_equal(info->shown == SHOWN_TITLE, p < PARAM_FIRST_CELL);
+        assert_true(info->shown != SHOWN_WITHIN || info->axis != (enum param)p);
+        assert_true(info->order == ORDER_RISING || info->kind == PARAM_ONOFF);
+        for (int other = 0; other < p; other++)
+            assert_string_not_equal(info->short_name, param_info((enum param)other)->short_name);
+        assert_in_range(info->alternatives, 0, PARAMS);
+        places[info->alternatives]++;
+        most = info->alternatives > most ? info->alternatives : most;
+    }
+    for (int i = 1; i <= most; i++)
+        assert_int_equal(places[i], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_look_where_the_table_says),
         cmocka_unit_test(levels_come_after_their_costs),
         cmocka_unit_test(axes_have_every_parameter),
+        cmocka_unit_test(reports_show_each_once),
     };
     arena_init(&mem);
     arena_init(&scratch);

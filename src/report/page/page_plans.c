@@ -224,13 +224,6 @@ static struct json *words_of(const struct page_list *l, const char *name, const 
     return column_of(&c, l->count, name, help);
 }
 
-/* The parameter recompute stands for all of its kind. */
-static bool has_column(enum param p)
-{
-    return p != PARAM_recompute_method && p != PARAM_recompute_layers &&
-           p != PARAM_recompute_modules;
-}
-
 /* Thousandths of the step: exact shares of plan 1 are worth no more in a chart. */
 static struct json *shares_of(const struct page_list *l, int part)
 {
@@ -260,7 +253,7 @@ struct json *page_plans(const struct page_list *l, struct arena *mem)
         json_append(words, words_of(l, WORDS[i].name, WORDS[i].help, WORDS[i].add, PARAMS, mem));
     for (int i = 0; i < PARAMS; i++) {
         const struct param_info *info = param_info((enum param)i);
-        if (has_column((enum param)i))
+        if (param_info((enum param)i)->shown != SHOWN_WITHIN)
             json_append(params, words_of(l, info->name, info->help, NULL, (enum param)i, mem));
     }
     for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)

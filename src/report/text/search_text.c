@@ -31,7 +31,7 @@ static bool all_share(const struct search_report *r, enum param p)
 static void add_differing(const struct search_report *r, const struct strategy *s, struct str *out)
 {
     for (int p = 0; p < PARAMS; p++)
-        if (param_is_option((enum param)p) && !all_share(r, (enum param)p))
+        if (param_info((enum param)p)->shown == SHOWN_OPTION && !all_share(r, (enum param)p))
             add_option(s, (enum param)p, " ", out);
 }
 
@@ -41,7 +41,7 @@ static void print_shared(const struct search_report *r, const struct report_styl
     struct str text;
     str_init(&text);
     for (int p = 0; p < PARAMS; p++)
-        if (param_is_option((enum param)p) && all_share(r, (enum param)p))
+        if (param_info((enum param)p)->shown == SHOWN_OPTION && all_share(r, (enum param)p))
             add_option(&r->plan[0].strategy, (enum param)p, ", ", &text);
     if (text.length) {
         str_add(out, r->best > 1 ? "  all: " : "  with: ");

@@ -22,19 +22,6 @@ static const char *const OUTCOMES[] = {[SAME_PLAN] = "the same plan",
                                        [OTHER_GPUS] = "other GPUs",
                                        [NO_PLAN] = "no plan"};
 
-/* Batch, sequence and format are asked for, not chosen; the parameter recompute stands for all of
- * its kind. */
-static bool is_choice(enum param p)
-{
-    static const enum param other[] = {PARAM_global_batch,     PARAM_seq_len,
-                                       PARAM_precision,        PARAM_recompute_method,
-                                       PARAM_recompute_layers, PARAM_recompute_modules};
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (p == other[i])
-            return false;
-    return true;
-}
-
 static void add_both(const struct plan *now, const struct plan *then, enum param p,
                      struct str *before, struct str *after)
 {
@@ -63,7 +50,9 @@ static void add_parameters(const struct plan *now, const struct plan *then, stru
     for (int i = 0; i < PARAMS; i++) {
         enum param p = (enum param)i;
         add_both(now, then, p, &before, &after);
-        if (!is_choice(p) || (p == PARAM_dp && now->gpus != then->gpus) ||
+        enum param_shown shown = param_info(p)->shown;
+        if (shown == SHOWN_TITLE || shown == SHOWN_WITHIN ||
+            (p == PARAM_dp && now->gpus != then->gpus) ||
             strcmp(str_text(&before), str_text(&after)) == 0)
             continue;
         str_addf(out, "%s%s %s -> %s", between, param_info(p)->name, str_text(&before),
