@@ -168,6 +168,15 @@ void results_init(struct results *s, const struct limits *w, int top, struct are
     front_init(&s->front);
 }
 
+struct results *results_join(struct results *given, struct results *own, const struct limits *w,
+                             int top, struct arena *mem)
+{
+    if (given)
+        return given;
+    results_init(own, w ? w : &SPEED_ALONE, top, mem);
+    return own;
+}
+
 void results_release(struct results *s)
 {
     front_release(&s->front);

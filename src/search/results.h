@@ -38,6 +38,10 @@ struct results {
     struct shortlist best;
     struct front front;
 };
+/* Those that are given, which a search joins, or its own where there are none. `limits` may be
+ * NULL: speed alone. */
+struct results *results_join(struct results *given, struct results *own, const struct limits *,
+                             int top, struct arena *);
 void results_init(struct results *, const struct limits *, int top, struct arena *);
 void results_release(struct results *);
 void results_add(struct results *, const struct found *);

@@ -1,18 +1,14 @@
-/* The mixed search: list the structures of every set of types, bound each, and take them best bound
- * first in rounds. Within a round every structure is cut by what was known when the round began, so
- * that the result is the same whatever the number of threads. */
+/* The mixed search: list the structures of every set of types, and take them in rounds. */
 #include "search/mixed/mixed.h"
 
 #include "base/arena.h"
-#include "base/parallel.h"
 #include "cluster/cluster.h"
 #include "search/mixed/mixed_cell.h"
 #include "search/mixed/mixed_per_type.h"
+#include "search/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_ROUND = 4, LARGEST_ROUND = 32 };
 
 struct mixed {
     const struct mixed_query *query;
@@ -21,10 +17,7 @@ struct mixed {
     struct mixed_set *set;
     int workers;
     struct mixed_worker *worker;
-    long count, capacity;
-    struct structure *structure; /* owned */
-    struct structure **order;    /* owned: by bound */
-    long round_first;
+    struct rounds rounds;         /* of structures */
     struct results own, *results; /* the query's, or `own` where it has none */
 };
 
@@ -135,14 +128,10 @@ static bool is_seed(const struct mixed *m, const struct strategy *s)
     return false;
 }
 
-static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w)
+static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w,
+                          struct rounds *to)
 {
-    if (m->count == m->capacity) {
-        m->capacity = m->capacity ? 2 * m->capacity : 1024;
-        m->structure = memory_grow(m->structure, (size_t)m->capacity * sizeof *m->structure);
-    }
-    struct structure *st = &m->structure[m->count++];
-    memset(st, 0, sizeof *st);
+    struct structure *st = rounds_add(to);
     st->set = set;
     st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
     for (int i = 0; i < set->space.first_pass_times; i++)
@@ -159,27 +148,28 @@ static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
     return false;
 }
 
-static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis)
+static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis,
+                            struct rounds *to)
 {
     if (axis == set->space.first_pass_times) {
-        add_structure(m, set, w);
+        add_structure(m, set, w, to);
         return;
     }
     if (axis == set->space.first_part && too_many_gpus(set, w))
         return;
     for (int i = 0; i < set->space.axis[axis].options; i++)
         if (!walk_bind(w, axis, i))
-            list_structures(m, set, w, axis + 1);
+            list_structures(m, set, w, axis + 1, to);
 }
 
-static void bound_one(void *context, int worker, long item)
+static void bound_structure(void *search, int worker, void *item)
 {
-    struct mixed *m = context;
-    structure_bound(&m->worker[worker], &m->structure[item]);
+    struct mixed *m = search;
+    structure_bound(&m->worker[worker], item);
 }
 
-/* Seeds of few stages, then best bound first; the order of listing decides ties. */
-static int by_bound(const void *x, const void *y)
+/* Seeds of few stages, then best bound first. */
+static int compare_structures(const void *x, const void *y)
 {
     const struct structure *a = *(struct structure *const *)x, *b = *(struct structure *const *)y;
     if (a->seed != b->seed)
@@ -189,18 +179,10 @@ static int by_bound(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static void sort_structures(struct mixed *m)
+static void search_structure(void *search, int worker, void *item)
 {
-    m->order = memory_grow(NULL, (size_t)(m->count + 1) * sizeof *m->order);
-    for (long i = 0; i < m->count; i++)
-        m->order[i] = &m->structure[i];
-    qsort(m->order, (size_t)m->count, sizeof *m->order, by_bound);
-}
-
-static void search_one(void *context, int worker, long item)
-{
-    struct mixed *m = context;
-    structure_search(&m->worker[worker], m->order[m->round_first + item]);
+    struct mixed *m = search;
+    structure_search(&m->worker[worker], item);
 }
 
 /* No step longer than this has a place among the best, whatever its GPUs cost. */
@@ -210,8 +192,17 @@ static int64_t threshold(const struct mixed *m)
     return shortlist_limit(&m->results->best, m->results->limits, &free);
 }
 
-static void merge(struct mixed *m, const struct structure *st)
+static bool none_has_a_place(const void *search, const void *item)
 {
+    const struct mixed *m = search;
+    const struct structure *next = item;
+    return !m->query->front && !next->seed && next->bound >= threshold(m);
+}
+
+static void merge_structure(void *search, const void *item)
+{
+    struct mixed *m = search;
+    const struct structure *st = item;
     for (int k = 0; k < st->kinds; k++) {
         const struct mixed_found *x = &st->kind[k];
         struct found found = {.step = x->step,
@@ -224,13 +215,14 @@ static void merge(struct mixed *m, const struct structure *st)
     }
 }
 
-static void run_round(struct mixed *m, long count)
-{
-    parallel_for(m->workers, count, search_one, m);
-    for (long i = 0; i < count; i++)
-        merge(m, m->order[m->round_first + i]);
-    m->round_first += count;
-}
+static const struct round_work STRUCTURES = {sizeof(struct structure),
+                                             4,
+                                             32,
+                                             bound_structure,
+                                             compare_structures,
+                                             none_has_a_place,
+                                             search_structure,
+                                             merge_structure};
 
 /* No step longer than this has a place among the best or, on the fewest nodes that a job on these
  * types has, on the front. */
@@ -253,39 +245,22 @@ static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *s
  * What the first type runs is bound by its own rules and GPUs alone. */
 static void list_own(struct mixed *m)
 {
-    struct own_list list = {.worker = &m->worker[0], .mem = m->mem};
-    m->count = m->round_first = 0;
+    struct rounds bases = {.work = &STRUCTURES};
+    struct own_list list = {.worker = &m->worker[0], .mem = m->mem, .to = &m->rounds};
     for (int i = 0; i < m->sets; i++) {
         struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
         int others = w->others;
         w->others = 0;
-        list_structures(m, &m->set[i], w, 0);
+        list_structures(m, &m->set[i], w, 0, &bases);
         w->others = others;
     }
-    for (long i = 0; i < m->count; i++) {
-        list.cut = threshold_of_set(m, m->structure[i].set);
-        own_list_add(&list, &m->structure[i]);
+    m->rounds.listed = 0;
+    for (long i = 0; i < bases.listed; i++) {
+        const struct structure *base = rounds_at(&bases, i);
+        list.cut = threshold_of_set(m, base->set);
+        own_list_add(&list, base);
     }
-    free(m->structure);
-    free(m->order);
-    m->structure = list.structure;
-    m->count = list.count;
-}
-
-static void run_rounds(struct mixed *m)
-{
-    const struct mixed_query *q = m->query;
-    for (long size = FIRST_ROUND; m->round_first < m->count; size *= 2) {
-        long left = m->count - m->round_first;
-        const struct structure *next = m->order[m->round_first];
-        if (!q->front && !next->seed && next->bound >= threshold(m))
-            return; /* so are all that follow */
-        if (size > LARGEST_ROUND)
-            size = LARGEST_ROUND;
-        run_round(m, size < left ? size : left);
-        if (q->progress)
-            q->progress(q->progress_context, (double)m->round_first / (double)m->count);
-    }
+    rounds_release(&bases);
 }
 
 static void start(struct mixed *m, const struct mixed_query *q, struct arena *mem)
@@ -293,16 +268,17 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
     memset(m, 0, sizeof *m);
     m->query = q;
     m->mem = mem;
-    m->results = q->results;
-    if (!q->results) {
-        m->results = &m->own;
-        results_init(&m->own, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
-    }
+    m->results = results_join(q->results, &m->own, q->limits, q->top, mem);
     list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
     for (int i = 0; i < m->workers; i++)
         mixed_worker_init(&m->worker[i], q, m->results, m->set, m->sets);
+    m->rounds = (struct rounds){.work = &STRUCTURES,
+                                .search = m,
+                                .workers = m->workers,
+                                .progress = q->progress,
+                                .progress_context = q->progress_context};
 }
 
 /* What stays of it outlives the workers. */
@@ -355,21 +331,20 @@ static void set_scouting(struct mixed *m, bool scouting)
 /* Once more, with all that is known by now. */
 static void run_deferred(struct mixed *m)
 {
-    long kept = 0;
-    for (long i = 0; i < m->round_first; i++)
-        if (m->order[i]->deferred)
-            m->order[kept++] = m->order[i];
-    m->count = kept;
-    m->round_first = 0;
-    run_rounds(m);
+    struct rounds *r = &m->rounds;
+    r->count = 0;
+    for (long i = 0; i < r->taken; i++)
+        if (((const struct structure *)r->item[i])->deferred)
+            r->item[r->count++] = r->item[i];
+    r->taken = 0;
+    rounds_run(r);
 }
 
 static void bound_and_run(struct mixed *m)
 {
-    parallel_for(m->workers, m->count, bound_one, m);
-    sort_structures(m);
+    rounds_order(&m->rounds);
     set_scouting(m, true);
-    run_rounds(m);
+    rounds_run(&m->rounds);
     set_scouting(m, false);
     run_deferred(m);
 }
@@ -379,7 +354,7 @@ void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_resu
     struct mixed m;
     start(&m, q, mem);
     for (int i = 0; i < m.sets; i++)
-        list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0);
+        list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0, &m.rounds);
     bound_and_run(&m);
     if (q->per_type_meshes) {
         list_own(&m);
@@ -389,6 +364,5 @@ void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_resu
     for (int i = 0; i < m.workers; i++)
         mixed_worker_release(&m.worker[i]);
     results_release(&m.own);
-    free(m.structure);
-    free(m.order);
+    rounds_release(&m.rounds);
 }

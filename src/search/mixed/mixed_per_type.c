@@ -100,16 +100,11 @@ static bool all_alike(const struct choosing *c)
 
 static void add_structure(struct choosing *c)
 {
-    struct own_list *l = c->list;
     if (all_alike(c))
         return;
-    if (l->count == l->capacity) {
-        l->capacity = l->capacity ? 2 * l->capacity : 1024;
-        l->structure = memory_grow(l->structure, (size_t)l->capacity * sizeof *l->structure);
-    }
-    struct per_type_meshes *own = arena_alloc(l->mem, sizeof *own);
+    struct per_type_meshes *own = arena_alloc(c->list->mem, sizeof *own);
     *own = c->own;
-    struct structure *st = &l->structure[l->count++];
+    struct structure *st = rounds_add(c->list->to);
     *st = *c->base;
     st->own = own;
     st->seed = 0;

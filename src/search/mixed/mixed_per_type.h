@@ -3,13 +3,13 @@
 #define ASTRA_MIXED_PER_TYPE_H
 
 #include "search/mixed/mixed_cell.h"
+#include "search/rounds.h"
 
 struct own_list {
     struct mixed_worker *worker;
     struct arena *mem; /* of what the structures point to */
     int64_t cut;       /* ticks: what cannot be faster is left out */
-    long count, capacity;
-    struct structure *structure; /* owned by the caller */
+    struct rounds *to;
 };
 
 /* All that differ from `base` in what the types beside its first run: the same samples at once (dp

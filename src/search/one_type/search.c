@@ -1,6 +1,4 @@
-/* The search: list the cells (tp, cp, pp, dp) that the rules allow, bound each, and take them
- * best bound first in rounds. Within a round every cell is cut by what was known when the round
- * began, so that the result and every counter are the same whatever the number of threads. */
+/* The search: list the cells (tp, cp, pp, dp) that the rules allow, and take them in rounds. */
 #include "search/search.h"
 
 #include "base/arena.h"
@@ -9,12 +7,11 @@
 #include "search/one_type/bounds.h"
 #include "search/one_type/cell.h"
 #include "search/results.h"
+#include "search/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_ROUND = 8, LARGEST_ROUND = 1024 };
 
 struct search {
     const struct search_query *query;
@@ -25,22 +22,15 @@ struct search {
     struct least_table least;
     int workers;
     struct worker *worker;
-    long cells, capacity;
-    struct cell *cell;         /* owned */
-    const struct cell **order; /* owned: by bound */
-    long round_first;
+    struct rounds rounds;         /* of cells */
     struct results own, *results; /* the query's, or `own` where it has none */
+    struct search_result *out;
 };
 
 static void add_cell(struct search *se)
 {
     const struct walk *w = &se->worker[0].walk;
-    if (se->cells == se->capacity) {
-        se->capacity = se->capacity ? 2 * se->capacity : 1024;
-        se->cell = memory_grow(se->cell, (size_t)se->capacity * sizeof *se->cell);
-    }
-    struct cell *c = &se->cell[se->cells++];
-    memset(c, 0, sizeof *c);
+    struct cell *c = rounds_add(&se->rounds);
     for (int i = 0; i < se->space.first_part; i++)
         c->option[i] = (uint16_t)w->option[i];
     c->gpus = strategy_gpus(&w->strategy);
@@ -70,16 +60,15 @@ static void fill_one(void *context, int worker, long item)
     least_table_fill(&se->least, &se->worker[worker], (int)item / cps, (int)item % cps);
 }
 
-static void bound_one(void *context, int worker, long item)
+static void bound_cell(void *search, int worker, void *item)
 {
-    struct search *se = context;
-    struct cell *c = &se->cell[item];
+    struct search *se = search;
+    struct cell *c = item;
     cell_bound(&se->worker[worker], c);
     struct score least = score_of(&c->rental, c->bound);
     c->key = score_key(se->results->limits, &least);
 }
 
-/* Best bound first; the order of listing decides ties. */
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
@@ -88,65 +77,33 @@ static int compare_cells(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void sort_cells(struct search *se)
+static void search_cell(void *search, int worker, void *item)
 {
-    se->order = memory_grow(NULL, (size_t)(se->cells + 1) * sizeof *se->order);
-    for (long i = 0; i < se->cells; i++)
-        se->order[i] = &se->cell[i];
-    qsort(se->order, (size_t)se->cells, sizeof *se->order, compare_cells);
+    struct search *se = search;
+    struct cell *c = item;
+    c->cut_kind = shortlist_limit(&se->results->best, se->results->limits, &c->rental);
+    c->cut_front = front_limit(&se->results->front, &c->rental);
+    cell_search(&se->worker[worker], c);
 }
 
-static struct cell *cell_at(struct search *se, long i)
+static void merge_cell(void *search, const void *item)
 {
-    return &se->cell[se->order[i] - se->cell];
-}
-
-static void search_one(void *context, int worker, long item)
-{
-    struct search *se = context;
-    cell_search(&se->worker[worker], cell_at(se, se->round_first + item));
-}
-
-static void merge(struct search *se, const struct cell *c, struct search_result *out)
-{
+    struct search *se = search;
+    const struct cell *c = item;
     for (int i = 0; i < c->kinds; i++) {
         struct found *x = &c->kind[i];
         x->score = score_of(&c->rental, x->step);
         x->group = se->query->scene.group;
         results_add(se->results, x);
     }
-    if (c->fullness < out->fullness) {
-        out->fullness = c->fullness;
-        out->nearest = *c->nearest;
+    if (c->fullness < se->out->fullness) {
+        se->out->fullness = c->fullness;
+        se->out->nearest = *c->nearest;
     }
 }
 
-static void run_round(struct search *se, long count, struct search_result *out)
-{
-    const struct results *s = se->results;
-    for (long i = 0; i < count; i++) {
-        struct cell *c = cell_at(se, se->round_first + i);
-        c->cut_kind = shortlist_limit(&s->best, s->limits, &c->rental);
-        c->cut_front = front_limit(&s->front, &c->rental);
-    }
-    parallel_for(se->workers, count, search_one, se);
-    for (long i = 0; i < count; i++)
-        merge(se, cell_at(se, se->round_first + i), out);
-    se->round_first += count;
-}
-
-static void run_rounds(struct search *se, struct search_result *out)
-{
-    const struct search_query *q = se->query;
-    for (long size = FIRST_ROUND; se->round_first < se->cells; size *= 2) {
-        long left = se->cells - se->round_first;
-        if (size > LARGEST_ROUND)
-            size = LARGEST_ROUND;
-        run_round(se, size < left ? size : left, out);
-        if (q->progress)
-            q->progress(q->progress_context, (double)se->round_first / (double)se->cells);
-    }
-}
+static const struct round_work CELLS = {sizeof(struct cell), 8,    1024,        bound_cell,
+                                        compare_cells,       NULL, search_cell, merge_cell};
 
 static const char *const FIXED_REASONS[DROP_FIXED] = {
     [DROP_SPLIT] = "layers cannot be split over the stages that way, or one step takes weeks",
@@ -232,12 +189,16 @@ void search_fixed(const struct search_query *q, double values[SLOTS])
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
 }
 
-static void start(struct search *se, const struct search_query *q, struct arena *mem)
+static void start(struct search *se, const struct search_query *q, struct arena *mem,
+                  struct search_result *out)
 {
     double fixed[SLOTS];
     memset(se, 0, sizeof *se);
     se->query = q;
     se->mem = mem;
+    se->out = out;
+    memset(out, 0, sizeof *out);
+    out->fullness = INFINITY;
     search_fixed(q, fixed);
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                q->scene.te, mem);
@@ -248,11 +209,12 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
         worker_init(&se->worker[i], q, &se->costs, &se->least, &se->space, &se->plan, fixed);
-    se->results = q->results;
-    if (!q->results) {
-        se->results = &se->own;
-        results_init(&se->own, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
-    }
+    se->rounds = (struct rounds){.work = &CELLS,
+                                 .search = se,
+                                 .workers = se->workers,
+                                 .progress = q->progress,
+                                 .progress_context = q->progress_context};
+    se->results = results_join(q->results, &se->own, q->limits, q->top, mem);
 }
 
 static void finish(struct search *se)
@@ -260,24 +222,20 @@ static void finish(struct search *se)
     for (int i = 0; i < se->workers; i++)
         worker_release(&se->worker[i]);
     results_release(&se->own);
-    free(se->cell);
-    free(se->order);
+    rounds_release(&se->rounds);
 }
 
 void search_run(const struct search_query *q, struct arena *mem, struct search_result *out)
 {
     struct search se;
-    memset(out, 0, sizeof *out);
-    out->fullness = INFINITY;
-    start(&se, q, mem);
+    start(&se, q, mem, out);
     list_cells(&se, 0);
     parallel_for(se.workers,
                  (long)se.space.axis[se.least.tp_axis].options *
                      se.space.axis[se.least.cp_axis].options,
                  fill_one, &se);
-    parallel_for(se.workers, se.cells, bound_one, &se);
-    sort_cells(&se);
-    run_rounds(&se, out);
+    rounds_order(&se.rounds);
+    rounds_run(&se.rounds);
     copy_found(&se, out);
     fill_funnel(&se, &out->funnel);
     finish(&se);

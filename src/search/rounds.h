@@ -1,0 +1,45 @@
+/* The loop of both searches: items are bounded and taken best bound first, in rounds. Within a round
+ * every item is cut by what was known when the round began, so that the result and every counter are
+ * the same whatever the number of threads. */
+#ifndef ASTRA_ROUNDS_H
+#define ASTRA_ROUNDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a search does with its items. Workers call `bound` and `search`, of several items at once;
+ * all else is of the calling thread. */
+struct round_work {
+    size_t size;         /* of an item */
+    long first, largest; /* items of the first round; each has twice as many as the one before */
+    void (*bound)(void *search, int worker, void *item);
+    /* Of two pointers to items, in the order to take them. Total: the order of listing decides. */
+    int (*compare)(const void *, const void *);
+    /* Whether neither this item nor any behind it has a place in the results. May be NULL. */
+    bool (*done)(const void *search, const void *item);
+    /* Sees the results as they were when the round began, and writes to its item alone. */
+    void (*search)(void *search, int worker, void *item);
+    void (*merge)(void *search, const void *item); /* in the order of items */
+};
+
+struct rounds {
+    const struct round_work *work;
+    void *search; /* whose items they are */
+    int workers;
+    void (*progress)(void *context, double done); /* may be NULL; 0..1 */
+    void *progress_context;
+    long listed, capacity;
+    char *list; /* owned: items in the order of listing */
+    long count, taken;
+    void **item; /* [count] owned: in the order to take them */
+};
+
+/* One more item, all zero; those before may move. */
+void *rounds_add(struct rounds *);
+void *rounds_at(const struct rounds *, long i); /* as listed */
+/* Bounds and orders what is listed, and takes it until none is left, or none that has a place. */
+void rounds_order(struct rounds *);
+void rounds_run(struct rounds *);
+void rounds_release(struct rounds *);
+
+#endif
