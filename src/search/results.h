@@ -5,11 +5,11 @@
 #include "search/search.h"
 #include "simulate/score.h"
 
-/* A total order: what is wanted, then the shorter step, then the strategy. */
+/* A total order: the objective, then the shorter step, then the strategy. */
 bool found_before(const struct limits *, const struct found *, const struct found *);
 
 /* A short list, best first, at most `limit` entries and one of each kind, all within the limits of
- * what is wanted. Ties are broken by found_before, so that the order of insertion does not
+ * the query. Ties are broken by found_before, so that the order of insertion does not
  * matter. */
 struct shortlist {
     int count, limit;

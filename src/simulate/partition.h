@@ -1,11 +1,11 @@
 /* A partition is what the structural parameters of a strategy fix (tp, pp, dp, micro-batch, virtual
  * stages, split ...): the layers of each stage and the cost of their blocks. On a partition stand
- *   timings  what the timing parameters add (recompute, overlap of tp and p2p): seconds of a stage,
- *            activations, the pipeline's end;
- *   states   what the state parameters add (optimizer sharding, offload, overlap of dp): memory of
- *            states, reduction and optimizer seconds.
- * A step is one timing and one state on a partition. Search, estimate and explain all go through
- * here. */
+ *   pass times  what their parameters add (recompute, overlap of tp and p2p): seconds of a stage,
+ *               activations, the pipeline's end;
+ *   states      what the state parameters add (optimizer sharding, offload, overlap of dp): memory of
+ *               states, reduction and optimizer seconds.
+ * A step is one set of pass times and one state on a partition. Search, estimate and explain all go
+ * through here. The levels of params.def say which parameter is whose. */
 #ifndef ASTRA_PARTITION_H
 #define ASTRA_PARTITION_H
 
@@ -54,7 +54,7 @@ struct stage_shape {
     int mesh;
 };
 
-/* Sums over a stage, before the timing parameters: its layers, and embedding, head and MTP apart
+/* Sums over a stage, before the parameters of pass times: its layers, and embedding, head and MTP apart
  * because they are never recomputed. */
 struct stage_sums {
     struct block_cost layers, ends;
@@ -144,11 +144,11 @@ int layers_again(const struct strategy *, int layers);
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct partition *, const struct strategy *);
 
-/* Compute and what no overlap hides, forward and backward: least over all timing parameters. */
+/* Compute and what no overlap hides, forward and backward: least over all parameters of pass times. */
 double block_least_s(const struct block_cost *);
 double block_least_backward_s(const struct block_cost *); /* of it backward */
 
-/* Computed in steps, so that a search can stop at the first that rules a timing out. */
+/* Computed in steps, so that a search can stop at the first that rules them out. */
 struct pass_times {
     int64_t *forward, *backward;           /* [shapes] ticks of one pass */
     int64_t *rank_forward, *rank_backward; /* [classes] ticks of one micro-batch, all chunks */
@@ -157,11 +157,11 @@ struct pass_times {
     double *activations;                   /* [classes] bytes kept at the fullest moment */
     double *temporary;                     /* [classes] beside them */
     int64_t *stage_forward,
-        *stage_backward; /* [pp * vpp] by virtual stage, once timing_stages has run */
-    int64_t *end;        /* [pp] exact, once timing_run has */
+        *stage_backward; /* [pp * vpp] by virtual stage, once pass_times_stages has run */
+    int64_t *end;        /* [pp] exact, once pass_times_run has */
     bool exact;
 };
-/* `s` has the timing parameters; arrays live in the arena. Passes, fill and a first bound,
+/* `s` has the parameters of pass times; arrays live in the arena. Passes, fill and a first bound,
  * O(classes). */
 void pass_times_of(const struct partition *, const struct strategy *, struct arena *,
                    struct pass_times *);
@@ -174,7 +174,7 @@ void pass_times_least_memory(const struct partition *, const struct strategy *, 
 /* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
 void pass_times_stages(const struct partition *, const struct strategy *, struct arena *,
                        struct pass_times *);
-/* The exact end; needs timing_stages. */
+/* The exact end; needs pass_times_stages. */
 void pass_times_run(const struct partition *, const struct strategy *, struct arena *,
                     struct pass_times *);
 struct pipeline pass_times_pipeline(const struct partition *, const struct strategy *,
@@ -246,7 +246,7 @@ struct step_parts {
 struct step_parts partition_parts(const struct partition *, const struct strategy *,
                                   const struct pass_times *, const struct state *);
 
-/* Ticks of one step, the sum of its parts. With timing.exact false a lower bound: never above the
+/* Ticks of one step, the sum of its parts. With pass_times.exact false a lower bound: never above the
  * exact value. */
 int64_t partition_step(const struct partition *, const struct strategy *, const struct pass_times *,
                        const struct state *);

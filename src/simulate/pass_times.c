@@ -1,4 +1,4 @@
-/* Seconds of each stage under the timing parameters. */
+/* Seconds of each stage under the parameters of pass times. */
 #include "simulate/partition.h"
 
 #include "base/arena.h"

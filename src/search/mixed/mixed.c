@@ -243,10 +243,10 @@ static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *s
 
 /* Structures whose meshes run their own, of those that could be fast enough; replaces the list.
  * What the first type runs is bound by its own rules and GPUs alone. */
-static void list_own(struct mixed *m)
+static void list_per_type(struct mixed *m)
 {
     struct rounds bases = {.work = &STRUCTURES};
-    struct own_list list = {.worker = &m->worker[0], .mem = m->mem, .to = &m->rounds};
+    struct per_type_list list = {.worker = &m->worker[0], .mem = m->mem, .to = &m->rounds};
     for (int i = 0; i < m->sets; i++) {
         struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
         int others = w->others;
@@ -258,7 +258,7 @@ static void list_own(struct mixed *m)
     for (long i = 0; i < bases.listed; i++) {
         const struct structure *base = rounds_at(&bases, i);
         list.cut = threshold_of_set(m, base->set);
-        own_list_add(&list, base);
+        per_type_list_add(&list, base);
     }
     rounds_release(&bases);
 }
@@ -357,7 +357,7 @@ void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_resu
         list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0, &m.rounds);
     bound_and_run(&m);
     if (q->per_type_meshes) {
-        list_own(&m);
+        list_per_type(&m);
         bound_and_run(&m);
     }
     fill_result(&m, out);

@@ -48,8 +48,8 @@ struct mixed_result {
     struct mixed_found *found; /* [best] best first, one of each kind */
     int pareto;                /* of the results' front, those on several types */
     double generated;          /* strategies of every set of types, stages not counted */
-    double structures;         /* sets of parameters but for stages, timing and state */
-    double judged;             /* timing, stages of each type, order: bounded over all splits */
+    double structures;         /* sets of parameters but for stages, pass times and state */
+    double judged;             /* pass times, stages of each type, order: bounded over all splits */
     double problems;           /* the same with a state: layers to assign */
     double simulated;          /* splits run exactly */
     double unproven;           /* of these, given up at the limit of their search */

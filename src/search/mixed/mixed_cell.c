@@ -1,7 +1,7 @@
 /* From a structure to its best plans.
  *
  *   structure  tp cp dp ep etp micro_batch vpp ...   bound: all stages there could be, least times
- *   timing     recompute, overlap                    bound: the same with its own times
+ *   pass times recompute, overlap                    bound: the same with its own times
  *   state      optimizer                             memory: layers that fit by micro-batches in flight
  *   pp         stages in all                         bound and memory of any arrangement; rules
  *   stages     of each type, and the types' order    layers each rank may have; then assign.c decides
@@ -58,7 +58,7 @@ static void judge_stages(struct mixed_cell *c, int pp)
         gpus += c->stages[g] * c->block[g];
     if (c->w->query->gpus && gpus != c->w->query->gpus)
         return;
-    cell_hold(c);
+    cell_rent(c);
     int by_time[MIX_MAX];
     int64_t room = 0, cut = cell_cut(c);
     if (!stages_of_use(c, pp, cut))
@@ -120,7 +120,7 @@ static void search_pp(struct mixed_cell *c, int pp)
     c->s.pp = pp;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
-    cell_hold_least(c, pp);
+    cell_rent_least(c, pp);
     int64_t cut = cell_cut(c);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
         return;
@@ -132,7 +132,7 @@ static void search_pp(struct mixed_cell *c, int pp)
     c->behind = 0;
 }
 
-static void new_timing(struct mixed_cell *c)
+static void new_pass_times(struct mixed_cell *c)
 {
     for (int g = 0; g < c->set->groups; g++)
         stage_table_pass_times(&c->w->table[g]);
@@ -157,7 +157,7 @@ static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int 
     c->s.recompute_method = method;
     c->s.recompute_layers = layers;
     c->s.recompute_modules = modules;
-    new_timing(c);
+    new_pass_times(c);
     for (int g = 0; g < c->set->groups; g++) {
         limit[g] = c->w->table[g].partition->mesh[0].limit;
         c->w->table[g].partition->mesh[0].limit = loosened_limit(c, g);
@@ -232,13 +232,13 @@ static bool known_too_slow(const struct mixed_cell *c)
     return false;
 }
 
-static void search_timing(struct mixed_cell *c)
+static void search_pass_times(struct mixed_cell *c)
 {
-    if (!c->st->own && known_too_slow(c))
+    if (!c->st->per_type && known_too_slow(c))
         return;
-    new_timing(c);
+    new_pass_times(c);
     if (!cell_has_room(c, false)) {
-        if (c->slows < SLOW_TIMINGS)
+        if (c->slows < SLOW_PASS_TIMES)
             c->slow[c->slows++] = c->s;
         return;
     }
@@ -249,13 +249,13 @@ static void search_timing(struct mixed_cell *c)
         search_pp(c, c->pp[i]);
 }
 
-/* Rules on the number of stages that look at neither timing nor state. Where types differ, the walk
+/* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
  * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
 static bool pp_allowed(struct mixed_cell *c, int option)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     int axis = c->set->space.axes - 1;
-    if (c->st->own)
+    if (c->st->per_type)
         return true;
     walk_set(w, axis, option);
     for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
@@ -279,7 +279,7 @@ static void list_pps(struct mixed_cell *c)
     for (int i = a->options - 1; i >= 0; i--) {
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
-            (gpus == 0 || c->st->own || pp * c->block[0] == gpus) &&
+            (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
             pp * c->s.vpp <= c->layers + 2 && cell_pp_of_use(c, pp) && pp_allowed(c, i))
             c->pp[c->pps++] = pp;
     }
@@ -332,69 +332,69 @@ static void find_crossings(struct mixed_cell *c)
             c->cross = fmin(c->cross, (double)c->crossing[a][b]);
 }
 
-/* No timing has a shorter pipeline than this one. */
+/* No pass times have a shorter pipeline than this one. */
 static bool too_slow(struct mixed_cell *c)
 {
     struct strategy kept = c->s;
     c->s.recompute = RECOMPUTE_NONE;
     c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = 1;
     c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */
-    new_timing(c);
+    new_pass_times(c);
     bool slow = !cell_has_room(c, false);
     c->s = kept;
     return slow;
 }
 
 /* As the first of the list. */
-static bool same_recompute(const struct option_list *timings, int i)
+static bool same_recompute(const struct option_list *pass_times, int i)
 {
     struct strategy first, s;
-    option_take(timings, 0, &first);
-    option_take(timings, i, &s);
+    option_take(pass_times, 0, &first);
+    option_take(pass_times, i, &s);
     return s.recompute == first.recompute && s.recompute_method == first.recompute_method &&
            s.recompute_layers == first.recompute_layers &&
            s.recompute_modules == first.recompute_modules;
 }
 
-static void search_timings(struct mixed_cell *c, const struct option_list *timings)
+static void search_all_pass_times(struct mixed_cell *c, const struct option_list *pass_times)
 {
     int least_layers = least_layers_again(c);
     if (least_layers < 0)
         return;
-    for (int i = 0; i < timings->count; i++) {
-        option_take(timings, i, &c->s);
+    for (int i = 0; i < pass_times->count; i++) {
+        option_take(pass_times, i, &c->s);
         c->uniform |= c->s.recompute_method == METHOD_UNIFORM && c->s.recompute_layers == 1;
     }
-    for (int i = 0; i < timings->count; i++) {
-        option_take(timings, i, &c->s);
-        if (c->st->own && !same_recompute(timings, i))
+    for (int i = 0; i < pass_times->count; i++) {
+        option_take(pass_times, i, &c->s);
+        if (c->st->per_type && !same_recompute(pass_times, i))
             continue; /* each mesh says itself */
-        if (c->st->own || !keeps_too_much(&c->s, least_layers))
-            search_timing(c);
+        if (c->st->per_type || !keeps_too_much(&c->s, least_layers))
+            search_pass_times(c);
     }
 }
 
 /* What the rules let pass, of the first type alone where types differ: the others are asked at the
  * end (rules_allow). */
-static void list_options(struct mixed_cell *c, const struct option_list **timings,
+static void list_options(struct mixed_cell *c, const struct option_list **pass_times,
                          const struct option_list **states)
 {
     struct mixed_worker *w = c->w;
     struct set_worker *sw = &w->set[c->set - w->first_set];
-    bool own = c->st->own;
+    bool own = c->st->per_type;
     int others = sw->walk.others;
     sw->walk.others = own ? 0 : others;
     struct walk here = sw->walk;
-    *timings = options_get(own ? &sw->own_timings : &sw->timings, &sw->walk);
+    *pass_times = options_get(own ? &sw->per_type_pass_times : &sw->pass_times, &sw->walk);
     sw->walk = here;
-    *states = options_get(own ? &sw->own_states : &sw->states, &sw->walk);
+    *states = options_get(own ? &sw->per_type_states : &sw->states, &sw->walk);
     sw->walk = here;
     sw->walk.others = others;
 }
 
 void structure_search(struct mixed_worker *w, struct structure *st)
 {
-    const struct option_list *timings, *states;
+    const struct option_list *pass_times, *states;
     struct mixed_cell c;
     cell_init(&c, w, st);
     cell_find_work(&c);
@@ -402,12 +402,12 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     w->counts.structures++;
     list_pps(&c);
     if (c.pps > 0)
-        list_options(&c, &timings, &states);
+        list_options(&c, &pass_times, &states);
     if (c.pps > 0 && states->count > 0) {
         set_tables(&c, states);
         find_crossings(&c);
         if (!too_slow(&c))
-            search_timings(&c, timings);
+            search_all_pass_times(&c, pass_times);
     }
     arena_clear(&w->scratch);
 }

@@ -28,11 +28,12 @@ struct per_type_meshes {
 
 struct structure {
     const struct mixed_set *set;
-    const struct per_type_meshes *own; /* NULL: one strategy for all, as stock Megatron runs it */
-    uint16_t option[PARAMS];           /* by axis */
-    int seed;                          /* above 0: taken first, the larger the sooner */
-    int64_t bound;                     /* ticks: nothing is faster */
-    bool deferred;                     /* some of its assignments were put off */
+    const struct per_type_meshes
+        *per_type;           /* NULL: one strategy for all, as stock Megatron runs it */
+    uint16_t option[PARAMS]; /* by axis */
+    int seed;                /* above 0: taken first, the larger the sooner */
+    int64_t bound;           /* ticks: nothing is faster */
+    bool deferred;           /* some of its assignments were put off */
     int kinds, capacity;
     struct mixed_found *kind; /* the best of each, best first; in the worker's memory */
 };
@@ -41,8 +42,9 @@ struct structure {
 struct set_worker {
     struct walk walk;
     double other[MIX_MAX][SLOTS];
-    struct option_cache timings, states;
-    struct option_cache own_timings, own_states; /* nothing left out: types may refuse a switch */
+    struct option_cache pass_times, states;
+    struct option_cache per_type_pass_times,
+        per_type_states; /* nothing left out: types may refuse a switch */
 };
 
 struct mixed_worker {
@@ -77,7 +79,7 @@ void structure_search(struct mixed_worker *, struct structure *);
 /* Its parameters, of the first type where types differ. */
 struct strategy structure_strategy(struct mixed_worker *, const struct structure *);
 /* Work that all stages of type g do in a second, and that all types must do to be below the cut; in
- * the same unit for all structures that differ in `own` alone. */
+ * the same unit for all structures that differ in `per_type` alone. */
 double type_rate(struct mixed_worker *, const struct structure *, int g);
 double rate_needed(struct mixed_worker *, const struct structure *, int64_t cut);
 

@@ -3,7 +3,7 @@
  *   mixed_structure.c   what it costs on each type, a bound of all its plans
  *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
- *   mixed_cell.c        timings, numbers of stages, types in order
+ *   mixed_cell.c        pass times, numbers of stages, types in order
  *   mixed_problem.c     one arrangement of stages, handed to assign.c */
 #ifndef ASTRA_MIXED_PARTS_H
 #define ASTRA_MIXED_PARTS_H
@@ -12,20 +12,20 @@
 
 /* Layers that fit on a stage, by type and micro-batches in flight. */
 struct room {
-    int pass_times;             /* the number of the timing it is of */
-    uint16_t *layers[MIX_MAX];  /* [alive_max + 1] */
-    int rules_pp, rules_timing; /* what the rules were asked of last, */
-    bool rules_allow;           /* and their answer */
+    int pass_times;                 /* the number of the pass times it is of */
+    uint16_t *layers[MIX_MAX];      /* [alive_max + 1] */
+    int rules_pp, rules_pass_times; /* what the rules were asked of last, */
+    bool rules_allow;               /* and their answer */
 };
 
-enum { SLOW_TIMINGS = 16 };
+enum { SLOW_PASS_TIMES = 16 };
 
 /* One structure while it is searched. */
 struct mixed_cell {
     struct mixed_worker *w;
     struct structure *st;
     const struct mixed_set *set;
-    struct strategy s; /* with timing and state as they are bound */
+    struct strategy s; /* with pass times and state as they are bound */
     const struct layer_costs *costs[MIX_MAX];
     struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
@@ -44,16 +44,16 @@ struct mixed_cell {
     double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
     int64_t sends[MIX_MAX][2]; /* between nodes, within one */
-    int pps, *pp;              /* numbers of stages that are worth a look, most first */
+    int pps, *pp;              /* numbers of stages that may be of use, most first */
     int by_time[MIX_MAX];      /* layers of a stage that the cut allows, for the pp at hand */
     int alive_max;             /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
     int state;         /* that `room` and costs are asked of, or ANY_STATE */
-    int slows;         /* timings that leave no time, whatever the memory */
-    struct strategy slow[SLOW_TIMINGS];
-    bool uniform;        /* full recompute of all layers is among the timings */
+    int slows;         /* those that leave no time, whatever the memory */
+    struct strategy slow[SLOW_PASS_TIMES];
+    bool uniform;        /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
 };
@@ -64,11 +64,11 @@ void cell_init(struct mixed_cell *, struct mixed_worker *, struct structure *);
 void cell_find_work(struct mixed_cell *);
 void cell_find_rates(struct mixed_cell *);
 
-/* A plan on the GPUs of c->holding that is not faster than this is of no use. */
+/* A plan on the GPUs of c->rental that is not faster than this is of no use. */
 int64_t cell_cut(const struct mixed_cell *);
-/* Sets the holding: for c->stages of each type, or the least that any pp stages take. */
-void cell_hold(struct mixed_cell *);
-void cell_hold_least(struct mixed_cell *, int pp);
+/* Sets the rental: for c->stages of each type, or the least that any pp stages take. */
+void cell_rent(struct mixed_cell *);
+void cell_rent_least(struct mixed_cell *, int pp);
 /* The largest cut of any number of stages. */
 int64_t cell_loosest_cut(struct mixed_cell *);
 /* Whether a step on c->stages of each type, pp in all, may be below the cut. */
@@ -89,7 +89,7 @@ bool stage_allowed(const struct mixed_cell *, struct allowed, const struct stage
 int cell_layers_by_time(struct mixed_cell *, int g, struct allowed);
 /* Sets by_time; whether the stages of all types then hold all layers. */
 bool cell_has_time(struct mixed_cell *, int pp, int64_t cut);
-/* Of the current timing and state. */
+/* Of the current pass times and state. */
 const struct room *cell_room(struct mixed_cell *);
 int cell_alive(const struct mixed_cell *, int rank, int pp);
 /* Whether all layers find room by memory and by_time: the best type at every place. */

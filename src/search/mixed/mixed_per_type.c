@@ -1,5 +1,5 @@
-/* A type is worth the layers a second that all its stages do together. Choices of a type are sorted
- * by that, so that the first which cannot make up for the others ends the list. */
+/* The rate of a type is the layers a second that all its stages do together. Choices of a type are
+ * sorted by it, so that the first which cannot make up for the others ends the list. */
 #include "search/mixed/mixed_per_type.h"
 
 #include "base/arena.h"
@@ -15,10 +15,10 @@ struct choice {
 };
 
 struct choosing {
-    struct own_list *list;
+    struct per_type_list *list;
     const struct structure *base;
     struct strategy s; /* of the base */
-    struct per_type_meshes own;
+    struct per_type_meshes per_type;
     int count[MIX_MAX];
     struct choice *choice[MIX_MAX];
     double need; /* rate of all together that the cut asks for */
@@ -62,9 +62,9 @@ static struct mesh mesh_of(const struct choosing *c, int g, int tp, int dp, bool
 static void add_choice(struct choosing *c, int g, struct mesh mesh)
 {
     struct structure one = *c->base;
-    struct per_type_meshes own;
-    own.mesh[g] = mesh;
-    one.own = &own;
+    struct per_type_meshes meshes;
+    meshes.mesh[g] = mesh;
+    one.per_type = &meshes;
     double rate = type_rate(c->list->worker, &one, g);
     if (rate > 0 && c->count[g] < CHOICES_MAX)
         c->choice[g][c->count[g]++] = (struct choice){mesh, rate};
@@ -89,9 +89,9 @@ static void list_choices(struct choosing *c, int g)
 /* Whether stock Megatron runs it too: then it has been looked at. */
 static bool all_alike(const struct choosing *c)
 {
-    const struct mesh *a = &c->own.mesh[0];
+    const struct mesh *a = &c->per_type.mesh[0];
     for (int g = 1; g < c->base->set->groups; g++) {
-        const struct mesh *b = &c->own.mesh[g];
+        const struct mesh *b = &c->per_type.mesh[g];
         if (a->tp != b->tp || a->dp != b->dp || a->recompute != b->recompute)
             return false;
     }
@@ -102,11 +102,11 @@ static void add_structure(struct choosing *c)
 {
     if (all_alike(c))
         return;
-    struct per_type_meshes *own = arena_alloc(c->list->mem, sizeof *own);
-    *own = c->own;
+    struct per_type_meshes *meshes = arena_alloc(c->list->mem, sizeof *meshes);
+    *meshes = c->per_type;
     struct structure *st = rounds_add(c->list->to);
     *st = *c->base;
-    st->own = own;
+    st->per_type = meshes;
     st->seed = 0;
     st->kinds = 0;
     st->kind = NULL;
@@ -124,12 +124,12 @@ static void choose(struct choosing *c, int g, double rate)
     for (int i = 0; i < c->count[g]; i++) {
         if (rate + c->choice[g][i].rate + later < c->need)
             return;
-        c->own.mesh[g] = c->choice[g][i].mesh;
+        c->per_type.mesh[g] = c->choice[g][i].mesh;
         choose(c, g + 1, rate + c->choice[g][i].rate);
     }
 }
 
-void own_list_add(struct own_list *l, const struct structure *base)
+void per_type_list_add(struct per_type_list *l, const struct structure *base)
 {
     struct choosing c = {.list = l, .base = base};
     struct arena mem;

@@ -5,7 +5,7 @@
 #include "search/mixed/mixed_cell.h"
 #include "search/rounds.h"
 
-struct own_list {
+struct per_type_list {
     struct mixed_worker *worker;
     struct arena *mem; /* of what the structures point to */
     int64_t cut;       /* ticks: what cannot be faster is left out */
@@ -14,6 +14,6 @@ struct own_list {
 
 /* All that differ from `base` in what the types beside its first run: the same samples at once (dp
  * x micro-batch), the same cp and experts. The first runs what the base says, recomputed or not. */
-void own_list_add(struct own_list *, const struct structure *base);
+void per_type_list_add(struct per_type_list *, const struct structure *base);
 
 #endif

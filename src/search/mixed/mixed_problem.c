@@ -193,7 +193,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
 {
     struct mixed_cell *c = p->c;
     int vpp = c->s.vpp, room = 0;
-    bool bare = c->w->query->layouts && !c->st->own; /* Megatron's layouts allow it */
+    bool bare = c->w->query->layouts && !c->st->per_type; /* Megatron's layouts allow it */
     struct allowed a = cell_allowed(c, p->pp, c->work, cut);
     const struct room *x = cell_room(c);
     for (int r = 0; r < p->pp; r++) {
@@ -308,19 +308,19 @@ static int64_t kind_cut(const struct mixed_cell *c, const struct problem *p, int
  * pool's rules are kept by most_stages() and judge_stages(). */
 static void hold_pool(const struct mixed_cell *c, struct walk *w, bool hold)
 {
-    for (int g = 0; g <= w->others && c->st->own; g++) {
+    for (int g = 0; g <= w->others && c->st->per_type; g++) {
         double *values = g == 0 ? w->values : w->other[g - 1];
         const double *fixed = c->set->fixed[g];
         values[SLOT_cluster_max_gpus] = hold ? 1e18 : fixed[SLOT_cluster_max_gpus];
     }
 }
 
-/* Rules on the number of stages, and those on timing and state at once. */
+/* Rules on the number of stages, and those on pass times and state at once. */
 static bool rules_allow(struct mixed_cell *c)
 {
     struct walk *w = mixed_walk(c->w, c->set);
     const struct space *s = w->space;
-    int first = c->st->own ? 0 : w->plan->first[s->axes - 1]; /* own values: all again */
+    int first = c->st->per_type ? 0 : w->plan->first[s->axes - 1]; /* own values: all again */
     int end = w->plan->first[s->axes] + w->plan->pairs;
     for (int g = 0; g <= w->others; g++) {
         struct strategy room;
@@ -335,13 +335,13 @@ static bool rules_allow(struct mixed_cell *c)
     return allow;
 }
 
-/* The same, asked once for each pp, timing and state. */
+/* The same, asked once for each pp, pass times and state. */
 static bool state_allowed(struct mixed_cell *c)
 {
     struct room *x = &c->room[c->state];
-    if (x->rules_pp != c->s.pp || x->rules_timing != c->w->table[0].pass_times) {
+    if (x->rules_pp != c->s.pp || x->rules_pass_times != c->w->table[0].pass_times) {
         x->rules_pp = c->s.pp;
-        x->rules_timing = c->w->table[0].pass_times;
+        x->rules_pass_times = c->w->table[0].pass_times;
         x->rules_allow = rules_allow(c);
     }
     return x->rules_allow;
@@ -409,7 +409,7 @@ static bool refused(const struct problem *p)
         s.dist_opt = 0;
         s.optimizer_instances = 1;
     }
-    bool flagscale = p->c->st->own || !p->c->w->query->layouts;
+    bool flagscale = p->c->st->per_type || !p->c->w->query->layouts;
     return flagscale &&
            meshes_refused(&p->meshes, &s, p->c->w->query->scene.model, &p->c->w->problem);
 }

@@ -130,7 +130,7 @@ static void fill_room(struct mixed_cell *c, int g, uint16_t *out)
     }
 }
 
-/* Of the current timing and state. */
+/* Of the current pass times and state. */
 const struct room *cell_room(struct mixed_cell *c)
 {
     struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
@@ -172,7 +172,7 @@ bool cell_has_memory(struct mixed_cell *c, int pp)
 bool cell_has_room(struct mixed_cell *c, bool memory)
 {
     for (int i = 0; i < c->pps; i++) {
-        cell_hold_least(c, c->pp[i]);
+        cell_rent_least(c, c->pp[i]);
         if (cell_has_time(c, c->pp[i], cell_cut(c)) && (!memory || cell_has_memory(c, c->pp[i])))
             return true;
     }

@@ -11,7 +11,7 @@ static const struct limits *limits(const struct mixed_cell *c)
     return c->w->results->limits;
 }
 
-void cell_hold(struct mixed_cell *c)
+void cell_rent(struct mixed_cell *c)
 {
     c->rental = (struct rental){0};
     for (int g = 0; g < c->set->groups; g++)
@@ -21,7 +21,7 @@ void cell_hold(struct mixed_cell *c)
 
 /* Every type has its fewest stages; the others are of the type where one more takes least. Dollars
  * and outages may be least on different types. */
-void cell_hold_least(struct mixed_cell *c, int pp)
+void cell_rent_least(struct mixed_cell *c, int pp)
 {
     double usd = INFINITY, outages = INFINITY;
     c->rental = (struct rental){0};
@@ -46,8 +46,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The last of what was found here that has a place among the best: those beyond the limits of what
- * is wanted, which the front may have a use for, have none. NULL: places are left. */
+/* The last of what was found here that has a place among the best: those beyond the limits of
+ * the query, which the front may have a use for, have none. NULL: places are left. */
 static const struct score *last_placed(const struct mixed_cell *c)
 {
     int places = c->w->query->top;
@@ -96,7 +96,7 @@ int64_t cell_loosest_cut(struct mixed_cell *c)
 {
     int64_t loosest = 0;
     for (int i = 0; i < c->pps; i++) {
-        cell_hold_least(c, c->pp[i]);
+        cell_rent_least(c, c->pp[i]);
         int64_t cut = cell_cut(c);
         loosest = cut > loosest ? cut : loosest;
     }
@@ -110,7 +110,7 @@ static bool shared_of_use(struct mixed_cell *c, int g, int left, int pp)
         c->stages[g] = left;
         if (left < c->fewest[g] || left > c->most[g] || left % c->step[g] != 0)
             return false;
-        cell_hold(c);
+        cell_rent(c);
         return stages_of_use(c, pp, cell_cut(c));
     }
     int most = c->most[g] < left ? c->most[g] : left;
@@ -131,7 +131,7 @@ static bool fastest_of_use(struct mixed_cell *c, int pp)
         c->stages[g] = 0;
     }
     c->stages[fastest] = pp;
-    cell_hold_least(c, pp);
+    cell_rent_least(c, pp);
     return stages_of_use(c, pp, cell_cut(c));
 }
 

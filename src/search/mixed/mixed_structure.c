@@ -26,11 +26,13 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
         walk_init(&x->walk, s, &sets[i].plan, sets[i].fixed[0]);
         for (int g = 1; g < sets[i].groups; g++)
             walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
-        option_cache_init(&x->timings, s, &sets[i].plan, s->first_pass_times, s->first_state, true);
+        option_cache_init(&x->pass_times, s, &sets[i].plan, s->first_pass_times, s->first_state,
+                          true);
         option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
-        option_cache_init(&x->own_timings, s, &sets[i].plan, s->first_pass_times, s->first_state,
+        option_cache_init(&x->per_type_pass_times, s, &sets[i].plan, s->first_pass_times,
+                          s->first_state, false);
+        option_cache_init(&x->per_type_states, s, &sets[i].plan, s->first_state, s->axes - 1,
                           false);
-        option_cache_init(&x->own_states, s, &sets[i].plan, s->first_state, s->axes - 1, false);
     }
     w->start_of = arena_array(&w->keep, 2 * ((size_t)m->layers + 1), sizeof *w->start_of);
     w->first_with = w->start_of + m->layers + 1;
@@ -43,10 +45,10 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
 void mixed_worker_release(struct mixed_worker *w)
 {
     for (int i = 0; i < w->sets; i++) {
-        option_cache_release(&w->set[i].timings);
+        option_cache_release(&w->set[i].pass_times);
         option_cache_release(&w->set[i].states);
-        option_cache_release(&w->set[i].own_timings);
-        option_cache_release(&w->set[i].own_states);
+        option_cache_release(&w->set[i].per_type_pass_times);
+        option_cache_release(&w->set[i].per_type_states);
     }
     arena_release(&w->keep);
     arena_release(&w->scratch);
@@ -92,10 +94,10 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
 {
     struct walk *walk = mixed_walk(w, st->set);
     struct costs_table *table = (struct costs_table *)&st->set->costs[g];
-    if (!st->own)
+    if (!st->per_type)
         return costs_table_get(table, walk, &w->keep);
     struct walk here = *walk;
-    const struct mesh *own = &st->own->mesh[g];
+    const struct mesh *own = &st->per_type->mesh[g];
     walk_to(walk, PARAM_tp, own->tp);
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
     if (own->tp == 1 || here.strategy.tp == 1)
@@ -110,8 +112,8 @@ static void set_type(struct mixed_cell *c, int g)
 {
     c->scene[g] = c->set->scene[g];
     c->alone[g] = (struct mesh_list){1, {{.group = c->set->group[g]}}};
-    if (c->st->own) {
-        c->alone[g].mesh[0] = c->st->own->mesh[g];
+    if (c->st->per_type) {
+        c->alone[g].mesh[0] = c->st->per_type->mesh[g];
         c->scene[g].meshes = &c->alone[g];
     }
     c->alone[g].mesh[0].stages = 2; /* of the partition that stages are asked of */
@@ -129,7 +131,7 @@ void cell_init(struct mixed_cell *c, struct mixed_worker *w, struct structure *s
     enter(w, st);
     c->s = mixed_walk(w, st->set)->strategy;
     c->s.split = SPLIT_LAYOUT;
-    if (st->own && c->s.tp == 1 && space_lists(&c->set->space, PARAM_seq_parallel, 1))
+    if (st->per_type && c->s.tp == 1 && space_lists(&c->set->space, PARAM_seq_parallel, 1))
         c->s.seq_parallel = 1; /* of the others: where tp is 1 it is off, mesh_strategy() */
     c->micro_batches = strategy_micro_batches(&c->s);
     c->layers = q->scene.model->layers;
@@ -279,7 +281,7 @@ static void find_units(struct mixed_worker *w, const struct structure *st,
 {
     const struct model *m = w->query->scene.model;
     struct structure uniform = *st;
-    uniform.own = NULL;
+    uniform.per_type = NULL;
     const struct layer_costs *costs = costs_of(w, &uniform, 0);
     for (int k = 0; k < m->kinds; k++)
         unit[k] = block_least_s(&costs->kind[k]);
@@ -297,7 +299,7 @@ double type_rate(struct mixed_worker *w, const struct structure *st, int g)
     bool any = gpus && gpus % st->set->group[g]->per_node != 0;
     for (int k = 0; k < m->kinds; k++)
         best = fmax(best, unit[k] / block_least_s(&costs->kind[k]));
-    return best * most_stages(st->set->group[g], mesh_stage_gpus(&st->own->mesh[g], &s), any);
+    return best * most_stages(st->set->group[g], mesh_stage_gpus(&st->per_type->mesh[g], &s), any);
 }
 
 double rate_needed(struct mixed_worker *w, const struct structure *st, int64_t cut)

@@ -94,12 +94,12 @@ const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strate
                                       enum stage_end end, int first, int layers)
 {
     struct stage_time *x = &t->time[at(t, end, first, layers)];
-    if (x->bytes_timing == t->pass_times)
+    if (x->bytes_pass_times == t->pass_times)
         return &x->bytes;
     struct stage_shape shape = shape_of(t, end, first, layers);
     partition_set_shape(t->partition, 0, &shape);
     x->bytes = shape_bytes(t->partition, s, 0);
-    x->bytes_timing = t->pass_times;
+    x->bytes_pass_times = t->pass_times;
     return &x->bytes;
 }
 

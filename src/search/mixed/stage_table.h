@@ -6,22 +6,22 @@
 
 enum stage_end { STAGE_MIDDLE, STAGE_FIRST, STAGE_LAST, STAGE_ENDS };
 
-/* Under one timing. */
+/* Under one set of pass times. */
 struct stage_time {
-    int pass_times;            /* the number of the timing it is of */
+    int pass_times;            /* the number of the pass times it is of */
     int64_t forward, backward; /* ticks of one micro-batch */
-    int bytes_timing;          /* the same of: */
+    int bytes_pass_times;      /* the same of: */
     struct chunk_bytes bytes;  /* stage_bytes() */
 };
 
-/* Under one state: memory and seconds whatever the timing, and ticks of a rank with this one chunk
- * under one timing. */
+/* Under one state: memory and seconds whatever the pass times, and ticks of a rank with this one chunk
+ * under one set of them. */
 struct stage_state {
     bool known;
     struct rank_state memory;
     int pp; /* that the times are of, 0 = none; 1 = any */
     struct rank_times times;
-    int pass_times; /* the number of the timing of: */
+    int pass_times; /* the number of the pass times of: */
     int64_t delay, after, behind;
 };
 
@@ -61,7 +61,7 @@ void stage_table_structure(struct stage_table *, const struct strategy *states, 
                            struct arena *mem);
 void stage_table_pass_times(struct stage_table *);
 
-/* `s` has the timing, and for a state its parameters. */
+/* `s` has the pass times, and for a state its parameters. */
 const struct stage_time *stage_time(struct stage_table *, const struct strategy *s, enum stage_end,
                                     int first, int layers);
 const struct chunk_bytes *stage_bytes(struct stage_table *, const struct strategy *s,

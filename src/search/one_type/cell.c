@@ -1,12 +1,13 @@
 /* From a cell to its best strategies.
  *
- *   cell    tp cp pp dp                         bound: least compute, spread evenly over the stages
- *   part    ep etp micro_batch                  the same, and what must be recomputed to fit
- *   frame   vpp split sequence parallel ...     bound: no recompute, everything overlapped;
- *                                               memory: everything recomputed, smallest states
- *   timing  recompute, overlap of tp and p2p    bound of its pipeline; memory with smallest states
- *   pair    timing x optimizer state            memory, and the bound of its step; what survives is
- *                                               decided by the exact recurrence, once per timing
+ *   cell        tp cp pp dp                        bound: least compute, spread evenly over the stages
+ *   part        ep etp micro_batch                 the same, and what must be recomputed to fit
+ *   partition   vpp split sequence parallel ...    bound: no recompute, everything overlapped;
+ *                                                  memory: everything recomputed, smallest states
+ *   pass times  recompute, overlap of tp and p2p   bound of the pipeline; memory with smallest states
+ *   pair        pass times x optimizer state       memory, and the bound of its step; what survives
+ *                                                  is decided by the exact recurrence, once per
+ *                                                  pass times
  *
  * A bound is never above any step under it, and only what is strictly slower than the cut is
  * dropped: the result is that of trying everything. */
@@ -32,7 +33,7 @@ void worker_init(struct worker *w, const struct search_query *q, struct costs_ta
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
-    option_cache_init(&w->timings, space, plan, space->first_pass_times, space->first_state,
+    option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive);
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
@@ -41,7 +42,7 @@ void worker_init(struct worker *w, const struct search_query *q, struct costs_ta
 void worker_release(struct worker *w)
 {
     free(w->state);
-    option_cache_release(&w->timings);
+    option_cache_release(&w->pass_times);
     option_cache_release(&w->states);
     arena_release(&w->keep);
     arena_release(&w->scratch);
@@ -136,13 +137,13 @@ static void count_list(struct worker *w, const struct option_list *l, double bes
     count_fixed(w, DROP_SLOWER, l->slower * beside);
 }
 
-static void list_states(struct worker *w, double timings)
+static void list_states(struct worker *w, double pass_times)
 {
     size_t n = 3 * (size_t)w->partition.classes; /* a state's three arrays, one behind the other */
     struct walk here = w->walk;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
-    count_list(w, l, timings);
+    count_list(w, l, pass_times);
     w->state_list = l;
     w->state_count = 0;
     w->smallest = state_bytes(&w->partition, &w->scratch);
@@ -155,7 +156,7 @@ static void list_states(struct worker *w, double timings)
     }
 }
 
-/* Rules that look at timing and state parameters. */
+/* Rules that look at parameters of pass times and state. */
 static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
 {
     const struct rule_plan *plan = w->walk.plan;
@@ -214,7 +215,7 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
     }
 }
 
-static void judge_timing(struct worker *w, struct strategy s)
+static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
@@ -263,7 +264,7 @@ static bool host_varies(const struct worker *w)
     return w->query->scene.model->experts > 0;
 }
 
-/* No timing of the partition has a shorter pipeline than this one. */
+/* No pass times of the partition have a shorter pipeline than this one. */
 static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
 {
     struct strategy s = *fastest;
@@ -326,7 +327,7 @@ static void note_least(struct worker *w, struct strategy s)
     note_nearest(w, s, &t);
 }
 
-/* Whether this timing cannot fit, by least_layers_again. */
+/* Whether these pass times cannot fit, by least_layers_again. */
 static bool keeps_too_much(const struct strategy *t, int least_layers)
 {
     if (least_layers == 0)
@@ -335,15 +336,16 @@ static bool keeps_too_much(const struct strategy *t, int least_layers)
            (t->recompute_method == METHOD_BLOCK && t->recompute_layers < least_layers);
 }
 
-static void judge_timings(struct worker *w, const struct option_list *timings, int least_layers)
+static void judge_all_pass_times(struct worker *w, const struct option_list *pass_times,
+                                 int least_layers)
 {
-    for (int i = 0; i < timings->count; i++) {
+    for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
-        option_take(timings, i, &s);
+        option_take(pass_times, i, &s);
         if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
         else
-            judge_timing(w, s);
+            judge_pass_times(w, s);
     }
 }
 
@@ -355,14 +357,14 @@ static void search_partition(struct worker *w)
     if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
     struct walk here = w->walk;
-    const struct option_list *timings = options_get(&w->timings, &w->walk);
+    const struct option_list *pass_times = options_get(&w->pass_times, &w->walk);
     w->walk = here;
-    count_list(w, timings, s->size_from[s->first_state]);
-    list_states(w, timings->count);
+    count_list(w, pass_times, s->size_from[s->first_state]);
+    list_states(w, pass_times->count);
     if (w->state_count == 0)
         return;
     int least_layers = least_layers_again(w);
-    double pairs = (double)timings->count * w->state_count;
+    double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {
         note_least(w, fastest);
         count_fixed(w, DROP_MEMORY, pairs);
@@ -374,10 +376,10 @@ static void search_partition(struct worker *w)
     if (least_layers > 0 && partition_bound(w, &fastest) > cut_of(w))
         count_fixed(w, DROP_SLOWER, pairs);
     else
-        judge_timings(w, timings, least_layers);
+        judge_all_pass_times(w, pass_times, least_layers);
 }
 
-static void walk_frames(struct worker *w, int axis)
+static void walk_partitions(struct worker *w, int axis)
 {
     const struct space *s = w->walk.space;
     const struct scene *scene = &w->query->scene;
@@ -399,7 +401,7 @@ static void walk_frames(struct worker *w, int axis)
         if (rule)
             count_dropped(w, rule, axis);
         else
-            walk_frames(w, axis + 1);
+            walk_partitions(w, axis + 1);
     }
 }
 
@@ -411,7 +413,7 @@ static void search_part(struct worker *w)
         return;
     part_memory(w);
     if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))
-        walk_frames(w, s->first_partition);
+        walk_partitions(w, s->first_partition);
 }
 
 static void walk_parts(struct worker *w, int axis)

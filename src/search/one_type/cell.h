@@ -52,8 +52,8 @@ struct worker {
     struct walk walk;
     struct partition partition;
     struct arena keep;    /* lives as long as the search */
-    struct arena scratch; /* emptied after every frame */
-    struct option_cache timings, states;
+    struct arena scratch; /* emptied after every partition */
+    struct option_cache pass_times, states;
     struct cell *cell;
     struct least least;
     double framework_limit; /* bytes, of the cell */

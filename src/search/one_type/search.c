@@ -154,13 +154,14 @@ static void fill_funnel(struct search *se, struct funnel *f)
 }
 
 /* What is on this group. */
-static int own_of(const struct search *se, const struct found *list, int count, struct found *out)
+static int of_this_group(const struct search *se, const struct found *list, int count,
+                         struct found *out)
 {
-    int own = 0;
+    int n = 0;
     for (int i = 0; i < count; i++)
         if (list[i].group == se->query->scene.group && !list[i].mixed)
-            out[own++] = list[i];
-    return own;
+            out[n++] = list[i];
+    return n;
 }
 
 static void copy_found(struct search *se, struct search_result *out)
@@ -168,9 +169,9 @@ static void copy_found(struct search *se, struct search_result *out)
     const struct shortlist *best = &se->results->best;
     const struct front *front = &se->results->front;
     out->found = arena_array(se->mem, (size_t)best->count, sizeof *out->found);
-    out->best = own_of(se, best->entry, best->count, out->found);
+    out->best = of_this_group(se, best->entry, best->count, out->found);
     out->pareto = arena_array(se->mem, (size_t)front->count, sizeof *out->pareto);
-    out->front = own_of(se, front->entry, front->count, out->pareto);
+    out->front = of_this_group(se, front->entry, front->count, out->pareto);
     for (int i = 0; i < out->front / 2; i++) {
         struct found x = out->pareto[i];
         out->pareto[i] = out->pareto[out->front - 1 - i];
