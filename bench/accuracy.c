@@ -3,11 +3,11 @@
  * measured (data/measured), with the direction of the error. It fails on none. */
 #include "accuracy.h"
 
+#include "asked.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
-#include "asked.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * equal share their search. Ends with 1 if a search missed a plan that it could have found. */
 #include "experts.h"
 
-#include "base/file.h"
 #include "asked.h"
+#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>

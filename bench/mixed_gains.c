@@ -1,10 +1,10 @@
 /* What mixing GPU types is worth: for each of some pools the best plan on all its types, the same
  * stages and parameters with the layers dealt out evenly and by the speed of the GPUs, and the best
  * plan on each type alone. All by our own estimate. The table stands in doc/evidence/mixed.md. */
+#include "asked.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "probe/comparison.h"
-#include "asked.h"
 #include "report/plan_words.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"

@@ -2,10 +2,10 @@
  * grow, and beside plain enumeration of a small problem in the same run. These machines are noisy:
  * trust ratios and counts more than seconds. */
 #define _DEFAULT_SOURCE
+#include "asked.h"
 #include "astra.h"
 #include "base/json.h"
 #include "mixed_reference.h"
-#include "asked.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
-#include "probe/what_if.h"
 #include "query/query_file.h"
 #include "report/chart/front_chart.h"
 #include "run/outputs.h"
@@ -14,6 +13,7 @@
 #include "run/run_page.h"
 #include "run/run_search.h"
 #include "run/run_verify.h"
+#include "run/run_what_if.h"
 #include "run/session.h"
 
 #include <stdio.h>

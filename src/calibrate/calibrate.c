@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "calibrate/calibrate_input.h"
-#include "report/text/calibrate_out.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,12 +3,39 @@
 #define ASTRA_CALIBRATE_H
 
 #include "base/error.h"
+#include "cost/residual_file.h"
 
 struct arena;
 struct calibrate_input;
-struct calibrate_report;
 struct options;
 struct resources;
+
+/* Seconds of a step or of a stage's compute, or bytes of a stage. */
+struct calibrated_row {
+    const char *input;
+    const struct gpu *gpu;
+    bool te, memory;
+    bool held; /* out of the fit: `without` is `after` */
+    int stage; /* -1 = the whole step */
+    double measured, before, after;
+    double without; /* with the factors of the other configurations; 0 = there is no other */
+};
+
+struct calibrated_text {
+    const char *input, *text;
+};
+
+struct calibrate_report {
+    const struct profile *profile;
+    int inputs;
+    const char *const *input;
+    int rows;
+    struct calibrated_row *row;
+    int refusals;
+    struct calibrated_text *refusal;
+    int notes;
+    struct calibrated_text *note;
+};
 
 /* Reads the inputs that are given and fits a profile. The report lives in the arena. Input that
  * cannot be read is wrong; where no input can be used there is no report. */

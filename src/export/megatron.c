@@ -23,7 +23,7 @@ static const struct param_written {
     int since;
 } PARAM_FLAGS[] = {
 #define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag, since},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 enum { PARAM_FLAG_COUNT = sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS };

@@ -19,7 +19,7 @@ static const struct field_written {
     int since;
 } FIELD_FLAGS[] = {
 #define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
@@ -94,7 +94,7 @@ static void add_activation(struct writer *w, const char *flag)
         const char *family, *flag;
     } known[] = {
 #define ACTIVATION(family, flag) {family, flag},
-#include "export/activations.def"
+#include "import/megatron/activations.def"
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(w->model->family, known[i].family) == 0) {

@@ -9,7 +9,7 @@ static const struct {
     const char *flag;
 } PARAM_FLAGS[] = {
 #define MEGATRON(param, kind, flag, since) {PARAM_##param, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 /* Flags that come with a parameter and are no line of megatron.def. */

@@ -54,7 +54,7 @@ static const struct own_flag {
     const char *flag;
 } OWN[] = {
 #define MEGATRON(param, kind, flag, since) {PARAM_##param, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 /* What the user's flags and the new plan are compared by. */

@@ -6,6 +6,7 @@
 #include "simulate/plan.h"
 #include "simulate/score.h"
 
+struct calibrate_report;
 struct cluster;
 struct learned;
 struct mixed_result;
@@ -74,7 +75,10 @@ void report_plan_csv(const struct plan_answer *, struct str *out);
 void report_explain_text(const struct plan_answer *, const char *stage, const struct report_style *,
                          struct str *out);
 
-/* `format`: enum astra_format. */
+/* What calibrate says: every measured figure beside its predictions, the factors, what is refused.
+ * `format`: enum astra_format, as of those below. */
+void report_calibrate(const struct calibrate_report *, int format, const struct report_style *,
+                      struct str *out);
 void report_gpus(int format, const struct learned *, const struct report_style *, struct str *out);
 void report_models(int format, const struct report_style *, struct str *out);
 

@@ -6,10 +6,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "calibrate/calibrate.h"
 #include "probe/answer.h"
 #include "query/query.h"
 #include "report/report.h"
-#include "report/text/calibrate_out.h"
 #include "simulate/plan.h"
 #include "verify/verify.h"
 

@@ -3,9 +3,9 @@
 #define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
 #include "base/arena.h"
 #include "calibrate/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "calibrate/calibrate_input.h"
 #include "input_file.h"
-#include "report/text/calibrate_out.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #define _XOPEN_SOURCE 700 /* mkstemp, P_tmpdir */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "input_file.h"
 #include "cost/features.h"
+#include "input_file.h"
 #include "learn/sample.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
  * flags, and keeps to what the others allow. */
 #include "probe/better.h"
 
-#include "import/megatron/words.h"
 #include "asked.h"
+#include "import/megatron/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

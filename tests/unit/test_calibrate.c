@@ -1,9 +1,9 @@
 /* Residual factors: what was put into measurements comes out of the fit, as surely as it says; what
  * they cannot tell is refused. */
 #include "calibrate/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "calibrate/calibrate_input.h"
 #include "random.h"
-#include "report/text/calibrate_out.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -128,11 +128,11 @@ static const struct {
 } PARAM_LINES[] =
     {
 #define MEGATRON(param, kind, flag, since) {kind, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 },
   FIELD_LINES[] = {
 #define MEGATRON_MODEL(field, kind, flag, since) {kind, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 static void flags_have_their_section(void **state)

@@ -2,10 +2,10 @@
 #include "probe/fix.h"
 #include "probe/moves.h"
 
+#include "asked.h"
 #include "cost/cost.h"
 #include "model/model.h"
 #include "report/plan_words.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

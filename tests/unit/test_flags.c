@@ -112,11 +112,11 @@ static const struct {
 } PARAM_LINES[] =
     {
 #define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag, since},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 },
   FIELD_LINES[] = {
 #define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 /* One line each; NONE has a reason instead of a flag. */

@@ -1,12 +1,12 @@
 /* Mixed jobs on FlagScale: which meshes it refuses, its flags in both directions, and that a plan
  * leads back to itself. */
+#include "asked.h"
 #include "base/str.h"
 #include "export/export.h"
 #include "export/plan_flags.h"
 #include "import/megatron/flags.h"
 #include "report/plan_words.h"
 #include "strategy/mesh_check.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

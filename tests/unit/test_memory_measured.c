@@ -1,9 +1,9 @@
 /* Ranks and runs that were measured, against what is predicted of them. */
+#include "asked.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,13 +1,13 @@
 /* Searches over several types of GPU against brute force: the best plan of each kind, to the last tick.
  *
  *     test_mixed [PROBLEMS [FIRST]]      as many random problems; `make optimum` runs more of them */
+#include "asked.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/residual.h"
 #include "mixed_reference.h"
 #include "random.h"
 #include "search/results.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* Hours and dollars of runs, to the cent, against sums done by hand; and that plans say the same of
  * their own step. */
+#include "asked.h"
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "report/report.h"
@@ -7,7 +8,6 @@
 #include "schedule/schedule.h"
 #include "simulate/score.h"
 #include "strategy/mesh.h"
-#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>

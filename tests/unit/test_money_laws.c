@@ -1,11 +1,11 @@
 /* Laws of what to rent, on queries too large for brute force: limits, pools, prices, threads, the
  * order of the types and the length of the list change the answer as they should, or not at all. */
+#include "asked.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "cost/learned.h"
 #include "report/report.h"
 #include "run/run_search.h"
-#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>

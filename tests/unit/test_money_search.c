@@ -2,13 +2,13 @@
  * front, which limit binds, what more of it buys, and what is said where no plan keeps the limits.
  *
  *     test_money_search [PROBLEMS [FIRST]]      as many random problems, from that number on */
+#include "asked.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
 #include "random.h"
 #include "report/report.h"
 #include "run/run_search.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Outages of a run: the expected slowdown and the best checkpoint interval against cases by hand,
  * published ones, laws and a simulation; the options and cluster keys that set the rates. */
-#include "simulate/outage.h"
 #include "asked.h"
+#include "simulate/outage.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
+#include "asked.h"
 #include "cost/residual.h"
 #include "random.h"
 #include "reference.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

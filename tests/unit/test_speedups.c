@@ -3,9 +3,9 @@
 #include "probe/moves.h"
 #include "probe/speedups.h"
 
+#include "asked.h"
 #include "probe/fix.h"
 #include "report/plan_words.h"
-#include "asked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /* What verify says: verdicts of made-up measurements, and JSON against its schema. */
+#include "asked.h"
 #include "astra.h"
 #include "base/units.h"
 #include "query/query_file.h"
 #include "report/json/verify_out.h"
 #include "report/report.h"
 #include "run/run_verify.h"
-#include "asked.h"
 
 #include <math.h>
 #include <setjmp.h>

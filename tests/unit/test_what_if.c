@@ -1,10 +1,10 @@
 /* Changes of an input: what they say, and that the answer is that of a search asked so. */
+#include "asked.h"
 #include "astra.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "probe/what_if.h"
-#include "asked.h"
+#include "run/run_what_if.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -25,7 +25,7 @@ struct param_flag {
 
 static const struct param_flag PARAM_FLAGS[] = {
 #define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 enum flag_treatment { NOTE, REFUSE };

@@ -23,7 +23,7 @@ struct field_flag {
 
 static const struct field_flag FIELD_FLAGS[] = {
 #define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag},
-#include "export/megatron.def"
+#include "import/megatron/megatron.def"
 };
 
 enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
@@ -328,7 +328,7 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
 #define ACTIVATION(name, flag)                                                                     \
     if (words_has(w, flag))                                                                        \
         snprintf(r->model.family, sizeof r->model.family, "%s", name);
-#include "export/activations.def"
+#include "import/megatron/activations.def"
     if (!model_finish(&r->model, &inner))
         return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
     return set_pattern(&r->model, w, err);

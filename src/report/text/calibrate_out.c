@@ -1,13 +1,13 @@
-#include "report/text/calibrate_out.h"
+#include "report/report.h"
 
 #include "astra.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "calibrate/calibrate.h"
 #include "cluster/cluster.h"
 #include "report/csv/csv_out.h"
-#include "report/report.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
 

@@ -4,7 +4,7 @@
 #define ASTRA_OPTIONS_H
 
 #include "base/arena.h"
-#include "strategy/space.h"
+#include "rules/walk.h"
 
 struct option_drop {
     const struct rule *rule;

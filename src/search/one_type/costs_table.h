@@ -3,8 +3,8 @@
 #ifndef ASTRA_COSTS_TABLE_H
 #define ASTRA_COSTS_TABLE_H
 
+#include "rules/walk.h"
 #include "simulate/partition.h"
-#include "strategy/space.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Queries that differ from the one that was asked in one input each. They are searched like any
  * other, one after the other. */
-#include "probe/what_if.h"
+#include "run/run_what_if.h"
 
 #include "base/arena.h"
 #include "query/query.h"

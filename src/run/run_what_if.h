@@ -1,6 +1,6 @@
 /* What would the answer be with one input changed? */
-#ifndef ASTRA_WHAT_IF_H
-#define ASTRA_WHAT_IF_H
+#ifndef ASTRA_RUN_WHAT_IF_H
+#define ASTRA_RUN_WHAT_IF_H
 
 #include "base/error.h"
 
