@@ -2,13 +2,12 @@
  * this parameter fixed, so that what is shown is the best plan that has the value. Searches are
  * counted by the strategies that they judge; beyond a limit for each parameter, and for jobs on
  * several types, plan 1 with only this value changed is shown instead. */
-#include "probe/page_trial.h"
+#include "probe/alternatives.h"
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "query/query_parts.h"
-#include "search/search.h"
+#include "probe/probe.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,10 +16,10 @@ enum { MOST_VALUES = 24 };             /* of one parameter */
 static const double MOST_JUDGED = 3e5; /* strategies for one parameter: a third of a second */
 
 struct asking {
-    const struct page_trial *trial; /* its rules are those of a search */
+    const struct probe *trial; /* its rules are those of a search */
     struct space space;
     double judged; /* so far, for the parameter */
-    struct page_other *list;
+    struct alternative *list;
     int count;
 };
 
@@ -109,7 +108,7 @@ static bool keeps_tokens(const struct plan *p)
     return true;
 }
 
-static void fill_neighbour(struct asking *a, enum param p, int value, struct page_other *x)
+static void fill_neighbour(struct asking *a, enum param p, int value, struct alternative *x)
 {
     const struct plan *plan = a->trial->plan;
     struct scene sc = plan_scene(plan);
@@ -124,18 +123,17 @@ static void fill_neighbour(struct asking *a, enum param p, int value, struct pag
         return;
     }
     struct plan *then =
-        page_trial_plan(a->trial, &sc, &s, s.split == SPLIT_LAYOUT ? &plan->layout : NULL);
+        probe_plan(a->trial, &sc, &s, s.split == SPLIT_LAYOUT ? &plan->layout : NULL);
     assert(!then->feasible || keeps_tokens(then));
     x->plan = then;
     x->reason = then->feasible ? NULL : then->reason[0];
 }
 
 /* What came nearest to fitting, a rule that plan 1 would break with it, or what dropped most. */
-static const char *why_none(struct asking *a, enum param p, int value,
-                            const struct search_result *r)
+static const char *why_none(struct asking *a, enum param p, int value, const struct probe_found *r)
 {
-    struct page_other beside = {0};
-    if (r->best == 0 && isfinite(r->fullness) && r->fullness > 0) {
+    struct alternative beside = {0};
+    if (!r->found && isfinite(r->fullness) && r->fullness > 0) {
         const struct scene sc = plan_scene(a->trial->plan);
         struct plan near;
         plan_evaluate(&sc, &r->nearest, NULL, a->trial->mem, &near);
@@ -151,32 +149,28 @@ static const char *why_none(struct asking *a, enum param p, int value,
                                : "no strategy has it";
 }
 
-static bool fill_best(struct asking *a, enum param p, int value, struct page_other *x,
+static bool fill_best(struct asking *a, enum param p, int value, struct alternative *x,
                       struct error *err)
 {
-    const struct scene sc = plan_scene(a->trial->plan);
-    struct query_terms terms = a->trial->query->terms;
-    struct search_query sq;
-    struct search_result r = {0};
-    struct arena mem;
-    terms.gpus = a->trial->plan->gpus;
+    const struct probe *t = a->trial;
+    const struct scene sc = plan_scene(t->plan);
+    struct query_terms terms = t->query->terms;
+    struct probe_found r;
+    struct arena scratch;
+    arena_init(&scratch);
+    terms.gpus = t->plan->gpus;
     terms.settings[p] = (struct setting){1, {value}};
-    arena_init(&mem);
-    int g = (int)(a->trial->plan->group - a->trial->query->cluster.group);
-    const struct query *q = query_derive(a->trial->query, &terms, NULL, &mem, err);
-    bool ok = q && query_search(q, g, &mem, &sq, err);
+    int g = (int)(t->plan->group - t->query->cluster.group);
+    bool ok = probe_search(t->query, &terms, NULL, g, &scratch, &r, err);
     if (ok) {
-        sq.top = 1;
-        sq.exhaustive = false;
-        search_run(&sq, &mem, &r);
         a->judged += r.funnel.judged;
         x->best = true;
-        if (r.best > 0)
-            x->plan = page_trial_plan(a->trial, &sc, &r.found[0].strategy, NULL);
+        if (r.found)
+            x->plan = probe_plan(t, &sc, &r.best.strategy, NULL);
         else
             x->reason = why_none(a, p, value, &r);
     }
-    arena_release(&mem);
+    arena_release(&scratch);
     return ok;
 }
 
@@ -190,11 +184,11 @@ static const char *word_of(enum param p, int value, struct arena *mem)
     return out;
 }
 
-static bool ask(struct asking *a, enum param p, int value, struct page_other *x, struct error *err)
+static bool ask(struct asking *a, enum param p, int value, struct alternative *x, struct error *err)
 {
     const struct plan *plan = a->trial->plan;
     bool ok = true;
-    *x = (struct page_other){.param = p, .value = word_of(p, value, a->trial->mem)};
+    *x = (struct alternative){.param = p, .value = word_of(p, value, a->trial->mem)};
     x->chosen = strategy_get(&plan->strategy, p) == value;
     if (x->chosen)
         x->plan = plan;
@@ -205,19 +199,11 @@ static bool ask(struct asking *a, enum param p, int value, struct page_other *x,
     return ok;
 }
 
-/* What a search does not look at is no answer to why it is not there. */
-static bool trial_as_searched(const struct page_trial *t, struct page_trial *out, struct error *err)
-{
-    *out = *t;
-    return query_rules(t->query, false, t->mem, &out->rules, err) &&
-           rules_add_sense(&out->rules, t->mem, err);
-}
-
 /* From plan 1's value outwards, so that values far from it are those that are not searched. */
 static bool ask_all(struct asking *a, enum param p, struct error *err)
 {
     struct setting values = values_of(a, p);
-    struct page_other *list = a->list + a->count;
+    struct alternative *list = a->list + a->count;
     int own = 0;
     bool ok = true;
     if (values.count < 2 || is_fixed(a->trial->plan, p))
@@ -244,20 +230,21 @@ static enum param param_at(int place)
     return (enum param)p;
 }
 
-bool alternatives_of(const struct page_trial *t, struct page *page, struct error *err)
+/* Rules are those of a search: what it does not look at is no answer to why it is not there. */
+bool alternatives_of(const struct query *q, const struct plan *plan, struct arena *mem,
+                     const struct alternative **out, int *count, struct error *err)
 {
-    struct asking *a = arena_alloc(t->mem, sizeof *a);
-    struct page_trial *trial = arena_alloc(t->mem, sizeof *trial);
-    const struct plan *plan = t->plan;
-    bool ok = trial_as_searched(t, trial, err);
-    a->trial = trial;
-    a->list = arena_array(t->mem, PARAMS * MOST_VALUES, sizeof *a->list);
-    space_init(&a->space, plan->model, plan->group, &plan->strategy, t->query->terms.settings,
-               plan->gpus, plan->te, t->mem);
+    struct asking *a = arena_alloc(mem, sizeof *a);
+    struct probe *trial = arena_alloc(mem, sizeof *trial);
+    bool ok = probe_init(trial, q, plan, true, mem, err);
     enum param p;
+    a->trial = trial;
+    a->list = arena_array(mem, PARAMS * MOST_VALUES, sizeof *a->list);
+    space_init(&a->space, plan->model, plan->group, &plan->strategy, q->terms.settings, plan->gpus,
+               plan->te, mem);
     for (int place = 1; ok && (p = param_at(place)) < PARAMS; place++)
         ok = ask_all(a, p, err);
-    page->others = a->count;
-    page->other = a->list;
+    *out = a->list;
+    *count = a->count;
     return ok;
 }

@@ -4,23 +4,18 @@
 
 #include "import/megatron/flag_limits.h"
 #include "probe/change.h"
-#include "probe/trials.h"
+#include "probe/probe.h"
 #include "query/query.h"
 
-/* Less is not worth a change, and less than estimates can tell apart. */
-static const double LEAST_GAIN = 0.01;
-
-static void look(const struct query_terms *anew, const struct query *q,
+static void look(const struct query_terms *terms, const struct query *q,
                  const struct estimate_query *e, const struct plan *p, struct better_plan *i,
                  struct arena *mem)
 {
-    struct found x;
-    i->found = repeat_search(q, anew, NULL, 0, &x, NULL);
-    if (!i->found)
+    const struct plan *best = probe_best(q, terms, 0, &e->scene, mem);
+    i->found = best;
+    if (!best)
         return;
-    struct plan *best = arena_alloc(mem, sizeof *best);
-    plan_evaluate(&e->scene, &x.strategy, NULL, mem, best);
-    i->better = !p->feasible || best->step_s <= (1 - LEAST_GAIN) * p->step_s;
+    i->better = !p->feasible || best->step_s <= (1 - LEAST_SPEEDUP) * p->step_s;
     change_fill(&i->change, q, p, best, mem);
     better_environment(p, i, mem);
     if (i->better && !better_flags(q, e, p, i, mem)) {
@@ -32,7 +27,7 @@ static void look(const struct query_terms *anew, const struct query *q,
 const struct better_plan *better_of(const struct query *q, const struct estimate_query *e,
                                     const struct plan *p, struct arena *mem)
 {
-    struct query_terms anew = query_repeat(q, &e->strategy);
+    struct query_terms terms = probe_terms(q, &e->strategy);
     struct better_plan *i = arena_alloc(mem, sizeof *i);
     *i = (struct better_plan){.env = "", .unset = ""};
     if (e->scene.meshes) {
@@ -40,11 +35,11 @@ const struct better_plan *better_of(const struct query *q, const struct estimate
                      "best one there";
         return i;
     }
-    anew.gpus = e->gpus; /* of a strategy that is refused, the product may be another */
-    rules_init(&anew.rules);
-    rules_append(&anew.rules, &q->terms.rules, mem);
-    i->why_not = flag_limits(q->flags, &e->strategy, anew.settings, &anew.rules, mem);
+    terms.gpus = e->gpus; /* of a strategy that is refused, the product may be another */
+    rules_init(&terms.rules);
+    rules_append(&terms.rules, &q->terms.rules, mem);
+    i->why_not = flag_limits(q->flags, &e->strategy, terms.settings, &terms.rules, mem);
     if (!i->why_not)
-        look(&anew, q, e, p, i, mem);
+        look(&terms, q, e, p, i, mem);
     return i;
 }

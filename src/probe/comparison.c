@@ -2,7 +2,7 @@
  * asks the search for the best plan on each group of nodes alone. O(stages) plans are evaluated. */
 #include "probe/comparison.h"
 
-#include "probe/trials.h"
+#include "probe/probe.h"
 #include "query/query.h"
 
 #include <math.h>
@@ -139,15 +139,10 @@ static const struct plan *split_by(const struct plan *p, bool speed, struct aren
 static const struct plan *best_alone(const struct query *q, const struct estimate_query *e, int g,
                                      struct arena *mem)
 {
-    struct query_terms anew = query_repeat(q, &e->strategy);
+    struct query_terms terms = probe_terms(q, &e->strategy);
     const struct scene scene = scene_on(&e->scene, estimate_group(e, g));
-    struct found x;
-    anew.gpus = 0; /* as many of the group as are best */
-    if (!repeat_search(q, &anew, NULL, g, &x, NULL))
-        return NULL;
-    struct plan *best = arena_alloc(mem, sizeof *best);
-    plan_evaluate(&scene, &x.strategy, NULL, mem, best);
-    return best;
+    terms.gpus = 0; /* as many of the group as are best */
+    return probe_best(q, &terms, g, &scene, mem);
 }
 
 const struct comparison *comparison_of(const struct query *q, const struct estimate_query *e,

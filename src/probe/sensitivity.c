@@ -1,8 +1,9 @@
 /* How much plan 1 depends on what was put in. It stays as it is, so that each change is one
  * evaluation; another plan may be better then, which --what-if searches for. */
-#include "probe/page_trial.h"
+#include "probe/alternatives.h"
 
 #include "base/arena.h"
+#include "probe/probe.h"
 #include "query/query_parts.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static const struct {
 };
 enum { CHANGE_COUNT = sizeof CHANGES / sizeof *CHANGES };
 
-static void copy_asked(const struct page_trial *t, struct changed *c)
+static void copy_asked(const struct probe *t, struct changed *c)
 {
     *c = (struct changed){.cluster = t->query->cluster,
                           .longest = t->query->model.max_seq,
@@ -112,7 +113,7 @@ static void copy_asked(const struct page_trial *t, struct changed *c)
     *c->meshes = *t->plan->meshes;
 }
 
-static const struct plan *evaluate(const struct page_trial *t, const struct changed *c,
+static const struct plan *evaluate(const struct probe *t, const struct changed *c,
                                    struct error *err)
 {
     const struct query *q = query_derive(t->query, &t->query->terms, &c->cluster, t->mem, err);
@@ -122,22 +123,27 @@ static const struct plan *evaluate(const struct page_trial *t, const struct chan
         return NULL;
     sc.meshes = c->meshes;
     sc = query_rebase(t->query, q, &sc, t->mem);
-    return page_trial_plan(t, &sc, &c->strategy, l);
+    return probe_plan(t, &sc, &c->strategy, l);
 }
 
-bool sensitivity_of(const struct page_trial *t, struct page *page, struct error *err)
+bool sensitivity_of(const struct query *q, const struct plan *p, struct arena *mem,
+                    const struct sensitivity **out, int *count, struct error *err)
 {
-    struct page_change *list = arena_array(t->mem, CHANGE_COUNT, sizeof *list);
-    page->change = list;
+    struct sensitivity *list = arena_array(mem, CHANGE_COUNT, sizeof *list);
+    struct probe t;
+    *out = list;
+    *count = 0;
+    if (!probe_init(&t, q, p, false, mem, err))
+        return false;
     for (size_t i = 0; i < CHANGE_COUNT; i++) {
         struct changed c;
-        copy_asked(t, &c);
+        copy_asked(&t, &c);
         if (!CHANGES[i].apply(&c, CHANGES[i].factor))
             continue;
-        const struct plan *p = evaluate(t, &c, err);
-        if (!p)
+        const struct plan *then = evaluate(&t, &c, err);
+        if (!then)
             return false;
-        list[page->changes++] = (struct page_change){CHANGES[i].input, CHANGES[i].change, p};
+        list[(*count)++] = (struct sensitivity){CHANGES[i].input, CHANGES[i].change, then};
     }
     return true;
 }

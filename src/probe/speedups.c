@@ -7,42 +7,14 @@
 #include "probe/change.h"
 #include "probe/fix.h"
 #include "probe/moves.h"
-#include "probe/trials.h"
+#include "probe/probe.h"
 
-/* Less is not worth a change, and less than estimates can tell apart. */
-static const double LEAST_GAIN = 0.01;
-
-/* The fastest of one kind of change. */
-struct speedup_pick {
-    bool found;
-    int64_t step; /* ticks */
-    struct plan plan;
-};
-
-static bool beats(const struct speedup_pick *best, int64_t step, const struct strategy *s)
-{
-    if (!best->found || step != best->step)
-        return !best->found || step < best->step;
-    return strategy_compare(s, &best->plan.strategy) < 0;
-}
-
-static void try_option(struct trials *t, const struct strategy *s, struct speedup_pick *best)
-{
-    int64_t step;
-    struct plan p;
-    if (!trials_try(t, s, &step) || !beats(best, step, s))
-        return;
-    plan_evaluate(&t->asked->scene, s, t->asked->layout, t->mem, &p);
-    if (p.feasible)
-        *best = (struct speedup_pick){true, step, p};
-}
-
-static void try_move(struct trials *t, const struct move *move, struct speedup_pick *best)
+static void try_move(struct trials *t, const struct move *move, struct pick *best)
 {
     for (int k = 0; k < move->options; k++) {
         struct strategy s = t->asked->strategy;
         if (move_apply(move, t->asked->scene.model, &s, k))
-            try_option(t, &s, best);
+            trials_pick(t, &s, best);
     }
 }
 
@@ -79,13 +51,13 @@ static void add_speedup(struct speedups *g, const struct plan *p)
     g->speedup[g->count++].change.plan = p;
 }
 
-static void pick_speedups(struct speedups *g, const struct speedup_pick *pick, size_t count)
+static void pick_speedups(struct speedups *g, const struct pick *pick, size_t count)
 {
     const struct plan *last = NULL;
     for (size_t n = 0; n < count && g->count < SPEEDUPS_MAX; n++) {
         const struct plan *next = NULL;
         for (size_t i = 0; i < count; i++)
-            if (pick[i].found && pick[i].plan.step_s <= (1 - LEAST_GAIN) * g->from->step_s &&
+            if (pick[i].found && pick[i].plan.step_s <= (1 - LEAST_SPEEDUP) * g->from->step_s &&
                 (!last || faster(last, &pick[i].plan)) && (!next || faster(&pick[i].plan, next)))
                 next = &pick[i].plan;
         if (!next)
@@ -99,7 +71,7 @@ static void try_moves(struct speedups *g, const struct estimate_query *from, str
 {
     size_t count;
     const struct move *move = moves(&count);
-    struct speedup_pick *best = arena_array(mem, count, sizeof *best); /* of each kind */
+    struct pick *best = arena_array(mem, count, sizeof *best); /* of each kind */
     struct trials trials;
     trials_init(&trials, from, mem);
     for (size_t i = 0; i < count; i++)
@@ -119,19 +91,6 @@ static enum breakdown_part shrunk_most(const struct plan *before, const struct p
     return (enum breakdown_part)most;
 }
 
-static void ask_search(struct speedups *g, const struct query *q, const struct estimate_query *from,
-                       const struct plan *asked, struct arena *mem)
-{
-    struct query_terms anew = query_repeat(q, &from->strategy);
-    struct found x;
-    g->found = repeat_search(q, &anew, NULL, 0, &x, NULL);
-    if (!g->found)
-        return;
-    struct plan *best = arena_alloc(mem, sizeof *best);
-    plan_evaluate(&from->scene, &x.strategy, NULL, mem, best);
-    change_fill(&g->searched, q, asked, best, mem);
-}
-
 const struct speedups *speedups_of(const struct query *q, const struct estimate_query *e,
                                    const struct plan *p, const struct fix *fix, struct arena *mem)
 {
@@ -149,7 +108,12 @@ const struct speedups *speedups_of(const struct query *q, const struct estimate_
         change_fill(&x->change, q, p, then, mem);
         x->part = shrunk_most(g->from, then);
     }
-    if (!e->scene.meshes)
-        ask_search(g, q, &from, p, mem);
+    if (e->scene.meshes)
+        return g;
+    struct query_terms terms = probe_terms(q, &from.strategy);
+    const struct plan *best = probe_best(q, &terms, 0, &from.scene, mem);
+    g->found = best;
+    if (best)
+        change_fill(&g->searched, q, p, best, mem);
     return g;
 }

@@ -1,12 +1,11 @@
 /* A trial stops at the first thing that rules it out: rules, layers, memory, and only then the
  * seconds of a step. */
-#include "probe/trials.h"
+#include "probe/probe.h"
 
 #include "cost/residual.h"
 #include "strategy/mesh_check.h"
 
 #include <math.h>
-#include <string.h>
 
 /* On every group of nodes. */
 static bool holds(const struct trials *t, const struct rule *rule)
@@ -93,11 +92,11 @@ static bool same_structure(const struct strategy *a, const struct strategy *b)
 static bool set_partition(struct trials *t, const struct strategy *s)
 {
     const struct scene *scene = &t->asked->scene;
-    if (t->has_frame && same_structure(&t->framed, s))
+    if (t->has_partition && same_structure(&t->partitioned, s))
         return t->partition;
     arena_clear(&t->partition_mem);
-    t->framed = *s;
-    t->has_frame = true;
+    t->partitioned = *s;
+    t->has_partition = true;
     t->partition = partition_new(scene, s, t->asked->layout, &t->partition_mem, NULL);
     return t->partition;
 }
@@ -142,44 +141,20 @@ void trials_note(struct trials *t, const struct strategy *s)
     keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
 }
 
-struct query_terms query_repeat(const struct query *asked, const struct strategy *s)
+void trials_pick_known(struct trials *t, int64_t step, const struct strategy *s, struct pick *best)
 {
-    struct query_terms t = asked->terms;
-    memset(t.settings, 0, sizeof t.settings);
-    for (int p = 0; p < PARAMS; p++) {
-        const struct param_info *info = param_info((enum param)p);
-        int value = strategy_get(s, (enum param)p);
-        bool kept = info->differs == DIFFERS_NUMERICS || info->differs == DIFFERS_ENGINE;
-        if (kept && value != info->init)
-            t.settings[p] = (struct setting){1, {value}};
-    }
-    t.global_batch = s->global_batch;
-    t.seq_len = s->seq_len;
-    t.precision = s->precision;
-    t.gpus = strategy_gpus(s);
-    return t;
+    struct plan p;
+    if (best->found && (step > best->step ||
+                        (step == best->step && strategy_compare(s, &best->plan.strategy) >= 0)))
+        return;
+    plan_evaluate(&t->asked->scene, s, t->asked->layout, t->mem, &p);
+    if (p.feasible) /* not full to the last bit */
+        *best = (struct pick){true, step, p};
 }
 
-bool repeat_search(const struct query *asked, const struct query_terms *terms,
-                   const struct cluster *cluster, int g, struct found *out,
-                   struct strategy *nearest)
+void trials_pick(struct trials *t, const struct strategy *s, struct pick *best)
 {
-    struct search_query sq;
-    struct search_result result = {0};
-    struct arena mem;
-    arena_init(&mem);
-    const struct query *q = query_derive(asked, terms, cluster, &mem, NULL);
-    bool found = q && query_search(q, g, &mem, &sq, NULL);
-    if (found) {
-        sq.top = 1;
-        sq.exhaustive = false;
-        search_run(&sq, &mem, &result);
-        found = result.best > 0;
-        if (found)
-            *out = result.found[0];
-        else if (nearest && isfinite(result.fullness))
-            *nearest = result.nearest;
-    }
-    arena_release(&mem);
-    return found;
+    int64_t step;
+    if (trials_try(t, s, &step))
+        trials_pick_known(t, step, s, best);
 }

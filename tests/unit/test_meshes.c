@@ -1,9 +1,8 @@
 /* Jobs on several groups of nodes: against the same job on one group, by hand, and what `estimate`
  * and `explain` make of such a pool. */
 #include "asked.h"
-#include "probe/comparison.h"
-#include "probe/fix.h"
-#include "probe/trials.h"
+#include "probe/answer.h"
+#include "probe/probe.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,38 +3,23 @@
 #define ASTRA_PAGE_H
 
 #include "base/error.h"
-#include "strategy/strategy.h"
 
+struct alternative;
 struct plan;
 struct plan_answer;
 struct search_report;
+struct sensitivity;
 struct str;
 
 /* More are not listed: the page says how many are not. */
 enum { PAGE_MOST_PLANS = 5000 };
 
-/* Plan 1 as it stands, with one input changed. */
-struct page_change {
-    const char *input, *change; /* "network", "half as fast" */
-    const struct plan *plan;    /* not feasible: its first reason says why */
-};
-
-/* Plan 1's GPUs with one parameter at a given value. */
-struct page_other {
-    enum param param;
-    const char *value; /* "8", "full" */
-    bool chosen;       /* plan 1 has it */
-    bool best;         /* `plan` is the best that has it; false: plan 1, otherwise unchanged */
-    const struct plan *plan; /* NULL, or not feasible: `reason` says why */
-    const char *reason;      /* NULL where it is feasible */
-};
-
 struct page {
     const struct search_report *report; /* of one plan that was estimated: without a funnel */
     const struct plan_answer *answer;   /* about that plan; NULL of a search */
     int changes, others;
-    const struct page_change *change; /* [changes] */
-    const struct page_other *other;   /* [others] in the order of parameters and values */
+    const struct sensitivity *change; /* [changes] */
+    const struct alternative *other;  /* [others] in the order of parameters and values */
 };
 
 /* The same bytes for the same answer: neither times nor dates are in it. */

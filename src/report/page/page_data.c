@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
+#include "probe/alternatives.h"
 #include "probe/answer.h"
 #include "report/advice_words.h"
 #include "report/chart/front_chart.h"
@@ -154,7 +155,7 @@ static struct json *changes_of(const struct page *page)
 {
     struct json *list = json_new_array();
     for (int i = 0; i < page->changes; i++) {
-        const struct page_change *c = &page->change[i];
+        const struct sensitivity *c = &page->change[i];
         struct json *o = brief_of(c->plan);
         json_set(o, "input", json_new_string(c->input));
         json_set(o, "change", json_new_string(c->change));
@@ -168,7 +169,7 @@ static struct json *others_of(const struct page *page)
 {
     struct json *list = json_new_array();
     for (int i = 0; i < page->others; i++) {
-        const struct page_other *x = &page->other[i];
+        const struct alternative *x = &page->other[i];
         struct json *o = x->plan ? brief_of(x->plan) : json_new_object();
         json_set(o, "param", json_new_string(param_info(x->param)->name));
         json_set(o, "help", json_new_string(param_info(x->param)->help));
