@@ -6,21 +6,22 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "probe/probe.h"
 #include "search/mixed/mixed.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const double WORTH_NAMING = 0.1; /* share of the space that a cause has dropped */
 
+/* A change of what was asked, and what came of it. */
 struct advice {
     const struct query *query;
     const struct funnel *failed; /* NULL = no group was large enough to be searched */
     const char *cause;           /* a reason of `failed`; NULL = not known */
-    struct found best;           /* what the change finds */
-    char where[256];             /* its GPUs, "64 H100" or "24 A100 and 40 H100" */
-    int64_t nodes;               /* of them */
+    struct query_terms terms;
+    struct cluster cluster;
+    struct probe_found found;
 };
 
 static double share(const struct funnel *f, const char *reason)
@@ -46,75 +47,6 @@ static const char *relieved(const struct funnel *failed, const struct funnel *be
     return cause;
 }
 
-static bool finds_on(struct advice *ad, const struct query *q, int g, struct arena *mem)
-{
-    struct search_query sq;
-    struct search_result result;
-    if (!query_search(q, g, mem, &sq, NULL))
-        return false;
-    sq.top = 1;
-    sq.exhaustive = false;
-    search_run(&sq, mem, &result);
-    if (result.best == 0)
-        return false;
-    const struct node_group *group = &q->cluster.group[g];
-    ad->best = result.found[0];
-    ad->nodes = (ad->best.gpus + group->per_node - 1) / group->per_node;
-    snprintf(ad->where, sizeof ad->where, "%lld %s", (long long)ad->best.gpus, group->gpu->name);
-    if (ad->failed)
-        ad->cause = relieved(ad->failed, &result.funnel);
-    return true;
-}
-
-static void note_meshes(struct advice *ad, const struct mixed_found *x)
-{
-    size_t used = 0;
-    ad->nodes = 0;
-    for (int i = 0; i < x->meshes.count && used < sizeof ad->where; i++) {
-        const struct mesh *m = &x->meshes.mesh[i];
-        int64_t gpus = m->stages * mesh_stage_gpus(m, &x->strategy);
-        ad->nodes += (gpus + m->group->per_node - 1) / m->group->per_node;
-        used += (size_t)snprintf(ad->where + used, sizeof ad->where - used, "%s%lld %s",
-                                 i ? " and " : "", (long long)gpus, m->group->gpu->name);
-    }
-}
-
-static bool finds_mixed(struct advice *ad, const struct query *q, struct arena *mem)
-{
-    struct mixed_query mq;
-    struct mixed_result result;
-    if (!query_mixed(q, mem, &mq, NULL))
-        return false;
-    mq.top = 1;
-    mixed_run(&mq, mem, &result);
-    if (result.best == 0)
-        return false;
-    const struct mixed_found *x = &result.found[0];
-    ad->best = (struct found){.step = x->step, .gpus = x->gpus, .strategy = x->strategy};
-    note_meshes(ad, x);
-    return true;
-}
-
-/* Searches the groups until one has a plan, then several at once, in memory of its own. */
-static bool finds_in(struct advice *ad, const struct query_terms *terms,
-                     const struct cluster *cluster)
-{
-    bool found = false;
-    struct arena mem;
-    arena_init(&mem);
-    const struct query *q = query_derive(ad->query, terms, cluster, &mem, NULL);
-    for (int g = 0; q && g < q->cluster.groups && !found; g++)
-        found = finds_on(ad, q, g, &mem);
-    found = found || (q && finds_mixed(ad, q, &mem));
-    arena_release(&mem);
-    return found;
-}
-
-static bool finds(struct advice *ad, const struct query_terms *terms)
-{
-    return finds_in(ad, terms, NULL);
-}
-
 static void add_setting(struct str *out, int p, const struct setting *s)
 {
     str_addf(out, "--set %s=", param_info((enum param)p)->name);
@@ -124,187 +56,241 @@ static void add_setting(struct str *out, int p, const struct setting *s)
     }
 }
 
-static bool advise_settings(struct advice *ad, struct str *out)
+static enum param setting_of(int option)
 {
-    const struct query_terms *asked = &ad->query->terms;
-    for (int p = PARAM_FIRST_CELL; p < PARAMS; p++) {
-        struct query_terms copy = *asked;
-        copy.settings[p].count = 0;
-        if (asked->settings[p].count == 0 || !finds(ad, &copy))
-            continue;
-        str_add(out, "without ");
-        add_setting(out, p, &asked->settings[p]);
-        str_addf(out, " there is a plan with %s=", param_info((enum param)p)->name);
-        param_print((enum param)p, strategy_get(&ad->best.strategy, (enum param)p), out);
-        return true;
-    }
-    return false;
+    return (enum param)(PARAM_FIRST_CELL + option);
 }
 
-static bool advise_rules(struct advice *ad, struct str *out)
+static bool drop_setting(struct advice *ad, int option)
 {
-    struct query_terms copy = ad->query->terms;
-    if (copy.rules.count == 0)
-        return false;
-    rules_init(&copy.rules);
-    if (!finds(ad, &copy))
-        return false;
+    struct setting *s = &ad->terms.settings[setting_of(option)];
+    bool set = s->count > 0;
+    s->count = 0;
+    return set;
+}
+
+static void say_setting(const struct advice *ad, int option, struct str *out)
+{
+    enum param p = setting_of(option);
+    str_add(out, "without ");
+    add_setting(out, p, &ad->query->terms.settings[p]);
+    str_addf(out, " there is a plan with %s=", param_info(p)->name);
+    param_print(p, strategy_get(&ad->found.best.strategy, p), out);
+}
+
+static bool drop_rules(struct advice *ad, int option)
+{
+    (void)option;
+    bool any = ad->terms.rules.count > 0;
+    rules_init(&ad->terms.rules);
+    return any;
+}
+
+static void say_rules(const struct advice *ad, int option, struct str *out)
+{
+    (void)option;
     str_addf(out, "without the rules of %s there is a plan", ad->query->terms.rules.rule[0].file);
-    return true;
 }
 
-static bool advise_fewer_gpus(struct advice *ad, struct str *out)
+static bool drop_gpus(struct advice *ad, int option)
 {
-    struct query_terms copy = ad->query->terms;
-    copy.gpus = 0;
-    if (ad->query->terms.gpus == 0 || !finds(ad, &copy))
-        return false;
-    str_addf(out, "without --gpus there is a plan on %s", ad->where);
-    return true;
+    (void)option;
+    bool asked = ad->terms.gpus > 0;
+    ad->terms.gpus = 0;
+    return asked;
 }
 
-/* The number of GPUs next to the one asked for that several types can be used with. */
-static bool advise_near_gpus(struct advice *ad, struct str *out)
+static void say_where(const struct advice *ad, int option, struct str *out)
 {
-    enum { TRIES = 32 };
-    struct query_terms copy = ad->query->terms;
-    const struct cluster *c = &ad->query->cluster;
-    int64_t asked = copy.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
+    (void)option;
+    str_addf(out, "without --gpus there is a plan on %s", ad->found.where);
+}
+
+/* The numbers of GPUs next to the one asked for that several types can be used with: less and more
+ * by turns. */
+enum { NEAR_TRIES = 32 };
+
+static bool near_gpus(struct advice *ad, int option)
+{
+    const struct cluster *c = &ad->cluster;
+    int64_t asked = ad->terms.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
     if (asked == 0 || c->groups < 2)
         return false;
     for (int g = 1; g < c->groups; g++)
         step = c->group[g].per_node < step ? c->group[g].per_node : step;
     step = asked % step == 0 ? step : 1;
-    for (int64_t i = asked > most ? (asked - most + step - 1) / step : 1, n = 0; n < TRIES;
-         i++, n++)
-        for (int side = 0; side < 2; side++) {
-            copy.gpus = asked + (side ? i : -i) * step;
-            if (copy.gpus < 1 || copy.gpus > most || !finds(ad, &copy))
-                continue;
-            str_addf(out, "the nearest number that works is %lld: %s", (long long)copy.gpus,
-                     ad->where);
-            return true;
-        }
-    return false;
+    int64_t first = asked > most ? (asked - most + step - 1) / step : 1, i = first + option / 2;
+    ad->terms.gpus = asked + (option % 2 ? i : -i) * step;
+    return ad->terms.gpus >= 1 && ad->terms.gpus <= most;
 }
 
-static bool advise_margin(struct advice *ad, struct str *out)
+static void say_near_gpus(const struct advice *ad, int option, struct str *out)
 {
-    struct query_terms copy = ad->query->terms;
-    copy.memory_margin = 0;
-    if (ad->query->terms.memory_margin == 0 || !finds(ad, &copy))
-        return false;
+    (void)option;
+    str_addf(out, "the nearest number that works is %lld: %s", (long long)ad->terms.gpus,
+             ad->found.where);
+}
+
+static bool no_margin(struct advice *ad, int option)
+{
+    (void)option;
+    bool any = ad->terms.memory_margin != 0;
+    ad->terms.memory_margin = 0;
+    return any;
+}
+
+static void say_margin(const struct advice *ad, int option, struct str *out)
+{
+    (void)ad, (void)option;
     str_add(out, "with --memory-margin 0 there is a plan, with no memory to spare");
-    return true;
 }
 
-static bool advise_stack(struct advice *ad, struct str *out)
+static bool other_stack(struct advice *ad, int option)
 {
-    struct query_terms copy = ad->query->terms;
-    copy.stack = copy.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
-    if (!finds(ad, &copy))
-        return false;
-    str_addf(out, "with --stack %s there is a plan", copy.stack == STACK_TE ? "te" : "torch");
+    (void)option;
+    ad->terms.stack = ad->terms.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
     return true;
 }
 
-static bool advise_precision(struct advice *ad, struct str *out)
+static void say_stack(const struct advice *ad, int option, struct str *out)
+{
+    (void)option;
+    str_addf(out, "with --stack %s there is a plan", ad->terms.stack == STACK_TE ? "te" : "torch");
+}
+
+static bool other_precision(struct advice *ad, int option)
 {
     static const int formats[] = {PRECISION_BF16, PRECISION_FP16};
-    struct query_terms copy = ad->query->terms;
-    copy.settings[PARAM_precision].count = 0;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        copy.precision = formats[i];
-        if (!finds(ad, &copy))
-            continue;
-        str_add(out, "with --precision ");
-        param_print(PARAM_precision, copy.precision, out);
-        str_add(out, " there is a plan");
-        return true;
-    }
-    return false;
+    ad->terms.settings[PARAM_precision].count = 0;
+    ad->terms.precision = formats[option];
+    return true;
 }
 
-static bool advise_seq_len(struct advice *ad, struct str *out)
+static void say_precision(const struct advice *ad, int option, struct str *out)
 {
-    struct query_terms copy = ad->query->terms;
-    copy.settings[PARAM_seq_len].count = 0;
-    copy.global_batch = query_global_batch(ad->query);
-    copy.seq_len = ad->query->model.max_seq;
-    if (ad->query->terms.seq_len <= copy.seq_len || !finds(ad, &copy))
-        return false;
-    str_addf(out, "with --seq-len %d, the model's longest, there is a plan", copy.seq_len);
-    return true;
+    (void)option;
+    str_add(out, "with --precision ");
+    param_print(PARAM_precision, ad->terms.precision, out);
+    str_add(out, " there is a plan");
+}
+
+static bool longest_sequence(struct advice *ad, int option)
+{
+    int longest = ad->query->model.max_seq;
+    bool shorter = ad->terms.seq_len > longest;
+    (void)option;
+    ad->terms.settings[PARAM_seq_len].count = 0;
+    ad->terms.global_batch = query_global_batch(ad->query);
+    ad->terms.seq_len = longest;
+    return shorter;
+}
+
+static void say_sequence(const struct advice *ad, int option, struct str *out)
+{
+    (void)option;
+    str_addf(out, "with --seq-len %d, the model's longest, there is a plan", ad->terms.seq_len);
 }
 
 /* Nodes of an odd size hold numbers of GPUs that do not split well: a power of two may. */
-static bool advise_some_gpus(struct advice *ad, struct str *out)
+enum { POWERS = 62, DOUBLINGS = 6 };
+
+static bool power_of_gpus(struct advice *ad, int option)
 {
-    struct query_terms copy = ad->query->terms;
-    int per_node = ad->query->cluster.group[0].per_node;
-    int64_t n = 1, most = cluster_max_gpus(&ad->query->cluster);
-    if (copy.gpus || (per_node & (per_node - 1)) == 0)
+    int per_node = ad->cluster.group[0].per_node;
+    int64_t n = 1, most = cluster_max_gpus(&ad->cluster);
+    if (ad->terms.gpus || (per_node & (per_node - 1)) == 0)
         return false;
     while (2 * n <= most)
         n *= 2;
-    for (; n > 1; n /= 2) {
-        copy.gpus = n;
-        if (!finds(ad, &copy))
-            continue;
-        str_addf(out, "with --gpus %lld there is a plan", (long long)n);
-        return true;
-    }
-    return false;
+    ad->terms.gpus = n >> option;
+    return ad->terms.gpus > 1;
 }
 
-static bool double_nodes(struct cluster *c)
+static void say_gpus(const struct advice *ad, int option, struct str *out)
 {
-    for (int g = 0; g < c->groups; g++) {
-        if (c->group[g].nodes_max > CLUSTER_MAX_NODES / 2)
+    (void)option;
+    str_addf(out, "with --gpus %lld there is a plan", (long long)ad->terms.gpus);
+}
+
+static bool more_nodes(struct advice *ad, int option)
+{
+    ad->terms.gpus = 0;
+    for (int g = 0; g < ad->cluster.groups; g++) {
+        int *nodes = &ad->cluster.group[g].nodes_max;
+        if (*nodes > CLUSTER_MAX_NODES >> (option + 1))
             return false;
-        c->group[g].nodes_max *= 2;
+        *nodes <<= option + 1;
     }
     return true;
 }
 
-static bool advise_more_nodes(struct advice *ad, struct str *out)
+static void say_nodes(const struct advice *ad, int option, struct str *out)
 {
-    struct query_terms copy = ad->query->terms;
-    struct cluster cluster = ad->query->cluster;
-    copy.gpus = 0;
-    for (int doubled = 0; doubled < 6 && double_nodes(&cluster); doubled++) {
-        if (!finds_in(ad, &copy, &cluster))
-            continue;
-        str_addf(out, "%s (%lld nodes) would do", ad->where, (long long)ad->nodes);
-        return true;
-    }
-    return false;
+    (void)option;
+    str_addf(out, "%s (%lld nodes) would do", ad->found.where, (long long)ad->found.nodes);
 }
 
-static bool advise_batch(struct advice *ad, struct str *out)
+static bool larger_batch(struct advice *ad, int option)
 {
-    struct query_terms copy = ad->query->terms;
     int asked = query_global_batch(ad->query);
-    copy.settings[PARAM_global_batch].count = 0;
-    for (int factor = 2; factor <= 64 && asked < 1 << 24; factor *= 2) {
-        copy.global_batch = asked * factor;
-        if (!finds(ad, &copy))
-            continue;
-        str_addf(out, "with --global-batch %d there is a plan", copy.global_batch);
-        return true;
-    }
-    return false;
+    ad->terms.settings[PARAM_global_batch].count = 0;
+    if (asked < 1 << 24)
+        ad->terms.global_batch = asked << (option + 1);
+    return asked < 1 << 24;
+}
+
+static void say_batch(const struct advice *ad, int option, struct str *out)
+{
+    (void)option;
+    str_addf(out, "with --global-batch %d there is a plan", ad->terms.global_batch);
+}
+
+/* The least intrusive first. */
+static const struct advice_move {
+    bool (*apply)(struct advice *, int option); /* false: there is nothing to change that way */
+    int options;
+    void (*say)(const struct advice *, int option, struct str *out);
+    bool nodes; /* the cluster is another one */
+} MOVES[] = {
+    {near_gpus, 2 * NEAR_TRIES, say_near_gpus, false},
+    {drop_setting, PARAMS - PARAM_FIRST_CELL, say_setting, false},
+    {drop_rules, 1, say_rules, false},
+    {drop_gpus, 1, say_where, false},
+    {no_margin, 1, say_margin, false},
+    {other_stack, 1, say_stack, false},
+    {other_precision, 2, say_precision, false},
+    {longest_sequence, 1, say_sequence, false},
+    {power_of_gpus, POWERS, say_gpus, false},
+    {more_nodes, DOUBLINGS, say_nodes, true},
+    {larger_batch, DOUBLINGS, say_batch, false},
+};
+
+/* Whether the move finds a plan; says so. */
+static bool helps(struct advice *ad, const struct advice_move *move, int option, struct str *out)
+{
+    struct arena scratch;
+    ad->terms = ad->query->terms;
+    ad->cluster = ad->query->cluster;
+    if (!move->apply(ad, option))
+        return false;
+    arena_init(&scratch);
+    probe_search(ad->query, &ad->terms, move->nodes ? &ad->cluster : NULL, ANY_GROUP, &scratch,
+                 &ad->found, NULL);
+    if (ad->found.found && ad->failed && ad->found.funnel.generated > 0)
+        ad->cause = relieved(ad->failed, &ad->found.funnel);
+    if (ad->found.found)
+        move->say(ad, option, out);
+    arena_release(&scratch);
+    return ad->found.found;
 }
 
 /* The first change that helps, in words; empty when none does. */
 static void find_advice(struct advice *ad, struct str *out)
 {
-    static bool (*const advisers[])(struct advice *, struct str *) = {
-        advise_near_gpus, advise_settings,   advise_rules,     advise_fewer_gpus,
-        advise_margin,    advise_stack,      advise_precision, advise_seq_len,
-        advise_some_gpus, advise_more_nodes, advise_batch};
-    for (size_t i = 0; i < sizeof advisers / sizeof *advisers && out->length == 0; i++)
-        advisers[i](ad, out);
+    bool found = false;
+    for (size_t i = 0; i < sizeof MOVES / sizeof *MOVES && !found; i++)
+        for (int k = 0; k < MOVES[i].options && !found; k++)
+            found = helps(ad, &MOVES[i], k, out);
 }
 
 static void add_drop(const struct advice *ad, struct str *out)
