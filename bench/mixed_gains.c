@@ -4,7 +4,7 @@
 #include "asked.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "probe/comparison.h"
+#include "probe/answer.h"
 #include "report/plan_words.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"

@@ -7,14 +7,7 @@
 #include "learn/fit.h"
 #include "query/query_file.h"
 #include "report/chart/front_chart.h"
-#include "run/outputs.h"
-#include "run/run_estimate.h"
-#include "run/run_export.h"
-#include "run/run_page.h"
-#include "run/run_search.h"
-#include "run/run_verify.h"
-#include "run/run_what_if.h"
-#include "run/session.h"
+#include "run/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +115,7 @@ enum astra_status astra_load_plan(struct astra *a, const char *path)
 
 static bool write_script(struct astra *a, const struct plan *p)
 {
-    if (!export_answer(&a->options.export, p, &a->mem, &a->script, &a->error))
+    if (!run_export(&a->options.export, p, &a->mem, &a->script, &a->error))
         return false;
     a->staged = a->options.export.hostfile;
     return true;
@@ -145,7 +138,7 @@ static bool search(struct astra *a)
         !query_resolve(&a->options, QUERY_SEARCH, &a->resources, &a->mem, q, &a->error) ||
         !(changed = what_if_queries(q, &a->mem, &a->error)))
         return false;
-    return search_answer(&asked) && what_if_answer(&asked, changed) &&
+    return run_search(&asked) && run_what_ifs(&asked, changed) &&
            (!out->plot || front_write(&a->report, out->plot, &a->error)) &&
            (!out->report || page_of_search(q, &a->report, &a->mem, &a->error)) &&
            (!a->options.export.format || write_script(a, &a->report.plan[0]));
@@ -208,7 +201,7 @@ enum astra_status astra_verify(struct astra *a)
                           .progress_context = a->progress_context,
                           .err = &a->error};
     begin(a);
-    if (!verify_answer(&v))
+    if (!run_verify(&v))
         return status_of(a, false);
     a->kind = ANSWER_VERIFY;
     if (!a->verify.confirmed)

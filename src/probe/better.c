@@ -1,9 +1,8 @@
 /* The same query to the search. Unlike the speedups of explain, also for a plan that is refused or
  * does not fit: then anything that runs is better. */
-#include "probe/better.h"
+#include "probe/answer.h"
 
 #include "import/megatron/flag_limits.h"
-#include "probe/change.h"
 #include "probe/probe.h"
 #include "query/query.h"
 

@@ -1,7 +1,7 @@
 /* Flags that say one thing together are one topic: what they say is the same, and all of them stay
  * as the user wrote them, or it is not, and those of the plan replace them. The flags that result
  * are read again: they must say the plan. */
-#include "probe/better.h"
+#include "probe/answer.h"
 
 #include "base/str.h"
 #include "export/export.h"

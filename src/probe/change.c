@@ -1,6 +1,6 @@
 /* Both as Astra's parameters and as Megatron's flags: a flag that is only in one of two lists of
  * words, or has other values there. */
-#include "probe/change.h"
+#include "probe/answer.h"
 
 #include "base/str.h"
 #include "export/plan_flags.h"

@@ -1,6 +1,6 @@
 /* Moves single layers and deals all of them out again, each time with everything else as it is, and
  * asks the search for the best plan on each group of nodes alone. O(stages) plans are evaluated. */
-#include "probe/comparison.h"
+#include "probe/answer.h"
 
 #include "probe/probe.h"
 #include "query/query.h"

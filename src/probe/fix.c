@@ -1,9 +1,8 @@
 /* Tries every single change of moves.c that saves memory, then every pair of them, and keeps
  * the fastest that fits. Where that is not enough the search is asked for the best plan on these
  * GPUs, if they are of one type; only then come changes of the numbers themselves. */
-#include "probe/fix.h"
+#include "probe/answer.h"
 
-#include "probe/change.h"
 #include "probe/moves.h"
 #include "probe/probe.h"
 

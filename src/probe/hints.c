@@ -1,7 +1,7 @@
 /* Hints: one line per habit worth breaking, with the test that finds it. A hint names the parameter
  * and the flag to change; how much it gains is for `estimate` or `search` to say. Shares are of the
  * step; below a twentieth of it nothing is worth a line. */
-#include "probe/hints.h"
+#include "probe/answer.h"
 
 #include "cluster/cluster.h"
 #include "simulate/plan.h"

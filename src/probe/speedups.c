@@ -2,10 +2,8 @@
  * these the three that gain most. Kinds, because the second best of one kind (one layer more
  * recomputed) tells nothing that the best does not. Then the search is asked for the best plan on
  * the same GPUs, if they are of one type: single changes end where two would be needed at once. */
-#include "probe/speedups.h"
+#include "probe/answer.h"
 
-#include "probe/change.h"
-#include "probe/fix.h"
 #include "probe/moves.h"
 #include "probe/probe.h"
 

@@ -6,10 +6,6 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "probe/answer.h"
-#include "probe/better.h"
-#include "probe/comparison.h"
-#include "probe/fix.h"
-#include "probe/speedups.h"
 #include "report/plan_words.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-#include "run/outputs.h"
+#include "run/commands.h"
 
 #include "base/file.h"
 #include "query/options.h"

@@ -2,7 +2,7 @@
 #include "astra.h"
 
 #include "export/plan_flags.h"
-#include "run/session.h"
+#include "run/commands.h"
 
 #include <string.h>
 

@@ -1,15 +1,9 @@
 /* One plan: predicted, held to the rules, and probed for what would be better. */
-#include "run/run_estimate.h"
+#include "run/commands.h"
 
-#include "probe/better.h"
-#include "probe/comparison.h"
-#include "probe/fix.h"
-#include "probe/speedups.h"
+#include "probe/answer.h"
 #include "query/query_file.h"
 #include "report/chart/trace_out.h"
-#include "run/outputs.h"
-#include "run/run_page.h"
-#include "run/session.h"
 #include "simulate/drawn_step.h"
 
 /* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types

@@ -1,6 +1,6 @@
 /* From a plan to the script that starts it: its nodes, flags and environment as a job, and the
  * format that was asked for. */
-#include "run/run_export.h"
+#include "run/commands.h"
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -125,8 +125,8 @@ static bool stage_hostfile(const struct export_job *j, struct error *err)
     return ok;
 }
 
-bool export_answer(const struct export_options *x, const struct plan *p, struct arena *mem,
-                   struct str *out, struct error *err)
+bool run_export(const struct export_options *x, const struct plan *p, struct arena *mem,
+                struct str *out, struct error *err)
 {
     struct export_job j = {0};
     str_clear(out);

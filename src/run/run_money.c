@@ -1,4 +1,4 @@
-#include "run/run_money.h"
+#include "run/commands.h"
 
 #include "base/arena.h"
 #include "base/str.h"

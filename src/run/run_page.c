@@ -1,5 +1,5 @@
 /* The page of a search also has plan 1 under other inputs, and beside other values. */
-#include "run/run_page.h"
+#include "run/commands.h"
 
 #include "base/arena.h"
 #include "probe/alternatives.h"

@@ -3,7 +3,7 @@
 
 #include "report/json/verify_out.h"
 #include "report/text/typeset.h"
-#include "run/session.h"
+#include "run/commands.h"
 
 static void print_prices(struct astra *a, enum astra_format format,
                          const struct report_style *style)

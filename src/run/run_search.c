@@ -1,12 +1,11 @@
 /* The answer of a search: each type alone, then several at once, joined to one list and one
  * front. */
-#include "run/run_search.h"
+#include "run/commands.h"
 
 #include "base/arena.h"
 #include "probe/advice.h"
 #include "query/query.h"
 #include "report/report.h"
-#include "run/run_money.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
 
@@ -379,7 +378,7 @@ static void fill_report(struct answering *a, const struct totals *all, double el
     note_places(a, all->best);
 }
 
-bool search_answer(struct answering *a)
+bool run_search(struct answering *a)
 {
     const struct query *q = a->query;
     double start = a->start_s > 0 ? a->start_s : search_clock_s();

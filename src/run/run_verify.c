@@ -2,7 +2,7 @@
  * there, few micro-batches. Ranks run, and what they measured is judged. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700
-#include "run/run_verify.h"
+#include "run/commands.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -451,7 +451,7 @@ static bool answer(struct work *w)
     return true;
 }
 
-bool verify_answer(const struct verifying *v)
+bool run_verify(const struct verifying *v)
 {
     struct work *w = arena_alloc(v->mem, sizeof *w);
     const struct verify_options *given = &v->options->verify;

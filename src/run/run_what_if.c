@@ -1,11 +1,10 @@
 /* Queries that differ from the one that was asked in one input each. They are searched like any
  * other, one after the other. */
-#include "run/run_what_if.h"
+#include "run/commands.h"
 
 #include "base/arena.h"
 #include "query/query.h"
 #include "report/report.h"
-#include "run/run_search.h"
 
 const struct query **what_if_queries(const struct query *q, struct arena *mem, struct error *err)
 {
@@ -28,7 +27,7 @@ static bool answer(const struct answering *a, const struct query *changed, int i
     again.err = &err;
     again.done_before = (i + 1) * a->share;
     *out = (struct what_if){.change = a->query->given->what_if.text[i]};
-    if (search_answer(&again)) {
+    if (run_search(&again)) {
         out->plan = &report.plan[0];
         return true;
     }
@@ -40,7 +39,7 @@ static bool answer(const struct answering *a, const struct query *changed, int i
     return true;
 }
 
-bool what_if_answer(struct answering *a, const struct query *const *changed)
+bool run_what_ifs(struct answering *a, const struct query *const *changed)
 {
     int count = a->query->given->what_if.count;
     struct what_if *list = arena_array(a->mem, (size_t)count, sizeof *list);

@@ -1,7 +1,7 @@
 /* Any text as a change of an input: refused with a message that says of which, or a changed
  * query is there. */
 #include "query/query.h"
-#include "run/run_what_if.h"
+#include "run/commands.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What Astra would run instead, as a change of the flags that were given: it names the user's own
  * flags, and keeps to what the others allow. */
-#include "probe/better.h"
+#include "probe/answer.h"
 
 #include "asked.h"
 #include "import/megatron/words.h"

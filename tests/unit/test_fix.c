@@ -1,5 +1,5 @@
 /* What makes a plan fit: the changes, and the operator at which memory is fullest. */
-#include "probe/fix.h"
+#include "probe/answer.h"
 #include "probe/moves.h"
 
 #include "asked.h"

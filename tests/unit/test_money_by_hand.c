@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "report/report.h"
-#include "run/run_search.h"
+#include "run/commands.h"
 #include "schedule/schedule.h"
 #include "simulate/score.h"
 #include "strategy/mesh.h"
@@ -154,7 +154,7 @@ static void plans_cost_what_hands_say(void **state)
         must(asked_set(&q, "global-batch", "8", &err), &err);
         for (int k = 0; k < 8 && PLANS[i].option[k][0]; k++)
             must(asked_set(&q, PLANS[i].option[k][0], PLANS[i].option[k][1], &err), &err);
-        must(asked_resolve(&q, QUERY_SEARCH, &err) && search_answer(&a), &err);
+        must(asked_resolve(&q, QUERY_SEARCH, &err) && run_search(&a), &err);
         const struct plan *p = &r.plan[0];
         double hours = PLANS[i].steps * p->step_s * PLANS[i].slowdown / 3600;
         assert_true(fabs(p->usd_per_hour - PLANS[i].usd_per_h) < 1e-9);

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "cost/learned.h"
 #include "report/report.h"
-#include "run/run_search.h"
+#include "run/commands.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void ask(const struct wish *w, struct answer *a)
     struct answering s = {
         .query = &a->query.query, .mem = &a->mem, .report = &a->report, .err = &a->err};
     must(asked_resolve(&a->query, QUERY_SEARCH, &a->err), &a->err);
-    a->found = search_answer(&s);
+    a->found = run_search(&s);
     if (!a->found && a->err.kind != ERROR_INFEASIBLE)
         fail_msg("%s", a->err.text);
 }

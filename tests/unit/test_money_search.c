@@ -8,7 +8,7 @@
 #include "cost/learned.h"
 #include "random.h"
 #include "report/report.h"
-#include "run/run_search.h"
+#include "run/commands.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -444,7 +444,7 @@ static void compare(int number, const struct problem *p, const struct money_refe
     arena_init(&mem);
     struct answering a = {.query = &q.query, .mem = &mem, .report = &r, .err = &err};
     must(asked_resolve(&q, QUERY_SEARCH, &err), &err);
-    bool found = search_answer(&a);
+    bool found = run_search(&a);
     if (!found) {
         right = (count == 0 || complain(err.text)) && rightly_refused(p, ref, &err);
         t->refused++;

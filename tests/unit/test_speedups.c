@@ -1,10 +1,9 @@
 /* What would gain most: against brute force over the single changes, against the search, and word
  * for word as --set takes it. */
+#include "probe/answer.h"
 #include "probe/moves.h"
-#include "probe/speedups.h"
 
 #include "asked.h"
-#include "probe/fix.h"
 #include "report/plan_words.h"
 
 #include <setjmp.h>

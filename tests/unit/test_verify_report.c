@@ -5,7 +5,7 @@
 #include "query/query_file.h"
 #include "report/json/verify_out.h"
 #include "report/report.h"
-#include "run/run_verify.h"
+#include "run/commands.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void start(struct bench *b, const char *plan)
     str_init(&b->out);
     must(asked_set(&b->query, "dry-run", "on", &err) &&
              import_file(&b->query.options, plan, &err) && asked_lend(&b->query, &err) &&
-             verify_answer(&v),
+             run_verify(&v),
          &err);
     b->report.dry_run = false;
     strcpy(b->report.check.gpu, "NVIDIA H100 80GB HBM3");

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "run/run_what_if.h"
+#include "run/commands.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

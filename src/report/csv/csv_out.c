@@ -5,9 +5,6 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "probe/answer.h"
-#include "probe/better.h"
-#include "probe/fix.h"
-#include "probe/speedups.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 

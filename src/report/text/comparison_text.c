@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "probe/answer.h"
-#include "probe/comparison.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/table.h"
