@@ -218,7 +218,7 @@ static void print_measured(const struct ranks *all)
         setup += all->rank[i].at_setup && all->rank[i].measured > 0;
     printf("\npeak memory of single Megatron ranks on an H200, torch stack: error in percent\n"
            "%-25s %-35s %s\n%-25s",
-           "", "foretold, then measured", "now, corrected since: no test", "");
+           "", "predicted, then measured", "now, corrected since: no test", "");
     print_heads();
     print_heads();
     putchar('\n');
@@ -306,7 +306,7 @@ static void print_near(const struct ranks *all)
         near++;
         out += r->ran_out;
     }
-    printf("%-40s %4d, ran out of memory %d\n", "ranks foretold within 10 % of the limit", near,
+    printf("%-40s %4d, ran out of memory %d\n", "ranks predicted within 10 % of the limit", near,
            out);
 }
 

@@ -81,7 +81,8 @@ static const char *const CALIBRATE_EXAMPLES[] = {
 static const struct command COMMANDS[] = {
     {"search", "", "the fastest strategies for a model on a pool of GPUs",
      "Tries every strategy worth naming, drops what Megatron refuses, what makes no sense and\n"
-     "what does not fit, and lists the fastest plans, the front of speed and money, and the\n"
+     "what does not fit, and lists the fastest plans, the Pareto front of speed and money, and "
+     "the\n"
      "flags that launch the best one.",
      false, false, astra_search, SEARCH_EXAMPLES, NULL},
     {"estimate", "[FILE] [-- MEGATRON FLAGS]", "speed and memory of one strategy",

@@ -25,7 +25,7 @@ const struct exit_code *exit_codes(void)
 {
     static const struct exit_code codes[] = {
         {ASTRA_OK, "found", "There is an answer."},
-        {ASTRA_NONE, "nothing feasible", "The question has no answer, or the plan does not fit."},
+        {ASTRA_NONE, "nothing feasible", "The query has no answer, or the plan does not fit."},
         {ASTRA_INPUT, "wrong input", "Something that was given is wrong."},
         {ASTRA_SYSTEM, "system trouble", "A file could not be read or written."},
         {0},

@@ -9,9 +9,9 @@
  *         fprintf(stderr, "%s\n", astra_message(a));
  *     astra_free(a);
  *
- * A `struct astra` is one question and its latest answer. Questions are independent: each may be
+ * A `struct astra` is one query and its latest answer. Queries are independent: each may be
  * used from one thread at a time, several at once. Nothing is printed and the process is never
- * ended, but for running out of memory. Text that is returned belongs to the question and lives
+ * ended, but for running out of memory. Text that is returned belongs to the query and lives
  * until its next call that asks or prints, or its end. */
 #ifndef ASTRA_H
 #define ASTRA_H
@@ -27,7 +27,7 @@ extern "C" {
 /* Also the exit codes of the command. */
 enum astra_status {
     ASTRA_OK = 0,    /* found */
-    ASTRA_NONE = 1,  /* a well-formed question without a feasible answer; astra_message says why */
+    ASTRA_NONE = 1,  /* a well-formed query without a feasible answer; astra_message says why */
     ASTRA_INPUT = 2, /* something given is wrong; astra_message says what and where */
     ASTRA_SYSTEM = 3 /* a file could not be read or written */
 };
@@ -46,7 +46,7 @@ void astra_free(struct astra *); /* NULL is fine */
 /* One option by its command-line name without dashes: "model", "cluster", "gpus", "global-batch",
  * "seq-len", "precision", "stack", "memory-margin", "set", "rules", "price", "top", "threads",
  * "exhaustive", "check", "stats" ... "set", "rules", "price", "prices" and "what-if" may be given
- * several times. Files are read at once, but for prices: when the question is asked. */
+ * several times. Files are read at once, but for prices: when the query is asked. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
 /* Megatron-LM flags, one word each, as they stand on its command line. */
@@ -57,7 +57,7 @@ enum astra_status astra_flags(struct astra *, size_t count, const char *const *w
  * Flags that are given afterwards are added to those of the file. */
 enum astra_status astra_load_plan(struct astra *, const char *path);
 
-/* The file that the caller will write the answer to, or NULL: a file of the question (--plot,
+/* The file that the caller will write the answer to, or NULL: a file of the query (--plot,
  * --report, --trace) may not have the same name. */
 void astra_will_write(struct astra *, const char *path);
 
@@ -84,7 +84,7 @@ enum astra_status astra_list_prices(struct astra *); /* offers, and what a searc
  * answer is a report, in text whatever the format. */
 enum astra_status astra_fit(struct astra *);
 
-/* Residual factors from the logs and results of "from", for "profile" of later questions. Its answer
+/* Residual factors from the logs and results of "from", for "profile" of later queries. Its answer
  * is a report; astra_script() is the profile, "" where no factor can be fitted (ASTRA_NONE). */
 enum astra_status astra_calibrate(struct astra *);
 

@@ -1,4 +1,4 @@
-// Speed against money: the plans that no other beats in both, and the listed ones behind them.
+// The Pareto front of speed and money, and the listed ones behind them.
 // Axes with their ends, ticks and limits are the program's, as in its picture and in the terminal.
 const AXIS_TEXT = {
     hours: (v) => seconds(3600 * v),
@@ -39,7 +39,7 @@ function frontLead() {
         );
     if (DATA.front.length === 0) return "No plan is on the front: not every type has a price.";
     return (
-        "Every plan that no other beats in both. Hover shows a plan, a click opens it." +
+        "The Pareto front. Hover shows a plan, a click opens it." +
         (PRICED ? "" : " Plan 1 is not here: no price is known for its GPUs.") +
         (DATA.part_front ? " Of mixed plans only the listed ones were looked at." : "")
     );
@@ -47,7 +47,7 @@ function frontLead() {
 
 function drawFront() {
     if (!DATA.search) return;
-    const part = section("front", "Speed against money", "Front", frontLead(), "first");
+    const part = section("front", "Pareto front of speed and money", "Front", frontLead(), "first");
     if (!frontPriced()) return;
     const axes = frontAxes(),
         known = (i) => axes.y(i) !== null && Number.isFinite(axes.x(i)) && axes.x(i) > 0,
@@ -108,7 +108,7 @@ function frontPicture(width, chart) {
     const picture = canvas(
         width,
         field.height,
-        `Speed against money: ${front.length} plans on the front, ${others.length} beside it`,
+        `Pareto front of speed and money: ${front.length} plans on the front, ${others.length} beside it`,
     );
     addFrontAxes(picture, field);
     addLimits(picture, field);

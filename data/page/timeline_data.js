@@ -4,7 +4,7 @@ const KINDS = [
     ["forward", 1],
     ["backward", 3],
     ["recomputation", 2],
-    ["communication that shows", 7],
+    ["exposed communication", 7],
     ["optimizer, reduction, gather", 9],
 ];
 

@@ -141,8 +141,8 @@ static const char *why_not(const struct calibration *p, enum residual_factor f, 
 {
     static const char *const nothing[RESIDUALS] = {
         [RESIDUAL_compute] = "no input has seconds that can be used",
-        [RESIDUAL_intra] = "no input has communication inside a node that shows",
-        [RESIDUAL_inter] = "no input has communication between nodes that shows",
+        [RESIDUAL_intra] = "no input has exposed communication inside a node",
+        [RESIDUAL_inter] = "no input has exposed communication between nodes",
         [RESIDUAL_memory] = "no input has the memory of a rank"};
     int count = observations_of(p, column), far = unlikeliest(p, column);
     if (count == 0)

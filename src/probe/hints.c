@@ -56,17 +56,17 @@ static bool tensor_parallel_over_nodes(const struct plan *p)
     return false;
 }
 
-static bool tensor_parallel_shows(const struct plan *p)
+static bool tensor_parallel_exposed(const struct plan *p)
 {
     return share(p, BREAKDOWN_tp) > MUCH && !p->strategy.tp_overlap;
 }
 
-static bool reduction_shows(const struct plan *p)
+static bool reduction_exposed(const struct plan *p)
 {
     return share(p, BREAKDOWN_dp) > WORTH_A_LINE && !p->strategy.overlap_grad_reduce;
 }
 
-static bool gather_shows(const struct plan *p)
+static bool gather_exposed(const struct plan *p)
 {
     const struct strategy *s = &p->strategy;
     return share(p, BREAKDOWN_dp) > WORTH_A_LINE && s->dist_opt && s->overlap_grad_reduce &&
@@ -85,12 +85,12 @@ static bool bubble_interleaved(const struct plan *p)
     return share(p, BREAKDOWN_bubble) > MUCH && (p->strategy.vpp > 1 || plan_meshes_differ(p));
 }
 
-static bool experts_show(const struct plan *p)
+static bool experts_exposed(const struct plan *p)
 {
     return share(p, BREAKDOWN_ep) > MUCH && !p->strategy.moe_overlap;
 }
 
-static bool transfers_show(const struct plan *p)
+static bool transfers_exposed(const struct plan *p)
 {
     return share(p, BREAKDOWN_pp) > WORTH_A_LINE && p->strategy.vpp > 1 && !p->strategy.p2p_overlap;
 }

@@ -126,20 +126,21 @@ static void add_searched(const struct speedups *g, struct str *out)
 struct advice_section speedup_words(const struct plan_answer *a, struct arena *mem)
 {
     const struct speedups *g = a->speedups;
-    struct advice_section s = {.heading = "What would gain most (one change each)"};
+    struct advice_section s = {.heading = "Speedups (one change each)"};
     bool asked = !a->plan->meshes;
     struct str text;
     if (!g)
         return s;
     if (g->from != a->plan)
-        s.heading = "What would gain most, once it fits (the change above and one more each)";
+        s.heading = "Speedups, once it fits (the change above and one more each)";
     str_init(&text);
     for (int i = 0; i < g->count; i++) {
         add_one_speedup(g->from, &g->speedup[i], &text);
         take(&s, &text, mem);
     }
     if (g->count == 0)
-        str_add(&text, asked ? "no single change gains 1 %; " : "no single change gains 1 %");
+        str_add(&text,
+                asked ? "no single change is 1 % faster; " : "no single change is 1 % faster");
     if (asked) {
         str_add(&text, "searched: ");
         add_searched(g, &text);

@@ -14,7 +14,7 @@ cmp "$plot" "$SCRATCH/again.svg"
 ! command -v xmllint >/dev/null || xmllint --noout "$plot"
 
 # As many full marks with a title as the table of the text has lines.
-rows=$(sed -n '/^Speed against money/,/^$/p' "$SCRATCH/text" | grep -c ' tp ')
+rows=$(sed -n '/^Pareto front of speed and money/,/^$/p' "$SCRATCH/text" | grep -c ' tp ')
 marks=$(grep -c '^<path class="full.*<title>' "$plot") || true
 [ "$rows" -ge 3 ] && [ "$marks" -eq "$rows" ] || fault "$marks marks for $rows points"
 grep -q '<title>plan 1: 64 H100-SXM5-80GB, tp' "$plot" || fault "plan 1 is not marked"

@@ -67,7 +67,7 @@ WORDS
 check 4 64x8:A100 --model gpt3-175b --set tp=8 --set pp=8 --set recompute=full \
     --set recompute_method=uniform --set recompute_layers=1 --global-batch 1536
 check 4 8x8:H100 --model llama3-70b --set tp=8 --set pp=4 --global-batch 64
-grep -q '^What would gain most, once it fits' "$SCRATCH/text"
+grep -q '^Speedups, once it fits' "$SCRATCH/text"
 check 3 8x8:H100 --model mixtral-8x7b --set ep=8 --set pp=2 --set dispatcher=alltoall \
     --set dist_opt=on --set recompute=full --set recompute_method=uniform --set recompute_layers=1
 check 3 2x8:A100 --model llama3-8b --set tp=8 --stack torch --set dist_opt=on --global-batch 64
@@ -84,7 +84,7 @@ if grep -E '"(tp|pp|recompute|recompute_method)=' "$SCRATCH"/change.*; then exit
 # What a search calls best; also when another explain asks for one stage only.
 "$ASTRA" search --model llama3-70b --cluster 8x8:H100 --gpus 64 --format json >"$SCRATCH/best.json"
 "$ASTRA" explain "$SCRATCH/best.json" >"$SCRATCH/text"
-grep -q 'no single change gains 1 %; searched: this plan is the best' "$SCRATCH/text"
+grep -q 'no single change is 1 % faster; searched: this plan is the best' "$SCRATCH/text"
 "$ASTRA" explain "$SCRATCH/best.json" --stage memory >"$SCRATCH/text"
 if grep -q searched "$SCRATCH/text"; then exit 1; fi
 "$ASTRA" estimate --model llama3-8b --cluster 2x8:H100 --set tp=4 --set dist_opt=on \

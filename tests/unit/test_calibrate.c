@@ -158,8 +158,7 @@ static void network_is_refused_on_one_node(void **state)
     assert_false(e->residual.fitted[RESIDUAL_inter]);
     assert_true(e->residual.value[RESIDUAL_inter] == 1);
     assert_int_equal(e->observations[RESIDUAL_inter], 0);
-    assert_string_equal(e->why[RESIDUAL_inter],
-                        "no input has communication between nodes that shows");
+    assert_string_equal(e->why[RESIDUAL_inter], "no input has exposed communication between nodes");
     assert_true(e->residual.fitted[RESIDUAL_compute]);
     assert_false(e->residual.fitted[RESIDUAL_memory]);
     assert_string_equal(e->why[RESIDUAL_memory], "no input has the memory of a rank");

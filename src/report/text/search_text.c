@@ -279,12 +279,12 @@ static void print_front(const struct search_report *r, const struct report_style
     table_hide_if_all(&t, money, "");
     table_hide_if_all(&t, run, "");
     table_hide_if_all(&t, cost, "");
-    typeset_heading(style,
-                    r->part_front
-                        ? "Speed against money: of the plans on one type and the mixed ones "
-                          "above, those that no other beats in both"
-                        : "Speed against money: every plan that no other beats in both",
-                    out);
+    typeset_heading(
+        style,
+        r->part_front
+            ? "Pareto front of speed and money, of the plans on one type and the mixed ones above"
+            : "Pareto front of speed and money",
+        out);
     table_print(&t, style, out);
     str_release(&cell);
     print_front_plot(r, style, out);
