@@ -127,6 +127,36 @@ static void relative_changes_start_from_what_is_in_force(void **state)
     asked_release(&q);
 }
 
+/* A derived query is another one, and shares the times of nodes that are the same. */
+static void derived_queries_leave_the_first_alone(void **state)
+{
+    struct asked q;
+    struct error err = {0};
+    (void)state;
+    asked_init(&q);
+    must(asked_set(&q, "model", "llama3-8b", &err) &&
+             asked_set(&q, "cluster", "2x8:H100,2x8:A100", &err) &&
+             asked_resolve(&q, QUERY_SEARCH, &err),
+         &err);
+    struct query_terms terms = q.query.terms;
+    struct cluster cluster = q.query.cluster;
+    terms.gpus = 8;
+    terms.settings[PARAM_tp] = (struct setting){1, {4}};
+    cluster.group[0].nodes_max = 4;
+    cluster.group[1].nic_bs *= 2;
+    const struct query *other = query_derive(&q.query, &terms, &cluster, &q.mem, &err);
+    must(other, &err);
+    assert_int_equal(q.query.terms.gpus, 0);
+    assert_int_equal(q.query.terms.settings[PARAM_tp].count, 0);
+    assert_int_equal(q.query.cluster.group[0].nodes_max, 2);
+    assert_int_equal(other->terms.gpus, 8);
+    assert_int_equal(other->cluster.group[0].nodes_max, 4);
+    assert_ptr_equal(other->cluster.group[0].costs, q.query.cluster.group[0].costs);
+    assert_non_null(other->cluster.group[1].costs);
+    assert_ptr_not_equal(other->cluster.group[1].costs, q.query.cluster.group[1].costs);
+    asked_release(&q);
+}
+
 static struct astra *ask(const char *pool)
 {
     struct astra *a = astra_new();
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test(pools_change_in_one_figure),
         cmocka_unit_test(links_and_memory_change),
         cmocka_unit_test(relative_changes_start_from_what_is_in_force),
+        cmocka_unit_test(derived_queries_leave_the_first_alone),
         cmocka_unit_test(answers_are_those_of_a_direct_search),
         cmocka_unit_test(queries_can_be_asked_again),
     };
