@@ -18,7 +18,11 @@ static void load(const char *name, const char *pool)
 
 static struct scene scene(void)
 {
-    return (struct scene){&model, &cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL, NULL};
+    return (struct scene){.model = &model,
+                          .group = &cluster.group[0],
+                          .te = true,
+                          .memory_margin = 0.04,
+                          .imbalance = 1};
 }
 
 #endif

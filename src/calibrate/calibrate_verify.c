@@ -20,6 +20,7 @@ static void replace_gpus(struct cluster *c, const struct gpu *gpu)
     for (int g = 0; g < c->groups; g++) {
         struct node_group *group = &c->group[g], old = *group;
         group_init(group, gpu, old.per_node);
+        group->index = old.index;
         group->nodes_min = old.nodes_min;
         group->nodes_max = old.nodes_max;
         group->gpus = old.gpus;

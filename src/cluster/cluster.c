@@ -174,7 +174,9 @@ void cluster_join_alike(struct cluster *c)
             c->group[at].nodes_max += c->group[i].nodes_max;
             c->group[at].nodes_min = c->group[at].nodes_max;
         } else {
-            c->group[kept++] = c->group[i];
+            c->group[kept] = c->group[i];
+            c->group[kept].index = kept;
+            kept++;
         }
     }
     c->groups = c->links == 0 ? kept : c->groups;

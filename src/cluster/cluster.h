@@ -8,8 +8,6 @@
 #include <stdint.h>
 
 struct arena;
-struct group_costs;
-struct residual;
 
 /* One line of gpus.def. Data-sheet units; 0 where the part has no such thing. */
 struct gpu {
@@ -46,20 +44,19 @@ enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
 
 /* Some nodes of one type. */
 struct node_group {
+    int index; /* its place in the cluster: what later stages know of it stands there in arrays */
     const struct gpu *gpu;
-    int nodes_min, nodes_max;  /* equal unless a range was given */
-    int per_node;              /* GPUs of a node */
-    int64_t gpus;              /* of them that a plan to be estimated uses; 0 = all */
-    int domain;                /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
-    double link_bs;            /* scale-up bandwidth per GPU and direction, bytes/s */
-    double nic_bs;             /* NIC bandwidth per GPU, bytes/s */
-    double oversubscription;   /* >= 1: how much slower the network is between far nodes */
-    double usable_bytes;       /* of one GPU */
-    double usd_per_hour;       /* per GPU; 0 = not known */
-    bool price_given;          /* by the user for this group or GPU: no table changes it */
-    char price_from[160];      /* for people: "median of 8 providers, on-demand, 8-GPU instances" */
-    struct group_costs *costs; /* learned times, borrowed; NULL: analytic (cost stage) */
-    const struct residual *residual; /* what own runs say (cost stage), borrowed; NULL: nothing */
+    int nodes_min, nodes_max; /* equal unless a range was given */
+    int per_node;             /* GPUs of a node */
+    int64_t gpus;             /* of them that a plan to be estimated uses; 0 = all */
+    int domain;               /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
+    double link_bs;           /* scale-up bandwidth per GPU and direction, bytes/s */
+    double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
+    double oversubscription;  /* >= 1: how much slower the network is between far nodes */
+    double usable_bytes;      /* of one GPU */
+    double usd_per_hour;      /* per GPU; 0 = not known */
+    bool price_given;         /* by the user for this group or GPU: no table changes it */
+    char price_from[160];     /* for people: "median of 8 providers, on-demand, 8-GPU instances" */
 
     double mtbf_h;              /* mean time between failures of one GPU; 0 = it never fails */
     double interruptions_per_h; /* of one node: the provider takes it back */

@@ -224,6 +224,7 @@ static bool read_groups(const struct cluster_reader *r, const struct yaml *list,
             return wrong(r, node->line, node->column, "more than %d groups", CLUSTER_MAX_GROUPS);
         if (!read_group(r, node, &c->group[c->groups]))
             return false;
+        c->group[c->groups].index = c->groups;
         c->groups++;
     }
     return true;

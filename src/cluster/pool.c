@@ -171,6 +171,7 @@ bool cluster_from_pool(struct cluster *c, const char *text, struct error *err)
             return wrong(&p, "more than %d groups", CLUSTER_MAX_GROUPS);
         if (!read_group(&p, &c->group[c->groups]))
             return false;
+        c->group[c->groups].index = c->groups;
         c->groups++;
         if (!*p.at)
             break;

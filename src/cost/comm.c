@@ -269,18 +269,18 @@ double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, 
     return comm_curve_time(&e->curve, bytes);
 }
 
-static double model_time(const struct node_group *g, enum comm_kind kind, double bytes,
+static double model_time(const struct costing *on, enum comm_kind kind, double bytes,
                          struct placement p)
 {
-    if (g->costs)
-        return comm_table_time(group_costs_comm(g->costs), kind, bytes, p);
-    struct comm_call call = comm_call_of(g, kind, p);
+    if (on->costs)
+        return comm_table_time(group_costs_comm(on->costs), kind, bytes, p);
+    struct comm_call call = comm_call_of(on->group, kind, p);
     return fmax(analytic_time(&call, bytes), comm_base_of(&call, bytes).floor_s);
 }
 
-double comm_time(const struct node_group *g, enum comm_kind kind, double bytes, struct placement p)
+double comm_time(const struct costing *on, enum comm_kind kind, double bytes, struct placement p)
 {
     if (p.ranks <= 1 || bytes <= 0)
         return 0;
-    return residual_of_comm(g, p.nodes) * model_time(g, kind, bytes, p);
+    return residual_of_comm(on, p.nodes) * model_time(on, kind, bytes, p);
 }

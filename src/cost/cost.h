@@ -8,7 +8,16 @@
 #include <stdint.h>
 
 struct gpu;
+struct group_costs;
 struct node_group;
+struct residual;
+
+/* What times on a group of nodes are made of; all is borrowed. */
+struct costing {
+    const struct node_group *group;
+    struct group_costs *costs;       /* learned times; NULL: analytic */
+    const struct residual *residual; /* what own runs say; NULL: nothing */
+};
 
 /* Where a group of ranks sits: `ranks` that are `stride` apart in rank order. */
 struct placement {
@@ -26,23 +35,23 @@ struct op_time {
 };
 
 /* Times of many operators at once: `precision` as in params.def, `te` the software stack. */
-void cost_predict(const struct node_group *, int precision, bool te, const struct op *ops,
+void cost_predict(const struct costing *, int precision, bool te, const struct op *ops,
                   size_t count, struct op_time *out);
 
 /* One collective. `bytes` is the full (gathered) buffer; for all-to-all what one rank sends; for
  * send the message. */
-double comm_time(const struct node_group *, enum comm_kind, double bytes, struct placement);
+double comm_time(const struct costing *, enum comm_kind, double bytes, struct placement);
 
 /* FLOP/s of the matrix units by the data sheet, dense. */
 double peak_flops(const struct gpu *, int precision);
 
 /* A pass over `bytes` of device memory, launch included; `kind` an enum memory_kind. */
-double memory_time(const struct node_group *, int kind, double bytes);
+double memory_time(const struct costing *, int kind, double bytes);
 
 /* Expected relative error of step_s for this GPU type and a model with or without experts, and
  * where its numbers come from. */
-double cost_expected_error(const struct node_group *, bool experts);
-const char *cost_provenance(const struct node_group *); /* "measured", "transferred", "datasheet" */
+double cost_expected_error(const struct costing *, bool experts);
+const char *cost_provenance(const struct costing *); /* "measured", "transferred", "datasheet" */
 
 /* Sums over one block: what the simulation needs to know of it. Doubles only. */
 struct block_cost {

@@ -145,23 +145,23 @@ static void add_kernels(struct kernels *k, const struct gpu *g, int precision, b
         add_memory(k, o);
 }
 
-static struct op_time time_of(const struct node_group *group, int precision, bool te,
-                              const struct op *o, const double *t)
+static struct op_time time_of(const struct costing *on, int precision, bool te, const struct op *o,
+                              const double *t)
 {
     if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
         return product_time(o, t, STACK_FACTOR[te]);
     if (o->kind == OP_COMM)
-        return analytic_time_of(group, precision, te, o);
+        return analytic_time_of(on, precision, te, o);
     struct op_time r;
     if (o->kind == OP_SCORES)
-        r = analytic_time_of(group, precision, te, o);
+        r = analytic_time_of(on, precision, te, o);
     else
         r = (struct op_time){.forward_s = t[0], .backward_s = t[1]};
     scale(&r, STACK_FACTOR[te]);
     return r;
 }
 
-static void predict(const struct node_group *group, int precision, bool te, const struct op *ops,
+static void predict(const struct costing *on, int precision, bool te, const struct op *ops,
                     size_t count, struct op_time *out)
 {
     struct kernels k;
@@ -170,59 +170,60 @@ static void predict(const struct node_group *group, int precision, bool te, cons
     k.count = 0;
     for (size_t i = 0; i < count; i++) {
         first[i] = k.count;
-        add_kernels(&k, group->gpu, precision, te, &ops[i]);
+        add_kernels(&k, on->group->gpu, precision, te, &ops[i]);
     }
-    group_costs_times(group->costs, k.op, (size_t)k.count, k.time_s);
+    group_costs_times(on->costs, k.op, (size_t)k.count, k.time_s);
     for (size_t i = 0; i < count; i++)
-        out[i] = time_of(group, precision, te, &ops[i], k.time_s + first[i]);
+        out[i] = time_of(on, precision, te, &ops[i], k.time_s + first[i]);
 }
 
-void cost_predict(const struct node_group *group, int precision, bool te, const struct op *ops,
+void cost_predict(const struct costing *on, int precision, bool te, const struct op *ops,
                   size_t count, struct op_time *out)
 {
     size_t some;
-    for (size_t at = 0; group->costs && at < count; at += some) {
+    for (size_t at = 0; on->costs && at < count; at += some) {
         some = count - at < MOST_OPS ? count - at : MOST_OPS;
-        predict(group, precision, te, ops + at, some, out + at);
+        predict(on, precision, te, ops + at, some, out + at);
     }
-    for (size_t i = 0; !group->costs && i < count; i++)
-        out[i] = analytic_time_of(group, precision, te, &ops[i]);
-    for (size_t i = 0; group->residual && i < count; i++)
+    for (size_t i = 0; !on->costs && i < count; i++)
+        out[i] = analytic_time_of(on, precision, te, &ops[i]);
+    for (size_t i = 0; on->residual && i < count; i++)
         if (ops[i].kind != OP_COMM) /* has its own: comm_time */
-            scale(&out[i], residual_of(group, RESIDUAL_compute));
+            scale(&out[i], residual_of(on, RESIDUAL_compute));
 }
 
-static double model_memory_time(const struct node_group *group, int kind, double bytes)
+static double model_memory_time(const struct costing *on, int kind, double bytes)
 {
-    if (!group->costs)
-        return analytic_memory_time(group, bytes);
+    if (!on->costs)
+        return analytic_memory_time(on->group, bytes);
     struct operation o = {.family = FAMILY_MEMORY, .kind = kind, .bytes = bytes};
     return bytes > 0
-               ? base_time(&o, group->gpu, SUSTAINED, &group_costs_models(group->costs)->curves)
+               ? base_time(&o, on->group->gpu, SUSTAINED, &group_costs_models(on->costs)->curves)
                : 0;
 }
 
-double memory_time(const struct node_group *group, int kind, double bytes)
+double memory_time(const struct costing *on, int kind, double bytes)
 {
-    return residual_of(group, RESIDUAL_compute) * model_memory_time(group, kind, bytes);
+    return residual_of(on, RESIDUAL_compute) * model_memory_time(on, kind, bytes);
 }
 
 /* Of a step: the operators' own error, and what a sum of operators leaves out: published runs are
  * 9 % off on average; with experts so much that about 80 % of the runs lie within, models left out
  * (doc/accuracy.md). Without models: a guess, on the safe side. */
-double cost_expected_error(const struct node_group *group, bool experts)
+double cost_expected_error(const struct costing *on, bool experts)
 {
     static const double STEP_ERROR[] = {[false] = 0.10, [true] = 0.18}, NO_MODEL = 0.25;
-    if (!group->costs)
+    if (!on->costs)
         return NO_MODEL;
-    struct coverage c = learned_coverage(group_costs_models(group->costs), group->gpu, FAMILY_GEMM);
+    struct coverage c =
+        learned_coverage(group_costs_models(on->costs), on->group->gpu, FAMILY_GEMM);
     return hypot(c.error, STEP_ERROR[experts]);
 }
 
-const char *cost_provenance(const struct node_group *group)
+const char *cost_provenance(const struct costing *on)
 {
-    if (!group->costs)
+    if (!on->costs)
         return provenance_name(DATASHEET);
     return provenance_name(
-        learned_coverage(group_costs_models(group->costs), group->gpu, FAMILY_GEMM).provenance);
+        learned_coverage(group_costs_models(on->costs), on->group->gpu, FAMILY_GEMM).provenance);
 }

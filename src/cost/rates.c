@@ -114,31 +114,32 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
 
 /* Tokens that travel once to each node and are handed on inside it, both ways at the same time
  * (DeepEP, HybridEP). */
-static double routed_time(const struct node_group *group, const struct op *o, struct placement p)
+static double routed_time(const struct costing *on, const struct op *o, struct placement p)
 {
     double rows = o->bytes / parts_reached(o->routed, o->ranks);
     struct placement inside = {p.per_node, p.per_node, 1, p.link_bs};
     struct placement across = {p.nodes, 1, p.nodes, p.link_bs};
-    double node_s = comm_time(group, o->comm, rows * parts_reached(o->routed, p.nodes), across);
-    return fmax(node_s, comm_time(group, o->comm, o->bytes, inside));
+    double node_s = comm_time(on, o->comm, rows * parts_reached(o->routed, p.nodes), across);
+    return fmax(node_s, comm_time(on, o->comm, o->bytes, inside));
 }
 
 /* Gather and scatter are each other's mirror image; the others are their own. */
-static struct op_time predict_comm(const struct node_group *group, const struct op *o)
+static struct op_time predict_comm(const struct costing *on, const struct op *o)
 {
-    struct placement p = placement_of(group, o->ranks, o->stride);
+    struct placement p = placement_of(on->group, o->ranks, o->stride);
     struct op_time t = {0};
-    t.forward_s = o->routed && p.nodes > 1 ? routed_time(group, o, p)
-                                           : comm_time(group, o->comm, o->bytes, p);
+    t.forward_s =
+        o->routed && p.nodes > 1 ? routed_time(on, o, p) : comm_time(on, o->comm, o->bytes, p);
     t.backward_s = t.forward_s;
     if (o->comm == COMM_ALL_GATHER && o->axis == AXIS_CP)
         t.backward_s *= 2; /* keys and values again, and their gradients */
     return t;
 }
 
-struct op_time analytic_time_of(const struct node_group *group, int precision, bool te,
+struct op_time analytic_time_of(const struct costing *on, int precision, bool te,
                                 const struct op *o)
 {
+    const struct node_group *group = on->group;
     struct op_time t = {0};
     switch (o->kind) {
     case OP_GEMM:
@@ -149,7 +150,7 @@ struct op_time analytic_time_of(const struct node_group *group, int precision, b
     case OP_SCORES:
         return predict_scores(group, precision, o);
     case OP_COMM:
-        return predict_comm(group, o);
+        return predict_comm(on, o);
     case OP_MEMORY:
         t.forward_s = analytic_memory_time(
             group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */

@@ -4,8 +4,7 @@
 
 #include "cost/cost.h"
 
-struct op_time analytic_time_of(const struct node_group *, int precision, bool te,
-                                const struct op *);
+struct op_time analytic_time_of(const struct costing *, int precision, bool te, const struct op *);
 double analytic_memory_time(const struct node_group *, double bytes);
 
 #endif

@@ -1,6 +1,6 @@
 #include "cost/residual.h"
 
-#include "cluster/cluster.h"
+#include "cost/cost.h"
 
 static const char *const NAMES[RESIDUALS] = {
 #define X(name, help) #name,
@@ -25,20 +25,20 @@ void residual_init(struct residual *r)
         r->value[i] = 1;
 }
 
-double residual_of(const struct node_group *g, enum residual_factor f)
+double residual_of(const struct costing *on, enum residual_factor f)
 {
-    return g->residual ? g->residual->value[f] : 1;
+    return on->residual ? on->residual->value[f] : 1;
 }
 
-double residual_of_comm(const struct node_group *g, int nodes)
+double residual_of_comm(const struct costing *on, int nodes)
 {
-    return residual_of(g, nodes > 1 ? RESIDUAL_inter : RESIDUAL_intra);
+    return residual_of(on, nodes > 1 ? RESIDUAL_inter : RESIDUAL_intra);
 }
 
-bool residual_times_fitted(const struct node_group *g)
+bool residual_times_fitted(const struct costing *on)
 {
     bool any = false;
-    for (int i = 0; g->residual && i < RESIDUAL_TIMES; i++)
-        any |= g->residual->fitted[i];
+    for (int i = 0; on->residual && i < RESIDUAL_TIMES; i++)
+        any |= on->residual->fitted[i];
     return any;
 }

@@ -1,12 +1,12 @@
 /* What runs on the user's own machines say beyond the models: few factors on predicted seconds and
  * bytes, each with its uncertainty. `astra calibrate` fits them, a profile carries them
- * (residual_file.h), a node group has those of its GPU type. */
+ * (residual_file.h), a costing (cost.h) has those of its GPU type. */
 #ifndef ASTRA_RESIDUAL_H
 #define ASTRA_RESIDUAL_H
 
 #include <stdbool.h>
 
-struct node_group;
+struct costing;
 
 /*    name     what it multiplies */
 #define RESIDUAL_TABLE(X)                                                                          \
@@ -52,10 +52,10 @@ bool residual_runs_have(const struct residual_runs *, bool experts, int precisio
 void residual_init(struct residual *);
 
 /* 1 for a group without any. */
-double residual_of(const struct node_group *, enum residual_factor);
+double residual_of(const struct costing *, enum residual_factor);
 /* Of communication over so many nodes or scale-up domains. */
-double residual_of_comm(const struct node_group *, int nodes);
+double residual_of_comm(const struct costing *, int nodes);
 /* Whether a factor of seconds is fitted. */
-bool residual_times_fitted(const struct node_group *);
+bool residual_times_fitted(const struct costing *);
 
 #endif

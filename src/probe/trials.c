@@ -136,8 +136,8 @@ void trials_note(struct trials *t, const struct strategy *s)
     plan_evaluate(&t->asked->scene, s, NULL, &t->scratch, &p);
     if (!p.computed)
         return;
-    double limit =
-        framework_limit(&t->asked->scene, s) * residual_of(t->asked->scene.group, RESIDUAL_memory);
+    const struct costing on = scene_costing(&t->asked->scene, t->asked->scene.group);
+    double limit = framework_limit(&t->asked->scene, s) * residual_of(&on, RESIDUAL_memory);
     keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
 }
 

@@ -84,8 +84,8 @@ static bool time_groups(struct query *q, struct error *err)
         !learned_ready(learned, models, err))
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
-        if (!q->cluster.group[g].costs &&
-            !resources_time(q->resources, &q->cluster.group[g], learned, err))
+        if (!q->costing[g].costs &&
+            !resources_time(q->resources, &q->cluster.group[g], learned, &q->costing[g].costs, err))
             return false;
     return true;
 }
@@ -133,7 +133,7 @@ const struct query *query_derive(const struct query *from, const struct query_te
         q->cluster = *cluster;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!same_nodes(&q->cluster.group[g], &from->cluster.group[g]))
-            q->cluster.group[g].costs = NULL;
+            q->costing[g].costs = NULL;
     return time_groups(q, err) ? q : NULL;
 }
 
@@ -149,6 +149,7 @@ struct scene query_rebase(const struct query *from, const struct query *to, cons
     struct scene out = *sc;
     out.group = same_group(from, to, sc->group);
     out.cluster = sc->cluster ? &to->cluster : NULL;
+    out.costing = to->costing;
     if (sc->meshes) {
         struct mesh_list *meshes = arena_alloc(mem, sizeof *meshes);
         *meshes = *sc->meshes;
@@ -217,7 +218,8 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
                           .attention_dropout = q->flags ? q->flags->attention_dropout : 0,
                           .hidden_dropout = q->flags ? q->flags->hidden_dropout : 0,
                           .whole_init = q->flags && q->flags->whole_init,
-                          .run = &q->run};
+                          .run = &q->run,
+                          .costing = q->costing};
 }
 
 /* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a

@@ -18,7 +18,8 @@ struct query {
     const struct options *given;
     struct resources *resources; /* NULL: nothing is timed */
     struct model model;
-    struct cluster cluster; /* with prices, outages, learned times and residual factors */
+    struct cluster cluster;                     /* with prices and outages */
+    struct costing costing[CLUSTER_MAX_GROUPS]; /* by group, as in a scene */
     struct query_terms terms;
     const struct flags_result *flags; /* finished; NULL = none */
     struct run_terms run;

@@ -65,9 +65,8 @@ bool query_set_residuals(struct query *q, struct error *err)
     const struct profile *p = q->given->profile;
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
-        struct node_group *group = &q->cluster.group[g];
-        group->residual = query_residual(q, group->gpu, query_te(q));
-        matched += group->residual != NULL;
+        q->costing[g].residual = query_residual(q, q->cluster.group[g].gpu, query_te(q));
+        matched += q->costing[g].residual != NULL;
     }
     /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
     return !p || !p->name || q->kind == QUERY_VERIFY || matched > 0 ||
@@ -79,7 +78,7 @@ int query_profile_notes(const struct query *q, const char **note, struct arena *
     int notes = 0;
     for (int g = 0; q->given->profile && g < q->cluster.groups; g++) {
         const struct gpu *gpu = q->cluster.group[g].gpu;
-        bool said = q->cluster.group[g].residual != NULL;
+        bool said = q->costing[g].residual != NULL;
         for (int h = 0; h < g && !said; h++)
             said = q->cluster.group[h].gpu == gpu;
         if (!said)

@@ -1,7 +1,6 @@
 #include "query/resources.h"
 
 #include "base/arena.h"
-#include "cluster/cluster.h"
 #include "cost/group_costs.h"
 #include "cost/learned.h"
 
@@ -64,8 +63,8 @@ bool resources_models(struct resources *r, const char *folder, struct learned **
     return true;
 }
 
-bool resources_time(struct resources *r, struct node_group *g, struct learned *models,
-                    struct error *err)
+bool resources_time(struct resources *r, const struct node_group *g, struct learned *models,
+                    struct group_costs **out, struct error *err)
 {
     struct kept_costs *k = memory_grow(NULL, sizeof *k);
     if (!group_costs_new(&k->costs, g, models, err)) {
@@ -74,7 +73,7 @@ bool resources_time(struct resources *r, struct node_group *g, struct learned *m
     }
     k->next = r->kept;
     r->kept = k;
-    g->costs = k->costs;
+    *out = k->costs;
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+struct group_costs;
 struct learned;
 struct node_group;
 
@@ -20,8 +21,9 @@ void resources_clear(struct resources *);
 
 /* The models of a folder; NULL = those compiled in. */
 bool resources_models(struct resources *, const char *folder, struct learned **, struct error *);
-/* Gives a group its learned times. */
-bool resources_time(struct resources *, struct node_group *, struct learned *, struct error *);
+/* The learned times of a group, which must not change while they are asked. */
+bool resources_time(struct resources *, const struct node_group *, struct learned *,
+                    struct group_costs **out, struct error *);
 /* No model failed to answer. */
 bool resources_hold(const struct resources *, struct error *);
 

@@ -41,7 +41,8 @@ struct work {
     struct ruled plan, ran, local;
     struct harness harness;
     bool open;
-    struct node_group here;      /* nodes of this machine's GPUs */
+    struct node_group here; /* nodes of this machine's GPUs */
+    struct costing costing_here;
     const struct plan *on_local; /* NULL = not needed, or the GPU is not known */
     /* of the plan as it runs: lone ranks are evaluated with factors that do not count as fitted */
     double expected_error, expected_error_here;
@@ -285,13 +286,14 @@ static bool predict_here(struct work *w)
     const char *why;
     *e = w->ran.asked;
     group_init(&w->here, w->out->gpu, e->scene.group->per_node);
-    w->here.residual = query_residual(w->q, w->out->gpu, e->scene.te);
+    w->costing_here.residual = query_residual(w->q, w->out->gpu, e->scene.te);
     e->nodes = (int)((e->gpus + w->here.per_node - 1) / w->here.per_node);
     w->here.nodes_min = w->here.nodes_max = e->nodes;
     if (!resources_models(w->v->resources, w->v->options->efficiency, &learned, w->err) ||
-        !resources_time(w->v->resources, &w->here, learned, w->err))
+        !resources_time(w->v->resources, &w->here, learned, &w->costing_here.costs, w->err))
         return false;
     e->scene.group = &w->here;
+    e->scene.costing = &w->costing_here;
     e->scene.meshes = NULL;
     e->scene.cluster = NULL;
     rule(&w->local, w->mem);

@@ -132,11 +132,12 @@ void layer_costs_of(const struct scene *sc, const struct strategy *s, struct lay
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
     struct blocks b; /* large: only what is counted is filled */
     struct block_cost mlp[2];
+    const struct costing on = scene_costing(sc, sc->group);
     b.ops = 0;
     memset(b.count, 0, sizeof b.count);
     memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
-    cost_predict(sc->group, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
+    cost_predict(&on, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
     for (int moe = 0; moe < 2; moe++)
         sum_block(&b, moe ? EXPERTS : MLP, &mlp[moe]);
     for (int k = 0; k < m->kinds; k++) {
@@ -306,9 +307,9 @@ static void find_classes(struct partition *f)
 static double send_time(const struct partition_mesh *m, bool inside)
 {
     const struct strategy *s = &m->strategy;
-    struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->group->link_bs};
+    struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->costing.group->link_bs};
     double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
-    return comm_time(m->group, COMM_SEND, m->costs->boundary_bytes / cut, p);
+    return comm_time(&m->costing, COMM_SEND, m->costs->boundary_bytes / cut, p);
 }
 
 /* Between two meshes the slower side decides, and the link between their groups. */
@@ -316,9 +317,9 @@ static double crossing_time(const struct cluster *cluster, const struct partitio
                             const struct partition_mesh *b)
 {
     double own = fmax(send_time(a, false), send_time(b, false));
-    double link_bs = cluster ? cluster_between(cluster, a->group, b->group) : 0;
+    double link_bs = cluster ? cluster_between(cluster, a->costing.group, b->costing.group) : 0;
     double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
-    double slower = fmax(residual_of_comm(a->group, 2), residual_of_comm(b->group, 2));
+    double slower = fmax(residual_of_comm(&a->costing, 2), residual_of_comm(&b->costing, 2));
     return link_bs > 0 ? fmax(own, slower * bytes / link_bs) : own;
 }
 
@@ -332,7 +333,8 @@ int64_t crossing_ticks(const struct cluster *cluster, const struct partition_mes
 bool same_node(const struct partition_mesh *m, int from, int to)
 {
     int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
-    int reach = m->group->domain > m->group->per_node ? m->group->domain : m->group->per_node;
+    const struct node_group *g = m->costing.group;
+    int reach = g->domain > g->per_node ? g->domain : g->per_node;
     return from * block / reach == to * block / reach;
 }
 
@@ -352,6 +354,15 @@ static void find_sends(struct partition *f)
                      : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
                               : crossing_ticks(f->scene->cluster, a, b);
     }
+}
+
+struct costing scene_costing(const struct scene *sc, const struct node_group *g)
+{
+    struct costing on = {0};
+    if (sc->costing)
+        on = sc->costing[g->index];
+    on.group = g;
+    return on;
 }
 
 struct scene scene_on(const struct scene *sc, const struct node_group *g)
@@ -374,7 +385,7 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     const struct scene one = scene_on(f->scene, g);
     struct partition_mesh *m = &f->mesh[i];
     struct strategy room;
-    m->group = g;
+    m->costing = scene_costing(f->scene, g);
     m->costs = costs;
     m->first_rank = first;
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);

@@ -32,7 +32,10 @@ struct scene {
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
+    const struct costing *costing;  /* by group, whose own pointer does not count; NULL: analytic */
 };
+/* What times on a group are made of. */
+struct costing scene_costing(const struct scene *, const struct node_group *);
 /* The same query on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
 
@@ -69,7 +72,7 @@ struct rank_class {
 
 /* A mesh as the partition sees it: what its ranks run, and on what. */
 struct partition_mesh {
-    const struct node_group *group;
+    struct costing costing; /* of its group */
     const struct layer_costs *costs;
     struct strategy strategy; /* structural parameters of its own */
     double limit;             /* bytes that the framework may allocate */

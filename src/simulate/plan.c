@@ -238,7 +238,8 @@ struct scene plan_scene(const struct plan *p)
                           .whole_init = p->whole_init,
                           .meshes = p->meshes,
                           .cluster = p->cluster,
-                          .run = p->run};
+                          .run = p->run,
+                          .costing = p->costing};
 }
 
 /* The least sure of its groups. */
@@ -246,11 +247,12 @@ static void fill_trust(const struct scene *sc, struct plan *p)
 {
     int meshes = sc->meshes ? sc->meshes->count : 1;
     for (int i = 0; i < meshes; i++) {
-        const struct node_group *g = sc->meshes ? sc->meshes->mesh[i].group : sc->group;
-        double error = cost_expected_error(g, sc->model->experts > 0);
+        const struct costing on =
+            scene_costing(sc, sc->meshes ? sc->meshes->mesh[i].group : sc->group);
+        double error = cost_expected_error(&on, sc->model->experts > 0);
         if (error > p->expected_error) {
             p->expected_error = error;
-            p->provenance = cost_provenance(g);
+            p->provenance = cost_provenance(&on);
         }
     }
 }
@@ -265,6 +267,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->meshes = sc->meshes;
     p->cluster = sc->cluster;
     p->run = sc->run;
+    p->costing = sc->costing;
     p->strategy = *s;
     p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
     p->te = sc->te;

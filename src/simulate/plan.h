@@ -10,6 +10,7 @@
 
 struct arena;
 struct cluster;
+struct costing;
 struct node_group;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
@@ -64,7 +65,8 @@ struct plan {
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
     const struct run_terms *run; /* as in the scene */
-    bool flagscale;              /* it is asked for, though stock Megatron runs the plan too */
+    const struct costing *costing;
+    bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
     struct strategy strategy;
     int64_t gpus;
     struct layout layout;

@@ -225,7 +225,8 @@ double scene_limit(const struct scene *sc)
 double framework_limit(const struct scene *sc, const struct strategy *s)
 {
     double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
-    return (scene_limit(sc) - fixed) / slope * GIB / residual_of(sc->group, RESIDUAL_memory);
+    const struct costing on = scene_costing(sc, sc->group);
+    return (scene_limit(sc) - fixed) / slope * GIB / residual_of(&on, RESIDUAL_memory);
 }
 
 double rank_fullness(const struct partition *f, int mesh, double fullest,
@@ -298,7 +299,7 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
         fill_setup(f, all, f->class_of[rank], setup, out);
     out->fits = memory_peak(&out->memory) <= own->limit;
     for (int i = 0; i < MEMORY_PARTS; i++)
-        out->memory.part[i] *= residual_of(own->group, RESIDUAL_memory);
+        out->memory.part[i] *= residual_of(&own->costing, RESIDUAL_memory);
     memory_outside(&out->memory, s, f->scene->te);
     out->peak_bytes = memory_peak(&out->memory);
     out->device_bytes = memory_device(&out->memory);

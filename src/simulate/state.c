@@ -18,71 +18,71 @@ static double gradient_bytes(const struct strategy *s)
 }
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
-static void add_collectives(const struct node_group *g, const struct strategy *s, double params,
+static void add_collectives(const struct costing *on, const struct strategy *s, double params,
                             double ranks, int stride, double *reduce_s, double *gather_s)
 {
-    struct placement p = placement_of(g, (int)ranks, stride);
+    struct placement p = placement_of(on->group, (int)ranks, stride);
     double gradients = gradient_bytes(s) * params;
     if (params <= 0 || ranks <= 1)
         return;
     if (shards_optimizer(s)) {
-        *reduce_s += comm_time(g, COMM_REDUCE_SCATTER, gradients, p);
-        *gather_s += comm_time(g, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
+        *reduce_s += comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
+        *gather_s += comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
     } else {
-        *reduce_s += comm_time(g, COMM_ALL_REDUCE, gradients, p);
+        *reduce_s += comm_time(on, COMM_ALL_REDUCE, gradients, p);
     }
 }
 
 /* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
  * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
-static double shard_time(const struct partition *f, const struct node_group *g,
+static double shard_time(const struct partition *f, const struct costing *on,
                          const struct strategy *s, double params, double ranks, int stride)
 {
-    struct placement p = placement_of(g, (int)ranks, stride);
+    struct placement p = placement_of(on->group, (int)ranks, stride);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || ranks <= 1)
         return 0;
-    double gather_s = s->fsdp == FSDP_FULL ? comm_time(g, COMM_ALL_GATHER, 2 * unit, p) : 0;
-    return layers * (2 * gather_s + comm_time(g, COMM_REDUCE_SCATTER, 4 * unit, p));
+    double gather_s = s->fsdp == FSDP_FULL ? comm_time(on, COMM_ALL_GATHER, 2 * unit, p) : 0;
+    return layers * (2 * gather_s + comm_time(on, COMM_REDUCE_SCATTER, 4 * unit, p));
 }
 
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
  * moments, writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and
  * runs on the host. */
-static double optimizer_time(const struct node_group *g, const struct strategy *s, double params,
+static double optimizer_time(const struct costing *on, const struct strategy *s, double params,
                              double shard)
 {
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
     double adam = 4 + 2 * (4 + 2 * moments) + 2;
-    double seconds = memory_time(g, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
-                     memory_time(g, MEMORY_GRAD_NORM, 4 * shard) +
-                     memory_time(g, MEMORY_ADAM, adam * shard * (1 - off));
+    double seconds = memory_time(on, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
+                     memory_time(on, MEMORY_GRAD_NORM, 4 * shard) +
+                     memory_time(on, MEMORY_ADAM, adam * shard * (1 - off));
     if (off > 0)
-        seconds += off * shard * (6 / (1e9 * g->gpu->pcie_gbs * 0.8) + adam / HOST_BS);
+        seconds += off * shard * (6 / (1e9 * on->group->gpu->pcie_gbs * 0.8) + adam / HOST_BS);
     return seconds;
 }
 
 struct rank_times rank_times_of(const struct partition *f, int mesh, const struct rank_params *p,
                                 const struct strategy *all)
 {
-    const struct node_group *g = f->mesh[mesh].group;
+    const struct costing *on = &f->mesh[mesh].costing;
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     struct rank_times t = {0};
     if (!full) {
-        add_collectives(g, s, p->dense, ranks, s->tp, &t.reduce_s, &t.gather_s);
-        add_collectives(g, s, p->experts, expert_ranks, s->etp * s->ep, &t.reduce_s, &t.gather_s);
+        add_collectives(on, s, p->dense, ranks, s->tp, &t.reduce_s, &t.gather_s);
+        add_collectives(on, s, p->experts, expert_ranks, s->etp * s->ep, &t.reduce_s, &t.gather_s);
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         t.reduce_s = 0;
-        t.shard_s = shard_time(f, g, s, p->dense, ranks, s->tp) +
-                    shard_time(f, g, s, p->experts, expert_ranks, s->etp * s->ep);
+        t.shard_s = shard_time(f, on, s, p->dense, ranks, s->tp) +
+                    shard_time(f, on, s, p->experts, expert_ranks, s->etp * s->ep);
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
-    t.optimizer_s = optimizer_time(g, s, full ? shard : p->dense + p->experts, shard);
+    t.optimizer_s = optimizer_time(on, s, full ? shard : p->dense + p->experts, shard);
     return t;
 }
 
@@ -98,11 +98,12 @@ static double tied_time(const struct partition *f, const struct strategy *all)
     for (int i = 0; i < 2; i++) {
         struct strategy room;
         const struct strategy *s = partition_strategy(f, ends[i], all, &room);
-        const struct node_group *g = f->mesh[ends[i]].group;
+        const struct costing *on = &f->mesh[ends[i]].costing;
+        const struct node_group *g = on->group;
         int stride = f->meshes > 1 ? g->per_node + g->domain : s->tp * s->cp * s->dp * (s->pp - 1);
-        struct placement p = placement_of(g, 2, stride);
+        struct placement p = placement_of(on->group, 2, stride);
         double params = (double)model_head_params(m, model_padded_vocab(m, s->tp)) / s->tp;
-        slower = fmax(slower, comm_time(g, COMM_ALL_REDUCE, gradient_bytes(s) * params, p));
+        slower = fmax(slower, comm_time(on, COMM_ALL_REDUCE, gradient_bytes(s) * params, p));
     }
     return slower;
 }
@@ -146,7 +147,7 @@ double state_buffers(const struct partition *f, int mesh, const struct rank_para
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
-    double copies = fp8_copies(f->mesh[mesh].group->gpu, s) * p->linear;
+    double copies = fp8_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
         return 2 * each * unit_params(f, mesh) + copies;
     return copies + (s->dist_opt ? rank_buckets(f, mesh, p) * bucket_padding(s) * each : 0);

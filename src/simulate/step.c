@@ -114,8 +114,8 @@ void partition_stage(const struct partition *f, const struct strategy *s, const 
     int c = f->class_of[rank];
     const struct partition_mesh *m = &f->mesh[f->mesh_of[rank]];
     struct pass fw, bw;
-    out->group = m->group;
-    out->limit_bytes = m->group->usable_bytes * (1 - f->scene->memory_margin);
+    out->group = m->costing.group;
+    out->limit_bytes = m->costing.group->usable_bytes * (1 - f->scene->memory_margin);
     out->gpus = m->strategy.tp * m->strategy.cp * m->strategy.dp;
     out->layers = 0;
     out->forward_s = out->backward_s = 0;

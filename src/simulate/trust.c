@@ -24,9 +24,9 @@ static const double LEAST_OF_FEW = 2.0 / 3;
 
 static const double STEP = 0.02; /* by which a factor is changed, as a log */
 
-static const struct node_group *group_of(const struct scene *sc, int mesh)
+static struct costing costing_of(const struct scene *sc, int mesh)
 {
-    return sc->meshes ? sc->meshes->mesh[mesh].group : sc->group;
+    return scene_costing(sc, sc->meshes ? sc->meshes->mesh[mesh].group : sc->group);
 }
 
 static double step_with(const struct scene *sc, const struct plan *p, const struct layout *layout,
@@ -56,12 +56,12 @@ struct error_part {
     double share[RESIDUAL_TIMES];
 };
 
-static struct error_part *part_of(const struct node_group *g, struct error_part *part, int *parts)
+static struct error_part *part_of(struct costing on, struct error_part *part, int *parts)
 {
     for (int i = 0; i < *parts; i++)
-        if (part[i].gpu == g->gpu && part[i].residual == g->residual)
+        if (part[i].gpu == on.group->gpu && part[i].residual == on.residual)
             return &part[i];
-    part[*parts] = (struct error_part){.gpu = g->gpu, .residual = g->residual};
+    part[*parts] = (struct error_part){.gpu = on.group->gpu, .residual = on.residual};
     return &part[(*parts)++];
 }
 
@@ -70,7 +70,7 @@ static int find_parts(const struct scene *sc, const struct layout *layout, const
 {
     int meshes = sc->meshes ? sc->meshes->count : 1, parts = 0;
     for (int m = 0; m < meshes; m++) {
-        struct error_part *to = part_of(group_of(sc, m), part, &parts);
+        struct error_part *to = part_of(costing_of(sc, m), part, &parts);
         for (int f = 0; f < RESIDUAL_TIMES; f++)
             to->share[f] += share_of(sc, p, layout, m, f, scratch);
     }
@@ -81,8 +81,10 @@ static bool any_fitted(const struct scene *sc)
 {
     int meshes = sc->meshes ? sc->meshes->count : 1;
     bool any = false;
-    for (int m = 0; m < meshes; m++)
-        any |= residual_times_fitted(group_of(sc, m));
+    for (int m = 0; m < meshes; m++) {
+        const struct costing on = costing_of(sc, m);
+        any |= residual_times_fitted(&on);
+    }
     return any;
 }
 

@@ -6,14 +6,12 @@
 #include "cost/residual.h"
 #include "simulate/partition.h"
 
-/* Holds what `scene` looks at; must not move. Model, learned times and all else are the original
- * scene's. No factor counts as fitted: plans in it say nothing of residuals. */
+/* Holds what `scene` looks at; must not move. Nodes, model, learned times and all else are the
+ * original scene's. No factor counts as fitted: plans in it say nothing of residuals. */
 struct varied {
     struct scene scene;
-    struct cluster cluster;
-    struct mesh_list meshes;
-    struct node_group group;              /* of a job on one */
-    struct residual residual[MESHES_MAX]; /* by mesh */
+    struct costing costing[CLUSTER_MAX_GROUPS]; /* those of the scene's groups count */
+    struct residual residual[MESHES_MAX];       /* by mesh */
 };
 
 enum { ALL_MESHES = -1 };

@@ -124,7 +124,11 @@ static struct scene scene_of(const char *pairs, const char *pool, bool te)
     struct error err = {0};
     model = from_pairs(pairs);
     must(cluster_load(&cluster, pool, &mem, &err), &err);
-    return (struct scene){&model, &cluster.group[0], te, 0.04, 1, 0, 0, false, NULL, NULL, NULL};
+    return (struct scene){.model = &model,
+                          .group = &cluster.group[0],
+                          .te = te,
+                          .memory_margin = 0.04,
+                          .imbalance = 1};
 }
 
 static struct strategy ways(int tp, int pp, int dp, int batch)

@@ -161,14 +161,14 @@ static void random_network(struct cluster *c)
 }
 
 /* Factors of own runs, of each group its own. */
-static void random_residuals(struct cluster *c)
+static void random_residuals(struct query *q)
 {
     static struct residual residual[CLUSTER_MAX_GROUPS];
-    for (int g = 0; g < c->groups; g++) {
+    for (int g = 0; g < q->cluster.groups; g++) {
         residual_init(&residual[g]);
         for (int f = 0; f < RESIDUALS; f++)
             residual[g].value[f] = 0.7 + 0.01 * pick(0, 70);
-        c->group[g].residual = &residual[g];
+        q->costing[g].residual = &residual[g];
     }
 }
 
@@ -312,7 +312,7 @@ static bool solve_one(int number, struct tally *t)
         number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
     must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
     if (number % 2)
-        random_residuals(&q.query.cluster);
+        random_residuals(&q.query);
     mq.threads = 1 + number % 2;
     mixed_reference_run(&ref, &mq);
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);

@@ -75,8 +75,11 @@ static struct plan make_plan(struct bench *b, const struct choice *choices)
     struct scene *scene = arena_alloc(&b->mem, sizeof *scene);
     struct strategy s;
     struct plan p;
-    *scene = (struct scene){&b->model, &b->cluster.group[0], true, 0.04, 1, 0, 0, false, NULL, NULL,
-                            NULL};
+    *scene = (struct scene){.model = &b->model,
+                            .group = &b->cluster.group[0],
+                            .te = true,
+                            .memory_margin = 0.04,
+                            .imbalance = 1};
     strategy_init(&s);
     s.seq_len = 4096;
     s.global_batch = 64;

@@ -32,10 +32,10 @@ static struct plan evaluate(const struct residual *r, const struct strategy *s)
 {
     struct plan p;
     struct scene sc = scene();
-    cluster.group[0].residual = r;
+    const struct costing on = {.residual = r};
+    sc.costing = &on;
     plan_evaluate(&sc, s, NULL, &mem, &p);
     assert_true(p.computed);
-    cluster.group[0].residual = NULL;
     return p;
 }
 
@@ -221,13 +221,13 @@ static void groups_of_one_type_share_their_error(void **state)
         meshes.mesh[i] = (struct mesh){.group = &cluster.group[i], .stages = 1};
     sc.meshes = &meshes;
     sc.cluster = &cluster;
-    cluster.group[0].residual = cluster.group[1].residual = &r;
+    struct costing on[2] = {{.residual = &r}, {.residual = &r}};
+    sc.costing = on;
     plan_evaluate(&sc, &s, NULL, &mem, &two);
-    cluster.group[1].residual = &same; /* as if the types were two: errors that are independent */
+    on[1].residual = &same; /* as if the types were two: errors that are independent */
     plan_evaluate(&sc, &s, NULL, &mem, &one);
     assert_true(two.expected_error > 1.05 * one.expected_error);
     near(two.step_s, one.step_s, 1e-12);
-    cluster.group[0].residual = cluster.group[1].residual = NULL;
 }
 
 /* Every group of a mixed job has its own, and scenes can be varied one by one. */
@@ -245,7 +245,8 @@ static void groups_have_their_own(void **state)
     sc.cluster = &cluster;
     plan_evaluate(&sc, &s, NULL, &mem, &plain);
     const struct residual r = factors(1.5, 1, 1, 1.1);
-    cluster.group[1].residual = &r;
+    const struct costing on[2] = {[1] = {.residual = &r}};
+    sc.costing = on;
     plan_evaluate(&sc, &s, NULL, &mem, &p);
     near(p.stage[0].forward_s, plain.stage[0].forward_s, 1e-12);
     near(p.stage[1].forward_s, 1.5 * plain.stage[1].forward_s, 1e-9);
@@ -255,7 +256,6 @@ static void groups_have_their_own(void **state)
     plan_evaluate(&v.scene, &s, NULL, &mem, &p);
     near(p.stage[0].forward_s, 2 * plain.stage[0].forward_s, 1e-9);
     near(p.stage[1].forward_s, 1.5 * plain.stage[1].forward_s, 1e-9);
-    cluster.group[1].residual = NULL;
 }
 
 static void profiles_read_back(void **state)

@@ -93,7 +93,7 @@ static void random_residual(struct asked *q, struct residual *r)
         r->value[f] = 0.7 + 0.01 * pick(0, 70);
     if (pick(0, 3) == 0)
         r->value[RESIDUAL_intra] = r->value[RESIDUAL_inter] = 0;
-    q->query.cluster.group[0].residual = r;
+    q->query.costing[0].residual = r;
 }
 
 static void same_lists(const struct found *a, int n, const struct found *b, int m)

@@ -151,9 +151,9 @@ static void derived_queries_leave_the_first_alone(void **state)
     assert_int_equal(q.query.cluster.group[0].nodes_max, 2);
     assert_int_equal(other->terms.gpus, 8);
     assert_int_equal(other->cluster.group[0].nodes_max, 4);
-    assert_ptr_equal(other->cluster.group[0].costs, q.query.cluster.group[0].costs);
-    assert_non_null(other->cluster.group[1].costs);
-    assert_ptr_not_equal(other->cluster.group[1].costs, q.query.cluster.group[1].costs);
+    assert_ptr_equal(other->costing[0].costs, q.query.costing[0].costs);
+    assert_non_null(other->costing[1].costs);
+    assert_ptr_not_equal(other->costing[1].costs, q.query.costing[1].costs);
     asked_release(&q);
 }
 

@@ -407,12 +407,13 @@ static void set_residual(struct json *o, const struct plan *p)
     int parts = plan_parts(p, part);
     struct json *list = json_new_array();
     for (int i = 0; i < parts; i++) {
-        bool again = !part[i].group->residual;
+        const struct residual *r = p->costing ? p->costing[part[i].group->index].residual : NULL;
+        bool again = !r;
         for (int k = 0; k < i && !again; k++)
             again = part[k].group->gpu == part[i].group->gpu;
         struct profile_entry e = {.gpu = part[i].group->gpu, .te = p->te};
         if (!again) {
-            e.residual = *part[i].group->residual;
+            e.residual = *r;
             json_append(list, json_of_profile_entry(&e));
         }
     }

@@ -273,7 +273,7 @@ static void print_moment(const struct partition *f, const struct plan *p, int ra
                          const struct report_style *style, struct arena *mem, struct str *out)
 {
     enum memory_moment moment = p->stage[rank].moment;
-    double factor = residual_of(p->stage[rank].group, RESIDUAL_memory);
+    double factor = residual_of(&f->mesh[f->mesh_of[rank]].costing, RESIDUAL_memory);
     struct part_run *r = arena_alloc(mem, sizeof *r);
     struct str text;
     str_init(&text);

@@ -158,7 +158,8 @@ static void print_times(const struct scene *scene, const struct block_shape *b,
     struct op_time time[OPS_MAX], sum = {0};
     struct table t;
     int n = block_ops(b, ops);
-    cost_predict(scene->group, b->precision, scene->te, ops, (size_t)n, time);
+    const struct costing on = scene_costing(scene, scene->group);
+    cost_predict(&on, b->precision, scene->te, ops, (size_t)n, time);
     table_init(&t, mem);
     table_column(&t, "operator", TABLE_LEFT, 0);
     table_column(&t, "kind", TABLE_LEFT, 1);

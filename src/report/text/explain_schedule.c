@@ -28,7 +28,7 @@ static void add_rank_row(struct table *t, const struct partition *f, const struc
     struct str cell;
     str_init(&cell);
     table_add(t, "%d", rank);
-    table_add(t, "%s", f->mesh[f->mesh_of[rank]].group->gpu->name);
+    table_add(t, "%s", f->mesh[f->mesh_of[rank]].costing.group->gpu->name);
     add_layers(f, rank, &cell);
     table_take(t, &cell);
     table_add(t, "%lld", (long long)pipeline_warmup(p, rank));

@@ -7,12 +7,13 @@
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
+#include "simulate/partition.h"
 
 /* Types with factors, each once. */
 struct acting {
     int count;
     bool several; /* types, with factors or without */
-    const struct node_group *group[CLUSTER_MAX_GROUPS];
+    struct costing on[CLUSTER_MAX_GROUPS];
 };
 
 static bool is_fitted(const struct residual *r)
@@ -23,13 +24,13 @@ static bool is_fitted(const struct residual *r)
     return any;
 }
 
-static void add_group(struct acting *a, const struct node_group *g)
+static void add_group(struct acting *a, struct costing on)
 {
-    bool known = !is_fitted(g->residual) || a->count == CLUSTER_MAX_GROUPS;
+    bool known = !is_fitted(on.residual) || a->count == CLUSTER_MAX_GROUPS;
     for (int i = 0; i < a->count && !known; i++)
-        known = a->group[i]->gpu == g->gpu;
+        known = a->on[i].group->gpu == on.group->gpu;
     if (!known)
-        a->group[a->count++] = g;
+        a->on[a->count++] = on;
 }
 
 static void add_factors(const struct residual *r, struct str *out)
@@ -50,15 +51,15 @@ static void add_unlike(const struct plan *p, struct str *out)
     str_add(out, " is behind it: times are no surer than without it");
 }
 
-static void print_group(const struct node_group *g, const struct plan *p, bool alone,
+static void print_group(const struct costing *on, const struct plan *p, bool alone,
                         const struct report_style *style, struct str *out)
 {
-    const struct residual *r = g->residual;
+    const struct residual *r = on->residual;
     struct str text;
     str_init(&text);
-    str_addf(&text, "profile%s%s: ", alone ? "" : " of ", alone ? "" : g->gpu->name);
+    str_addf(&text, "profile%s%s: ", alone ? "" : " of ", alone ? "" : on->group->gpu->name);
     add_factors(r, &text);
-    if (residual_times_fitted(g) &&
+    if (residual_times_fitted(on) &&
         !residual_runs_have(&r->runs, p->model->experts > 0, p->strategy.precision))
         add_unlike(p, &text);
     str_add(out, "  ");
@@ -72,12 +73,13 @@ void print_profile(const struct plan *plan, int plans, const struct report_style
     struct acting a = {0};
     for (int i = 0; i < plans; i++) {
         struct plan_part part[MESHES_MAX];
+        const struct scene scene = plan_scene(&plan[i]);
         int parts = plan_parts(&plan[i], part);
         for (int k = 0; k < parts; k++)
             a.several |= part[k].group->gpu != plan[0].group->gpu;
         for (int k = 0; k < parts; k++)
-            add_group(&a, part[k].group);
+            add_group(&a, scene_costing(&scene, part[k].group));
     }
     for (int i = 0; i < a.count; i++)
-        print_group(a.group[i], &plan[0], !a.several, style, out);
+        print_group(&a.on[i], &plan[0], !a.several, style, out);
 }
