@@ -49,7 +49,7 @@ static void reference_try(struct reference *r)
                           .gpus = strategy_gpus(&r->strategy),
                           .strategy = r->strategy,
                           .group = group};
-        struct rental h = rental_of(r->results.limits, group, x.gpus);
+        struct rental h = rental_of(r->results.limits, r->query->scene.rent, group, x.gpus);
         x.score = score_of(&h, x.step);
         r->fitting++;
         results_add(&r->results, &x);

@@ -1,5 +1,5 @@
 /* A cluster as the other stages see it: groups of nodes in the order the user gave them. This file
- * has what does not depend on how the cluster was written: the usual values of a group, prices,
+ * has what does not depend on how the cluster was written: the usual values of a group,
  * counts. */
 #include "cluster/cluster.h"
 
@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "cluster/group.h"
-#include "price/money.h"
-#include "price/prices.h"
 
 #include <string.h>
 
@@ -39,13 +37,6 @@ void group_init(struct node_group *group, const struct gpu *g, int per_node)
 void group_set_nic(struct node_group *group, double gbit_per_gpu)
 {
     group->nic_bs = gbit_per_gpu * 1e9 / 8;
-}
-
-void group_set_outages(struct node_group *group, double mtbf_h, double interruptions_per_h)
-{
-    group->mtbf_h = mtbf_h;
-    group->interruptions_per_h = interruptions_per_h;
-    group->outages_per_h = (mtbf_h > 0 ? group->per_node / mtbf_h : 0) + interruptions_per_h;
 }
 
 void cluster_set_text(struct cluster *c, const char *text)
@@ -84,56 +75,6 @@ bool cluster_load(struct cluster *c, const char *text, struct arena *mem, struct
            cluster_from_yaml(c, file.data, file.length, text, mem, err);
 }
 
-/* Splits "H100=2.5"; the name must fit, as every known one does. */
-static bool split_price(const char *assignment, const struct rates *rates, char name[64],
-                        double *usd, struct error *err)
-{
-    struct error cause;
-    const char *equals = strchr(assignment, '=');
-    size_t length = equals ? (size_t)(equals - assignment) : 0;
-    if (length == 0)
-        return fail(err, ERROR_INPUT, "price '%.200s': write TYPE=USD per GPU-hour, as in H100=2.5",
-                    assignment);
-    size_t value = length + 1;
-    if (!money_parse(assignment + value, rates, usd, &cause))
-        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text) ||
-               error_show(err, assignment, value);
-    if (!price_in_range(*usd))
-        return fail(err, ERROR_INPUT,
-                    "price '%.200s': '%.63s' is no price, USD per GPU-hour from %g to %g is right",
-                    assignment, assignment + value, PRICE_MIN, PRICE_MAX) ||
-               error_show(err, assignment, value);
-    if (length > 63)
-        length = 63;
-    memcpy(name, assignment, length);
-    name[length] = 0;
-    return true;
-}
-
-bool cluster_set_price(struct cluster *c, const char *assignment, const struct rates *rates,
-                       struct error *err)
-{
-    char name[64];
-    double usd;
-    struct error cause;
-    int found = 0;
-    if (!split_price(assignment, rates, name, &usd, err))
-        return false;
-    const struct gpu *g = gpu_find(name, &cause);
-    if (!g)
-        return fail(err, ERROR_INPUT, "price '%.200s': %s", assignment, cause.text) ||
-               error_show(err, assignment, 0);
-    for (int i = 0; i < c->groups; i++)
-        if (c->group[i].gpu == g) {
-            c->group[i].usd_per_hour = usd;
-            c->group[i].price_given = true;
-            memcpy(c->group[i].price_from, "--price", sizeof "--price");
-            found++;
-        }
-    return found || fail(err, ERROR_INPUT, "price '%.200s': the cluster %s has no %s", assignment,
-                         c->text, g->name);
-}
-
 int64_t cluster_max_gpus(const struct cluster *c)
 {
     int64_t gpus = 0;
@@ -153,33 +94,11 @@ double cluster_between(const struct cluster *c, const struct node_group *a,
     return 0;
 }
 
-static bool alike(const struct node_group *a, const struct node_group *b)
+bool group_alike(const struct node_group *a, const struct node_group *b)
 {
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
-           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
-           a->usd_per_hour == b->usd_per_hour && a->mtbf_h == b->mtbf_h &&
-           a->interruptions_per_h == b->interruptions_per_h && a->nodes_min == a->nodes_max &&
-           b->nodes_min == b->nodes_max && a->nodes_max + b->nodes_max <= CLUSTER_MAX_NODES;
-}
-
-void cluster_join_alike(struct cluster *c)
-{
-    int kept = 0;
-    for (int i = 0; i < c->groups && c->links == 0; i++) {
-        int at = 0;
-        while (at < kept && !alike(&c->group[at], &c->group[i]))
-            at++;
-        if (at < kept) {
-            c->group[at].nodes_max += c->group[i].nodes_max;
-            c->group[at].nodes_min = c->group[at].nodes_max;
-        } else {
-            c->group[kept] = c->group[i];
-            c->group[kept].index = kept;
-            kept++;
-        }
-    }
-    c->groups = c->links == 0 ? kept : c->groups;
+           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes;
 }
 
 bool cluster_one_maker(const struct cluster *c, unsigned bits)

@@ -42,7 +42,7 @@ const struct gpu *gpu_of_device(const char *said);
 
 enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
 
-/* Some nodes of one type. */
+/* Some nodes of one type: what they are, and nothing else. */
 struct node_group {
     int index; /* its place in the cluster: what later stages know of it stands there in arrays */
     const struct gpu *gpu;
@@ -54,13 +54,13 @@ struct node_group {
     double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
     double oversubscription;  /* >= 1: how much slower the network is between far nodes */
     double usable_bytes;      /* of one GPU */
-    double usd_per_hour;      /* per GPU; 0 = not known */
-    bool price_given;         /* by the user for this group or GPU: no table changes it */
-    char price_from[160];     /* for people: "median of 8 providers, on-demand, 8-GPU instances" */
+};
 
-    double mtbf_h;              /* mean time between failures of one GPU; 0 = it never fails */
+/* What a cluster file says of a group beside its nodes, for later stages; 0 = nothing. */
+struct group_said {
+    double price;               /* USD per GPU-hour */
+    double mtbf_h;              /* mean time between failures of one GPU */
     double interruptions_per_h; /* of one node: the provider takes it back */
-    double outages_per_h;       /* of one node, both together */
 };
 
 /* A link between two groups that is slower than their NICs. */
@@ -74,6 +74,7 @@ enum { CLUSTER_MAX_LINKS = CLUSTER_MAX_GROUPS * CLUSTER_MAX_GROUPS / 2 };
 struct cluster {
     int groups;
     struct node_group group[CLUSTER_MAX_GROUPS];
+    struct group_said said[CLUSTER_MAX_GROUPS];
     int links;
     struct group_link link[CLUSTER_MAX_LINKS];
     char text[256]; /* as the user wrote it */
@@ -84,10 +85,6 @@ bool cluster_load(struct cluster *, const char *text, struct arena *, struct err
 bool cluster_from_pool(struct cluster *, const char *pool, struct error *);
 bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name,
                        struct arena *, struct error *);
-/* "H100=2.5" overrides a price per GPU-hour, "H100=2.5EUR" where the rates have the currency. */
-struct rates;
-bool cluster_set_price(struct cluster *, const char *assignment, const struct rates *,
-                       struct error *);
 
 /* One figure of every group of a type (group_change.c): "nodes", "nic" (Gbit/s per GPU), "link"
  * (GB/s per GPU) or "memory" (usable GiB of a GPU) becomes another value, or a multiple of what it
@@ -99,8 +96,6 @@ const char *const *cluster_figures(size_t *count); /* their names */
 int64_t cluster_max_gpus(const struct cluster *);
 /* Whether the groups in `bits` are of one maker: collectives of others do not talk to theirs. */
 bool cluster_one_maker(const struct cluster *, unsigned bits);
-/* Fixed groups that differ in nothing become one; not where links between groups are given. */
-void cluster_join_alike(struct cluster *);
 /* Bytes/s per GPU that the link between two of its groups carries; 0 = as much as their NICs. */
 double cluster_between(const struct cluster *, const struct node_group *,
                        const struct node_group *);

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "cluster/group.h"
-#include "price/prices.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -190,16 +189,10 @@ static void fill_group(struct node_group *g, const struct file_entry *e)
         g->oversubscription = value[KEY_oversubscription];
     if (value[KEY_usable_gib] > 0)
         g->usable_bytes = value[KEY_usable_gib] * GIB;
-    if (value[KEY_price] > 0) {
-        g->usd_per_hour = value[KEY_price];
-        g->price_given = true;
-        memcpy(g->price_from, "cluster file", sizeof "cluster file");
-    }
-    group_set_outages(g, value[KEY_mtbf_h], value[KEY_interruptions_per_h]);
 }
 
 static bool read_group(const struct cluster_reader *r, const struct yaml *node,
-                       struct node_group *g)
+                       struct node_group *g, struct group_said *said)
 {
     struct file_entry e = {0};
     if (node->kind != YAML_MAP)
@@ -212,6 +205,8 @@ static bool read_group(const struct cluster_reader *r, const struct yaml *node,
         return wrong(r, node->line, node->column, "this group lacks the key %s",
                      e.gpu ? "nodes" : "gpu");
     fill_group(g, &e);
+    *said = (struct group_said){e.value[KEY_price], e.value[KEY_mtbf_h],
+                                e.value[KEY_interruptions_per_h]};
     return check_domain(r, node, g);
 }
 
@@ -222,7 +217,7 @@ static bool read_groups(const struct cluster_reader *r, const struct yaml *list,
     for (const struct yaml *node = list->item; node; node = node->next) {
         if (c->groups == CLUSTER_MAX_GROUPS)
             return wrong(r, node->line, node->column, "more than %d groups", CLUSTER_MAX_GROUPS);
-        if (!read_group(r, node, &c->group[c->groups]))
+        if (!read_group(r, node, &c->group[c->groups], &c->said[c->groups]))
             return false;
         c->group[c->groups].index = c->groups;
         c->groups++;
@@ -313,8 +308,5 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
     const struct yaml *groups = yaml_get(root, top_keys[0]), *links = yaml_get(root, top_keys[1]);
     if (!groups)
         return wrong(&r, root->line, root->column, "this file lacks the key groups");
-    if (!read_groups(&r, groups, c) || (links && !read_links(&r, links, c)))
-        return false;
-    cluster_usual_prices(c);
-    return true;
+    return read_groups(&r, groups, c) && (!links || read_links(&r, links, c));
 }

@@ -23,8 +23,8 @@ enum { GROUP_MAX_PER_NODE = 1024 };
 /* As the GPU's line in the table says: the nodes are left to the caller. */
 void group_init(struct node_group *, const struct gpu *, int per_node);
 void group_set_nic(struct node_group *, double gbit_per_gpu);
-/* 0: it never fails; none. */
-void group_set_outages(struct node_group *, double mtbf_h, double interruptions_per_h);
+/* Whether the nodes of two groups are the same. */
+bool group_alike(const struct node_group *, const struct node_group *);
 
 /* Digits at *at, 1 to `most`, or a range of them, "1..64": moves *at past them. On false *at stays
  * on what is wrong and the error says it, without a place: "the number of nodes is 0, 1 to 64 is

@@ -9,7 +9,6 @@
 
 #include "base/str.h"
 #include "cluster/group.h"
-#include "price/prices.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,6 +176,5 @@ bool cluster_from_pool(struct cluster *c, const char *text, struct error *err)
             break;
         p.at++;
     }
-    cluster_usual_prices(c);
     return true;
 }

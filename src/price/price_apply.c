@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "price/rent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,43 +121,24 @@ static bool no_price(const struct price_list *l, const struct price_ask *ask, co
     return false;
 }
 
-bool cluster_apply_prices(struct cluster *c, const struct price_list *l,
-                          const struct price_ask *ask, bool must, struct error *err)
+bool rents_apply(struct rent *rent, const struct cluster *c, const struct price_list *l,
+                 const struct price_ask *ask, bool must, struct error *err)
 {
     struct str words;
     bool ok = true;
     str_init(&words);
     for (int i = 0; ok && i < c->groups; i++) {
-        struct node_group *g = &c->group[i];
-        if (g->price_given)
+        const struct node_group *g = &c->group[i];
+        if (rent[i].given)
             continue;
         struct price_pick pick = price_pick(l, ask, g->gpu, g->per_node);
         str_clear(&words);
         if (pick.usd > 0)
             price_pick_words(&pick, ask, g->per_node, &words);
-        g->usd_per_hour = pick.usd;
-        snprintf(g->price_from, sizeof g->price_from, "%s", str_text(&words));
+        rent[i].usd_per_hour = pick.usd;
+        snprintf(rent[i].from, sizeof rent[i].from, "%s", str_text(&words));
         ok = pick.usd > 0 || !must || no_price(l, ask, g->gpu, err);
     }
     str_release(&words);
     return ok;
-}
-
-double gpu_usual_price(const struct gpu *gpu)
-{
-    struct cluster c = {.groups = 1, .group = {{.gpu = gpu, .per_node = gpu->per_node}}};
-    cluster_usual_prices(&c);
-    return c.group[0].usd_per_hour;
-}
-
-void cluster_usual_prices(struct cluster *c)
-{
-    const struct price_ask usual = {0};
-    struct price_list list;
-    struct arena mem;
-    arena_init(&mem);
-    prices_init(&list, &mem);
-    prices_add_built_in(&list);
-    cluster_apply_prices(c, &list, &usual, false, NULL);
-    arena_release(&mem);
 }

@@ -98,12 +98,7 @@ void price_pick_words(const struct price_pick *, const struct price_ask *, int p
 
 /* The providers and the region asked for are in the tables. */
 bool prices_know(const struct price_list *, const struct price_ask *, struct error *);
-/* Sets the prices of a cluster's groups but for those that its file gave. With `must` a GPU without
- * a price is an error that says what there is; otherwise its price is 0, not known. */
-bool cluster_apply_prices(struct cluster *, const struct price_list *, const struct price_ask *,
-                          bool must, struct error *);
-/* The same from the table that is compiled in, on demand. */
-void cluster_usual_prices(struct cluster *);
-double gpu_usual_price(const struct gpu *); /* of nodes of the usual size; reads the table again */
+/* Of the table that is compiled in, on demand and in nodes of the usual size; reads it again. */
+double gpu_usual_price(const struct gpu *);
 
 #endif

@@ -11,6 +11,7 @@
 
 struct changed {
     struct cluster cluster; /* a copy */
+    struct rent *rent;      /* of its groups */
     int longest;            /* sequence of the model */
     struct strategy strategy;
     struct mesh_list *meshes; /* NULL unless mixed */
@@ -41,9 +42,11 @@ static bool scale_memory(struct changed *c, double factor)
 static bool scale_price(struct changed *c, double factor)
 {
     for (int g = 0; g < c->cluster.groups; g++)
-        if (c->cluster.group[g].usd_per_hour <= 0)
+        if (c->rent[g].usd_per_hour <= 0)
             return false;
-    return scale_groups(c, offsetof(struct node_group, usd_per_hour), factor);
+    for (int g = 0; g < c->cluster.groups; g++)
+        c->rent[g].usd_per_hour *= factor;
+    return true;
 }
 
 /* False where it does not come out, or is more than can be. */
@@ -107,6 +110,8 @@ static void copy_asked(const struct probe *t, struct changed *c)
     *c = (struct changed){.cluster = t->query->cluster,
                           .longest = t->query->model.max_seq,
                           .strategy = t->plan->strategy};
+    c->rent = arena_alloc(t->mem, sizeof t->query->rent);
+    memcpy(c->rent, t->query->rent, sizeof t->query->rent);
     if (!t->plan->meshes)
         return;
     c->meshes = arena_alloc(t->mem, sizeof *c->meshes);
@@ -123,6 +128,7 @@ static const struct plan *evaluate(const struct probe *t, const struct changed *
         return NULL;
     sc.meshes = c->meshes;
     sc = query_rebase(t->query, q, &sc, t->mem);
+    sc.rent = c->rent;
     return probe_plan(t, &sc, &c->strategy, l);
 }
 

@@ -108,7 +108,7 @@ bool query_resolve(const struct options *o, enum query_kind kind, struct resourc
         !take_settings(q, err))
         return false;
     if (kind == QUERY_SEARCH)
-        cluster_join_alike(&q->cluster);
+        rents_join_alike(q->rent, &q->cluster);
     else if (!query_set_flags(q, mem, err))
         return false;
     return time_groups(q, err);
@@ -150,6 +150,7 @@ struct scene query_rebase(const struct query *from, const struct query *to, cons
     out.group = same_group(from, to, sc->group);
     out.cluster = sc->cluster ? &to->cluster : NULL;
     out.costing = to->costing;
+    out.rent = to->rent;
     if (sc->meshes) {
         struct mesh_list *meshes = arena_alloc(mem, sizeof *meshes);
         *meshes = *sc->meshes;
@@ -219,7 +220,8 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
                           .hidden_dropout = q->flags ? q->flags->hidden_dropout : 0,
                           .whole_init = q->flags && q->flags->whole_init,
                           .run = &q->run,
-                          .costing = q->costing};
+                          .costing = q->costing,
+                          .rent = q->rent};
 }
 
 /* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a
@@ -307,8 +309,8 @@ static void add_terms(const struct query *q, struct str *s)
 {
     bool failures = false, interruptions = false;
     for (int g = 0; g < q->cluster.groups; g++) {
-        failures |= q->cluster.group[g].mtbf_h > 0;
-        interruptions |= q->cluster.group[g].interruptions_per_h > 0;
+        failures |= q->rent[g].mtbf_h > 0;
+        interruptions |= q->rent[g].interruptions_per_h > 0;
     }
     if (q->run.tokens > 0) {
         str_add(s, ", a run of ");

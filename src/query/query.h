@@ -5,6 +5,7 @@
 #define ASTRA_QUERY_H
 
 #include "base/arena.h"
+#include "price/rent.h"
 #include "query/options.h"
 #include "query/resources.h"
 #include "search/search.h"
@@ -18,7 +19,8 @@ struct query {
     const struct options *given;
     struct resources *resources; /* NULL: nothing is timed */
     struct model model;
-    struct cluster cluster;                     /* with prices and outages */
+    struct cluster cluster;
+    struct rent rent[CLUSTER_MAX_GROUPS];       /* by group: prices and outages */
     struct costing costing[CLUSTER_MAX_GROUPS]; /* by group, as in a scene */
     struct query_terms terms;
     const struct flags_result *flags; /* finished; NULL = none */

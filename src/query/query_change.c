@@ -186,9 +186,9 @@ static const struct {
 };
 
 /* Groups of a type may have prices of their own, from a file: then there is no one price. */
-static bool price_in_force(const struct cluster *c, const char *type, double *usd,
-                           struct error *err)
+static bool price_in_force(const struct query *q, const char *type, double *usd, struct error *err)
 {
+    const struct cluster *c = &q->cluster;
     const struct gpu *gpu = gpu_find(type, err);
     int found = 0;
     if (!gpu)
@@ -196,11 +196,11 @@ static bool price_in_force(const struct cluster *c, const char *type, double *us
     for (int i = 0; i < c->groups; i++) {
         if (c->group[i].gpu != gpu)
             continue;
-        if (found++ && c->group[i].usd_per_hour != *usd)
+        if (found++ && q->rent[i].usd_per_hour != *usd)
             return fail(err, ERROR_INPUT,
                         "groups of %s have several prices, %g and %g: give a new one", gpu->name,
-                        *usd, c->group[i].usd_per_hour);
-        *usd = c->group[i].usd_per_hour;
+                        *usd, q->rent[i].usd_per_hour);
+        *usd = q->rent[i].usd_per_hour;
     }
     if (!found)
         return fail(err, ERROR_INPUT, "the cluster %s has no %s", c->text, gpu->name);
@@ -252,7 +252,7 @@ static bool new_value(const struct input_change *c, const struct query *q, struc
     if (c->factor <= 0)
         return true;
     if (strcmp(c->name, "price") == 0) {
-        if (!price_in_force(&q->cluster, c->key, &now, err))
+        if (!price_in_force(q, c->key, &now, err))
             return false;
         *value = arena_format(mem, "%.12g", now * c->factor);
         return true;

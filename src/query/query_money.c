@@ -57,7 +57,7 @@ bool query_asks_front(const struct query *q)
 static bool has_prices(const struct query *q, struct error *err)
 {
     for (int g = 0; g < q->cluster.groups; g++)
-        if (q->cluster.group[g].usd_per_hour <= 0)
+        if (q->rent[g].usd_per_hour <= 0)
             return fail(err, ERROR_INPUT,
                         "no price of %s is known, which %s needs: add --price %s=USD per GPU-hour",
                         q->cluster.group[g].gpu->name,

@@ -83,15 +83,16 @@ bool option_interruptions(struct options *o, const char *v, struct error *err)
                     err);
 }
 
-static bool apply(struct cluster *c, const struct outage_rate *r, struct error *err)
+static bool apply(struct query *q, const struct outage_rate *r, struct error *err)
 {
+    const struct cluster *c = &q->cluster;
     int found = 0;
     for (int i = 0; i < c->groups; i++) {
-        struct node_group *g = &c->group[i];
-        if (r->gpu && g->gpu != r->gpu)
+        struct rent *rent = &q->rent[i];
+        if (r->gpu && c->group[i].gpu != r->gpu)
             continue;
-        group_set_outages(g, r->failures ? r->value : g->mtbf_h,
-                          r->failures ? g->interruptions_per_h : r->value);
+        rent_set_outages(rent, &c->group[i], r->failures ? r->value : rent->mtbf_h,
+                         r->failures ? rent->interruptions_per_h : r->value);
         found++;
     }
     return found || fail(err, ERROR_INPUT, "--%s %.200s: the cluster %s has no %s", r->option,
@@ -104,7 +105,7 @@ bool query_set_outages(struct query *q, struct error *err)
     const struct outage_options *o = &q->given->outages;
     for (int typed = 0; typed <= 1; typed++)
         for (int i = 0; i < o->rates; i++)
-            if ((o->rate[i].gpu != NULL) == (typed == 1) && !apply(&q->cluster, &o->rate[i], err))
+            if ((o->rate[i].gpu != NULL) == (typed == 1) && !apply(q, &o->rate[i], err))
                 return false;
     return true;
 }

@@ -25,8 +25,8 @@ bool options_take_residual(struct options *, const struct json *list, struct err
 int default_seq_len(const struct model *);
 struct scene query_scene(const struct query *, const struct node_group *);
 
-/* Parts of query_resolve(). Prices: those of --price, then those of the tables where they are asked
- * for, as clusters come with the usual ones; outages; what the run may cost; for an estimate the
+/* Parts of query_resolve(). Prices: the usual ones, those of --price, then those of the tables
+ * where they are asked for; outages; what the run may cost; for an estimate the
  * flags; residual factors. */
 bool query_set_prices(struct query *, struct arena *, struct error *);
 bool query_set_outages(struct query *, struct error *);

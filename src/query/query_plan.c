@@ -96,9 +96,6 @@ static bool take_pool(struct options *o, const struct json *plan, struct error *
         gpus < cluster_max_gpus(&o->cluster))
         o->terms.gpus = gpus;
     o->money.of_plan = true;
-    for (int g = 0; g < o->cluster.groups; g++)
-        if (o->cluster.group[g].price_given)
-            memcpy(o->cluster.group[g].price_from, "the plan", sizeof "the plan");
     return true;
 }
 

@@ -80,13 +80,14 @@ bool query_set_prices(struct query *q, struct arena *mem, struct error *err)
     bool asked = options_ask_prices(q->given);
     struct price_list list;
     struct price_ask ask;
+    rents_init(q->rent, &q->cluster, m->of_plan ? "the plan" : "cluster file");
     for (int g = 0; g < q->cluster.groups && m->of_plan && asked; g++)
-        q->cluster.group[g].price_given = false;
+        q->rent[g].given = false;
     for (int i = 0; i < m->price.count; i++)
-        if (!cluster_set_price(&q->cluster, m->price.text[i], &m->rates, err))
+        if (!rents_give(q->rent, &q->cluster, m->price.text[i], &m->rates, err))
             return false;
     if (!asked && m->override_file.count == 0)
         return true;
     return options_price_list(q->given, mem, &list, &ask, err) &&
-           cluster_apply_prices(&q->cluster, &list, &ask, true, err);
+           rents_apply(q->rent, &q->cluster, &list, &ask, true, err);
 }

@@ -8,6 +8,7 @@
 
 struct calibrate_report;
 struct cluster;
+struct rent;
 struct learned;
 struct mixed_result;
 struct plan_answer;
@@ -43,7 +44,8 @@ struct what_if {
 struct search_report {
     const struct model *model;
     const struct cluster *cluster;
-    const char *query; /* one line: model, pool, batch ..., defaults included */
+    const struct rent *rent; /* by group; NULL: no prices */
+    const char *query;       /* one line: model, pool, batch ..., defaults included */
     int best;
     const struct plan *plan; /* [best] */
     int front;

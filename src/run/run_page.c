@@ -26,6 +26,7 @@ bool page_of_plan(const struct query *q, const struct plan_answer *a, struct are
     const struct plan *p = a->plan;
     struct search_report r = {.model = p->model,
                               .cluster = &q->cluster,
+                              .rent = q->rent,
                               .query = query_line(q, &p->strategy, mem),
                               .best = 1,
                               .plan = p};

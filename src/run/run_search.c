@@ -118,7 +118,7 @@ static void note_spot(struct answering *a)
     for (int i = 0; i < q->given->outages.rates; i++)
         said |= !q->given->outages.rate[i].failures;
     for (int g = 0; g < q->cluster.groups; g++)
-        said |= q->cluster.group[g].interruptions_per_h > 0;
+        said |= q->rent[g].interruptions_per_h > 0;
     if (q->given->money.ask.market == MARKET_SPOT && !said)
         a->report->note[a->report->notes++] =
             "spot nodes are interrupted, which is not counted: --interruptions says how often";
@@ -297,22 +297,21 @@ static void search_freely(struct answering *a, const struct query *q, const stru
 /* The same query on nodes that are always there; itself where they are. */
 static const struct query *without_outages(const struct answering *a)
 {
-    struct cluster calm = a->query->cluster;
+    struct query *calm = arena_alloc(a->mem, sizeof *calm);
     bool any = false;
-    for (int g = 0; g < calm.groups; g++) {
-        any |= calm.group[g].outages_per_h > 0;
-        calm.group[g].outages_per_h = 0;
+    *calm = *a->query;
+    for (int g = 0; g < calm->cluster.groups; g++) {
+        any |= calm->rent[g].outages_per_h > 0;
+        calm->rent[g].outages_per_h = 0;
     }
-    const struct query *q =
-        any ? query_derive(a->query, &a->query->terms, &calm, a->mem, NULL) : NULL;
-    return q ? q : a->query;
+    return any ? calm : a->query;
 }
 
 /* Plans without a price are not on a front of several types. */
-static bool lacks_price(const struct cluster *c)
+static bool lacks_price(const struct query *q)
 {
-    for (int g = 0; g < c->groups && c->groups > 1; g++)
-        if (c->group[g].usd_per_hour <= 0)
+    for (int g = 0; g < q->cluster.groups && q->cluster.groups > 1; g++)
+        if (q->rent[g].usd_per_hour <= 0)
             return true;
     return false;
 }
@@ -321,7 +320,7 @@ static bool lacks_price(const struct cluster *c)
 static bool refuse(struct answering *a, const struct totals *all)
 {
     const struct query *q = a->query, *calm = without_outages(a);
-    if (all->fronts > 0 && !lacks_price(&q->cluster))
+    if (all->fronts > 0 && !lacks_price(q))
         return money_refuse(q, all->front, all->fronts, a->err);
     struct totals *free = arena_alloc(a->mem, sizeof *free);
     if (q->budget_usd > 0 || q->deadline_s > 0)
@@ -357,6 +356,7 @@ static void fill_report(struct answering *a, const struct totals *all, double el
     const char *line = a->report->query;
     *a->report = (struct search_report){.model = &q->model,
                                         .cluster = &q->cluster,
+                                        .rent = q->rent,
                                         .query = line,
                                         .best = all->bests,
                                         .plan = all->best,

@@ -294,6 +294,7 @@ static bool predict_here(struct work *w)
         return false;
     e->scene.group = &w->here;
     e->scene.costing = &w->costing_here;
+    e->scene.rent = NULL;
     e->scene.meshes = NULL;
     e->scene.cluster = NULL;
     rule(&w->local, w->mem);

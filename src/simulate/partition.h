@@ -19,6 +19,7 @@
 
 struct arena;
 struct cluster;
+struct rent;
 
 /* One query on one group of nodes, or on the meshes of a mixed job. */
 struct scene {
@@ -33,6 +34,7 @@ struct scene {
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
     const struct costing *costing;  /* by group, whose own pointer does not count; NULL: analytic */
+    const struct rent *rent;        /* by group; NULL: no prices, no outages */
 };
 /* What times on a group are made of. */
 struct costing scene_costing(const struct scene *, const struct node_group *);

@@ -112,7 +112,7 @@ static struct rental plan_rental(const struct plan *p, const struct limits *w)
         int64_t gpus = 0;
         for (next = r; next < p->stages && p->stage[next].group == p->stage[r].group; next++)
             gpus += (int64_t)p->stage[next].gpus;
-        rental_add(&h, w, p->stage[r].group, gpus);
+        rental_add(&h, w, p->rent, p->stage[r].group, gpus);
     }
     rental_finish(&h, w);
     return h;
@@ -239,7 +239,8 @@ struct scene plan_scene(const struct plan *p)
                           .meshes = p->meshes,
                           .cluster = p->cluster,
                           .run = p->run,
-                          .costing = p->costing};
+                          .costing = p->costing,
+                          .rent = p->rent};
 }
 
 /* The least sure of its groups. */
@@ -268,6 +269,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->cluster = sc->cluster;
     p->run = sc->run;
     p->costing = sc->costing;
+    p->rent = sc->rent;
     p->strategy = *s;
     p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
     p->te = sc->te;

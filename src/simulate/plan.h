@@ -12,6 +12,7 @@ struct arena;
 struct cluster;
 struct costing;
 struct node_group;
+struct rent;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
 #define BREAKDOWN_TABLE(X)                                                                         \
@@ -66,6 +67,7 @@ struct plan {
     const struct cluster *cluster;
     const struct run_terms *run; /* as in the scene */
     const struct costing *costing;
+    const struct rent *rent;
     bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
     struct strategy strategy;
     int64_t gpus;

@@ -1,6 +1,6 @@
 #include "simulate/score.h"
 
-#include "cluster/cluster.h"
+#include "price/rent.h"
 
 #include <math.h>
 
@@ -12,12 +12,14 @@ double run_steps(const struct run_terms *r, double tokens_per_step)
     return ceil(r->tokens / tokens_per_step);
 }
 
-void rental_add(struct rental *h, const struct limits *w, const struct node_group *g, int64_t gpus)
+void rental_add(struct rental *h, const struct limits *w, const struct rent *rent,
+                const struct node_group *g, int64_t gpus)
 {
+    const struct rent *own = rent_of(rent, g);
     double nodes = (double)((gpus + g->per_node - 1) / g->per_node);
-    double price = g->usd_per_hour > 0 ? g->usd_per_hour : w->by_gpus ? 1 : INFINITY;
+    double price = own->usd_per_hour > 0 ? own->usd_per_hour : w->by_gpus ? 1 : INFINITY;
     h->usd_per_h += nodes * g->per_node * price;
-    h->outages_per_h += nodes * g->outages_per_h;
+    h->outages_per_h += nodes * own->outages_per_h;
 }
 
 void rental_finish(struct rental *h, const struct limits *w)
@@ -28,10 +30,11 @@ void rental_finish(struct rental *h, const struct limits *w)
         h->slowdown = INFINITY;
 }
 
-struct rental rental_of(const struct limits *w, const struct node_group *g, int64_t gpus)
+struct rental rental_of(const struct limits *w, const struct rent *rent, const struct node_group *g,
+                        int64_t gpus)
 {
     struct rental h = {0};
-    rental_add(&h, w, g, gpus);
+    rental_add(&h, w, rent, g, gpus);
     rental_finish(&h, w);
     return h;
 }

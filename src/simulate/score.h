@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct node_group;
+struct rent;
 
 enum objective { OBJECTIVE_SPEED, OBJECTIVE_COST };
 
@@ -40,10 +41,13 @@ struct rental {
     double outages_per_h;
     double slowdown; /* >= 1, by rental_finish */
 };
-void rental_add(struct rental *, const struct limits *, const struct node_group *, int64_t gpus);
+/* `rent` by group as in a scene. */
+void rental_add(struct rental *, const struct limits *, const struct rent *,
+                const struct node_group *, int64_t gpus);
 void rental_finish(struct rental *, const struct limits *);
 /* All of a job on one group. */
-struct rental rental_of(const struct limits *, const struct node_group *, int64_t gpus);
+struct rental rental_of(const struct limits *, const struct rent *, const struct node_group *,
+                        int64_t gpus);
 
 struct score score_of(const struct rental *, int64_t step);
 bool score_allowed(const struct limits *, const struct score *);

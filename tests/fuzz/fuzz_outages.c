@@ -20,7 +20,7 @@ static void check(struct options *given, struct arena *mem)
                  query_resolve(given, QUERY_ESTIMATE, NULL, mem, &q, &err);
     assert(ready || (err.kind == ERROR_INPUT && strncmp(err.text, "--", 2) == 0));
     for (int g = 0; g < q.cluster.groups; g++) {
-        double per_h = q.cluster.group[g].outages_per_h;
+        double per_h = q.rent[g].outages_per_h;
         assert(per_h >= 0 && per_h <= 68);
         assert(outage_slowdown(o, per_h / 3600) >= 1 && outage_interval(o, per_h / 3600) >= 0);
     }

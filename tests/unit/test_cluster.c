@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/group.h"
+#include "price/rent.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -304,6 +305,7 @@ static bool load_text(struct cluster *c, const char *text, struct error *err)
 
 static void a_file_says_what_a_pool_cannot(void **state)
 {
+    struct rent rent[CLUSTER_MAX_GROUPS];
     struct cluster c;
     struct error err = {0};
     (void)state;
@@ -334,10 +336,15 @@ static void a_file_says_what_a_pool_cannot(void **state)
     near(g->link_bs, 250.5e9);
     near(g->oversubscription, 1.5);
     near(g->usable_bytes, 70 * GIB);
-    near(g->usd_per_hour, 1.25);
-    near(g->outages_per_h, 8 / 50000.0 + 0.03);
+    near(c.said[0].price, 1.25);
+    near(c.said[0].mtbf_h, 50000);
+    near(c.said[0].interruptions_per_h, 0.03);
+    rents_init(rent, &c, "c.yaml");
+    near(rent[0].usd_per_hour, 1.25);
+    near(rent[0].outages_per_h, 8 / 50000.0 + 0.03);
+    assert_string_equal(rent[0].from, "c.yaml");
     g = &c.group[1];
-    assert_true(g->outages_per_h == 0);
+    assert_true(rent[1].outages_per_h == 0 && !rent[1].given);
     assert_int_equal(g->nodes_min, 2);
     assert_int_equal(g->per_node, 2);
     assert_int_equal(g->domain, 72);
@@ -364,7 +371,9 @@ static void files_and_pools_agree(void **state)
         near(a->link_bs, b->link_bs);
         near(a->nic_bs, b->nic_bs);
         near(a->usable_bytes, b->usable_bytes);
-        near(a->usd_per_hour, b->usd_per_hour);
+        near(file.said[i].price, pool.said[i].price);
+        assert_int_equal(a->index, i);
+        assert_int_equal(b->index, i);
     }
 }
 
@@ -586,16 +595,18 @@ static void schema_has_the_keys_of_the_reader(void **state)
 
 static void prices_can_be_set(void **state)
 {
+    struct rent rent[CLUSTER_MAX_GROUPS];
     struct cluster c;
     struct error err = {0};
     (void)state;
     assert_true(cluster_from_pool(&c, "4x8:H100,2x8:A100,1x4:H100", NULL));
-    double a100 = c.group[1].usd_per_hour;
-    if (!cluster_set_price(&c, "h100-sxm=2.5", NULL, &err))
+    rents_init(rent, &c, "");
+    double a100 = rent[1].usd_per_hour;
+    if (!rents_give(rent, &c, "h100-sxm=2.5", NULL, &err))
         fail_msg("%s", err.text);
-    near(c.group[0].usd_per_hour, 2.5);
-    near(c.group[1].usd_per_hour, a100);
-    near(c.group[2].usd_per_hour, 2.5);
+    near(rent[0].usd_per_hour, 2.5);
+    near(rent[1].usd_per_hour, a100);
+    near(rent[2].usd_per_hour, 2.5);
 }
 
 static void bad_prices_are_refused(void **state)
@@ -618,14 +629,16 @@ static void bad_prices_are_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rent rent[CLUSTER_MAX_GROUPS];
         struct cluster c;
         struct error err = {0};
         assert_true(cluster_from_pool(&c, "4x8:H100", NULL));
-        double before = c.group[0].usd_per_hour;
-        if (cluster_set_price(&c, cases[i].price, NULL, &err))
+        rents_init(rent, &c, "");
+        double before = rent[0].usd_per_hour;
+        if (rents_give(rent, &c, cases[i].price, NULL, &err))
             fail_msg("accepted: %s", cases[i].price);
         assert_string_equal(err.text, cases[i].message);
-        near(c.group[0].usd_per_hour, before);
+        near(rent[0].usd_per_hour, before);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "asked.h"
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "price/rent.h"
 #include "report/report.h"
 #include "run/commands.h"
 #include "schedule/schedule.h"
@@ -77,9 +78,9 @@ static void runs_cost_what_hands_say(void **state)
         struct rental h = {0};
         for (int g = 0; g < GROUPS && RUNS[i].held[g].gpus > 0; g++) {
             const struct held *x = &RUNS[i].held[g];
-            struct node_group group = {
-                .per_node = x->per_node, .usd_per_hour = x->usd, .outages_per_h = x->outages_per_h};
-            rental_add(&h, &w, &group, x->gpus);
+            const struct node_group group = {.per_node = x->per_node};
+            const struct rent rent = {.usd_per_hour = x->usd, .outages_per_h = x->outages_per_h};
+            rental_add(&h, &w, &rent, &group, x->gpus);
         }
         rental_finish(&h, &w);
         struct score score = score_of(&h, llround(RUNS[i].step_s * TICKS_PER_S));

@@ -245,7 +245,7 @@ static void rates_go_to_the_groups(void **state)
         for (int again = 0; again < 2; again++) { /* a query may be asked twice */
             must(asked_resolve(&q, QUERY_ESTIMATE, &err), &err);
             for (int g = 0; g < 3; g++)
-                near(q.query.cluster.group[g].outages_per_h, cases[i].per_h[g], 1e-14);
+                near(q.query.rent[g].outages_per_h, cases[i].per_h[g], 1e-14);
         }
         asked_release(&q);
     }
@@ -270,14 +270,18 @@ static void durations_are_taken(void **state)
 
 static void groups_with_other_rates_stay_apart(void **state)
 {
+    struct rent rent[CLUSTER_MAX_GROUPS];
     struct cluster c;
     (void)state;
-    assert_true(cluster_from_pool(&c, "1x8:H100,2x8:H100,4x8:H100", NULL));
-    c.group[1].interruptions_per_h = 0.02;
-    cluster_join_alike(&c);
-    assert_int_equal(c.groups, 2);
+    assert_true(cluster_from_pool(&c, "1x8:H100,2x8:H100,4x8:H100,1x8:A100", NULL));
+    rents_init(rent, &c, "cluster file");
+    rent[1].interruptions_per_h = 0.02;
+    rents_join_alike(rent, &c);
+    assert_int_equal(c.groups, 3);
     assert_int_equal(c.group[0].nodes_max, 5);
-    assert_true(c.group[1].interruptions_per_h == 0.02);
+    assert_true(rent[1].interruptions_per_h == 0.02);
+    for (int g = 0; g < c.groups; g++) /* where the arrays of later stages have it */
+        assert_int_equal(c.group[g].index, g);
 }
 
 static void rates_have_room_for_64_each(void **state)

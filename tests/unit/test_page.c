@@ -176,8 +176,12 @@ static void pages_are_whole(void **state)
     snprintf(named.name, sizeof named.name, "%s", "</title><script>x()</script>{{data}}");
     snprintf(pool.text, sizeof pool.text, "%s", "\"><img onerror=y()>");
     p.model = &named;
-    const struct search_report r = {
-        .model = &named, .cluster = &pool, .query = "</script><b>?", .best = 1, .plan = &p};
+    const struct search_report r = {.model = &named,
+                                    .cluster = &pool,
+                                    .rent = rent,
+                                    .query = "</script><b>?",
+                                    .best = 1,
+                                    .plan = &p};
     const struct page page = {.report = &r};
     str_init(&one);
     str_init(&two);

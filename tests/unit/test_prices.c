@@ -1,5 +1,6 @@
 /* Prices: the two formats, corrections, and the rule that makes one price of many offers. */
 #include "price/prices.h"
+#include "price/rent.h"
 
 #include "base/arena.h"
 #include "base/csv.h"
@@ -534,6 +535,7 @@ static void clusters_get_prices(void **state)
     const struct price_ask usual = {0}, spot = {.market = MARKET_SPOT};
     struct rates rates = {0};
     struct error err = {0};
+    struct rent rent[CLUSTER_MAX_GROUPS];
     struct cluster c;
     struct bench b;
     static const char file[] = "groups: [{gpu: H100, nodes: 1, price: 9}, {gpu: H100, nodes: 1}, "
@@ -542,25 +544,26 @@ static void clusters_get_prices(void **state)
     begin(&b);
     must_read(&b, "", OFFERS);
     must(cluster_from_yaml(&c, file, strlen(file), "c.yaml", &b.mem, &err), &err);
-    near(c.group[0].usd_per_hour, 9);
-    assert_string_equal(c.group[0].price_from, "cluster file");
-    near(c.group[1].usd_per_hour, 6.5175);
-    assert_string_equal(c.group[1].price_from,
+    rents_init(rent, &c, "cluster file");
+    near(rent[0].usd_per_hour, 9);
+    assert_string_equal(rent[0].from, "cluster file");
+    near(rent[1].usd_per_hour, 6.5175);
+    assert_string_equal(rent[1].from,
                         "median of 8 providers ($3.29 to $12.29), on-demand, 8-GPU instances");
-    must(cluster_apply_prices(&c, &b.list, &spot, true, &err), &err);
-    near(c.group[0].usd_per_hour, 9);
-    near(c.group[1].usd_per_hour, 1.25);
-    near(c.group[2].usd_per_hour, 0.75);
-    assert_string_equal(c.group[2].price_from, "b east b2, spot, 2026-01-02 (none has 8 GPUs)");
+    must(rents_apply(rent, &c, &b.list, &spot, true, &err), &err);
+    near(rent[0].usd_per_hour, 9);
+    near(rent[1].usd_per_hour, 1.25);
+    near(rent[2].usd_per_hour, 0.75);
+    assert_string_equal(rent[2].from, "b east b2, spot, 2026-01-02 (none has 8 GPUs)");
 
-    assert_false(cluster_apply_prices(&c, &b.list, &usual, true, &err));
+    assert_false(rents_apply(rent, &c, &b.list, &usual, true, &err));
     assert_string_equal(err.text, "no on-demand price of A100-SXM4-80GB is in t.csv: there is spot "
                                   "of b (--price A100=USD gives one)");
     must(rates_add(&rates, "EUR=1.1", &err), &err);
-    must(cluster_set_price(&c, "A100=2EUR", &rates, &err), &err);
-    must(cluster_apply_prices(&c, &b.list, &usual, true, &err), &err);
-    near(c.group[2].usd_per_hour, 2.2);
-    assert_string_equal(c.group[2].price_from, "--price");
+    must(rents_give(rent, &c, "A100=2EUR", &rates, &err), &err);
+    must(rents_apply(rent, &c, &b.list, &usual, true, &err), &err);
+    near(rent[2].usd_per_hour, 2.2);
+    assert_string_equal(rent[2].from, "--price");
     end(&b);
 }
 

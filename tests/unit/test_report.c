@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "price/rent.h"
 #include "cost/learned.h"
 #include "probe/answer.h"
 #include "report/csv/csv_out.h"
@@ -35,6 +36,7 @@ struct bench {
     struct str out;
     struct model model;
     struct cluster cluster;
+    struct rent rent[CLUSTER_MAX_GROUPS];
     struct plan_answer answer;
 };
 
@@ -46,6 +48,7 @@ static void start(struct bench *b, const char *model, const char *pool)
     b->answer = (struct plan_answer){0};
     if (!model_load(&b->model, model, &b->mem, &err) || !cluster_from_pool(&b->cluster, pool, &err))
         fail_msg("%s", err.text);
+    rents_init(b->rent, &b->cluster, "cluster file");
 }
 
 static void release(struct bench *b)
@@ -79,7 +82,8 @@ static struct plan make_plan(struct bench *b, const struct choice *choices)
                             .group = &b->cluster.group[0],
                             .te = true,
                             .memory_margin = 0.04,
-                            .imbalance = 1};
+                            .imbalance = 1,
+                            .rent = b->rent};
     strategy_init(&s);
     s.seq_len = 4096;
     s.global_batch = 64;
@@ -414,7 +418,8 @@ static void mixed_plans_are_valid_json(void **state)
                           .memory_margin = 0.04,
                           .imbalance = 1,
                           .meshes = &meshes,
-                          .cluster = &b.cluster};
+                          .cluster = &b.cluster,
+                          .rent = b.rent};
     b.cluster.links = 1;
     b.cluster.link[0] = (struct group_link){0, 1, 1e9};
     strategy_init(&s);
@@ -549,7 +554,7 @@ static void unknown_prices_are_null(void **state)
     struct bench b;
     (void)state;
     start(&b, "llama3-8b", "2x8:H100");
-    b.cluster.group[0].usd_per_hour = 0;
+    b.rent[0].usd_per_hour = 0;
     struct plan p = make_plan(&b, GOOD);
     report_plan_json(about(&b, &p), &b.out);
     struct json *v = parse(&b.out);
@@ -625,6 +630,7 @@ static struct search_report make_search(struct bench *b, const struct choice *co
     *f = (struct funnel){1e12 + 112, 100, 10, 2, COUNT(drops), (struct drop *)drops, NULL};
     return (struct search_report){.model = &b->model,
                                   .cluster = &b->cluster,
+                                  .rent = b->rent,
                                   .query = "the question",
                                   .best = count,
                                   .plan = plans,
@@ -730,7 +736,7 @@ static void search_text_shows_what_differs(void **state)
     struct bench b;
     (void)state;
     start(&b, "mixtral-8x7b", "2x8:H100");
-    b.cluster.group[0].usd_per_hour = 0;
+    b.rent[0].usd_per_hour = 0;
     struct search_report r = make_search(&b, list, 1);
     r.stats = false;
     report_search_text(&r, &PLAIN, &b.out);
@@ -1414,7 +1420,8 @@ static void meshes_of_their_own(void **state)
                           .memory_margin = 0.04,
                           .imbalance = 1,
                           .meshes = &meshes,
-                          .cluster = &b.cluster};
+                          .cluster = &b.cluster,
+                          .rent = b.rent};
     strategy_init(&s);
     s.tp = s.pp = s.micro_batch = 2;
     s.dp = 4;
@@ -1433,6 +1440,7 @@ static void meshes_of_their_own(void **state)
     json_release(v);
     struct search_report r = {.model = &b.model,
                               .cluster = &b.cluster,
+                              .rent = b.rent,
                               .query = "q",
                               .best = 1,
                               .plan = &p,

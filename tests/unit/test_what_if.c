@@ -116,8 +116,8 @@ static void relative_changes_start_from_what_is_in_force(void **state)
     assert_int_equal(changed[3]->terms.settings[PARAM_tp].value[0], 4);
     assert_int_equal(changed[3]->terms.settings[PARAM_tp].count, 1);
     assert_int_equal(changed[3]->terms.settings[PARAM_micro_batch].value[0], 4);
-    assert_true(changed[4]->cluster.group[0].usd_per_hour == 3.3);
-    assert_true(q.query.cluster.group[0].usd_per_hour == 3);
+    assert_true(changed[4]->rent[0].usd_per_hour == 3.3);
+    assert_true(q.query.rent[0].usd_per_hour == 3);
     assert_int_equal(changed[5]->terms.seq_len, 1024);
     assert_null(changed[6]);
     for (int i = 0; i < 6; i++) { /* what is written beside the answer is of the query as asked */

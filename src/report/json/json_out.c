@@ -9,6 +9,7 @@
 #include "cluster/cluster.h"
 #include "cost/residual_file.h"
 #include "export/plan_flags.h"
+#include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"
 #include "report/plan_words.h"
@@ -164,9 +165,11 @@ static void set_unlike(struct json *o, const char *key, double value, double usu
 }
 
 /* Nodes of one group as a cluster file has them: what is as usual for the type is left out. */
-static struct json *node_group_of(const struct node_group *g, int64_t gpus, int per_node)
+static struct json *node_group_of(const struct node_group *g, const struct rent *rent, int64_t gpus,
+                                  int per_node)
 {
     struct cluster usual;
+    struct rent usual_rent;
     struct json *o = json_new_object();
     struct str pool;
     str_init(&pool);
@@ -182,10 +185,11 @@ static struct json *node_group_of(const struct node_group *g, int64_t gpus, int 
         set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
         set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
         set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
-        if (g->usd_per_hour > 0)
-            set_unlike(o, "price", g->usd_per_hour, u->usd_per_hour);
-        set_unlike(o, "mtbf_h", g->mtbf_h, 0);
-        set_unlike(o, "interruptions_per_h", g->interruptions_per_h, 0);
+        rents_init(&usual_rent, &usual, "");
+        if (rent->usd_per_hour > 0)
+            set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
+        set_unlike(o, "mtbf_h", rent->mtbf_h, 0);
+        set_unlike(o, "interruptions_per_h", rent->interruptions_per_h, 0);
     }
     str_release(&pool);
     return o;
@@ -233,13 +237,15 @@ static void set_nodes(struct json *o, const struct plan *p)
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     if (!p->meshes) {
-        json_set(o, "node_group", node_group_of(p->group, p->gpus, p->group->per_node));
+        json_set(o, "node_group",
+                 node_group_of(p->group, rent_of(p->rent, p->group), p->gpus, p->group->per_node));
         return;
     }
     struct json *list = json_new_array();
     for (int i = 0; i < parts; i++) {
         int per_node = part[i].group->per_node;
-        struct json *group = node_group_of(part[i].group, part[i].gpus, per_node);
+        struct json *group =
+            node_group_of(part[i].group, rent_of(p->rent, part[i].group), part[i].gpus, per_node);
         if (part[i].gpus % per_node != 0) /* of its last node only some */
             json_set(group, "gpus", json_new_integer(part[i].gpus));
         json_set(group, "stages", json_new_integer(part[i].stages));

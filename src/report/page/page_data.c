@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
+#include "price/rent.h"
 #include "probe/alternatives.h"
 #include "probe/answer.h"
 #include "report/advice_words.h"
@@ -124,15 +125,16 @@ static struct json *funnel_of(const struct search_report *r)
     return o;
 }
 
-static struct json *prices_of(const struct cluster *c)
+static struct json *prices_of(const struct search_report *r)
 {
+    const struct cluster *c = r->cluster;
     struct json *list = json_new_array();
     for (int g = 0; g < c->groups; g++) {
-        const struct node_group *group = &c->group[g];
+        const struct rent *rent = rent_of(r->rent, &c->group[g]);
         struct json *o = json_new_object();
-        json_set(o, "gpu", json_new_string(group->gpu->name));
-        json_set(o, "usd", known(group->usd_per_hour > 0, group->usd_per_hour));
-        json_set(o, "from", json_new_string(group->price_from));
+        json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
+        json_set(o, "usd", known(rent->usd_per_hour > 0, rent->usd_per_hour));
+        json_set(o, "from", json_new_string(rent->from));
         json_append(list, o);
     }
     return list;
@@ -193,7 +195,7 @@ static void set_run(struct json *o, const struct search_report *r)
         known(p->computed && p->tokens_per_s > 0, p->tflops_per_gpu / p->tokens_per_s_per_gpu));
     json_set(o, "tokens", known(r->money && r->money->tokens > 0, r->money ? r->money->tokens : 0));
     json_set(o, "money", r->money ? json_of_run(r) : json_new_null());
-    json_set(o, "prices", prices_of(r->cluster));
+    json_set(o, "prices", prices_of(r));
 }
 
 /* What the text of an estimate says behind its figures. */

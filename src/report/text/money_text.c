@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "price/rent.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/table.h"
@@ -43,10 +44,10 @@ static void print_line(const struct report_style *style, struct str *line, struc
     str_clear(line);
 }
 
-static bool all_priced(const struct cluster *c)
+static bool all_priced(const struct search_report *r)
 {
-    for (int g = 0; g < c->groups; g++)
-        if (c->group[g].usd_per_hour <= 0)
+    for (int g = 0; g < r->cluster->groups; g++)
+        if (rent_of(r->rent, &r->cluster->group[g])->usd_per_hour <= 0)
             return false;
     return true;
 }
@@ -110,10 +111,10 @@ static void print_more(const struct money *m, const struct report_style *style, 
     print_line(style, line, out);
 }
 
-static void add_usd_per_hour(const struct node_group *g, struct str *out)
+static void add_usd_per_hour(const struct rent *r, struct str *out)
 {
-    if (g->usd_per_hour > 0)
-        str_addf(out, "$%.7g per GPU-hour", g->usd_per_hour);
+    if (r->usd_per_hour > 0)
+        str_addf(out, "$%.7g per GPU-hour", r->usd_per_hour);
     else
         str_add(out, "not known");
 }
@@ -123,10 +124,11 @@ static void print_prices(const struct search_report *r, const struct report_styl
 {
     for (int g = 0; g < r->cluster->groups; g++) {
         const struct node_group *group = &r->cluster->group[g];
+        const struct rent *rent = rent_of(r->rent, group);
         str_addf(line, "price of %s: ", group->gpu->name);
-        add_usd_per_hour(group, line);
-        str_addf(line, "%s%s", *group->price_from ? ", " : "", group->price_from);
-        if (group->usd_per_hour <= 0)
+        add_usd_per_hour(rent, line);
+        str_addf(line, "%s%s", *rent->from ? ", " : "", rent->from);
+        if (rent->usd_per_hour <= 0)
             str_add(line, r->cluster->groups > 1 ? ", its plans stay out of the front"
                                                  : ", GPU-hours stand for money");
         print_line(style, line, out);
@@ -172,7 +174,7 @@ void print_run(const struct search_report *r, const struct report_style *style, 
     typeset_heading(style, arena_string(mem, str_text(&line)), out);
     str_clear(&line);
     if (m->fastest) {
-        print_ends(m, all_priced(r->cluster) ? "" : " of those with a price", style, &line, out);
+        print_ends(m, all_priced(r) ? "" : " of those with a price", style, &line, out);
         print_limit(m, style, &line, out);
         print_more(m, style, &line, out);
     }
@@ -192,14 +194,15 @@ void add_run_rows(struct table *t, const struct plan *p, struct str *cell)
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     for (int i = 0; i < parts; i++) {
+        const struct rent *rent = rent_of(p->rent, part[i].group);
         table_add(t, i ? "" : "price");
         str_add(cell, parts > 1 ? part[i].group->gpu->name : "");
         str_add(cell, parts > 1 ? " " : "");
-        add_usd_per_hour(part[i].group, cell);
+        add_usd_per_hour(rent, cell);
         table_take(t, cell);
-        if (*part[i].group->price_from) {
+        if (*rent->from) {
             table_add(t, "%s", "");
-            table_add(t, "%s", part[i].group->price_from);
+            table_add(t, "%s", rent->from);
         }
     }
     if (p->hours > 0) {
@@ -255,15 +258,16 @@ static struct json *index_of(const struct search_report *r, const struct plan *p
     return p ? json_new_integer(p - r->pareto) : json_new_null();
 }
 
-static struct json *prices_of(const struct cluster *c)
+static struct json *prices_of(const struct search_report *r)
 {
+    const struct cluster *c = r->cluster;
     struct json *list = json_new_array();
     for (int g = 0; g < c->groups; g++) {
+        const struct rent *rent = rent_of(r->rent, &c->group[g]);
         struct json *o = json_new_object();
         json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
-        json_set(o, "usd_per_gpu_hour",
-                 known(c->group[g].usd_per_hour > 0, c->group[g].usd_per_hour));
-        json_set(o, "from", json_new_string(c->group[g].price_from));
+        json_set(o, "usd_per_gpu_hour", known(rent->usd_per_hour > 0, rent->usd_per_hour));
+        json_set(o, "from", json_new_string(rent->from));
         json_append(list, o);
     }
     return list;
@@ -285,6 +289,6 @@ struct json *json_of_run(const struct search_report *r)
     json_set(o, "cheapest", index_of(r, m->cheapest));
     json_set(o, "more_budget", index_of(r, m->more_budget));
     json_set(o, "more_time", index_of(r, m->more_time));
-    json_set(o, "prices", prices_of(r->cluster));
+    json_set(o, "prices", prices_of(r));
     return o;
 }

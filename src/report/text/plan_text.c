@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"
 #include "report/advice_words.h"
@@ -120,7 +121,7 @@ static const char *without_price(const struct plan *p)
 {
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part), i = 0;
-    while (i < parts - 1 && part[i].group->usd_per_hour > 0)
+    while (i < parts - 1 && rent_of(p->rent, part[i].group)->usd_per_hour > 0)
         i++;
     return part[i].group->gpu->name;
 }

@@ -234,7 +234,7 @@ static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *s
         const struct node_group *group = set->group[g];
         bool range = group->nodes_min < group->nodes_max;
         int64_t nodes = range ? group->nodes_min : 1;
-        rental_add(&least, s->limits, group, nodes * group->per_node);
+        rental_add(&least, s->limits, m->query->scene.rent, group, nodes * group->per_node);
     }
     rental_finish(&least, s->limits);
     int64_t best = threshold(m), front = front_limit(&s->front, &least);

@@ -15,7 +15,8 @@ void cell_rent(struct mixed_cell *c)
 {
     c->rental = (struct rental){0};
     for (int g = 0; g < c->set->groups; g++)
-        rental_add(&c->rental, limits(c), c->set->group[g], c->stages[g] * c->block[g]);
+        rental_add(&c->rental, limits(c), c->w->query->scene.rent, c->set->group[g],
+                   c->stages[g] * c->block[g]);
     rental_finish(&c->rental, limits(c));
 }
 
@@ -28,7 +29,7 @@ void cell_rent_least(struct mixed_cell *c, int pp)
     for (int g = 0; g < c->set->groups; g++) {
         const struct node_group *group = c->set->group[g];
         struct rental one = {0};
-        rental_add(&one, limits(c), group, group->per_node);
+        rental_add(&one, limits(c), c->w->query->scene.rent, group, group->per_node);
         double stage = (double)c->block[g] / group->per_node;
         usd = fmin(usd, one.usd_per_h * stage);
         outages = fmin(outages, one.outages_per_h * stage);

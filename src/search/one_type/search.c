@@ -34,7 +34,8 @@ static void add_cell(struct search *se)
     for (int i = 0; i < se->space.first_part; i++)
         c->option[i] = (uint16_t)w->option[i];
     c->gpus = strategy_gpus(&w->strategy);
-    c->rental = rental_of(se->results->limits, se->query->scene.group, c->gpus);
+    c->rental =
+        rental_of(se->results->limits, se->query->scene.rent, se->query->scene.group, c->gpus);
 }
 
 static void list_cells(struct search *se, int axis)
