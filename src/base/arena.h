@@ -11,6 +11,7 @@ struct arena {
     struct arena_block *blocks; /* owned, newest first */
 };
 
+/* As `= {0}` does. */
 void arena_init(struct arena *);
 void arena_release(struct arena *);
 /* Makes it empty and reusable; keeps its largest block, so that a steady state allocates

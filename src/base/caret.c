@@ -36,11 +36,10 @@ void caret_add(struct str *out, const char *line, size_t length, size_t at)
 
 static bool show(struct error *err, const char *line, size_t length, size_t at)
 {
-    struct str place;
+    struct str place = {0};
     assert(at <= length);
     if (!err)
         return false;
-    str_init(&place);
     caret_add(&place, line, length, at);
     snprintf(err->place, sizeof err->place, "%s", str_text(&place));
     str_release(&place);

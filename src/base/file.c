@@ -46,8 +46,7 @@ bool file_read(const char *path, struct arena *mem, struct text *out, struct err
     FILE *f = standard ? stdin : open_input(path, err);
     if (!f)
         return false;
-    struct str s;
-    str_init(&s);
+    struct str s = {0};
     bool ok = read_stream(f, path, &s, err);
     if (ok) {
         out->length = s.length;
@@ -93,8 +92,7 @@ static void add_folder(struct str *s, const char *path)
 
 static bool folder_of(const char *path, struct stat *out)
 {
-    struct str folder;
-    str_init(&folder);
+    struct str folder = {0};
     add_folder(&folder, path);
     bool ok = stat(str_text(&folder), out) == 0;
     str_release(&folder);
@@ -127,8 +125,7 @@ static bool is_replaceable(const char *path, struct error *err)
 
 bool file_writable(const char *path, struct error *err)
 {
-    struct str folder;
-    str_init(&folder);
+    struct str folder = {0};
     add_folder(&folder, path);
     bool ok = is_replaceable(path, err);
     if (ok && access(str_text(&folder), W_OK | X_OK) != 0)
@@ -139,9 +136,8 @@ bool file_writable(const char *path, struct error *err)
 
 bool files_replace(const char *const *path, size_t count, struct error *err)
 {
-    struct str beside;
+    struct str beside = {0};
     bool ok = true;
-    str_init(&beside);
     for (size_t i = 0; ok && i < count; i++) {
         str_clear(&beside);
         str_addf(&beside, "%s.new", path[i]);
@@ -154,8 +150,7 @@ bool files_replace(const char *const *path, size_t count, struct error *err)
 
 void files_forget(const char *const *path, size_t count)
 {
-    struct str beside;
-    str_init(&beside);
+    struct str beside = {0};
     for (size_t i = 0; i < count; i++) {
         str_clear(&beside);
         str_addf(&beside, "%s.new", path[i]);
@@ -166,10 +161,9 @@ void files_forget(const char *const *path, size_t count)
 
 bool file_write_beside(const char *path, const void *data, size_t size, struct error *err)
 {
-    struct str beside;
+    struct str beside = {0};
     if (!is_replaceable(path, err))
         return false;
-    str_init(&beside);
     str_addf(&beside, "%s.new", path);
     FILE *f = fopen(str_text(&beside), "wb");
     bool ok = f && fwrite(data, 1, size, f) == size;

@@ -13,6 +13,7 @@ struct str {
     size_t length, capacity;
 };
 
+/* An empty one needs no more than `= {0}`. */
 void str_init(struct str *);
 void str_release(struct str *);
 void str_clear(struct str *);

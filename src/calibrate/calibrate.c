@@ -38,8 +38,7 @@ struct calibration {
 /* A step too long to be simulated is taken as it is without factors. */
 static double predict(const struct fit_point *p, const double log_factor[FIT_FACTORS])
 {
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     double value = calibrate_predict(p->input, p->o, log_factor, &scratch);
     arena_release(&scratch);
     return value > 0 ? value : p->row->before;
@@ -352,8 +351,7 @@ static void add_row(struct calibrating *c, const struct calibrate_input *in,
                     const struct observation *o)
 {
     static const double none[FIT_FACTORS] = {0};
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     c->out->row[c->out->rows++] =
         (struct calibrated_row){.input = in->path,
                                 .gpu = in->gpu,

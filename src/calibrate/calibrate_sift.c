@@ -16,8 +16,7 @@ static const char *what_of(const struct observation *o, struct arena *mem)
 
 static const char *figure_text(const struct observation *o, double value, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     if (o->memory)
         add_bytes(&text, value);
     else
@@ -30,8 +29,7 @@ static const char *figure_text(const struct observation *o, double value, struct
 static double prediction(const struct calibrate_input *in, const struct observation *o)
 {
     static const double none[FIT_FACTORS] = {0};
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     double value = calibrate_predict(in, o, none, &scratch);
     arena_release(&scratch);
     return value;

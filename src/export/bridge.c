@@ -123,8 +123,7 @@ static void add_set(const char *text, struct str *line, struct str *out)
 static void add_override(const struct export_job *j, const struct pair *p, const char *const *words,
                          size_t count, struct str *out)
 {
-    struct str line;
-    str_init(&line);
+    struct str line = {0};
     if (p->kind == OWN) {
         add_own(j, p, count > 1 ? words[1] : "", &line, out);
     } else if (p->kind == SET) {
@@ -163,11 +162,10 @@ static void add_section(const struct export_job *j, enum section section, struct
 bool export_bridge(const struct export_job *j, struct arena *mem, struct str *out,
                    struct error *err)
 {
-    struct str lost;
+    struct str lost = {0};
     (void)mem;
     if (!job_needs_megatron(j, "bridge", err))
         return false;
-    str_init(&lost);
     str_add(out, "# shellcheck shell=bash\n# shellcheck disable=SC2034\n");
     add_bash_about(j, out);
     str_add(out,

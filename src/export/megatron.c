@@ -86,7 +86,7 @@ static void add_vpp(struct writer *w, const struct param_written *p)
 static void add_split(struct writer *w, const struct param_written *p)
 {
     const struct strategy *s = w->strategy;
-    struct str text;
+    struct str text = {0};
     if (counts_embedding(s) && writer_has(w, "--account-for-embedding-in-pipeline-split", 11))
         writer_word(w, "--account-for-embedding-in-pipeline-split");
     if (counts_loss(s) && writer_has(w, "--account-for-loss-in-pipeline-split", 11))
@@ -94,7 +94,6 @@ static void add_split(struct writer *w, const struct param_written *p)
     if (!has_layout_string(s) || !has(w, p))
         return;
     assert(w->layout);
-    str_init(&text);
     layout_print(w->layout, w->model, &text);
     writer_text(w, p->flag, &text);
 }
@@ -117,8 +116,7 @@ static void add_last_layers(struct writer *w, const struct param_written *p)
 
 static void add_param_word(struct writer *w, const struct param_written *p)
 {
-    struct str word;
-    str_init(&word);
+    struct str word = {0};
     param_print(p->param, strategy_get(w->strategy, p->param), &word);
     writer_text(w, p->flag, &word);
 }
@@ -212,8 +210,7 @@ static void add_set(struct writer *w, const struct param_written *p, int set)
     writer_word(w, p->flag);
     for (int bit = 1; bit <= info->hi; bit <<= 1)
         if (set & bit) {
-            struct str word;
-            str_init(&word);
+            struct str word = {0};
             param_print(p->param, bit, &word);
             writer_word(w, str_keep(&word, w->mem));
         }
@@ -249,8 +246,7 @@ static void add_torch_stack(struct writer *w)
 
 static void add_rate(struct writer *w, const char *flag, double rate)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, rate == 0 ? "%.1f" : "%.15g", rate);
     writer_text(w, flag, &text);
 }

@@ -50,9 +50,8 @@ static int period_of(const bool item[], int count)
 
 static void add_list(struct writer *w, const char *flag, const bool item[], int count)
 {
-    struct str text;
+    struct str text = {0};
     int period = period_of(item, count);
-    str_init(&text);
     if (period > 1 && period < count) {
         str_add(&text, "(");
         add_runs(&text, item, period);

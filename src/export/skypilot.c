@@ -37,8 +37,7 @@ static void add_envs(struct str *out)
 
 static void add_run_block(const struct export_job *j, struct str *out)
 {
-    struct str run;
-    str_init(&run);
+    struct str run = {0};
     str_add(&run, "set -euo pipefail\nMEGATRON=${MEGATRON/#\\~/$HOME}\n");
     add_bash_settings(j, &run);
     str_addf(

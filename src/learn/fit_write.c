@@ -107,12 +107,11 @@ static bool write_all(const struct learned *l, struct json *j, const char *folde
                       struct error *err)
 {
     struct folder f = {.written = 0};
-    struct str text;
+    struct str text = {0};
     bool ok = folder_make(folder, err);
     for (int i = 0; ok && i < LEARNED_MODELS; i++)
         ok = write_one(&f, arena_format(l->mem, "%s/%s.ubj", folder, model_name(i)),
                        l->model[i].bytes, l->model[i].size, err);
-    str_init(&text);
     json_dump(j, &text);
     ok = ok && write_one(&f, arena_format(l->mem, "%s/models.json", folder), str_text(&text),
                          text.length, err);

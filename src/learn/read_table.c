@@ -61,9 +61,8 @@ static bool read_with(struct arena *mem, const char *path, struct table_row *row
 bool read_table(const char *path, const struct table_file *file, struct samples *to,
                 struct error *err)
 {
-    struct arena mem;
+    struct arena mem = {0};
     struct table_row row = {.file = file, .to = to};
-    arena_init(&mem);
     bool ok = read_with(&mem, path, &row, err);
     arena_release(&mem);
     return ok;

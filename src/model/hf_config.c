@@ -346,8 +346,7 @@ static bool refuse_hybrid(const struct hf_config *c, const char *type, struct er
 static bool unknown_type(const struct hf_config *c, const char *type, struct error *err)
 {
     const char *names[FAMILY_COUNT + 1];
-    struct str list;
-    str_init(&list);
+    struct str list = {0};
     for (int i = 0; i < FAMILY_COUNT; i++) {
         names[i] = FAMILIES[i].type;
         str_addf(&list, "%s ", names[i]);

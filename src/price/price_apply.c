@@ -52,8 +52,7 @@ static bool unknown(const struct price_list *l, const char *option, const char *
                     const struct names *known, struct error *err)
 {
     const char *near = did_you_mean(given, known->name, known->count);
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "--%s is '%.63s', which is not in ", option, given);
     add_tables(l, &text);
     str_add(&text, near);
@@ -105,8 +104,7 @@ static void add_what_is(const struct price_list *l, const struct gpu *gpu, struc
 static bool no_price(const struct price_list *l, const struct price_ask *ask, const struct gpu *gpu,
                      struct error *err)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "no %s price of %s", market_name(ask->market), gpu->name);
     for (int i = 0; i < ask->providers; i++)
         str_addf(&text, "%s%s", i ? ", " : " by ", ask->provider[i]);
@@ -124,9 +122,8 @@ static bool no_price(const struct price_list *l, const struct price_ask *ask, co
 bool rents_apply(struct rent *rent, const struct cluster *c, const struct price_list *l,
                  const struct price_ask *ask, bool must, struct error *err)
 {
-    struct str words;
+    struct str words = {0};
     bool ok = true;
-    str_init(&words);
     for (int i = 0; ok && i < c->groups; i++) {
         const struct node_group *g = &c->group[i];
         if (rent[i].given)

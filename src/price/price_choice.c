@@ -94,9 +94,8 @@ struct price_pick price_pick(const struct price_list *l, const struct price_ask 
                              const struct gpu *gpu, int per_node)
 {
     struct price_pick pick = {0};
-    struct arena mem;
+    struct arena mem = {0};
     int count;
-    arena_init(&mem);
     const struct price **offer = gather(l, ask, gpu, &mem, &count);
     if (count > 0) {
         pick.gpus = instance_size(offer, count, per_node);

@@ -66,10 +66,9 @@ struct advice_section fix_words(const struct plan_answer *a, struct arena *mem)
 {
     const struct fix *r = a->fix;
     struct advice_section s = {.heading = ""};
-    struct str text;
+    struct str text = {0};
     if (!r)
         return s;
-    str_init(&text);
     if (r->fits) {
         str_add(&text, r->searched ? "no one or two changes make it fit, another plan does: "
                                    : "cheapest change that makes it fit: ");
@@ -128,12 +127,11 @@ struct advice_section speedup_words(const struct plan_answer *a, struct arena *m
     const struct speedups *g = a->speedups;
     struct advice_section s = {.heading = "Speedups (one change each)"};
     bool asked = !a->plan->meshes;
-    struct str text;
+    struct str text = {0};
     if (!g)
         return s;
     if (g->from != a->plan)
         s.heading = "Speedups, once it fits (the change above and one more each)";
-    str_init(&text);
     for (int i = 0; i < g->count; i++) {
         add_one_speedup(g->from, &g->speedup[i], &text);
         take(&s, &text, mem);
@@ -200,7 +198,7 @@ struct advice_section better_words(const struct plan_answer *a, struct arena *me
 {
     const struct better_plan *b = a->better;
     struct advice_section s = {.heading = "What Astra would run"};
-    struct str text;
+    struct str text = {0};
     if (!b)
         return s;
     if (b->why_not) {
@@ -211,7 +209,6 @@ struct advice_section better_words(const struct plan_answer *a, struct arena *me
         s.item[s.items++] = no_better(b, a->plan);
         return s;
     }
-    str_init(&text);
     add_better(a->plan, b->change.plan, &text);
     take(&s, &text, mem);
     str_release(&text);
@@ -225,8 +222,7 @@ struct advice_section better_words(const struct plan_answer *a, struct arena *me
 static void take_use(struct advice_section *s, const char *what, const struct plan *p,
                      const struct plan *than, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "%s: ", what);
     if (than) {
         add_seconds(&text, than->step_s);

@@ -192,8 +192,7 @@ void add_shell_lines(const char *const *words, size_t count, const struct report
                      struct str *out)
 {
     size_t limit = style->columns > 0 ? (size_t)style->columns : SHELL_COLUMNS, at = 0;
-    struct str flag;
-    str_init(&flag);
+    struct str flag = {0};
     for (size_t i = 0; i < count; str_clear(&flag)) {
         add_flag(words, count, &i, &flag);
         size_t width = typeset_width(str_text(&flag));

@@ -54,8 +54,7 @@ bool lex_fail(const struct lexer *l, size_t at, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    struct str excerpt;
-    str_init(&excerpt);
+    struct str excerpt = {0};
     caret_add(&excerpt, l->text + l->line_begin, l->line_end - l->line_begin, at - l->line_begin);
     fail(l->err, ERROR_INPUT, "%s:%d:%zu: %s\n%s", l->file, l->line, at - l->line_begin + 1,
          message, str_text(&excerpt));

@@ -110,8 +110,7 @@ static void wait_for(struct child *const *child, int count)
 
 static const char *log_of(const struct child *c, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     child_tail(c, LOG_LINES, &text);
     return str_keep(&text, mem);
 }

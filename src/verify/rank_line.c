@@ -42,8 +42,7 @@ static void quote_bare_words(const char *text, size_t length, struct str *out)
 
 static struct json *parse(const char *text, size_t length, struct error *err)
 {
-    struct str quoted;
-    str_init(&quoted);
+    struct str quoted = {0};
     quote_bare_words(text, length, &quoted);
     struct json *o = json_parse(str_text(&quoted), quoted.length, "RANK", err);
     str_release(&quoted);

@@ -44,10 +44,8 @@ int64_t verify_shrink(const struct verify_case *c, const struct verify_report *r
 {
     int64_t all = strategy_micro_batches(&c->strategy), least = all;
     int64_t most = most_tried(&c->strategy);
-    struct arena kept, mem;
+    struct arena kept = {0}, mem = {0};
     struct plan whole, fewer;
-    arena_init(&kept);
-    arena_init(&mem);
     if (evaluate(c, all, &kept, &whole))
         for (int64_t m = 2; m < all && m <= most; m++) {
             arena_clear(&mem);

@@ -49,8 +49,7 @@ static double scaled(struct partition *f, const struct strategy *s, const double
 
 double verify_scaled_step(const struct verify_case *c, const double *factor)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     struct partition *f = partition_new(&c->scene, &c->strategy, c->layout, &mem, NULL);
     double step_s = f ? scaled(f, &c->strategy, factor, &mem) : NAN;
     arena_release(&mem);

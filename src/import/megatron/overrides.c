@@ -123,10 +123,9 @@ static const char *skip_space(const char *p, const char *end, int *line)
 /* One word, quotes taken off; NULL when one is not closed. */
 static const char *take_word(const char **at, const char *end, int *line, struct arena *mem)
 {
-    struct str s;
+    struct str s = {0};
     char quote = 0;
     const char *p = *at;
-    str_init(&s);
     for (; p < end && (quote || !strchr(" \t\r\n", *p)); p++) {
         *line += *p == '\n';
         if (*p == quote)

@@ -33,8 +33,7 @@ static const struct launch_unknown *unknown_of(const struct launch *l, const cha
 
 const char *launch_text(const struct launch *l, const char *word, struct arena *mem)
 {
-    struct str s;
-    str_init(&s);
+    struct str s = {0};
     for (const char *p = word; *p;) {
         const struct launch_unknown *u = *p == LAUNCH_MARK ? unknown_of(l, p) : NULL;
         size_t n = strcspn(p + 1, "\001") + 1;

@@ -45,8 +45,7 @@ void script_forget_assigned(struct script *s, const char *text, size_t length)
 /* Words of a command that is not run from here on, in one text. */
 static const char *joined(struct script *s, const struct fields *f, int from)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = from; i < f->count; i++)
         if (script_spend(s, 1, strlen(f->word[i].text)))
             str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);

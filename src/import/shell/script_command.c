@@ -180,10 +180,9 @@ static void hide_variables(struct script *s)
 
 static void note_unread(struct script *s, const struct fields *f, int from, int count)
 {
-    struct str text;
+    struct str text = {0};
     if (s->unread)
         return;
-    str_init(&text);
     for (int i = from; i < from + count; i++)
         str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);
     s->unread = s->line;

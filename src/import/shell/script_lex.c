@@ -298,9 +298,8 @@ static void read_word(struct script_lexer *lx)
 /* The end of a here-document, without its quotes. */
 static void await_document(struct script_lexer *lx)
 {
-    struct str s;
+    struct str s = {0};
     struct document *d = arena_alloc(lx->mem, sizeof *d);
-    str_init(&s);
     for (size_t i = 0; i < lx->raw.length; i++)
         if (!strchr("'\"\\", lx->raw.text[i]))
             str_add_bytes(&s, &lx->raw.text[i], 1);

@@ -54,8 +54,7 @@ static const char *type_name(const struct plan *p, struct arena *mem)
 {
     const struct gpu *type[MESHES_MAX];
     int types = types_of(p, type);
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; i < types; i++) {
         const char *name;
         int length = brief_length(type[i], &name);

@@ -113,8 +113,7 @@ static const char *title_of(struct picture *p)
 static void draw_ground(struct picture *p)
 {
     int height = p->bottom + BELOW;
-    struct str css;
-    str_init(&css);
+    struct str css = {0};
     str_addf(&css, "text{font-size:%dpx}.label{font-size:%dpx}\n%s", FONT, LABEL_FONT, STYLE);
     add_colours(&css, &p->chart, false);
     str_addf(&css, "@media (prefers-color-scheme:dark){\n%s", DARK);

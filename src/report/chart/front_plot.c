@@ -113,8 +113,7 @@ static void print_x_axis(const struct canvas *c, struct str *out)
     const struct scale *x = &c->chart->x;
     int start = 2 + c->left + 2, free = 1;
     char line[MOST_WIDTH];
-    struct str below;
-    str_init(&below);
+    struct str below = {0};
     memset(line, '-', (size_t)c->columns);
     for (int i = 0; i < x->ticks; i++) {
         int at = column_of(c, x->tick[i].at), width = (int)strlen(x->tick[i].text);
@@ -142,8 +141,7 @@ static void add_limit(enum front_quantity what, double limit, const char *words,
 static void print_legend(const struct canvas *c, const struct report_style *style, struct str *out)
 {
     bool best = memchr(c->cell, '*', sizeof c->cell), several = false;
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     if (best)
         str_add(&text, "* plan 1");
     for (int i = 0; i < c->chart->types; i++)
@@ -175,11 +173,10 @@ void print_front_plot(const struct search_report *r, const struct report_style *
                       struct str *out)
 {
     int width = style->columns > 0 ? style->columns : WIDTH;
-    struct arena mem;
+    struct arena mem = {0};
     struct chart f;
     if (r->front < LEAST_POINTS || width < LEAST_WIDTH)
         return;
-    arena_init(&mem);
     chart_init(&f, r, r->best > 0 ? 1 : 0, TICKS, TICKS, &mem);
     struct canvas *c = arena_alloc(&mem, sizeof *c);
     c->chart = &f;

@@ -171,8 +171,7 @@ void front_draw(const struct search_report *r, struct str *out)
 
 bool front_write(const struct search_report *r, const char *path, struct error *err)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     front_draw(r, &text);
     bool ok = file_write(path, text.data, text.length, err);
     str_release(&text);

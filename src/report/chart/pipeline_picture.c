@@ -257,8 +257,7 @@ static void print_legend(const struct pipeline_picture *pic, double end,
 {
     const struct report_style narrow = {style->columns > 0 ? style->columns : USUAL_COLUMNS,
                                         style->look};
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_add(&text, "a column is ");
     add_seconds(&text, pic->slice / TICKS_PER_S);
     str_add(&text, " of ");

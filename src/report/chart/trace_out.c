@@ -260,11 +260,10 @@ static bool draw(struct trace *t, struct error *err)
 
 bool trace_print(const struct plan *p, struct str *out, struct error *err)
 {
-    struct arena mem;
+    struct arena mem = {0};
     if (!p->computed)
         return fail(err, ERROR_INPUT, "a plan that cannot be computed has no trace: %s",
                     p->reason[0]);
-    arena_init(&mem);
     struct trace *t = arena_alloc(&mem, sizeof *t);
     t->plan = p;
     t->mem = &mem;
@@ -279,8 +278,7 @@ bool trace_print(const struct plan *p, struct str *out, struct error *err)
 
 bool trace_write(const struct plan *p, const char *path, struct error *err)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     bool ok = trace_print(p, &text, err) && file_write(path, text.data, text.length, err);
     str_release(&text);
     return ok;

@@ -28,8 +28,7 @@ void csv_text(struct csv_writer *c, const char *text)
 
 void csv_number(struct csv_writer *c, double value)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     if (isfinite(value))
         str_addf(&text, fabs(value) < 1e15 && value == floor(value) ? "%.0f" : "%.9g", value);
     csv_text(c, str_text(&text));
@@ -54,8 +53,7 @@ void csv_end(struct csv_writer *c)
 static void csv_list(struct csv_writer *c, const char *const *list, size_t count,
                      const char *between)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (size_t i = 0; i < count; i++)
         str_addf(&text, "%s%s", i ? between : "", list[i]);
     csv_text(c, str_text(&text));
@@ -77,8 +75,7 @@ static void add_heads(struct csv_writer *c)
     for (size_t i = 0; i < count; i++)
         csv_text(c, f[i].name);
     for (int i = 0; i < BREAKDOWN_PARTS; i++) {
-        struct str name;
-        str_init(&name);
+        struct str name = {0};
         str_addf(&name, "%s_s", breakdown_name((enum breakdown_part)i));
         csv_text(c, str_text(&name));
         str_release(&name);
@@ -89,8 +86,7 @@ static void add_heads(struct csv_writer *c)
 
 static void add_strategy(struct csv_writer *c, const struct strategy *s)
 {
-    struct str value;
-    str_init(&value);
+    struct str value = {0};
     for (int i = 0; i < PARAMS; i++) {
         param_print((enum param)i, strategy_get(s, (enum param)i), &value);
         csv_text(c, str_text(&value));
@@ -114,8 +110,7 @@ static void add_figures(struct csv_writer *c, const struct plan *p)
 
 static void add_types(struct csv_writer *c, const struct plan *p)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     add_gpu_names(p, &text);
     csv_text(c, str_text(&text));
     str_release(&text);
@@ -164,8 +159,7 @@ static void add_step_of(struct csv_writer *c, const struct change *x)
 
 static void add_speedups(struct csv_writer *c, const struct speedups *g)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; g && i < g->count; i++) {
         const struct change *x = &g->speedup[i].change;
         str_add(&text, i ? "; " : "");

@@ -32,8 +32,7 @@ static struct json *bytes_of(double bytes)
 
 static struct json *word_of(enum param p, int value)
 {
-    struct str word;
-    str_init(&word);
+    struct str word = {0};
     param_print(p, value, &word);
     struct json *v = json_new_string(str_text(&word));
     str_release(&word);
@@ -126,10 +125,9 @@ static struct json *stages_of(const struct plan *p)
 static struct json *engine_of(const struct plan *p)
 {
     struct json *o = json_new_object();
-    struct arena mem;
+    struct arena mem = {0};
     const char **words;
     size_t count;
-    arena_init(&mem);
     json_set(o, "name", json_new_string(plan_engine(p)));
     if (plan_flags(p, &mem, &words, &count))
         json_set(o, "flags", json_new_strings((const char *const *)words, count));
@@ -150,8 +148,7 @@ static struct json *model_of(const struct model *m)
 
 struct json *json_of_words(const struct plan *p, void (*add)(const struct plan *, struct str *))
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     add(p, &text);
     struct json *v = json_new_string(str_text(&text));
     str_release(&text);
@@ -171,8 +168,7 @@ static struct json *node_group_of(const struct node_group *g, const struct rent 
     struct cluster usual;
     struct rent usual_rent;
     struct json *o = json_new_object();
-    struct str pool;
-    str_init(&pool);
+    struct str pool = {0};
     str_addf(&pool, "1x%d:%s", per_node, g->gpu->name);
     json_set(o, "gpu", json_new_string(g->gpu->name));
     json_set(o, "nodes", json_new_integer((gpus + per_node - 1) / per_node));

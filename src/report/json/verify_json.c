@@ -138,8 +138,7 @@ void report_verify_json(const struct verify_report *r, struct str *out)
 
 static void add_suspects(struct csv_writer *c, const struct verify_stage *s)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; i < s->suspects; i++)
         str_addf(&text, "%s%s", i ? "; " : "", s->suspect[i]);
     csv_text(c, str_text(&text));

@@ -37,8 +37,7 @@ static void add_title(const struct page *page, struct str *out)
 
 static void add_data(const struct page *page, struct str *out)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     struct json *data = page_data(page, &mem);
     json_dump_script(data, out);
     json_release(data);
@@ -65,8 +64,7 @@ void page_print(const struct page *page, struct str *out)
 
 bool page_write(const struct page *page, const char *path, struct error *err)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     page_print(page, &text);
     bool ok = file_write(path, text.data, text.length, err);
     str_release(&text);

@@ -36,12 +36,11 @@ static bool flags_of(const struct plan *p, struct page_words *all, struct arena 
 {
     const char **words;
     size_t count;
-    struct str text;
+    struct str text = {0};
     if (!plan_flags(p, mem, &words, &count))
         return false;
     *places = 0;
     *place = arena_array(mem, count + 1, sizeof **place);
-    str_init(&text);
     for (size_t i = 0; i < count;)
         (*place)[(*places)++] =
             page_words_add(all, flag_at((const char *const *)words, count, &i, &text));
@@ -69,10 +68,9 @@ struct json *page_flags(const struct page_list *l, struct arena *mem)
 {
     struct json *o = json_new_object(), *first = json_new_array(), *differ = json_new_array();
     struct page_words all;
-    struct arena scratch;
+    struct arena scratch = {0};
     int *base = NULL, bases = 0;
     page_words_init(&all, mem);
-    arena_init(&scratch);
     bool known = flags_of(l->plan[0], &all, mem, &base, &bases);
     add_missing(first, base, bases, NULL, 0);
     for (int i = 0; i < l->count; i++, arena_clear(&scratch)) {

@@ -58,10 +58,9 @@ static void add_engine(const struct plan *p, struct str *out)
 
 static void add_env(const struct plan *p, struct str *out)
 {
-    struct arena mem;
+    struct arena mem = {0};
     const char **env;
     size_t count;
-    arena_init(&mem);
     plan_environment(p, &mem, &env, &count);
     for (size_t i = 0; i < count; i++)
         str_addf(out, "%s%s", i ? " " : "", env[i]);
@@ -176,8 +175,7 @@ static struct json *places_of(const struct word_column *c, int count)
 {
     static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if (c->words.count < (int)sizeof digit) {
-        struct str text;
-        str_init(&text);
+        struct str text = {0};
         for (int i = 0; i < count; i++)
             str_add_bytes(&text, &digit[c->at[i]], 1);
         struct json *digits = json_new_string(str_text(&text));
@@ -208,8 +206,7 @@ static struct json *words_of(const struct page_list *l, const char *name, const 
                              struct arena *mem)
 {
     struct word_column c;
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     page_words_init(&c.words, mem);
     c.at = arena_array(mem, (size_t)l->count, sizeof *c.at);
     for (int i = 0; i < l->count; i++) {

@@ -161,10 +161,9 @@ static struct json *draw(struct drawing *d, double step_s, struct arena *mem)
 
 struct json *page_timeline(const struct plan *p)
 {
-    struct arena mem;
+    struct arena mem = {0};
     if (!is_drawable(p))
         return json_new_null();
-    arena_init(&mem);
     struct drawing *d = arena_alloc(&mem, sizeof *d);
     d->step = drawn_step_new(p, &mem);
     struct json *o = draw(d, p->step_s, &mem);

@@ -109,8 +109,7 @@ static void print_rows(const struct calibrate_report *c, bool held,
                    {"off", TABLE_RIGHT, 0},      {"with the profile", TABLE_RIGHT, 2},
                    {"off", TABLE_RIGHT, 0},      {"off, from the others", TABLE_RIGHT, 1}};
     struct table t;
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_init(&t, mem);
     for (size_t i = 0; i < sizeof columns / sizeof *columns - held; i++)
         table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
@@ -171,8 +170,7 @@ static bool has_held(const struct calibrate_report *c)
 static void calibrate_text(const struct calibrate_report *c, const struct report_style *style,
                            struct str *out)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     str_addf(out, "Measured and predicted (+ is too slow or too much)\n");
     print_rows(c, false, style, &mem, out);
     for (int i = 0; i < c->profile->entries; i++)

@@ -22,8 +22,7 @@ static void add_more_row(struct table *t, const struct plan *p, const struct mor
                          int stage)
 {
     const struct plan_stage *s = &p->stage[stage];
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%d", stage);
     table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d -> %d", s->layers, s->layers + 1);
@@ -70,8 +69,7 @@ static void print_more(const struct plan_answer *a, const struct report_style *s
 static void add_use_row(struct table *t, const char *what, const struct plan *p,
                         const struct plan *than)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%s", what);
     if (!than) {
         for (int i = 0; i < 4; i++)

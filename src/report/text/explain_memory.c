@@ -36,8 +36,7 @@ static const struct {
 
 static void take_run(struct table *t, int from, int end)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     add_run(from, end, &cell);
     table_take(t, &cell);
     str_release(&cell);
@@ -144,9 +143,7 @@ static int bar_width(const struct report_style *style)
 
 static void print_bars(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    struct str line, label;
-    str_init(&line);
-    str_init(&label);
+    struct str line = {0}, label = {0};
     if (p->meshes)
         str_add(&line, "Against the limit of each stage (|):");
     else
@@ -275,8 +272,7 @@ static void print_moment(const struct partition *f, const struct plan *p, int ra
     enum memory_moment moment = p->stage[rank].moment;
     double factor = residual_of(&f->mesh[f->mesh_of[rank]].costing, RESIDUAL_memory);
     struct part_run *r = arena_alloc(mem, sizeof *r);
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "fullest %s: %s", moment_words(moment), WHY[moment]);
     typeset_item(style, str_text(&text), out);
     str_clear(&text);
@@ -303,9 +299,8 @@ static void print_in_flight(const struct partition *f, const struct plan *p, int
     struct pass_times none = {0};
     struct pipeline pipe = pass_times_pipeline(f, s, &none);
     int64_t total = pipe.micro_batches * pipe.vpp, passes = pipeline_warmup(&pipe, rank) + 1;
-    struct str text;
+    struct str text = {0};
     passes = passes < total ? passes : total;
-    str_init(&text);
     str_addf(&text, "in flight: %lld ", (long long)passes);
     if (s->vpp > 1)
         str_addf(&text,
@@ -356,8 +351,7 @@ static void print_fullest(const struct plan_answer *a, const struct report_style
     const struct partition *f = a->step->partition;
     const struct plan_stage *s = plan_fullest(p);
     int rank = (int)(s - p->stage);
-    struct str title;
-    str_init(&title);
+    struct str title = {0};
     str_addf(&title, "What fills stage %d, the fullest", rank);
     typeset_heading(style, str_text(&title), out);
     str_release(&title);

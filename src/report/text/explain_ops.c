@@ -35,8 +35,7 @@ typedef void block_printer(const struct scene *, const struct block_shape *,
 static void print_title(const struct block_shape *b, const struct report_style *style,
                         struct str *out)
 {
-    struct str title;
-    str_init(&title);
+    struct str title = {0};
     str_addf(&title, "%s", BLOCKS[b->kind]);
     if (b->kind == BLOCK_ATTENTION && b->window > 0)
         str_addf(&title, " (window %d)", b->window);
@@ -110,10 +109,9 @@ static void print_ops(const struct scene *scene, const struct block_shape *b,
 {
     struct op ops[OPS_MAX];
     struct table t;
-    struct str cell;
+    struct str cell = {0};
     int n = block_ops(b, ops);
     (void)scene;
-    str_init(&cell);
     table_init(&t, mem);
     table_column(&t, "operator", TABLE_LEFT, 0);
     table_column(&t, "kind", TABLE_LEFT, 2);
@@ -139,8 +137,7 @@ static void add_time_row(struct table *t, const char *name, const char *kind,
                          const struct op_time *time)
 {
     const double seconds[] = {time->forward_s, time->backward_s, time->weight_s};
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%s", name);
     table_add(t, "%s", kind);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {

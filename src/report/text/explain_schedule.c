@@ -25,8 +25,7 @@ static void add_rank_row(struct table *t, const struct partition *f, const struc
     int c = f->class_of[rank];
     const int64_t ticks[] = {time->rank_forward[c], time->rank_backward[c], f->send[rank],
                              time->end[rank]};
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%d", rank);
     table_add(t, "%s", f->mesh[f->mesh_of[rank]].costing.group->gpu->name);
     add_layers(f, rank, &cell);
@@ -68,8 +67,7 @@ void explain_schedule(const struct plan_answer *a, const struct report_style *st
     const struct drawn_step *d = a->step;
     const struct strategy *s = d->strategy;
     const struct pipeline *p = &d->pipeline;
-    struct str title;
-    str_init(&title);
+    struct str title = {0};
     str_addf(&title, "%s of %lld micro-batches, pp %d", s->vpp > 1 ? "Interleaved 1F1B" : "1F1B",
              (long long)p->micro_batches, p->pp);
     if (s->vpp > 1)

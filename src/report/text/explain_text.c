@@ -21,8 +21,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
                           const struct report_style *style)
 {
     const struct plan_stage *s = &p->stage[from];
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     add_run(from, end, &cell);
     table_take(t, &cell);
     table_add(t, "%s", s->group->gpu->name);
@@ -106,8 +105,7 @@ static void explain_all(const struct plan_answer *a, const struct report_style *
 void report_explain_text(const struct plan_answer *a, const char *stage,
                          const struct report_style *style, struct str *out)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     print_source(a, style, out);
     print_plan_query(a->plan, style, out);
     if (stage)

@@ -99,11 +99,10 @@ static void add_coverage_cells(struct table *t, const struct learned *l, const s
 
 static void gpus_text(const struct learned *l, const struct report_style *style, struct str *out)
 {
-    struct arena mem;
+    struct arena mem = {0};
     struct table t;
     size_t count;
     const struct gpu *g = gpu_table(&count);
-    arena_init(&mem);
     table_init(&t, &mem);
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         if (GPU_COLUMNS[c].head)
@@ -125,8 +124,7 @@ static struct json *words_of(const char *words)
 {
     struct json *list = json_new_array();
     while (*(words += strspn(words, " "))) {
-        struct str word;
-        str_init(&word);
+        struct str word = {0};
         str_add_bytes(&word, words, strcspn(words, " "));
         json_append(list, json_new_string(str_text(&word)));
         str_release(&word);
@@ -191,8 +189,7 @@ static void add_coverage_heads(struct csv_writer *csv)
 {
     static const char *const WHAT[] = {"provenance", "measurements", "expected_error"};
     for (int i = 0; i < FAMILIES * 3; i++) {
-        struct str name;
-        str_init(&name);
+        struct str name = {0};
         str_addf(&name, "%s_%s", model_name(i / 3), WHAT[i % 3]);
         csv_text(csv, str_text(&name));
         str_release(&name);
@@ -249,8 +246,7 @@ enum { SHOWN_COUNT = sizeof SHOWN / sizeof *SHOWN };
 
 static void add_model_row(struct table *t, const struct model_preset *preset, const struct model *m)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%s", preset->name);
     table_add(t, "%s", m->family);
     add_count(&cell, (double)model_params_total(m));
@@ -269,10 +265,9 @@ static void add_model_row(struct table *t, const struct model_preset *preset, co
 
 static void models_text(const struct report_style *style, struct str *out)
 {
-    struct arena mem;
+    struct arena mem = {0};
     struct table t;
     struct model m;
-    arena_init(&mem);
     table_init(&t, &mem);
     table_column(&t, "model", TABLE_LEFT, 0);
     table_column(&t, "family", TABLE_LEFT, 4);

@@ -160,8 +160,7 @@ void print_run(const struct search_report *r, const struct report_style *style, 
                struct str *out)
 {
     const struct money *m = r->money;
-    struct str line;
-    str_init(&line);
+    struct str line = {0};
     if (!m)
         return;
     if (m->tokens > 0) {

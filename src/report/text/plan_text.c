@@ -21,8 +21,7 @@
 /* The line above has the first mesh's values. */
 static void print_meshes(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; plan_meshes_differ(p) && i < p->meshes->count; i++) {
         const struct mesh *m = &p->meshes->mesh[i];
         struct strategy room, own = *mesh_strategy(m, &p->strategy, &room);
@@ -39,8 +38,7 @@ static void print_meshes(const struct plan *p, const struct report_style *style,
 void print_plan_query(const struct plan *p, const struct report_style *style, struct str *out)
 {
     const struct strategy *s = &p->strategy;
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "%s (", p->model->name);
     add_count(&text, (double)model_params_total(p->model));
     str_add(&text, " parameters) on ");
@@ -67,10 +65,9 @@ static bool is_valid(const struct plan *p)
 void print_source(const struct plan_answer *a, const struct report_style *style, struct str *out)
 {
     const struct plan_source *s = a->source;
-    struct str text;
+    struct str text = {0};
     if (!s)
         return;
-    str_init(&text);
     if (s->file)
         str_addf(&text, "Read from %s: %s, ", s->file, s->kind);
     else
@@ -145,8 +142,7 @@ void print_figures(const struct plan *p, const struct report_style *style, struc
                    struct str *out)
 {
     struct table t;
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_init(&t, mem);
     table_column(&t, "", TABLE_LEFT, 0);
     table_column(&t, "", TABLE_LEFT, 0);
@@ -174,8 +170,7 @@ void print_breakdown(const struct plan *p, const struct report_style *style, str
                      struct str *out)
 {
     struct table t;
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_init(&t, mem);
     table_column(&t, "", TABLE_LEFT, 0);
     table_column(&t, "", TABLE_RIGHT, 0);
@@ -243,8 +238,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
 {
     const struct plan_stage *s = &p->stage[from];
     const double seconds[] = {s->forward_s, s->backward_s, s->compute_step_s, fmax(0, s->idle_s)};
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     add_run(from, end, &cell);
     table_take(t, &cell);
     table_add(t, "%s", s->group->gpu->name);
@@ -265,14 +259,13 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
 void print_bottleneck(const struct plan *p, const struct report_style *style, struct str *out)
 {
     int idlest = 0;
-    struct str text;
+    struct str text = {0};
     if (!p->meshes || p->stages < 2)
         return;
     for (int r = 1; r < p->stages; r++)
         if (p->stage[r].idle_s > p->stage[idlest].idle_s)
             idlest = r;
     const struct plan_stage *busy = &p->stage[p->busiest], *idle = &p->stage[idlest];
-    str_init(&text);
     str_addf(&text,
              "stage %d (%s) is the bottleneck: busy %.1f %% of the step; stage %d (%s) is busy "
              "least, %.1f %%",
@@ -326,8 +319,7 @@ void report_plan_text(const struct plan_answer *a, const struct report_style *st
                       struct str *out)
 {
     const struct plan *p = a->plan;
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     const struct advice_section hints = hint_words(a), better = better_words(a, &mem);
     print_source(a, style, out);
     print_plan_query(p, style, out);

@@ -142,8 +142,7 @@ static void print_used(const struct price_report *r, struct arena *mem,
     size_t count;
     const struct gpu *gpu = gpu_table(&count);
     struct table t;
-    struct str words;
-    str_init(&words);
+    struct str words = {0};
     table_init(&t, mem);
     table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "node", TABLE_RIGHT, 0);
@@ -165,8 +164,7 @@ static void print_used(const struct price_report *r, struct arena *mem,
 
 static void print_skipped(int64_t lines, const struct report_style *style, struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "%lld lines of catalogs were passed over: other accelerators, parts of a GPU.",
              (long long)lines);
     typeset_wrap(style, str_text(&text), 0, out);
@@ -176,9 +174,8 @@ static void print_skipped(int64_t lines, const struct report_style *style, struc
 static void prices_text(const struct price_report *r, const struct report_style *style,
                         struct str *out)
 {
-    struct arena mem;
+    struct arena mem = {0};
     size_t count;
-    arena_init(&mem);
     const struct price **offer = listed(r, &mem, &count);
     print_offers(offer, count, &mem, style, out);
     typeset_heading(style, "What a search uses", out);
@@ -215,8 +212,7 @@ static struct json *used_value(const struct price_report *r, const struct gpu *g
 {
     struct price_pick pick = price_pick(r->list, r->ask, gpu, gpu->per_node);
     struct json *o = json_new_object();
-    struct str words;
-    str_init(&words);
+    struct str words = {0};
     pick_words(r, gpu, &pick, &words);
     json_set(o, "gpu", json_new_string(gpu->name));
     json_set(o, "gpus_per_node", json_new_integer(gpu->per_node));
@@ -229,10 +225,9 @@ static struct json *used_value(const struct price_report *r, const struct gpu *g
 static void prices_json(const struct price_report *r, struct str *out)
 {
     struct json *o = json_new_object(), *offers = json_new_array(), *used = json_new_array();
-    struct arena mem;
+    struct arena mem = {0};
     size_t count, gpus;
     const struct gpu *gpu = gpu_table(&gpus);
-    arena_init(&mem);
     const struct price **offer = listed(r, &mem, &count);
     for (size_t i = 0; i < count; i++)
         json_append(offers, offer_value(offer[i]));
@@ -259,9 +254,8 @@ static void prices_csv(const struct price_report *r, struct str *out)
     static const char *const heads[] = {"provider", "region",           "gpu",  "instance", "gpus",
                                         "market",   "usd_per_gpu_hour", "date", "source"};
     struct csv_writer csv = {out, 0};
-    struct arena mem;
+    struct arena mem = {0};
     size_t count;
-    arena_init(&mem);
     const struct price **offer = listed(r, &mem, &count);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         csv_text(&csv, heads[i]);

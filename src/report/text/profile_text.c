@@ -55,8 +55,7 @@ static void print_group(const struct costing *on, const struct plan *p, bool alo
                         const struct report_style *style, struct str *out)
 {
     const struct residual *r = on->residual;
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "profile%s%s: ", alone ? "" : " of ", alone ? "" : on->group->gpu->name);
     add_factors(r, &text);
     if (residual_times_fitted(on) &&

@@ -42,8 +42,7 @@ static bool is_blank(const char *text, size_t column)
 
 static void take_out(struct str *kept, size_t column)
 {
-    struct str rest;
-    str_init(&rest);
+    struct str rest = {0};
     for (const char *text = str_text(kept); *text;) {
         size_t width = strcspn(text, "\n"), line = width + (text[width] == '\n');
         if (column < width) {
@@ -105,8 +104,7 @@ static void add_wrapped(const struct report_style *style, const char *text, size
                         struct str *out)
 {
     size_t indent = strspn(text, " ");
-    struct str line;
-    str_init(&line);
+    struct str line = {0};
     str_add_bytes(&line, text, width);
     str_pad(out, indent < WRAP_INDENT ? indent : WRAP_INDENT);
     typeset_wrap(style, str_text(&line), WRAP_INDENT, out);
@@ -138,8 +136,7 @@ void typeset_refit(const struct report_style *style, const char *text, struct st
     }
     while (*text) {
         size_t length = block_length(text);
-        struct str block;
-        str_init(&block);
+        struct str block = {0};
         str_add_bytes(&block, text, length);
         squeeze(&block, (size_t)style->columns);
         add_lines(style, str_text(&block), out);

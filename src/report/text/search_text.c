@@ -38,8 +38,7 @@ static void add_differing(const struct search_report *r, const struct strategy *
 static void print_shared(const struct search_report *r, const struct report_style *style,
                          struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int p = 0; p < PARAMS; p++)
         if (param_info((enum param)p)->shown == SHOWN_OPTION && all_share(r, (enum param)p))
             add_option(&r->plan[0].strategy, (enum param)p, ", ", &text);
@@ -155,8 +154,7 @@ static void add_shape_cells(struct table *t, const struct plan *p, struct str *c
 static void add_plan_row(struct table *t, const struct search_report *r, int i)
 {
     const struct plan *p = &r->plan[i];
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_add(t, "%d", i + 1);
     add_gpu_names(p, &cell);
     table_take(t, &cell);
@@ -176,8 +174,7 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
 
 static const char *types_of(const struct plan *p, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     add_gpu_names(p, &text);
     const char *types = arena_string(mem, str_text(&text));
     str_release(&text);
@@ -209,8 +206,7 @@ static void print_error(const struct search_report *r, const struct report_style
     for (int i = 1; i < r->best; i++)
         if (r->plan[i].expected_error > worst->expected_error)
             worst = &r->plan[i];
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "step times ±%.0f %% (%s)", 100 * worst->expected_error, worst->provenance);
     str_add(out, "  ");
     typeset_wrap(style, str_text(&text), 2, out);
@@ -252,8 +248,7 @@ static void print_front(const struct search_report *r, const struct report_style
                         struct arena *mem, struct str *out)
 {
     struct table t;
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     table_init(&t, mem);
     int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
     table_column(&t, "GPUs", TABLE_RIGHT, 0);
@@ -339,10 +334,9 @@ static void print_node_order(const struct plan *p, const struct report_style *st
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     int64_t node = 0;
-    struct str text;
+    struct str text = {0};
     if (parts < 2)
         return;
-    str_init(&text);
     str_add(&text, "Order of the nodes:");
     for (int i = 0; i < parts; node += part[i++].nodes) {
         str_addf(&text, "%s %lld", i ? "," : "", (long long)node);
@@ -404,8 +398,7 @@ static void add_whole(struct str *out, double value)
 static void add_funnel_row(struct table *t, double count, double of, const char *what,
                            const char *reason)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     add_whole(&cell, count);
     table_take(t, &cell);
     table_add(t, "%.2f %%", of > 0 ? 100 * count / of : 0);
@@ -434,8 +427,7 @@ static void print_funnel(const struct funnel *f, const struct report_style *styl
 static void print_mixed_effort(const struct mixed_result *m, const struct report_style *style,
                                struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text,
              "several types: %.0f structures, %.0f arrangements of stages bounded, layers "
              "assigned %.0f times (for each state of the optimizer), %.0f splits simulated",
@@ -459,8 +451,7 @@ static void print_effort(const struct search_report *r, struct str *out)
 void report_search_text(const struct search_report *r, const struct report_style *style,
                         struct str *out)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     typeset_wrap(style, r->query, 2, out);
     if (r->best > 0) {
         typeset_heading(style, "Best plans", out);

@@ -70,8 +70,7 @@ int table_bar_column(struct table *t, const char *head, int drop, const struct r
 
 void table_add_bar(struct table *t, const struct report_style *style, double share)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     typeset_bar(style, share, typeset_bar_width(style), &cell);
     table_take(t, &cell);
     str_release(&cell);
@@ -196,8 +195,7 @@ static bool print_line(const struct table *t, const struct table_fit *f,
 {
     size_t owed = INDENT;
     bool more = false;
-    struct str piece;
-    str_init(&piece);
+    struct str piece = {0};
     for (int c = 0; c < t->columns; c++) {
         if (!f->shown[c])
             continue;
@@ -246,8 +244,7 @@ static bool is_named(const struct table *t, const struct table_fit *f, int colum
 static void name_left_out(const struct table *t, const struct report_style *style,
                           const struct table_fit *f, struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int c = 0; c < t->columns; c++)
         if (!f->shown[c] && !t->column[c].hidden && !is_named(t, f, c))
             str_addf(&text, "%s%s", text.length ? ", " : "too narrow for: ", t->column[c].head);

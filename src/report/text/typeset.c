@@ -31,8 +31,7 @@ void typeset_text(const struct report_style *style, enum ink ink, const char *te
 
 void typeset_heading(const struct report_style *style, const char *text, struct str *out)
 {
-    struct str lines;
-    str_init(&lines);
+    struct str lines = {0};
     typeset_wrap(style, text, 2, &lines);
     str_add(out, "\n");
     typeset_ink(style, INK_BOLD, out);

@@ -18,8 +18,7 @@
 static void print_head(const struct verify_report *r, const struct report_style *style,
                        struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "%s on ", r->plan->model->name);
     add_gpus(r->plan, &text);
     str_add(&text, ": ");
@@ -54,8 +53,7 @@ static void add_percent(struct table *t, double error)
 
 static void add_time(struct table *t, bool known, double seconds)
 {
-    struct str s;
-    str_init(&s);
+    struct str s = {0};
     if (known)
         add_seconds(&s, seconds);
     table_take(t, &s);
@@ -130,9 +128,8 @@ static void print_table(const struct verify_report *r, const struct report_style
         {"memory", TABLE_RIGHT, 0},  {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 1},
         {"clock", TABLE_RIGHT, 2},   {"power", TABLE_RIGHT, 3},    {"result", TABLE_LEFT, 0}};
     enum { COLUMNS = sizeof columns / sizeof *columns, PREDICTED_FOR = 5, FIRST_MEASURED = 7 };
-    struct arena mem;
+    struct arena mem = {0};
     struct table t;
-    arena_init(&mem);
     table_init(&t, &mem);
     for (int i = 0; i < COLUMNS; i++)
         table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
@@ -158,8 +155,7 @@ static void print_lines(const char *text, struct str *out)
 static void print_remarks(const struct verify_report *r, const struct report_style *style,
                           struct str *out)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; i < r->stages; i++) {
         const struct verify_stage *s = &r->stage[i];
         str_clear(&text);
@@ -170,8 +166,7 @@ static void print_remarks(const struct verify_report *r, const struct report_sty
         if (!text.length)
             continue;
         if (s->suspects > 0) {
-            struct str whole;
-            str_init(&whole);
+            struct str whole = {0};
             str_addf(&whole, "stage %d is suspect: %s", s->stage, str_text(&text));
             typeset_item(style, str_text(&whole), out);
             str_release(&whole);
@@ -202,14 +197,13 @@ static void print_notes(const struct verify_report *r, const struct report_style
 static void print_verdict(const struct verify_report *r, const struct report_style *style,
                           struct str *out)
 {
-    struct str text;
+    struct str text = {0};
     str_add(out, "\n");
     typeset_ink(style, r->confirmed ? INK_GOOD : INK_BAD, out);
     typeset_wrap(style, r->verdict, 0, out);
     typeset_ink(style, INK_PLAIN, out);
     if (isnan(r->step_s))
         return;
-    str_init(&text);
     str_add(&text, "With the compute that was measured a step of the plan takes ");
     add_seconds(&text, r->step_s);
     str_add(&text, ", predicted are ");
@@ -238,8 +232,7 @@ static void print_command(const struct verify_report *r, const struct verify_sta
 static void print_commands(const struct verify_report *r, const struct report_style *style,
                            struct str *out)
 {
-    struct str head;
-    str_init(&head);
+    struct str head = {0};
     for (int i = 0; i < r->stages; i++) {
         str_clear(&head);
         str_addf(&head, "Stage %d (rank.py is of tools/rank)", r->stage[i].stage);

@@ -43,10 +43,8 @@ static bool same_stages(const struct plan *now, const struct plan *then)
 /* ": tp 4 -> 8, pp 2 -> 1", or nothing. Data-parallel ways go with the number of GPUs. */
 static void add_parameters(const struct plan *now, const struct plan *then, struct str *out)
 {
-    struct str before, after;
+    struct str before = {0}, after = {0};
     const char *between = ": ";
-    str_init(&before);
-    str_init(&after);
     for (int i = 0; i < PARAMS; i++) {
         enum param p = (enum param)i;
         add_both(now, then, p, &before, &after);
@@ -78,11 +76,8 @@ static bool same_gpus(const struct plan *now, const struct plan *then, struct st
 /* What becomes of the choice, and that in a sentence. */
 static enum outcome add_choice(const struct plan *now, const struct plan *then, struct str *out)
 {
-    struct str before, after, parameters;
+    struct str before = {0}, after = {0}, parameters = {0};
     enum outcome outcome = OTHER_GPUS;
-    str_init(&before);
-    str_init(&after);
-    str_init(&parameters);
     add_parameters(now, then, &parameters);
     if (same_gpus(now, then, &before, &after)) {
         outcome = parameters.length ? OTHER_STRATEGY : SAME_PLAN;
@@ -111,8 +106,7 @@ static const double LEAST_SHOWN = 0.05; /* percent: the last digit printed */
 /* A figure and by how much it changes; empty cells where it is not known. */
 static void add_figure(struct table *t, int decimals, double then, double now, bool changed)
 {
-    struct str cell;
-    str_init(&cell);
+    struct str cell = {0};
     if (then > 0 && decimals > 0)
         str_addf(&cell, "%.*f", decimals, then);
     else if (then > 0)
@@ -185,8 +179,7 @@ void print_what_ifs(const struct search_report *r, const struct report_style *st
 struct json *json_of_what_ifs(const struct search_report *r)
 {
     struct json *list = json_new_array();
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (int i = 0; i < r->what_ifs; i++) {
         const struct what_if *w = &r->what_if[i];
         struct json *o = json_new_object();
