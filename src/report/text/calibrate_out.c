@@ -21,12 +21,13 @@ static void add_what(const struct calibrated_row *r, struct str *out)
         str_addf(out, "stage %d %s", r->stage, r->memory ? "memory" : "compute");
 }
 
-static void add_figure(const struct calibrated_row *r, double value, struct str *out)
+static void add_figure(struct table *t, const struct calibrated_row *r, double value)
 {
     if (r->memory)
-        add_bytes(out, value);
+        add_bytes(&t->text, value);
     else
-        add_seconds(out, value);
+        add_seconds(&t->text, value);
+    table_take(t);
 }
 
 /* How far a prediction is off: + where it is above the measurement. */
@@ -43,19 +44,16 @@ static void add_off(struct table *t, const struct calibrated_row *r, double pred
         table_add(t, "-");
 }
 
-static void add_row(struct table *t, const struct calibrated_row *r, bool held, struct str *cell)
+static void add_row(struct table *t, const struct calibrated_row *r, bool held)
 {
-    str_add(cell, r->input);
-    table_take(t, cell);
-    add_what(r, cell);
-    table_take(t, cell);
-    add_figure(r, r->measured, cell);
-    table_take(t, cell);
-    add_figure(r, r->before, cell);
-    table_take(t, cell);
+    str_add(&t->text, r->input);
+    table_take(t);
+    add_what(r, &t->text);
+    table_take(t);
+    add_figure(t, r, r->measured);
+    add_figure(t, r, r->before);
     add_off(t, r, r->before);
-    add_figure(r, r->after, cell);
-    table_take(t, cell);
+    add_figure(t, r, r->after);
     add_off(t, r, r->after);
     if (!held)
         add_off(t, r, r->without);
@@ -98,41 +96,33 @@ static void print_means(const struct calibrate_report *c, bool held, struct str 
 }
 
 static void print_rows(const struct calibrate_report *c, bool held,
-                       const struct report_style *style, struct arena *mem, struct str *out)
+                       const struct report_style *style, struct str *out)
 {
-    static const struct {
-        const char *head;
-        enum table_align align;
-        int drop;
-    } columns[] = {{"input", TABLE_LEFT, 0},     {"what", TABLE_LEFT, 0},
-                   {"measured", TABLE_RIGHT, 0}, {"predicted", TABLE_RIGHT, 3},
-                   {"off", TABLE_RIGHT, 0},      {"with the profile", TABLE_RIGHT, 2},
-                   {"off", TABLE_RIGHT, 0},      {"off, from the others", TABLE_RIGHT, 1}};
+    static const struct table_column columns[] = {
+        {"input", TABLE_LEFT, 0},     {"what", TABLE_LEFT, 0},
+        {"measured", TABLE_RIGHT, 0}, {"predicted", TABLE_RIGHT, 3},
+        {"off", TABLE_RIGHT, 0},      {"with the profile", TABLE_RIGHT, 2},
+        {"off", TABLE_RIGHT, 0},      {"off, from the others", TABLE_RIGHT, 1}};
     struct table t;
-    struct str cell = {0};
-    table_init(&t, mem);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns - held; i++)
-        table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
+    table_init(&t, columns, sizeof columns / sizeof *columns - held);
     for (int i = 0; i < c->rows; i++)
         if (c->row[i].held == held)
-            add_row(&t, &c->row[i], held, &cell);
+            add_row(&t, &c->row[i], held);
     table_print(&t, style, out);
     print_means(c, held, out);
-    str_release(&cell);
 }
 
 static void print_entry(const struct profile_entry *e, const struct report_style *style,
                         struct arena *mem, struct str *out)
 {
+    static const struct table_column columns[] = {
+        {"", TABLE_LEFT, 0}, {"", TABLE_RIGHT, 0}, {"", TABLE_LEFT, 0}};
     const struct residual *r = &e->residual;
     struct table t;
     typeset_heading(
         style, arena_format(mem, "Factors of %s with stack %s", e->gpu->name, stack_name(e->te)),
         out);
-    table_init(&t, mem);
-    table_column(&t, "", TABLE_LEFT, 0);
-    table_column(&t, "", TABLE_RIGHT, 0);
-    table_column(&t, "", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int f = 0; f < RESIDUALS; f++) {
         table_add(&t, "%s", residual_name((enum residual_factor)f));
         table_add(&t, r->fitted[f] ? "%.3f" : "1", r->value[f]);
@@ -172,12 +162,12 @@ static void calibrate_text(const struct calibrate_report *c, const struct report
 {
     struct arena mem = {0};
     str_addf(out, "Measured and predicted (+ is too slow or too much)\n");
-    print_rows(c, false, style, &mem, out);
+    print_rows(c, false, style, out);
     for (int i = 0; i < c->profile->entries; i++)
         print_entry(&c->profile->entry[i], style, &mem, out);
     if (has_held(c)) {
         typeset_heading(style, "Held out of the fit", out);
-        print_rows(c, true, style, &mem, out);
+        print_rows(c, true, style, out);
     }
     print_texts("Refused", c->refusal, c->refusals, style, &mem, out);
     print_texts("Notes", c->note, c->notes, style, &mem, out);

@@ -34,14 +34,6 @@ static const struct {
     [MEMORY_communicators] = {'N', 4},
 };
 
-static void take_run(struct table *t, int from, int end)
-{
-    struct str cell = {0};
-    add_run(from, end, &cell);
-    table_take(t, &cell);
-    str_release(&cell);
-}
-
 /* The framework's parts, their sum, the others, the sum of all, the limit. */
 static void add_part_cells(struct table *t, const struct plan_stage *s, bool framework)
 {
@@ -67,13 +59,12 @@ static void add_fullness_cells(struct table *t, const struct plan_stage *s)
     table_add(t, "%s", moment_words(s->moment));
 }
 
-static void print_parts(const struct plan *p, const struct report_style *style, struct arena *mem,
-                        struct str *out)
+static void print_parts(const struct plan *p, const struct report_style *style, struct str *out)
 {
+    enum { TYPE = 1 };
+    static const struct table_column columns[] = {{"stage", TABLE_LEFT, 0}, {"GPU", TABLE_LEFT, 0}};
     struct table t;
-    table_init(&t, mem);
-    table_column(&t, "stage", TABLE_LEFT, 0);
-    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     add_part_columns(&t, true, "allocated");
     add_part_columns(&t, false, "on the GPU");
     table_column(&t, "limit", TABLE_RIGHT, 0);
@@ -81,7 +72,8 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
     table_column(&t, "fullest", TABLE_LEFT, 5);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
-        take_run(&t, from, end);
+        add_run(from, end, &t.text);
+        table_take(&t);
         table_add(&t, "%s", p->stage[from].group->gpu->name);
         add_part_cells(&t, &p->stage[from], true);
         add_part_cells(&t, &p->stage[from], false);
@@ -89,7 +81,7 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
         add_fullness_cells(&t, &p->stage[from]);
     }
     if (!p->meshes)
-        table_hide(&t, type);
+        table_hide(&t, TYPE);
     typeset_heading(style, "Memory of each stage (GiB of one GPU, at its fullest moment)", out);
     table_print(&t, style, out);
 }
@@ -324,21 +316,21 @@ static void print_in_flight(const struct partition *f, const struct plan *p, int
 }
 
 static void print_fullest_parts(const struct plan_stage *s, const struct report_style *style,
-                                struct arena *mem, struct str *out)
+                                struct str *out)
 {
+    static const struct table_column columns[] = {{"part", TABLE_LEFT, 0},
+                                                  {"bytes", TABLE_RIGHT, 0},
+                                                  {"of the limit", TABLE_BAR, 1},
+                                                  {"what it is", TABLE_LEFT, 0}};
     struct table t;
-    table_init(&t, mem);
-    table_column(&t, "part", TABLE_LEFT, 0);
-    table_column(&t, "bytes", TABLE_RIGHT, 0);
-    table_bar_column(&t, "of the limit", 1, style);
-    table_column(&t, "what it is", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < MEMORY_PARTS; i++) {
         const struct memory_part_info *info = memory_part_info((enum memory_part)i);
         if (s->memory.part[i] <= 0)
             continue;
         table_add(&t, "%s", info->name);
         table_add(&t, "%.2f GiB", s->memory.part[i] / GIB);
-        table_add_bar(&t, style, s->memory.part[i] / s->limit_bytes);
+        table_bar(&t, style, s->memory.part[i] / s->limit_bytes);
         table_add(&t, "%s", info->help);
     }
     table_print(&t, style, out);
@@ -355,7 +347,7 @@ static void print_fullest(const struct plan_answer *a, const struct report_style
     str_addf(&title, "What fills stage %d, the fullest", rank);
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
-    print_fullest_parts(s, style, mem, out);
+    print_fullest_parts(s, style, out);
     str_add(out, "\n");
     if (s->moment != MOMENT_step && s->moment != MOMENT_setup)
         print_in_flight(f, p, rank, style, out);
@@ -366,7 +358,7 @@ void explain_memory(const struct plan_answer *a, const struct report_style *styl
                     struct arena *mem, struct str *out)
 {
     const struct plan *p = a->plan;
-    print_parts(p, style, mem, out);
+    print_parts(p, style, out);
     if (typeset_has_bars(style))
         print_bars(p, style, out);
     print_fullest(a, style, mem, out);

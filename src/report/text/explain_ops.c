@@ -30,7 +30,7 @@ static const char *const BLOCKS[] = {
 };
 
 typedef void block_printer(const struct scene *, const struct block_shape *,
-                           const struct report_style *, struct arena *, struct str *out);
+                           const struct report_style *, struct str *out);
 
 static void print_title(const struct block_shape *b, const struct report_style *style,
                         struct str *out)
@@ -54,7 +54,7 @@ static bool window_seen(const struct model *m, int k)
 
 /* The blocks as one mesh runs them; of a job on one type, mesh 0. */
 static void each_block(const struct plan *p, int mesh, block_printer *print,
-                       const struct report_style *style, struct arena *mem, struct str *out)
+                       const struct report_style *style, struct str *out)
 {
     const struct model *m = p->model;
     const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
@@ -71,13 +71,13 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     for (int k = 0; k < m->kinds; k++) {
         shape.window = m->kind[k].window;
         if (!window_seen(m, k))
-            print(&scene, &shape, style, mem, out);
+            print(&scene, &shape, style, out);
     }
     shape.window = 0;
     for (int kind = BLOCK_MLP; kind <= BLOCK_MTP; kind++) {
         shape.kind = (enum block_kind)kind;
         if (present[kind])
-            print(&scene, &shape, style, mem, out);
+            print(&scene, &shape, style, out);
     }
 }
 
@@ -97,72 +97,68 @@ static void add_shape(const struct op *o, struct str *out)
 }
 
 /* Nothing for 0, so that the numbers that matter stand out. */
-static void take_bytes(struct table *t, double bytes, struct str *cell)
+static void take_bytes(struct table *t, double bytes)
 {
     if (bytes > 0)
-        add_bytes(cell, bytes);
-    table_take(t, cell);
+        add_bytes(&t->text, bytes);
+    table_take(t);
 }
 
 static void print_ops(const struct scene *scene, const struct block_shape *b,
-                      const struct report_style *style, struct arena *mem, struct str *out)
+                      const struct report_style *style, struct str *out)
 {
+    static const struct table_column columns[] = {{"operator", TABLE_LEFT, 0},
+                                                  {"kind", TABLE_LEFT, 2},
+                                                  {"m x n x k, or bytes", TABLE_LEFT, 0},
+                                                  {"saved", TABLE_RIGHT, 0},
+                                                  {"temporary", TABLE_RIGHT, 1},
+                                                  {"in backward", TABLE_RIGHT, 1}};
     struct op ops[OPS_MAX];
     struct table t;
-    struct str cell = {0};
     int n = block_ops(b, ops);
     (void)scene;
-    table_init(&t, mem);
-    table_column(&t, "operator", TABLE_LEFT, 0);
-    table_column(&t, "kind", TABLE_LEFT, 2);
-    table_column(&t, "m x n x k, or bytes", TABLE_LEFT, 0);
-    table_column(&t, "saved", TABLE_RIGHT, 0);
-    table_column(&t, "temporary", TABLE_RIGHT, 1);
-    table_column(&t, "in backward", TABLE_RIGHT, 1);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < n; i++) {
         table_add(&t, "%s", ops[i].name);
         table_add(&t, "%s", OP_KINDS[ops[i].kind]);
-        add_shape(&ops[i], &cell);
-        table_take(&t, &cell);
-        take_bytes(&t, ops[i].saved, &cell);
-        take_bytes(&t, ops[i].temporary, &cell);
-        take_bytes(&t, ops[i].temporary_back, &cell);
+        add_shape(&ops[i], &t.text);
+        table_take(&t);
+        take_bytes(&t, ops[i].saved);
+        take_bytes(&t, ops[i].temporary);
+        take_bytes(&t, ops[i].temporary_back);
     }
     print_title(b, style, out);
     table_print(&t, style, out);
-    str_release(&cell);
 }
 
 static void add_time_row(struct table *t, const char *name, const char *kind,
                          const struct op_time *time)
 {
     const double seconds[] = {time->forward_s, time->backward_s, time->weight_s};
-    struct str cell = {0};
     table_add(t, "%s", name);
     table_add(t, "%s", kind);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         if (seconds[i] > 0)
-            add_seconds(&cell, seconds[i]);
-        table_take(t, &cell);
+            add_seconds(&t->text, seconds[i]);
+        table_take(t);
     }
-    str_release(&cell);
 }
 
 static void print_times(const struct scene *scene, const struct block_shape *b,
-                        const struct report_style *style, struct arena *mem, struct str *out)
+                        const struct report_style *style, struct str *out)
 {
+    static const struct table_column columns[] = {{"operator", TABLE_LEFT, 0},
+                                                  {"kind", TABLE_LEFT, 1},
+                                                  {"forward", TABLE_RIGHT, 0},
+                                                  {"backward", TABLE_RIGHT, 0},
+                                                  {"of it weights", TABLE_RIGHT, 0}};
     struct op ops[OPS_MAX];
     struct op_time time[OPS_MAX], sum = {0};
     struct table t;
     int n = block_ops(b, ops);
     const struct costing on = scene_costing(scene, scene->group);
     cost_predict(&on, b->precision, scene->te, ops, (size_t)n, time);
-    table_init(&t, mem);
-    table_column(&t, "operator", TABLE_LEFT, 0);
-    table_column(&t, "kind", TABLE_LEFT, 1);
-    table_column(&t, "forward", TABLE_RIGHT, 0);
-    table_column(&t, "backward", TABLE_RIGHT, 0);
-    table_column(&t, "of it weights", TABLE_RIGHT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < n; i++) {
         add_time_row(&t, ops[i].name, OP_KINDS[ops[i].kind], &time[i]);
         sum.forward_s += time[i].forward_s;
@@ -176,11 +172,11 @@ static void print_times(const struct scene *scene, const struct block_shape *b,
 
 /* Once, or for each mesh of a mixed job where they differ. */
 static void each_mesh(const struct plan *p, bool differ, block_printer *print,
-                      const struct report_style *style, struct arena *mem, struct str *out)
+                      const struct report_style *style, struct str *out)
 {
     int rank = 0;
     if (!differ)
-        each_block(p, 0, print, style, mem, out);
+        each_block(p, 0, print, style, out);
     for (int i = 0; differ && i < p->meshes->count; i++) {
         const struct mesh *m = &p->meshes->mesh[i];
         str_addf(out, "\nOn %s", m->group->gpu->name);
@@ -190,7 +186,7 @@ static void each_mesh(const struct plan *p, bool differ, block_printer *print,
             str_addf(out, " to %d", rank + m->stages - 1);
         str_add(out, "\n");
         rank += m->stages;
-        each_block(p, i, print, style, mem, out);
+        each_block(p, i, print, style, out);
     }
 }
 
@@ -198,9 +194,10 @@ void explain_ops(const struct plan_answer *a, const struct report_style *style, 
                  struct str *out)
 {
     const struct plan *p = a->plan;
+    (void)mem;
     str_add(out, "\n");
     typeset_wrap(style, "Operators of each block: one micro-batch on one GPU", 2, out);
-    each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, mem, out);
+    each_mesh(p, p->meshes && !mesh_list_uniform(p->meshes), print_ops, style, out);
 }
 
 void explain_cost(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
@@ -212,5 +209,5 @@ void explain_cost(const struct plan_answer *a, const struct report_style *style,
                  arena_format(mem, "Seconds of each operator: one micro-batch on one GPU (%s)",
                               p->provenance),
                  2, out);
-    each_mesh(p, p->meshes, print_times, style, mem, out);
+    each_mesh(p, p->meshes, print_times, style, out);
 }

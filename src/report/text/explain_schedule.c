@@ -25,37 +25,29 @@ static void add_rank_row(struct table *t, const struct partition *f, const struc
     int c = f->class_of[rank];
     const int64_t ticks[] = {time->rank_forward[c], time->rank_backward[c], f->send[rank],
                              time->end[rank]};
-    struct str cell = {0};
     table_add(t, "%d", rank);
     table_add(t, "%s", f->mesh[f->mesh_of[rank]].costing.group->gpu->name);
-    add_layers(f, rank, &cell);
-    table_take(t, &cell);
+    add_layers(f, rank, &t->text);
+    table_take(t);
     table_add(t, "%lld", (long long)pipeline_warmup(p, rank));
-    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
-        add_seconds(&cell, (double)ticks[i] / TICKS_PER_S);
-        table_take(t, &cell);
-    }
-    str_release(&cell);
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        table_seconds(t, (double)ticks[i] / TICKS_PER_S);
 }
 
 static void print_ranks(const struct partition *f, const struct pass_times *time,
-                        const struct pipeline *p, const struct report_style *style,
-                        struct arena *mem, struct str *out)
+                        const struct pipeline *p, const struct report_style *style, struct str *out)
 {
+    enum { TYPE = 1 };
+    static const struct table_column columns[] = {
+        {"rank", TABLE_RIGHT, 0},    {"GPU", TABLE_LEFT, 0},      {"layers", TABLE_LEFT, 0},
+        {"warm-up", TABLE_RIGHT, 1}, {"forward", TABLE_RIGHT, 0}, {"backward", TABLE_RIGHT, 0},
+        {"send", TABLE_RIGHT, 2},    {"done at", TABLE_RIGHT, 0}};
     struct table t;
-    table_init(&t, mem);
-    table_column(&t, "rank", TABLE_RIGHT, 0);
-    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
-    table_column(&t, "layers", TABLE_LEFT, 0);
-    table_column(&t, "warm-up", TABLE_RIGHT, 1);
-    table_column(&t, "forward", TABLE_RIGHT, 0);
-    table_column(&t, "backward", TABLE_RIGHT, 0);
-    table_column(&t, "send", TABLE_RIGHT, 2);
-    table_column(&t, "done at", TABLE_RIGHT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int r = 0; r < p->pp; r++)
         add_rank_row(&t, f, time, p, r);
     if (!f->scene->meshes)
-        table_hide(&t, type);
+        table_hide(&t, TYPE);
     typeset_heading(
         style, "Ranks of the pipeline (times of one micro-batch, communication included)", out);
     table_print(&t, style, out);
@@ -75,6 +67,6 @@ void explain_schedule(const struct plan_answer *a, const struct report_style *st
     str_add(out, "\n");
     typeset_wrap(style, str_text(&title), 2, out);
     str_release(&title);
-    print_ranks(d->partition, &d->pass_times, p, style, mem, out);
+    print_ranks(d->partition, &d->pass_times, p, style, out);
     print_pipeline(d, style, mem, out);
 }

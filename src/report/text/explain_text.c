@@ -21,34 +21,30 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
                           const struct report_style *style)
 {
     const struct plan_stage *s = &p->stage[from];
-    struct str cell = {0};
-    add_run(from, end, &cell);
-    table_take(t, &cell);
+    add_run(from, end, &t->text);
+    table_take(t);
     table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->layers);
     table_add(t, "%.1f %%", 100 * s->compute_step_s / p->step_s);
-    table_add_bar(t, style, s->compute_step_s / p->step_s);
+    table_bar(t, style, s->compute_step_s / p->step_s);
     table_add(t, "%.1f %%", 100 * (s->idle_s > 0 ? s->idle_s / p->step_s : 0));
-    str_release(&cell);
 }
 
 static void print_stage_bars(const struct plan *p, const struct report_style *style,
-                             struct arena *mem, struct str *out)
+                             struct str *out)
 {
+    enum { TYPE = 1 };
+    static const struct table_column columns[] = {
+        {"stage", TABLE_LEFT, 0},    {"GPU", TABLE_LEFT, 0},        {"layers", TABLE_RIGHT, 0},
+        {"compute", TABLE_RIGHT, 0}, {"of the step", TABLE_BAR, 1}, {"idle", TABLE_RIGHT, 0}};
     struct table t;
-    table_init(&t, mem);
-    table_column(&t, "stage", TABLE_LEFT, 0);
-    int type = table_column(&t, "GPU", TABLE_LEFT, 0);
-    table_column(&t, "layers", TABLE_RIGHT, 0);
-    table_column(&t, "compute", TABLE_RIGHT, 0);
-    table_bar_column(&t, "of the step", 1, style);
-    table_column(&t, "idle", TABLE_RIGHT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
         add_stage_row(&t, p, from, end, style);
     }
     if (!p->meshes)
-        table_hide(&t, type);
+        table_hide(&t, TYPE);
     typeset_heading(style, "Stage by stage (of the step)", out);
     table_print(&t, style, out);
     print_bottleneck(p, style, out);
@@ -92,12 +88,12 @@ static void explain_all(const struct plan_answer *a, const struct report_style *
     print_verdict(a, style, mem, out);
     if (!p->computed)
         return;
-    print_figures(p, style, mem, out);
-    print_breakdown(p, style, mem, out);
-    print_stage_bars(p, style, mem, out);
+    print_figures(p, style, out);
+    print_breakdown(p, style, out);
+    print_stage_bars(p, style, out);
     print_pipeline(a->step, style, mem, out);
     explain_memory(a, style, mem, out);
-    print_comparison(a, style, mem, out);
+    print_comparison(a, style, out);
     print_advice(&speedups, style, out);
     print_advice(&hints, style, out);
 }

@@ -99,11 +99,10 @@ static void add_coverage_cells(struct table *t, const struct learned *l, const s
 
 static void gpus_text(const struct learned *l, const struct report_style *style, struct str *out)
 {
-    struct arena mem = {0};
     struct table t;
     size_t count;
     const struct gpu *g = gpu_table(&count);
-    table_init(&t, &mem);
+    table_init(&t, NULL, 0);
     for (int c = 0; c < GPU_COLUMN_COUNT; c++)
         if (GPU_COLUMNS[c].head)
             table_column(&t, GPU_COLUMNS[c].head,
@@ -117,7 +116,6 @@ static void gpus_text(const struct learned *l, const struct report_style *style,
         add_coverage_cells(&t, l, &g[i]);
     }
     table_print(&t, style, out);
-    arena_release(&mem);
 }
 
 static struct json *words_of(const char *words)
@@ -246,40 +244,31 @@ enum { SHOWN_COUNT = sizeof SHOWN / sizeof *SHOWN };
 
 static void add_model_row(struct table *t, const struct model_preset *preset, const struct model *m)
 {
-    struct str cell = {0};
     table_add(t, "%s", preset->name);
     table_add(t, "%s", m->family);
-    add_count(&cell, (double)model_params_total(m));
-    table_take(t, &cell);
-    add_count(&cell, (double)model_params_active(m));
-    table_take(t, &cell);
+    table_count(t, (double)model_params_total(m));
+    table_count(t, (double)model_params_active(m));
     for (int i = 0; i < SHOWN_COUNT; i++) {
-        if (model_field_get(m, SHOWN[i].field) > 0)
-            str_addf(&cell, "%d", model_field_get(m, SHOWN[i].field));
-        else
-            str_add(&cell, "-");
-        table_take(t, &cell);
+        int value = model_field_get(m, SHOWN[i].field);
+        table_add(t, value > 0 ? "%d" : "-", value);
     }
-    str_release(&cell);
 }
 
 static void models_text(const struct report_style *style, struct str *out)
 {
-    struct arena mem = {0};
+    static const struct table_column columns[] = {{"model", TABLE_LEFT, 0},
+                                                  {"family", TABLE_LEFT, 4},
+                                                  {"parameters", TABLE_RIGHT, 0},
+                                                  {"active", TABLE_RIGHT, 1}};
     struct table t;
     struct model m;
-    table_init(&t, &mem);
-    table_column(&t, "model", TABLE_LEFT, 0);
-    table_column(&t, "family", TABLE_LEFT, 4);
-    table_column(&t, "parameters", TABLE_RIGHT, 0);
-    table_column(&t, "active", TABLE_RIGHT, 1);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < SHOWN_COUNT; i++)
         table_column(&t, model_field_info(SHOWN[i].field)->name, TABLE_RIGHT, SHOWN[i].drop);
     for (const struct model_preset *p = model_presets(); p->name; p++)
         if (load(p, &m))
             add_model_row(&t, p, &m);
     table_print(&t, style, out);
-    arena_release(&mem);
 }
 
 static struct json *model_object(const struct model_preset *p, const struct model *m)

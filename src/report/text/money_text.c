@@ -188,8 +188,9 @@ void print_run(const struct search_report *r, const struct report_style *style, 
     str_release(&line);
 }
 
-void add_run_rows(struct table *t, const struct plan *p, struct str *cell)
+void add_run_rows(struct table *t, const struct plan *p)
 {
+    struct str *cell = &t->text;
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     for (int i = 0; i < parts; i++) {
@@ -198,9 +199,9 @@ void add_run_rows(struct table *t, const struct plan *p, struct str *cell)
         str_add(cell, parts > 1 ? part[i].group->gpu->name : "");
         str_add(cell, parts > 1 ? " " : "");
         add_usd_per_hour(rent, cell);
-        table_take(t, cell);
+        table_take(t);
         if (*rent->from) {
-            table_add(t, "%s", "");
+            table_take(t);
             table_add(t, "%s", rent->from);
         }
     }
@@ -209,12 +210,12 @@ void add_run_rows(struct table *t, const struct plan *p, struct str *cell)
         add_run_time(p, cell);
         str_add(cell, p->usd_total > 0 && p->usd_total < INFINITY ? ", " : "");
         add_run_cost(p, cell);
-        table_take(t, cell);
+        table_take(t);
     }
     if (has_outages(p)) {
         table_add(t, "outages");
         add_outages(p, cell);
-        table_take(t, cell);
+        table_take(t);
     }
 }
 

@@ -20,7 +20,7 @@ void add_run_cost(const struct plan *, struct str *out);
 void print_run(const struct search_report *, const struct report_style *, struct arena *,
                struct str *out);
 /* Rows on the run of one plan. */
-void add_run_rows(struct table *, const struct plan *, struct str *cell);
+void add_run_rows(struct table *, const struct plan *);
 
 /* "money" of a plan, and of a search. */
 struct json *json_of_money(const struct plan *);

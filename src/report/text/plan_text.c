@@ -123,7 +123,7 @@ static const char *without_price(const struct plan *p)
     return part[i].group->gpu->name;
 }
 
-static void add_money_row(struct table *t, const struct plan *p, struct str *cell)
+static void add_money_row(struct table *t, const struct plan *p)
 {
     table_add(t, "money");
     if (p->usd_per_hour > 0 && isfinite(p->usd_per_mtoken))
@@ -135,61 +135,53 @@ static void add_money_row(struct table *t, const struct plan *p, struct str *cel
     else
         table_add(t, "no price of %s is known (--price %s=USD)", without_price(p),
                   without_price(p));
-    add_run_rows(t, p, cell);
+    add_run_rows(t, p);
 }
 
-void print_figures(const struct plan *p, const struct report_style *style, struct arena *mem,
-                   struct str *out)
+void print_figures(const struct plan *p, const struct report_style *style, struct str *out)
 {
+    static const struct table_column columns[] = {{"", TABLE_LEFT, 0}, {"", TABLE_LEFT, 0}};
     struct table t;
-    struct str cell = {0};
-    table_init(&t, mem);
-    table_column(&t, "", TABLE_LEFT, 0);
-    table_column(&t, "", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     table_add(&t, "step");
-    add_seconds(&cell, p->step_s);
-    str_addf(&cell, " ±%.0f %% (%s)", 100 * p->expected_error, p->provenance);
-    table_take(&t, &cell);
+    add_seconds(&t.text, p->step_s);
+    str_addf(&t.text, " ±%.0f %% (%s)", 100 * p->expected_error, p->provenance);
+    table_take(&t);
     table_add(&t, "speed");
-    add_count(&cell, p->tokens_per_s);
-    str_addf(&cell, " tokens/s, %.0f per GPU", p->tokens_per_s_per_gpu);
-    table_take(&t, &cell);
+    add_count(&t.text, p->tokens_per_s);
+    str_addf(&t.text, " tokens/s, %.0f per GPU", p->tokens_per_s_per_gpu);
+    table_take(&t);
     table_add(&t, "compute");
-    str_addf(&cell, "%.1f TFLOP/s per GPU", p->tflops_per_gpu);
+    str_addf(&t.text, "%.1f TFLOP/s per GPU", p->tflops_per_gpu);
     if (p->mfu > 0)
-        str_addf(&cell, ", MFU %.1f %%", 100 * p->mfu);
-    table_take(&t, &cell);
-    add_money_row(&t, p, &cell);
+        str_addf(&t.text, ", MFU %.1f %%", 100 * p->mfu);
+    table_take(&t);
+    add_money_row(&t, p);
     str_add(out, "\n");
     table_print(&t, style, out);
     print_profile(p, 1, style, out);
-    str_release(&cell);
 }
 
-void print_breakdown(const struct plan *p, const struct report_style *style, struct arena *mem,
-                     struct str *out)
+void print_breakdown(const struct plan *p, const struct report_style *style, struct str *out)
 {
+    static const struct table_column columns[] = {
+        {"", TABLE_LEFT, 0}, {"", TABLE_RIGHT, 0}, {"", TABLE_RIGHT, 0}, {"", TABLE_BAR, 1}};
     struct table t;
-    struct str cell = {0};
-    table_init(&t, mem);
-    table_column(&t, "", TABLE_LEFT, 0);
-    table_column(&t, "", TABLE_RIGHT, 0);
-    table_column(&t, "", TABLE_RIGHT, 0);
-    table_bar_column(&t, "", 1, style);
+    struct str title = {0};
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < BREAKDOWN_PARTS; i++) {
         double share = p->breakdown[i] / p->step_s;
         if (p->breakdown[i] <= 0)
             continue;
         table_add(&t, "%s", breakdown_name((enum breakdown_part)i));
-        add_seconds(&cell, p->breakdown[i]);
-        table_take(&t, &cell);
+        table_seconds(&t, p->breakdown[i]);
         table_add(&t, "%.1f %%", 100 * share);
-        table_add_bar(&t, style, share);
+        table_bar(&t, style, share);
     }
-    str_addf(&cell, "Where the step's time goes (stage %d, the busiest)", p->busiest);
-    typeset_heading(style, str_text(&cell), out);
+    str_addf(&title, "Where the step's time goes (stage %d, the busiest)", p->busiest);
+    typeset_heading(style, str_text(&title), out);
     table_print(&t, style, out);
-    str_release(&cell);
+    str_release(&title);
 }
 
 static bool near(double a, double b)
@@ -238,22 +230,18 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
 {
     const struct plan_stage *s = &p->stage[from];
     const double seconds[] = {s->forward_s, s->backward_s, s->compute_step_s, fmax(0, s->idle_s)};
-    struct str cell = {0};
-    add_run(from, end, &cell);
-    table_take(t, &cell);
+    add_run(from, end, &t->text);
+    table_take(t);
     table_add(t, "%s", s->group->gpu->name);
     table_add(t, "%d", s->gpus);
     table_add(t, "%d", s->layers);
     add_ways_cells(t, p, from);
-    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-        add_seconds(&cell, seconds[i]);
-        table_take(t, &cell);
-    }
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+        table_seconds(t, seconds[i]);
     table_add(t, "%.1f GiB", s->peak_bytes / GIB);
     table_add(t, "%.1f GiB", s->device_bytes / GIB);
     table_add(t, "%.1f GiB", s->limit_bytes / GIB);
     table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
-    str_release(&cell);
 }
 
 void print_bottleneck(const struct plan *p, const struct report_style *style, struct str *out)
@@ -275,31 +263,21 @@ void print_bottleneck(const struct plan *p, const struct report_style *style, st
     str_release(&text);
 }
 
-static void print_stages(const struct plan *p, const struct report_style *style, struct arena *mem,
-                         struct str *out)
+static void print_stages(const struct plan *p, const struct report_style *style, struct str *out)
 {
-    enum {
-        TYPE = 1,
-        TP = 4,
-        DP,
-        MICRO_BATCH,
-        LIMIT = 13
-    }; /* the same for all stages unless the
-                                                             * job is mixed */
+    /* The same for all stages unless the job is mixed. */
+    enum { TYPE = 1, TP = 4, MICRO_BATCH = 6, LIMIT = 13 };
     static const struct table_column columns[] = {
-        {"stage", TABLE_LEFT, 0, false},       {"GPU", TABLE_LEFT, 0, false},
-        {"GPUs", TABLE_RIGHT, 1, false},       {"layers", TABLE_RIGHT, 0, false},
-        {"tp", TABLE_RIGHT, 0, false},         {"dp", TABLE_RIGHT, 0, false},
-        {"mbs", TABLE_RIGHT, 0, false},        {"forward", TABLE_RIGHT, 4, false},
-        {"backward", TABLE_RIGHT, 4, false},   {"compute/step", TABLE_RIGHT, 3, false},
-        {"idle/step", TABLE_RIGHT, 0, false},  {"allocated", TABLE_RIGHT, 3, false},
-        {"on the GPU", TABLE_RIGHT, 2, false}, {"limit", TABLE_RIGHT, 3, false},
-        {"of limit", TABLE_LEFT, 0, false},
-    };
+        {"stage", TABLE_LEFT, 0},       {"GPU", TABLE_LEFT, 0},
+        {"GPUs", TABLE_RIGHT, 1},       {"layers", TABLE_RIGHT, 0},
+        {"tp", TABLE_RIGHT, 0},         {"dp", TABLE_RIGHT, 0},
+        {"mbs", TABLE_RIGHT, 0},        {"forward", TABLE_RIGHT, 4},
+        {"backward", TABLE_RIGHT, 4},   {"compute/step", TABLE_RIGHT, 3},
+        {"idle/step", TABLE_RIGHT, 0},  {"allocated", TABLE_RIGHT, 3},
+        {"on the GPU", TABLE_RIGHT, 2}, {"limit", TABLE_RIGHT, 3},
+        {"of limit", TABLE_LEFT, 0}};
     struct table t;
-    table_init(&t, mem);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int from = 0, end; from < p->stages; from = end) {
         end = end_of_run(p, from);
         add_stage_row(&t, p, from, end);
@@ -325,9 +303,9 @@ void report_plan_text(const struct plan_answer *a, const struct report_style *st
     print_plan_query(p, style, out);
     print_verdict(a, style, &mem, out);
     if (p->computed) {
-        print_figures(p, style, &mem, out);
-        print_breakdown(p, style, &mem, out);
-        print_stages(p, style, &mem, out);
+        print_figures(p, style, out);
+        print_breakdown(p, style, out);
+        print_stages(p, style, out);
     }
     print_advice(&hints, style, out);
     print_advice(&better, style, out);

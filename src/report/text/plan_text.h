@@ -19,16 +19,13 @@ void print_verdict(const struct plan_answer *, const struct report_style *, stru
 struct advice_section;
 void print_advice(const struct advice_section *, const struct report_style *, struct str *out);
 /* What a mixed plan is worth, if that was asked for. */
-void print_comparison(const struct plan_answer *, const struct report_style *, struct arena *,
-                      struct str *out);
+void print_comparison(const struct plan_answer *, const struct report_style *, struct str *out);
 /* Step, throughput, FLOP/s, money. The plan must be computed. */
-void print_figures(const struct plan *, const struct report_style *, struct arena *,
-                   struct str *out);
+void print_figures(const struct plan *, const struct report_style *, struct str *out);
 /* The residual factors that acted on so many plans; nothing without a profile. */
 void print_profile(const struct plan *, int plans, const struct report_style *, struct str *out);
 /* Where the step's time goes, with bars. The plan must be computed. */
-void print_breakdown(const struct plan *, const struct report_style *, struct arena *,
-                     struct str *out);
+void print_breakdown(const struct plan *, const struct report_style *, struct str *out);
 
 /* Of a mixed job: which stage is busiest, which least. */
 void print_bottleneck(const struct plan *, const struct report_style *, struct str *out);

@@ -90,18 +90,15 @@ static const char *or_dash(const char *text)
     return *text ? text : "-";
 }
 
-static void print_offers(const struct price **offer, size_t count, struct arena *mem,
-                         const struct report_style *style, struct str *out)
+static void print_offers(const struct price **offer, size_t count, const struct report_style *style,
+                         struct str *out)
 {
-    static const struct table_column heads[] = {
-        {"GPU", TABLE_LEFT, 0, false},    {"$/h", TABLE_RIGHT, 0, false},
-        {"market", TABLE_LEFT, 0, false}, {"provider", TABLE_LEFT, 0, false},
-        {"region", TABLE_LEFT, 2, false}, {"instance", TABLE_LEFT, 3, false},
-        {"GPUs", TABLE_RIGHT, 1, false},  {"date", TABLE_LEFT, 4, false}};
+    static const struct table_column columns[] = {
+        {"GPU", TABLE_LEFT, 0},      {"$/h", TABLE_RIGHT, 0},   {"market", TABLE_LEFT, 0},
+        {"provider", TABLE_LEFT, 0}, {"region", TABLE_LEFT, 2}, {"instance", TABLE_LEFT, 3},
+        {"GPUs", TABLE_RIGHT, 1},    {"date", TABLE_LEFT, 4}};
     struct table t;
-    table_init(&t, mem);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_column(&t, heads[i].head, heads[i].align, heads[i].drop);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
         const struct price *p = offer[i];
         if (shown_before(offer, i))
@@ -136,18 +133,17 @@ static void pick_words(const struct price_report *r, const struct gpu *gpu,
         str_addf(out, "no %s price", market_name(r->ask->market));
 }
 
-static void print_used(const struct price_report *r, struct arena *mem,
-                       const struct report_style *style, struct str *out)
+static void print_used(const struct price_report *r, const struct report_style *style,
+                       struct str *out)
 {
+    static const struct table_column columns[] = {{"GPU", TABLE_LEFT, 0},
+                                                  {"node", TABLE_RIGHT, 0},
+                                                  {"$/h", TABLE_RIGHT, 0},
+                                                  {"why", TABLE_LEFT, 0}};
     size_t count;
     const struct gpu *gpu = gpu_table(&count);
     struct table t;
-    struct str words = {0};
-    table_init(&t, mem);
-    table_column(&t, "GPU", TABLE_LEFT, 0);
-    table_column(&t, "node", TABLE_RIGHT, 0);
-    table_column(&t, "$/h", TABLE_RIGHT, 0);
-    table_column(&t, "why", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
         if (!is_used(r, &gpu[i]))
             continue;
@@ -155,11 +151,10 @@ static void print_used(const struct price_report *r, struct arena *mem,
         table_add(&t, "%s", gpu[i].name);
         table_add(&t, "%d", gpu[i].per_node);
         table_add(&t, pick.usd > 0 ? "%.4f" : "-", pick.usd);
-        pick_words(r, &gpu[i], &pick, &words);
-        table_take(&t, &words);
+        pick_words(r, &gpu[i], &pick, &t.text);
+        table_take(&t);
     }
     table_print(&t, style, out);
-    str_release(&words);
 }
 
 static void print_skipped(int64_t lines, const struct report_style *style, struct str *out)
@@ -177,9 +172,9 @@ static void prices_text(const struct price_report *r, const struct report_style 
     struct arena mem = {0};
     size_t count;
     const struct price **offer = listed(r, &mem, &count);
-    print_offers(offer, count, &mem, style, out);
+    print_offers(offer, count, style, out);
     typeset_heading(style, "What a search uses", out);
-    print_used(r, &mem, style, out);
+    print_used(r, style, out);
     str_add(out, "\n");
     typeset_wrap(style, SCOPE, 0, out);
     if (r->list->skipped > 0)

@@ -75,110 +75,83 @@ enum plan_column {
 };
 
 static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
-    [RANK] = {"#", TABLE_RIGHT, 0, false},
-    [GPU] = {"GPU", TABLE_LEFT, 0, false},
-    [GPUS] = {"GPUs", TABLE_RIGHT, 0, false},
-    [TP] = {"tp", TABLE_RIGHT, 0, false},
-    [CP] = {"cp", TABLE_RIGHT, 3, false},
-    [PP] = {"pp", TABLE_RIGHT, 0, false},
-    [DP] = {"dp", TABLE_RIGHT, 1, false},
-    [EP] = {"ep", TABLE_RIGHT, 4, false},
-    [ETP] = {"etp", TABLE_RIGHT, 10, false},
-    [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 5, false},
-    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 12, false},
-    [RECOMPUTE] = {"recompute", TABLE_LEFT, 9, false},
-    [OPTIONS] = {"options", TABLE_LEFT, 13, false},
-    [STEP] = {"step", TABLE_RIGHT, 6, false},
-    [TOKENS] = {"tokens/s", TABLE_RIGHT, 0, false},
-    [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 11, false},
-    [MFU] = {"MFU", TABLE_RIGHT, 7, false},
-    [MEMORY] = {"memory", TABLE_RIGHT, 8, false},
-    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 2, false},
-    [RUN_TIME] = {"run", TABLE_RIGHT, 1, false},
-    [RUN_COST] = {"cost", TABLE_RIGHT, 0, false},
+    [RANK] = {"#", TABLE_RIGHT, 0},          [GPU] = {"GPU", TABLE_LEFT, 0},
+    [GPUS] = {"GPUs", TABLE_RIGHT, 0},       [TP] = {"tp", TABLE_RIGHT, 0},
+    [CP] = {"cp", TABLE_RIGHT, 3},           [PP] = {"pp", TABLE_RIGHT, 0},
+    [DP] = {"dp", TABLE_RIGHT, 1},           [EP] = {"ep", TABLE_RIGHT, 4},
+    [ETP] = {"etp", TABLE_RIGHT, 10},        [MICRO_BATCH] = {"mbs", TABLE_RIGHT, 5},
+    [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 12}, [RECOMPUTE] = {"recompute", TABLE_LEFT, 9},
+    [OPTIONS] = {"options", TABLE_LEFT, 13}, [STEP] = {"step", TABLE_RIGHT, 6},
+    [TOKENS] = {"tokens/s", TABLE_RIGHT, 0}, [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 11},
+    [MFU] = {"MFU", TABLE_RIGHT, 7},         [MEMORY] = {"memory", TABLE_RIGHT, 8},
+    [MONEY] = {"$/Mtoken", TABLE_RIGHT, 2},  [RUN_TIME] = {"run", TABLE_RIGHT, 1},
+    [RUN_COST] = {"cost", TABLE_RIGHT, 0},
 };
 
-static void take_count(struct table *t, double value, struct str *cell)
-{
-    add_count(cell, value);
-    table_take(t, cell);
-}
-
-static void take_seconds(struct table *t, double seconds, struct str *cell)
-{
-    add_seconds(cell, seconds);
-    table_take(t, cell);
-}
-
-static void add_money(struct table *t, double usd_per_mtoken)
+static void take_money(struct table *t, double usd_per_mtoken)
 {
     if (usd_per_mtoken > 0)
-        table_add(t, "%.*f", usd_per_mtoken < 0.1 ? 4 : 3, usd_per_mtoken);
-    else
-        table_add(t, "%s", "");
+        str_addf(&t->text, "%.*f", usd_per_mtoken < 0.1 ? 4 : 3, usd_per_mtoken);
+    table_take(t);
 }
 
 /* Time and cost of the run; the columns stay empty where its tokens are not known. */
-static void take_run(struct table *t, const struct plan *p, struct str *cell)
+static void take_run(struct table *t, const struct plan *p)
 {
-    add_run_time(p, cell);
-    table_take(t, cell);
-    add_run_cost(p, cell);
-    table_take(t, cell);
+    add_run_time(p, &t->text);
+    table_take(t);
+    add_run_cost(p, &t->text);
+    table_take(t);
 }
 
 /* What differs between the meshes of a mixed job as "2/4". */
-static void take_param(struct table *t, const struct plan *p, enum param param, struct str *cell)
+static void take_param(struct table *t, const struct plan *p, enum param param)
 {
-    add_param_of(p, param, cell);
-    table_take(t, cell);
+    add_param_of(p, param, &t->text);
+    table_take(t);
 }
 
-static void add_shape_cells(struct table *t, const struct plan *p, struct str *cell)
+static void add_shape_cells(struct table *t, const struct plan *p)
 {
     const struct strategy *s = &p->strategy;
-    add_gpu_counts(p, cell);
-    table_take(t, cell);
-    take_param(t, p, PARAM_tp, cell);
+    add_gpu_counts(p, &t->text);
+    table_take(t);
+    take_param(t, p, PARAM_tp);
     table_add(t, "%d", s->cp);
-    add_pipeline(s, cell);
-    table_take(t, cell);
-    take_param(t, p, PARAM_dp, cell);
-    take_param(t, p, PARAM_ep, cell);
-    take_param(t, p, PARAM_etp, cell);
-    take_param(t, p, PARAM_micro_batch, cell);
+    add_pipeline(s, &t->text);
+    table_take(t);
+    take_param(t, p, PARAM_dp);
+    take_param(t, p, PARAM_ep);
+    take_param(t, p, PARAM_etp);
+    take_param(t, p, PARAM_micro_batch);
     table_add(t, "%s", s->tp > 1 || s->seq_parallel ? (s->seq_parallel ? "on" : "off") : "");
-    take_param(t, p, PARAM_recompute, cell);
+    take_param(t, p, PARAM_recompute);
 }
 
 static void add_plan_row(struct table *t, const struct search_report *r, int i)
 {
     const struct plan *p = &r->plan[i];
-    struct str cell = {0};
     table_add(t, "%d", i + 1);
-    add_gpu_names(p, &cell);
-    table_take(t, &cell);
-    add_shape_cells(t, p, &cell);
-    add_differing(r, &p->strategy, &cell);
-    table_take(t, &cell);
-    take_seconds(t, p->step_s, &cell);
-    take_count(t, p->net_tokens_per_s, &cell);
+    add_gpu_names(p, &t->text);
+    table_take(t);
+    add_shape_cells(t, p);
+    add_differing(r, &p->strategy, &t->text);
+    table_take(t);
+    table_seconds(t, p->step_s);
+    table_count(t, p->net_tokens_per_s);
     table_add(t, "%.0f", p->tflops_per_gpu);
     table_add(t, "%.1f %%", 100 * p->mfu);
-    add_memory_of_limit(p, &cell);
-    table_take(t, &cell);
-    add_money(t, p->usd_per_mtoken);
-    take_run(t, p, &cell);
-    str_release(&cell);
+    add_memory_of_limit(p, &t->text);
+    table_take(t);
+    take_money(t, p->usd_per_mtoken);
+    take_run(t, p);
 }
 
 static const char *types_of(const struct plan *p, struct arena *mem)
 {
     struct str text = {0};
     add_gpu_names(p, &text);
-    const char *types = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return types;
+    return str_keep(&text, mem);
 }
 
 static bool interleaves(const struct search_report *r)
@@ -214,20 +187,16 @@ static void print_error(const struct search_report *r, const struct report_style
 }
 
 static void print_best(const struct search_report *r, const struct report_style *style,
-                       struct arena *mem, struct str *out)
+                       struct str *out)
 {
     struct table t;
-    table_init(&t, mem);
-    for (int c = 0; c < PLAN_COLUMNS; c++)
-        table_column(&t,
-                     c == PP && interleaves(r) ? "pp x vpp"
-                     : c == TOKENS             ? tokens_head(r)
-                                               : PLAN_TABLE[c].head,
-                     PLAN_TABLE[c].align, PLAN_TABLE[c].drop);
+    table_init(&t, PLAN_TABLE, PLAN_COLUMNS);
+    t.column[PP].head = interleaves(r) ? "pp x vpp" : "pp";
+    t.column[TOKENS].head = tokens_head(r);
     for (int i = 0; i < r->best; i++)
         add_plan_row(&t, r, i);
     if (r->cluster->groups == 1)
-        table_hide_if_all(&t, GPU, types_of(&r->plan[0], mem));
+        table_hide_if_all(&t, GPU, types_of(&r->plan[0], &t.mem));
     table_hide_if_all(&t, CP, "1");
     table_hide_if_all(&t, SEQ_PARALLEL, "");
     table_hide_if_all(&t, OPTIONS, "");
@@ -245,35 +214,31 @@ static void print_best(const struct search_report *r, const struct report_style 
 }
 
 static void print_front(const struct search_report *r, const struct report_style *style,
-                        struct arena *mem, struct str *out)
+                        struct str *out)
 {
+    const struct table_column columns[] = {
+        {"GPU", TABLE_LEFT, 0},       {"GPUs", TABLE_RIGHT, 0}, {tokens_head(r), TABLE_RIGHT, 0},
+        {"$/Mtoken", TABLE_RIGHT, 1}, {"run", TABLE_RIGHT, 0},  {"cost", TABLE_RIGHT, 0},
+        {"plan", TABLE_LEFT, 2}};
+    enum { FRONT_GPU = 0, FRONT_MONEY = 3, FRONT_COST = 5 };
     struct table t;
-    struct str cell = {0};
-    table_init(&t, mem);
-    int gpu = table_column(&t, "GPU", TABLE_LEFT, 0);
-    table_column(&t, "GPUs", TABLE_RIGHT, 0);
-    table_column(&t, tokens_head(r), TABLE_RIGHT, 0);
-    int money = table_column(&t, "$/Mtoken", TABLE_RIGHT, 1);
-    int run = table_column(&t, "run", TABLE_RIGHT, 0);
-    int cost = table_column(&t, "cost", TABLE_RIGHT, 0);
-    table_column(&t, "plan", TABLE_LEFT, 2);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < r->front; i++) {
         const struct plan *p = &r->pareto[i];
-        add_gpu_names(p, &cell);
-        table_take(&t, &cell);
-        add_gpu_counts(p, &cell);
-        table_take(&t, &cell);
-        take_count(&t, p->net_tokens_per_s, &cell);
-        add_money(&t, p->usd_per_mtoken);
-        take_run(&t, p, &cell);
-        add_ways_of(p, &cell);
-        table_take(&t, &cell);
+        add_gpu_names(p, &t.text);
+        table_take(&t);
+        add_gpu_counts(p, &t.text);
+        table_take(&t);
+        table_count(&t, p->net_tokens_per_s);
+        take_money(&t, p->usd_per_mtoken);
+        take_run(&t, p);
+        add_ways_of(p, &t.text);
+        table_take(&t);
     }
     if (r->cluster->groups == 1)
-        table_hide_if_all(&t, gpu, types_of(&r->pareto[0], mem));
-    table_hide_if_all(&t, money, "");
-    table_hide_if_all(&t, run, "");
-    table_hide_if_all(&t, cost, "");
+        table_hide_if_all(&t, FRONT_GPU, types_of(&r->pareto[0], &t.mem));
+    for (int c = FRONT_MONEY; c <= FRONT_COST; c++)
+        table_hide_if_all(&t, c, "");
     typeset_heading(
         style,
         r->part_front
@@ -281,7 +246,6 @@ static void print_front(const struct search_report *r, const struct report_style
             : "Pareto front of speed and money",
         out);
     table_print(&t, style, out);
-    str_release(&cell);
     print_front_plot(r, style, out);
 }
 
@@ -398,22 +362,18 @@ static void add_whole(struct str *out, double value)
 static void add_funnel_row(struct table *t, double count, double of, const char *what,
                            const char *reason)
 {
-    struct str cell = {0};
-    add_whole(&cell, count);
-    table_take(t, &cell);
+    add_whole(&t->text, count);
+    table_take(t);
     table_add(t, "%.2f %%", of > 0 ? 100 * count / of : 0);
     table_add(t, "%s%s", what, reason);
-    str_release(&cell);
 }
 
-static void print_funnel(const struct funnel *f, const struct report_style *style,
-                         struct arena *mem, struct str *out)
+static void print_funnel(const struct funnel *f, const struct report_style *style, struct str *out)
 {
+    static const struct table_column columns[] = {
+        {"strategies", TABLE_RIGHT, 0}, {"of all", TABLE_RIGHT, 0}, {"", TABLE_LEFT, 0}};
     struct table t;
-    table_init(&t, mem);
-    table_column(&t, "strategies", TABLE_RIGHT, 0);
-    table_column(&t, "of all", TABLE_RIGHT, 0);
-    table_column(&t, "", TABLE_LEFT, 0);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     add_funnel_row(&t, f->generated, f->generated, "generated", "");
     for (int i = 0; i < f->drops; i++)
         add_funnel_row(&t, f->drop[i].count, f->generated, "dropped: ", f->drop[i].reason);
@@ -455,7 +415,7 @@ void report_search_text(const struct search_report *r, const struct report_style
     typeset_wrap(style, r->query, 2, out);
     if (r->best > 0) {
         typeset_heading(style, "Best plans", out);
-        print_best(r, style, &mem, out);
+        print_best(r, style, out);
     } else {
         str_add(out, "\n");
         typeset_text(style, INK_BAD, "No strategy is valid and fits.", out);
@@ -463,12 +423,12 @@ void report_search_text(const struct search_report *r, const struct report_style
     }
     print_run(r, style, &mem, out);
     if (r->front > 1)
-        print_front(r, style, &mem, out);
-    print_what_ifs(r, style, &mem, out);
+        print_front(r, style, out);
+    print_what_ifs(r, style, out);
     if (r->best > 0)
         print_launch(&r->plan[0], style, &mem, out);
     if (r->stats)
-        print_funnel(r->funnel, style, &mem, out);
+        print_funnel(r->funnel, style, out);
     if (r->stats && r->mixed)
         print_mixed_effort(r->mixed, style, out);
     for (int i = 0; i < r->notes; i++) {

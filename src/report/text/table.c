@@ -3,8 +3,7 @@
  * then text is broken within its column. */
 #include "report/text/table.h"
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/units.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
 
@@ -15,31 +14,24 @@
 
 enum { INDENT = 2, GAP = 2, LEAST_TEXT = 10 };
 
-void table_init(struct table *t, struct arena *mem)
+void table_init(struct table *t, const struct table_column *columns, size_t count)
 {
     memset(t, 0, sizeof *t);
-    t->mem = mem;
+    for (size_t i = 0; i < count; i++)
+        table_column(t, columns[i].head, columns[i].align, columns[i].drop);
 }
 
-int table_column(struct table *t, const char *head, enum table_align align, int drop)
+void table_column(struct table *t, const char *head, enum table_align align, int drop)
 {
     assert(t->columns < TABLE_MAX_COLUMNS && t->cells == 0);
-    t->column[t->columns] = (struct table_column){head, align, drop, false};
-    return t->columns++;
+    t->column[t->columns++] = (struct table_column){head, align, drop};
 }
 
 static void add_cell(struct table *t, const char *text)
 {
-    if (t->cells == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 64;
-        const char **more = arena_array(t->mem, capacity, sizeof *more);
-        if (t->cells)
-            memcpy(more, t->cell, t->cells * sizeof *more);
-        t->cell = more;
-        t->capacity = capacity;
-    }
-    char *copy = arena_string(t->mem, text);
+    char *copy = arena_string(&t->mem, text);
     typeset_clean(copy);
+    t->cell = arena_room(&t->mem, t->cell, t->cells, &t->capacity, sizeof *t->cell);
     t->cell[t->cells++] = copy;
 }
 
@@ -53,37 +45,38 @@ void table_add(struct table *t, const char *format, ...)
     add_cell(t, text);
 }
 
-void table_take(struct table *t, struct str *s)
+void table_take(struct table *t)
 {
-    add_cell(t, str_text(s));
-    str_clear(s);
+    add_cell(t, str_text(&t->text));
+    str_clear(&t->text);
 }
 
-int table_bar_column(struct table *t, const char *head, int drop, const struct report_style *style)
+void table_seconds(struct table *t, double seconds)
 {
-    int c = table_column(t, head, TABLE_LEFT, drop);
-    t->ink[c] = INK_BAR;
-    if (!typeset_has_bars(style))
-        table_hide(t, c);
-    return c;
+    add_seconds(&t->text, seconds);
+    table_take(t);
 }
 
-void table_add_bar(struct table *t, const struct report_style *style, double share)
+void table_count(struct table *t, double count)
 {
-    struct str cell = {0};
-    typeset_bar(style, share, typeset_bar_width(style), &cell);
-    table_take(t, &cell);
-    str_release(&cell);
+    add_count(&t->text, count);
+    table_take(t);
+}
+
+void table_bar(struct table *t, const struct report_style *style, double share)
+{
+    typeset_bar(style, share, typeset_bar_width(style), &t->text);
+    table_take(t);
 }
 
 void table_hide(struct table *t, int column)
 {
-    t->column[column].hidden = true;
+    t->hidden[column] = true;
 }
 
 void table_hide_if_all(struct table *t, int column, const char *text)
 {
-    for (size_t i = (size_t)column; i < t->cells; i += (size_t)t->columns)
+    for (int i = column; i < t->cells; i += t->columns)
         if (strcmp(t->cell[i], text) != 0)
             return;
     table_hide(t, column);
@@ -97,9 +90,9 @@ struct table_fit {
 static void measure(const struct table *t, struct table_fit *f)
 {
     for (int c = 0; c < t->columns; c++) {
-        f->shown[c] = !t->column[c].hidden;
+        f->shown[c] = !t->hidden[c];
         f->width[c] = typeset_width(t->column[c].head);
-        for (size_t i = (size_t)c; i < t->cells; i += (size_t)t->columns) {
+        for (int i = c; i < t->cells; i += t->columns) {
             size_t width = typeset_width(t->cell[i]);
             f->width[c] = width > f->width[c] ? width : f->width[c];
         }
@@ -131,7 +124,7 @@ static int widest_text(const struct table *t, const struct table_fit *f)
 {
     int found = -1;
     for (int c = 0; c < t->columns; c++)
-        if (f->shown[c] && t->column[c].align == TABLE_LEFT && f->width[c] > LEAST_TEXT &&
+        if (f->shown[c] && t->column[c].align != TABLE_RIGHT && f->width[c] > LEAST_TEXT &&
             (found < 0 || f->width[c] > f->width[found]))
             found = c;
     return found;
@@ -182,8 +175,8 @@ static void print_piece(const struct table *t, int c, size_t width,
         return;
     }
     spaces(out, *owed + (right ? room : 0));
-    if (t->ink[c] != INK_PLAIN)
-        typeset_text(style, (enum ink)t->ink[c], text, out);
+    if (t->column[c].align == TABLE_BAR)
+        typeset_text(style, INK_BAR, text, out);
     else
         str_add(out, text);
     *owed = (right ? 0 : room) + GAP;
@@ -246,7 +239,7 @@ static void name_left_out(const struct table *t, const struct report_style *styl
 {
     struct str text = {0};
     for (int c = 0; c < t->columns; c++)
-        if (!f->shown[c] && !t->column[c].hidden && !is_named(t, f, c))
+        if (!f->shown[c] && !t->hidden[c] && !is_named(t, f, c))
             str_addf(&text, "%s%s", text.length ? ", " : "too narrow for: ", t->column[c].head);
     if (text.length) {
         spaces(out, INDENT);
@@ -255,11 +248,14 @@ static void name_left_out(const struct table *t, const struct report_style *styl
     str_release(&text);
 }
 
-void table_print(const struct table *t, const struct report_style *style, struct str *out)
+void table_print(struct table *t, const struct report_style *style, struct str *out)
 {
     const struct report_style plain = {style->columns, 0}; /* heads have an ink of their own */
     struct table_fit f;
-    assert(t->columns > 0 && t->cells % (size_t)t->columns == 0);
+    assert(t->columns > 0 && t->cells % t->columns == 0);
+    for (int c = 0; c < t->columns; c++)
+        if (t->column[c].align == TABLE_BAR && !typeset_has_bars(style))
+            table_hide(t, c);
     fit_to(t, style, &f);
     if (has_heads(t)) {
         typeset_ink(style, INK_BOLD, out);
@@ -267,9 +263,11 @@ void table_print(const struct table *t, const struct report_style *style, struct
         typeset_ink(style, INK_PLAIN, out);
         str_add(out, "\n");
     }
-    for (size_t i = 0; i < t->cells; i += (size_t)t->columns) {
+    for (int i = 0; i < t->cells; i += t->columns) {
         print_row(t, &f, style, t->cell + i, out);
         str_add(out, "\n");
     }
     name_left_out(t, style, &f, out);
+    str_release(&t->text);
+    arena_release(&t->mem);
 }

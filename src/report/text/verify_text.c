@@ -43,29 +43,23 @@ static void print_head(const struct verify_report *r, const struct report_style 
 
 static void add_percent(struct table *t, double error)
 {
-    if (isnan(error))
-        table_add(t, "%s", "");
-    else if (fabs(error) < 0.0005)
-        table_add(t, "0.0 %%");
-    else
-        table_add(t, "%+.1f %%", 100 * error);
+    if (!isnan(error))
+        str_addf(&t->text, fabs(error) < 0.0005 ? "0.0 %%" : "%+.1f %%", 100 * error);
+    table_take(t);
 }
 
 static void add_time(struct table *t, bool known, double seconds)
 {
-    struct str s = {0};
     if (known)
-        add_seconds(&s, seconds);
-    table_take(t, &s);
-    str_release(&s);
+        add_seconds(&t->text, seconds);
+    table_take(t);
 }
 
 static void add_gib(struct table *t, bool known, double bytes)
 {
     if (known)
-        table_add(t, "%.2f GiB", bytes / GIB);
-    else
-        table_add(t, "%s", "");
+        str_addf(&t->text, "%.2f GiB", bytes / GIB);
+    table_take(t);
 }
 
 static void add_sensors(struct table *t, const struct verify_stage *s)
@@ -73,15 +67,13 @@ static void add_sensors(struct table *t, const struct verify_stage *s)
     const struct rank_result *m = &s->measured;
     bool ran = s->outcome == VERIFY_OK;
     if (ran && !isnan(m->sm_mhz))
-        table_add(t, "%.0f MHz", m->sm_mhz);
-    else
-        table_add(t, "%s", "");
-    if (!ran || isnan(m->watts))
-        table_add(t, "%s", "");
-    else if (isnan(m->watt_limit))
-        table_add(t, "%.0f W", m->watts);
-    else
-        table_add(t, "%.0f/%.0f W", m->watts, m->watt_limit);
+        str_addf(&t->text, "%.0f MHz", m->sm_mhz);
+    table_take(t);
+    if (ran && !isnan(m->watts) && isnan(m->watt_limit))
+        str_addf(&t->text, "%.0f W", m->watts);
+    else if (ran && !isnan(m->watts))
+        str_addf(&t->text, "%.0f/%.0f W", m->watts, m->watt_limit);
+    table_take(t);
 }
 
 /* What became of it in a word or two; whole sentences stand below. */
@@ -117,22 +109,15 @@ static void add_row(struct table *t, const struct verify_stage *s)
 static void print_table(const struct verify_report *r, const struct report_style *style,
                         struct str *out)
 {
-    static const struct {
-        const char *head;
-        enum table_align align;
-        int drop;
-    } columns[] = {
+    static const struct table_column columns[] = {
         {"stage", TABLE_RIGHT, 0},   {"kind", TABLE_LEFT, 5},      {"layers", TABLE_RIGHT, 6},
         {"alike", TABLE_RIGHT, 7},   {"rank", TABLE_RIGHT, 8},     {"predicted for", TABLE_LEFT, 4},
         {"compute", TABLE_RIGHT, 0}, {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 1},
         {"memory", TABLE_RIGHT, 0},  {"measured", TABLE_RIGHT, 0}, {"error", TABLE_RIGHT, 1},
         {"clock", TABLE_RIGHT, 2},   {"power", TABLE_RIGHT, 3},    {"result", TABLE_LEFT, 0}};
     enum { COLUMNS = sizeof columns / sizeof *columns, PREDICTED_FOR = 5, FIRST_MEASURED = 7 };
-    struct arena mem = {0};
     struct table t;
-    table_init(&t, &mem);
-    for (int i = 0; i < COLUMNS; i++)
-        table_column(&t, columns[i].head, columns[i].align, columns[i].drop);
+    table_init(&t, columns, COLUMNS);
     for (int i = 0; i < r->stages; i++)
         add_row(&t, &r->stage[i]);
     table_hide_if_all(&t, PREDICTED_FOR, r->plan->group->gpu->name);
@@ -140,7 +125,6 @@ static void print_table(const struct verify_report *r, const struct report_style
         table_hide_if_all(&t, i, "");
     typeset_heading(style, "Stages", out);
     table_print(&t, style, out);
-    arena_release(&mem);
 }
 
 static void print_lines(const char *text, struct str *out)

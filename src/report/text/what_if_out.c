@@ -106,18 +106,16 @@ static const double LEAST_SHOWN = 0.05; /* percent: the last digit printed */
 /* A figure and by how much it changes; empty cells where it is not known. */
 static void add_figure(struct table *t, int decimals, double then, double now, bool changed)
 {
-    struct str cell = {0};
     if (then > 0 && decimals > 0)
-        str_addf(&cell, "%.*f", decimals, then);
+        str_addf(&t->text, "%.*f", decimals, then);
     else if (then > 0)
-        add_count(&cell, then);
-    table_take(t, &cell);
+        add_count(&t->text, then);
+    table_take(t);
     double percent = now > 0 ? 100 * (then / now - 1) : 0;
     if (changed && then > 0 && now > 0)
-        str_addf(&cell, "%s%.1f %%", percent >= LEAST_SHOWN ? "+" : "",
+        str_addf(&t->text, "%s%.1f %%", percent >= LEAST_SHOWN ? "+" : "",
                  fabs(percent) < LEAST_SHOWN ? 0 : percent);
-    table_take(t, &cell);
-    str_release(&cell);
+    table_take(t);
 }
 
 static void add_row(struct table *t, const char *what, const char *choice, const struct plan *then,
@@ -134,29 +132,19 @@ static void add_row(struct table *t, const char *what, const char *choice, const
     add_figure(t, 2, p->usd_total, now->usd_total, changed);
 }
 
-static void begin_table(struct table *t, struct arena *mem)
-{
-    static const char *const heads[] = {"tokens/s", "$/Mtoken", "hours", "$ of the run"};
-    static const int drop[] = {0, 1, 3, 2};
-    table_init(t, mem);
-    table_column(t, "", TABLE_LEFT, 0);
-    table_column(t, "plan 1", TABLE_LEFT, 0);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        table_column(t, heads[i], TABLE_RIGHT, drop[i]);
-        table_column(t, "change", TABLE_RIGHT, drop[i]);
-    }
-}
-
 void print_what_ifs(const struct search_report *r, const struct report_style *style,
-                    struct arena *mem, struct str *out)
+                    struct str *out)
 {
+    static const struct table_column columns[] = {
+        {"", TABLE_LEFT, 0},        {"plan 1", TABLE_LEFT, 0},    {"tokens/s", TABLE_RIGHT, 0},
+        {"change", TABLE_RIGHT, 0}, {"$/Mtoken", TABLE_RIGHT, 1}, {"change", TABLE_RIGHT, 1},
+        {"hours", TABLE_RIGHT, 3},  {"change", TABLE_RIGHT, 3},   {"$ of the run", TABLE_RIGHT, 2},
+        {"change", TABLE_RIGHT, 2}};
     struct table t;
-    struct str text, changes; /* those that are no longer the same */
+    struct str text = {0}, changes = {0}; /* those that are no longer the same */
     if (r->what_ifs == 0 || r->best == 0)
         return;
-    begin_table(&t, mem);
-    str_init(&text);
-    str_init(&changes);
+    table_init(&t, columns, sizeof columns / sizeof *columns);
     add_row(&t, "as asked", "", &r->plan[0], &r->plan[0]);
     for (int i = 0; i < r->what_ifs; i++) {
         const struct what_if *w = &r->what_if[i];

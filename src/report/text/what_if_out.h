@@ -2,7 +2,6 @@
 #ifndef ASTRA_WHAT_IF_OUT_H
 #define ASTRA_WHAT_IF_OUT_H
 
-struct arena;
 struct json;
 struct report_style;
 struct search_report;
@@ -10,8 +9,7 @@ struct str;
 
 /* Below the plans: each change with what becomes of the best plan. It is the same when types and
  * numbers of GPUs are, and every parameter that is chosen. Nothing when no change was asked for. */
-void print_what_ifs(const struct search_report *, const struct report_style *, struct arena *,
-                    struct str *out);
+void print_what_ifs(const struct search_report *, const struct report_style *, struct str *out);
 struct json *json_of_what_ifs(const struct search_report *);
 
 #endif
