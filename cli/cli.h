@@ -5,7 +5,6 @@
 #include <astra.h>
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct command {
     const char *name;

@@ -5,7 +5,6 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

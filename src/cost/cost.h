@@ -5,7 +5,6 @@
 #include "layer/ops.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct gpu;
 struct group_costs;

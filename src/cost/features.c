@@ -4,7 +4,6 @@
 
 #include "cluster/cluster.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

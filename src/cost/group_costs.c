@@ -7,7 +7,6 @@
 #include "cluster/cluster.h"
 #include "cost/comm.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

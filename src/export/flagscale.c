@@ -5,7 +5,6 @@
 #include "export/export.h"
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/writer.h"
 #include "model/model.h"

@@ -1,7 +1,6 @@
 /* What is the user's to set of a run, and what stands there until then. */
 #include "export/run.h"
 
-#include "cluster/cluster.h"
 #include "export/job.h"
 
 #include <string.h>

@@ -3,7 +3,6 @@
 #define ASTRA_RUN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct export_job;
 

@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 enum { HALF = 2, SINGLE = 4 }; /* bytes of bf16 / fp16 and of fp32 */

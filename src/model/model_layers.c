@@ -5,7 +5,6 @@
  * O(layers^2), once a model. */
 #include "model/model.h"
 
-#include "model/fields.h"
 
 #include <string.h>
 

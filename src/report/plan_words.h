@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct arena;
 struct report_style;
 struct str;
 

@@ -7,7 +7,6 @@
 #include "simulate/partition.h"
 #include "verify/rank_line.h"
 
-struct verify_ask;
 
 enum { VERIFY_STEPS = 4, VERIFY_SUSPECTS = 5 };
 

@@ -4,7 +4,6 @@
 #define ASTRA_LOG_BLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { BLOCK_ARGUMENTS = 2048, BLOCK_NAME = 64 };

@@ -7,11 +7,9 @@
 #include "base/error.h"
 #include "import/megatron/flags.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct arena;
-struct words;
 
 /* An unknown part of a word is LAUNCH_MARK, its number in decimal digits, LAUNCH_MARK_END. Known
  * text never has these bytes. */

@@ -3,7 +3,6 @@
 
 #include "model/model.h"
 #include "report/report.h"
-#include "report/text/typeset.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "cluster/cluster.h"
 #include "report/csv/csv_out.h"
 #include "report/json/json_out.h"
-#include "report/plan_words.h"
 #include "verify/verify.h"
 
 #include <math.h>

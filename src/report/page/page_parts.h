@@ -3,15 +3,12 @@
 #ifndef ASTRA_PAGE_PARTS_H
 #define ASTRA_PAGE_PARTS_H
 
-#include <stddef.h>
-#include <stdint.h>
 
 struct arena;
 struct json;
 struct page;
 struct plan;
 struct search_report;
-struct str;
 
 /* Words that repeat are written once, and their places in the list instead of them. */
 struct page_words {

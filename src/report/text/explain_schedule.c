@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "cluster/cluster.h"
 #include "probe/answer.h"
 #include "report/report.h"

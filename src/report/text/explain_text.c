@@ -8,12 +8,10 @@
 #include "cluster/cluster.h"
 #include "probe/answer.h"
 #include "report/advice_words.h"
-#include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
-#include "simulate/drawn_step.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/learned.h"
 #include "model/model.h"

@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "cost/residual.h"
-#include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
 #include "simulate/partition.h"
