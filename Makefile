@@ -38,7 +38,7 @@ COMPILE = $(CC) -std=c17 $(WARN) $(INCLUDE) -DASTRA_VERSION='"$(VERSION)"' \
 LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
-# embedded_models_a_1b_json.
+# embedded_models_a_1b_json. So are pieces of shell that completions are made of.
 SRC     := $(wildcard src/*.c src/*/*.c src/*/*/*.c)
 DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficiency/*.* \
            data/prices.csv data/price_overrides.csv))
@@ -46,7 +46,8 @@ DATA    := $(sort $(wildcard data/models/*.json data/rules/*.rules data/efficien
 HARNESS := $(sort $(filter-out tools/rank/batch.py,$(wildcard tools/rank/*.py)) \
            tools/profile/sensor.py)
 LIB_OBJ := $(SRC:%.c=$(BUILD)/%.o) $(DATA:%=$(BUILD)/%.o) $(BUILD)/tools/harness.o $(BUILD)/page/page.o
-CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+SCRIPTS := $(wildcard cli/*.bash cli/*.zsh)
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c)) $(SCRIPTS:%=$(BUILD)/%.o)
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 REPLAY  := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/replay/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS := $(REPLAY:$(BUILD)/replay/%=$(BUILD)/fuzz_%)
@@ -171,10 +172,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | build/setup/$(BASE)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
-$(BUILD)/data/%.c: data/% tools/embed.sh
+$(DATA:%=$(BUILD)/%.c) $(SCRIPTS:%=$(BUILD)/%.c): $(BUILD)/%.c: % tools/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sh tools/embed.sh $< > $@
-$(BUILD)/data/%.o: $(BUILD)/data/%.c $(BUILD)/flags | build/setup/$(BASE)
+$(DATA:%=$(BUILD)/%.o) $(SCRIPTS:%=$(BUILD)/%.o): $(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags | build/setup/$(BASE)
 	$(call say,EMBED,$(<:$(BUILD)/%.c=%))
 	$(Q)$(COMPILE) -c $< -o $@
 $(BUILD)/tools/harness.c: $(HARNESS) tools/embed.sh tools/embed_harness.sh $(BUILD)/objects

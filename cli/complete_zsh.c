@@ -88,23 +88,7 @@ static void print_described(const char *name, const char *help)
     puts("'");
 }
 
-static const char *const FUNCTIONS =
-    "_astra_gpus() { compadd -a astra_gpus; }\n"
-    "_astra_models() {\n"
-    "    local ret=1\n"
-    "    compadd -a astra_models && ret=0\n"
-    "    _files && ret=0\n"
-    "    return ret\n"
-    "}\n"
-    "_astra_gpu_settings() {\n"
-    "    if compset -P '*='; then _message value; else compadd -S = -a astra_gpus; fi\n"
-    "}\n"
-    "_astra_parameters() {\n"
-    "    if compset -P '*='; then _message value; else compadd -S = -a astra_parameters; fi\n"
-    "}\n"
-    "_astra_pool() {\n"
-    "    if compset -P '*:'; then compadd -S '' -a astra_gpus; else _files; fi\n"
-    "}\n";
+extern const char embedded_cli_complete_values_zsh[];
 
 void print_zsh(struct astra *a)
 {
@@ -112,7 +96,7 @@ void print_zsh(struct astra *a)
     printf("astra_gpus=(%s)\n", astra_names(a, "gpus"));
     printf("astra_models=(%s)\n", astra_names(a, "models"));
     printf("astra_parameters=(%s)\n\n", astra_names(a, "parameters"));
-    puts(FUNCTIONS);
+    puts(embedded_cli_complete_values_zsh);
     puts("_astra() {\n    local -a commands own_commands\n    commands=(");
     for (const struct command *c = commands(); c->name; c++)
         print_described(c->name, c->help);

@@ -5,7 +5,6 @@
  * O(layers^2), once a model. */
 #include "model/model.h"
 
-
 #include <string.h>
 
 /* Stands in the short form for a pattern it cannot say: at least not all layers are alike. */

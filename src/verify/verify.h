@@ -7,7 +7,6 @@
 #include "simulate/partition.h"
 #include "verify/rank_line.h"
 
-
 enum { VERIFY_STEPS = 4, VERIFY_SUSPECTS = 5 };
 
 /* What is compared with what: the strategy as it runs, alone or not. */

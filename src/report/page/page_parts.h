@@ -3,7 +3,6 @@
 #ifndef ASTRA_PAGE_PARTS_H
 #define ASTRA_PAGE_PARTS_H
 
-
 struct arena;
 struct json;
 struct page;
