@@ -15,6 +15,7 @@ struct plan_answer;
 struct price_ask;
 struct price_list;
 struct str;
+struct verify_report;
 
 struct report_style {
     int columns; /* width to fit into; 0 = as wide as needed */
@@ -69,6 +70,11 @@ void report_search_csv(const struct search_report *, struct str *out);
 void report_plan_text(const struct plan_answer *, const struct report_style *, struct str *out);
 void report_plan_json(const struct plan_answer *, struct str *out);
 void report_plan_csv(const struct plan_answer *, struct str *out);
+
+/* data/schema/verify.schema.json */
+void report_verify_text(const struct verify_report *, const struct report_style *, struct str *out);
+void report_verify_json(const struct verify_report *, struct str *out);
+void report_verify_csv(const struct verify_report *, struct str *out);
 
 /* Why the plan is fast or slow, valid or not: reasons, where the step's time goes, stage by
  * stage time and memory with a bar, what the fullest stage consists of. `stage` names one stage

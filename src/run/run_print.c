@@ -1,7 +1,7 @@
 /* The latest answer as text, JSON or CSV. */
 #include "astra.h"
 
-#include "report/json/verify_out.h"
+#include "report/report.h"
 #include "report/text/typeset.h"
 #include "run/commands.h"
 

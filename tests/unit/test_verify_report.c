@@ -3,7 +3,6 @@
 #include "astra.h"
 #include "base/units.h"
 #include "query/query_file.h"
-#include "report/json/verify_out.h"
 #include "report/report.h"
 #include "run/commands.h"
 

@@ -8,7 +8,7 @@
  * shows what takes most of it. A pass of two columns and more has its micro-batch behind the
  * letter. Where the step is too long for that, its middle is cut out: in it forward and backward
  * take turns, and the bubbles are at the ends. */
-#include "report/text/explain_text.h"
+#include "report/text/plan_text.h"
 
 #include "base/arena.h"
 #include "base/str.h"

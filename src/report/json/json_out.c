@@ -14,8 +14,6 @@
 #include "query/query_file.h"
 #include "report/plan_words.h"
 #include "report/report.h"
-#include "report/text/money_text.h"
-#include "report/text/what_if_out.h"
 #include "search/mixed/mixed.h"
 
 #include <math.h>

@@ -4,10 +4,19 @@
 
 struct json;
 struct plan;
+struct run_terms;
+struct search_report;
 struct str;
 
 struct json *json_of_plan(const struct plan *);
 /* What a function of plan_words.h says. */
 struct json *json_of_words(const struct plan *, void (*add)(const struct plan *, struct str *));
+
+/* "money" of a plan, and of a search. */
+struct json *json_of_money(const struct plan *);
+struct json *json_of_terms(const struct run_terms *);
+struct json *json_of_run(const struct search_report *);
+
+struct json *json_of_what_ifs(const struct search_report *);
 
 #endif

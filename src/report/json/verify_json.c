@@ -1,6 +1,6 @@
 /* `verify` for programs. The JSON has all that is needed to evaluate what ran once more: cluster,
  * flags, stack, stages. */
-#include "report/json/verify_out.h"
+#include "report/report.h"
 
 #include "base/json.h"
 #include "base/str.h"

@@ -16,7 +16,6 @@
 #include "report/page/page.h"
 #include "report/plan_words.h"
 #include "report/report.h"
-#include "report/text/money_text.h"
 #include "search/mixed/mixed.h"
 
 #include <math.h>

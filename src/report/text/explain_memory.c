@@ -2,7 +2,6 @@
  * the fullest stage what it consists of, how many micro-batches are in flight, when it is fullest
  * and at which operator. The operator is found as block_cost_sum finds the peak, over the blocks
  * that run at that moment. */
-#include "report/text/explain_text.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* What the stages ops and cost hand on: every operator of every kind of block, as the simulation
  * sees it, for one micro-batch on one GPU. */
-#include "report/text/explain_text.h"
+#include "report/text/plan_text.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* What the schedule hands on: the layers, warm-up and end of every rank, and a picture of the step
  * (pipeline_picture.c). */
-#include "report/text/explain_text.h"
+#include "report/text/plan_text.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,7 +1,6 @@
 /* Why a plan is fast or slow, valid or not: the verdict with its reasons, where the step's time
  * goes, stage by stage, where memory goes, and what would gain most. With the name of one of
  * Astra's own stages, what that stage hands on instead. */
-#include "report/text/explain_text.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,4 +1,5 @@
-#include "report/text/money_text.h"
+/* Hours and dollars of a run, for people and programs. */
+#include "report/text/plan_text.h"
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -6,6 +7,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "price/rent.h"
+#include "report/json/json_out.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/table.h"

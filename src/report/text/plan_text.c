@@ -12,7 +12,6 @@
 #include "report/advice_words.h"
 #include "report/plan_words.h"
 #include "report/report.h"
-#include "report/text/money_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
 

@@ -1,12 +1,17 @@
-/* Pieces of text about one plan, shared by `estimate` and `explain`. Each ends in a newline. */
+/* Pieces of text about plans, shared by `search`, `estimate` and `explain`. What prints ends in a
+ * newline. */
 #ifndef ASTRA_PLAN_TEXT_H
 #define ASTRA_PLAN_TEXT_H
 
+struct advice_section;
 struct arena;
+struct drawn_step;
 struct plan;
 struct plan_answer;
 struct report_style;
+struct search_report;
 struct str;
+struct table;
 
 /* Model, GPUs, batch, parameters: what is judged. */
 void print_plan_query(const struct plan *, const struct report_style *, struct str *out);
@@ -16,7 +21,6 @@ void print_source(const struct plan_answer *, const struct report_style *, struc
 void print_verdict(const struct plan_answer *, const struct report_style *, struct arena *,
                    struct str *out);
 /* A heading and its items; nothing without items. */
-struct advice_section;
 void print_advice(const struct advice_section *, const struct report_style *, struct str *out);
 /* What a mixed plan is worth, if that was asked for. */
 void print_comparison(const struct plan_answer *, const struct report_style *, struct str *out);
@@ -34,5 +38,32 @@ void print_bottleneck(const struct plan *, const struct report_style *, struct s
 int end_of_run(const struct plan *, int from);
 /* "3", or "1-6". */
 void add_run(int from, int end, struct str *out);
+
+/* What single stages of Astra hand on for a plan: the pieces of `explain --stage`. */
+void explain_ops(const struct plan_answer *, const struct report_style *, struct arena *,
+                 struct str *out);
+void explain_cost(const struct plan_answer *, const struct report_style *, struct arena *,
+                  struct str *out);
+void explain_schedule(const struct plan_answer *, const struct report_style *, struct arena *,
+                      struct str *out);
+void explain_memory(const struct plan_answer *, const struct report_style *, struct arena *,
+                    struct str *out);
+/* A picture of one step; nothing where it has more passes than can be simulated one by one. */
+void print_pipeline(const struct drawn_step *, const struct report_style *, struct arena *,
+                    struct str *out);
+
+/* Below the plans: each change with what becomes of the best plan. It is the same when types and
+ * numbers of GPUs are, and every parameter that is chosen. Nothing when no change was asked for. */
+void print_what_ifs(const struct search_report *, const struct report_style *, struct str *out);
+
+/* "12.1 d", "never ends", "" where the run's tokens are not known. */
+void add_run_time(const struct plan *, struct str *out);
+/* "$1,168,123", "" where it is not known. */
+void add_run_cost(const struct plan *, struct str *out);
+/* The section on a run and its limits: what binds, what a little more buys, prices, outages. */
+void print_run(const struct search_report *, const struct report_style *, struct arena *,
+               struct str *out);
+/* Rows on the run of one plan. */
+void add_run_rows(struct table *, const struct plan *);
 
 #endif

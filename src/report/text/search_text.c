@@ -12,11 +12,9 @@
 #include "export/plan_flags.h"
 #include "report/chart/front_chart.h"
 #include "report/plan_words.h"
-#include "report/text/money_text.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
-#include "report/text/what_if_out.h"
 #include "search/mixed/mixed.h"
 
 static bool all_share(const struct search_report *r, enum param p)

@@ -1,5 +1,4 @@
 /* `verify` for people: what ran where, predicted and measured side by side, notes, the verdict. */
-#include "report/json/verify_out.h"
 
 #include "base/arena.h"
 #include "base/str.h"

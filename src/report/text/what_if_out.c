@@ -1,5 +1,5 @@
 /* Whether another input makes another choice, in words, as a table and as JSON. */
-#include "report/text/what_if_out.h"
+#include "report/text/plan_text.h"
 
 #include "base/arena.h"
 #include "base/json.h"
