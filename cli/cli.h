@@ -80,7 +80,6 @@ const struct exit_code *exit_codes(void);   /* words NULL ends */
 const char *const *greeting_examples(void); /* pairs of what it is for and a command; NULL ends */
 
 void print_greeting(void);
-void print_help(void);
 void print_command_help(const struct command *);
 void print_own_help(const struct own_command *);
 

@@ -72,7 +72,7 @@ static void print_exit_codes(void)
     print_paragraph(line, 0, 0);
 }
 
-void print_help(void)
+static void print_help(void)
 {
     puts("usage: astra COMMAND [OPTIONS] [-- MEGATRON FLAGS]\n");
     for (const struct command *c = commands(); c->name; c++) {

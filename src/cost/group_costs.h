@@ -3,11 +3,11 @@
 #ifndef ASTRA_GROUP_COSTS_H
 #define ASTRA_GROUP_COSTS_H
 
+#include "cost/cost.h"
 #include "cost/learned.h"
 
 struct comm_table;
 struct group_costs;
-struct node_group;
 
 /* Group and models are borrowed and must outlive it; the trees of the models must be ready. */
 bool group_costs_new(struct group_costs **out, const struct node_group *, const struct learned *,
@@ -24,5 +24,10 @@ const struct learned *group_costs_models(const struct group_costs *);
 /* True when libxgboost could not answer at some time (system trouble): times since then are those
  * of the base formulas, and no answer that used them may be given. */
 bool group_costs_failed(const struct group_costs *, struct error *);
+
+/* Analytic operator times, for what no learned model covers (rates.c). Seconds. */
+struct op_time analytic_time_of(const struct costing *, int precision, bool te,
+                                const struct op *);
+double analytic_memory_time(const struct node_group *, double bytes);
 
 #endif

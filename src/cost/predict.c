@@ -5,7 +5,6 @@
 
 #include "cluster/cluster.h"
 #include "cost/group_costs.h"
-#include "cost/rates.h"
 #include "cost/residual.h"
 
 #include <assert.h>

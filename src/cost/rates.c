@@ -1,6 +1,6 @@
 /* Analytic operator times: FLOPs over a sustained rate, with tile and wave quantisation, or
  * bytes over bandwidth, whichever is longer, plus a launch. */
-#include "cost/rates.h"
+#include "cost/group_costs.h"
 
 #include "cluster/cluster.h"
 #include "cost/features.h"

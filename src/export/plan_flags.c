@@ -3,7 +3,8 @@
 
 #include "simulate/plan.h"
 
-struct export_run plan_run(const struct plan *p)
+/* What the flags of a plan say of its run. */
+static struct export_run plan_run(const struct plan *p)
 {
     return (struct export_run){!p->te, p->attention_dropout, p->hidden_dropout};
 }

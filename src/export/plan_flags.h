@@ -6,8 +6,6 @@
 
 struct plan;
 
-/* What the flags of a plan say of its run. */
-struct export_run plan_run(const struct plan *);
 /* Words of the launch flags, in the arena. False when there are none: the layers could not be
  * split, or no release of Megatron can say it. */
 bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);

@@ -236,7 +236,8 @@ static void take_use(struct advice_section *s, const char *what, const struct pl
     str_release(&text);
 }
 
-struct advice_section comparison_words(const struct plan_answer *a, struct arena *mem)
+/* Other uses of the GPUs of a mixed plan: text has them as a table. */
+static struct advice_section comparison_words(const struct plan_answer *a, struct arena *mem)
 {
     const struct comparison *c = a->comparison;
     struct advice_section s = {.heading = "Beside other uses of these GPUs"};

@@ -18,9 +18,6 @@ struct advice_section speedup_words(const struct plan_answer *, struct arena *);
 struct advice_section hint_words(const struct plan_answer *);
 struct advice_section better_words(const struct plan_answer *, struct arena *);
 
-/* Other uses of the GPUs of a mixed plan: text has them as a table. */
-struct advice_section comparison_words(const struct plan_answer *, struct arena *);
-
 /* All of these in this order, those with items; returns how many. */
 int advice_words(const struct plan_answer *, struct arena *,
                  struct advice_section[ADVICE_SECTIONS]);

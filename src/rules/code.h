@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct lexer;
+
 enum op {
     /* push: a number; values[arg] */
     OP_CONST,
@@ -56,6 +58,10 @@ struct rule_code {
     int count;
     struct instruction list[];
 };
+
+/* From the tokens of an expression to code (parse.c): reads one from the current token on and leaves
+ * the first token behind it as the current one. `code` is overwritten. */
+bool parse_expression(struct lexer *, struct code *);
 
 /* Adds an instruction; false when the code or its stack would be too large. */
 bool code_push(struct code *, enum op, int arg, double number);

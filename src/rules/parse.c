@@ -7,10 +7,9 @@
  * are words (recompute) may only stand beside == or != with one of its words, or in has(); a word
  * is known as such only once its other side is, so until then it is a constant whose number is
  * missing. */
-#include "rules/parse.h"
+#include "rules/code.h"
 
 #include "base/str.h"
-#include "rules/code.h"
 #include "rules/lex.h"
 #include "strategy/names.h"
 

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "rules/code.h"
 #include "rules/lex.h"
-#include "rules/parse.h"
 
 #include <string.h>
 

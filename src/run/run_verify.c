@@ -14,7 +14,7 @@
 #include "report/plan_words.h"
 #include "simulate/memory.h"
 #include "verify/harness.h"
-#include "verify/verify_factors.h"
+#include "verify/verify.h"
 
 #include <math.h>
 #include <stdlib.h>

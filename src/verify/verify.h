@@ -7,6 +7,8 @@
 #include "simulate/partition.h"
 #include "verify/rank_line.h"
 
+struct query;
+
 enum { VERIFY_STEPS = 4, VERIFY_SUSPECTS = 5 };
 
 /* What is compared with what: the strategy as it runs, alone or not. */
@@ -96,5 +98,10 @@ double verify_scaled_step(const struct verify_case *, const double *factor);
 /* Compares what was measured, and says what it means (judge.c). `plan` is the case of the plan
  * itself. */
 void verify_judge(struct verify_report *, const struct verify_case *plan, struct arena *);
+
+/* Notes the types that stages are predicted for and that have no factors though there is a profile
+ * (verify_factors.c). False: nothing here is what the file is about. */
+bool verify_note_factors(const struct query *, struct verify_report *, struct arena *,
+                         struct error *);
 
 #endif

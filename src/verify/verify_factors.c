@@ -1,8 +1,7 @@
-#include "verify/verify_factors.h"
+#include "verify/verify.h"
 
 #include "cost/residual_file.h"
 #include "query/query.h"
-#include "verify/verify.h"
 
 static bool plan_has_factors(const struct query *q, const struct plan *p)
 {

@@ -260,8 +260,6 @@ void script_maybe(struct script *, struct ways *, const struct node *);
 /* One of the ways has been taken: what they have in common stays. */
 void script_settle(struct script *, struct ways *);
 void script_leave_perhaps(struct script *, enum leave);
-enum answer script_subshell(struct script *, const struct node *,
-                            enum answer (*run)(struct script *, const struct node *));
 
 /* ---- script_loop.c ---- */
 

@@ -201,8 +201,8 @@ static enum answer run_arithmetic(struct script *s, const struct node *n)
 }
 
 /* What happens in a shell of its own has no effect on this one, but for a training. */
-enum answer script_subshell(struct script *s, const struct node *n,
-                            enum answer (*run)(struct script *, const struct node *))
+static enum answer in_subshell(struct script *s, const struct node *n,
+                               enum answer (*run)(struct script *, const struct node *))
 {
     int mark = s->undos;
     enum leave perhaps = s->perhaps;
@@ -220,7 +220,7 @@ static enum answer run_group(struct script *s, const struct node *n)
 
 static enum answer run_subshell(struct script *s, const struct node *n)
 {
-    return script_subshell(s, n, run_group);
+    return in_subshell(s, n, run_group);
 }
 
 static enum answer run_function(struct script *s, const struct node *n)
@@ -252,7 +252,7 @@ static enum answer run_one(struct script *s, const struct node *n)
     if (!n || !script_spend(s, 1, 0))
         return ANSWER_MAYBE;
     s->line = n->line;
-    enum answer a = n->apart ? script_subshell(s, n, run_kind) : run_kind(s, n);
+    enum answer a = n->apart ? in_subshell(s, n, run_kind) : run_kind(s, n);
     return n->negated ? answer_not(a) : a;
 }
 
