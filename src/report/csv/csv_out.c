@@ -12,6 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
+void csv_heads(struct csv_writer *c, const char *names)
+{
+    str_add(c->out, c->cells++ > 0 ? "," : "");
+    str_add(c->out, names);
+}
+
 void csv_text(struct csv_writer *c, const char *text)
 {
     if (c->cells++ > 0)
@@ -62,14 +68,9 @@ static void csv_list(struct csv_writer *c, const char *const *list, size_t count
 
 static void add_heads(struct csv_writer *c)
 {
-    static const char *const first[] = {"model", "gpu", "gpus", "stack"};
-    static const char *const last[] = {
-        "provenance", "peak_bytes", "device_bytes", "limit_bytes", "usd_per_hour", "usd_per_mtoken",
-        "hours",      "usd_total",  "slowdown",     "feasible",    "reasons"};
     size_t count;
     const struct plan_figure *f = plan_figures(&count);
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        csv_text(c, first[i]);
+    csv_heads(c, "model,gpu,gpus,stack");
     for (int i = 0; i < PARAMS; i++)
         csv_text(c, param_info((enum param)i)->name);
     for (size_t i = 0; i < count; i++)
@@ -80,8 +81,8 @@ static void add_heads(struct csv_writer *c)
         csv_text(c, str_text(&name));
         str_release(&name);
     }
-    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
-        csv_text(c, last[i]);
+    csv_heads(c, "provenance,peak_bytes,device_bytes,limit_bytes,usd_per_hour,usd_per_mtoken,"
+                 "hours,usd_total,slowdown,feasible,reasons");
 }
 
 static void add_strategy(struct csv_writer *c, const struct strategy *s)
@@ -192,14 +193,10 @@ static void add_answer(struct csv_writer *c, const struct plan_answer *a)
 
 void report_plan_csv(const struct plan_answer *a, struct str *out)
 {
-    static const char *const heads[] = {
-        "remedy",          "remedy_step_s",   "gains",       "searched",
-        "searched_step_s", "instead",         "instead_add", "instead_remove",
-        "instead_step_s",  "why_not_instead", "hints"};
     struct csv_writer c = {out, 0};
     add_heads(&c);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        csv_text(&c, heads[i]);
+    csv_heads(&c, "remedy,remedy_step_s,gains,searched,searched_step_s,instead,instead_add,"
+                  "instead_remove,instead_step_s,why_not_instead,hints");
     csv_end(&c);
     add_plan(&c, a->plan);
     add_answer(&c, a);
@@ -228,11 +225,10 @@ void report_search_csv(const struct search_report *r, struct str *out)
 {
     const char *change = r->what_ifs > 0 ? "" : NULL; /* a column only where some were asked for */
     struct csv_writer c = {out, 0};
-    csv_text(&c, "list");
-    csv_text(&c, "rank");
+    csv_heads(&c, "list,rank");
     add_heads(&c);
     if (change)
-        csv_text(&c, "change");
+        csv_heads(&c, "change");
     csv_end(&c);
     add_list(&c, "best", r->plan, r->best, change);
     add_list(&c, "pareto", r->pareto, r->front, change);

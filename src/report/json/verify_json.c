@@ -171,26 +171,10 @@ static void add_row(struct csv_writer *c, const struct verify_report *r,
 
 void report_verify_csv(const struct verify_report *r, struct str *out)
 {
-    static const char *const heads[] = {"gpu",
-                                        "stack",
-                                        "micro_batches",
-                                        "stage",
-                                        "kind",
-                                        "layers",
-                                        "rank",
-                                        "status",
-                                        "predicted_s",
-                                        "measured_s",
-                                        "compute_error",
-                                        "predicted_bytes",
-                                        "measured_bytes",
-                                        "memory_error",
-                                        "sm_mhz",
-                                        "watts",
-                                        "suspect"};
     struct csv_writer c = {.out = out};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        csv_text(&c, heads[i]);
+    csv_heads(&c, "gpu,stack,micro_batches,stage,kind,layers,rank,status,predicted_s,measured_s,"
+                  "compute_error,predicted_bytes,measured_bytes,memory_error,sm_mhz,watts,"
+                  "suspect");
     csv_end(&c);
     for (int i = 0; i < r->stages; i++)
         add_row(&c, r, &r->stage[i]);

@@ -217,11 +217,8 @@ static void calibrate_json(const struct calibrate_report *c, struct str *out)
 
 static void calibrate_csv(const struct calibrate_report *c, struct str *out)
 {
-    static const char *const heads[] = {"input",    "gpu",    "stack", "what",        "stage",
-                                        "measured", "before", "after", "from_others", "held_out"};
     struct csv_writer csv = {out, 0};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        csv_text(&csv, heads[i]);
+    csv_heads(&csv, "input,gpu,stack,what,stage,measured,before,after,from_others,held_out");
     csv_end(&csv);
     for (int i = 0; i < c->rows; i++) {
         const struct calibrated_row *r = &c->row[i];

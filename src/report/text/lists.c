@@ -303,12 +303,9 @@ static void models_json(const struct report_style *style, struct str *out)
 static void models_csv(const struct report_style *style, struct str *out)
 {
     (void)style;
-    static const char *const first[] = {"name",          "family",           "params_total",
-                                        "params_active", "published_params", "source"};
     struct csv_writer csv = {out, 0};
     struct model m;
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        csv_text(&csv, first[i]);
+    csv_heads(&csv, "name,family,params_total,params_active,published_params,source");
     for (int i = 0; i < MODEL_FIELDS; i++)
         csv_text(&csv, model_field_info((enum model_field)i)->name);
     csv_end(&csv);

@@ -246,14 +246,11 @@ static bool same_but_zone(const struct price *x, const struct price *y)
 
 static void prices_csv(const struct price_report *r, struct str *out)
 {
-    static const char *const heads[] = {"provider", "region",           "gpu",  "instance", "gpus",
-                                        "market",   "usd_per_gpu_hour", "date", "source"};
     struct csv_writer csv = {out, 0};
     struct arena mem = {0};
     size_t count;
     const struct price **offer = listed(r, &mem, &count);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        csv_text(&csv, heads[i]);
+    csv_heads(&csv, "provider,region,gpu,instance,gpus,market,usd_per_gpu_hour,date,source");
     csv_end(&csv);
     for (size_t i = 0; i < count; i++) {
         const struct price *p = offer[i];
