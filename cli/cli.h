@@ -14,8 +14,8 @@ struct command {
     bool takes_plan;       /* one path of a plan */
     bool takes_flags;      /* Megatron's, behind -- */
     enum astra_status (*ask)(struct astra *);
-    const char *const *examples; /* NULL ends */
-    const char *words;           /* option that plain words are values of; NULL = none */
+    const char *words;       /* option that plain words are values of; NULL = none */
+    const char *examples[6]; /* NULL ends */
 };
 const struct command *commands(void); /* name NULL ends */
 const struct command *command_find(const char *name);
