@@ -7,6 +7,8 @@
 /* Words that end a list where a command could stand. */
 static const char *const CLOSERS[] = {"then", "else", "elif", "fi", "do", "done", "esac", "}"};
 
+static const char TOO_DEEP[] = "commands are nested too deeply to be read";
+
 struct script_parser {
     struct script_lexer *lx;
     int depth;
@@ -49,15 +51,22 @@ static bool expect(struct script_parser *p, const char *word, int opened, const 
     return lexer_fail(p->lx, opened, "the %s that begins here lacks its %s", opener, word);
 }
 
-struct command_list {
-    int count, capacity;
-    struct raw *word;
-};
-
-static void add_word(struct script_parser *p, struct command_list *l, const struct raw *word)
+static void add_raw(struct script_parser *p, struct node *n, const struct raw *word)
 {
-    l->word = arena_room(p->lx->mem, l->word, l->count, &l->capacity, sizeof *l->word);
-    l->word[l->count++] = *word;
+    n->word = arena_room(p->lx->mem, n->word, n->count, &n->capacity, sizeof *n->word);
+    n->word[n->count++] = *word;
+}
+
+/* The word where the lexer stands. */
+static void add_word(struct script_parser *p, struct node *n)
+{
+    add_raw(p, n, &p->lx->raw);
+}
+
+static struct node *refuse(struct script_parser *p, int line, const char *why)
+{
+    lexer_fail(p->lx, line, "%s", why);
+    return NULL;
 }
 
 static struct node *new_node(struct script_parser *p, enum node_kind kind)
@@ -66,12 +75,6 @@ static struct node *new_node(struct script_parser *p, enum node_kind kind)
     n->kind = kind;
     n->line = p->lx->line;
     return n;
-}
-
-static void set_words(struct node *n, const struct command_list *l)
-{
-    n->count = l->count;
-    n->word = l->word;
 }
 
 /* if LIST; then LIST; [elif ...] [else LIST;] fi, from behind `if` or `elif`. */
@@ -84,10 +87,8 @@ static struct node *parse_if(struct script_parser *p, int opened)
         return NULL;
     n->body = parse_list(p);
     if (is_word(p, "elif")) {
-        if (++p->depth > SCRIPT_DEPTH) {
-            lexer_fail(p->lx, p->lx->line, "commands are nested too deeply to be read");
-            return NULL;
-        }
+        if (++p->depth > SCRIPT_DEPTH)
+            return refuse(p, p->lx->line, TOO_DEEP);
         int line = p->lx->line;
         lexer_next(p->lx);
         n->other = parse_if(p, line);
@@ -120,28 +121,23 @@ static struct node *parse_while(struct script_parser *p, bool until)
 static struct node *parse_for(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_FOR);
-    struct command_list l = {0};
     if (is_operator(p, "((")) {
         n->kind = NODE_COUNT;
         lexer_arithmetic(p->lx);
-        add_word(p, &l, &p->lx->raw);
-        set_words(n, &l);
+        add_word(p, n);
         lexer_next(p->lx);
     } else {
-        if (p->lx->kind != TOKEN_WORD) {
-            lexer_fail(p->lx, n->line, "the for that begins here lacks its variable");
-            return NULL;
-        }
-        add_word(p, &l, &p->lx->raw);
+        if (p->lx->kind != TOKEN_WORD)
+            return refuse(p, n->line, "the for that begins here lacks its variable");
+        add_word(p, n);
         lexer_next(p->lx);
         skip_newlines(p);
         bool listed = is_word(p, "in");
         if (listed)
             for (lexer_next(p->lx); p->lx->kind == TOKEN_WORD; lexer_next(p->lx))
-                add_word(p, &l, &p->lx->raw);
+                add_word(p, n);
         else
-            add_word(p, &l, &(struct raw){.text = "\"$@\"", .length = 4, .line = n->line});
-        set_words(n, &l);
+            add_raw(p, n, &(struct raw){.text = "\"$@\"", .length = 4, .line = n->line});
     }
     if (is_operator(p, ";"))
         lexer_next(p->lx);
@@ -152,21 +148,21 @@ static struct node *parse_for(struct script_parser *p)
 static struct arm *parse_arm(struct script_parser *p, int opened)
 {
     struct arm *arm = arena_alloc(p->lx->mem, sizeof *arm);
-    struct command_list l = {0};
+    struct node list = {0};
     if (is_operator(p, "("))
         lexer_next(p->lx);
     while (p->lx->kind == TOKEN_WORD || is_operator(p, "|")) {
         if (p->lx->kind == TOKEN_WORD)
-            add_word(p, &l, &p->lx->raw);
+            add_word(p, &list);
         lexer_next(p->lx);
     }
-    if (l.count == 0 || !is_operator(p, ")")) {
-        lexer_fail(p->lx, opened, "the case that begins here has a pattern without )");
+    if (list.count == 0 || !is_operator(p, ")")) {
+        refuse(p, opened, "the case that begins here has a pattern without )");
         return NULL;
     }
     lexer_next(p->lx);
-    arm->patterns = l.count;
-    arm->pattern = l.word;
+    arm->patterns = list.count;
+    arm->pattern = list.word;
     arm->body = parse_list(p);
     arm->falls = is_operator(p, ";&");
     arm->tests = is_operator(p, ";;&");
@@ -179,15 +175,13 @@ static struct arm *parse_arm(struct script_parser *p, int opened)
 static struct node *parse_case(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_CASE);
-    struct command_list l = {0};
     const struct arm **last = &n->arm;
     if (p->lx->kind == TOKEN_WORD) {
-        add_word(p, &l, &p->lx->raw);
+        add_word(p, n);
         lexer_next(p->lx);
     }
-    set_words(n, &l);
     if (n->count == 0 || !expect(p, "in", n->line, "case"))
-        return lexer_fail(p->lx, n->line, "the case that begins here lacks its word"), NULL;
+        return refuse(p, n->line, "the case that begins here lacks its word");
     skip_newlines(p);
     while (!is_word(p, "esac") && p->lx->kind != TOKEN_END) {
         struct arm *arm = parse_arm(p, n->line);
@@ -202,13 +196,11 @@ static struct node *parse_case(struct script_parser *p)
 static struct node *parse_test(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_TEST);
-    struct command_list l = {0};
     for (lexer_next_test(p->lx); p->lx->kind == TOKEN_WORD && !is_word(p, "]]");
          lexer_next_test(p->lx))
-        add_word(p, &l, &p->lx->raw);
-    set_words(n, &l);
+        add_word(p, n);
     if (!is_word(p, "]]"))
-        return lexer_fail(p->lx, n->line, "the [[ that opens here is not closed by ]]"), NULL;
+        return refuse(p, n->line, "the [[ that opens here is not closed by ]]");
     lexer_next(p->lx);
     return n;
 }
@@ -216,12 +208,10 @@ static struct node *parse_test(struct script_parser *p)
 static struct node *parse_arithmetic(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_ARITHMETIC);
-    struct command_list l = {0};
     lexer_arithmetic(p->lx);
     if (p->lx->failed)
         return NULL;
-    add_word(p, &l, &p->lx->raw);
-    set_words(n, &l);
+    add_word(p, n);
     lexer_next(p->lx);
     return n;
 }
@@ -238,9 +228,7 @@ static struct node *parse_command(struct script_parser *);
 static struct node *parse_function(struct script_parser *p, const struct raw *name)
 {
     struct node *n = new_node(p, NODE_FUNCTION);
-    struct command_list l = {0};
-    add_word(p, &l, name);
-    set_words(n, &l);
+    add_raw(p, n, name);
     skip_newlines(p);
     n->body = parse_command(p);
     return n;
@@ -250,10 +238,8 @@ static struct node *parse_function(struct script_parser *p, const struct raw *na
 static struct node *parse_named_function(struct script_parser *p)
 {
     struct raw name = p->lx->raw;
-    if (p->lx->kind != TOKEN_WORD) {
-        lexer_fail(p->lx, p->lx->line, "the function that begins here lacks its name");
-        return NULL;
-    }
+    if (p->lx->kind != TOKEN_WORD)
+        return refuse(p, p->lx->line, "the function that begins here lacks its name");
     lexer_next(p->lx);
     if (is_operator(p, "(")) {
         lexer_next(p->lx);
@@ -266,25 +252,23 @@ static struct node *parse_named_function(struct script_parser *p)
 static struct node *parse_simple(struct script_parser *p)
 {
     struct node *n = new_node(p, NODE_SIMPLE);
-    struct command_list l = {0};
     if (p->lx->kind == TOKEN_WORD)
         n->line = p->lx->raw.line;
     p->lx->document = NULL;
     for (; p->lx->kind == TOKEN_WORD; lexer_next(p->lx)) {
         if (p->lx->raw.array && p->lx->failed)
             return NULL;
-        add_word(p, &l, &p->lx->raw);
+        add_word(p, n);
     }
-    if (l.count == 1 && is_operator(p, "(")) {
+    if (n->count == 1 && is_operator(p, "(")) {
         lexer_next(p->lx);
-        return expect(p, ")", n->line, "function") ? parse_function(p, &l.word[0]) : NULL;
+        return expect(p, ")", n->line, "function") ? parse_function(p, &n->word[0]) : NULL;
     }
-    if (l.count == 0) {
+    if (n->count == 0) {
         lexer_fail(p->lx, p->lx->line, "'%s' stands where a command is expected",
                    p->lx->kind == TOKEN_OPERATOR ? p->lx->raw.text : "");
         return NULL;
     }
-    set_words(n, &l);
     n->document = p->lx->document;
     return n;
 }
@@ -319,10 +303,8 @@ static struct node *parse_open(struct script_parser *p)
 static struct node *parse_command(struct script_parser *p)
 {
     bool negated = false;
-    if (++p->depth > SCRIPT_DEPTH) {
-        lexer_fail(p->lx, p->lx->line, "commands are nested too deeply to be read");
-        return NULL;
-    }
+    if (++p->depth > SCRIPT_DEPTH)
+        return refuse(p, p->lx->line, TOO_DEEP);
     while (is_word(p, "!") || is_word(p, "time")) {
         negated ^= is_word(p, "!");
         lexer_next(p->lx);

@@ -105,8 +105,8 @@ struct node {
     bool negated, until;
     bool apart; /* runs in a shell of its own: part of a pipeline, or behind & */
     int line;
-    int count;
-    const struct raw *word;
+    int count, capacity;
+    struct raw *word;
     const struct node *condition, *body, *other, *next;
     const struct arm *arm;
     const struct document *document; /* what it reads; NULL = none */

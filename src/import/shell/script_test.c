@@ -201,30 +201,27 @@ static enum answer primary(struct test *t)
     return a;
 }
 
-static enum answer both(struct test *t)
+/* Conditions with one of two signs between them; `settles` is what one alone makes of all. */
+static enum answer joined(struct test *t, enum answer (*next)(struct test *), const char *sign,
+                          const char *option, enum answer settles)
 {
-    enum answer a = primary(t);
-    while (is(t, 0, "&&") || is(t, 0, "-a")) {
+    enum answer a = next(t);
+    while (is(t, 0, sign) || is(t, 0, option)) {
         t->at++;
-        enum answer b = primary(t);
-        a = a == ANSWER_NO || b == ANSWER_NO     ? ANSWER_NO
-            : a == ANSWER_YES && b == ANSWER_YES ? ANSWER_YES
-                                                 : ANSWER_MAYBE;
+        enum answer b = next(t);
+        a = a == settles || b == settles ? settles : a == b ? a : ANSWER_MAYBE;
     }
     return a;
 }
 
+static enum answer both(struct test *t)
+{
+    return joined(t, primary, "&&", "-a", ANSWER_NO);
+}
+
 static enum answer either(struct test *t)
 {
-    enum answer a = both(t);
-    while (is(t, 0, "||") || is(t, 0, "-o")) {
-        t->at++;
-        enum answer b = both(t);
-        a = a == ANSWER_YES || b == ANSWER_YES ? ANSWER_YES
-            : a == ANSWER_NO && b == ANSWER_NO ? ANSWER_NO
-                                               : ANSWER_MAYBE;
-    }
-    return a;
+    return joined(t, both, "||", "-o", ANSWER_YES);
 }
 
 enum answer script_test(struct script *s, int count, const struct launch_word *word, bool patterns)
