@@ -127,6 +127,18 @@ bool same_name(const char *a, const char *b)
 }
 
 /* Where the text leaves the pattern, the latest * takes one character more. */
+bool is_one_of(const char *word, const char *words)
+{
+    size_t length = strlen(word);
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        if (n == length && memcmp(words, word, n) == 0)
+            return true;
+        words += n + (words[n] == ' ');
+    }
+    return false;
+}
+
 bool matches_pattern(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;

@@ -63,14 +63,7 @@ static void note(struct flags_result *r, const char *flag, const char *text)
 }
 
 /* Modules of selective recompute that belong to layers which cannot be planned. */
-static bool is_foreign_module(const char *word)
-{
-    static const char *const foreign[] = {"gdn_norm_out", "gdp_in_proj", "gdp_qkv", "mhc"};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strcmp(word, foreign[i]) == 0)
-            return true;
-    return false;
-}
+static const char FOREIGN_MODULES[] = "gdn_norm_out gdp_in_proj gdp_qkv mhc";
 
 static bool read_words(struct flags_result *r, const struct param_flag *p, const struct words *w,
                        struct error *err)
@@ -79,7 +72,7 @@ static bool read_words(struct flags_result *r, const struct param_flag *p, const
     for (int i = 0; i < words_count(w, p->flag); i++) {
         const char *word = words_at(w, p->flag, i);
         int bit;
-        if (is_foreign_module(word))
+        if (is_one_of(word, FOREIGN_MODULES))
             continue;
         if (!*word || strpbrk(word, "+,") || strcmp(word, "none") == 0 ||
             !param_parse(p->param, word, &bit, NULL))

@@ -115,18 +115,6 @@ static int most_values(enum arity arity)
     return most[arity];
 }
 
-static bool is_choice(const char *choices, const char *word)
-{
-    size_t length = strlen(word);
-    while (*choices) {
-        size_t n = strcspn(choices, " ");
-        if (n == length && memcmp(choices, word, n) == 0)
-            return true;
-        choices += n + (choices[n] == ' ');
-    }
-    return false;
-}
-
 /* Python's float also takes these. */
 static bool is_real(const char *word)
 {
@@ -143,7 +131,7 @@ static bool check_value(const struct flag *f, const char *value, struct error *e
         return fail(err, ERROR_INPUT, "%s is '%s', expected a whole number", f->name, value);
     if (f->type == REAL && !is_real(value))
         return fail(err, ERROR_INPUT, "%s is '%s', expected a number", f->name, value);
-    if (f->type == WORD && !is_choice(f->choices, value))
+    if (f->type == WORD && !is_one_of(value, f->choices))
         return fail(err, ERROR_INPUT, "%s is '%s', expected one of: %s", f->name, value,
                     f->choices);
     return true;

@@ -230,13 +230,9 @@ static bool run_shell(struct script *s, const struct fields *f)
 /* Commands that are taken to succeed: a script that goes on behind them trains. */
 static bool succeeds(const char *name)
 {
-    static const char *const names[] = {
-        "cd",    "mkdir", "pushd", "popd", "rm",    "cp",  "mv",     "ln",    "touch",  "chmod",
-        "sleep", "wait",  "date",  "tee",  "umask", "pip", "ulimit", "conda", "module", "cat"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(name,
+                     "cd mkdir pushd popd rm cp mv ln touch chmod sleep wait date tee umask pip "
+                     "ulimit conda module cat");
 }
 
 static enum answer run_words(struct script *s, const struct fields *f)

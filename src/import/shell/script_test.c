@@ -45,24 +45,14 @@ static enum answer compare_numbers(const char *a, const char *op, const char *b)
                                               : x >= y);
 }
 
-static bool is_one_of(const char *op, const char *const *ops, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(op, ops[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_number_operator(const char *op)
 {
-    static const char *const ops[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
-    return is_one_of(op, ops, sizeof ops / sizeof *ops);
+    return is_one_of(op, "-eq -ne -lt -le -gt -ge");
 }
 
 static bool is_binary(const char *op)
 {
-    static const char *const ops[] = {"=", "==", "!=", "=~", "<", ">", "-nt", "-ot", "-ef"};
-    return is_number_operator(op) || is_one_of(op, ops, sizeof ops / sizeof *ops);
+    return is_number_operator(op) || is_one_of(op, "= == != =~ < > -nt -ot -ef");
 }
 
 /* Which variable the doubt is about, so that a message can name it. */
