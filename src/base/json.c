@@ -183,6 +183,16 @@ struct json *json_new_null(void)
     return out(json_null());
 }
 
+struct json *json_number_or_null(bool known, double value)
+{
+    return known ? json_new_number(value) : json_new_null();
+}
+
+struct json *json_text_or_null(const char *text)
+{
+    return text && *text ? json_new_string(text) : json_new_null();
+}
+
 struct json *json_new_copy(const struct json *v, const char *without)
 {
     json_t *copy = json_deep_copy(in(v));

@@ -47,6 +47,9 @@ struct json *json_new_cents(double usd); /* to the cent */
 struct json *json_new_number(double);
 struct json *json_new_bool(bool);
 struct json *json_new_null(void);
+/* Null where it is not known; of a text, where there is none or it is empty. */
+struct json *json_number_or_null(bool known, double);
+struct json *json_text_or_null(const char *);
 /* A copy; of an object, without one of its members unless `without` is NULL. */
 struct json *json_new_copy(const struct json *, const char *without);
 void json_set(struct json *object, const char *key, struct json *value);

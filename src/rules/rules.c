@@ -22,14 +22,7 @@ void rules_init(struct rules *r)
 
 static struct rule *next_rule(struct rules *r, struct arena *mem)
 {
-    if (r->count == r->capacity) {
-        int capacity = r->capacity ? 2 * r->capacity : 64;
-        struct rule *grown = arena_array(mem, (size_t)capacity, sizeof *grown);
-        if (r->count)
-            memcpy(grown, r->rule, (size_t)r->count * sizeof *grown);
-        r->rule = grown;
-        r->capacity = capacity;
-    }
+    r->rule = arena_room(mem, r->rule, r->count, &r->capacity, sizeof *r->rule);
     return &r->rule[r->count];
 }
 

@@ -55,9 +55,7 @@ void csv_end(struct csv_writer *c)
     c->cells = 0;
 }
 
-/* Several texts in one cell. */
-static void csv_list(struct csv_writer *c, const char *const *list, size_t count,
-                     const char *between)
+void csv_list(struct csv_writer *c, const char *const *list, size_t count, const char *between)
 {
     struct str text = {0};
     for (size_t i = 0; i < count; i++)

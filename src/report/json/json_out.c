@@ -18,11 +18,6 @@
 
 #include <math.h>
 
-static struct json *number_or_null(bool known, double value)
-{
-    return known ? json_new_number(value) : json_new_null();
-}
-
 static struct json *bytes_of(double bytes)
 {
     return json_new_integer(llround(bytes));
@@ -258,7 +253,7 @@ static void set_figures(struct json *o, const struct plan *p)
     for (size_t i = 0; i < count; i++) {
         double value;
         bool known = plan_figure_get(p, &f[i], &value);
-        json_set(o, f[i].name, number_or_null(known, value));
+        json_set(o, f[i].name, json_number_or_null(known, value));
     }
 }
 
@@ -310,9 +305,9 @@ static void set_source(struct json *o, const struct plan_source *s)
     if (!s)
         return;
     struct json *x = json_new_object();
-    json_set(x, "file", s->file ? json_new_string(s->file) : json_new_null());
+    json_set(x, "file", json_text_or_null(s->file));
     json_set(x, "kind", json_new_string(s->kind));
-    json_set(x, "program", s->program ? json_new_string(s->program) : json_new_null());
+    json_set(x, "program", json_text_or_null(s->program));
     json_set(x, "line", s->line ? json_new_integer(s->line) : json_new_null());
     json_set(x, "flags", json_new_integer(s->flags));
     json_set(x, "without_effect", json_new_integer(s->idle));
@@ -333,9 +328,9 @@ static void set_better(struct json *o, const struct plan *p, const struct better
         json_set(x, "remove", json_new_string(i->change.remove));
         json_set(x, "env", json_new_string(i->env));
         json_set(x, "unset", json_new_string(i->unset));
-        json_set(x, "shorter", number_or_null(p->feasible, 1 - then->step_s / p->step_s));
+        json_set(x, "shorter", json_number_or_null(p->feasible, 1 - then->step_s / p->step_s));
         json_set(x, "usd_per_mtoken",
-                 number_or_null(then->usd_per_mtoken > 0, then->usd_per_mtoken));
+                 json_number_or_null(then->usd_per_mtoken > 0, then->usd_per_mtoken));
     }
     json_set(o, "instead", x);
     if (i->why_not)
@@ -348,8 +343,8 @@ static struct json *more_layer_of(const struct more_layer *more, int stage)
     struct json *x = json_new_object();
     json_set(x, "stage", json_new_integer(stage));
     json_set(x, "from", s ? json_new_integer(more->from) : json_new_null());
-    json_set(x, "seconds", number_or_null(s, more->seconds));
-    json_set(x, "step_s", number_or_null(s, s ? more->plan->step_s : 0));
+    json_set(x, "seconds", json_number_or_null(s, more->seconds));
+    json_set(x, "step_s", json_number_or_null(s, s ? more->plan->step_s : 0));
     json_set(x, "device_bytes", s ? bytes_of(s->device_bytes) : json_new_null());
     json_set(x, "feasible", json_new_bool(s && more->plan->feasible));
     return x;
@@ -359,8 +354,8 @@ static struct json *more_layer_of(const struct more_layer *more, int stage)
 static void set_use(struct json *x, const struct plan *than)
 {
     json_set(x, "gpus", than ? json_new_integer(than->gpus) : json_new_null());
-    json_set(x, "step_s", number_or_null(than, than ? than->step_s : 0));
-    json_set(x, "tokens_per_s", number_or_null(than, than ? than->tokens_per_s : 0));
+    json_set(x, "step_s", json_number_or_null(than, than ? than->step_s : 0));
+    json_set(x, "tokens_per_s", json_number_or_null(than, than ? than->tokens_per_s : 0));
     json_set(x, "feasible", json_new_bool(than && than->feasible));
 }
 

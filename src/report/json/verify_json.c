@@ -12,11 +12,6 @@
 
 #include <math.h>
 
-static struct json *text_or_null(const char *text)
-{
-    return text && *text ? json_new_string(text) : json_new_null();
-}
-
 static struct json *bytes_of(double mib)
 {
     return isnan(mib) ? json_new_null() : json_new_integer(llround(mib * MIB));
@@ -25,11 +20,9 @@ static struct json *bytes_of(double mib)
 static struct json *measured_of(const struct verify_stage *s)
 {
     const struct rank_result *m = &s->measured;
-    struct json *o = json_new_object();
-    if (s->outcome != VERIFY_OK) {
-        json_release(o);
+    if (s->outcome != VERIFY_OK)
         return json_new_null();
-    }
+    struct json *o = json_new_object();
     json_set(o, "compute_s", json_new_number(m->compute_ms / 1e3));
     json_set(o, "peak_bytes", bytes_of(m->peak_mib));
     json_set(o, "reserved_bytes", bytes_of(m->reserved_mib));
@@ -45,7 +38,7 @@ static struct json *predicted_of(const struct verify_stage *s)
 {
     struct json *o = json_new_object();
     json_set(o, "gpu", json_new_string(s->predicted_for->name));
-    json_set(o, "compute_s", s->timed ? json_new_number(s->compute_s) : json_new_null());
+    json_set(o, "compute_s", json_number_or_null(s->timed, s->compute_s));
     json_set(o, "peak_bytes", bytes_of(s->peak_bytes / MIB));
     json_set(o, "expected_error", json_new_number(s->expected_error));
     return o;
@@ -99,11 +92,11 @@ static void set_cluster(struct json *o, const struct plan *p)
 
 static void set_machine(struct json *o, const struct verify_report *r)
 {
-    json_set(o, "gpu", text_or_null(r->check.gpu));
+    json_set(o, "gpu", json_text_or_null(r->check.gpu));
     json_set(o, "total_mib", r->dry_run ? json_new_null() : json_new_number(r->check.total_mib));
-    json_set(o, "torch", text_or_null(r->check.torch));
-    json_set(o, "te", text_or_null(r->check.te));
-    json_set(o, "megatron", text_or_null(r->check.megatron));
+    json_set(o, "torch", json_text_or_null(r->check.torch));
+    json_set(o, "te", json_text_or_null(r->check.te));
+    json_set(o, "megatron", json_text_or_null(r->check.megatron));
 }
 
 void report_verify_json(const struct verify_report *r, struct str *out)
@@ -135,15 +128,6 @@ void report_verify_json(const struct verify_report *r, struct str *out)
     json_release(o);
 }
 
-static void add_suspects(struct csv_writer *c, const struct verify_stage *s)
-{
-    struct str text = {0};
-    for (int i = 0; i < s->suspects; i++)
-        str_addf(&text, "%s%s", i ? "; " : "", s->suspect[i]);
-    csv_text(c, str_text(&text));
-    str_release(&text);
-}
-
 static void add_row(struct csv_writer *c, const struct verify_report *r,
                     const struct verify_stage *s)
 {
@@ -165,7 +149,7 @@ static void add_row(struct csv_writer *c, const struct verify_report *r,
     csv_number(c, s->memory_error);
     csv_number_if(c, ran, m->sm_mhz);
     csv_number_if(c, ran, m->watts);
-    add_suspects(c, s);
+    csv_list(c, s->suspect, (size_t)s->suspects, "; ");
     csv_end(c);
 }
 

@@ -20,11 +20,6 @@
 
 #include <math.h>
 
-static struct json *known(bool is, double value)
-{
-    return is ? json_new_number(value) : json_new_null();
-}
-
 /* A plan that is only compared with plan 1. */
 static struct json *brief_of(const struct plan *p)
 {
@@ -33,17 +28,15 @@ static struct json *brief_of(const struct plan *p)
     json_set(o, "nodes", json_of_words(p, add_gpus));
     json_set(o, "plan", json_of_words(p, add_ways_of));
     json_set(o, "feasible", json_new_bool(p->feasible));
-    json_set(o, "step_s", known(all, p->step_s));
-    json_set(o, "tokens_per_s", known(all, p->tokens_per_s));
-    json_set(o, "usd_per_mtoken", known(all && p->usd_per_mtoken > 0, p->usd_per_mtoken));
-    json_set(o, "memory_gib", known(all, all ? plan_fullest(p)->device_bytes / GIB : 0));
-    json_set(o, "limit_gib", known(all, all ? plan_fullest(p)->limit_bytes / GIB : 0));
+    json_set(o, "step_s", json_number_or_null(all, p->step_s));
+    json_set(o, "tokens_per_s", json_number_or_null(all, p->tokens_per_s));
+    json_set(o, "usd_per_mtoken",
+             json_number_or_null(all && p->usd_per_mtoken > 0, p->usd_per_mtoken));
+    json_set(o, "memory_gib",
+             json_number_or_null(all, all ? plan_fullest(p)->device_bytes / GIB : 0));
+    json_set(o, "limit_gib",
+             json_number_or_null(all, all ? plan_fullest(p)->limit_bytes / GIB : 0));
     return o;
-}
-
-static struct json *string_or_null(const char *text)
-{
-    return text ? json_new_string(text) : json_new_null();
 }
 
 static struct json *model_of(const struct model *m)
@@ -98,8 +91,8 @@ static struct json *axes_of(const struct search_report *r, const struct page_lis
     json_set(o, "x", axis_of(&c.x));
     json_set(o, "y", axis_of(&c.y));
     json_set(o, "listed", json_new_integer(listed));
-    json_set(o, "deadline_h", known(c.deadline_h > 0, c.deadline_h));
-    json_set(o, "budget_usd", known(c.budget_usd > 0, c.budget_usd));
+    json_set(o, "deadline_h", json_number_or_null(c.deadline_h > 0, c.deadline_h));
+    json_set(o, "budget_usd", json_number_or_null(c.budget_usd > 0, c.budget_usd));
     return o;
 }
 
@@ -131,7 +124,7 @@ static struct json *prices_of(const struct search_report *r)
         const struct rent *rent = rent_of(r->rent, &c->group[g]);
         struct json *o = json_new_object();
         json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
-        json_set(o, "usd", known(rent->usd_per_hour > 0, rent->usd_per_hour));
+        json_set(o, "usd", json_number_or_null(rent->usd_per_hour > 0, rent->usd_per_hour));
         json_set(o, "from", json_new_string(rent->from));
         json_append(list, o);
     }
@@ -145,7 +138,7 @@ static struct json *what_ifs_of(const struct search_report *r)
         const struct what_if *w = &r->what_if[i];
         struct json *o = w->plan ? brief_of(w->plan) : json_new_object();
         json_set(o, "change", json_new_string(w->change));
-        json_set(o, "message", string_or_null(w->plan ? NULL : w->message));
+        json_set(o, "message", json_text_or_null(w->plan ? NULL : w->message));
         json_append(list, o);
     }
     return list;
@@ -159,7 +152,7 @@ static struct json *changes_of(const struct page *page)
         struct json *o = brief_of(c->plan);
         json_set(o, "input", json_new_string(c->input));
         json_set(o, "change", json_new_string(c->change));
-        json_set(o, "reason", string_or_null(c->plan->reasons > 0 ? c->plan->reason[0] : NULL));
+        json_set(o, "reason", json_text_or_null(c->plan->reasons > 0 ? c->plan->reason[0] : NULL));
         json_append(list, o);
     }
     return list;
@@ -176,7 +169,7 @@ static struct json *others_of(const struct page *page)
         json_set(o, "value", json_new_string(x->value));
         json_set(o, "chosen", json_new_bool(x->chosen));
         json_set(o, "best", json_new_bool(x->best));
-        json_set(o, "reason", string_or_null(x->reason));
+        json_set(o, "reason", json_text_or_null(x->reason));
         json_append(list, o);
     }
     return list;
@@ -188,10 +181,12 @@ static void set_run(struct json *o, const struct search_report *r)
     const struct plan *p = &r->plan[0];
     json_set(o, "batch", json_new_integer(s->global_batch));
     json_set(o, "seq_len", json_new_integer(s->seq_len));
+    json_set(o, "tflop_per_token",
+             json_number_or_null(p->computed && p->tokens_per_s > 0,
+                                 p->tflops_per_gpu / p->tokens_per_s_per_gpu));
     json_set(
-        o, "tflop_per_token",
-        known(p->computed && p->tokens_per_s > 0, p->tflops_per_gpu / p->tokens_per_s_per_gpu));
-    json_set(o, "tokens", known(r->money && r->money->tokens > 0, r->money ? r->money->tokens : 0));
+        o, "tokens",
+        json_number_or_null(r->money && r->money->tokens > 0, r->money ? r->money->tokens : 0));
     json_set(o, "money", r->money ? json_of_run(r) : json_new_null());
     json_set(o, "prices", prices_of(r));
 }

@@ -123,9 +123,9 @@ static struct json *words_of(const char *words)
     while (*(words += strspn(words, " "))) {
         struct str word = {0};
         str_add_bytes(&word, words, strcspn(words, " "));
+        words += word.length;
         json_append(list, json_new_string(str_text(&word)));
         str_release(&word);
-        words += strcspn(words, " ");
     }
     return list;
 }
@@ -166,9 +166,8 @@ static struct json *coverage_value(const struct learned *l, const struct gpu *g)
     return all;
 }
 
-static void gpus_json(const struct learned *l, const struct report_style *style, struct str *out)
+static void gpus_json(const struct learned *l, struct str *out)
 {
-    (void)style;
     size_t count;
     const struct gpu *g = gpu_table(&count);
     struct json *list = json_new_array();
@@ -204,9 +203,8 @@ static void add_coverage_fields(struct csv_writer *csv, const struct learned *l,
     }
 }
 
-static void gpus_csv(const struct learned *l, const struct report_style *style, struct str *out)
+static void gpus_csv(const struct learned *l, struct str *out)
 {
-    (void)style;
     size_t count;
     const struct gpu *g = gpu_table(&count);
     struct csv_writer csv = {out, 0};
@@ -289,9 +287,8 @@ static struct json *model_object(const struct model_preset *p, const struct mode
     return o;
 }
 
-static void models_json(const struct report_style *style, struct str *out)
+static void models_json(struct str *out)
 {
-    (void)style;
     struct json *list = json_new_array();
     struct model m;
     for (const struct model_preset *p = model_presets(); p->name; p++)
@@ -300,9 +297,8 @@ static void models_json(const struct report_style *style, struct str *out)
     dump_list("models", list, out);
 }
 
-static void models_csv(const struct report_style *style, struct str *out)
+static void models_csv(struct str *out)
 {
-    (void)style;
     struct csv_writer csv = {out, 0};
     struct model m;
     csv_heads(&csv, "name,family,params_total,params_active,published_params,source");
@@ -324,19 +320,23 @@ static void models_csv(const struct report_style *style, struct str *out)
     }
 }
 
-/* By enum astra_format. */
 void report_gpus(int format, const struct learned *l, const struct report_style *style,
                  struct str *out)
 {
-    static void (*const writers[])(const struct learned *, const struct report_style *,
-                                   struct str *) = {
-        [ASTRA_TEXT] = gpus_text, [ASTRA_JSON] = gpus_json, [ASTRA_CSV] = gpus_csv};
-    writers[format](l, style, out);
+    if (format == ASTRA_JSON)
+        gpus_json(l, out);
+    else if (format == ASTRA_CSV)
+        gpus_csv(l, out);
+    else
+        gpus_text(l, style, out);
 }
 
 void report_models(int format, const struct report_style *style, struct str *out)
 {
-    static void (*const writers[])(const struct report_style *, struct str *) = {
-        [ASTRA_TEXT] = models_text, [ASTRA_JSON] = models_json, [ASTRA_CSV] = models_csv};
-    writers[format](style, out);
+    if (format == ASTRA_JSON)
+        models_json(out);
+    else if (format == ASTRA_CSV)
+        models_csv(out);
+    else
+        models_text(style, out);
 }

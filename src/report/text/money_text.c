@@ -221,24 +221,19 @@ void add_run_rows(struct table *t, const struct plan *p)
     }
 }
 
-static struct json *known(bool is, double value)
-{
-    return is && isfinite(value) ? json_new_number(value) : json_new_null();
-}
-
 struct json *json_of_money(const struct plan *p)
 {
     struct json *o = json_new_object();
-    json_set(o, "usd_per_hour", known(p->usd_per_hour > 0, p->usd_per_hour));
-    json_set(o, "usd_per_mtoken", known(p->usd_per_mtoken > 0, p->usd_per_mtoken));
+    json_set(o, "usd_per_hour", json_number_or_null(p->usd_per_hour > 0, p->usd_per_hour));
+    json_set(o, "usd_per_mtoken", json_number_or_null(p->usd_per_mtoken > 0, p->usd_per_mtoken));
     if (p->hours > 0) {
-        json_set(o, "hours", known(true, p->hours));
+        json_set(o, "hours", json_new_number(p->hours));
         json_set(o, "usd_total", p->usd_total > 0 ? json_new_cents(p->usd_total) : json_new_null());
     }
     if (p->slowdown > 1) {
         json_set(o, "outages_per_h", json_new_number(p->outages_per_h));
-        json_set(o, "slowdown", known(true, p->slowdown));
-        json_set(o, "checkpoint_s", known(true, p->checkpoint_s));
+        json_set(o, "slowdown", json_new_number(p->slowdown));
+        json_set(o, "checkpoint_s", json_new_number(p->checkpoint_s));
         json_set(o, "net_tokens_per_s", json_new_number(p->net_tokens_per_s));
     }
     return o;
@@ -247,8 +242,9 @@ struct json *json_of_money(const struct plan *p)
 struct json *json_of_terms(const struct run_terms *run)
 {
     struct json *o = json_new_object();
-    json_set(o, "tokens", known(run->tokens > 0, run->tokens));
-    json_set(o, "checkpoint_every_s", known(run->outage.interval_s > 0, run->outage.interval_s));
+    json_set(o, "tokens", json_number_or_null(run->tokens > 0, run->tokens));
+    json_set(o, "checkpoint_every_s",
+             json_number_or_null(run->outage.interval_s > 0, run->outage.interval_s));
     json_set(o, "checkpoint_write_s", json_new_number(run->outage.write_s));
     json_set(o, "restart_s", json_new_number(run->outage.restart_s));
     return o;
@@ -268,7 +264,7 @@ static struct json *prices_of(const struct search_report *r)
         const struct rent *rent = rent_of(r->rent, &c->group[g]);
         struct json *o = json_new_object();
         json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
-        json_set(o, "usd_per_gpu_hour", known(rent->usd_per_hour > 0, rent->usd_per_hour));
+        json_set(o, "usd_per_gpu_hour", json_number_or_null(rent->usd_per_hour > 0, rent->usd_per_hour));
         json_set(o, "from", json_new_string(rent->from));
         json_append(list, o);
     }
@@ -282,10 +278,10 @@ struct json *json_of_run(const struct search_report *r)
     struct json *o = json_new_object();
     json_set(o, "objective",
              json_new_string(m->objective == OBJECTIVE_COST ? "cost" : "throughput"));
-    json_set(o, "tokens", known(m->tokens > 0, m->tokens));
-    json_set(o, "steps", known(m->tokens > 0, m->steps));
-    json_set(o, "budget_usd", known(m->budget_usd > 0, m->budget_usd));
-    json_set(o, "deadline_h", known(m->deadline_s > 0, m->deadline_s / 3600));
+    json_set(o, "tokens", json_number_or_null(m->tokens > 0, m->tokens));
+    json_set(o, "steps", json_number_or_null(m->tokens > 0, m->steps));
+    json_set(o, "budget_usd", json_number_or_null(m->budget_usd > 0, m->budget_usd));
+    json_set(o, "deadline_h", json_number_or_null(m->deadline_s > 0, m->deadline_s / 3600));
     json_set(o, "binds", m->binds ? json_new_string(binds[m->binds]) : json_new_null());
     json_set(o, "fastest", index_of(r, m->fastest));
     json_set(o, "cheapest", index_of(r, m->cheapest));

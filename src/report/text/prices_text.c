@@ -182,11 +182,6 @@ static void prices_text(const struct price_report *r, const struct report_style 
     arena_release(&mem);
 }
 
-static struct json *text_or_null(const char *text)
-{
-    return *text ? json_new_string(text) : json_new_null();
-}
-
 static struct json *offer_value(const struct price *p)
 {
     struct json *o = json_new_object();
@@ -194,12 +189,12 @@ static struct json *offer_value(const struct price *p)
     json_set(o, "usd_per_gpu_hour", json_new_number(p->usd));
     json_set(o, "market", json_new_string(market_name(p->market)));
     json_set(o, "provider", json_new_string(p->provider));
-    json_set(o, "region", text_or_null(p->region));
-    json_set(o, "zone", text_or_null(p->zone));
-    json_set(o, "instance", text_or_null(p->instance));
+    json_set(o, "region", json_text_or_null(p->region));
+    json_set(o, "zone", json_text_or_null(p->zone));
+    json_set(o, "instance", json_text_or_null(p->instance));
     json_set(o, "gpus", json_new_integer(p->gpus));
-    json_set(o, "date", text_or_null(p->date));
-    json_set(o, "source", text_or_null(p->source));
+    json_set(o, "date", json_text_or_null(p->date));
+    json_set(o, "source", json_text_or_null(p->source));
     return o;
 }
 
@@ -211,7 +206,7 @@ static struct json *used_value(const struct price_report *r, const struct gpu *g
     pick_words(r, gpu, &pick, &words);
     json_set(o, "gpu", json_new_string(gpu->name));
     json_set(o, "gpus_per_node", json_new_integer(gpu->per_node));
-    json_set(o, "usd_per_gpu_hour", pick.usd > 0 ? json_new_number(pick.usd) : json_new_null());
+    json_set(o, "usd_per_gpu_hour", json_number_or_null(pick.usd > 0, pick.usd));
     json_set(o, "why", json_new_string(str_text(&words)));
     str_release(&words);
     return o;
