@@ -253,7 +253,8 @@ static void fill_entries(struct assign *a)
                 continue;
             }
             *row = arena_array(a->mem, (size_t)w->counts, sizeof **row);
-            for (int n = 0; n < w->counts; n++)
+            int left = a->p->layers - prefix - w->first_count; /* none has more than there are */
+            for (int n = 0; n < w->counts && n <= left; n++)
                 fill_entry(a, r, prefix, w->first_count + n, *row + n);
         }
     }
