@@ -2,6 +2,7 @@
  * longer than that compute, and at least by the part that cannot overlap (first and last chunk). */
 #include "cost/cost.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ static const double LEAST_EXPOSED = 0.1;
 
 static double exposed(double comm_s, double compute_s)
 {
+    assert(comm_s >= 0 && compute_s >= 0);
     return fmax(LEAST_EXPOSED * comm_s, comm_s - compute_s);
 }
 
@@ -64,6 +66,7 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
     out->forward_comm_s += ring_s;
     out->comm_back_s[AXIS_CP] += exposed(ring.backward_s, attention.backward_s);
     out->comm_back_s[AXIS_TP] += exposed(beside_weight_s, weight_s);
+    assert(weight_s <= out->backward_s && out->saved >= 0 && out->peak >= out->forward);
 }
 
 struct block_peak block_peak_of(const struct op *ops, size_t count, double forward_beside)
@@ -100,6 +103,7 @@ void block_cost_add(struct block_cost *sum, const struct block_cost *part)
 void block_cost_scale(struct block_cost *b, double times)
 {
     double *a = (double *)b, before = (times - 1) * b->saved;
+    assert(times >= 1);
     double forward = before + b->forward, peak = before + b->peak;
     for (size_t i = 0; i < sizeof *b / sizeof *a; i++)
         a[i] *= times;

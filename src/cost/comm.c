@@ -32,6 +32,7 @@ enum { HALVINGS = 32 }; /* more than nodes can be halved */
 /* Ranks of one node talk over the scale-up link where it joins them all, else over PCIe. */
 struct placement placement_of(const struct node_group *g, int ranks, int stride)
 {
+    assert(ranks >= 1 && stride >= 1 && g->per_node >= 1);
     int reach = g->domain > g->per_node ? g->domain : g->per_node;
     int per_node = reach / stride;
     if (per_node < 1)
@@ -103,6 +104,7 @@ static void raise_points(struct comm_curve *out, const struct comm_call *c, cons
         struct comm_base b = comm_base_of(c, bytes);
         if (f)
             t = corrected_time(c, bytes, (double)f[i]);
+        assert(t >= 0 && b.floor_s >= 0);
         least = fmax(fmax(least, out->time_s[i]), fmax(t, b.floor_s));
         out->time_s[i] = least;
     }
@@ -119,6 +121,7 @@ static int fewer_nodes(const struct comm_call *c, struct comm_call out[HALVINGS]
         half.ranks = half.nodes * half.per_node;
         out[count++] = half;
     }
+    assert(out[count - 1].nodes <= 2);
     return count;
 }
 

@@ -7,6 +7,7 @@
 #include "cluster/cluster.h"
 #include "cost/comm.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -113,6 +114,7 @@ static size_t probe(struct group_costs *c, const struct operation *o, struct cos
 static void enter(struct group_costs *c, const struct operation *o, double time_s)
 {
     struct cost_entry *e;
+    assert(time_s >= 0);
     pthread_mutex_lock(&c->lock);
     size_t at = probe(c, o, &e);
     if (!e && c->used < FULL) {
@@ -145,6 +147,7 @@ static void predict(struct group_costs *c, const struct curve_limits *w, double 
     struct error err = {0};
     if (w->count == 0)
         return;
+    assert(w->count <= BATCH);
     bool ok = learned_predict(c->learned, c->gpu, w->op, w->count, time_s, &err);
     if (!ok)
         give_up(c, &err);

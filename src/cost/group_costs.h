@@ -26,8 +26,7 @@ const struct learned *group_costs_models(const struct group_costs *);
 bool group_costs_failed(const struct group_costs *, struct error *);
 
 /* Analytic operator times, for what no learned model covers (rates.c). Seconds. */
-struct op_time analytic_time_of(const struct costing *, int precision, bool te,
-                                const struct op *);
+struct op_time analytic_time_of(const struct costing *, int precision, bool te, const struct op *);
 double analytic_memory_time(const struct node_group *, double bytes);
 
 #endif

@@ -130,6 +130,7 @@ static struct op_time product_time(const struct op *o, const double *t, double f
                         .backward_s = kernels * (t[PASS_DGRAD] + weight + quantise),
                         .weight_s = kernels * weight};
     scale(&r, factor);
+    assert(r.forward_s >= 0 && r.weight_s >= 0 && r.backward_s >= r.weight_s);
     return r;
 }
 

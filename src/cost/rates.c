@@ -5,6 +5,7 @@
 #include "cluster/cluster.h"
 #include "cost/features.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static double tile_efficiency(const struct gpu *g, double m, double n, double k,
     double tiles = ceil(m / 128) * ceil(n / 256) * count, sms = gpu_units(g);
     double waves = tiles / sms, tile_use = m * n * count / (tiles * 128 * 256);
     double wave_use = waves / ceil(waves);
+    assert(tile_use > 0 && tile_use <= 1 && wave_use > 0 && wave_use <= 1);
     /* small tiles and split-k soften both: half of the loss remains */
     return (0.5 + 0.5 * tile_use) * (0.4 + 0.6 * wave_use) * k / (k + 256);
 }

@@ -634,6 +634,7 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
         [BLOCK_EMBEDDING] = embedding_block, [BLOCK_HEAD] = head_block, [BLOCK_MTP] = mtp_block,
     };
     struct ops_builder b = {.s = s, .out = out};
+    assert(s->tp >= 1 && s->cp >= 1 && s->ep >= 1 && s->etp >= 1 && s->imbalance >= 1);
     b.tokens = (double)s->micro_batch * s->seq_len / s->cp;
     b.residual = s->seq_parallel ? b.tokens / s->tp : b.tokens;
     b.whole = HALF * b.tokens * s->model->hidden;
@@ -643,6 +644,8 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     build[s->kind](&b);
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;
+    for (int i = 0; i < b.count; i++)
+        assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].launches >= 0);
     return b.count;
 }
 

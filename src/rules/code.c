@@ -19,6 +19,7 @@ bool code_push(struct code *c, enum op op, int arg, double number)
         return false;
     c->list[c->count++] = (struct instruction){op, arg, number};
     c->depth += effect(op);
+    assert(c->depth >= 0);
     return true;
 }
 
@@ -29,6 +30,7 @@ bool code_is_constant(const struct code *c, int start)
 
 void code_fold(struct code *c, int start)
 {
+    assert(start >= 0 && start < c->count);
     for (int i = start; i < c->count - 1; i++)
         if (c->list[i].op != OP_CONST)
             return;
@@ -46,6 +48,7 @@ void code_drop(struct code *c, int start)
 
 bool code_is_truth(const struct code *c)
 {
+    assert(c->count > 0);
     enum op op = c->list[c->count - 1].op;
     return op == OP_NOT || op == OP_BOOL || op == OP_HAS || (op >= OP_EQ && op <= OP_GE);
 }

@@ -7,6 +7,7 @@
 #include "rules/code.h"
 #include "rules/rules.h"
 
+#include <assert.h>
 #include <math.h>
 
 static double truth(double x)
@@ -97,6 +98,7 @@ double code_run(const struct instruction *list, int count, const double *values)
         else
             i = in->arg;
     }
+    assert(top == stack + 1); /* what an expression leaves */
     return *top;
 }
 

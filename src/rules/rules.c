@@ -9,6 +9,7 @@
 #include "rules/code.h"
 #include "rules/lex.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const char embedded_rules_megatron_rules[];
@@ -23,6 +24,7 @@ void rules_init(struct rules *r)
 static struct rule *next_rule(struct rules *r, struct arena *mem)
 {
     r->rule = arena_room(mem, r->rule, r->count, &r->capacity, sizeof *r->rule);
+    assert(r->count < r->capacity);
     return &r->rule[r->count];
 }
 
@@ -53,6 +55,7 @@ static uint64_t dependencies(const struct code *code)
 static const struct rule_code *keep_code(const struct code *code, struct arena *mem)
 {
     size_t bytes = (size_t)code->count * sizeof *code->list;
+    assert(code->count > 0 && code->count <= CODE_MAX && code->depth == 1);
     struct rule_code *kept = arena_alloc(mem, sizeof *kept + bytes);
     kept->count = code->count;
     memcpy(kept->list, code->list, bytes);

@@ -25,6 +25,7 @@ static int axis_of_rule(const struct space *s, const struct rule *r)
     int axis = 0;
     while (r->depends & ~bound_after(s, axis))
         axis++;
+    assert(axis < s->axes);
     return axis >= s->first_state && r->depends & pass_times ? s->axes : axis;
 }
 

@@ -253,6 +253,7 @@ int64_t pipeline_run(const struct pipeline *p, int64_t end[])
     int64_t step = 0;
     assert(p->pp >= 1 && p->pp <= SCHEDULE_MAX_RANKS && p->micro_batches >= 1);
     assert(p->vpp == 1 || (p->group >= p->pp && p->group - p->pp + 1 < HISTORY));
+    assert(p->vpp == 1 || p->micro_batches % p->group == 0 || p->micro_batches % p->group >= p->pp);
     for (int r = 0; r < p->pp; r++) {
         u.warmup[r] = pipeline_warmup(p, r);
         u.forward[r] = u.backward[r] = schedule_begin(p);
@@ -270,6 +271,7 @@ int64_t pipeline_run(const struct pipeline *p, int64_t end[])
     int64_t latest = 0;
     for (int r = 0; r < p->pp; r++) {
         end[r] = u.now.clock[r];
+        assert(end[r] >= 0);
         latest = max2(latest, end[r]);
     }
     return latest;

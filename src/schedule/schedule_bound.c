@@ -2,6 +2,8 @@
  * fullest moment of each rank's activations. doc/evidence/bounds.md has the proof of the bound. */
 #include "schedule/schedule.h"
 
+#include <assert.h>
+
 static int64_t max2(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -50,8 +52,10 @@ int64_t pipeline_lower_bound(const struct pipeline *p, const int64_t after[])
             tail = max2(after ? after[r] : 0, wait + p->backward[r - 1] + tail);
             away -= p->forward[r] + p->backward[r] + 2 * p->send[r - 1];
         }
+        assert(away >= 0);
         int64_t waits = p->vpp == 1 ? idle(p, r, away) : 0;
         best = max2(best, before + busy(p, r) + waits + tail);
     }
+    assert(away == 0); /* nothing is behind the last rank */
     return best;
 }

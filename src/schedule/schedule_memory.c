@@ -4,6 +4,8 @@
  * skipped. */
 #include "schedule/schedule.h"
 
+#include <assert.h>
+
 static void note(struct fullest *f, double saved, double beside, int chunk)
 {
     if (saved + beside > f->bytes)
@@ -66,6 +68,7 @@ static struct fullest walk(const struct pipeline *p, int rank, const struct chun
 {
     int64_t total = p->micro_batches * p->vpp, warmup = shorter(pipeline_warmup(p, rank), total);
     int64_t last = passes_to_see(p, warmup, total);
+    assert(rank >= 0 && rank < p->pp && last <= total);
     struct walk_state w = {p, chunk, schedule_begin(p), schedule_begin(p), 0, {0, 0, 0}};
     for (int64_t k = 0, length; k < last; k += length) {
         bool pairs = k >= warmup;
@@ -75,6 +78,7 @@ static struct fullest walk(const struct pipeline *p, int rank, const struct chun
         run_stretch(&w, length, pairs);
     }
     run_down(&w, warmup);
+    assert(w.alive <= 1 + 1e-6 * w.fullest.bytes); /* but for rounding, nothing is kept */
     return w.fullest;
 }
 

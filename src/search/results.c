@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "search/mixed/mixed.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static bool same_kind(const struct found *a, const struct found *b)
 
 void shortlist_init(struct shortlist *l, int limit, struct arena *mem)
 {
+    assert(limit >= 1);
     l->count = 0;
     l->limit = limit;
     l->entry = arena_array(mem, (size_t)limit, sizeof *l->entry);
@@ -68,6 +70,7 @@ void shortlist_add(struct shortlist *l, const struct limits *w, const struct fou
     memmove(&l->entry[at + 1], &l->entry[at], (size_t)(l->count - at) * sizeof *l->entry);
     l->entry[at] = *x;
     l->count++;
+    assert(l->count <= l->limit && (at == 0 || found_before(w, &l->entry[at - 1], x)));
 }
 
 int64_t shortlist_limit(const struct shortlist *l, const struct limits *w, const struct rental *h)
@@ -136,6 +139,9 @@ void front_add(struct front *f, const struct limits *w, const struct found *x)
     memmove(&f->entry[at + 1], &f->entry[end], (size_t)(f->count - end) * sizeof *f->entry);
     f->count += at + 1 - end;
     f->entry[at] = *x;
+    for (int i = at > 0 ? at - 1 : 0; i < at + 1 && i + 1 < f->count; i++)
+        assert(f->entry[i].score.time < f->entry[i + 1].score.time &&
+               f->entry[i].score.usd > f->entry[i + 1].score.usd);
 }
 
 /* An entry dominates every time above the larger of its own and that which costs as much. Along the

@@ -64,6 +64,7 @@ static int64_t last_record(const struct history *h, const int64_t after[])
             found = h->latest[r];
         }
     }
+    assert(found >= 0);
     return found;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
+
 struct simulation {
     const struct pipeline *p;
     int64_t total;
@@ -80,6 +82,7 @@ static bool advance(struct simulation *s, int rank, struct event *e)
         return false;
     int64_t start = ready > s->clock[rank] ? ready : s->clock[rank];
     int64_t end = start + (t.backward ? p->backward : p->forward)[stage];
+    assert(end >= start && t.item.micro_batch < p->micro_batches);
     int64_t send = send_after(p, rank, stage, t.backward);
     *cell(s, t.backward ? s->backward : s->forward, stage, t.item.micro_batch) = end + send;
     s->clock[rank] = p->blocking_send ? end + send : end;

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "model/model.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Reserved beyond allocated: 2.8 to 7.9 % in SimuMax's 16 runs, in the mean 5 %, without expandable
@@ -102,6 +103,7 @@ void rank_params_add_stage(struct rank_params *out, const struct model *m, const
                            const struct stage_layers *x, bool te)
 {
     int count[MODEL_MAX_KINDS] = {0};
+    assert(x->first >= 0 && x->layers >= 0 && x->first + x->layers <= m->layers);
     for (int i = 0; i < x->layers; i++)
         count[m->layer[x->first + i]]++;
     for (int k = 0; k < m->kinds; k++) {
@@ -179,6 +181,7 @@ double memory_reserve(const struct strategy *s, bool te)
 
 void memory_outside(struct memory_use *use, const struct strategy *s, bool te)
 {
+    assert(memory_peak(use) >= 0);
     int communicators = 1 + (s->tp > 1) + (s->pp > 1) + (s->cp > 1) + (s->ep > 1) + (s->dp > 1);
     use->part[MEMORY_reserve] = memory_peak(use) * memory_reserve(s, te);
     use->part[MEMORY_context] = CONTEXT_BYTES;

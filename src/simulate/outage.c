@@ -13,6 +13,7 @@
  * no cancellation, so that t is exact to the last digits for any c. */
 #include "simulate/outage.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Below this c the next term of t = sqrt(2c) (1 - sqrt(2c)/3 + ...) is beyond a double's digits. */
@@ -22,6 +23,7 @@ static const double TINY = 1e-33;
 static double lost(double t)
 {
     enum { TERMS = 19 };
+    assert(t >= 0 && t <= 1);
     double sum = 0;
     for (int n = TERMS; n > 2; n--) /* term n of term n - 1: t (n - 1) / (n (n - 2)) */
         sum = (1 + sum) * t * (n - 1) / (n * (n - 2.0));
@@ -42,6 +44,7 @@ static double best(double c)
         if (step < 1e-16 * t)
             break;
     }
+    assert(t > 0 && t <= 1);
     return t;
 }
 

@@ -65,6 +65,7 @@ struct blocks {
 static void add_block(struct blocks *b, int block, const struct block_shape *shape)
 {
     b->first[block] = b->ops;
+    assert(b->ops <= (BLOCKS - 1) * OPS_MAX);
     b->count[block] = block_ops(shape, b->op + b->ops);
     b->ops += b->count[block];
 }
@@ -174,6 +175,7 @@ static int shape_index(struct partition *f, const struct stage_shape *x)
     for (int i = f->shapes - 1; i >= 0; i--)
         if (same_shape(f->scene->model, x, &f->shape[i]))
             return i;
+    assert(f->shapes < LAYOUT_MAX_STAGES);
     f->shape[f->shapes] = *x;
     return f->shapes++;
 }
@@ -301,6 +303,7 @@ static void find_classes(struct partition *f)
         }
         f->class_of[r] = (uint16_t)c;
     }
+    assert(f->classes >= 1 && f->class[0].rank == 0);
 }
 
 /* Seconds of sending a micro-batch's tensor from or to a rank, as its own network does it. */
@@ -353,6 +356,7 @@ static void find_sends(struct partition *f)
         f->send[r] = pp == 1  ? 0
                      : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
                               : crossing_ticks(f->scene->cluster, a, b);
+        assert(f->send[r] >= 0);
     }
 }
 
@@ -385,6 +389,7 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     const struct scene one = scene_on(f->scene, g);
     struct partition_mesh *m = &f->mesh[i];
     struct strategy room;
+    assert(i < MESHES_MAX && costs && first + stages <= f->strategy.pp);
     m->costing = scene_costing(f->scene, g);
     m->costs = costs;
     m->first_rank = first;
@@ -431,6 +436,8 @@ bool partition_init(struct partition *f, const struct scene *sc,
         return fail(err, ERROR_INFEASIBLE,
                     "global batch %d is no multiple of micro-batch %d x dp %d", s->global_batch,
                     s->micro_batch, s->dp);
+    assert(f->layout.stages == s->pp * s->vpp);
+    assert(s->optimizer_instances >= 1);
     find_shapes(f);
     find_sums(f);
     if (longest_step(f) > LONGEST_S)

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* What stays exposed of tensor-parallel collectives under --tp-comm-overlap: they run in chunks,
@@ -149,6 +150,7 @@ static int64_t ticks(double fixed_s, const struct pass *p)
     double sum = p->compute_s + p->recompute_s + fixed_s;
     for (int a = 0; a < AXES; a++)
         sum += p->comm_s[a];
+    assert(sum >= 0);
     return llround(sum * TICKS_PER_S);
 }
 
@@ -164,6 +166,7 @@ void shape_ticks(const struct partition *f, const struct strategy *all, int shap
 struct pipeline pass_times_pipeline(const struct partition *f, const struct strategy *s,
                                     const struct pass_times *t)
 {
+    assert(s->pp == f->strategy.pp && s->vpp == f->strategy.vpp);
     int group = s->micro_batch_group > 0 ? s->micro_batch_group : s->pp;
     return (struct pipeline){s->pp,
                              s->vpp,
@@ -184,6 +187,7 @@ static void sum_classes(const struct partition *f, const struct strategy *s, str
     for (int c = 0; c < f->classes; c++) {
         for (; rank < f->class[c].rank; rank++)
             fill += t->forward[f->shape_of[rank]] + f->send[rank];
+        assert(rank == f->class[c].rank); /* classes are in the order of their first ranks */
         t->fill[c] = fill;
         t->rank_forward[c] = t->rank_backward[c] = 0;
         for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
@@ -232,6 +236,8 @@ void pass_times_run(const struct partition *f, const struct strategy *s, struct 
 {
     struct pipeline p = pass_times_pipeline(f, s, t);
     t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);
-    pipeline_run(&p, t->end);
+    int64_t latest = pipeline_run(&p, t->end);
+    assert(latest >= t->bound);
+    (void)latest;
     t->exact = true;
 }

@@ -9,6 +9,7 @@
 #include "simulate/score.h"
 #include "simulate/trust.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ static void fill_breakdown(const struct partition *f, const struct strategy *s,
         }
         latest = t->end[r] > latest ? t->end[r] : latest;
     }
+    assert(busiest >= 0 && latest <= llround(p->step_s * TICKS_PER_S) + 1);
     double pipeline = (double)latest / TICKS_PER_S, optimizer = 0;
     for (int c = 0; c < f->classes; c++)
         optimizer = fmax(optimizer, st->optimizer_s[c]);
@@ -96,7 +98,7 @@ static void fill_rates(struct plan *p)
         gpus += p->stage[r].gpus;
         peak += p->stage[r].gpus * peak_flops(p->stage[r].group->gpu, s->precision) / 1e12;
     }
-    p->gpus = (int64_t)gpus;
+    assert(p->step_s > 0 && p->gpus == (int64_t)gpus); /* those of the strategy, stage by stage */
     p->tokens_per_s = tokens / p->step_s;
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
     p->tflops_per_gpu =
@@ -128,6 +130,7 @@ static void fill_run(struct plan *p)
     double tokens = (double)p->strategy.global_batch * p->strategy.seq_len;
     p->outages_per_h = h.outages_per_h;
     p->slowdown = h.slowdown;
+    assert(p->slowdown >= 1);
     p->checkpoint_s = run->outage.interval_s > 0
                           ? run->outage.interval_s
                           : outage_interval(&run->outage, h.outages_per_h / 3600);
@@ -174,6 +177,7 @@ static void check_memory(struct plan *p, struct arena *mem)
             p->stage[fullest].device_bytes * p->stage[r].limit_bytes)
             fullest = r;
     const struct plan_stage *s = &p->stage[fullest];
+    assert(s->limit_bytes > 0);
     p->limit_bytes = s->limit_bytes;
     if (s->fits)
         return;

@@ -2,6 +2,7 @@
 
 #include "price/rent.h"
 
+#include <assert.h>
 #include <math.h>
 
 const struct limits SPEED_ALONE = {
@@ -15,6 +16,7 @@ double run_steps(const struct run_terms *r, double tokens_per_step)
 void rental_add(struct rental *h, const struct limits *w, const struct rent *rent,
                 const struct node_group *g, int64_t gpus)
 {
+    assert(gpus >= 1 && g->per_node >= 1);
     const struct rent *own = rent_of(rent, g);
     double nodes = (double)((gpus + g->per_node - 1) / g->per_node);
     double price = own->usd_per_hour > 0 ? own->usd_per_hour : w->by_gpus ? 1 : INFINITY;
@@ -26,6 +28,7 @@ void rental_finish(struct rental *h, const struct limits *w)
 {
     static const double never = 1e6; /* longer than that is no run */
     h->slowdown = outage_slowdown(&w->outage, h->outages_per_h / 3600);
+    assert(h->slowdown >= 1);
     if (h->slowdown > never)
         h->slowdown = INFINITY;
 }
@@ -41,6 +44,7 @@ struct rental rental_of(const struct limits *w, const struct rent *rent, const s
 
 struct score score_of(const struct rental *h, int64_t step)
 {
+    assert(step >= 0 && h->slowdown >= 1);
     double time = (double)step * h->slowdown;
     return (struct score){time, time * h->usd_per_h};
 }

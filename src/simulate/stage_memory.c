@@ -9,6 +9,7 @@
 #include "cluster/cluster.h"
 #include "cost/residual.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* A piece of a stage, one micro-batch. */
@@ -155,6 +156,7 @@ static void find_memory(const struct partition *f, const struct strategy *s, str
                 chunk[v] = small;
         }
         struct fullest most = pipeline_fullest(&p, f->class[c].rank, chunk);
+        assert(most.saved >= -1 && most.bytes >= most.saved - 1);
         t->activations[c] = most.saved;
         t->temporary[c] = most.bytes - most.saved;
     }
@@ -225,6 +227,7 @@ double scene_limit(const struct scene *sc)
 double framework_limit(const struct scene *sc, const struct strategy *s)
 {
     double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
+    assert(fixed >= 0 && slope > 0);
     const struct costing on = scene_costing(sc, sc->group);
     return (scene_limit(sc) - fixed) / slope * GIB / residual_of(&on, RESIDUAL_memory);
 }
@@ -303,4 +306,7 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
     memory_outside(&out->memory, s, f->scene->te);
     out->peak_bytes = memory_peak(&out->memory);
     out->device_bytes = memory_device(&out->memory);
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        assert(out->memory.part[i] >= -1);
+    assert(out->device_bytes >= out->peak_bytes);
 }

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The host's Adam: bytes per second of one GPU's share of its memory bandwidth (a server of 8 GPUs
@@ -38,6 +39,7 @@ static void add_collectives(const struct costing *on, const struct strategy *s, 
 static double shard_time(const struct partition *f, const struct costing *on,
                          const struct strategy *s, double params, double ranks, int stride)
 {
+    assert(s->fsdp >= FSDP_OPTIM_GRADS);
     struct placement p = placement_of(on->group, (int)ranks, stride);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || ranks <= 1)
@@ -52,6 +54,7 @@ static double shard_time(const struct partition *f, const struct costing *on,
 static double optimizer_time(const struct costing *on, const struct strategy *s, double params,
                              double shard)
 {
+    assert(s->optimizer_offload >= 0 && s->optimizer_offload <= 100);
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
     double adam = 4 + 2 * (4 + 2 * moments) + 2;
     double seconds = memory_time(on, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
@@ -83,6 +86,7 @@ struct rank_times rank_times_of(const struct partition *f, int mesh, const struc
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
     t.optimizer_s = optimizer_time(on, s, full ? shard : p->dense + p->experts, shard);
+    assert(t.reduce_s >= 0 && t.gather_s >= 0 && t.shard_s >= 0 && t.optimizer_s >= 0);
     return t;
 }
 
@@ -196,6 +200,7 @@ void state_times(const struct partition *f, const struct strategy *s, struct are
 {
     size_t n = (size_t)f->classes;
     double *reals = arena_array(mem, 4 * n, sizeof *reals);
+    assert(!out->timed);
     out->timed = true;
     out->reduce_s = reals;
     out->gather_s = reals + n;

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* FSDP prefetches one unit ahead, so that a gather hides behind one layer at a time, not behind
@@ -98,6 +99,7 @@ struct step_parts partition_parts(const struct partition *f, const struct strate
         p.behind = tail > p.behind ? tail : p.behind;
     }
     p.pipeline = pipeline_end(f, s, t, after);
+    assert(p.pipeline >= t->bound && p.delay >= 0 && p.behind >= 0 && p.tied >= 0);
     return p;
 }
 
@@ -111,6 +113,7 @@ int64_t partition_step(const struct partition *f, const struct strategy *s,
 void partition_stage(const struct partition *f, const struct strategy *s, const struct state *st,
                      int rank, struct arena *mem, struct plan_stage *out)
 {
+    assert(rank >= 0 && rank < s->pp && st->timed);
     int c = f->class_of[rank];
     const struct partition_mesh *m = &f->mesh[f->mesh_of[rank]];
     struct pass fw, bw;

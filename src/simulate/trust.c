@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "simulate/vary.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* expected_error means that about 80 of 100 runs lie within: so many standard deviations. */
@@ -61,6 +62,7 @@ static struct error_part *part_of(struct costing on, struct error_part *part, in
     for (int i = 0; i < *parts; i++)
         if (part[i].gpu == on.group->gpu && part[i].residual == on.residual)
             return &part[i];
+    assert(*parts < MESHES_MAX);
     part[*parts] = (struct error_part){.gpu = on.group->gpu, .residual = on.residual};
     return &part[(*parts)++];
 }
@@ -125,6 +127,8 @@ void trust_residuals(const struct scene *sc, const struct layout *layout, struct
     if (!any_fitted(sc))
         return;
     int parts = find_parts(sc, layout, p, scratch, part);
-    p->expected_error = error_of(part, parts, p);
+    double error = error_of(part, parts, p);
+    assert(error >= 0 && error <= p->expected_error);
+    p->expected_error = error;
     p->provenance = "calibrated";
 }

@@ -1,5 +1,7 @@
 #include "simulate/vary.h"
 
+#include <assert.h>
+
 static void set_residual(struct residual *r, const struct residual *from, const double *times)
 {
     residual_init(r);
@@ -12,6 +14,7 @@ static void set_residual(struct residual *r, const struct residual *from, const 
 void scene_vary(struct varied *v, const struct scene *sc, int mesh, const double times[RESIDUALS])
 {
     int meshes = sc->meshes ? sc->meshes->count : 1;
+    assert(mesh == ALL_MESHES || (mesh >= 0 && mesh < meshes));
     v->scene = *sc;
     v->scene.costing = v->costing;
     for (int m = 0; m < meshes; m++) {

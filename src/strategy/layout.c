@@ -15,21 +15,26 @@
 #include "model/model.h"
 #include "strategy/strategy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
 /* Longest expanded string; a full one of 1024 stages and layers needs a few thousand characters. */
 enum { TEXT_LIMIT = 1 << 16 };
 
-static void deal_out(struct layout *l, const int counts[], int stages)
+static void deal_out(struct layout *l, const struct model *m, const int counts[], int stages)
 {
+    int first = 0;
+    assert(stages >= 1 && stages <= LAYOUT_MAX_STAGES);
     l->stages = stages;
     l->mtp_stage = l->loss_stage = stages - 1;
-    for (int i = 0, first = 0; i < stages; i++) {
+    for (int i = 0; i < stages; i++) {
+        assert(counts[i] >= 0);
         l->first[i] = (uint16_t)first;
         l->layers[i] = (uint16_t)counts[i];
         first += counts[i];
     }
+    assert(first == m->layers);
 }
 
 /* Every virtual stage the same; embedding and loss stand for one layer each where they are
@@ -137,7 +142,7 @@ bool layout_of(struct layout *l, const struct model *m, const struct strategy *s
                     s->vpp, LAYOUT_MAX_STAGES);
     if (!count[s->split](counts, m, s, err))
         return false;
-    deal_out(l, counts, s->pp * s->vpp);
+    deal_out(l, m, counts, s->pp * s->vpp);
     return true;
 }
 
@@ -305,7 +310,7 @@ bool layout_parse(struct layout *l, const char *text, const struct model *m, str
                     text, seen.stages, s->pp);
     if (!check(&seen, text, m, s, err))
         return false;
-    deal_out(l, seen.counts, seen.stages);
+    deal_out(l, m, seen.counts, seen.stages);
     if (seen.mtps > 0)
         l->mtp_stage = seen.mtp_stage;
     s->split = SPLIT_LAYOUT;

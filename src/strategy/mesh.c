@@ -1,6 +1,8 @@
 /* What a strategy is on each mesh of a mixed job. */
 #include "strategy/mesh.h"
 
+#include <assert.h>
+
 const struct strategy *mesh_strategy(const struct mesh *m, const struct strategy *s,
                                      struct strategy *room)
 {
@@ -19,12 +21,14 @@ int64_t mesh_stage_gpus(const struct mesh *m, const struct strategy *s)
 {
     struct strategy room;
     const struct strategy *own = mesh_strategy(m, s, &room);
+    assert(own->tp >= 1 && own->cp >= 1 && own->dp >= 1);
     return (int64_t)own->tp * own->cp * own->dp;
 }
 
 int64_t mesh_list_gpus(const struct mesh_list *l, const struct strategy *s)
 {
     int64_t sum = 0;
+    assert(l->count >= 1 && l->count <= MESHES_MAX);
     for (int i = 0; i < l->count; i++)
         sum += l->mesh[i].stages * mesh_stage_gpus(&l->mesh[i], s);
     return sum;

@@ -76,6 +76,7 @@ size_t slot_names(const char *names[SLOT_NAMES_MAX])
 void slots_set_fixed(double values[SLOTS], const struct model *m, const struct node_group *g,
                      int nodes, bool stack_te)
 {
+    assert(nodes >= 1 && g->per_node >= 1 && g->domain >= 1);
     for (int i = 0; i < MODEL_FIELDS; i++)
         values[SLOT_MODEL + i] = model_field_get(m, (enum model_field)i);
     values[SLOT_cluster_gpus_per_node] = g->per_node;

@@ -332,6 +332,9 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
         if (param_info((enum param)p)->axis == (enum param)p)
             add_axis(&b, (enum param)p);
     }
+    assert(0 < s->first_part && s->first_part < s->first_partition);
+    assert(s->first_partition < s->first_pass_times && s->first_pass_times < s->first_state);
+    assert(s->first_state < s->axes && s->axes <= PARAMS);
     count_sizes(s);
 }
 
@@ -349,6 +352,7 @@ void space_put_pp_last(struct space *s)
     int at = 0;
     while (s->axis[at].param[0] != PARAM_pp)
         at++;
+    assert(at < s->first_part);
     struct axis pp = s->axis[at];
     memmove(&s->axis[at], &s->axis[at + 1], (size_t)(s->axes - at - 1) * sizeof *s->axis);
     s->axis[s->axes - 1] = pp;
@@ -390,5 +394,6 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
         s->count++;
         at += length;
     }
+    assert(s->count > 0);
     return true;
 }

@@ -31,6 +31,7 @@ static_assert(sizeof(struct strategy) == PARAMS * sizeof(int), "struct strategy 
 
 const struct param_info *param_info(enum param p)
 {
+    assert(p < PARAMS);
     return &INFO[p];
 }
 
@@ -109,6 +110,7 @@ static bool parse_set(const struct param_info *p, const char *text, int *value, 
         *value |= 1 << i;
         text += n + (text[n] != 0);
     }
+    assert(*value >= p->lo && *value <= p->hi); /* a bit for each word */
     return true;
 }
 
@@ -136,6 +138,7 @@ bool param_parse(enum param id, const char *text, int *value, struct error *err)
 void param_print(enum param id, int value, struct str *out)
 {
     const struct param_info *p = &INFO[id];
+    assert(p->kind == PARAM_INT || (value >= p->lo && value <= p->hi));
     if (p->kind == PARAM_WORD)
         add_word(p->words, value, out);
     else if (p->kind == PARAM_ONOFF)
@@ -156,12 +159,14 @@ void param_print(enum param id, int value, struct str *out)
 
 int64_t strategy_gpus(const struct strategy *s)
 {
+    assert(s->tp >= 1 && s->cp >= 1 && s->pp >= 1 && s->dp >= 1);
     return (int64_t)s->tp * s->cp * s->pp * s->dp;
 }
 
 int64_t strategy_micro_batches(const struct strategy *s)
 {
     int64_t per_round = (int64_t)s->micro_batch * s->dp;
+    assert(per_round >= 1 && s->global_batch >= 1);
     return s->global_batch % per_round ? 0 : s->global_batch / per_round;
 }
 

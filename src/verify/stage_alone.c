@@ -41,6 +41,7 @@ static double scaled(struct partition *f, const struct strategy *s, const double
         t.stage_forward[i] += llround(more * TICKS_PER_S);
         t.stage_backward[i] += llround(more_back * TICKS_PER_S);
     }
+    t.bound = 0; /* it was of the times before */
     pass_times_run(f, s, mem, &t);
     state_of(f, s, mem, &st);
     state_times(f, s, mem, &st);

@@ -190,7 +190,10 @@ static void shares_well(const struct parts *before, const struct parts *after,
 static bool can_run(const struct strategy *s)
 {
     int group = s->micro_batch_group;
-    return s->split != SPLIT_LAYOUT && (group == 0 || group == s->pp || group == 2 * s->pp);
+    int64_t rest = strategy_micro_batches(s) % (group ? group : s->pp);
+    bool interleaves = s->vpp == 1 || rest == 0 || rest >= s->pp;
+    return s->split != SPLIT_LAYOUT && interleaves &&
+           (group == 0 || group == s->pp || group == 2 * s->pp);
 }
 
 static void vary(const struct base *b, const struct scene *sc, const struct strategy *base,

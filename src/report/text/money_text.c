@@ -264,7 +264,8 @@ static struct json *prices_of(const struct search_report *r)
         const struct rent *rent = rent_of(r->rent, &c->group[g]);
         struct json *o = json_new_object();
         json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
-        json_set(o, "usd_per_gpu_hour", json_number_or_null(rent->usd_per_hour > 0, rent->usd_per_hour));
+        json_set(o, "usd_per_gpu_hour",
+                 json_number_or_null(rent->usd_per_hour > 0, rent->usd_per_hour));
         json_set(o, "from", json_new_string(rent->from));
         json_append(list, o);
     }

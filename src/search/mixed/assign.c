@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "simulate/critical_path.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ static bool find_windows(struct assign *a)
         int low = max2(before_least, p->layers - (most - before_most));
         int high = min2(before_most, p->layers - (least - before_least));
         *w = (struct window){.first_prefix = low, .prefixes = high - low + 1, .cells = cells};
+        assert(w->prefixes >= 1 && low >= 0 && high <= p->layers);
         cells += w->prefixes;
         if (r == a->pp)
             break;
@@ -222,6 +224,7 @@ static int64_t round_trip(const struct assign *a, int r, const struct rank_cost 
 
 static void fill_entry(const struct assign *a, int r, int prefix, int n, struct kept_node *e)
 {
+    assert(n >= 0 && prefix + n <= a->p->layers);
     e->fits = a->p->cost(a->p->context, r, prefix, n, &e->cost);
     if (!e->fits)
         return;
@@ -309,6 +312,7 @@ static void retake(struct assign *a, struct cut *c, int depth)
  * split. */
 static int64_t add_cut(struct assign *a, const struct assign_chain *chain, int depth)
 {
+    assert(a->cuts < MAX_CUTS && depth <= a->pp);
     struct cut *c = &a->cut[a->cuts++];
     const struct window *end = &a->window[a->pp];
     c->chain = *chain;
@@ -359,6 +363,7 @@ static void add_label(struct label *list, uint8_t *count, struct label x)
     memmove(&list[at + 1], &list[end], (size_t)(n - end) * sizeof *list);
     list[at] = x;
     *count = (uint8_t)(n - (end - at) + 1);
+    assert(*count <= MAX_LABELS && (at == 0 || list[at - 1].away < x.away));
 }
 
 /* From the first rank to the last. */
@@ -493,6 +498,7 @@ static void try_split(struct assign *a, int64_t length)
 {
     int64_t pipeline = 0, step = a->p->step(a->p->context, a->layers, &pipeline);
     a->out->steps++;
+    assert(step == INT64_MAX || (pipeline >= length && step >= pipeline));
     if (step < a->limit) {
         a->limit = a->out->step = step;
         memcpy(a->out->layers, a->layers, (size_t)a->pp * sizeof *a->layers);
@@ -691,4 +697,5 @@ void assign_run(const struct assign_problem *p, int64_t cut, struct arena *mem,
     out->proven = !a->gave_up;
     int64_t bound = out->proven ? out->step : root_bound(a);
     out->bound = bound < out->step ? bound : out->step;
+    assert(out->bound >= 0 && (out->step == INT64_MAX || out->step < cut));
 }

@@ -7,6 +7,7 @@
 #include "search/mixed/mixed_per_type.h"
 #include "search/rounds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,7 @@ static bool is_seed(const struct mixed *m, const struct strategy *s)
 static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w,
                           struct rounds *to)
 {
+    assert(w->strategy.split == SPLIT_LAYOUT);
     struct structure *st = rounds_add(to);
     st->set = set;
     st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
@@ -205,6 +207,7 @@ static void merge_structure(void *search, const void *item)
     const struct structure *st = item;
     for (int k = 0; k < st->kinds; k++) {
         const struct mixed_found *x = &st->kind[k];
+        assert(x->step >= st->bound && x->gpus == mesh_list_gpus(&x->meshes, &x->strategy));
         struct found found = {.step = x->step,
                               .gpus = x->gpus,
                               .strategy = x->strategy,

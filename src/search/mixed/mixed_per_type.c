@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static bool recompute_listed(const struct space *s, bool full)
 
 static struct mesh mesh_of(const struct choosing *c, int g, int tp, int dp, bool full)
 {
+    assert(c->s.dp * c->s.micro_batch % dp == 0); /* the same samples at once */
     return (struct mesh){.group = c->base->set->group[g],
                          .own = true,
                          .tp = tp,

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ static int64_t stage_step(const struct node_group *g, int64_t block, bool any)
 int most_stages(const struct node_group *g, int64_t block, bool any)
 {
     int64_t step = stage_step(g, block, any);
+    assert(block >= 1 && step >= 1);
     return (int)((int64_t)g->nodes_max * g->per_node / block / step * step);
 }
 
@@ -98,6 +100,7 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
         return costs_table_get(table, walk, &w->keep);
     struct walk here = *walk;
     const struct mesh *own = &st->per_type->mesh[g];
+    assert(own->ep == here.strategy.ep && own->etp == here.strategy.etp);
     walk_to(walk, PARAM_tp, own->tp);
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
     if (own->tp == 1 || here.strategy.tp == 1)
@@ -330,4 +333,5 @@ void structure_bound(struct mixed_worker *w, struct structure *st)
     struct mixed_cell c;
     cell_init(&c, w, st);
     st->bound = possible(&c) ? bound_ticks(best_rate_bound(&c)) : INT64_MAX;
+    assert(st->bound >= 0);
 }

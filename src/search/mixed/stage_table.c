@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ int stage_starts(const struct model *m, uint16_t start_of[], uint16_t first_with
             first_with[starts++] = (uint16_t)first;
         start_of[first] = (uint16_t)i;
     }
+    assert(starts >= 1 && starts <= m->layers + 1);
     return starts;
 }
 

@@ -1,5 +1,6 @@
 #include "search/one_type/axis_options.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
                        int first, int last, bool dominance)
 {
     uint64_t needs = 0, own = 0;
+    assert(0 <= first && first < last && last <= s->axes);
     memset(c, 0, sizeof *c);
     c->first = first;
     c->last = last;
@@ -168,6 +170,7 @@ static void keep_list(struct option_cache *c, const struct space *space, struct 
             memcpy(&l->value[(size_t)l->count++ * width], (const int *)&c->work[i] + l->first,
                    width * sizeof *l->value);
     }
+    assert((l->count > 0) == (c->listed > 0)); /* the fastest of them is left */
     c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_entry);
 }
 

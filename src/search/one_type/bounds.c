@@ -5,6 +5,7 @@
 
 #include "search/one_type/cell.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -80,6 +81,8 @@ void least_table_init(struct least_table *t, const struct space *s, const struct
         if (s->axis[axis].options == 1 || costs->stride[axis])
             t->known |= 1ull << p;
     }
+    assert(s->axis[t->tp_axis].param[0] == PARAM_tp && s->axis[t->cp_axis].param[0] == PARAM_cp &&
+           s->axis[t->batch_axis].param[0] == PARAM_micro_batch);
     size_t count = (size_t)s->axis[t->tp_axis].options * (size_t)s->axis[t->cp_axis].options *
                    (size_t)s->axis[t->batch_axis].options;
     t->entry = arena_array(mem, count, sizeof *t->entry);
@@ -135,6 +138,7 @@ void cell_bound(struct worker *w, struct cell *c)
             least = fmin(least, busy_bound(w, &entry[i], rounds));
     }
     c->bound = isfinite(least) ? bound_ticks(least) : INT64_MAX;
+    assert(c->bound >= 0 && strategy_gpus(&w->walk.strategy) == c->gpus);
 }
 
 /* The first rank holds at least `layers` layers and the activations of `alive` micro-batches:
@@ -202,6 +206,7 @@ int64_t any_split_bound(const struct worker *w)
     const struct space *sp = w->walk.space;
     const struct strategy *s = &w->walk.strategy;
     const struct axis *split = &sp->axis[sp->first_partition + 1];
+    assert(split->param[0] == PARAM_split);
     for (int i = 0; i < split->options; i++)
         if (split->value[i] >= SPLIT_ENDS)
             return 0;

@@ -15,6 +15,7 @@
 
 #include "search/one_type/bounds.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ void worker_release(struct worker *w)
 
 static void count_fixed(struct worker *w, int reason, double count)
 {
+    assert(reason >= 0 && reason < DROP_FIXED && count >= 0);
     w->dropped[w->query->rules->count + reason] += (int64_t)count;
 }
 
@@ -91,6 +93,8 @@ static int64_t cut_of(const struct worker *w)
 static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
 {
     struct cell *c = w->cell;
+    assert(step >= 0 && (step >= c->bound || c->bound == INT64_MAX));
+    assert(strategy_gpus(s) == c->gpus);
     struct found x = {.step = step, .gpus = strategy_gpus(s), .strategy = *s},
                  *same = kind_of(c, s);
     if (!same) {
@@ -180,7 +184,9 @@ static int64_t step_within(struct worker *w, const struct strategy *s, struct pa
         return bound;
     pass_times_run(&w->partition, s, &w->scratch, t);
     w->simulated++;
-    return partition_step(&w->partition, s, t, st);
+    int64_t step = partition_step(&w->partition, s, t, st);
+    assert(step >= bound);
+    return step;
 }
 
 static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
@@ -313,6 +319,7 @@ static int least_layers_again(struct worker *w)
         else
             high = middle;
     }
+    assert(high >= 1 && high <= layers);
     return high;
 }
 
@@ -435,6 +442,7 @@ static void walk_parts(struct worker *w, int axis)
 void cell_search(struct worker *w, struct cell *c)
 {
     const struct space *s = w->walk.space;
+    assert(c->gpus >= w->query->gpus_min && c->gpus <= w->query->gpus_max);
     enter_cell(w, c);
     c->kinds = 0;
     c->fullness = INFINITY;

@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
+
 void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s,
                       struct arena *mem)
 {
@@ -22,6 +24,7 @@ const struct layer_costs *costs_table_get(struct costs_table *t, const struct wa
     size_t at = 0;
     for (int i = 0; i < w->space->first_pass_times; i++)
         at += t->stride[i] * (size_t)w->option[i];
+    assert(at < t->count);
     const struct layer_costs *have = atomic_load(&t->slot[at]);
     if (have)
         return have;

@@ -9,6 +9,7 @@
 #include "search/results.h"
 #include "search/rounds.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,7 @@ static void fill_funnel(struct search *se, struct funnel *f)
         f->judged += (double)se->worker[w].judged;
         f->simulated += (double)se->worker[w].simulated;
         f->kept += (double)se->worker[w].kept;
+        assert(se->worker[w].kept <= se->worker[w].judged);
     }
     qsort(f->drop, (size_t)f->drops, sizeof *f->drop, compare_drops);
 }
