@@ -1,7 +1,6 @@
 /* What the parts of the scoreboard share: tables that are read, their rows predicted, medians and
  * ranks. */
-#ifndef ASTRA_ACCURACY_H
-#define ASTRA_ACCURACY_H
+#pragma once
 
 #include "base/csv.h"
 #include "simulate/plan.h"
@@ -66,5 +65,3 @@ void board_rank(const struct row *row, int rows, const struct row *small, int sm
 
 /* Peak memory and fit decisions (accuracy_memory.c). `row` sorted by group. */
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the two halves of the comparison with published plans share. */
-#ifndef ASTRA_EXPERTS_H
-#define ASTRA_EXPERTS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/csv.h"
@@ -51,5 +50,3 @@ struct bench {
 /* Prints it all (experts_text.c). How many plans are slower than one that the search could have
  * found. */
 int print_experts(struct bench *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line: what its files share. Only astra.h is known of the library. */
-#ifndef ASTRA_CLI_H
-#define ASTRA_CLI_H
+#pragma once
 
 #include <astra.h>
 
@@ -109,5 +108,3 @@ struct progress {
 void progress_begin(struct progress *);
 void progress_draw(void *progress, double done); /* for astra_on_progress */
 void progress_end(struct progress *);
-
-#endif

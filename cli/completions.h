@@ -1,6 +1,5 @@
 /* What completions of every shell share. */
-#ifndef ASTRA_COMPLETIONS_H
-#define ASTRA_COMPLETIONS_H
+#pragma once
 
 #include "cli.h"
 
@@ -13,5 +12,3 @@ void print_words(const char *list);
 void print_bash(struct astra *);
 void print_zsh(struct astra *);
 void print_fish(struct astra *);
-
-#endif

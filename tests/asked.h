@@ -1,7 +1,6 @@
 /* A query with all that it stands on, for tests and benchmarks. Models of operators are loaded once
  * for all of them. */
-#ifndef ASTRA_ASKED_H
-#define ASTRA_ASKED_H
+#pragma once
 
 #include "query/query.h"
 
@@ -58,5 +57,3 @@ static inline bool asked_estimate(struct asked *a, struct estimate_query *out, s
 {
     return asked_resolve(a, QUERY_ESTIMATE, err) && query_estimate(&a->query, &a->mem, out, err);
 }
-
-#endif

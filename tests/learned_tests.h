@@ -1,7 +1,6 @@
 /* What tests of the learned models share: the models compiled in, and operations drawn at random,
  * the same ones in every run. Include it behind cmocka.h. */
-#ifndef ASTRA_LEARNED_TESTS_H
-#define ASTRA_LEARNED_TESTS_H
+#pragma once
 
 #include "cluster/cluster.h"
 #include "cost/learned.h"
@@ -164,5 +163,3 @@ static inline void ask(const struct learned *l, const struct gpu *g, const struc
     if (!learned_predict(l, g, op, count, out, &err))
         fail_msg("%s", err.text);
 }
-
-#endif

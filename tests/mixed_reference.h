@@ -1,8 +1,7 @@
 /* The plainest mixed search there is: every set of groups, every strategy of the product, every
  * order of the groups and number of stages of each, every split of the layers, each judged from
  * scratch by all rules on every group and a whole evaluation. The judge of the real one. */
-#ifndef ASTRA_MIXED_REFERENCE_H
-#define ASTRA_MIXED_REFERENCE_H
+#pragma once
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
@@ -358,5 +357,3 @@ static void mixed_reference_release(struct mixed_reference *r)
     arena_release(&r->mem);
     arena_release(&r->scratch);
 }
-
-#endif

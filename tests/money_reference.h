@@ -1,8 +1,7 @@
 /* The plainest search for what to rent: every plan on each type alone and on several, what its run
  * takes and costs by arithmetic of its own, then loops over all of them. The judge of the real
  * one. */
-#ifndef ASTRA_MONEY_REFERENCE_H
-#define ASTRA_MONEY_REFERENCE_H
+#pragma once
 
 #include "asked.h"
 #include "mixed_reference.h"
@@ -233,5 +232,3 @@ static int money_best(const struct money_reference *r, struct money_limits l, bo
     }
     return count;
 }
-
-#endif

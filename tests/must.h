@@ -1,6 +1,5 @@
 /* What a test cannot go on without. */
-#ifndef ASTRA_TESTS_MUST_H
-#define ASTRA_TESTS_MUST_H
+#pragma once
 
 #include "base/error.h"
 
@@ -14,5 +13,3 @@ static void must(bool ok, const struct error *err)
     if (!ok)
         fail_msg("%s", err->text);
 }
-
-#endif

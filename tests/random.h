@@ -1,6 +1,5 @@
 /* Numbers for random tests, the same in every run. */
-#ifndef ASTRA_TESTS_RANDOM_H
-#define ASTRA_TESTS_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static int pick(int lo, int hi)
     seed ^= seed << 17;
     return lo + (int)(seed % (uint64_t)(hi - lo + 1));
 }
-
-#endif

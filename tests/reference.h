@@ -1,8 +1,7 @@
 /* The plainest search there is: every strategy of the product, each judged from scratch by all
  * rules and a whole evaluation. The judge of the real search in tests, and what the benchmark
  * compares it with. */
-#ifndef ASTRA_REFERENCE_H
-#define ASTRA_REFERENCE_H
+#pragma once
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
@@ -85,5 +84,3 @@ static void reference_run(struct reference *r, const struct search_query *q, str
     reference_walk_from(r, 0);
     arena_release(&r->scratch);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* One model on one pool, as most tests of plans need it. Needs cmocka.h before it. */
-#ifndef ASTRA_TESTS_SCENE_H
-#define ASTRA_TESTS_SCENE_H
+#pragma once
 
 #include "cluster/cluster.h"
 #include "must.h"
@@ -28,5 +27,3 @@ static struct scene scene(void)
                           .imbalance = 1,
                           .rent = rent};
 }
-
-#endif

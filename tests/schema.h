@@ -1,6 +1,5 @@
 /* A validator of the part of JSON Schema that our schemas use. Needs cmocka.h before it. */
-#ifndef ASTRA_TESTS_SCHEMA_H
-#define ASTRA_TESTS_SCHEMA_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -145,5 +144,3 @@ static void must_be_by_schema(const struct json *v, const char *path, const char
     str_release(&why);
     arena_release(&mem);
 }
-
-#endif

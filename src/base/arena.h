@@ -1,7 +1,6 @@
 /* Memory by lifetime: everything taken from an arena is freed together. Allocation cannot fail:
  * when memory runs out a replaceable handler is called, which aborts by default. */
-#ifndef ASTRA_ARENA_H
-#define ASTRA_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ extern void (*arena_out_of_memory)(size_t bytes);
 
 /* malloc and realloc under the same rule, for the few growable buffers outside arenas. */
 void *memory_grow(void *old, size_t bytes);
-
-#endif

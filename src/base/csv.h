@@ -1,7 +1,6 @@
 /* Comma-separated tables with a header line: quoted fields ("" inside is one "), CRLF or LF. A byte
  * order mark in front, as spreadsheets write it, is passed over. */
-#ifndef ASTRA_CSV_H
-#define ASTRA_CSV_H
+#pragma once
 
 #include "base/error.h"
 
@@ -23,5 +22,3 @@ bool csv_parse(struct csv *, const char *text, size_t length, const char *name, 
 
 int csv_column(const struct csv *, const char *name); /* -1 when there is none */
 const char *csv_at(const struct csv *, int row, int column);
-
-#endif

@@ -1,7 +1,6 @@
 /* How things fail: a function that can fail returns bool and takes `struct error *` last. The
  * text is complete as it stands: file, line, column, the value, and what would be right. */
-#ifndef ASTRA_ERROR_H
-#define ASTRA_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct str;
 /* The part of a line around byte `at`, a newline, blanks and the caret. Bytes that a terminal might
  * not show in one column are '?', so that the caret stays under the place. */
 void caret_add(struct str *out, const char *line, size_t length, size_t at);
-
-#endif

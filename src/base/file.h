@@ -1,6 +1,5 @@
 /* Whole files, read with a size limit, and written whole or not at all. */
-#ifndef ASTRA_FILE_H
-#define ASTRA_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -41,5 +40,3 @@ bool folder_exists(const char *path);
 /* Names in a folder but for hidden ones, sorted; NULL ends them. */
 bool folder_names(const char *path, struct arena *, const char *const **out, struct error *);
 bool folder_make(const char *path, struct error *); /* fine when it is there already */
-
-#endif

@@ -1,7 +1,6 @@
 /* JSON values, over jansson (included in json.c alone). A value is owned by its parent; the root is
  * released by json_release. Object members keep their order of insertion. */
-#ifndef ASTRA_JSON_H
-#define ASTRA_JSON_H
+#pragma once
 
 #include "base/error.h"
 
@@ -58,5 +57,3 @@ void json_dump(const struct json *, struct str *out); /* indented by 2, final ne
 /* As short as it gets, 6 digits a number, for a <script> of a page: nothing in it can end that, or
  * begin anything. */
 void json_dump_script(const struct json *, struct str *out);
-
-#endif

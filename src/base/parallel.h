@@ -1,6 +1,5 @@
 /* Independent work items on several threads. */
-#ifndef ASTRA_PARALLEL_H
-#define ASTRA_PARALLEL_H
+#pragma once
 
 /* Calls work(context, worker, item) once for each item 0..count-1, from up to `threads` threads,
  * the caller among them; worker is 0..threads-1. Items are handed out in order. When a thread
@@ -9,5 +8,3 @@ void parallel_for(int threads, long count, void (*work)(void *context, int worke
                   void *context);
 
 int parallel_cores(void); /* that this process may use */
-
-#endif

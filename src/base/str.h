@@ -1,6 +1,5 @@
 /* Strings: a growable buffer, strict number parsing, names compared without case, nearest names. */
-#ifndef ASTRA_STR_H
-#define ASTRA_STR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ const char *nearest_name(const char *word, const char *const *names, size_t coun
 
 /* " (did you mean X?)" for an error message, or "". Valid until the next call in this thread. */
 const char *did_you_mean(const char *word, const char *const *names, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pictures as SVG text: the few elements that a plot needs. Coordinates are whole units of the view
  * box. Texts are escaped. */
-#ifndef ASTRA_SVG_H
-#define ASTRA_SVG_H
+#pragma once
 
 struct str;
 
@@ -17,5 +16,3 @@ enum svg_shape { SVG_CIRCLE, SVG_SQUARE, SVG_UP, SVG_DIAMOND, SVG_DOWN, SVG_HEXA
 /* `title` is what a browser shows of it; NULL = nothing. */
 void svg_mark(struct str *, const char *class, enum svg_shape, int x, int y, int radius,
               const char *title);
-
-#endif

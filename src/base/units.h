@@ -1,6 +1,5 @@
 /* Amounts and durations as people write them, and back. */
-#ifndef ASTRA_UNITS_H
-#define ASTRA_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d 
 int64_t common_divisor(int64_t a, int64_t b); /* the greatest */
 void sort_numbers(double *, size_t count);    /* smallest first; none is a NaN */
 double median_of(double *, size_t count);     /* sorts them; 0 of nothing */
-
-#endif

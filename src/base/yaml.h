@@ -1,7 +1,6 @@
 /* A YAML document as a tree with the place of every node, over libyaml (included in yaml.c
  * alone). */
-#ifndef ASTRA_YAML_H
-#define ASTRA_YAML_H
+#pragma once
 
 #include "base/error.h"
 
@@ -27,5 +26,3 @@ const struct yaml *yaml_parse(const char *text, size_t length, const char *name,
                               struct error *);
 
 const struct yaml *yaml_get(const struct yaml *map, const char *key); /* NULL when absent */
-
-#endif

@@ -1,6 +1,5 @@
 /* Residual factors from runs: `astra calibrate`. */
-#ifndef ASTRA_CALIBRATE_H
-#define ASTRA_CALIBRATE_H
+#pragma once
 
 #include "base/error.h"
 #include "cost/residual_file.h"
@@ -46,5 +45,3 @@ bool calibrate_fit(const struct calibrate_input *, int count, struct arena *,
                    struct calibrate_report *out, struct error *);
 /* Some factor is fitted: the profile is worth writing. */
 bool calibrate_told(const struct calibrate_report *, struct error *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What calibrate compares: inputs, read as the query they answer, and what they measured. */
-#ifndef ASTRA_CALIBRATE_INPUT_H
-#define ASTRA_CALIBRATE_INPUT_H
+#pragma once
 
 #include "calibrate/residual_fit.h"
 #include "query/query.h"
@@ -57,5 +56,3 @@ bool calibrate_read_verify(struct calibrate_input *, struct resources *, const c
 void calibrate_sift(struct calibrate_input *, struct arena *);
 /* Once flags and cluster are set: the plan can be predicted, on GPUs of one type. */
 bool calibrate_ask(struct calibrate_input *, struct resources *, struct arena *, struct error *);
-
-#endif

@@ -1,7 +1,6 @@
 /* Few log factors from observations that each tell a mixture of them: ridge regression with priors,
  * robust against single bad observations. doc/calibrate.md has the formulas. */
-#ifndef ASTRA_RESIDUAL_FIT_H
-#define ASTRA_RESIDUAL_FIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ void residual_fit(const struct fit_prior *, const struct fit_row *, int rows,
 
 /* Half of the interval that holds about 95 of 100 true factors. */
 double fit_error(const struct fit_result *, int factor);
-
-#endif

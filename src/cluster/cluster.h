@@ -1,6 +1,5 @@
 /* What it is trained on: GPU types and pools of nodes. */
-#ifndef ASTRA_CLUSTER_H
-#define ASTRA_CLUSTER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -99,5 +98,3 @@ bool cluster_one_maker(const struct cluster *, unsigned bits);
 /* Bytes/s per GPU that the link between two of its groups carries; 0 = as much as their NICs. */
 double cluster_between(const struct cluster *, const struct node_group *,
                        const struct node_group *);
-
-#endif

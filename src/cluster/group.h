@@ -1,7 +1,6 @@
 /* What the readers of pool strings and cluster files share: the usual shape of a group of nodes,
  * the ranges of its numbers, and how a number of nodes is written. */
-#ifndef ASTRA_GROUP_H
-#define ASTRA_GROUP_H
+#pragma once
 
 #include "base/error.h"
 #include "cluster/cluster.h"
@@ -37,5 +36,3 @@ void cluster_set_text(struct cluster *, const char *text);
 
 /* The keys of a group in a cluster file. */
 const char *const *cluster_file_keys(size_t *count);
-
-#endif

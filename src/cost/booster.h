@@ -1,6 +1,5 @@
 /* Gradient-boosted trees. libxgboost stands behind it and is included by booster.c alone. */
-#ifndef ASTRA_BOOSTER_H
-#define ASTRA_BOOSTER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -38,5 +37,3 @@ bool booster_save(const struct booster *, struct arena *, const void **bytes, si
 bool booster_load(struct booster **out, const void *bytes, size_t size, const char *name,
                   struct error *);
 void booster_free(struct booster *);
-
-#endif

@@ -1,7 +1,6 @@
 /* Learned times of collectives, ready to be asked often: one curve per kind and placement, time by
  * message on powers of two, straight lines between them. Curves are made when first asked for. */
-#ifndef ASTRA_COMM_H
-#define ASTRA_COMM_H
+#pragma once
 
 #include "cost/comm_features.h"
 #include "cost/cost.h"
@@ -36,5 +35,3 @@ void comm_table_free(struct comm_table *);
 /* The model did not answer at some time: times since then may be analytic. */
 bool comm_table_failed(const struct comm_table *);
 double comm_table_time(struct comm_table *, enum comm_kind, double bytes, struct placement);
-
-#endif

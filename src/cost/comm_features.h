@@ -1,7 +1,6 @@
 /* A collective as the model sees it: an analytic time from the nominal bandwidths, and the features
  * of the factor that is learned on top of it. */
-#ifndef ASTRA_COMM_FEATURES_H
-#define ASTRA_COMM_FEATURES_H
+#pragma once
 
 #include "layer/ops.h"
 
@@ -47,5 +46,3 @@ enum comm_feature {
 /* Bandwidths are left out on purpose: they act through the analytic time alone, so that more
  * bandwidth can never be slower. */
 void comm_features(const struct comm_call *, double bytes, float out[COMM_FEATURES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* How long operators take on a GPU type. Seconds. */
-#ifndef ASTRA_COST_H
-#define ASTRA_COST_H
+#pragma once
 
 #include "layer/ops.h"
 
@@ -83,5 +82,3 @@ void block_cost_scale(struct block_cost *, double times); /* the same block, tim
 int modules_once(int modules);
 /* Bytes of `saved` that are not kept when these modules are recomputed. */
 double block_dropped(const struct block_cost *, int modules);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Peak and bandwidth of the GPU stand in the base alone. So a GPU with more of either is never
  * slower, whatever the trees say; its generation and how its units are filled are features. */
-#ifndef ASTRA_FEATURES_H
-#define ASTRA_FEATURES_H
+#pragma once
 
 #include "cost/operation.h"
 
@@ -50,5 +49,3 @@ double whole_waves(const struct operation *, const struct gpu *);
 /* One number per generation of matrix units: computing chips 0 to 3, graphics chips 5 to 8, AMD
  * 10. */
 int generation_of(const struct gpu *);
-
-#endif

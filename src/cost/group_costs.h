@@ -1,7 +1,6 @@
 /* Learned times of one node group, each distinct operation predicted once. A node group without it
  * is timed by the analytic rates. */
-#ifndef ASTRA_GROUP_COSTS_H
-#define ASTRA_GROUP_COSTS_H
+#pragma once
 
 #include "cost/cost.h"
 #include "cost/learned.h"
@@ -28,5 +27,3 @@ bool group_costs_failed(const struct group_costs *, struct error *);
 /* Analytic operator times, for what no learned model covers (rates.c). Seconds. */
 struct op_time analytic_time_of(const struct costing *, int precision, bool te, const struct op *);
 double analytic_memory_time(const struct node_group *, double bytes);
-
-#endif

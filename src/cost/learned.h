@@ -1,8 +1,7 @@
 /* The learned models: one booster per operator family and one for collectives, with what is known
  * of their errors. They come compiled in, or from a folder that `astra fit` wrote; both are the
  * same files: models.json with provenance and errors, and a UBJSON file per model. */
-#ifndef ASTRA_LEARNED_H
-#define ASTRA_LEARNED_H
+#pragma once
 
 #include "cost/features.h"
 
@@ -86,5 +85,3 @@ int attention_kernel_of(const struct gpu *);
 
 const char *model_name(int model); /* "gemm" ... "collectives" */
 uint64_t model_hash(const void *bytes, size_t size);
-
-#endif

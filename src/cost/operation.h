@@ -1,6 +1,5 @@
 /* One call of one kernel as the learned models see it: what it computes, not who asked. */
-#ifndef ASTRA_OPERATION_H
-#define ASTRA_OPERATION_H
+#pragma once
 
 #include "layer/ops.h"
 
@@ -55,5 +54,3 @@ double operation_bytes(const struct operation *);
 bool operation_is_large(const struct operation *);
 /* Dense FLOP/s of the data sheet. What a GPU has no unit for runs as 16-bit numbers. */
 double dtype_peak(const struct gpu *, enum dtype);
-
-#endif

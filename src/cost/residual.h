@@ -1,8 +1,7 @@
 /* What runs on the user's own machines say beyond the models: few factors on predicted seconds and
  * bytes, each with its uncertainty. `astra calibrate` fits them, a profile carries them
  * (residual_file.h), a costing (cost.h) has those of its GPU type. */
-#ifndef ASTRA_RESIDUAL_H
-#define ASTRA_RESIDUAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ double residual_of(const struct costing *, enum residual_factor);
 double residual_of_comm(const struct costing *, int nodes);
 /* Whether a factor of seconds is fitted. */
 bool residual_times_fitted(const struct costing *);
-
-#endif

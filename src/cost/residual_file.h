@@ -1,7 +1,6 @@
 /* Profiles: residual factors by GPU type and software stack, as `astra calibrate` writes them
  * (data/schema/profile.schema.json). */
-#ifndef ASTRA_RESIDUAL_FILE_H
-#define ASTRA_RESIDUAL_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include "cost/residual.h"
@@ -49,5 +48,3 @@ double profile_rounded(double value);
 struct json *json_of_profile_entry(const struct profile_entry *);
 /* `made_from` are the inputs' names. */
 struct json *json_of_profile(const struct profile *, const char *const *made_from, int count);
-
-#endif

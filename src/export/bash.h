@@ -1,6 +1,5 @@
 /* Pieces of bash that launch scripts share. Each ends in a newline. */
-#ifndef ASTRA_BASH_H
-#define ASTRA_BASH_H
+#pragma once
 
 struct export_job;
 struct str;
@@ -19,5 +18,3 @@ void add_bash_place(const struct export_job *, struct str *out);
 void add_bash_check(struct str *out);
 /* "${MODEL_ARGS[@]}" ... "${RUN_ARGS[@]}", without a newline. */
 void add_bash_words(const struct export_job *, struct str *out);
-
-#endif

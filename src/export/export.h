@@ -1,6 +1,5 @@
 /* Plans as something that launches. */
-#ifndef ASTRA_EXPORT_H
-#define ASTRA_EXPORT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -57,5 +56,3 @@ void export_megatron_env(const struct strategy *, struct arena *, const char ***
 /* Why no flags of stock Megatron describe this model exactly, or NULL. The flags are then those
  * of the nearest model: fit for estimates and timing runs, not for training. */
 const char *export_megatron_gap(const struct model *);
-
-#endif

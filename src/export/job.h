@@ -1,6 +1,5 @@
 /* A plan as a job to start: what every format of `export` is written from. */
-#ifndef ASTRA_JOB_H
-#define ASTRA_JOB_H
+#pragma once
 
 #include "base/error.h"
 #include "strategy/mesh.h"
@@ -73,5 +72,3 @@ bool job_needs_one_type(const struct export_job *, const char *format, struct er
 bool job_needs_even(const struct export_job *, const char *format, struct error *);
 /* An error where the job runs with FlagScale alone. */
 bool job_needs_megatron(const struct export_job *, const char *format, struct error *);
-
-#endif

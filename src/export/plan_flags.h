@@ -1,6 +1,5 @@
 /* A plan as words for the engine that runs it: stock Megatron, or FlagScale. */
-#ifndef ASTRA_PLAN_FLAGS_H
-#define ASTRA_PLAN_FLAGS_H
+#pragma once
 
 #include "export/export.h"
 
@@ -14,5 +13,3 @@ bool plan_flags_for(const struct plan *, const char *version, struct arena *, co
                     size_t *count, struct error *);
 /* Environment variables "NAME=VALUE" that all its ranks need. */
 void plan_environment(const struct plan *, struct arena *, const char ***env, size_t *count);
-
-#endif

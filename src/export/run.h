@@ -1,6 +1,5 @@
 /* What is the user's to set of a run, with its defaults: rows of run.def. */
-#ifndef ASTRA_RUN_H
-#define ASTRA_RUN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ enum { RUN_PORT = 29500 }; /* of the first node, where ranks meet */
 bool run_sets_connections(const struct export_job *);
 #define RUN_CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
 #define RUN_CONNECTIONS_DEFAULT "8"
-
-#endif

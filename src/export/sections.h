@@ -1,6 +1,5 @@
 /* Launch flags by section. */
-#ifndef ASTRA_SECTIONS_H
-#define ASTRA_SECTIONS_H
+#pragma once
 
 #include "strategy/strategy.h"
 
@@ -12,5 +11,3 @@ const char *section_name(enum section); /* of the array: "MODEL_ARGS" */
 
 /* Behind the values of the flag at words[i]. */
 size_t flag_end(const char *const *words, size_t count, size_t i);
-
-#endif

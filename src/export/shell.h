@@ -1,6 +1,5 @@
 /* Words for bash: quoted so that they mean themselves, and as arrays by section. */
-#ifndef ASTRA_SHELL_H
-#define ASTRA_SHELL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void add_comment_text(struct str *out, const char *text);
 
 /* The lines of a text, each behind `indent`; empty ones stay empty. */
 void add_indented(struct str *out, const char *text, const char *indent);
-
-#endif

@@ -1,6 +1,5 @@
 /* A growing list of command-line words; private to the export stage. */
-#ifndef ASTRA_WRITER_H
-#define ASTRA_WRITER_H
+#pragma once
 
 #include "base/error.h"
 #include "export/export.h"
@@ -40,5 +39,3 @@ bool writer_has(struct writer *, const char *flag, int since);
 void writer_model(struct writer *);
 /* All flags of Megatron; makes room for them and for what an engine adds. */
 void writer_megatron(struct writer *);
-
-#endif

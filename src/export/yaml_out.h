@@ -1,6 +1,5 @@
 /* Values of YAML. */
-#ifndef ASTRA_YAML_OUT_H
-#define ASTRA_YAML_OUT_H
+#pragma once
 
 struct str;
 
@@ -8,5 +7,3 @@ struct str;
 void add_yaml_string(struct str *out, const char *text);
 /* A number as it stands, anything else in double quotes. */
 void add_yaml_value(struct str *out, const char *text);
-
-#endif

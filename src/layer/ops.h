@@ -1,8 +1,7 @@
 /* The operators of a Transformer under a strategy. A layer is two blocks, attention and MLP
  * (dense or experts); embedding and head are blocks too. A block's operators depend on few
  * parameters, so that the search builds each block once. */
-#ifndef ASTRA_OPS_H
-#define ASTRA_OPS_H
+#pragma once
 
 #include "strategy/strategy.h"
 
@@ -94,5 +93,3 @@ double parts_reached(const struct model *, int parts);
 
 /* Bytes of a layer's input as full recompute keeps it, and as a pipeline transfer sends it. */
 double boundary_bytes(const struct block_shape *);
-
-#endif

@@ -1,8 +1,7 @@
 /* `astra fit`: adds the GPU of a profile to the learned models. Their trees stay, the GPU gets its own
  * offset, and its rows, none of which the trees have seen, say how good that is. Models are learned
  * anew by tools/fit. */
-#ifndef ASTRA_FIT_H
-#define ASTRA_FIT_H
+#pragma once
 
 #include "cost/learned.h"
 #include "learn/sample.h"
@@ -28,5 +27,3 @@ void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out
 /* fit_write.c: the files of a folder, all of them or none. `added` rows of a profile more than its
  * sources have. */
 bool learned_write(const struct learned *, size_t added, const char *folder, struct error *);
-
-#endif

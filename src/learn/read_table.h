@@ -1,7 +1,6 @@
 /* What readers of measurements share: a CSV file with the function that makes samples of one row, and
  * how operators and collectives are named and placed. */
-#ifndef ASTRA_READ_TABLE_H
-#define ASTRA_READ_TABLE_H
+#pragma once
 
 #include "learn/sample.h"
 
@@ -49,5 +48,3 @@ void comm_place_inside(struct comm_sample *, const struct gpu *, int ranks);
 void comm_place_across(struct comm_sample *, const struct gpu *, int ranks, int nodes);
 /* Adds or skips. Rows whose analytic time is below `least_s` measure more of something else. */
 void comm_add(struct samples *, const struct comm_sample *, double least_s);
-
-#endif

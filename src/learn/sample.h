@@ -1,7 +1,6 @@
 /* Measured operators: what `astra fit` learns from. A reader turns the rows of one source into
  * samples; what cannot be used is counted by reason, never dropped in silence. */
-#ifndef ASTRA_SAMPLE_H
-#define ASTRA_SAMPLE_H
+#pragma once
 
 #include "base/error.h"
 #include "cost/operation.h"
@@ -88,5 +87,3 @@ size_t gpu_index(const struct gpu *); /* line of the GPU table */
 /* Our own format (doc/profile.md). Rows with wrong numbers are skipped and counted; a file without
  * the columns it must have is an error. */
 bool read_profile(const char *path, struct samples *, struct error *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the fields of a model mean to each other; private to the model stage. */
-#ifndef ASTRA_FIELDS_H
-#define ASTRA_FIELDS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -15,5 +14,3 @@ struct field_owner {
 
 /* The first field that is set although its owner is 0, or NULL. */
 const struct field_owner *model_field_unused(const struct model *);
-
-#endif

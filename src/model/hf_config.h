@@ -1,6 +1,5 @@
 /* Reading single keys of a Hugging Face config.json; private to the model stage. */
-#ifndef ASTRA_HF_CONFIG_H
-#define ASTRA_HF_CONFIG_H
+#pragma once
 
 #include "model/model.h"
 
@@ -42,5 +41,3 @@ bool hf_flag(const struct hf_config *, const char *key, bool *out, struct error 
  * m->window. */
 bool hf_pattern(const struct hf_config *, const struct hf_family *, struct model *,
                 struct layer_pattern *, struct error *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What is trained: one struct for dense and mixture-of-experts decoders. */
-#ifndef ASTRA_MODEL_H
-#define ASTRA_MODEL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -114,5 +113,3 @@ int64_t model_padded_vocab(const struct model *, int tp);
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded
  * vocabulary at tp = 1: Megatron's num_floating_point_operations of core 0.12 and later. */
 double model_flops(const struct model *, double sequences, double seq_len);
-
-#endif

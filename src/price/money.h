@@ -1,7 +1,6 @@
 /* Amounts of money as people write them. Astra counts in US dollars: other currencies need a rate
  * from the user, none is built in. */
-#ifndef ASTRA_MONEY_H
-#define ASTRA_MONEY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -26,5 +25,3 @@ bool rates_get(const struct rates *, const char *code, double *usd, struct error
  * currency is three letters. `rates` may be NULL. Signs are read; the caller says which amounts are
  * right. */
 bool money_parse(const char *text, const struct rates *, double *usd, struct error *);
-
-#endif

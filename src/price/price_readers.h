@@ -1,6 +1,5 @@
 /* The readers of the two formats, and what they share. */
-#ifndef ASTRA_PRICE_READERS_H
-#define ASTRA_PRICE_READERS_H
+#pragma once
 
 #include "price/prices.h"
 
@@ -19,5 +18,3 @@ const char *figure_name(enum figure);
 /* The figure as corrected, "" when it was dropped; `text` where no override speaks of it. */
 const char *overrides_apply(const struct price_overrides *, const char *cloud, const char *instance,
                             enum figure, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* What GPUs cost: tables of offers, read from files or compiled in, and the one rule that makes a
  * price of them. Amounts are USD per GPU-hour. doc/prices.md has the formats. */
-#ifndef ASTRA_PRICES_H
-#define ASTRA_PRICES_H
+#pragma once
 
 #include "base/error.h"
 #include "cluster/cluster.h"
@@ -100,5 +99,3 @@ void price_pick_words(const struct price_pick *, const struct price_ask *, int p
 bool prices_know(const struct price_list *, const struct price_ask *, struct error *);
 /* Of the table that is compiled in, on demand and in nodes of the usual size; reads it again. */
 double gpu_usual_price(const struct gpu *);
-
-#endif

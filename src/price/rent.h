@@ -1,7 +1,6 @@
 /* What the groups of a cluster cost and how often their nodes are lost: an array beside the
  * cluster, in the order of its groups. */
-#ifndef ASTRA_RENT_H
-#define ASTRA_RENT_H
+#pragma once
 
 #include "cluster/cluster.h"
 
@@ -37,5 +36,3 @@ void rent_set_outages(struct rent *, const struct node_group *, double mtbf_h,
 
 /* Fixed groups that differ in nothing become one; not where links between groups are given. */
 void rents_join_alike(struct rent *, struct cluster *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Why nothing was found, and the nearest change that would find something. */
-#ifndef ASTRA_ADVICE_H
-#define ASTRA_ADVICE_H
+#pragma once
 
 #include "query/query.h"
 
@@ -8,5 +7,3 @@
  * searched. */
 void advice_write(const struct query *, const struct search_result *results, int count,
                   struct error *);
-
-#endif

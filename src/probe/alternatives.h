@@ -1,6 +1,5 @@
 /* Plan 1 of a search under other inputs, and beside other values of its parameters. */
-#ifndef ASTRA_ALTERNATIVES_H
-#define ASTRA_ALTERNATIVES_H
+#pragma once
 
 #include "base/error.h"
 #include "strategy/strategy.h"
@@ -30,5 +29,3 @@ bool sensitivity_of(const struct query *, const struct plan *, struct arena *,
                     const struct sensitivity **list, int *count, struct error *);
 bool alternatives_of(const struct query *, const struct plan *, struct arena *,
                      const struct alternative **list, int *count, struct error *);
-
-#endif

@@ -1,8 +1,7 @@
 /* What is said of one plan that somebody asked about: the prediction, and what probes found beside
  * it. Everything a report prints of it is computed before, and lives in the arena of the answer; it
  * is the same for any number of threads. */
-#ifndef ASTRA_ANSWER_H
-#define ASTRA_ANSWER_H
+#pragma once
 
 #include "simulate/plan.h"
 
@@ -126,5 +125,3 @@ struct plan_answer {
     int hints;                           /* 0 where there are speedups */
     const char *hint[HINTS_MAX];
 };
-
-#endif

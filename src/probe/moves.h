@@ -1,6 +1,5 @@
 /* Single changes of a strategy that a user would consider. */
-#ifndef ASTRA_MOVES_H
-#define ASTRA_MOVES_H
+#pragma once
 
 #include "strategy/strategy.h"
 
@@ -36,5 +35,3 @@ struct move {
 const struct move *moves(size_t *count);
 /* False when there is nothing to change that way; the strategy may be anything then. */
 bool move_apply(const struct move *, const struct model *, struct strategy *, int option);
-
-#endif

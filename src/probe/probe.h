@@ -5,8 +5,7 @@
  *                 comparison, alternatives
  *   probe_plan    one prediction, with another strategy, layout or nodes: sensitivity, alternatives
  *   trials        predictions of thousands of strategies, cheapest test first: fix, speedups */
-#ifndef ASTRA_PROBE_H
-#define ASTRA_PROBE_H
+#pragma once
 
 #include "base/arena.h"
 #include "query/query.h"
@@ -87,5 +86,3 @@ struct pick {
 void trials_pick(struct trials *, const struct strategy *, struct pick *);
 /* The same of one whose step is known. */
 void trials_pick_known(struct trials *, int64_t step, const struct strategy *, struct pick *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What was given: the options table (options.def), and the values that came. */
-#ifndef ASTRA_OPTIONS_H
-#define ASTRA_OPTIONS_H
+#pragma once
 
 #include "base/error.h"
 #include "cluster/cluster.h"
@@ -214,5 +213,3 @@ const struct option *option_find(const char *name);
 bool option_takes(const struct option *, const char *command);
 /* Whether --what-if may change it. */
 bool option_is_input(const struct option *);
-
-#endif

@@ -1,8 +1,7 @@
 /* What is asked: made once of the options that were given, and then constant. It owns nothing, so
  * that a copy is as good as the query: texts live in an arena, options, models of operators and the
  * times that they predict with those who own them. */
-#ifndef ASTRA_QUERY_H
-#define ASTRA_QUERY_H
+#pragma once
 
 #include "base/arena.h"
 #include "price/rent.h"
@@ -112,5 +111,3 @@ bool query_rules(const struct query *, bool search, struct arena *, struct rules
 
 /* One line for people, with the defaults that were used. */
 const char *query_line(const struct query *, const struct strategy *base, struct arena *);
-
-#endif

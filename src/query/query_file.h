@@ -1,7 +1,6 @@
 /* What users have, as the query it answers: a plan of Astra's, a launch script, an sbatch file,
  * the log of a training, a list of overrides. */
-#ifndef ASTRA_IMPORT_FILE_H
-#define ASTRA_IMPORT_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -48,5 +47,3 @@ struct plan_source {
 
 /* What was read, for people; NULL without a file, unless flags have notes. Lives in the arena. */
 const struct plan_source *imported_source(const struct query *, struct arena *);
-
-#endif

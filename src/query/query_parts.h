@@ -1,6 +1,5 @@
 /* What the files that make up a query share. */
-#ifndef ASTRA_QUERY_PARTS_H
-#define ASTRA_QUERY_PARTS_H
+#pragma once
 
 #include "query/query.h"
 
@@ -33,5 +32,3 @@ bool query_set_outages(struct query *, struct error *);
 bool query_set_budget(struct query *, struct error *);
 bool query_set_flags(struct query *, struct arena *, struct error *);
 bool query_set_residuals(struct query *, struct error *);
-
-#endif

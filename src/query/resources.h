@@ -1,7 +1,6 @@
 /* What queries borrow: models of operators, loaded once, and the times that they predict for groups
  * of nodes. */
-#ifndef ASTRA_RESOURCES_H
-#define ASTRA_RESOURCES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -26,5 +25,3 @@ bool resources_time(struct resources *, const struct node_group *, struct learne
                     struct group_costs **out, struct error *);
 /* No model failed to answer. */
 bool resources_hold(const struct resources *, struct error *);
-
-#endif

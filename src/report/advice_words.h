@@ -1,6 +1,5 @@
 /* What probes found about a plan, in sentences: text and page show the same. */
-#ifndef ASTRA_ADVICE_WORDS_H
-#define ASTRA_ADVICE_WORDS_H
+#pragma once
 
 struct arena;
 struct plan_answer;
@@ -21,5 +20,3 @@ struct advice_section better_words(const struct plan_answer *, struct arena *);
 /* All of these in this order, those with items; returns how many. */
 int advice_words(const struct plan_answer *, struct arena *,
                  struct advice_section[ADVICE_SECTIONS]);
-
-#endif

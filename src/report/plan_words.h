@@ -1,6 +1,5 @@
 /* A plan in few words: what the text, JSON and CSV reports share. */
-#ifndef ASTRA_PLAN_WORDS_H
-#define ASTRA_PLAN_WORDS_H
+#pragma once
 
 #include "simulate/plan.h"
 
@@ -47,5 +46,3 @@ void add_option(const struct strategy *, enum param, const char *between, struct
 /* Flags as lines for bash, joined by backslashes: a flag stays with its values. */
 void add_shell_lines(const char *const *words, size_t count, const struct report_style *,
                      struct str *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What people and programs read. Every function appends to `out`. */
-#ifndef ASTRA_REPORT_H
-#define ASTRA_REPORT_H
+#pragma once
 
 #include "search/search.h"
 #include "simulate/plan.h"
@@ -99,5 +98,3 @@ struct price_report {
 };
 void report_prices(const struct price_report *, int format, const struct report_style *,
                    struct str *out);
-
-#endif

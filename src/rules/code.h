@@ -1,8 +1,7 @@
 /* The compiled form of an expression: instructions for a stack of doubles. For this stage only.
  * An undefined value (division by zero) is NaN and stays NaN through every operation, except where
  * && and || never look at it. */
-#ifndef ASTRA_RULES_CODE_H
-#define ASTRA_RULES_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -76,5 +75,3 @@ bool code_is_truth(const struct code *);
 
 /* The code must compute one value within CODE_STACK; `values` may be NULL if it loads nothing. */
 double code_run(const struct instruction *, int count, const double *values);
-
-#endif

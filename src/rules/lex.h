@@ -1,6 +1,5 @@
 /* Tokens of one line of a rule file, and messages that point at them. For this stage only. */
-#ifndef ASTRA_RULES_LEX_H
-#define ASTRA_RULES_LEX_H
+#pragma once
 
 #include "base/error.h"
 
@@ -62,5 +61,3 @@ bool lex_fail(const struct lexer *, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* lex_fail at the current token: "expected X but found Y". */
 bool lex_expected(const struct lexer *, const char *what);
-
-#endif

@@ -4,8 +4,7 @@
  * and comments (#). The expression language is in doc/rules.md. Rules are parsed once, folded,
  * compiled to a compact form, and tell which slots they need so that the search can apply them
  * early. */
-#ifndef ASTRA_RULES_H
-#define ASTRA_RULES_H
+#pragma once
 
 #include "base/error.h"
 #include "strategy/names.h"
@@ -55,5 +54,3 @@ double rule_value(const struct rule *, const double values[SLOTS]);
 bool rule_allows(const struct rule *, const double values[SLOTS]);
 /* Constant rules, after folding with nothing bound: 1 always allows, -1 always drops, 0 depends. */
 int rule_constant(const struct rule *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The space walked axis by axis, with the rules that each step makes decidable. */
-#ifndef ASTRA_WALK_H
-#define ASTRA_WALK_H
+#pragma once
 
 #include "rules/rules.h"
 #include "strategy/space.h"
@@ -36,5 +35,3 @@ const struct rule *walk_bind(struct walk *, int axis, int option);
 bool walk_allows(const struct walk *, const struct rule *);
 /* The same walk on one more group of a mixed job; `other` has room for one more. */
 void walk_add_group(struct walk *, double (*other)[SLOTS], const double fixed[SLOTS]);
-
-#endif

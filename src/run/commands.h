@@ -1,6 +1,5 @@
 /* The commands: what stands behind `struct astra`, and a function for each of them. */
-#ifndef ASTRA_RUN_COMMANDS_H
-#define ASTRA_RUN_COMMANDS_H
+#pragma once
 
 #include "base/str.h"
 #include "calibrate/calibrate.h"
@@ -131,5 +130,3 @@ bool run_verify(const struct verifying *);
  * Two outputs of one name are an error of the query; a folder of a page or a picture that is not
  * there, or may not be written, is the system's. */
 bool outputs_check(const struct output_options *, struct error *);
-
-#endif

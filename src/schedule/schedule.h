@@ -1,8 +1,7 @@
 /* In which order a step runs: 1F1B and interleaved 1F1B as Megatron issues them, and when each
  * rank is done. Times are integer picoseconds (ticks), so that sums do not depend on their order
  * and a repeating pattern is recognised exactly. */
-#ifndef ASTRA_SCHEDULE_H
-#define ASTRA_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ struct fullest {
     int chunk;    /* that runs then */
 };
 struct fullest pipeline_fullest(const struct pipeline *, int rank, const struct chunk_bytes[]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which results to keep: the best of each kind, and the front of speed and money. */
-#ifndef ASTRA_RESULTS_H
-#define ASTRA_RESULTS_H
+#pragma once
 
 #include "search/search.h"
 #include "simulate/score.h"
@@ -45,5 +44,3 @@ struct results *results_join(struct results *given, struct results *own, const s
 void results_init(struct results *, const struct limits *, int top, struct arena *);
 void results_release(struct results *);
 void results_add(struct results *, const struct found *);
-
-#endif

@@ -1,8 +1,7 @@
 /* The loop of both searches: items are bounded and taken best bound first, in rounds. Within a round
  * every item is cut by what was known when the round began, so that the result and every counter are
  * the same whatever the number of threads. */
-#ifndef ASTRA_ROUNDS_H
-#define ASTRA_ROUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void *rounds_at(const struct rounds *, long i); /* as listed */
 void rounds_order(struct rounds *);
 void rounds_run(struct rounds *);
 void rounds_release(struct rounds *);
-
-#endif

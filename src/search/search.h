@@ -1,7 +1,6 @@
 /* The exact optimizer: the fastest strategies of a space on one group of nodes, and the front of
  * speed and money over the number of GPUs. */
-#ifndef ASTRA_SEARCH_H
-#define ASTRA_SEARCH_H
+#pragma once
 
 #include "rules/rules.h"
 #include "simulate/partition.h"
@@ -77,5 +76,3 @@ void search_run(const struct search_query *, struct arena *, struct search_resul
 /* Recomputes a found plan from scratch: rules, GPUs, layers, memory, order of events. False,
  * with what is wrong, if anything differs. */
 bool search_check(const struct search_query *, const struct found *, struct error *);
-
-#endif

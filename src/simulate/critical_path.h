@@ -1,6 +1,5 @@
 /* The chain of passes that decides when a step ends. */
-#ifndef ASTRA_CRITICAL_PATH_H
-#define ASTRA_CRITICAL_PATH_H
+#pragma once
 
 #include "schedule/schedule.h"
 
@@ -20,5 +19,3 @@ struct path {
  * O(passes), memory for all of them. */
 void critical_path(const struct pipeline *, const int64_t after[], struct arena *,
                    struct path *out);
-
-#endif

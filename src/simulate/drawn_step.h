@@ -1,7 +1,6 @@
 /* One step of a plan as it is drawn, in a trace, as a picture and on a page: the passes of the event
  * simulation, and around them what each rank does outside the pipeline. */
-#ifndef ASTRA_DRAWN_STEP_H
-#define ASTRA_DRAWN_STEP_H
+#pragma once
 
 #include "simulate/partition.h"
 
@@ -35,5 +34,3 @@ int drawn_step_edges(const struct drawn_step *, int rank, struct drawn_edge[DRAW
 
 /* Ticks of the whole step. */
 int64_t drawn_step_end(const struct drawn_step *);
-
-#endif

@@ -1,7 +1,6 @@
 /* A plain event simulation of a pipeline step: the judge of schedule/'s recurrence, and what
  * explain and traces draw. It issues every pass of every rank in Megatron's order. */
-#ifndef ASTRA_EVENTS_H
-#define ASTRA_EVENTS_H
+#pragma once
 
 #include "schedule/schedule.h"
 
@@ -18,5 +17,3 @@ struct event {
  * end of the step, or -1 when the order cannot be completed. O(passes), memory for all of them. */
 int64_t events_run(const struct pipeline *, void (*visit)(void *context, const struct event *),
                    void *context);
-
-#endif

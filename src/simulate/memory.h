@@ -1,6 +1,5 @@
 /* Memory of one pipeline rank. Bytes, per GPU, at the fullest moment of the step. */
-#ifndef ASTRA_MEMORY_H
-#define ASTRA_MEMORY_H
+#pragma once
 
 #include "strategy/strategy.h"
 
@@ -84,5 +83,3 @@ bool shards_optimizer(const struct strategy *);
 double optimizer_shards(const struct strategy *);
 double expert_data_parallel(const struct strategy *);
 double expert_shards(const struct strategy *);
-
-#endif

@@ -1,7 +1,6 @@
 /* What outages of nodes do to a run: work since the last checkpoint is lost, a restart takes time.
  * The model, its assumptions and sources are in doc/outages.md. */
-#ifndef ASTRA_OUTAGE_H
-#define ASTRA_OUTAGE_H
+#pragma once
 
 struct outage {
     double write_s;    /* that training stands still for one checkpoint */
@@ -19,5 +18,3 @@ double outage_interval(const struct outage *, double per_s);
 /* Expected seconds of wall clock for one second of training, >= 1; INFINITY when it cannot be
  * expected to end. 1 when per_s is 0 and no interval was given. */
 double outage_slowdown(const struct outage *, double per_s);
-
-#endif

@@ -6,8 +6,7 @@
  *               states, reduction and optimizer seconds.
  * A step is one set of pass times and one state on a partition. Search, estimate and explain all go
  * through here. The levels of params.def say which parameter is whose. */
-#ifndef ASTRA_PARTITION_H
-#define ASTRA_PARTITION_H
+#pragma once
 
 #include "cost/cost.h"
 #include "model/model.h"
@@ -285,5 +284,3 @@ struct scene plan_scene(const struct plan *);
 /* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
 void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout,
                    struct arena *, struct plan *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* A plan: one strategy on one group of nodes with everything predicted of it. */
-#ifndef ASTRA_PLAN_H
-#define ASTRA_PLAN_H
+#pragma once
 
 #include "model/model.h"
 #include "simulate/memory.h"
@@ -118,5 +117,3 @@ const char *plan_engine(const struct plan *);
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */
 void plan_add_reason(struct plan *, struct arena *, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* What plans are compared by: how long a step takes and what it costs, outages included. Both in
  * units of a step's ticks, so that a search can tell at which step a plan is of no use any more. */
-#ifndef ASTRA_SCORE_H
-#define ASTRA_SCORE_H
+#pragma once
 
 #include "simulate/outage.h"
 
@@ -59,5 +58,3 @@ int64_t step_within_score(const struct rental *, double time, double usd);
 
 /* Speed without limits: what is asked where nothing else is said. */
 extern const struct limits SPEED_ALONE;
-
-#endif

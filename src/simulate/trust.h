@@ -1,6 +1,5 @@
 /* How far a calibrated plan may be off. */
-#ifndef ASTRA_TRUST_H
-#define ASTRA_TRUST_H
+#pragma once
 
 struct arena;
 struct layout;
@@ -11,5 +10,3 @@ struct scene;
  * and names it calibrated; without fitted factors of seconds nothing changes. Never raises it. */
 void trust_residuals(const struct scene *, const struct layout *, struct arena *scratch,
                      struct plan *);
-
-#endif

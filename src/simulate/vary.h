@@ -1,6 +1,5 @@
 /* A scene whose groups have other residual factors: what a plan would be with them. */
-#ifndef ASTRA_VARY_H
-#define ASTRA_VARY_H
+#pragma once
 
 #include "cluster/cluster.h"
 #include "cost/residual.h"
@@ -18,5 +17,3 @@ enum { ALL_MESHES = -1 };
 
 /* The factors of one mesh, or of all, multiplied by `times`. */
 void scene_vary(struct varied *, const struct scene *, int mesh, const double times[RESIDUALS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which layers each pipeline rank and virtual stage holds. Virtual stage i is chunk i / pp of rank
  * i % pp, as in Megatron's layout strings. */
-#ifndef ASTRA_LAYOUT_H
-#define ASTRA_LAYOUT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -31,5 +30,3 @@ bool layout_parse(struct layout *, const char *text, const struct model *, struc
                   struct error *);
 /* The same language, as short as runs allow. */
 void layout_print(const struct layout *, const struct model *, struct str *out);
-
-#endif

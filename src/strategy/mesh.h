@@ -1,7 +1,6 @@
 /* Consecutive pipeline ranks on one group of nodes. A job on one type of GPU is one mesh; a mixed
  * one has several, in rank order. */
-#ifndef ASTRA_MESH_H
-#define ASTRA_MESH_H
+#pragma once
 
 #include "strategy/strategy.h"
 
@@ -41,5 +40,3 @@ int64_t mesh_list_gpus(const struct mesh_list *, const struct strategy *);
 
 /* Whether one strategy runs on all ranks, so that stock Megatron can. */
 bool mesh_list_uniform(const struct mesh_list *);
-
-#endif

@@ -1,8 +1,7 @@
 /* Which meshes FlagScale runs. Stock Megatron runs one strategy on all of them; FlagScale gives
  * each its own tp, dp, ep, etp, micro-batch and recompute, within limits. Whatever a rule says of a
  * strategy holds for the strategy of each mesh as well (mesh_strategy) and is not repeated here. */
-#ifndef ASTRA_MESH_CHECK_H
-#define ASTRA_MESH_CHECK_H
+#pragma once
 
 #include "strategy/mesh.h"
 
@@ -22,5 +21,3 @@ const char *meshes_refused(const struct mesh_list *, const struct strategy *, co
 /* Whether FlagScale then demands --use-partial-reduce-for-shared-embedding: both ends of the
  * pipeline hold the embedding, and different shards of its gradient. */
 bool meshes_share_shards(const struct mesh_list *, const struct strategy *, const struct model *);
-
-#endif

@@ -1,7 +1,6 @@
 /* Every name a rule may use, each with a slot in a table of values: parameters (tp), derived values
  * (micro_batches), model fields (model.heads) and cluster fields (cluster.gpus_per_node). */
-#ifndef ASTRA_NAMES_H
-#define ASTRA_NAMES_H
+#pragma once
 
 #include "model/model.h"
 #include "strategy/strategy.h"
@@ -58,5 +57,3 @@ void slots_set_fixed(double values[SLOTS], const struct model *, const struct no
 void slots_set_strategy(double values[SLOTS], const struct strategy *);
 /* Derived values alone, from the parameters already in the table. */
 void slots_set_derived(double values[SLOTS]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Every strategy worth naming: a list of axes, each with its options, in the order of
  * params.def. An axis binds one parameter, or a few that only make sense together (recompute).
  * The space is their product; rules and --set cut it. */
-#ifndef ASTRA_SPACE_H
-#define ASTRA_SPACE_H
+#pragma once
 
 #include "base/error.h"
 #include "strategy/names.h"
@@ -49,5 +48,3 @@ bool space_lists(const struct space *, enum param, int value);
 
 /* Moves pp behind all other axes, for jobs whose stages are chosen last. */
 void space_put_pp_last(struct space *);
-
-#endif

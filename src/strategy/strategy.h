@@ -1,6 +1,5 @@
 /* One way to split a training job over GPUs, and the query it belongs to. */
-#ifndef ASTRA_STRATEGY_H
-#define ASTRA_STRATEGY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -141,5 +140,3 @@ int64_t strategy_micro_batches(const struct strategy *);
 
 /* "tp=8 pp=4 dp=16 mbs=1 ..." : what differs from the defaults, for people. */
 void strategy_print(const struct strategy *, struct str *out);
-
-#endif

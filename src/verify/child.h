@@ -1,7 +1,6 @@
 /* Another program, started without a shell: what it prints is read line by line in constant memory.
  * It leads a process group of its own, which ends with it. */
-#ifndef ASTRA_CHILD_H
-#define ASTRA_CHILD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -46,5 +45,3 @@ struct held_signals {
 void signals_hold(struct held_signals *);
 bool signals_came(void);
 void signals_let_go(struct held_signals *);
-
-#endif

@@ -1,7 +1,6 @@
 /* The Python harness on this machine: its files in a folder of their own, what it finds there, and
  * ranks that it runs one after the other. */
-#ifndef ASTRA_HARNESS_H
-#define ASTRA_HARNESS_H
+#pragma once
 
 #include "verify/child.h"
 #include "verify/rank_line.h"
@@ -64,5 +63,3 @@ struct harness_file {
     const char *text;
 };
 extern const struct harness_file embedded_harness[]; /* name NULL ends */
-
-#endif

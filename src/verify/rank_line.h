@@ -1,8 +1,7 @@
 /* What tools/rank/rank.py says: the one line `RANK {json}` of a check or of a rank that ran. Any
  * bytes may come: what is no such line is refused, and so are times and memory that no GPU has;
  * other figures that make no sense count as not said. */
-#ifndef ASTRA_RANK_LINE_H
-#define ASTRA_RANK_LINE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -32,5 +31,3 @@ struct rank_result {
 /* The JSON behind "RANK ". */
 bool rank_check_parse(const char *text, size_t length, struct rank_check *out, struct error *);
 bool rank_result_parse(const char *text, size_t length, struct rank_result *out, struct error *);
-
-#endif

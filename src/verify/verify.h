@@ -1,8 +1,7 @@
 /* A plan held to what one GPU of this machine measures. One rank of each kind of stage runs alone,
  * its process group a fake one, with as few micro-batches as its memory allows to be the same;
  * predicted and measured compute and memory stand side by side. */
-#ifndef ASTRA_VERIFY_H
-#define ASTRA_VERIFY_H
+#pragma once
 
 #include "simulate/partition.h"
 #include "verify/rank_line.h"
@@ -103,5 +102,3 @@ void verify_judge(struct verify_report *, const struct verify_case *plan, struct
  * (verify_factors.c). False: nothing here is what the file is about. */
 bool verify_note_factors(const struct query *, struct verify_report *, struct arena *,
                          struct error *);
-
-#endif

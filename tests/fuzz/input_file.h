@@ -1,7 +1,6 @@
 /* Bytes of a fuzz target as a file, for readers that take a path. The target defines _XOPEN_SOURCE
  * 700 first, for mkstemp and P_tmpdir. */
-#ifndef ASTRA_INPUT_FILE_H
-#define ASTRA_INPUT_FILE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ static void write_input(const uint8_t *data, size_t size)
     if (!f || fwrite(data, 1, size, f) != size || fclose(f) != 0)
         abort();
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Samples of one family as a table that a booster can be trained on. */
-#ifndef ASTRA_DATASET_H
-#define ASTRA_DATASET_H
+#pragma once
 
 #include "cost/features.h"
 #include "learn/sample.h"
@@ -39,5 +38,3 @@ struct source {
     const char *what;
 };
 const struct source *source_of(int id);
-
-#endif

@@ -1,7 +1,6 @@
 /* Learning all models anew: read, validate, train on all, write. The report has the errors on what was
  * left out, beside those of simple rivals. */
-#ifndef ASTRA_FIT_ALL_H
-#define ASTRA_FIT_ALL_H
+#pragma once
 
 #include "fit/fit_comm.h"
 #include "fit/validate.h"
@@ -40,5 +39,3 @@ bool fit_all(const struct fit_all_query *, struct str *out, struct error *);
 /* Parts, each in a file of its own. */
 void fit_text(const struct fit *, struct str *out);
 bool fit_plots(const struct fit *, const char *folder, struct error *);
-
-#endif

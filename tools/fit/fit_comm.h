@@ -1,7 +1,6 @@
 /* Learns the factor between analytic and measured collectives, and says how well it does on what it
  * has not seen. */
-#ifndef ASTRA_FIT_COMM_H
-#define ASTRA_FIT_COMM_H
+#pragma once
 
 #include "fit/dataset.h"
 
@@ -31,5 +30,3 @@ struct comm_report {
  * second instead of five). Fails when there are no collectives among the samples. */
 bool fit_comm(const struct samples *, int threads, struct booster **model,
               struct comm_report *report, struct error *);
-
-#endif

@@ -1,8 +1,7 @@
 /* Elements of a plot in SVG with pens and fonts of their own, begun by plot_begin() and ended by
  * svg_end(). Coordinates are whole units of the view box; colours are "#rrggbb". Texts are ours:
  * nothing in them has to be escaped. */
-#ifndef ASTRA_FIT_PLOT_SVG_H
-#define ASTRA_FIT_PLOT_SVG_H
+#pragma once
 
 struct str;
 
@@ -30,5 +29,3 @@ struct plot_font {
     int turn; /* degrees clockwise */
 };
 void plot_text(struct str *, int x, int y, const struct plot_font *, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* Readers of measurements that others published. A reader is a table of files, and for each of them a
  * function that makes samples of one row. Rows with wrong numbers are skipped and counted; a file
  * without the columns it must have is an error. Folders: fit/sources.def. */
-#ifndef ASTRA_FIT_READERS_H
-#define ASTRA_FIT_READERS_H
+#pragma once
 
 #include "learn/read_table.h"
 
@@ -28,5 +27,3 @@ const struct gpu *gpu_called(const char *name);
 /* From the sizes of the pass's own product, an m x n result summed over k, as BLAS calls list it:
  * back to tokens and an n x k weight. */
 struct operation product_of_result(enum op_pass, enum dtype, double m, double n, double k);
-
-#endif

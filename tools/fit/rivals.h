@@ -1,6 +1,5 @@
 /* What the learned model has to beat: three simple predictors that know the same rows. */
-#ifndef ASTRA_RIVALS_H
-#define ASTRA_RIVALS_H
+#pragma once
 
 #include "fit/dataset.h"
 
@@ -13,5 +12,3 @@ enum rival { BY_MODEL, BY_CONSTANT, BY_QUANTISED, BY_NEAREST, RIVALS };
 /* Seconds of the rows for which which[i] is not 0, from those for which use[i] is not 0. */
 void rival_predict(enum rival, const struct dataset *, const unsigned char *use,
                    const unsigned char *which, double *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* One family learned from some rows of its dataset. */
-#ifndef ASTRA_TRAIN_H
-#define ASTRA_TRAIN_H
+#pragma once
 
 #include "fit/dataset.h"
 
@@ -20,5 +19,3 @@ bool train(struct trained *, const struct dataset *, const unsigned char *use, s
 bool trained_predict(const struct trained *, const struct dataset *, const unsigned char *which,
                      double *out, struct error *);
 void trained_release(struct trained *);
-
-#endif

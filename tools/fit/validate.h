@@ -1,6 +1,5 @@
 /* How well a family is predicted where nothing was measured. */
-#ifndef ASTRA_VALIDATE_H
-#define ASTRA_VALIDATE_H
+#pragma once
 
 #include "fit/rivals.h"
 
@@ -22,5 +21,3 @@ struct fit_score {
 };
 struct fit_score score_rows(const struct dataset *, const double *predicted,
                             bool (*want)(const struct sample *, const void *), const void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether the blocks of arguments in a log, one for each start of the run, say the same. Constant
  * memory: of an argument only hashes are kept. */
-#ifndef ASTRA_LOG_BLOCK_H
-#define ASTRA_LOG_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void log_block_begin(struct log_block *, struct arena *);
 void log_block_line(struct log_block *, const char *line);
 /* Whether it says what the first block says, but for paths, lengths and the like. */
 bool log_block_same(const struct log_block *);
-
-#endif

@@ -1,7 +1,6 @@
 /* Records in a line of a training log: training lines and memory lines of Megatron. Processes that
  * write at the same time glue them together: a line can hold several, whole or broken. */
-#ifndef ASTRA_STEP_LINES_H
-#define ASTRA_STEP_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ bool log_line_next(struct log_line *, struct log_record *out);
 
 /* Megatron-Bridge's "Step Time : 1.23s GPU utilization: 423.4MODEL_TFLOP/s/GPU". */
 bool log_line_bridge(const char *text, size_t length, struct log_record *out);
-
-#endif

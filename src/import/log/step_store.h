@@ -2,8 +2,7 @@
  * in 2, 4, 8 ..., the same in every run. The median of a part of n has a standard error of 1.25
  * spreads / sqrt(n): with the 131,072 or so that are left at least, 0.0035 spreads, under 0.02 %
  * where steps vary by 5 %. */
-#ifndef ASTRA_STEP_STORE_H
-#define ASTRA_STEP_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void step_store_init(struct step_store *);
 void step_store_release(struct step_store *);
 void step_store_clear(struct step_store *);
 void step_store_add(struct step_store *, struct step); /* draws the lot */
-
-#endif

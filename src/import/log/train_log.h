@@ -1,8 +1,7 @@
 /* Megatron's printed arguments in the log of a training: every flag, also those left at their
  * defaults. A log may have any size and anything around the block: it is read piece by piece, and
  * only the block is kept. */
-#ifndef ASTRA_TRAIN_LOG_H
-#define ASTRA_TRAIN_LOG_H
+#pragma once
 
 #include "base/str.h"
 #include "import/megatron/dest_names.h"
@@ -29,5 +28,3 @@ bool train_log_launch(struct train_log *, const char *path, struct launch *out);
 
 /* "name ...... value" anywhere in a line of the block. */
 bool train_log_argument(const char *line, const char **name, size_t *length, const char **value);
-
-#endif

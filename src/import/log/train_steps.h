@@ -1,7 +1,6 @@
 /* Seconds of the steps of a training and the memory of its ranks, out of its log, read piece by
  * piece in constant memory. What is left out and why: doc/logs.md. */
-#ifndef ASTRA_TRAIN_STEPS_H
-#define ASTRA_TRAIN_STEPS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/str.h"
@@ -87,5 +86,3 @@ bool train_steps_end(struct train_steps *, struct step_summary *out, struct erro
  * were counted while reading; times are known to `resolution_s`. Leaves zeros where the store is
  * empty. */
 void step_figures(const struct step_store *, double resolution_s, struct step_summary *out);
-
-#endif

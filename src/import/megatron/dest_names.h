@@ -1,7 +1,6 @@
 /* Settings by the names that Megatron's arguments have inside Python, as flags: what a log prints
  * of them, and what overrides of Megatron-Bridge and NeMo set. */
-#ifndef ASTRA_DEST_NAMES_H
-#define ASTRA_DEST_NAMES_H
+#pragma once
 
 #include "import/shell/launch.h"
 
@@ -27,5 +26,3 @@ bool dest_add(struct dest_list *, const char *name, const char *value, int line)
 
 /* The known name nearest to one that is not; NULL = none. */
 const char *dest_nearest(const char *name, struct arena *);
-
-#endif

@@ -1,6 +1,5 @@
 /* What flags that are no part of a strategy allow another plan to be. */
-#ifndef ASTRA_FLAG_LIMITS_H
-#define ASTRA_FLAG_LIMITS_H
+#pragma once
 
 #include "strategy/space.h"
 
@@ -12,5 +11,3 @@ struct rules;
  * plan can be promised to go with them, or NULL. Rules and text live in the arena. */
 const char *flag_limits(const struct flags_result *, const struct strategy *asked,
                         struct setting settings[PARAMS], struct rules *, struct arena *);
-
-#endif

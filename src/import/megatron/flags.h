@@ -5,8 +5,7 @@
  *     flags_finish    what follows from the model and the number of GPUs
  * A plan that Megatron would refuse is no error here: what is wrong goes to `reasons`, and the
  * strategy is the nearest one that has figures. */
-#ifndef ASTRA_FLAGS_H
-#define ASTRA_FLAGS_H
+#pragma once
 
 #include "base/error.h"
 #include "model/model.h"
@@ -72,5 +71,3 @@ bool flags_model(struct flags_result *, const struct model *given, struct error 
  * (micro-batch x dp), vpp, the layout, and the meshes. Needs a complete model. False on wrong input
  * only; broken rules go to `reasons`. */
 bool flags_finish(struct flags_result *, int64_t world, struct error *);
-
-#endif

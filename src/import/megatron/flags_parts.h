@@ -1,6 +1,5 @@
 /* What the files behind flags.h share; private to the import stage. */
-#ifndef ASTRA_FLAGS_PARTS_H
-#define ASTRA_FLAGS_PARTS_H
+#pragma once
 
 #include "import/megatron/flags.h"
 
@@ -21,5 +20,3 @@ bool flags_finish_hetero(struct flags_result *, int64_t world, struct error *);
  * although the strategy alone looks right: rules on a strategy are in megatron.rules. Needs a complete
  * model, and etp as Megatron takes it (tp where it is not given, also without experts). */
 void flag_conflicts(struct flags_result *, const struct words *);
-
-#endif

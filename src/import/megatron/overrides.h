@@ -1,7 +1,6 @@
 /* Settings as Megatron-Bridge and NeMo take them on their command lines:
  * model.tensor_model_parallel_size=4 train.micro_batch_size=1 ... */
-#ifndef ASTRA_OVERRIDES_H
-#define ASTRA_OVERRIDES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -19,5 +18,3 @@ bool overrides_read(const char *path, const char *text, size_t length, struct la
 
 /* Where the words of a launch are such settings, makes flags of them. */
 bool overrides_of_launch(struct launch *, struct arena *, struct error *);
-
-#endif

@@ -1,7 +1,6 @@
 /* A Megatron command line read against the table of every flag its parser knows: which flags are
  * there and with which values. What they mean is not known here. */
-#ifndef ASTRA_WORDS_H
-#define ASTRA_WORDS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -41,5 +40,3 @@ bool words_there(const struct words *, const char *flag);
 bool words_asked(const struct words *, const char *flag);
 /* How many flags are there, and how many of them nobody has asked for. */
 void words_tally(const struct words *, int *there, int *idle);
-
-#endif

@@ -1,8 +1,7 @@
 /* A job as someone's file starts it: the words behind the training program, where each stands, and
  * how many GPUs it is started on. Words may have parts that the file alone does not tell: these are
  * marked, and matter only where a flag with an effect needs them. */
-#ifndef ASTRA_LAUNCH_H
-#define ASTRA_LAUNCH_H
+#pragma once
 
 #include "base/error.h"
 #include "import/megatron/flags.h"
@@ -72,5 +71,3 @@ void launch_split(struct launch *, struct launch_flags *, struct arena *);
 void launch_name_place(const struct launch *, const struct launch_flags *, struct error *);
 
 void launch_note(struct launch *, const char *text);
-
-#endif

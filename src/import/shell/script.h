@@ -1,8 +1,7 @@
 /* The training that a shell script would start, read without running anything. The subset of bash
  * that launch scripts use: variables, arrays, defaults, arithmetic, conditions, loops, functions,
  * eval and bash -c of known text, #SBATCH headers. doc/import.md says what is taken. */
-#ifndef ASTRA_SCRIPT_H
-#define ASTRA_SCRIPT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ struct script_env {
  * grows without end, and where no training is started. Everything lives in the arena. */
 bool script_read(const char *path, const char *text, size_t length, const struct script_env *env,
                  int envs, struct launch *out, struct arena *, struct error *);
-
-#endif

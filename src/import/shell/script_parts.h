@@ -5,8 +5,7 @@
  *     script_command, script_builtin   commands -> variables
  *     script_launch  a launch -> the program's words and the number of GPUs
  * Nothing is ever executed. What only a run could tell is unknown, and says why. */
-#ifndef ASTRA_SCRIPT_PARTS_H
-#define ASTRA_SCRIPT_PARTS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -287,5 +286,3 @@ void script_forget_assigned(struct script *, const char *arithmetic, size_t leng
 void script_read_headers(struct script *, const char *text, size_t length);
 void script_look_for_launch(struct script *, const struct fields *, int line);
 void script_look_for_flags(struct script *); /* in lists, where nothing is started */
-
-#endif

@@ -1,6 +1,5 @@
 /* An axis of a plot: from where to where, linear or logarithmic, its round ticks. */
-#ifndef ASTRA_FRONT_AXES_H
-#define ASTRA_FRONT_AXES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ void scale_init(struct scale *, enum front_quantity, double lo, double hi, int m
 double scale_share(const struct scale *, double value); /* 0 at `lo`, 1 at `hi` */
 /* One value as a person says it: "12.3 d", "$1.23M", "64 GPUs". */
 void add_quantity(enum front_quantity, double value, struct str *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* The front of speed and money as points on two axes: what its picture, its plot in a terminal and a
  * page share. Axes are tokens per second and dollars per million tokens, or hours and dollars of the run
  * where its length is known; GPUs stand for dollars where no price is known. */
-#ifndef ASTRA_FRONT_CHART_H
-#define ASTRA_FRONT_CHART_H
+#pragma once
 
 #include "base/error.h"
 #include "report/chart/front_axes.h"
@@ -44,5 +43,3 @@ bool front_write(const struct search_report *, const char *path, struct error *)
 /* front_plot.c: drawn with characters, for a terminal. Nothing where the front has fewer than three
  * points, or the terminal is too narrow. */
 void print_front_plot(const struct search_report *, const struct report_style *, struct str *out);
-
-#endif

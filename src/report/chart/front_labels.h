@@ -1,6 +1,5 @@
 /* Where the labels of a picture go: beside their point, inside the picture, on top of nothing. */
-#ifndef ASTRA_FRONT_LABELS_H
-#define ASTRA_FRONT_LABELS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ bool label_place(struct label_field *, int x, int y, int gap, enum label_obstacl
                  struct box *label);
 
 bool boxes_meet(const struct box *, const struct box *);
-
-#endif

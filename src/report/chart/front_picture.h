@@ -1,6 +1,5 @@
 /* What the two files that draw the front share: the picture under way, and where its parts are. */
-#ifndef ASTRA_FRONT_PICTURE_H
-#define ASTRA_FRONT_PICTURE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -47,5 +46,3 @@ void frame_place(struct picture *);
 void frame_draw(struct picture *);
 /* Beside the lines of budget and deadline, where no label is. */
 void frame_name_limits(struct picture *);
-
-#endif

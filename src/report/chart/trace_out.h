@@ -1,8 +1,7 @@
 /* One step of a plan as a Chrome / Perfetto trace: JSON in the Trace Event Format. Every rank of
  * the pipeline is a process, what it does at once are its threads. Every moment is one of those
  * that make up step_s. */
-#ifndef ASTRA_TRACE_OUT_H
-#define ASTRA_TRACE_OUT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@ bool trace_print(const struct plan *, struct str *out, struct error *);
 
 /* The same to a file, whole or not at all. */
 bool trace_write(const struct plan *, const char *path, struct error *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of CSV, cell by cell. */
-#ifndef ASTRA_CSV_OUT_H
-#define ASTRA_CSV_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void csv_number_if(struct csv_writer *, bool known, double value);
 /* Several texts in one cell. */
 void csv_list(struct csv_writer *, const char *const *, size_t count, const char *between);
 void csv_end(struct csv_writer *); /* of the row */
-
-#endif

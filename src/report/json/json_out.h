@@ -1,6 +1,5 @@
 /* Parts of JSON answers that several of them have. */
-#ifndef ASTRA_JSON_OUT_H
-#define ASTRA_JSON_OUT_H
+#pragma once
 
 struct json;
 struct plan;
@@ -18,5 +17,3 @@ struct json *json_of_terms(const struct run_terms *);
 struct json *json_of_run(const struct search_report *);
 
 struct json *json_of_what_ifs(const struct search_report *);
-
-#endif

@@ -1,6 +1,5 @@
 /* A whole answer as one page of HTML that needs nothing else: no network, no other file. */
-#ifndef ASTRA_PAGE_H
-#define ASTRA_PAGE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -26,5 +25,3 @@ struct page {
 void page_print(const struct page *, struct str *out);
 /* To a file, whole or not at all. */
 bool page_write(const struct page *, const char *path, struct error *);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the files that write a page share. Everything becomes one JSON value, which the scripts in
  * data/page draw. */
-#ifndef ASTRA_PAGE_PARTS_H
-#define ASTRA_PAGE_PARTS_H
+#pragma once
 
 struct arena;
 struct json;
@@ -38,5 +37,3 @@ struct json *page_timeline(const struct plan *);
 
 /* Everything. */
 struct json *page_data(const struct page *, struct arena *);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pieces of text about plans, shared by `search`, `estimate` and `explain`. What prints ends in a
  * newline. */
-#ifndef ASTRA_PLAN_TEXT_H
-#define ASTRA_PLAN_TEXT_H
+#pragma once
 
 struct advice_section;
 struct arena;
@@ -65,5 +64,3 @@ void print_run(const struct search_report *, const struct report_style *, struct
                struct str *out);
 /* Rows on the run of one plan. */
 void add_run_rows(struct table *, const struct plan *);
-
-#endif

@@ -1,6 +1,5 @@
 /* Aligned tables: columns first, then cells row by row. */
-#ifndef ASTRA_TABLE_H
-#define ASTRA_TABLE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -52,5 +51,3 @@ void table_hide_if_all(struct table *, int column, const char *text);
  * for want of room are named below the table; where that is not enough, the widest of text is
  * narrowed and its cells go on in the next line. Releases the table. */
 void table_print(struct table *, const struct report_style *, struct str *out);
-
-#endif

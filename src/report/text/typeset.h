@@ -1,7 +1,6 @@
 /* The look of text output: headings, paragraphs, lists, bars, colours. Colour is only added where
  * the style asks for it, so that the same text without it is plain. */
-#ifndef ASTRA_TYPESET_H
-#define ASTRA_TYPESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ size_t typeset_width(const char *text);
 size_t typeset_cut(const char *text, size_t width);
 /* Control characters become '?': names from files must not steer a terminal. */
 void typeset_clean(char *text);
-
-#endif

@@ -6,8 +6,7 @@
  * certain layers is a small dynamic program. Branch and bound over the ranks, with the most of these
  * bounds; where a split turns out longer than every known chain says, its own longest chain is a new
  * one. */
-#ifndef ASTRA_ASSIGN_H
-#define ASTRA_ASSIGN_H
+#pragma once
 
 #include "schedule/schedule.h"
 
@@ -66,5 +65,3 @@ int64_t assign_bound(const struct assign_problem *, int64_t cut, struct arena *)
 /* The shortest step below `cut`; the arena holds the result and the work. */
 void assign_run(const struct assign_problem *, int64_t cut, struct arena *,
                 struct assign_result *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* The exact optimizer for jobs on several types of GPU: which of them, how many, in which order
  * along the pipeline, how many stages on each, how many layers on each stage, and all other
  * parameters. */
-#ifndef ASTRA_MIXED_H
-#define ASTRA_MIXED_H
+#pragma once
 
 #include "rules/rules.h"
 #include "search/search.h"
@@ -60,5 +59,3 @@ bool mixed_same_kind(const struct mixed_found *, const struct mixed_found *);
 
 /* Results live in the arena. The same bytes for any number of threads. */
 void mixed_run(const struct mixed_query *, struct arena *, struct mixed_result *);
-
-#endif

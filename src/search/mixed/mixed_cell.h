@@ -1,7 +1,6 @@
 /* One structure of a mixed search: every parameter that says what lies where, but for the stages.
  * Structures are independent but for what the search has found before. */
-#ifndef ASTRA_MIXED_CELL_H
-#define ASTRA_MIXED_CELL_H
+#pragma once
 
 #include "base/arena.h"
 #include "search/mixed/mixed.h"
@@ -85,5 +84,3 @@ double rate_needed(struct mixed_worker *, const struct structure *, int64_t cut)
 
 /* Most stages of `block` GPUs on a group: whole nodes unless `any`. */
 int most_stages(const struct node_group *, int64_t block, bool any);
-
-#endif

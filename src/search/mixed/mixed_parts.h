@@ -5,8 +5,7 @@
  *   mixed_room.c        layers that time and memory leave a stage
  *   mixed_cell.c        pass times, numbers of stages, types in order
  *   mixed_problem.c     one arrangement of stages, handed to assign.c */
-#ifndef ASTRA_MIXED_PARTS_H
-#define ASTRA_MIXED_PARTS_H
+#pragma once
 
 #include "search/mixed/mixed_cell.h"
 
@@ -101,5 +100,3 @@ bool cell_has_room(struct mixed_cell *, bool memory);
 double cell_least_behind(struct mixed_cell *);
 /* The best layers for c->stages of each type in c->order. */
 void cell_solve(struct mixed_cell *);
-
-#endif

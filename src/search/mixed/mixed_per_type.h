@@ -1,6 +1,5 @@
 /* Jobs whose meshes run their own tp, dp, micro-batch and recompute, as FlagScale can. */
-#ifndef ASTRA_MIXED_PER_TYPE_H
-#define ASTRA_MIXED_PER_TYPE_H
+#pragma once
 
 #include "search/mixed/mixed_cell.h"
 #include "search/rounds.h"
@@ -15,5 +14,3 @@ struct per_type_list {
 /* All that differ from `base` in what the types beside its first run: the same samples at once (dp
  * x micro-batch), the same cp and experts. The first runs what the base says, recomputed or not. */
 void per_type_list_add(struct per_type_list *, const struct structure *base);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a stage of so many layers takes and needs on one type of GPU, each computed once. */
-#ifndef ASTRA_STAGE_TABLE_H
-#define ASTRA_STAGE_TABLE_H
+#pragma once
 
 #include "simulate/partition.h"
 
@@ -79,5 +78,3 @@ const struct stage_params *stage_params(struct stage_table *, enum stage_end, in
 enum { ANY_STATE = -1 };
 bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
                 int first, int layers, int64_t alive);
-
-#endif

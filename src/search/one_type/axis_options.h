@@ -1,7 +1,6 @@
 /* What the rules let pass on a run of axes, listed once for each combination of the earlier
  * parameters that those rules look at. */
-#ifndef ASTRA_OPTIONS_H
-#define ASTRA_OPTIONS_H
+#pragma once
 
 #include "base/arena.h"
 #include "rules/walk.h"
@@ -44,5 +43,3 @@ void option_cache_release(struct option_cache *);
 const struct option_list *options_get(struct option_cache *, struct walk *);
 /* Sets the parameters of these axes to option `i`. */
 void option_take(const struct option_list *, int i, struct strategy *);
-
-#endif

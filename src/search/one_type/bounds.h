@@ -1,7 +1,6 @@
 /* Lower bounds of what is left of the space once some parameters are bound. Ticks; INT64_MAX when
  * nothing fits. */
-#ifndef ASTRA_BOUNDS_H
-#define ASTRA_BOUNDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void part_memory(struct worker *);
 int64_t any_split_bound(const struct worker *);
 /* With vpp and split bound. */
 int64_t split_bound(const struct worker *);
-
-#endif

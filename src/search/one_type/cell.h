@@ -1,7 +1,6 @@
 /* One cell of the search: the strategies that share tp, cp, pp and dp. Cells are independent but
  * for what the search has found before, so that threads can take them in any order. */
-#ifndef ASTRA_CELL_H
-#define ASTRA_CELL_H
+#pragma once
 
 #include "base/arena.h"
 #include "search/one_type/axis_options.h"
@@ -75,5 +74,3 @@ void worker_release(struct worker *);
 void cell_search(struct worker *, struct cell *);
 
 void count_dropped(struct worker *, const struct rule *, int axis);
-
-#endif

@@ -1,7 +1,6 @@
 /* Costs of the blocks of a layer for every combination of the parameters they depend on, each
  * computed once, by whichever thread needs it first. */
-#ifndef ASTRA_COSTS_TABLE_H
-#define ASTRA_COSTS_TABLE_H
+#pragma once
 
 #include "rules/walk.h"
 #include "simulate/partition.h"
@@ -22,5 +21,3 @@ void costs_table_init(struct costs_table *, const struct scene *, const struct s
 /* Of the walk's strategy. `mem` is the calling thread's, and lives as long as the table. */
 const struct layer_costs *costs_table_get(struct costs_table *, const struct walk *,
                                           struct arena *mem);
-
-#endif
