@@ -66,9 +66,8 @@ const struct gpu *gpu_find(const char *name, struct error *err)
     for (size_t i = 0; i < GPU_COUNT; i++)
         if (is_called(&GPUS[i], name))
             return &GPUS[i];
-    struct arena mem;
+    struct arena mem = {0};
     size_t count;
-    arena_init(&mem);
     const char **names = all_names(&mem, &count);
     const char *near = did_you_mean(name, names, count);
     fail(err, ERROR_INPUT, "unknown GPU '%.63s'%s", name,

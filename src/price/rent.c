@@ -26,8 +26,7 @@ static void apply_usual(struct rent *rent, const struct cluster *c)
 {
     const struct price_ask usual = {0};
     struct price_list list;
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     prices_init(&list, &mem);
     prices_add_built_in(&list);
     rents_apply(rent, c, &list, &usual, false, NULL);

@@ -268,12 +268,11 @@ static const struct advice_move {
 /* Whether the move finds a plan; says so. */
 static bool helps(struct advice *ad, const struct advice_move *move, int option, struct str *out)
 {
-    struct arena scratch;
+    struct arena scratch = {0};
     ad->terms = ad->query->terms;
     ad->cluster = ad->query->cluster;
     if (!move->apply(ad, option))
         return false;
-    arena_init(&scratch);
     probe_search(ad->query, &ad->terms, move->nodes ? &ad->cluster : NULL, ANY_GROUP, &scratch,
                  &ad->found, NULL);
     if (ad->found.found && ad->failed && ad->found.funnel.generated > 0)
@@ -381,9 +380,7 @@ void advice_write(const struct query *q, const struct search_result *results, in
 {
     const struct search_result *nearest = nearest_of(results, count);
     struct advice ad = {.query = q, .failed = nearest ? &nearest->funnel : NULL};
-    struct str advice, s;
-    str_init(&advice);
-    str_init(&s);
+    struct str advice = {0}, s = {0};
     find_advice(&ad, &advice);
     if (!nearest)
         add_size(q, &s);

@@ -156,8 +156,7 @@ static bool fill_best(struct asking *a, enum param p, int value, struct alternat
     const struct scene sc = plan_scene(t->plan);
     struct query_terms terms = t->query->terms;
     struct probe_found r;
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     terms.gpus = t->plan->gpus;
     terms.settings[p] = (struct setting){1, {value}};
     int g = (int)(t->plan->group - t->query->cluster.group);
@@ -176,8 +175,7 @@ static bool fill_best(struct asking *a, enum param p, int value, struct alternat
 
 static const char *word_of(enum param p, int value, struct arena *mem)
 {
-    struct str word;
-    str_init(&word);
+    struct str word = {0};
     param_print(p, value, &word);
     const char *out = arena_string(mem, str_text(&word));
     str_release(&word);

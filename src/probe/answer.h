@@ -27,6 +27,11 @@ struct change {
 void change_fill(struct change *, const struct query *, const struct plan *asked,
                  const struct plan *then, struct arena *);
 
+/* Of a list of flags: words of the one at `i`, its name and what belongs to it; one more word. */
+struct str;
+size_t flag_words(const char *const *words, size_t count, size_t i);
+void add_flag_word(struct str *out, const char *word);
+
 /* What would make a plan fit whose only fault is a stage that is too full. */
 struct fix {
     bool fits;            /* false: nothing on these GPUs does */

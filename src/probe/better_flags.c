@@ -128,15 +128,6 @@ static bool flag_changes(const struct flag_change *c, const char *flag)
     return false;
 }
 
-/* Words of the flag at `i`: its name and what belongs to it. */
-static size_t flag_words(const char *const *words, size_t count, size_t i)
-{
-    size_t n = 1;
-    while (i + n < count && strncmp(words[i + n], "--", 2) != 0)
-        n++;
-    return n;
-}
-
 /* The name as the user wrote it, without "=value". */
 static const char *name_at(const struct flag_change *c, size_t i)
 {
@@ -193,13 +184,6 @@ static bool is_removed_name(const struct flag_change *c, const char *flag)
     return false;
 }
 
-static void add_word(struct str *out, const char *word)
-{
-    if (out->length)
-        str_add(out, " ");
-    add_shell_word(out, word);
-}
-
 /* No earlier flag is written like this one. */
 static bool is_first(const struct flag_change *c, size_t i)
 {
@@ -217,7 +201,7 @@ static size_t keep_words(const struct flag_change *c, const char **result, struc
         n = flag_words(c->user, c->users, i);
         bool gone = strncmp(c->user[i], "--", 2) == 0 && is_removed(c, i);
         if (gone && is_first(c, i))
-            add_word(removed, name_at(c, i));
+            add_flag_word(removed, name_at(c, i));
         for (size_t k = 0; k < n && !gone; k++)
             result[count++] = c->user[i + k];
     }
@@ -233,7 +217,7 @@ static size_t add_words(const struct flag_change *c, const char **result, struct
             (user_says(c, c->now + i, n) && !is_removed_name(c, c->now[i])))
             continue;
         for (size_t k = 0; k < n; k++) {
-            add_word(added, c->now[i + k]);
+            add_flag_word(added, c->now[i + k]);
             result[count++] = c->now[i + k];
         }
     }
@@ -273,9 +257,7 @@ bool better_flags(const struct query *q, const struct estimate_query *e, const s
                             .users = (size_t)q->flags->word_count,
                             .mem = mem};
     const char **result = arena_array(mem, x.users + x.nows + 1, sizeof *result);
-    struct str added, removed;
-    str_init(&added);
-    str_init(&removed);
+    struct str added = {0}, removed = {0};
     size_t count = keep_words(&x, result, &removed);
     count += add_words(&x, result + count, &added);
     c->add = arena_string(mem, str_text(&added));

@@ -11,8 +11,7 @@
 
 static void add_set(struct change *c, enum param p, int value, struct arena *mem)
 {
-    struct str word;
-    str_init(&word);
+    struct str word = {0};
     str_addf(&word, "%s=", param_info(p)->name);
     param_print(p, value, &word);
     c->set[c->sets++] = arena_string(mem, str_text(&word));
@@ -34,7 +33,7 @@ static void fill_sets(struct change *c, const struct strategy *before, bool batc
 }
 
 /* Words of the flag at `i`: its name and what belongs to it. */
-static size_t flag_words(const char *const *words, size_t count, size_t i)
+size_t flag_words(const char *const *words, size_t count, size_t i)
 {
     size_t n = 1;
     while (i + n < count && strncmp(words[i + n], "--", 2) != 0)
@@ -57,7 +56,7 @@ static bool has_flag(const char *const *list, size_t count, const char *const *w
     return false;
 }
 
-static void add_flag_word(struct str *out, const char *word)
+void add_flag_word(struct str *out, const char *word)
 {
     if (out->length)
         str_add(out, " ");
@@ -68,8 +67,7 @@ static void add_flag_word(struct str *out, const char *word)
 static const char *differing(const char *const *list, size_t count, const char *const *other,
                              size_t others, bool name_only, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     for (size_t i = 0, n; i < count; i += n) {
         n = flag_words(list, count, i);
         if (has_flag(other, others, list + i, n, name_only))

@@ -47,8 +47,7 @@ static bool try_moves(struct fixing *t, bool pairs, bool numerics)
 static bool try_search(struct fixing *t, const struct query *q, const struct query_terms *terms)
 {
     struct probe_found x;
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     probe_search(q, terms, NULL, 0, &scratch, &x, NULL);
     arena_release(&scratch);
     if (x.found)
@@ -66,8 +65,7 @@ static int64_t gpus_needed(const struct query *q, const struct query_terms *aske
     struct cluster cluster = q->cluster;
     struct node_group *g = &cluster.group[0];
     struct probe_found x = {.found = false};
-    struct arena scratch;
-    arena_init(&scratch);
+    struct arena scratch = {0};
     terms.gpus = (asked->gpus + g->per_node - 1) / g->per_node * g->per_node;
     for (int doubled = 0; doubled < 3 && !x.found; doubled++) {
         terms.gpus *= 2;

@@ -83,9 +83,8 @@ const struct plan *probe_best(const struct query *q, const struct query_terms *t
                               const struct scene *scene, struct arena *mem)
 {
     struct probe_found x;
-    struct arena scratch;
+    struct arena scratch = {0};
     struct plan *best = NULL;
-    arena_init(&scratch);
     probe_search(q, terms, NULL, g, &scratch, &x, NULL);
     arena_release(&scratch);
     if (x.found) {

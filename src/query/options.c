@@ -114,8 +114,7 @@ enum { WORDS_MAX = 8 };
 static bool no_such_word(const struct reading *r, char (*word)[32], int count)
 {
     const char *names[WORDS_MAX];
-    struct str list;
-    str_init(&list);
+    struct str list = {0};
     for (int i = 0; i < count; i++) {
         names[i] = word[i];
         str_addf(&list, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", word[i]);

@@ -325,8 +325,7 @@ static void add_terms(const struct query *q, struct str *s)
 
 const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
 {
-    struct str s;
-    str_init(&s);
+    struct str s = {0};
     str_addf(&s, "%s (", q->model.name);
     add_count(&s, (double)model_params_total(&q->model));
     str_addf(&s, " parameters) on %s, ", q->cluster.text);

@@ -59,8 +59,7 @@ static bool agree(enum param p, int option, int unset, const struct flags_result
     int flag = strategy_get(&f->strategy, p);
     if (option == unset || option == flag || !f->given[p])
         return true;
-    struct str s;
-    str_init(&s);
+    struct str s = {0};
     str_addf(&s, "%s is ", param_info(p)->name);
     param_print(p, option, &s);
     str_add(&s, " as an option and ");

@@ -58,7 +58,7 @@ static bool take_groups(struct options *o, const struct json *plan, const char *
 {
     const struct json *given = json_get(plan, name), *links = json_get(plan, "links");
     struct json *file = json_new_object(), *groups = json_new_array();
-    struct str text;
+    struct str text = {0};
     if (json_is_object(given))
         json_append(groups, json_new_copy(given, NULL));
     for (size_t i = 0; json_is_array(given) && i < json_count(given); i++)
@@ -66,7 +66,6 @@ static bool take_groups(struct options *o, const struct json *plan, const char *
     json_set(file, "groups", groups);
     if (links)
         json_set(file, "links", json_new_copy(links, NULL));
-    str_init(&text);
     json_dump(file, &text);
     json_release(file);
     o->has_cluster =

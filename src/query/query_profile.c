@@ -43,8 +43,7 @@ static void add_entries(const struct profile *p, struct str *out)
 
 bool query_no_residual(const struct query *q, const struct gpu *gpu, bool te, struct error *err)
 {
-    struct str has;
-    str_init(&has);
+    struct str has = {0};
     add_entries(q->given->profile, &has);
     fail(err, ERROR_INPUT, "%s: the profile has nothing about %s with stack %s: it has %s",
          q->given->profile->name, gpu->name, stack_name(te), str_text(&has));

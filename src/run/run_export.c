@@ -39,8 +39,7 @@ static void take_parts(const struct plan *p, struct export_job *j, struct arena 
 
 static const char *title_of(const struct plan *p, struct arena *mem)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     str_addf(&text, "%s on ", p->model->name);
     add_gpus(p, &text);
     str_add(&text, ": ");
@@ -117,8 +116,7 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
 /* Beside its place: it belongs to the script, which may still not be written. */
 static bool stage_hostfile(const struct export_job *j, struct error *err)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     export_hostfile(j, &text);
     bool ok = file_write_beside(j->hostfile, str_text(&text), text.length, err);
     str_release(&text);

@@ -109,12 +109,11 @@ static void add_run(struct str *s, const struct plan *p)
 bool money_refuse(const struct query *q, const struct plan *front, int count, struct error *err)
 {
     struct run_limits none = {INFINITY, INFINITY}, budget = none, deadline = none;
-    struct str s;
+    struct str s = {0};
     budget.usd = run_limits_of(q).usd;
     deadline.seconds = run_limits_of(q).seconds;
     const struct plan *in_budget = fastest(front, count, &budget);
     const struct plan *in_time = cheapest(front, count, &deadline);
-    str_init(&s);
     if (!in_budget) {
         str_add(&s, "no plan keeps the budget of ");
         add_cents(&s, q->budget_usd);

@@ -263,8 +263,7 @@ static bool is_of_another_type(const struct work *w)
 
 static void note_type(struct work *w)
 {
-    struct str text;
-    str_init(&text);
+    struct str text = {0};
     add_gpu_names(w->out->plan, &text);
     verify_note(w->out, w->mem,
                 arena_format(w->mem,

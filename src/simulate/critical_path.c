@@ -96,8 +96,7 @@ static void walk_back(const struct history *h, int64_t at, struct path *out)
 void critical_path(const struct pipeline *p, const int64_t after[], struct arena *mem,
                    struct path *out)
 {
-    struct arena work;
-    arena_init(&work);
+    struct arena work = {0};
     size_t stages = (size_t)p->pp * (size_t)p->vpp, cells = stages * (size_t)p->micro_batches;
     struct history h = {.p = p};
     h.record = arena_array(&work, 2 * cells, sizeof *h.record);

@@ -94,8 +94,7 @@ static bool advance(struct simulation *s, int rank, struct event *e)
 int64_t events_run(const struct pipeline *p, void (*visit)(void *context, const struct event *),
                    void *context)
 {
-    struct arena mem;
-    arena_init(&mem);
+    struct arena mem = {0};
     size_t cells = (size_t)p->pp * (size_t)p->vpp * (size_t)p->micro_batches;
     struct simulation s = {.p = p, .total = p->micro_batches * p->vpp};
     s.next = arena_array(&mem, (size_t)p->pp, sizeof *s.next);

@@ -265,7 +265,7 @@ static void fill_trust(const struct scene *sc, struct plan *p)
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
                    struct arena *mem, struct plan *p)
 {
-    struct arena scratch;
+    struct arena scratch = {0};
     memset(p, 0, sizeof *p);
     p->model = sc->model;
     p->group = sc->group;
@@ -285,7 +285,6 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->whole_init = sc->whole_init;
     p->limit_bytes = scene_limit(sc);
     fill_trust(sc, p);
-    arena_init(&scratch);
     evaluate(sc, s, layout, &scratch, mem, p);
     if (p->computed)
         trust_residuals(sc, layout, &scratch, p);

@@ -171,8 +171,7 @@ static bool is_times(const char *text)
 /* "(ab|)*3" becomes "ab|ab|ab|"; commas, which only please the eye, go. */
 static bool expand_groups(const char *in, struct str *out)
 {
-    struct str plain;
-    str_init(&plain);
+    struct str plain = {0};
     for (; *in; in++)
         if (*in != ',')
             str_add_bytes(&plain, in, 1);
@@ -260,9 +259,7 @@ static bool see(struct parts_seen *seen, const char *expanded, const char *text,
 
 static bool expand(struct parts_seen *seen, const char *text, struct error *err)
 {
-    struct str groups, symbols;
-    str_init(&groups);
-    str_init(&symbols);
+    struct str groups = {0}, symbols = {0};
     bool ok = (expand_groups(text, &groups) && expand_symbols(str_text(&groups), &symbols)) ||
               fail(err, ERROR_INPUT, "layout '%s' is longer than %d symbols", text, TEXT_LIMIT);
     ok = ok && see(seen, str_text(&symbols), text, err);

@@ -134,11 +134,10 @@ static void choose(struct choosing *c, int g, double rate)
 void per_type_list_add(struct per_type_list *l, const struct structure *base)
 {
     struct choosing c = {.list = l, .base = base};
-    struct arena mem;
+    struct arena mem = {0};
     c.s = structure_strategy(l->worker, base);
     if (c.s.vpp > 1 || c.s.cp > 1) /* FlagScale refuses both: meshes_refused() */
         return;
-    arena_init(&mem);
     for (int g = 0; g < base->set->groups; g++) {
         c.choice[g] = arena_array(&mem, CHOICES_MAX, sizeof *c.choice[g]);
         list_choices(&c, g);

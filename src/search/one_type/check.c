@@ -78,9 +78,8 @@ static bool check_events(const struct search_query *q, const struct strategy *s,
 
 bool search_check(const struct search_query *q, const struct found *x, struct error *err)
 {
-    struct arena mem;
+    struct arena mem = {0};
     struct plan p;
-    arena_init(&mem);
     plan_evaluate(&q->scene, &x->strategy, NULL, &mem, &p);
     bool ok = check_rules(q, &x->strategy, err) && check_layers(&p, err) &&
               check_account(&p, err) && check_events(q, &x->strategy, &mem, err);
