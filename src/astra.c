@@ -22,7 +22,6 @@ struct astra *astra_new(void)
     options_init(&a->options, &a->given_mem);
     resources_init(&a->resources);
     str_init(&a->text);
-    str_init(&a->fit);
     str_init(&a->script);
     return a;
 }
@@ -43,7 +42,6 @@ void astra_free(struct astra *a)
     arena_release(&a->given_mem);
     arena_release(&a->mem);
     str_release(&a->text);
-    str_release(&a->fit);
     str_release(&a->script);
     free(a);
 }
@@ -227,8 +225,7 @@ enum astra_status astra_fit(struct astra *a)
                           .models = a->options.efficiency,
                           .output = a->options.fit.into};
     begin(a);
-    str_clear(&a->fit);
-    if (!options_fit(&a->options, &a->error) || !fit_run(&f, &a->fit, &a->error))
+    if (!options_fit(&a->options, &a->error) || !fit_run(&f, &a->mem, &a->fit, &a->error))
         return status_of(a, false);
     a->kind = ANSWER_FIT;
     return ASTRA_OK;

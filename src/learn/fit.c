@@ -4,7 +4,6 @@
 #include "learn/fit.h"
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "cluster/cluster.h"
 
 #include <math.h>
@@ -16,8 +15,9 @@ struct addition {
     size_t used; /* rows that changed something */
     struct learned *models;
     struct samples samples;
-    struct arena *mem;
-    struct str *out;
+    struct arena *mem; /* of what is read */
+    struct arena *report_mem;
+    struct fit_report *report;
 };
 
 /* The rows of one family, repetitions joined. */
@@ -100,6 +100,13 @@ static bool is_likely(double offset, const struct learned_model *m, const struct
         m->name, g->name, exp(offset));
 }
 
+static void tell(struct addition *a, struct fit_added x)
+{
+    struct fit_report *r = a->report;
+    r->added = arena_room(a->report_mem, r->added, r->count, &r->capacity, sizeof *r->added);
+    r->added[r->count++] = x;
+}
+
 static bool add_gpu(struct addition *a, const struct measured_rows *d, enum family family,
                     const struct gpu *g, struct error *err)
 {
@@ -107,8 +114,7 @@ static bool add_gpu(struct addition *a, const struct measured_rows *d, enum fami
     size_t rows = rows_of(d, g);
     if (rows < FIT_LEAST_ROWS) {
         if (rows > 0)
-            str_addf(a->out, "%-12s %-22s %6zu rows: fewer than %d, not used\n", m->name, g->name,
-                     rows, FIT_LEAST_ROWS);
+            tell(a, (struct fit_added){.family = family, .gpu = g, .rows = rows});
         return true;
     }
     struct gpu_score *s = slot_of(m, g);
@@ -131,8 +137,7 @@ static bool add_gpu(struct addition *a, const struct measured_rows *d, enum fami
     /* a GPU that the trees have seen is not better known than it was */
     s->shape_error = fmin(fmax(s->shape_error, now), MOST_ERROR);
     a->used += rows;
-    str_addf(a->out, "%-12s %-22s %6zu rows, error %5.1f%% before, %5.1f%% now (left-out shapes)\n",
-             m->name, g->name, rows, 100 * before / (double)rows, 100 * now);
+    tell(a, (struct fit_added){family, g, rows, true, before / (double)rows, now});
     return true;
 }
 
@@ -161,29 +166,6 @@ static bool add_family(struct addition *a, enum family family, struct error *err
     return true;
 }
 
-void skips_head(struct str *out)
-{
-    static const char *const WHY[SKIPS] = {"used",       "no number",   "not above 0",
-                                           "above peak", "unknown GPU", "other kind"};
-    str_addf(out, "%-16s", "rows");
-    for (int i = 0; i < SKIPS; i++)
-        str_addf(out, " %11s", WHY[i]);
-    str_add(out, "\n");
-}
-
-void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out)
-{
-    size_t sum = 0;
-    for (int i = 0; i < SKIPS; i++)
-        sum += skipped[i];
-    if (sum == 0)
-        return;
-    str_addf(out, "%-16s", source);
-    for (int i = 0; i < SKIPS; i++)
-        str_addf(out, " %11zu", skipped[i]);
-    str_add(out, "\n");
-}
-
 static bool nothing_usable(const struct samples *s, struct error *err)
 {
     const size_t *n = s->skipped;
@@ -205,9 +187,8 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
     for (int i = 0; i < q->profiles; i++)
         if (!read_profile(q->profile[i], &a->samples, err))
             return false;
-    skips_head(a->out);
-    skips_line("profile", a->samples.skipped, a->out);
-    str_add(a->out, "\n");
+    memcpy(a->report->skipped, a->samples.skipped, sizeof a->report->skipped);
+    a->report->collectives = a->samples.comms;
     if (a->samples.ops == 0 && a->samples.comms > 0)
         return fail(err, ERROR_INPUT,
                     "the tables have collectives alone, which cannot be added: `make fit` learns "
@@ -223,19 +204,17 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
         return fail(err, ERROR_INPUT,
                     "no operators of a GPU have %d usable rows: there is nothing to add",
                     FIT_LEAST_ROWS);
-    if (a->samples.comms > 0)
-        str_addf(a->out, "%zu collectives were not added: `make fit` learns from them\n",
-                 a->samples.comms);
     return learned_write(a->models, a->used, q->output, err);
 }
 
-bool fit_run(const struct fit_query *q, struct str *out, struct error *err)
+bool fit_run(const struct fit_query *q, struct arena *report_mem, struct fit_report *out,
+             struct error *err)
 {
-    struct arena mem;
-    struct addition a = {.mem = &mem, .out = out};
+    struct arena mem = {0};
+    struct addition a = {.mem = &mem, .report_mem = report_mem, .report = out};
+    *out = (struct fit_report){0};
     if (!learned_load(&a.models, q->models, err))
         return false;
-    arena_init(&mem);
     samples_init(&a.samples, &mem);
     bool ok = add(q, &a, err);
     arena_release(&mem);

@@ -6,7 +6,7 @@
 #include "cost/learned.h"
 #include "learn/sample.h"
 
-struct str;
+struct arena;
 
 enum { FIT_LEAST_ROWS = 20 }; /* of a family, to learn it or to add a GPU to it */
 
@@ -17,12 +17,24 @@ struct fit_query {
     const char *output; /* folder to write to */
 };
 
-/* `out` gets the report as text. Nothing is written unless everything went well. */
-bool fit_run(const struct fit_query *, struct str *out, struct error *);
+/* A GPU and a family of operators that the profile has rows of. */
+struct fit_added {
+    enum family family;
+    const struct gpu *gpu;
+    size_t rows;
+    bool used;          /* false: fewer than FIT_LEAST_ROWS */
+    double before, now; /* mean errors, now on left-out shapes */
+};
 
-/* The report's table of used and skipped rows. */
-void skips_head(struct str *out);
-void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out);
+struct fit_report {
+    size_t skipped[SKIPS]; /* rows by what became of them */
+    size_t collectives;    /* that were not added */
+    int count, capacity;
+    struct fit_added *added; /* [count] */
+};
+
+/* The report lives in the arena. Nothing is written unless everything went well. */
+bool fit_run(const struct fit_query *, struct arena *, struct fit_report *out, struct error *);
 
 /* fit_write.c: the files of a folder, all of them or none. `added` rows of a profile more than its
  * sources have. */

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const SKIP_WORDS[SKIPS] = {"used",       "no number",   "not above 0",
+                                       "above peak", "unknown GPU", "other kind"};
+
 /* Rounding of published times and clocks a little above the data sheet's; caches make small
  * passes over memory look faster than the memory is. */
 static const double PEAK_SLACK = 1.02, BANDWIDTH_SLACK = 4;

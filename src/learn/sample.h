@@ -22,6 +22,7 @@ enum skip {
     SKIP_OTHER_KIND, /* a kernel, type or pass that no model covers */
     SKIPS
 };
+extern const char *const SKIP_WORDS[SKIPS];
 
 struct sample {
     struct operation op;

@@ -86,6 +86,8 @@ void report_explain_text(const struct plan_answer *, const char *stage, const st
  * `format`: enum astra_format, as of those below. */
 void report_calibrate(const struct calibrate_report *, int format, const struct report_style *,
                       struct str *out);
+struct fit_report;
+void report_fit(const struct fit_report *, const struct report_style *, struct str *out);
 void report_gpus(int format, const struct learned *, const struct report_style *, struct str *out);
 void report_models(int format, const struct report_style *, struct str *out);
 

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "calibrate/calibrate.h"
+#include "learn/fit.h"
 #include "probe/answer.h"
 #include "query/query.h"
 #include "report/report.h"
@@ -42,7 +43,7 @@ struct astra {
     struct verify_report verify;
     struct calibrate_report calibration;
     struct str text;
-    struct str fit; /* report of a fit */
+    struct fit_report fit;
     struct str script;
     const char *staged; /* a file of the script, written beside its place; NULL = none */
     void (*progress)(void *context, double done);

@@ -58,7 +58,7 @@ static const char *print(struct astra *a, enum astra_format format,
     else if (a->kind == ANSWER_GPUS)
         report_gpus(format, a->learned, style, &a->text);
     else if (a->kind == ANSWER_FIT)
-        typeset_refit(style, str_text(&a->fit), &a->text);
+        report_fit(&a->fit, style, &a->text);
     else if (a->kind == ANSWER_MODELS)
         report_models(format, style, &a->text);
     else if (a->kind == ANSWER_PRICES)

@@ -6,7 +6,7 @@ head -1 data/measured/h200_operators.csv >"$profile"
 awk -F, -v OFS=, '$1 == "gemm" && $5 >= 1024 && $6 >= 1024 && $7 >= 1024 {
     $18 *= 12; $20 = ""; $21 = ""; $24 = "NVIDIA L4"; print }' data/measured/h200_operators.csv >>"$profile"
 "$ASTRA" fit "$profile" --into "$models" >"$SCRATCH/said"
-grep -q '^gemm .*L4-\{0,1\}.* rows, error .* before, .* now (left-out shapes)$' "$SCRATCH/said"
+grep -q '^  gemm  *L4.* [0-9.]* %  *[0-9.]* %$' "$SCRATCH/said"
 for file in gemm grouped attention memory collectives; do
     cmp "data/efficiency/$file.ubj" "$models/$file.ubj"
 done

@@ -207,34 +207,6 @@ static void text_is_cut(void **state)
         assert_int_equal(typeset_cut(cases[i].text, cases[i].width), cases[i].want);
 }
 
-/* Columns of blanks go first, so that numbers stay below each other; then lines are wrapped. */
-static void laid_out_text_is_refitted(void **state)
-{
-    static const char text[] = "rows       used   skipped\nprofile      12         3\n\n"
-                               "a line that has no blanks to spare\n";
-    static const struct {
-        int columns;
-        const char *want;
-    } cases[] = {
-        {0, text},
-        {25, "rows       used   skipped\nprofile      12         3\n\n"
-             "a line that has no blanks\n    to spare\n"},
-        {20, "rows    used skipped\nprofile   12       3\n\n"
-             "a line that has no\n    blanks to spare\n"},
-        {16, "rows\n    used skipped\nprofile\n      12       3\n\n"
-             "a line that has\n    no blanks to\n    spare\n"},
-    };
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct report_style style = {cases[i].columns, false};
-        struct str out;
-        str_init(&out);
-        typeset_refit(&style, text, &out);
-        assert_string_equal(str_text(&out), cases[i].want);
-        str_release(&out);
-    }
-}
-
 static void tables_hide_columns(void **state)
 {
     struct table t;
@@ -1451,7 +1423,6 @@ int main(void)
         cmocka_unit_test(tables_hide_columns),
         cmocka_unit_test(tables_break_text),
         cmocka_unit_test(text_is_cut),
-        cmocka_unit_test(laid_out_text_is_refitted),
         cmocka_unit_test(text_wraps),
         cmocka_unit_test(bars_show_shares),
         cmocka_unit_test(shell_words_are_quoted),

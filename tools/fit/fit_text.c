@@ -127,6 +127,27 @@ static void comm_line(const struct fit *f, int source, struct str *out)
     }
 }
 
+static void skips_head(struct str *out)
+{
+    str_addf(out, "%-16s", "rows");
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11s", SKIP_WORDS[i]);
+    str_add(out, "\n");
+}
+
+static void skips_line(const char *source, const size_t skipped[SKIPS], struct str *out)
+{
+    size_t sum = 0;
+    for (int i = 0; i < SKIPS; i++)
+        sum += skipped[i];
+    if (sum == 0)
+        return;
+    str_addf(out, "%-16s", source);
+    for (int i = 0; i < SKIPS; i++)
+        str_addf(out, " %11zu", skipped[i]);
+    str_add(out, "\n");
+}
+
 void fit_text(const struct fit *f, struct str *out)
 {
     skips_head(out);

@@ -29,10 +29,6 @@ int typeset_bar_width(const struct report_style *);
  * characters to an eighth of a column and blank behind, otherwise '#' and '.'. */
 void typeset_bar(const struct report_style *, double share, int width, struct str *out);
 
-/* Text that was laid out for any width, as the report of a fit: blank columns of a block of lines
- * go first where it is too wide, then lines are wrapped. */
-void typeset_refit(const struct report_style *, const char *text, struct str *out);
-
 /* Columns that UTF-8 text takes: characters, not bytes. */
 size_t typeset_width(const char *text);
 /* Bytes of `text` that fit into `width` columns, broken at a blank, or else behind a dash, where
