@@ -19,6 +19,7 @@ struct advice {
     const struct query *query;
     const struct funnel *failed; /* NULL = no group was large enough to be searched */
     const char *cause;           /* a reason of `failed`; NULL = not known */
+    int option;                  /* of the move that is tried */
     struct query_terms terms;
     struct cluster cluster;
     struct probe_found found;
@@ -56,53 +57,49 @@ static void add_setting(struct str *out, int p, const struct setting *s)
     }
 }
 
-static enum param setting_of(int option)
+static enum param setting_of(const struct advice *ad)
 {
-    return (enum param)(PARAM_FIRST_CELL + option);
+    return (enum param)(PARAM_FIRST_CELL + ad->option);
 }
 
-static bool drop_setting(struct advice *ad, int option)
+static bool drop_setting(struct advice *ad)
 {
-    struct setting *s = &ad->terms.settings[setting_of(option)];
+    struct setting *s = &ad->terms.settings[setting_of(ad)];
     bool set = s->count > 0;
     s->count = 0;
     return set;
 }
 
-static void say_setting(const struct advice *ad, int option, struct str *out)
+static void say_setting(const struct advice *ad, struct str *out)
 {
-    enum param p = setting_of(option);
+    enum param p = setting_of(ad);
     str_add(out, "without ");
     add_setting(out, p, &ad->query->terms.settings[p]);
     str_addf(out, " there is a plan with %s=", param_info(p)->name);
     param_print(p, strategy_get(&ad->found.best.strategy, p), out);
 }
 
-static bool drop_rules(struct advice *ad, int option)
+static bool drop_rules(struct advice *ad)
 {
-    (void)option;
     bool any = ad->terms.rules.count > 0;
     rules_init(&ad->terms.rules);
     return any;
 }
 
-static void say_rules(const struct advice *ad, int option, struct str *out)
+static void say_rules(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "without the rules of %s there is a plan", ad->query->terms.rules.rule[0].file);
 }
 
-static bool drop_gpus(struct advice *ad, int option)
+static bool drop_gpus(struct advice *ad)
 {
-    (void)option;
     bool asked = ad->terms.gpus > 0;
     ad->terms.gpus = 0;
     return asked;
 }
 
-static void say_where(const struct advice *ad, int option, struct str *out)
+static void say_where(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "without --gpus there is a plan on %s", ad->found.where);
 }
 
@@ -110,7 +107,7 @@ static void say_where(const struct advice *ad, int option, struct str *out)
  * by turns. */
 enum { NEAR_TRIES = 32 };
 
-static bool near_gpus(struct advice *ad, int option)
+static bool near_gpus(struct advice *ad)
 {
     const struct cluster *c = &ad->cluster;
     int64_t asked = ad->terms.gpus, most = cluster_max_gpus(c), step = c->group[0].per_node;
@@ -119,82 +116,75 @@ static bool near_gpus(struct advice *ad, int option)
     for (int g = 1; g < c->groups; g++)
         step = c->group[g].per_node < step ? c->group[g].per_node : step;
     step = asked % step == 0 ? step : 1;
-    int64_t first = asked > most ? (asked - most + step - 1) / step : 1, i = first + option / 2;
-    ad->terms.gpus = asked + (option % 2 ? i : -i) * step;
+    int64_t first = asked > most ? (asked - most + step - 1) / step : 1, i = first + ad->option / 2;
+    ad->terms.gpus = asked + (ad->option % 2 ? i : -i) * step;
     return ad->terms.gpus >= 1 && ad->terms.gpus <= most;
 }
 
-static void say_near_gpus(const struct advice *ad, int option, struct str *out)
+static void say_near_gpus(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "the nearest number that works is %lld: %s", (long long)ad->terms.gpus,
              ad->found.where);
 }
 
-static bool no_margin(struct advice *ad, int option)
+static bool no_margin(struct advice *ad)
 {
-    (void)option;
     bool any = ad->terms.memory_margin != 0;
     ad->terms.memory_margin = 0;
     return any;
 }
 
-static void say_margin(const struct advice *ad, int option, struct str *out)
+static void say_margin(const struct advice *ad, struct str *out)
 {
-    (void)ad, (void)option;
+    (void)ad;
     str_add(out, "with --memory-margin 0 there is a plan, with no memory to spare");
 }
 
-static bool other_stack(struct advice *ad, int option)
+static bool other_stack(struct advice *ad)
 {
-    (void)option;
     ad->terms.stack = ad->terms.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
     return true;
 }
 
-static void say_stack(const struct advice *ad, int option, struct str *out)
+static void say_stack(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "with --stack %s there is a plan", ad->terms.stack == STACK_TE ? "te" : "torch");
 }
 
-static bool other_precision(struct advice *ad, int option)
+static bool other_precision(struct advice *ad)
 {
     static const int formats[] = {PRECISION_BF16, PRECISION_FP16};
     ad->terms.settings[PARAM_precision].count = 0;
-    ad->terms.precision = formats[option];
+    ad->terms.precision = formats[ad->option];
     return true;
 }
 
-static void say_precision(const struct advice *ad, int option, struct str *out)
+static void say_precision(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_add(out, "with --precision ");
     param_print(PARAM_precision, ad->terms.precision, out);
     str_add(out, " there is a plan");
 }
 
-static bool longest_sequence(struct advice *ad, int option)
+static bool longest_sequence(struct advice *ad)
 {
     int longest = ad->query->model.max_seq;
     bool shorter = ad->terms.seq_len > longest;
-    (void)option;
     ad->terms.settings[PARAM_seq_len].count = 0;
     ad->terms.global_batch = query_global_batch(ad->query);
     ad->terms.seq_len = longest;
     return shorter;
 }
 
-static void say_sequence(const struct advice *ad, int option, struct str *out)
+static void say_sequence(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "with --seq-len %d, the model's longest, there is a plan", ad->terms.seq_len);
 }
 
 /* Nodes of an odd size hold numbers of GPUs that do not split well: a power of two may. */
 enum { POWERS = 62, DOUBLINGS = 6 };
 
-static bool power_of_gpus(struct advice *ad, int option)
+static bool power_of_gpus(struct advice *ad)
 {
     int per_node = ad->cluster.group[0].per_node;
     int64_t n = 1, most = cluster_max_gpus(&ad->cluster);
@@ -202,54 +192,51 @@ static bool power_of_gpus(struct advice *ad, int option)
         return false;
     while (2 * n <= most)
         n *= 2;
-    ad->terms.gpus = n >> option;
+    ad->terms.gpus = n >> ad->option;
     return ad->terms.gpus > 1;
 }
 
-static void say_gpus(const struct advice *ad, int option, struct str *out)
+static void say_gpus(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "with --gpus %lld there is a plan", (long long)ad->terms.gpus);
 }
 
-static bool more_nodes(struct advice *ad, int option)
+static bool more_nodes(struct advice *ad)
 {
     ad->terms.gpus = 0;
     for (int g = 0; g < ad->cluster.groups; g++) {
         int *nodes = &ad->cluster.group[g].nodes_max;
-        if (*nodes > CLUSTER_MAX_NODES >> (option + 1))
+        if (*nodes > CLUSTER_MAX_NODES >> (ad->option + 1))
             return false;
-        *nodes <<= option + 1;
+        *nodes <<= ad->option + 1;
     }
     return true;
 }
 
-static void say_nodes(const struct advice *ad, int option, struct str *out)
+static void say_nodes(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "%s (%lld nodes) would do", ad->found.where, (long long)ad->found.nodes);
 }
 
-static bool larger_batch(struct advice *ad, int option)
+static bool larger_batch(struct advice *ad)
 {
     int asked = query_global_batch(ad->query);
     ad->terms.settings[PARAM_global_batch].count = 0;
     if (asked < 1 << 24)
-        ad->terms.global_batch = asked << (option + 1);
+        ad->terms.global_batch = asked << (ad->option + 1);
     return asked < 1 << 24;
 }
 
-static void say_batch(const struct advice *ad, int option, struct str *out)
+static void say_batch(const struct advice *ad, struct str *out)
 {
-    (void)option;
     str_addf(out, "with --global-batch %d there is a plan", ad->terms.global_batch);
 }
 
 /* The least intrusive first. */
 static const struct advice_move {
-    bool (*apply)(struct advice *, int option); /* false: there is nothing to change that way */
+    bool (*apply)(struct advice *); /* false: there is nothing to change that way */
     int options;
-    void (*say)(const struct advice *, int option, struct str *out);
+    void (*say)(const struct advice *, struct str *out);
     bool nodes; /* the cluster is another one */
 } MOVES[] = {
     {near_gpus, 2 * NEAR_TRIES, say_near_gpus, false},
@@ -269,16 +256,17 @@ static const struct advice_move {
 static bool helps(struct advice *ad, const struct advice_move *move, int option, struct str *out)
 {
     struct arena scratch = {0};
+    ad->option = option;
     ad->terms = ad->query->terms;
     ad->cluster = ad->query->cluster;
-    if (!move->apply(ad, option))
+    if (!move->apply(ad))
         return false;
     probe_search(ad->query, &ad->terms, move->nodes ? &ad->cluster : NULL, ANY_GROUP, &scratch,
                  &ad->found, NULL);
     if (ad->found.found && ad->failed && ad->found.funnel.generated > 0)
         ad->cause = relieved(ad->failed, &ad->found.funnel);
     if (ad->found.found)
-        move->say(ad, option, out);
+        move->say(ad, out);
     arena_release(&scratch);
     return ad->found.found;
 }
