@@ -199,7 +199,7 @@ function drawCard() {
             ),
         ),
         listOf(bad ? DATA.reasons : [], "bad"),
-        advice(),
+        ...advice(),
         el("div", { class: "tiles" }, tiles(0)),
         chips(0),
         flagBox(0),
