@@ -7,27 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum operation {
-    MUL,
-    DIV,
-    MOD,
-    ADD,
-    SUB,
-    SHL,
-    SHR,
-    LE,
-    GE,
-    LT,
-    GT,
-    EQ,
-    NE,
-    BAND,
-    XOR,
-    BOR,
-    LAND,
-    LOR,
-    POW,
-    SET
+/*    name, sign, how strongly it binds; a sign stands before the one that it begins with */
+/* clang-format off */
+#define OPERATOR_TABLE(X) \
+    X(POW, "**", 11) X(MUL, "*", 10) X(DIV, "/", 10) X(MOD, "%", 10) X(ADD, "+", 9) X(SUB, "-", 9) \
+    X(SHL, "<<", 8) X(SHR, ">>", 8) X(LE, "<=", 7) X(GE, ">=", 7) X(LT, "<", 7) X(GT, ">", 7) \
+    X(EQ, "==", 6) X(NE, "!=", 6) X(LAND, "&&", 2) X(LOR, "||", 1) X(BAND, "&", 5) X(XOR, "^", 4) \
+    X(BOR, "|", 3)
+
+#define X(name, sign, binds) name,
+enum operation { OPERATOR_TABLE(X) OPERATORS, SET = OPERATORS };
+#undef X
+/* clang-format on */
+
+static const struct {
+    const char *sign;
+    int binds;
+} OPERATOR[OPERATORS] = {
+#define X(name, sign, binds) {sign, binds},
+    OPERATOR_TABLE(X)
+#undef X
 };
 
 struct arithmetic {
@@ -201,17 +200,6 @@ static int64_t power(struct arithmetic *a, int64_t base, int64_t exponent)
     return n;
 }
 
-static const struct {
-    const char *sign;
-    enum operation operation;
-    int binds;
-} OPERATORS[] = {
-    {"**", POW, 11}, {"*", MUL, 10}, {"/", DIV, 10}, {"%", MOD, 10}, {"+", ADD, 9},
-    {"-", SUB, 9},   {"<<", SHL, 8}, {">>", SHR, 8}, {"<=", LE, 7},  {">=", GE, 7},
-    {"<", LT, 7},    {">", GT, 7},   {"==", EQ, 6},  {"!=", NE, 6},  {"&&", LAND, 2},
-    {"||", LOR, 1},  {"&", BAND, 5}, {"^", XOR, 4},  {"|", BOR, 3},
-};
-
 static int64_t divide(struct arithmetic *a, enum operation o, int64_t x, int64_t y)
 {
     if (y == 0 || (x == INT64_MIN && y == -1))
@@ -221,6 +209,9 @@ static int64_t divide(struct arithmetic *a, enum operation o, int64_t x, int64_t
 
 static int64_t apply(struct arithmetic *a, enum operation o, int64_t x, int64_t y)
 {
+    const int64_t plain[] = {[LE] = x <= y, [GE] = x >= y,   [LT] = (x < y), [GT] = (x > y),
+                             [EQ] = x == y, [NE] = x != y,   [BAND] = x & y, [XOR] = x ^ y,
+                             [BOR] = x | y, [LAND] = x && y, [LOR] = x || y, [SET] = y};
     int64_t n;
     switch (o) {
     case MUL:
@@ -238,48 +229,21 @@ static int64_t apply(struct arithmetic *a, enum operation o, int64_t x, int64_t 
         return x < 0 || y < 0 || y > 62 || x > INT64_MAX >> y ? give_up(a, "") : x << y;
     case SHR:
         return y < 0 || y > 62 ? give_up(a, "") : x >> y;
-    case LE:
-        return x <= y;
-    case GE:
-        return x >= y;
-    case LT:
-        return x < y;
-    case GT:
-        return x > y;
-    case EQ:
-        return x == y;
-    case NE:
-        return x != y;
-    case BAND:
-        return x & y;
-    case XOR:
-        return x ^ y;
-    case BOR:
-        return x | y;
-    case LAND:
-        return x && y;
-    case LOR:
-        return x || y;
-    case SET:
-        return y;
+    default:
+        return plain[o];
     }
-    return 0;
 }
 
 /* The operator at hand that binds at least so strongly; -1 = none. */
 static int operator_at(struct arithmetic *a, int binds)
 {
     skip(a);
-    for (int i = 0; i < (int)(sizeof OPERATORS / sizeof *OPERATORS); i++) {
-        size_t n = strlen(OPERATORS[i].sign);
-        if (strncmp(a->at, OPERATORS[i].sign, n) != 0)
+    for (int o = 0; o < OPERATORS; o++) {
+        size_t n = strlen(OPERATOR[o].sign);
+        if (strncmp(a->at, OPERATOR[o].sign, n) != 0)
             continue;
-        bool assigns = a->at[n] == '=' && OPERATORS[i].operation != LE &&
-                       OPERATORS[i].operation != GE && OPERATORS[i].operation != EQ &&
-                       OPERATORS[i].operation != NE;
-        if (assigns && OPERATORS[i].operation != LT && OPERATORS[i].operation != GT)
-            return -1;
-        return OPERATORS[i].binds >= binds ? i : -1;
+        bool assigns = a->at[n] == '=' && (o < LE || o > NE);
+        return !assigns && OPERATOR[o].binds >= binds ? o : -1;
     }
     return -1;
 }
@@ -287,15 +251,14 @@ static int operator_at(struct arithmetic *a, int binds)
 static int64_t binary(struct arithmetic *a, int binds)
 {
     int64_t x = operand(a);
-    for (int i; !a->unknown && (i = operator_at(a, binds)) >= 0;) {
-        a->at += strlen(OPERATORS[i].sign);
-        enum operation o = OPERATORS[i].operation;
+    for (int o; !a->unknown && (o = operator_at(a, binds)) >= 0;) {
+        a->at += strlen(OPERATOR[o].sign);
         bool idle = (o == LAND && !x) || (o == LOR && x);
         a->idle += idle;
-        int64_t y = binary(a, OPERATORS[i].binds + (o != POW));
+        int64_t y = binary(a, OPERATOR[o].binds + (o != POW));
         a->idle -= idle;
         if (!a->unknown)
-            x = apply(a, o, x, y);
+            x = apply(a, (enum operation)o, x, y);
     }
     return x;
 }
