@@ -126,7 +126,6 @@ bool same_name(const char *a, const char *b)
     return fold(*a) == fold(*b);
 }
 
-/* Where the text leaves the pattern, the latest * takes one character more. */
 bool is_one_of(const char *word, const char *words)
 {
     size_t length = strlen(word);
@@ -139,6 +138,17 @@ bool is_one_of(const char *word, const char *words)
     return false;
 }
 
+bool next_word(const char **words, char *out, size_t size)
+{
+    *words += strspn(*words, " ");
+    size_t length = strcspn(*words, " "), kept = length < size ? length : size - 1;
+    memcpy(out, *words, kept);
+    out[kept] = 0;
+    *words += length;
+    return length > 0;
+}
+
+/* Where the text leaves the pattern, the latest * takes one character more. */
 bool matches_pattern(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;

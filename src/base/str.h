@@ -32,6 +32,8 @@ bool parse_real(const char *text, double *out); /* finite only */
 bool same_name(const char *a, const char *b); /* ASCII case ignored; '-' and '_' are equal */
 
 bool is_one_of(const char *word, const char *words); /* `words` have one blank between them */
+/* The next of such words, cut where it does not fit; false and "" behind the last. */
+bool next_word(const char **words, char *out, size_t size);
 
 /* Whether all of `text` is as `pattern` says, in which * stands for any text. */
 bool matches_pattern(const char *pattern, const char *text);

@@ -21,26 +21,12 @@ const struct gpu *gpu_table(size_t *count)
     return GPUS;
 }
 
-/* The next of the blank-separated words at *at, false when there is none. */
-static bool next_word(const char **at, char word[LONGEST_NAME + 1])
-{
-    *at += strspn(*at, " ");
-    size_t length = strcspn(*at, " ");
-    if (length == 0)
-        return false;
-    size_t kept = length < LONGEST_NAME ? length : LONGEST_NAME;
-    memcpy(word, *at, kept);
-    word[kept] = 0;
-    *at += length;
-    return true;
-}
-
 static bool is_called(const struct gpu *g, const char *name)
 {
     char word[LONGEST_NAME + 1];
     if (same_name(g->name, name))
         return true;
-    for (const char *at = g->aliases; next_word(&at, word);)
+    for (const char *at = g->aliases; next_word(&at, word, sizeof word);)
         if (same_name(word, name))
             return true;
     return false;
@@ -56,7 +42,8 @@ static const char **all_names(struct arena *mem, size_t *count)
     for (size_t i = 0; i < GPU_COUNT; i++)
         names[(*count)++] = GPUS[i].name;
     for (size_t i = 0; i < GPU_COUNT; i++)
-        for (const char *at = GPUS[i].aliases; *count < MOST_NAMES && next_word(&at, word);)
+        for (const char *at = GPUS[i].aliases;
+             *count < MOST_NAMES && next_word(&at, word, sizeof word);)
             names[(*count)++] = arena_string(mem, word);
     return names;
 }

@@ -78,38 +78,12 @@ static const struct {
 enum { KEY_COUNT = sizeof KEYS / sizeof *KEYS };
 
 /* State-space and linear-attention layers, and patterns of them, are not modelled. */
-static const char *const HYBRID_TYPES[] = {
-    "mamba",
-    "mamba2",
-    "falcon_mamba",
-    "jamba",
-    "bamba",
-    "zamba",
-    "zamba2",
-    "falcon_h1",
-    "nemotron_h",
-    "qwen3_next",
-    "granitemoehybrid",
-    "minimax",
-    "lfm2",
-    "rwkv",
-    "recurrent_gemma",
-    "qwen3_5_text",
-    "qwen3_5_moe_text",
-    "kimi_linear",
-};
-static const char *const HYBRID_KEYS[] = {
-    "linear_num_key_heads",
-    "linear_attn_config",
-    "mamba_d_state",
-    "mamba_num_heads",
-    "ssm_cfg",
-    "ssm_state_size",
-    "attn_layer_period",
-    "hybrid_override_pattern",
-    "layers_block_type",
-    "block_types",
-};
+static const char HYBRID_TYPES[] =
+    "mamba mamba2 falcon_mamba jamba bamba zamba zamba2 falcon_h1 nemotron_h qwen3_next "
+    "granitemoehybrid minimax lfm2 rwkv recurrent_gemma qwen3_5_text qwen3_5_moe_text kimi_linear";
+static const char HYBRID_KEYS[] =
+    "linear_num_key_heads linear_attn_config mamba_d_state mamba_num_heads ssm_cfg ssm_state_size "
+    "attn_layer_period hybrid_override_pattern layers_block_type block_types";
 
 const struct json *hf_get(const struct hf_config *c, const char *key)
 {
@@ -174,14 +148,10 @@ static bool read_field(const struct hf_config *c, const char *key, enum model_fi
 /* The first of the blank-separated names that the file has, in `word`; else the first name. */
 static void choose_name(const struct hf_config *c, const char *names, char *word, size_t size)
 {
-    for (const char *p = names; *p; p += strspn(p, " ")) {
-        size_t n = strcspn(p, " ");
-        snprintf(word, size, "%.*s", (int)n, p);
+    for (const char *at = names; next_word(&at, word, size);)
         if (hf_get(c, word))
             return;
-        p += n;
-    }
-    snprintf(word, size, "%.*s", (int)strcspn(names, " "), names);
+    next_word(&names, word, size);
 }
 
 static bool read_keys(const struct hf_config *c, const struct hf_family *f, struct model *m,
@@ -333,13 +303,13 @@ static bool read_own_family(const struct hf_config *c, struct model *m, struct e
 static bool refuse_hybrid(const struct hf_config *c, const char *type, struct error *err)
 {
     static const char why[] = "state-space or linear-attention layers, which Astra does not model";
-    for (size_t i = 0; i < sizeof HYBRID_TYPES / sizeof *HYBRID_TYPES; i++)
-        if (same_name(type, HYBRID_TYPES[i]))
+    char word[64];
+    for (const char *at = HYBRID_TYPES; next_word(&at, word, sizeof word);)
+        if (same_name(type, word))
             return fail(err, ERROR_INPUT, "%s: model_type is '%s': it has %s", c->name, type, why);
-    for (size_t i = 0; i < sizeof HYBRID_KEYS / sizeof *HYBRID_KEYS; i++)
-        if (hf_get(c, HYBRID_KEYS[i]))
-            return fail(err, ERROR_INPUT, "%s: %s is given: the model has %s", c->name,
-                        HYBRID_KEYS[i], why);
+    for (const char *at = HYBRID_KEYS; next_word(&at, word, sizeof word);)
+        if (hf_get(c, word))
+            return fail(err, ERROR_INPUT, "%s: %s is given: the model has %s", c->name, word, why);
     return true;
 }
 

@@ -9,41 +9,17 @@
 
 /* Arguments that say where a run reads and writes, how long it goes on and who watches: they differ
  * from one start to the next, and no step takes longer for it. */
-static const char *const IDLE[] = {
-    "*_dir",
-    "*_path",
-    "*_paths",
-    "adlr_autoresume*",
-    "ckpt_*",
-    "consumed_*",
-    "dist_ckpt_*",
-    "eval_*",
-    "exit_*",
-    "finetune",
-    "iteration",
-    "load*",
-    "local_rank",
-    "log_*",
-    "lr*",
-    "master_*",
-    "min_lr",
-    "no_load_*",
-    "non_persistent_*",
-    "override_opt_*",
-    "rank",
-    "save*",
-    "seed",
-    "tensorboard_*",
-    "train_iters",
-    "train_samples",
-    "use_checkpoint_*",
-    "wandb_*",
-};
+static const char IDLE[] =
+    "*_dir *_path *_paths adlr_autoresume* ckpt_* consumed_* dist_ckpt_* eval_* exit_* finetune "
+    "iteration load* local_rank log_* lr* master_* min_lr no_load_* non_persistent_* "
+    "override_opt_* "
+    "rank save* seed tensorboard_* train_iters train_samples use_checkpoint_* wandb_*";
 
 static bool is_idle(const char *name)
 {
-    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++)
-        if (matches_pattern(IDLE[i], name))
+    char pattern[BLOCK_NAME];
+    for (const char *at = IDLE; next_word(&at, pattern, sizeof pattern);)
+        if (matches_pattern(pattern, name))
             return true;
     return false;
 }

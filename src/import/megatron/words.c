@@ -298,13 +298,11 @@ bool words_takes(const char *flag, const char *value)
 const char *words_choice(const char *flag, const char *value, struct arena *mem)
 {
     const struct flag *f = find_flag(flag);
-    for (const char *at = f && f->type == WORD ? f->choices : ""; *at;) {
-        size_t n = strcspn(at, " ");
-        const char *choice = arena_copy(mem, at, n);
-        if (same_name(choice, value))
-            return choice;
-        at += n + (at[n] == ' ');
-    }
+    char word[64];
+    for (const char *at = f && f->type == WORD ? f->choices : "";
+         next_word(&at, word, sizeof word);)
+        if (same_name(word, value))
+            return arena_string(mem, word);
     return NULL;
 }
 
