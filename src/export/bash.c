@@ -1,10 +1,8 @@
 /* Pieces of bash that launch scripts share. */
-#include "export/bash.h"
+#include "export/job.h"
 
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "export/job.h"
-#include "export/run.h"
 #include "export/shell.h"
 
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "export/job.h"
 
 #include "base/str.h"
-#include "export/bash.h"
-#include "export/sections.h"
 #include "export/shell.h"
 
 #include <stdlib.h>
@@ -159,11 +157,9 @@ static void add_section(const struct export_job *j, enum section section, struct
     }
 }
 
-bool export_bridge(const struct export_job *j, struct arena *mem, struct str *out,
-                   struct error *err)
+bool export_bridge(const struct export_job *j, struct str *out, struct error *err)
 {
     struct str lost = {0};
-    (void)mem;
     if (!job_needs_megatron(j, "bridge", err))
         return false;
     str_add(out, "# shellcheck shell=bash\n# shellcheck disable=SC2034\n");

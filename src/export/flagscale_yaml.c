@@ -3,10 +3,6 @@
 #include "export/job.h"
 
 #include "base/str.h"
-#include "export/bash.h"
-#include "export/run.h"
-#include "export/sections.h"
-#include "export/yaml_out.h"
 
 #include <string.h>
 
@@ -123,10 +119,9 @@ static void add_train(const struct export_job *j, struct str *out)
     add_run(RUN_EVAL, "    ", out);
 }
 
-bool export_flagscale(const struct export_job *j, struct arena *mem, struct str *out,
-                      struct error *err)
+bool export_flagscale(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem, (void)err;
+    (void)err;
     add_bash_about(j, out);
     add_experiment(j, out);
     add_train(j, out);

@@ -1,13 +1,14 @@
-/* A plan as a job to start: what every format of `export` is written from. */
+/* A plan as a job to start: what every format of `export` is written from, and the pieces of text
+ * that formats share. */
 #pragma once
 
 #include "base/error.h"
 #include "strategy/mesh.h"
+#include "strategy/strategy.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
 struct gpu;
 struct str;
 
@@ -43,10 +44,12 @@ struct export_job {
     const char *hostfile; /* where FlagScale finds its hostfile; NULL = none is written */
 };
 
+/* False where a format cannot say the job; nothing of `out` counts then. */
+typedef bool export_write(const struct export_job *, struct str *out, struct error *);
+
 struct export_format {
     const char *name;
-    /* False where this format cannot say the job; nothing of `out` counts then. */
-    bool (*write)(const struct export_job *, struct arena *, struct str *out, struct error *);
+    export_write *write;
 };
 
 /* By its name; the nearest one in the message. */
@@ -56,13 +59,8 @@ const struct export_format *export_format_find(const char *name, struct error *)
 void export_hostfile(const struct export_job *, struct str *out);
 
 /* The formats, each in a file of its own. */
-bool export_megatron_args(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_torchrun(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_slurm(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_k8s(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_skypilot(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_bridge(const struct export_job *, struct arena *, struct str *, struct error *);
-bool export_flagscale(const struct export_job *, struct arena *, struct str *, struct error *);
+export_write export_megatron_args, export_torchrun, export_slurm, export_k8s, export_skypilot,
+    export_bridge, export_flagscale;
 
 /* Whether all nodes are alike: one part, and the last node is as full as the others. */
 bool job_is_even(const struct export_job *);
@@ -72,3 +70,75 @@ bool job_needs_one_type(const struct export_job *, const char *format, struct er
 bool job_needs_even(const struct export_job *, const char *format, struct error *);
 /* An error where the job runs with FlagScale alone. */
 bool job_needs_megatron(const struct export_job *, const char *format, struct error *);
+
+/* Launch flags by section (sections.c). */
+
+/* MODEL where the flag belongs to no parameter: those of the model's fields. */
+enum section section_of(const char *flag);
+const char *section_name(enum section); /* of the array: "MODEL_ARGS" */
+
+/* Behind the values of the flag at words[i]. */
+size_t flag_end(const char *const *words, size_t count, size_t i);
+
+/* What is the user's to set of a run, with its defaults: rows of run.def (run.c). */
+
+/* Sets of groups; ALWAYS are those that need nothing of the user. */
+enum run_group {
+    RUN_DATA = 1,
+    RUN_SAVE = 2,
+    RUN_LENGTH = 4,
+    RUN_LOG = 8,
+    RUN_EVAL = 16,
+    RUN_MOCK = 32,
+    RUN_ALWAYS = RUN_LENGTH | RUN_LOG | RUN_EVAL,
+    RUN_ALL = 63
+};
+
+struct run_row {
+    enum run_group group;
+    const char *flag;
+    const char *variable; /* "" = none */
+    const char *value;    /* of the variable until it is set, or of the flag; may be "" */
+    const char *help;     /* may be "" */
+};
+
+/* Row after row of these groups: NULL begins, NULL ends. */
+const struct run_row *run_next(const struct run_row *, int groups);
+/* The same, of rows with a variable. */
+const struct run_row *run_next_variable(const struct run_row *, int groups);
+
+enum { RUN_PORT = 29500 }; /* of the first node, where ranks meet */
+
+/* Stands for a container image, which is the user's to choose, and what it must have. */
+#define RUN_IMAGE "IMAGE"
+#define RUN_IMAGE_NEEDS "set: an image with PyTorch and TransformerEngine for these GPUs"
+
+/* Whether the plan's environment has a value for CUDA_DEVICE_MAX_CONNECTIONS. Where it has none the
+ * variable must not be 1, as it often is in images: unset, or with CUDA's own default. */
+bool run_sets_connections(const struct export_job *);
+#define RUN_CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
+#define RUN_CONNECTIONS_DEFAULT "8"
+
+/* Pieces of bash that launch scripts share (bash.c). Each ends in a newline. */
+
+/* What the job is, as comments. */
+void add_bash_about(const struct export_job *, struct str *out);
+/* Variables that are the user's to set: where things are, data, length of the run. */
+void add_bash_variables(const struct export_job *, struct str *out);
+/* The environment that the plan needs. */
+void add_bash_environment(const struct export_job *, struct str *out);
+/* Environment, flags by section, and RUN_ARGS made of the variables. */
+void add_bash_settings(const struct export_job *, struct str *out);
+/* A function place(): GPUS, FIRST_RANK and GPU_TYPE of a node by its rank. */
+void add_bash_place(const struct export_job *, struct str *out);
+/* A function check(): ends where the node has no GPU of the type in GPU_TYPE. */
+void add_bash_check(struct str *out);
+/* "${MODEL_ARGS[@]}" ... "${RUN_ARGS[@]}", without a newline. */
+void add_bash_words(const struct export_job *, struct str *out);
+
+/* Values of YAML (yaml_out.c). */
+
+/* In double quotes, whatever it is: never a number, a switch or the end of the document. */
+void add_yaml_string(struct str *out, const char *text);
+/* A number as it stands, anything else in double quotes. */
+void add_yaml_value(struct str *out, const char *text);

@@ -5,10 +5,6 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "export/bash.h"
-#include "export/run.h"
-#include "export/sections.h"
-#include "export/yaml_out.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,9 +111,8 @@ static void add_replicas(const struct export_job *j, const char *role, int64_t c
              resource, p->per_node);
 }
 
-bool export_k8s(const struct export_job *j, struct arena *mem, struct str *out, struct error *err)
+bool export_k8s(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem;
     if (!job_needs_one_type(j, "k8s", err) || !job_needs_even(j, "k8s", err))
         return false;
     add_bash_about(j, out);

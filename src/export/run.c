@@ -1,6 +1,4 @@
 /* What is the user's to set of a run, and what stands there until then. */
-#include "export/run.h"
-
 #include "export/job.h"
 
 #include <string.h>

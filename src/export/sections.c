@@ -1,6 +1,6 @@
 /* The section of every flag that a plan can have: by its parameter in megatron.def, or by its name
  * where a parameter takes several flags. */
-#include "export/sections.h"
+#include "export/job.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "export/shell.h"
 
 #include "base/str.h"
-#include "export/sections.h"
+#include "export/job.h"
 
 #include <string.h>
 

@@ -3,10 +3,7 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "export/bash.h"
-#include "export/run.h"
 #include "export/shell.h"
-#include "export/yaml_out.h"
 
 #include <string.h>
 
@@ -53,10 +50,8 @@ static void add_run_block(const struct export_job *j, struct str *out)
     str_release(&run);
 }
 
-bool export_skypilot(const struct export_job *j, struct arena *mem, struct str *out,
-                     struct error *err)
+bool export_skypilot(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem;
     const char *name = NULL;
     if (!job_needs_one_type(j, "skypilot", err) || !job_needs_even(j, "skypilot", err) ||
         !(name = sky_name(j->part[0].gpu, err)))

@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "export/bash.h"
 
 static void add_hosts(const struct export_job *j, int part, struct str *out)
 {
@@ -165,9 +164,8 @@ static bool tasks_are_even(const struct export_job *j, struct error *err)
     return true;
 }
 
-bool export_slurm(const struct export_job *j, struct arena *mem, struct str *out, struct error *err)
+bool export_slurm(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem;
     if (!tasks_are_even(j, err))
         return false;
     str_add(out, "#!/bin/bash\n");

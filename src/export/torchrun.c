@@ -3,14 +3,11 @@
 #include "export/job.h"
 
 #include "base/str.h"
-#include "export/bash.h"
-#include "export/run.h"
 #include "export/shell.h"
 
-bool export_megatron_args(const struct export_job *j, struct arena *mem, struct str *out,
-                          struct error *err)
+bool export_megatron_args(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem, (void)err;
+    (void)err;
     str_add(out, "# shellcheck shell=bash\n# shellcheck disable=SC2034\n");
     add_bash_about(j, out);
     str_add(out, "# To be sourced; MEGATRON_ARGS has all of them.\n");
@@ -54,10 +51,9 @@ static void add_start(const struct export_job *j, struct str *out)
     str_add(out, "\n");
 }
 
-bool export_torchrun(const struct export_job *j, struct arena *mem, struct str *out,
-                     struct error *err)
+bool export_torchrun(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)mem, (void)err;
+    (void)err;
     str_add(out, "#!/bin/bash\n");
     add_bash_about(j, out);
     str_add(out, j->nodes > 1 ? "# To be started on every node.\n" : "");

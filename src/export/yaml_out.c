@@ -1,5 +1,5 @@
 /* Values of YAML. */
-#include "export/yaml_out.h"
+#include "export/job.h"
 
 #include "base/str.h"
 

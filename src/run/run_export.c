@@ -128,6 +128,6 @@ bool run_export(const struct export_options *x, const struct plan *p, struct are
 {
     struct export_job j = {0};
     str_clear(out);
-    return take_plan(x, p, &j, mem, err) && x->format->write(&j, mem, out, err) &&
+    return take_plan(x, p, &j, mem, err) && x->format->write(&j, out, err) &&
            (!j.hostfile || stage_hostfile(&j, err));
 }

@@ -6,9 +6,7 @@
 #include "base/yaml.h"
 #include "export/export.h"
 #include "export/job.h"
-#include "export/sections.h"
 #include "export/shell.h"
-#include "export/yaml_out.h"
 #include "import/megatron/overrides.h"
 #include "import/shell/launch.h"
 #include "strategy/strategy.h"
@@ -352,7 +350,7 @@ static void patterns_are_lists(void **state)
     struct str out;
     (void)state;
     str_init(&out);
-    assert_true(export_bridge(&j, NULL, &out, NULL));
+    assert_true(export_bridge(&j, &out, NULL));
     assert_non_null(strstr(str_text(&out), "'model.moe_layer_freq=[0,0,0,1,1]'"));
     assert_non_null(strstr(str_text(&out), "'model.window_attn_skip_freq=[1,0,1,0]'"));
     assert_non_null(strstr(str_text(&out), "'model.window_size=[127,0]'"));
