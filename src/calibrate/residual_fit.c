@@ -8,7 +8,7 @@
  * are no part of the scatter: runs that disagree make it large. Only outliers are left out of it, at
  * most one in eight configurations. The posterior covariance is the inverse of the matrix.
  * O(ROUNDS rows (factors^2 + outliers^2)). */
-#include "calibrate/residual_fit.h"
+#include "calibrate/calibrate_input.h"
 
 #include "cost/residual.h"
 

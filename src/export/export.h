@@ -10,6 +10,7 @@ struct gpu;
 struct layout;
 struct mesh_list;
 struct model;
+struct plan;
 struct strategy;
 
 /* What is no part of the strategy but of the run. */
@@ -56,3 +57,14 @@ void export_megatron_env(const struct strategy *, struct arena *, const char ***
 /* Why no flags of stock Megatron describe this model exactly, or NULL. The flags are then those
  * of the nearest model: fit for estimates and timing runs, not for training. */
 const char *export_megatron_gap(const struct model *);
+
+/* A plan as words for the engine that runs it: stock Megatron, or FlagScale (plan_flags.c). */
+
+/* Words of the launch flags, in the arena. False when there are none: the layers could not be
+ * split, or no release of Megatron can say it. */
+bool plan_flags(const struct plan *, struct arena *, const char ***words, size_t *count);
+/* The same for a release of Megatron core, NULL = HEAD; says what is in the way. */
+bool plan_flags_for(const struct plan *, const char *version, struct arena *, const char ***words,
+                    size_t *count, struct error *);
+/* Environment variables "NAME=VALUE" that all its ranks need. */
+void plan_environment(const struct plan *, struct arena *, const char ***env, size_t *count);

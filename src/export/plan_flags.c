@@ -1,5 +1,5 @@
 /* A plan as words for the engine that runs it. */
-#include "export/plan_flags.h"
+#include "export/export.h"
 
 #include "simulate/plan.h"
 

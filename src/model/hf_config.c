@@ -9,7 +9,6 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "model/fields.h"
 
 #include <stdio.h>
 #include <string.h>

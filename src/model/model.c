@@ -6,7 +6,6 @@
 #include "model/model.h"
 
 #include "base/str.h"
-#include "model/fields.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -113,3 +113,17 @@ int64_t model_padded_vocab(const struct model *, int tp);
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded
  * vocabulary at tp = 1: Megatron's num_floating_point_operations of core 0.12 and later. */
 double model_flops(const struct model *, double sequences, double seq_len);
+
+/* What the fields of a model mean to each other; for the model stage alone. */
+
+int model_field_find(const char *name); /* enum model_field, or -1 */
+/* " (did you mean X?)" among the fields' names, or "". Valid until the next call in this thread. */
+const char *model_field_near(const char *name);
+
+/* A field that says something only together with another one: topk with experts. */
+struct field_owner {
+    enum model_field field, owner;
+};
+
+/* The first field that is set although its owner is 0, or NULL. */
+const struct field_owner *model_field_unused(const struct model *);

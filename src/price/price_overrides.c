@@ -1,6 +1,6 @@
 /* Known defects of catalogs: a CSV file with the columns cloud, instance, column, value and reason.
  * What it says of a figure stands in for what the catalog says. */
-#include "price/price_readers.h"
+#include "price/prices.h"
 
 #include "base/arena.h"
 #include "base/csv.h"

@@ -3,7 +3,7 @@
  * accelerator are passed over, but for Google's, where the host has a line of its own. Accelerators
  * that Astra does not know, and parts of a GPU, are counted. One pass over the lines; Google's
  * hosts are joined with the accelerators in their zone, O(hosts * accelerators of one kind). */
-#include "price/price_readers.h"
+#include "price/prices.h"
 
 #include "base/arena.h"
 #include "base/csv.h"

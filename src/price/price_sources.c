@@ -10,7 +10,6 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "price/price_readers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "cluster/group.h"
 #include "price/money.h"
-#include "price/price_readers.h"
 
 #include <assert.h>
 #include <stdarg.h>

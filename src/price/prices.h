@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct arena;
+struct csv;
 struct rates;
 struct str;
 
@@ -99,3 +100,20 @@ void price_pick_words(const struct price_pick *, const struct price_ask *, int p
 bool prices_know(const struct price_list *, const struct price_ask *, struct error *);
 /* Of the table that is compiled in, on demand and in nodes of the usual size; reads it again. */
 double gpu_usual_price(const struct gpu *);
+
+/* The readers of the two formats, and what they share. */
+
+/* `name` stands in messages; the rows belong to the table being read. */
+bool prices_read_own(struct price_list *, const struct csv *, const char *name,
+                     const struct price_reading *, struct error *);
+bool prices_read_catalog(struct price_list *, const struct csv *, const char *name,
+                         const char *cloud, const struct price_reading *, struct error *);
+bool prices_is_catalog(const struct csv *);
+
+/* The columns of a catalog that carry figures, which overrides may correct. */
+enum figure { FIGURE_COUNT, FIGURE_PRICE, FIGURE_SPOT, FIGURES_COUNT };
+const char *figure_name(enum figure);
+
+/* The figure as corrected, "" when it was dropped; `text` where no override speaks of it. */
+const char *overrides_apply(const struct price_overrides *, const char *cloud, const char *instance,
+                            enum figure, const char *text);

@@ -2,7 +2,7 @@
  * does not fit: then anything that runs is better. */
 #include "probe/answer.h"
 
-#include "import/megatron/flag_limits.h"
+#include "import/megatron/flags.h"
 #include "probe/probe.h"
 #include "query/query.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "export/export.h"
-#include "export/plan_flags.h"
 #include "export/shell.h"
 #include "import/megatron/words.h"
 #include "query/query.h"

@@ -3,7 +3,7 @@
 #include "probe/answer.h"
 
 #include "base/str.h"
-#include "export/plan_flags.h"
+#include "export/export.h"
 #include "export/shell.h"
 #include "query/query.h"
 

@@ -1,7 +1,7 @@
 /* Plans of the latest answer as plain values. */
 #include "astra.h"
 
-#include "export/plan_flags.h"
+#include "export/export.h"
 #include "run/commands.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "export/export.h"
 #include "export/job.h"
-#include "export/plan_flags.h"
 #include "query/options.h"
 #include "report/plan_words.h"
 

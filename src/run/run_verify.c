@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "cluster/group.h"
 #include "export/export.h"
-#include "export/plan_flags.h"
 #include "query/query.h"
 #include "report/plan_words.h"
 #include "simulate/memory.h"

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "verify/child.h"
+#include "verify/harness.h"
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* Reading the line of the harness. Python writes NaN and Infinity as bare words, which are no JSON:
  * they are read as texts. */
-#include "verify/rank_line.h"
+#include "verify/verify.h"
 
 #include "base/json.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* Any bytes as a catalog of SkyPilot, the first of them naming its cloud, and as corrections of
  * one: refused with a message, or offers in range. */
-#include "price/price_readers.h"
+#include "price/prices.h"
 
 #include "base/arena.h"
 #include "base/csv.h"

@@ -1,5 +1,5 @@
 /* Any bytes as a table of prices in Astra's format: refused with a message, or offers in range. */
-#include "price/price_readers.h"
+#include "price/prices.h"
 
 #include "base/arena.h"
 #include "base/csv.h"

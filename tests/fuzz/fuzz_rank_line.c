@@ -1,6 +1,6 @@
 /* Any bytes as what the harness of verify says: refused with a message, or figures in range and
  * texts that may be printed. */
-#include "verify/rank_line.h"
+#include "verify/verify.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "asked.h"
 #include "base/str.h"
 #include "export/export.h"
-#include "export/plan_flags.h"
 #include "import/megatron/flags.h"
 #include "report/plan_words.h"
 #include "strategy/mesh_check.h"

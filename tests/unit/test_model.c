@@ -2,7 +2,6 @@
  * layers, defaults, and one message per kind of mistake. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/fields.h"
 #include "model/model.h"
 
 #include <setjmp.h>

@@ -6,7 +6,6 @@
 #include "base/csv.h"
 #include "base/str.h"
 #include "price/money.h"
-#include "price/price_readers.h"
 
 #include <math.h>
 #include <setjmp.h>

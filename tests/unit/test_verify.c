@@ -3,7 +3,7 @@
 #include "verify/verify.h"
 
 #include "base/arena.h"
-#include "verify/child.h"
+#include "verify/harness.h"
 
 #include <math.h>
 #include <setjmp.h>

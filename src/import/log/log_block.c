@@ -1,4 +1,4 @@
-#include "import/log/log_block.h"
+#include "import/log/train_steps.h"
 
 #include "base/arena.h"
 #include "base/str.h"

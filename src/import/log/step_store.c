@@ -1,4 +1,4 @@
-#include "import/log/step_store.h"
+#include "import/log/train_steps.h"
 
 #include "base/arena.h"
 

@@ -1,7 +1,6 @@
 /* The table as rules and settings of the search, as users write theirs: the search needs no second
  * way to be told. A parameter with one value left is a setting, because a search does not try all
  * values of all parameters. */
-#include "import/megatron/flag_limits.h"
 
 #include "base/arena.h"
 #include "base/str.h"

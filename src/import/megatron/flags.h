@@ -11,10 +11,12 @@
 #include "model/model.h"
 #include "strategy/layout.h"
 #include "strategy/mesh.h"
+#include "strategy/space.h"
 
 #include <stdint.h>
 
 struct arena;
+struct rules;
 struct words;
 
 enum { FLAGS_MAX_TEXTS = 64 };
@@ -71,3 +73,10 @@ bool flags_model(struct flags_result *, const struct model *given, struct error 
  * (micro-batch x dp), vpp, the layout, and the meshes. Needs a complete model. False on wrong input
  * only; broken rules go to `reasons`. */
 bool flags_finish(struct flags_result *, int64_t world, struct error *);
+
+/* What flags that are no part of a strategy allow another plan to be (flag_limits.c). */
+
+/* Adds what a plan must keep to go with the flags, whose own strategy is `asked`. Returns why no
+ * plan can be promised to go with them, or NULL. Rules and text live in the arena. */
+const char *flag_limits(const struct flags_result *, const struct strategy *asked,
+                        struct setting settings[PARAMS], struct rules *, struct arena *);

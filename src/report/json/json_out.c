@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/residual_file.h"
-#include "export/plan_flags.h"
+#include "export/export.h"
 #include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "export/plan_flags.h"
+#include "export/export.h"
 #include "export/shell.h"
 #include "report/plan_words.h"
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "export/plan_flags.h"
+#include "export/export.h"
 #include "report/page/page.h"
 #include "report/plan_words.h"
 #include "report/report.h"

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
-#include "export/plan_flags.h"
 #include "report/chart/front_chart.h"
 #include "report/plan_words.h"
 #include "report/text/plan_text.h"
