@@ -2,6 +2,8 @@
  * where a parameter takes several flags. */
 #include "export/job.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 static const struct {
@@ -13,37 +15,23 @@ static const struct {
 };
 
 /* Flags that come with a parameter and are no line of megatron.def. */
-static const struct {
-    const char *flag;
-    enum section section;
-} OTHERS[] = {
-    {"--fp16", SECTION_PRECISION},
-    {"--fp8-format", SECTION_PRECISION},
-    {"--fp8-recipe", SECTION_PRECISION},
-    {"--num-layers-per-virtual-pipeline-stage", SECTION_PARALLEL},
-    {"--account-for-embedding-in-pipeline-split", SECTION_PARALLEL},
-    {"--account-for-loss-in-pipeline-split", SECTION_PARALLEL},
-    {"--enable-hetero", SECTION_PARALLEL},
-    {"--hetero-device-types", SECTION_PARALLEL},
-    {"--hetero-process-meshes", SECTION_PARALLEL},
-    {"--hetero-pipeline-layer-split", SECTION_PARALLEL},
-    {"--expert-tensor-parallel-size-per-process-mesh", SECTION_PARALLEL},
-    {"--use-partial-reduce-for-shared-embedding", SECTION_PARALLEL},
-    {"--recompute-granularity-per-stage-micro-batch", SECTION_RECOMPUTE},
-    {"--recompute-method-per-stage-micro-batch", SECTION_RECOMPUTE},
-    {"--recompute-num-layers-per-stage-micro-batch", SECTION_RECOMPUTE},
-    {"--accumulate-allreduce-grads-in-fp32", SECTION_OPTIMIZER},
-    {"--exp-avg-sq-dtype", SECTION_OPTIMIZER},
-    {"--optimizer-cpu-offload", SECTION_OPTIMIZER},
-    {"--use-megatron-fsdp", SECTION_OPTIMIZER},
-    {"--ckpt-format", SECTION_OPTIMIZER},
-    {"--init-model-with-meta-device", SECTION_OPTIMIZER},
-    {"--spec", SECTION_PERF},
-    {"--transformer-impl", SECTION_PERF},
-    {"--no-persist-layer-norm", SECTION_PERF},
-    {"--no-gradient-accumulation-fusion", SECTION_PERF},
-    {"--no-masked-softmax-fusion", SECTION_PERF},
-    {"--no-rope-fusion", SECTION_PERF},
+static const char *const OTHERS[SECTION_COUNT] = {
+    [SECTION_PRECISION] = "--fp16 --fp8-format --fp8-recipe",
+    [SECTION_PARALLEL] =
+        "--num-layers-per-virtual-pipeline-stage --account-for-embedding-in-pipeline-split "
+        "--account-for-loss-in-pipeline-split --enable-hetero --hetero-device-types "
+        "--hetero-process-meshes --hetero-pipeline-layer-split "
+        "--expert-tensor-parallel-size-per-process-mesh "
+        "--use-partial-reduce-for-shared-embedding",
+    [SECTION_RECOMPUTE] = "--recompute-granularity-per-stage-micro-batch "
+                          "--recompute-method-per-stage-micro-batch "
+                          "--recompute-num-layers-per-stage-micro-batch",
+    [SECTION_OPTIMIZER] =
+        "--accumulate-allreduce-grads-in-fp32 --exp-avg-sq-dtype --optimizer-cpu-offload "
+        "--use-megatron-fsdp --ckpt-format --init-model-with-meta-device",
+    [SECTION_PERF] =
+        "--spec --transformer-impl --no-persist-layer-norm "
+        "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-rope-fusion",
 };
 
 enum section section_of(const char *flag)
@@ -51,9 +39,9 @@ enum section section_of(const char *flag)
     for (size_t i = 0; i < sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS; i++)
         if (strcmp(PARAM_FLAGS[i].flag, flag) == 0)
             return param_info(PARAM_FLAGS[i].param)->section;
-    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
-        if (strcmp(OTHERS[i].flag, flag) == 0)
-            return OTHERS[i].section;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (OTHERS[i] && is_one_of(flag, OTHERS[i]))
+            return (enum section)i;
     return SECTION_MODEL;
 }
 

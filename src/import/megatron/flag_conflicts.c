@@ -19,18 +19,11 @@ struct conflict {
 static void add(struct flags_result *r, const struct conflict *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i].holds && r->reasons.count < FLAGS_MAX_TEXTS)
-            r->reasons.text[r->reasons.count++] = list[i].text;
+        if (list[i].holds)
+            flags_refuse(r, "%s", list[i].text);
 }
 
 #define ADD(r, list) add(r, list, sizeof(list) / sizeof *(list))
-
-/* Whether the flag's value is this word; `missing` is its value when it is not there. */
-static bool is(const struct words *w, const char *flag, const char *word, const char *missing)
-{
-    const char *value = words_value(w, flag);
-    return strcmp(value ? value : missing, word) == 0;
-}
 
 /* The flag's number, 0 where it is not there. */
 static int64_t whole(const struct words *w, const char *flag)
@@ -43,7 +36,7 @@ static int64_t whole(const struct words *w, const char *flag)
 /* What --moe-layer-recompute makes selective is selective only behind the checks (tc:2014). */
 static bool is_selective(const struct words *w)
 {
-    return is(w, "--recompute-granularity", "selective", "") ||
+    return flags_is(w, "--recompute-granularity", "selective", "") ||
            words_has(w, "--recompute-activations");
 }
 
@@ -51,7 +44,7 @@ static void add_precision(struct flags_result *r, const struct words *w)
 {
     const struct strategy *s = &r->strategy;
     bool fp8 = words_has(w, "--fp8-format"), gather = words_has(w, "--fp8-param-gather");
-    bool delayed = fp8 && is(w, "--fp8-recipe", "delayed", "delayed");
+    bool delayed = fp8 && flags_is(w, "--fp8-recipe", "delayed", "delayed");
     const struct conflict list[] = {
         /* args:1101 */
         {fp8 && words_has(w, "--fp4-format"), "--fp8-format and --fp4-format exclude each other"},
@@ -69,16 +62,16 @@ static void add_precision(struct flags_result *r, const struct words *w)
 static void add_optimizer(struct flags_result *r, const struct words *w)
 {
     const struct strategy *s = &r->strategy;
-    bool wide = is(w, "--exp-avg-dtype", "fp32", "fp32");
-    bool wide_square = is(w, "--exp-avg-sq-dtype", "fp32", "fp32");
-    bool adam = is(w, "--optimizer", "adam", "adam");
+    bool wide = flags_is(w, "--exp-avg-dtype", "fp32", "fp32");
+    bool wide_square = flags_is(w, "--exp-avg-sq-dtype", "fp32", "fp32");
+    bool adam = flags_is(w, "--optimizer", "adam", "adam");
     const struct conflict list[] = {
         /* args:1211 */
         {words_has(w, "--bf16") && words_has(w, "--accumulate-allreduce-grads-in-fp32") &&
              s->main_grads_bf16,
          "--main-grads-dtype bf16 and --accumulate-allreduce-grads-in-fp32 exclude each other"},
         /* core/optimizer/optimizer_config.py:473 to 480 */
-        {!is(w, "--main-params-dtype", "fp32", "fp32") && !s->precision_aware,
+        {!flags_is(w, "--main-params-dtype", "fp32", "fp32") && !s->precision_aware,
          "--main-params-dtype fp16 needs --use-precision-aware-optimizer"},
         {wide != wide_square && !s->precision_aware,
          "--exp-avg-dtype and --exp-avg-sq-dtype need --use-precision-aware-optimizer"},
@@ -103,7 +96,7 @@ static void add_step_overlap(struct flags_result *r, const struct words *w)
          "--overlap-param-gather"},
         {r->strategy.vpp == 1,
          "--overlap-param-gather-with-optimizer-step needs virtual pipeline stages"},
-        {!is(w, "--ckpt-format", "torch", "torch_dist"),
+        {!flags_is(w, "--ckpt-format", "torch", "torch_dist"),
          "--overlap-param-gather-with-optimizer-step needs --ckpt-format torch"},
     };
     ADD(r, list);
@@ -121,8 +114,8 @@ static void add_torch_fsdp(struct flags_result *r, const struct words *w)
          "--use-torch-fsdp2 excludes --use-distributed-optimizer and --overlap-param-gather"},
         {!words_has(w, "--no-gradient-accumulation-fusion"),
          "--use-torch-fsdp2 needs --no-gradient-accumulation-fusion"},
-        {!is(w, "--ckpt-format", "torch_dist", "torch_dist") &&
-             !is(w, "--ckpt-format", "torch_dcp", "torch_dist"),
+        {!flags_is(w, "--ckpt-format", "torch_dist", "torch_dist") &&
+             !flags_is(w, "--ckpt-format", "torch_dcp", "torch_dist"),
          "--use-torch-fsdp2 needs --ckpt-format torch_dist or torch_dcp"},
         {r->model.tied, "--use-torch-fsdp2 needs --untie-embeddings-and-output-weights"},
         {s->precision == PRECISION_FP16, "--use-torch-fsdp2 excludes --fp16"},
@@ -133,17 +126,18 @@ static void add_torch_fsdp(struct flags_result *r, const struct words *w)
 static void add_megatron_fsdp(struct flags_result *r, const struct words *w)
 {
     bool fsdp = words_has(w, "--use-megatron-fsdp");
-    bool format = is(w, "--ckpt-format", "fsdp_dtensor", "torch_dist");
+    bool format = flags_is(w, "--ckpt-format", "fsdp_dtensor", "torch_dist");
     const struct conflict list[] = {
         /* args:1169, args:1676 */
         {fsdp && !format, "--use-megatron-fsdp needs --ckpt-format fsdp_dtensor"},
         {format && !fsdp, "--ckpt-format fsdp_dtensor needs --use-megatron-fsdp"},
         /* args:1124 */
-        {fsdp && is(w, "--megatron-fsdp-version", "2", "1") &&
+        {fsdp && flags_is(w, "--megatron-fsdp-version", "2", "1") &&
              words_has(w, "--use-distributed-optimizer"),
          "--megatron-fsdp-version 2 excludes --use-distributed-optimizer"},
         /* args:1150 */
-        {fsdp && !is(w, "--optimizer", "adam", "adam") && !is(w, "--optimizer", "sgd", "adam"),
+        {fsdp && !flags_is(w, "--optimizer", "adam", "adam") &&
+             !flags_is(w, "--optimizer", "sgd", "adam"),
          "--use-megatron-fsdp needs --optimizer adam or sgd"},
     };
     ADD(r, list);
@@ -225,7 +219,7 @@ static void add_kernels(struct flags_result *r, const struct words *w)
     const struct strategy *s = &r->strategy;
     const struct conflict list[] = {
         /* args:437 */
-        {s->attention == ATTENTION_LOCAL && !is(w, "--spec", "local", ""),
+        {s->attention == ATTENTION_LOCAL && !flags_is(w, "--spec", "local", ""),
          "--attention-backend local needs --spec local"},
         /* tc:1743 */
         {words_has(w, "--moe-enable-deepep") && s->dispatcher != DISPATCH_FLEX,

@@ -1,10 +1,10 @@
 /* The table as rules and settings of the search, as users write theirs: the search needs no second
  * way to be told. A parameter with one value left is a setting, because a search does not try all
  * values of all parameters. */
+#include "import/megatron/flags.h"
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "import/megatron/flags.h"
 #include "import/megatron/words.h"
 #include "rules/rules.h"
 #include "strategy/space.h"

@@ -46,8 +46,7 @@ static void add_text(struct flags_texts *t, const char *text)
         t->text[t->count++] = text;
 }
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct flags_result *r, const char *format,
-                                                         ...)
+void flags_refuse(struct flags_result *r, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -55,6 +54,12 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct flags_result *r,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     add_text(&r->reasons, arena_string(r->mem, text));
+}
+
+bool flags_is(const struct words *w, const char *flag, const char *word, const char *missing)
+{
+    const char *value = words_value(w, flag);
+    return (value || missing) && strcmp(value ? value : missing, word) == 0;
 }
 
 static void note(struct flags_result *r, const char *flag, const char *text)
@@ -173,7 +178,7 @@ static bool read_virtual_stages(struct flags_result *r, const struct words *w, s
     r->layout_text = words_value(w, layout);
     r->given[PARAM_vpp] = words_has(w, per_stage) || words_has(w, per_rank) || r->layout_text;
     if (words_has(w, per_stage) + words_has(w, per_rank) + words_has(w, layout) > 1)
-        refuse(r, "at most one of %s, %s and %s may be there", per_stage, per_rank, layout);
+        flags_refuse(r, "at most one of %s, %s and %s may be there", per_stage, per_rank, layout);
     if (words_has(w, per_rank) &&
         !flags_number(w, per_rank, 1, param_info(PARAM_vpp)->hi, &r->strategy.vpp, err))
         return false;
@@ -204,10 +209,11 @@ static bool read_split(struct flags_result *r, const struct words *w, struct err
         return false;
     bool ends = r->strategy.first_layers || r->strategy.last_layers;
     if ((ends + (embedding || loss) + (r->layout_text != NULL)) > 1)
-        refuse(r, "--pipeline-model-parallel-layout, --decoder-first/last-pipeline-num-layers and "
-                  "--account-for-embedding/loss-in-pipeline-split exclude each other");
+        flags_refuse(
+            r, "--pipeline-model-parallel-layout, --decoder-first/last-pipeline-num-layers and "
+               "--account-for-embedding/loss-in-pipeline-split exclude each other");
     if (ends && r->layers_per_virtual_stage)
-        refuse(
+        flags_refuse(
             r,
             "--num-layers-per-virtual-pipeline-stage needs ranks with the same number of layers: "
             "use --num-virtual-stages-per-pipeline-rank");
@@ -225,7 +231,8 @@ static bool read_recompute(struct flags_result *r, const struct words *w, struct
     if (words_has(w, "--recompute-activations"))
         s->recompute = RECOMPUTE_SELECTIVE;
     if (moe && s->recompute == RECOMPUTE_FULL)
-        refuse(r, "--moe-layer-recompute and --recompute-granularity full exclude each other");
+        flags_refuse(r,
+                     "--moe-layer-recompute and --recompute-granularity full exclude each other");
     else if (moe && s->recompute == RECOMPUTE_NONE) {
         /* Switched on behind Megatron's checks: method and number of layers have no effect. */
         s->recompute = RECOMPUTE_SELECTIVE;
@@ -263,9 +270,8 @@ static bool read_fsdp(struct flags_result *r, const struct words *w, struct erro
 static bool read_gradients(struct flags_result *r, const struct words *w, struct error *err)
 {
     struct strategy *s = &r->strategy;
-    const char *main_grads = words_value(w, "--main-grads-dtype");
     (void)err;
-    s->main_grads_bf16 = main_grads && strcmp(main_grads, "bf16") == 0;
+    s->main_grads_bf16 = flags_is(w, "--main-grads-dtype", "bf16", NULL);
     if (words_has(w, "--fp16"))
         s->grad_bf16 = !words_has(w, "--accumulate-allreduce-grads-in-fp32");
     else
@@ -273,15 +279,15 @@ static bool read_gradients(struct flags_result *r, const struct words *w, struct
     return true;
 }
 
-static int bytes_of(const char *dtype)
+static int bytes_of(const struct words *w, const char *flag)
 {
-    return !dtype || strcmp(dtype, "fp32") == 0 ? 4 : strcmp(dtype, "fp8") == 0 ? 1 : 2;
+    return flags_is(w, flag, "fp32", "fp32") ? 4 : flags_is(w, flag, "fp8", NULL) ? 1 : 2;
 }
 
 static bool read_moments(struct flags_result *r, const struct words *w, struct error *err)
 {
-    int first = bytes_of(words_value(w, "--exp-avg-dtype"));
-    int second = bytes_of(words_value(w, "--exp-avg-sq-dtype"));
+    int first = bytes_of(w, "--exp-avg-dtype");
+    int second = bytes_of(w, "--exp-avg-sq-dtype");
     (void)err;
     if (first != second)
         note(r, "--exp-avg-dtype, --exp-avg-sq-dtype",
@@ -290,50 +296,46 @@ static bool read_moments(struct flags_result *r, const struct words *w, struct e
     return true;
 }
 
+/* A number from 0 to 1; `out` stays as it is where the flag is not there. */
+static bool read_fraction(const struct words *w, const char *flag, double *out, struct error *err)
+{
+    const char *text = words_value(w, flag);
+    if (text && (!parse_real(text, out) || *out < 0 || *out > 1))
+        return fail(err, ERROR_INPUT, "%s is '%s', expected a number from 0 to 1", flag, text);
+    return true;
+}
+
+/* The same for a number of steps or samples. */
+static bool read_length(const struct words *w, const char *flag, int64_t *out, struct error *err)
+{
+    const char *text = words_value(w, flag);
+    if (text && (!parse_int(text, out) || *out < 0))
+        return fail(err, ERROR_INPUT, "%s is '%s', expected a number not below 0", flag, text);
+    return true;
+}
+
 static bool read_offload(struct flags_result *r, const struct words *w, struct error *err)
 {
-    const char *flag = "--optimizer-offload-fraction", *text = words_value(w, flag);
     double fraction = 1.0;
-    if (text && (!parse_real(text, &fraction) || fraction < 0 || fraction > 1))
-        return fail(err, ERROR_INPUT, "%s is '%s', expected a number from 0 to 1", flag, text);
+    if (!read_fraction(w, "--optimizer-offload-fraction", &fraction, err))
+        return false;
     r->given[PARAM_optimizer_offload] = words_has(w, "--optimizer-cpu-offload");
     if (r->given[PARAM_optimizer_offload])
         r->strategy.optimizer_offload = (int)lround(fraction * 100);
     return true;
 }
 
-static bool read_dropout(const struct words *w, const char *flag, double *out, struct error *err)
-{
-    const char *text = words_value(w, flag);
-    *out = 0.1;
-    if (text && (!parse_real(text, out) || *out < 0 || *out > 1))
-        return fail(err, ERROR_INPUT, "%s is '%s', expected a number from 0 to 1", flag, text);
-    return true;
-}
-
-static void read_loss(struct flags_result *r, const struct words *w)
-{
-    const char *kind = words_value(w, "--cross-entropy-fusion-impl");
-    r->strategy.loss_te = kind && strcmp(kind, "te") == 0;
-}
-
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
-    const char *iters = words_value(w, "--train-iters"),
-               *samples = words_value(w, "--train-samples");
-    const char *impl = words_value(w, "--transformer-impl");
-    r->stack_torch = impl && strcmp(impl, "local") == 0;
-    read_loss(r, w);
+    r->stack_torch = flags_is(w, "--transformer-impl", "local", NULL);
+    r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
-    if (iters && (!parse_int(iters, &r->train_iters) || r->train_iters < 0))
-        return fail(err, ERROR_INPUT, "--train-iters is '%s', expected a number not below 0",
-                    iters);
-    if (samples && (!parse_int(samples, &r->train_samples) || r->train_samples < 0))
-        return fail(err, ERROR_INPUT, "--train-samples is '%s', expected a number not below 0",
-                    samples);
-    return read_dropout(w, "--attention-dropout", &r->attention_dropout, err) &&
-           read_dropout(w, "--hidden-dropout", &r->hidden_dropout, err);
+    r->attention_dropout = r->hidden_dropout = 0.1;
+    return read_length(w, "--train-iters", &r->train_iters, err) &&
+           read_length(w, "--train-samples", &r->train_samples, err) &&
+           read_fraction(w, "--attention-dropout", &r->attention_dropout, err) &&
+           read_fraction(w, "--hidden-dropout", &r->hidden_dropout, err);
 }
 
 static bool read_effects(struct flags_result *r, const struct words *w, struct error *err)
@@ -382,8 +384,8 @@ static void count_virtual_stages(struct flags_result *r)
         s->split == SPLIT_BOTH ? 2 : s->split == SPLIT_EMBEDDING || s->split == SPLIT_LOSS;
     int layers = r->model.layers + counted, per_rank = layers / s->pp;
     if (layers % s->pp || per_rank % r->layers_per_virtual_stage)
-        refuse(r, "%d layers per virtual stage do not divide the %d layers of %d ranks",
-               r->layers_per_virtual_stage, layers, s->pp);
+        flags_refuse(r, "%d layers per virtual stage do not divide the %d layers of %d ranks",
+                     r->layers_per_virtual_stage, layers, s->pp);
     s->vpp = per_rank / r->layers_per_virtual_stage;
     if (s->vpp < 1)
         s->vpp = 1;
@@ -400,7 +402,7 @@ static bool read_layout(struct flags_result *r, struct error *err)
         return true;
     if (inner.kind != ERROR_INFEASIBLE)
         return fail(err, inner.kind, "--pipeline-model-parallel-layout: %s", inner.text);
-    refuse(r, "%s", inner.text);
+    flags_refuse(r, "%s", inner.text);
     r->strategy.split = SPLIT_UNEVEN;
     return true;
 }
@@ -410,8 +412,8 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
     struct strategy *s = &r->strategy;
     int64_t replica = (int64_t)s->tp * s->cp * s->pp, dp = world / replica;
     if (world % replica || dp == 0)
-        refuse(r, "%lld GPUs are no multiple of tp x cp x pp = %d x %d x %d", (long long)world,
-               s->tp, s->cp, s->pp);
+        flags_refuse(r, "%lld GPUs are no multiple of tp x cp x pp = %d x %d x %d",
+                     (long long)world, s->tp, s->cp, s->pp);
     if (dp > param_info(PARAM_dp)->hi)
         return fail(err, ERROR_INPUT, "dp is %lld, the largest is %d", (long long)dp,
                     param_info(PARAM_dp)->hi);

@@ -24,12 +24,6 @@ static const char *const ROW_FLAG[ROWS] = {"--recompute-granularity-per-stage-mi
                                            "--recompute-method-per-stage-micro-batch",
                                            "--recompute-num-layers-per-stage-micro-batch"};
 
-static void refuse(struct flags_result *r, const char *text)
-{
-    if (r->reasons.count < FLAGS_MAX_TEXTS)
-        r->reasons.text[r->reasons.count++] = text;
-}
-
 /* Flags that mean nothing without --enable-hetero. */
 static bool is_plain(const struct words *w, struct error *err)
 {
@@ -203,7 +197,7 @@ static void drop_virtual_stages(struct flags_result *r)
 {
     if (r->strategy.vpp == 1 && !r->layers_per_virtual_stage)
         return;
-    refuse(r, "FlagScale: meshes run without virtual stages");
+    flags_refuse(r, "FlagScale: meshes run without virtual stages");
     r->strategy.vpp = 1;
     r->layers_per_virtual_stage = 0;
 }
@@ -335,8 +329,8 @@ static bool read_all_rows(struct flags_result *r, int value[ROWS][MESHES_MAX], s
             !fold_rows(r, ROW_FLAG[i], rows, value[i], err))
             return false;
         if (words_has(r->words, ROW_FLAG[i]) && rows->micro_batches != micro_batches)
-            refuse(r, arena_format(r->mem, "FlagScale: rows of %s must be for %lld micro-batches",
-                                   ROW_FLAG[i], (long long)micro_batches));
+            flags_refuse(r, "FlagScale: rows of %s must be for %lld micro-batches", ROW_FLAG[i],
+                         (long long)micro_batches);
     }
     return true;
 }
@@ -359,8 +353,8 @@ static bool finish_recompute(struct flags_result *r, struct error *err)
     if (!read_all_rows(r, value, err))
         return false;
     if (words_has(r->words, ROW_FLAG[GRANULARITY]) && (!full || s->recompute_method == METHOD_NONE))
-        refuse(r, "FlagScale: --recompute-granularity-per-stage-micro-batch needs "
-                  "--recompute-granularity full and a --recompute-method");
+        flags_refuse(r, "FlagScale: --recompute-granularity-per-stage-micro-batch needs "
+                        "--recompute-granularity full and a --recompute-method");
     for (int i = 0; i < r->meshes.count; i++) {
         const int rows[ROWS] = {value[0][i], value[1][i], value[2][i]};
         take_recompute(&r->meshes.mesh[i], s);
@@ -412,11 +406,12 @@ static void check_meshes(struct flags_result *r)
     const struct strategy *s = &r->strategy;
     const char *why = meshes_refused(&r->meshes, s, &r->model, r->mem);
     if (why)
-        refuse(r, why);
+        flags_refuse(r, "%s", why);
     if (meshes_share_shards(&r->meshes, s, &r->model) &&
         !words_has(r->words, "--use-partial-reduce-for-shared-embedding"))
-        refuse(r, "FlagScale: different dp at the ends of the pipeline and a shared embedding need "
-                  "--use-partial-reduce-for-shared-embedding");
+        flags_refuse(
+            r, "FlagScale: different dp at the ends of the pipeline and a shared embedding need "
+               "--use-partial-reduce-for-shared-embedding");
 }
 
 bool flags_finish_hetero(struct flags_result *r, int64_t world, struct error *err)

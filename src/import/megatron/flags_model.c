@@ -73,12 +73,6 @@ static bool read_number(struct flags_result *r, enum model_field f, const char *
     return true;
 }
 
-static bool word_is(const struct words *w, const char *flag, const char *word)
-{
-    const char *value = words_value(w, flag);
-    return value && strcmp(value, word) == 0;
-}
-
 static bool read_attention(struct flags_result *r, const struct words *w, struct error *err)
 {
     struct model *m = &r->model;
@@ -89,7 +83,7 @@ static bool read_attention(struct flags_result *r, const struct words *w, struct
     if (!read_number(r, MODEL_head_dim, "--kv-channels", 0, w, err))
         return false;
     m->qkv_bias = words_has(w, "--add-qkv-bias") || m->linear_bias;
-    m->sinks = word_is(w, "--softmax-type", "learnable");
+    m->sinks = flags_is(w, "--softmax-type", "learnable", NULL);
     m->clamped = words_has(w, "--activation-func-clamp-value");
     if (!m->mla)
         return true;
@@ -101,11 +95,10 @@ static bool read_attention(struct flags_result *r, const struct words *w, struct
 
 static bool read_positions(struct flags_result *r, const struct words *w, struct error *err)
 {
-    const char *type = words_value(w, "--position-embedding-type");
     const char *longest = words_has(w, "--max-position-embeddings") ? "--max-position-embeddings"
                           : words_has(w, "--seq-length")            ? "--seq-length"
                                                                     : "--encoder-seq-length";
-    bool learned = !type || strcmp(type, "learned_absolute") == 0;
+    bool learned = flags_is(w, "--position-embedding-type", "learned_absolute", "learned_absolute");
     r->model.learned_pos = learned && !words_has(w, "--use-rotary-position-embeddings");
     if (!read_number(r, MODEL_max_seq, longest, 0, w, err))
         return false;
@@ -124,11 +117,10 @@ static void default_ffn(struct flags_result *r, const struct words *w)
 static bool read_mlp(struct flags_result *r, const struct words *w, struct error *err)
 {
     struct model *m = &r->model;
-    const char *score = words_value(w, "--moe-router-score-function");
     m->gated = words_has(w, "--swiglu") || words_has(w, "--quick-geglu");
     r->model_given[MODEL_gated] = m->gated;
-    m->layer_norm = !word_is(w, "--normalization", "RMSNorm");
-    m->sigmoid_router = score && strcmp(score, "softmax") != 0;
+    m->layer_norm = !flags_is(w, "--normalization", "RMSNorm", NULL);
+    m->sigmoid_router = !flags_is(w, "--moe-router-score-function", "softmax", "softmax");
     return m->experts == 0 || m->topk > 0 ||
            read_number(r, MODEL_topk, "--moe-router-topk", 2, w, err);
 }

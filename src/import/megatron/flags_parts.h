@@ -5,6 +5,12 @@
 
 struct words;
 
+/* flags.c: why Megatron or FlagScale would refuse the plan. */
+__attribute__((format(printf, 2, 3))) void flags_refuse(struct flags_result *, const char *format,
+                                                        ...);
+/* Whether the flag's value is this word; `missing` (may be NULL) is its value when it is not there. */
+bool flags_is(const struct words *, const char *flag, const char *word, const char *missing);
+
 /* flags_model.c: fills the model's part of the result; finishes the model where it is complete. */
 bool flags_read_model(struct flags_result *, const struct words *, struct error *);
 /* The whole number behind `flag`, which is there. */
