@@ -6,35 +6,20 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "export/writer.h"
-#include "model/model.h"
+#include "import/megatron/param_flags.h"
 #include "strategy/layout.h"
-#include "strategy/strategy.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
 
-enum param_flag_kind { SIZE, VALUE, SWITCH, WORD, WORDS, OWN, NONE };
-
-static const struct param_written {
-    enum param param;
-    enum param_flag_kind kind;
-    const char *flag;
-    int since;
-} PARAM_FLAGS[] = {
-#define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag, since},
-#include "import/megatron/megatron.def"
-};
-
-enum { PARAM_FLAG_COUNT = sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS };
-
-static bool has(struct writer *w, const struct param_written *p)
+static bool has(struct writer *w, const struct param_flag *p)
 {
     return writer_has(w, p->flag, p->since);
 }
 
 /* Delayed scaling, the default recipe, does not go with these two modules. */
-static void add_precision(struct writer *w, const struct param_written *p)
+static void add_precision(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
@@ -47,7 +32,7 @@ static void add_precision(struct writer *w, const struct param_written *p)
 }
 
 /* Megatron's default is tp; a model without experts has 1 here, whatever the default. */
-static void add_etp(struct writer *w, const struct param_written *p)
+static void add_etp(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     int silent = w->model->experts ? s->tp : 1;
@@ -71,7 +56,7 @@ static bool has_layout_string(const struct strategy *s)
 }
 
 /* Layers per virtual stage, understood by every release, where all ranks have the same number. */
-static void add_vpp(struct writer *w, const struct param_written *p)
+static void add_vpp(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     int layers = w->model->layers + counts_embedding(s) + counts_loss(s);
@@ -83,7 +68,7 @@ static void add_vpp(struct writer *w, const struct param_written *p)
         writer_number(w, p->flag, s->vpp);
 }
 
-static void add_split(struct writer *w, const struct param_written *p)
+static void add_split(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     struct str text = {0};
@@ -98,50 +83,39 @@ static void add_split(struct writer *w, const struct param_written *p)
     writer_text(w, p->flag, &text);
 }
 
-static void add_end(struct writer *w, const struct param_written *p, int layers)
+static void add_end(struct writer *w, const struct param_flag *p)
 {
+    int layers = strategy_get(w->strategy, p->param);
     if (w->strategy->split == SPLIT_ENDS && layers && has(w, p))
         writer_number(w, p->flag, layers);
 }
 
-static void add_first_layers(struct writer *w, const struct param_written *p)
-{
-    add_end(w, p, w->strategy->first_layers);
-}
-
-static void add_last_layers(struct writer *w, const struct param_written *p)
-{
-    add_end(w, p, w->strategy->last_layers);
-}
-
-static void add_param_word(struct writer *w, const struct param_written *p)
+static void add_param_word(struct writer *w, const struct param_flag *p)
 {
     struct str word = {0};
     param_print(p->param, strategy_get(w->strategy, p->param), &word);
     writer_text(w, p->flag, &word);
 }
 
-static void add_cp_comm(struct writer *w, const struct param_written *p)
+static void add_cp_comm(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->cp_comm != CP_P2P && has(w, p))
         add_param_word(w, p);
 }
 
-static void add_p2p_overlap(struct writer *w, const struct param_written *p)
+static void add_p2p_overlap(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->vpp > 1 && !w->strategy->p2p_overlap)
         writer_word(w, p->flag);
 }
 
-static void add_loss_te(struct writer *w, const struct param_written *p)
+static void add_loss_te(struct writer *w, const struct param_flag *p)
 {
-    if (!w->strategy->loss_te || !has(w, p))
-        return;
-    writer_word(w, p->flag);
-    writer_word(w, "te");
+    if (w->strategy->loss_te && has(w, p))
+        writer_pair(w, p->flag, "te");
 }
 
-static void add_fsdp(struct writer *w, const struct param_written *p)
+static void add_fsdp(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->fsdp == FSDP_NONE || !writer_has(w, "--use-megatron-fsdp", 14))
         return;
@@ -153,7 +127,7 @@ static void add_fsdp(struct writer *w, const struct param_written *p)
 }
 
 /* Under fp16 Megatron sums gradients in 16 bits unless told otherwise, under bf16 in fp32. */
-static void add_gradients(struct writer *w, const struct param_written *p)
+static void add_gradients(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     if (s->precision == PRECISION_FP16 && !s->grad_bf16)
@@ -162,13 +136,13 @@ static void add_gradients(struct writer *w, const struct param_written *p)
         writer_word(w, p->flag);
 }
 
-static void add_main_grads(struct writer *w, const struct param_written *p)
+static void add_main_grads(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->main_grads_bf16 && has(w, p))
         writer_pair(w, p->flag, "bf16");
 }
 
-static void add_moments(struct writer *w, const struct param_written *p)
+static void add_moments(struct writer *w, const struct param_flag *p)
 {
     const char *dtype = w->strategy->moments_bytes == 1 ? "fp8" : "bf16";
     if (w->strategy->moments_bytes > 2 || !has(w, p))
@@ -177,7 +151,7 @@ static void add_moments(struct writer *w, const struct param_written *p)
     writer_pair(w, "--exp-avg-sq-dtype", dtype);
 }
 
-static void add_offload(struct writer *w, const struct param_written *p)
+static void add_offload(struct writer *w, const struct param_flag *p)
 {
     int percent = w->strategy->optimizer_offload;
     if (percent == 0 || !writer_has(w, "--optimizer-cpu-offload", 12))
@@ -186,13 +160,13 @@ static void add_offload(struct writer *w, const struct param_written *p)
     writer_pair(w, p->flag, arena_format(w->mem, "%d.%02d", percent / 100, percent % 100));
 }
 
-static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_written *) = {
+static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag *) = {
     [PARAM_precision] = add_precision,
     [PARAM_etp] = add_etp,
     [PARAM_vpp] = add_vpp,
     [PARAM_split] = add_split,
-    [PARAM_first_layers] = add_first_layers,
-    [PARAM_last_layers] = add_last_layers,
+    [PARAM_first_layers] = add_end,
+    [PARAM_last_layers] = add_end,
     [PARAM_cp_comm] = add_cp_comm,
     [PARAM_p2p_overlap] = add_p2p_overlap,
     [PARAM_fsdp] = add_fsdp,
@@ -204,7 +178,7 @@ static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_writt
 };
 
 /* "core_attn mlp": the words of a set, each a word of its own. */
-static void add_set(struct writer *w, const struct param_written *p, int set)
+static void add_set(struct writer *w, const struct param_flag *p, int set)
 {
     const struct param_info *info = param_info(p->param);
     writer_word(w, p->flag);
@@ -216,7 +190,7 @@ static void add_set(struct writer *w, const struct param_written *p, int set)
         }
 }
 
-static void add_param(struct writer *w, const struct param_written *p)
+static void add_param(struct writer *w, const struct param_flag *p)
 {
     int value = strategy_get(w->strategy, p->param);
     bool left_out = p->kind != SIZE && value == param_info(p->param)->init;
@@ -303,7 +277,7 @@ void writer_megatron(struct writer *w)
 {
     w->word = arena_array(w->mem, WRITER_MAX_WORDS, sizeof *w->word);
     writer_model(w);
-    for (int i = 0; i < PARAM_FLAG_COUNT; i++)
+    for (int i = 0; i < PARAMS; i++)
         add_param(w, &PARAM_FLAGS[i]);
     add_conditions(w);
 }

@@ -5,24 +5,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "export/writer.h"
-#include "model/model.h"
-#include "strategy/strategy.h"
+#include "import/megatron/param_flags.h"
 
 #include <string.h>
-
-enum model_flag_kind { VALUE, SWITCH, UNLESS, OWN, NONE };
-
-static const struct field_written {
-    enum model_field field;
-    enum model_flag_kind kind;
-    const char *flag;
-    int since;
-} FIELD_FLAGS[] = {
-#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
-#include "import/megatron/megatron.def"
-};
-
-enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
 
 /* "[0]*3+[1]*58"; a pattern that repeats is written once, "([1]+[0])*24". */
 static void add_runs(struct str *out, const bool item[], int count)
@@ -195,14 +180,14 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
 };
 
 /* Whether the release has what was written from word `from` on. */
-static void check_release(struct writer *w, const struct field_written *f, size_t from)
+static void check_release(struct writer *w, const struct field_flag *f, size_t from)
 {
     for (size_t i = from; i < w->count; i++)
         if (strcmp(w->word[i], f->flag) == 0)
             writer_has(w, f->flag, f->since);
 }
 
-static void add_field(struct writer *w, const struct field_written *f)
+static void add_field(struct writer *w, const struct field_flag *f)
 {
     int value = model_field_get(w->model, f->field);
     size_t from = w->count;
@@ -217,13 +202,13 @@ static void add_field(struct writer *w, const struct field_written *f)
 
 void writer_model(struct writer *w)
 {
-    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+    for (int i = 0; i < MODEL_FIELDS; i++)
         add_field(w, &FIELD_FLAGS[i]);
 }
 
 const char *export_megatron_gap(const struct model *m)
 {
-    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+    for (int i = 0; i < MODEL_FIELDS; i++)
         if (FIELD_FLAGS[i].kind == NONE && model_field_get(m, FIELD_FLAGS[i].field))
             return FIELD_FLAGS[i].flag;
     if (m->linear_bias && !m->qkv_bias)

@@ -3,16 +3,9 @@
 #include "export/job.h"
 
 #include "base/str.h"
+#include "import/megatron/param_flags.h"
 
 #include <string.h>
-
-static const struct {
-    enum param param;
-    const char *flag;
-} PARAM_FLAGS[] = {
-#define MEGATRON(param, kind, flag, since) {PARAM_##param, flag},
-#include "import/megatron/megatron.def"
-};
 
 /* Flags that come with a parameter and are no line of megatron.def. */
 static const char *const OTHERS[SECTION_COUNT] = {
@@ -36,7 +29,7 @@ static const char *const OTHERS[SECTION_COUNT] = {
 
 enum section section_of(const char *flag)
 {
-    for (size_t i = 0; i < sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS; i++)
+    for (int i = 0; i < PARAMS; i++)
         if (strcmp(PARAM_FLAGS[i].flag, flag) == 0)
             return param_info(PARAM_FLAGS[i].param)->section;
     for (int i = 0; i < SECTION_COUNT; i++)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "export/export.h"
 #include "export/shell.h"
+#include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 #include "query/query.h"
 
@@ -46,15 +47,6 @@ static const struct topic {
 };
 
 enum { TOPIC_COUNT = sizeof TOPICS / sizeof *TOPICS };
-
-/* A parameter with one flag is its own topic. */
-static const struct own_flag {
-    enum param param;
-    const char *flag;
-} OWN[] = {
-#define MEGATRON(param, kind, flag, since) {PARAM_##param, flag},
-#include "import/megatron/megatron.def"
-};
 
 /* What the user's flags and the new plan are compared by. */
 struct flag_change {
@@ -119,11 +111,12 @@ static bool flag_changes(const struct flag_change *c, const char *flag)
     const struct topic *t = topic_of(flag);
     if (t)
         return topic_changes(c, t);
-    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
-        if (strcmp(OWN[i].flag, flag) == 0)
-            return OWN[i].param == PARAM_global_batch
-                       ? batch_changes(c)
-                       : c->refused || param_changes(c, OWN[i].param);
+    for (int i = 0; i < PARAMS; i++) { /* a parameter with one flag is its own topic */
+        enum param param = PARAM_FLAGS[i].param;
+        if (strcmp(PARAM_FLAGS[i].flag, flag) == 0)
+            return param == PARAM_global_batch ? batch_changes(c)
+                                               : c->refused || param_changes(c, param);
+    }
     return false;
 }
 

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/flags_parts.h"
+#include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
 #include <math.h>
@@ -15,16 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum flag_kind { SIZE, VALUE, SWITCH, WORD, WORDS, OWN, NONE };
-
-struct param_flag {
-    enum param param;
-    enum flag_kind kind;
-    const char *flag;
-};
-
-static const struct param_flag PARAM_FLAGS[] = {
-#define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag},
+const struct param_flag PARAM_FLAGS[PARAMS] = {
+#define MEGATRON(param, kind, flag, since) {PARAM_##param, kind, flag, since},
 #include "import/megatron/megatron.def"
 };
 
@@ -367,7 +360,7 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
     if (!w)
         return false;
     strategy_init(&r->strategy);
-    for (size_t i = 0; i < sizeof PARAM_FLAGS / sizeof *PARAM_FLAGS; i++)
+    for (int i = 0; i < PARAMS; i++)
         if (!read_param(r, &PARAM_FLAGS[i], w, err))
             return false;
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)

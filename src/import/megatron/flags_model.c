@@ -6,6 +6,7 @@
 #include "import/megatron/flags_parts.h"
 
 #include "base/str.h"
+#include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
 #include <ctype.h>
@@ -13,20 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum field_kind { VALUE, SWITCH, UNLESS, OWN, NONE };
-
-struct field_flag {
-    enum model_field field;
-    enum field_kind kind;
-    const char *flag;
-};
-
-static const struct field_flag FIELD_FLAGS[] = {
-#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag},
+const struct field_flag FIELD_FLAGS[MODEL_FIELDS] = {
+#define MEGATRON_MODEL(field, kind, flag, since) {MODEL_##field, kind, flag, since},
 #include "import/megatron/megatron.def"
 };
-
-enum { FIELD_FLAG_COUNT = sizeof FIELD_FLAGS / sizeof *FIELD_FLAGS };
 
 bool flags_number(const struct words *w, const char *flag, int lo, int hi, int *out,
                   struct error *err)
@@ -328,7 +319,7 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
 
 bool flags_read_model(struct flags_result *r, const struct words *w, struct error *err)
 {
-    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+    for (int i = 0; i < MODEL_FIELDS; i++)
         if (!read_field(r, &FIELD_FLAGS[i], w, err))
             return false;
     if (!words_has(w, "--num-layers") &&
@@ -358,7 +349,7 @@ static bool agrees(struct flags_result *r, const struct model *given, struct err
 {
     char difference[160];
     struct model *m = &r->model;
-    for (int i = 0; i < FIELD_FLAG_COUNT; i++)
+    for (int i = 0; i < MODEL_FIELDS; i++)
         if (FIELD_FLAGS[i].kind == NONE)
             model_field_set(m, FIELD_FLAGS[i].field, model_field_get(given, FIELD_FLAGS[i].field));
     if (r->vocab_missing)
@@ -374,7 +365,7 @@ static bool agrees(struct flags_result *r, const struct model *given, struct err
 /* A few model flags beside a model: each must say what the model says. */
 static bool given_agree(const struct flags_result *r, const struct model *given, struct error *err)
 {
-    for (int i = 0; i < FIELD_FLAG_COUNT; i++) {
+    for (int i = 0; i < MODEL_FIELDS; i++) {
         const struct field_flag *f = &FIELD_FLAGS[i];
         bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
                         f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
