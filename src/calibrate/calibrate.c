@@ -38,9 +38,7 @@ struct calibration {
 /* A step too long to be simulated is taken as it is without factors. */
 static double predict(const struct fit_point *p, const double log_factor[FIT_FACTORS])
 {
-    struct arena scratch = {0};
-    double value = calibrate_predict(p->input, p->o, log_factor, &scratch);
-    arena_release(&scratch);
+    double value = calibrate_predict(p->input, p->o, log_factor);
     return value > 0 ? value : p->row->before;
 }
 
@@ -206,18 +204,6 @@ static double with_entry(const struct fit_point *p, const struct profile_entry *
     return p->o->memory ? p->row->before * e->residual.value[RESIDUAL_memory] : predict(p, used);
 }
 
-/* With the factors of the entry, and with those of all other configurations. */
-static void fill_times(struct calibration *p, const struct profile_entry *e)
-{
-    for (int i = 0; i < p->count; i++) {
-        struct fit_result other;
-        struct calibrated_row *row = p->point[i].row;
-        row->after = with_entry(&p->point[i], e);
-        residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
-        row->without = has_others(p, i) ? predict(&p->point[i], other.log) : 0;
-    }
-}
-
 /* The largest ratio of measured to predicted bytes, but for configuration `but` (-1: of all), and
  * how many configurations there are. */
 static double largest_ratio(const struct calibration *p, int but, int *configurations)
@@ -265,16 +251,22 @@ static const char *why_not_memory(const struct calibration *p, const struct fit_
     return NULL;
 }
 
-static void fill_memory(struct calibration *p, const struct profile_entry *e, struct arena *mem)
+/* With the factors of the entry, and with those of all other configurations. */
+static void fill_rows(struct calibration *p, const struct profile_entry *e, struct arena *mem)
 {
     for (int i = 0; i < p->count; i++) {
         struct fit_result other;
         struct calibrated_row *row = p->point[i].row;
+        int same = p->row[i].same;
         row->after = with_entry(&p->point[i], e);
-        residual_fit(p->prior, p->row, p->count, p->at, p->row[i].same, &p->result, &other);
-        bool none = why_not_memory(p, &other, p->row[i].same, mem);
-        double factor = none ? 1 : careful(p, &other, p->row[i].same);
-        row->without = has_others(p, i) ? factor * row->before : 0;
+        residual_fit(p->prior, p->row, p->count, p->at, same, &p->result, &other);
+        if (!has_others(p, i))
+            row->without = 0;
+        else if (!row->memory)
+            row->without = predict(&p->point[i], other.log);
+        else
+            row->without =
+                row->before * (why_not_memory(p, &other, same, mem) ? 1 : careful(p, &other, same));
     }
 }
 
@@ -343,25 +335,21 @@ static void fit_entry(const struct calibrating *c, struct profile_entry *e)
     find_runs(&times, &e->residual.runs);
     e->residual.time_scatter = scatter_of(&times);
     e->residual.memory_scatter = scatter_of(&memory);
-    fill_times(&times, e);
-    fill_memory(&memory, e, c->mem);
+    fill_rows(&times, e, c->mem);
+    fill_rows(&memory, e, c->mem);
 }
 
 static void add_row(struct calibrating *c, const struct calibrate_input *in,
                     const struct observation *o)
 {
-    static const double none[FIT_FACTORS] = {0};
-    struct arena scratch = {0};
-    c->out->row[c->out->rows++] =
-        (struct calibrated_row){.input = in->path,
-                                .gpu = in->gpu,
-                                .te = in->te,
-                                .held = in->held,
-                                .memory = o->memory,
-                                .stage = o->stage,
-                                .measured = o->measured,
-                                .before = calibrate_predict(in, o, none, &scratch)};
-    arena_release(&scratch);
+    c->out->row[c->out->rows++] = (struct calibrated_row){.input = in->path,
+                                                          .gpu = in->gpu,
+                                                          .te = in->te,
+                                                          .held = in->held,
+                                                          .memory = o->memory,
+                                                          .stage = o->stage,
+                                                          .measured = o->measured,
+                                                          .before = calibrate_predict(in, o, NULL)};
     assert(c->out->row[c->out->rows - 1].before > 0);
     struct profile *p = c->profile;
     if (!in->held && !profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
@@ -385,7 +373,7 @@ static void collect_report(struct calibrating *c)
         for (int k = 0; k < in->observations; k++)
             add_row(c, in, &in->observation[k]);
         for (int k = 0; k < in->refusals; k++)
-            out->refusal[out->refusals++] = (struct calibrated_text){in->path, in->refusal[k].why};
+            out->refusal[out->refusals++] = (struct calibrated_text){in->path, in->refusal[k]};
         for (int k = 0; k < in->notes; k++)
             out->note[out->notes++] = (struct calibrated_text){in->path, in->note[k]};
     }

@@ -44,20 +44,15 @@ static bool take_piece(void *context, const char *data, size_t length)
 
 void calibrate_refuse(struct calibrate_input *in, struct arena *mem, const char *why)
 {
-    struct refusal *more = arena_array(mem, (size_t)in->refusals + 1, sizeof *more);
-    if (in->refusals > 0)
-        memcpy(more, in->refusal, (size_t)in->refusals * sizeof *more);
-    more[in->refusals++] = (struct refusal){in->path, why};
-    in->refusal = more;
+    in->refusal = arena_room(mem, in->refusal, in->refusals, &in->refusal_capacity, sizeof why);
+    in->refusal[in->refusals++] = why;
 }
 
 void calibrate_observe(struct calibrate_input *in, struct arena *mem, struct observation o)
 {
-    struct observation *more = arena_array(mem, (size_t)in->observations + 1, sizeof *more);
-    if (in->observations > 0)
-        memcpy(more, in->observation, (size_t)in->observations * sizeof *more);
-    more[in->observations++] = o;
-    in->observation = more;
+    in->observation =
+        arena_room(mem, in->observation, in->observations, &in->observation_capacity, sizeof o);
+    in->observation[in->observations++] = o;
 }
 
 /* False where one factor cannot stand for all groups. */
@@ -263,20 +258,22 @@ bool calibrate_input_read(struct calibrate_input *in, const struct options *from
 }
 
 double calibrate_predict(const struct calibrate_input *in, const struct observation *o,
-                         const double log_factor[FIT_FACTORS], struct arena *scratch)
+                         const double *log_factor)
 {
-    struct varied *v = arena_alloc(scratch, sizeof *v);
-    struct plan *p = arena_alloc(scratch, sizeof *p);
-    double times[RESIDUALS];
+    struct arena scratch = {0};
+    struct varied *v = arena_alloc(&scratch, sizeof *v);
+    struct plan *p = arena_alloc(&scratch, sizeof *p);
+    double times[RESIDUALS], value = 0;
     for (int i = 0; i < RESIDUALS; i++)
-        times[i] = i < FIT_FACTORS ? exp(log_factor[i]) : 1;
+        times[i] = log_factor && i < FIT_FACTORS ? exp(log_factor[i]) : 1;
     if (o->alone)
         times[RESIDUAL_intra] = times[RESIDUAL_inter] = 0;
     scene_vary(v, &in->asked.scene, ALL_MESHES, times);
-    plan_evaluate(&v->scene, &in->asked.strategy, in->asked.layout, scratch, p);
-    if (!p->computed || o->stage >= p->stages)
-        return 0;
-    if (o->stage < 0)
-        return p->step_s;
-    return o->memory ? p->stage[o->stage].peak_bytes : p->stage[o->stage].compute_step_s;
+    plan_evaluate(&v->scene, &in->asked.strategy, in->asked.layout, &scratch, p);
+    if (p->computed && o->stage < p->stages)
+        value = o->stage < 0 ? p->step_s
+                : o->memory  ? p->stage[o->stage].peak_bytes
+                             : p->stage[o->stage].compute_step_s;
+    arena_release(&scratch);
+    return value;
 }

@@ -52,11 +52,6 @@ struct observation {
     double noise; /* relative standard deviation of the measurement itself */
 };
 
-struct refusal {
-    const char *input;
-    const char *why;
-};
-
 struct calibrate_input {
     const char *path;
     const char *kind;       /* "training log", "result of verify" */
@@ -67,10 +62,10 @@ struct calibrate_input {
     bool te;
     bool held;     /* out of the fit */
     int64_t steps; /* of a log: training lines that count */
-    int observations;
+    int observations, observation_capacity;
     struct observation *observation;
-    int refusals; /* what of it cannot be used */
-    struct refusal *refusal;
+    int refusals, refusal_capacity; /* what of it cannot be used */
+    const char **refusal;
     int notes; /* what a reader should know */
     const char **note;
 };
@@ -80,10 +75,10 @@ struct calibrate_input {
 bool calibrate_input_read(struct calibrate_input *, const struct options *from, struct resources *,
                           const char *path, struct arena *, struct error *);
 
-/* What is predicted of an observation with these log factors, memory before its own factor. 0 when
- * the strategy cannot be computed. */
+/* What is predicted of an observation with these log factors (NULL: with none), memory before its own
+ * factor. 0 when the strategy cannot be computed. */
 double calibrate_predict(const struct calibrate_input *, const struct observation *,
-                         const double log_factor[FIT_FACTORS], struct arena *scratch);
+                         const double *log_factor);
 
 void calibrate_refuse(struct calibrate_input *, struct arena *, const char *why);
 

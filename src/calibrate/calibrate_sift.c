@@ -21,25 +21,14 @@ static const char *figure_text(const struct observation *o, double value, struct
         add_bytes(&text, value);
     else
         add_seconds(&text, value);
-    const char *copy = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return copy;
-}
-
-static double prediction(const struct calibrate_input *in, const struct observation *o)
-{
-    static const double none[FIT_FACTORS] = {0};
-    struct arena scratch = {0};
-    double value = calibrate_predict(in, o, none, &scratch);
-    arena_release(&scratch);
-    return value;
+    return str_keep(&text, mem);
 }
 
 /* NULL = it may be. */
 static const char *why_not(const struct calibrate_input *in, const struct observation *o,
                            struct arena *mem)
 {
-    double predicted = prediction(in, o), device_bytes = in->gpu->usable_gib * GIB;
+    double predicted = calibrate_predict(in, o, NULL), device_bytes = in->gpu->usable_gib * GIB;
     const char *what = what_of(o, mem), *measured = figure_text(o, o->measured, mem);
     if (!(predicted > 0))
         return arena_format(mem, "%s cannot be predicted: astra explain says why", what);
