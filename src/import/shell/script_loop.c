@@ -57,12 +57,8 @@ static void start_over(struct loop *l, struct script *s)
 static enum answer doubtful(struct loop *l, struct script *s, const char *variable)
 {
     for (int i = 0; i < 2 && !s->failed; i++) {
-        struct ways w;
         s->doubt = variable ? variable : s->doubt;
-        ways_begin(&w, s, l->node->line);
-        script_maybe(s, &w, l->node->body);
-        script_maybe(s, &w, NULL);
-        script_settle(s, &w);
+        script_either(s, l->node->body, NULL, l->node->line);
         s->perhaps = s->perhaps <= LEAVE_LOOP ? LEAVE_NOT : s->perhaps;
     }
     return end(l, s);

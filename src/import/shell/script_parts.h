@@ -254,10 +254,8 @@ enum answer script_matches(struct script *, const char *pattern, const char *tex
 enum answer script_run(struct script *, const struct node *);
 /* What is assumed of a command that is not run is no answer to a query. */
 enum answer script_condition(struct script *, const struct node *);
-/* A way that may have been taken; NULL does nothing. */
-void script_maybe(struct script *, struct ways *, const struct node *);
-/* One of the ways has been taken: what they have in common stays. */
-void script_settle(struct script *, struct ways *);
+/* One of both has been run, and what they have in common stays; NULL does nothing. */
+enum answer script_either(struct script *, const struct node *, const struct node *other, int line);
 void script_leave_perhaps(struct script *, enum leave);
 
 /* ---- script_loop.c ---- */

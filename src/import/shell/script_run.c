@@ -49,7 +49,8 @@ static void end_way(struct script *s, struct ways *w, int launches)
     ways_end_one(w, s, counts);
 }
 
-void script_maybe(struct script *s, struct ways *w, const struct node *n)
+/* A way that may have been taken; NULL does nothing. */
+static void maybe(struct script *s, struct ways *w, const struct node *n)
 {
     int launches = s->launches;
     s->open++;
@@ -59,7 +60,8 @@ void script_maybe(struct script *s, struct ways *w, const struct node *n)
     end_way(s, w, launches);
 }
 
-void script_settle(struct script *s, struct ways *w)
+/* One of the ways has been taken: what they have in common stays. */
+static void settle(struct script *s, struct ways *w)
 {
     ways_merge(w, s);
     if (w->left == 0)
@@ -71,14 +73,14 @@ void script_settle(struct script *s, struct ways *w)
         s->leaves = w->least;
 }
 
-static enum answer run_either(struct script *s, const struct node *n, const struct node *other,
-                              int line)
+enum answer script_either(struct script *s, const struct node *n, const struct node *other,
+                          int line)
 {
     struct ways w;
     ways_begin(&w, s, line);
-    script_maybe(s, &w, n);
-    script_maybe(s, &w, other);
-    script_settle(s, &w);
+    maybe(s, &w, n);
+    maybe(s, &w, other);
+    settle(s, &w);
     return ANSWER_MAYBE;
 }
 
@@ -96,7 +98,7 @@ static enum answer run_if(struct script *s, const struct node *n)
     if (s->leaves)
         return a;
     if (a == ANSWER_MAYBE)
-        return run_either(s, n->body, n->other, n->line);
+        return script_either(s, n->body, n->other, n->line);
     if (a == ANSWER_YES && run_branch(s, n->body, &b))
         return b;
     s->assumed = false;
@@ -170,9 +172,9 @@ static enum answer run_case(struct script *s, const struct node *n)
         maybe_arm(s, &w, arm);
     }
     if (open && !done)
-        script_maybe(s, &w, NULL);
+        maybe(s, &w, NULL);
     if (open)
-        script_settle(s, &w);
+        settle(s, &w);
     return open ? ANSWER_MAYBE : last;
 }
 
@@ -266,8 +268,8 @@ static enum answer run_doubtful(struct script *s, const struct node *n, enum ans
     enum answer b = run_one(s, n);
     s->open--;
     end_way(s, &w, launches);
-    script_maybe(s, &w, NULL);
-    script_settle(s, &w);
+    maybe(s, &w, NULL);
+    settle(s, &w);
     bool decides = n->link == LINK_AND ? b == ANSWER_NO : b == ANSWER_YES && !s->assumed;
     return decides ? b : a;
 }
@@ -286,13 +288,9 @@ static enum answer run_linked(struct script *s, const struct node *n)
 /* What stands behind a command that may have left the loop or the function. */
 static enum answer run_rest(struct script *s, const struct node *n)
 {
-    struct ways w;
     enum leave before = s->perhaps;
     s->perhaps = LEAVE_NOT;
-    ways_begin(&w, s, n->line);
-    script_maybe(s, &w, n);
-    script_maybe(s, &w, NULL);
-    script_settle(s, &w);
+    script_either(s, n, NULL, n->line);
     script_leave_perhaps(s, before);
     return ANSWER_MAYBE;
 }
