@@ -17,12 +17,18 @@ struct names {
     size_t count;
 };
 
-static void add_name(struct names *n, const char *name)
+static bool knows(const struct names *n, const char *name)
 {
     for (size_t i = 0; i < n->count; i++)
         if (same_name(n->name[i], name))
-            return;
-    n->name[n->count++] = name;
+            return true;
+    return false;
+}
+
+static void add_name(struct names *n, const char *name)
+{
+    if (!knows(n, name))
+        n->name[n->count++] = name;
 }
 
 static void add_list(const struct names *n, struct str *out)
@@ -37,14 +43,6 @@ static void add_tables(const struct price_list *l, struct str *out)
 {
     for (int i = 0; i < l->tables; i++)
         str_addf(out, "%s%s", i ? ", " : "", l->name[i]);
-}
-
-static bool knows(const struct names *n, const char *name)
-{
-    for (size_t i = 0; i < n->count; i++)
-        if (same_name(n->name[i], name))
-            return true;
-    return false;
 }
 
 /* "--provider is 'awz', which Astra's own table does not have (did you mean aws?)" */
