@@ -193,18 +193,14 @@ bool dest_add(struct dest_list *l, const char *name, const char *value, int line
             return true;
         }
     const char *flag = flag_name(l->mem, "--", name), *no = flag_name(l->mem, "--no-", name);
-    bool known = words_most_values(flag) >= 0;
-    if (!launch_is_known(value) && (known || words_most_values(no) == 0)) {
+    bool known = words_most_values(flag) >= 0, off = !known && words_most_values(no) == 0;
+    if ((known || off) && !launch_is_known(value))
         add_open(l, known ? flag : no, value, line);
-        return true;
-    }
-    if (known) {
+    else if (known)
         add_flag(l, flag, value, line);
-        return true;
-    }
-    if (words_most_values(no) == 0 && is_false(value))
+    else if (off && is_false(value))
         add(l, no, line);
-    return words_most_values(no) == 0;
+    return known || off;
 }
 
 const char *dest_nearest(const char *name, struct arena *mem)

@@ -342,8 +342,8 @@ static bool read_effects(struct flags_result *r, const struct words *w, struct e
             return fail(err, ERROR_INPUT, "%s: %s", e->flag, e->text);
         note(r, e->flag, e->text);
     }
-    for (int i = 0; i < words_notes(w); i++)
-        add_text(&r->notes, words_note(w, i));
+    for (const char *const *text = words_notes(w); *text; text++)
+        add_text(&r->notes, *text);
     return true;
 }
 

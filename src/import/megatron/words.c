@@ -66,7 +66,7 @@ struct words {
     struct mention of[FLAG_COUNT];
     bool *asked; /* [FLAG_COUNT] someone wanted to know about the flag */
     bool noted[OLD_COUNT];
-    const char *note[OLD_COUNT]; /* in order of appearance */
+    const char *note[OLD_COUNT + 1]; /* in order of appearance */
     int notes;
 };
 
@@ -96,8 +96,7 @@ static const struct mention *mention_of(const struct words *w, const char *flag)
     return &w->of[f - FLAGS];
 }
 
-/* A flag, unless it looks like a negative number. */
-static bool is_flag(const char *word)
+bool words_is_flag(const char *word)
 {
     return word[0] == '-' && word[1] && word[1] != '.' && !isdigit((unsigned char)word[1]);
 }
@@ -142,7 +141,7 @@ static bool take_values(struct mention *m, const struct flag *f, int argc, const
                         int *used, struct error *err)
 {
     int most = m->joined ? 0 : most_values(f->arity), n = 0;
-    while (n < argc && n < most && !is_flag(argv[n]))
+    while (n < argc && n < most && !words_is_flag(argv[n]))
         n++;
     m->value = argv;
     m->count = m->joined ? 1 : n;
@@ -228,8 +227,8 @@ const struct words *words_read(int argc, const char *const *argv, struct arena *
     w->asked = arena_array(mem, FLAG_COUNT, sizeof *w->asked);
     const char *before = NULL;
     int used = 0;
-    for (int i = argc > 0 && ends_in_py(argv[0]) && !is_flag(argv[0]); i < argc; i += used) {
-        if (!is_flag(argv[i])) {
+    for (int i = argc > 0 && ends_in_py(argv[0]) && !words_is_flag(argv[0]); i < argc; i += used) {
+        if (!words_is_flag(argv[i])) {
             stray_word(argv[i], before, err);
             return NULL;
         }
@@ -261,14 +260,9 @@ const char *words_value(const struct words *w, const char *flag)
     return words_count(w, flag) > 0 ? words_at(w, flag, 0) : NULL;
 }
 
-int words_notes(const struct words *w)
+const char *const *words_notes(const struct words *w)
 {
-    return w->notes;
-}
-
-const char *words_note(const struct words *w, int i)
-{
-    return w->note[i];
+    return w->note;
 }
 
 int words_most_values(const char *flag)

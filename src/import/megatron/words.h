@@ -20,9 +20,12 @@ const char *words_at(const struct words *, const char *flag, int i);
 /* The first value, or NULL when the flag is not there. */
 const char *words_value(const struct words *, const char *flag);
 
-/* Old flags that are there and have no effect any more: "--flag: why". In order of appearance. */
-int words_notes(const struct words *);
-const char *words_note(const struct words *, int i);
+/* Old flags that are there and have no effect any more: "--flag: why". In order of appearance; NULL
+ * ends. */
+const char *const *words_notes(const struct words *);
+
+/* A flag, unless it looks like a negative number. */
+bool words_is_flag(const char *word);
 
 /* The table itself. How many values a flag takes at most: 0 for a switch, -1 = it is no flag, old
  * ones included. */

@@ -49,11 +49,6 @@ const char *launch_text(const struct launch *l, const char *word, struct arena *
     return str_keep(&s, mem);
 }
 
-static bool is_flag(const char *word)
-{
-    return word[0] == '-' && word[1] && word[1] != '.' && !isdigit((unsigned char)word[1]);
-}
-
 static const char *place(const struct launch *l, int line, struct arena *mem)
 {
     return line ? arena_format(mem, "%s:%d", l->path, line) : l->path;
@@ -123,7 +118,7 @@ static int skip_foreign(struct launch *l, int i, struct arena *mem)
 {
     const struct launch_word *w = &l->word[i];
     int n = 1;
-    while (i + n < l->count && !is_flag(w[n].text))
+    while (i + n < l->count && !words_is_flag(w[n].text))
         n++;
     launch_note(l, arena_format(mem, "line %d: %s is no flag of Megatron and is left out", w->line,
                                 launch_text(l, w->text, mem)));
@@ -152,7 +147,7 @@ static int take_flag(struct launch *l, int i, struct launch_flags *f, struct are
         return skip_foreign(l, i, mem);
     if (!launch_is_known(w->text))
         open = 0;
-    for (; i + n < l->count && n <= most && !is_flag(w[n].text); n++)
+    for (; i + n < l->count && n <= most && !words_is_flag(w[n].text); n++)
         if (open < 0 && !launch_is_known(w[n].text))
             open = n;
     if (open >= 0)
@@ -169,7 +164,7 @@ void launch_split(struct launch *l, struct launch_flags *f, struct arena *mem)
                                .line = arena_array(mem, most, sizeof *f->line)};
     for (int i = 0; i < l->count;) {
         const struct launch_word *w = &l->word[i];
-        if (is_flag(w->text)) {
+        if (words_is_flag(w->text)) {
             i += take_flag(l, i, f, mem);
             continue;
         }
