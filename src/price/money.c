@@ -1,7 +1,7 @@
 /* An amount is read from left to right: an optional $, a number, an optional letter for thousands,
  * an optional currency. One letter behind the number is a factor, three are a currency, four are
  * both. */
-#include "price/money.h"
+#include "price/prices.h"
 
 #include "base/str.h"
 #include "base/units.h"

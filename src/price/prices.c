@@ -7,7 +7,6 @@
 #include "base/csv.h"
 #include "base/str.h"
 #include "cluster/group.h"
-#include "price/money.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "cluster/group.h"
-#include "price/money.h"
 #include "price/prices.h"
 
 #include <stdio.h>

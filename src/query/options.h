@@ -5,7 +5,6 @@
 #include "cluster/cluster.h"
 #include "import/megatron/flags.h"
 #include "import/shell/script.h"
-#include "price/money.h"
 #include "price/prices.h"
 #include "rules/rules.h"
 #include "simulate/score.h"

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/csv.h"
-#include "price/money.h"
 
 #include <assert.h>
 #include <stdint.h>

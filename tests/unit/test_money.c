@@ -1,5 +1,5 @@
 /* Amounts of money and their currencies; patterns of names. */
-#include "price/money.h"
+#include "price/prices.h"
 
 #include "base/str.h"
 

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/str.h"
-#include "price/money.h"
 
 #include <math.h>
 #include <setjmp.h>

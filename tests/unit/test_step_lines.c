@@ -1,7 +1,6 @@
 /* Records of single lines: real ones, with prefixes and colours, damaged and glued together. */
 #include "base/arena.h"
 #include "base/str.h"
-#include "import/log/step_lines.h"
 #include "import/log/train_steps.h"
 
 #include <setjmp.h>

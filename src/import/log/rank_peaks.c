@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where the rank is or belongs. */
@@ -18,11 +19,6 @@ static int place(const struct rank_peak *peak, int count, int rank)
     return lo;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 void rank_peaks_add(struct rank_peaks *r, int64_t iterations, struct rank_peak p, struct arena *mem)
 {
     struct rank_peak **list = iterations < 2 ? &r->first : &r->later;
@@ -32,8 +28,8 @@ void rank_peaks_add(struct rank_peaks *r, int64_t iterations, struct rank_peak p
     int at = place(*list, *count, p.rank);
     struct rank_peak *here = *list + at;
     if (at < *count && here->rank == p.rank) {
-        here->allocated_bytes = larger(here->allocated_bytes, p.allocated_bytes);
-        here->reserved_bytes = larger(here->reserved_bytes, p.reserved_bytes);
+        here->allocated_bytes = fmax(here->allocated_bytes, p.allocated_bytes);
+        here->reserved_bytes = fmax(here->reserved_bytes, p.reserved_bytes);
         return;
     }
     if (*count == STEP_RANKS_MAX) {

@@ -4,7 +4,7 @@
  * pieces are dismissed after a character or two. A number counts where a bar follows, since one at
  * the end may be cut; memory lines have no last bar, there a line break will do. */
 #define _GNU_SOURCE
-#include "import/log/step_lines.h"
+#include "import/log/train_steps.h"
 
 #include "base/str.h"
 

@@ -4,7 +4,6 @@
 #include "import/log/train_steps.h"
 
 #include "base/arena.h"
-#include "import/log/step_lines.h"
 
 #include <limits.h>
 #include <string.h>
