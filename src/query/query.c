@@ -323,6 +323,12 @@ static void add_terms(const struct query *q, struct str *s)
     str_add(s, interruptions ? ", interruptions counted" : "");
 }
 
+/* Said neither by an option nor by a flag. */
+static const char *if_default(const struct query *q, enum param p, bool option)
+{
+    return option || (q->flags && q->flags->given[p]) ? "" : " (default)";
+}
+
 const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
 {
     struct str s = {0};
@@ -332,19 +338,17 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     if (q->terms.gpus)
         str_addf(&s, "exactly %lld GPUs, ", (long long)q->terms.gpus);
     str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len,
-             q->terms.seq_len ? "" : " (default)", base->global_batch,
-             q->terms.global_batch ? "" : " (default)");
+             if_default(q, PARAM_seq_len, q->terms.seq_len > 0), base->global_batch,
+             if_default(q, PARAM_global_batch, q->terms.global_batch > 0));
     add_count(&s, (double)base->global_batch * base->seq_len);
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free",
-             q->terms.precision < 0 ? " (default)" : "", query_te(q) ? "te" : "torch",
+             if_default(q, PARAM_precision, q->terms.precision >= 0), query_te(q) ? "te" : "torch",
              100 * q->terms.memory_margin);
     if (q->terms.imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->terms.imbalance);
     add_terms(q, &s);
-    const char *line = arena_string(mem, str_text(&s));
-    str_release(&s);
-    return line;
+    return str_keep(&s, mem);
 }

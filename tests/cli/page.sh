@@ -184,3 +184,4 @@ done <"$SCRATCH/items"
 "$ASTRA" estimate --model llama3-8b --cluster 1x8:H100 --format csv -- $flags >"$SCRATCH/csv" ||
     [ $? -eq 1 ]
 grep -q 'instead_add' "$SCRATCH/csv" || fault "CSV lacks what Astra would run"
+grep -q 'sequence 8192, global batch 64 (' "$SCRATCH/plan.html" || fault "what flags say is no default"
