@@ -177,9 +177,7 @@ static const char *word_of(enum param p, int value, struct arena *mem)
 {
     struct str word = {0};
     param_print(p, value, &word);
-    const char *out = arena_string(mem, str_text(&word));
-    str_release(&word);
-    return out;
+    return str_keep(&word, mem);
 }
 
 static bool ask(struct asking *a, enum param p, int value, struct alternative *x, struct error *err)

@@ -75,9 +75,7 @@ static const char *differing(const char *const *list, size_t count, const char *
         for (size_t k = 0; k < (name_only ? 1 : n); k++)
             add_flag_word(&text, list[i + k]);
     }
-    const char *out = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return out;
+    return str_keep(&text, mem);
 }
 
 static void fill_flags(struct change *c, const struct plan *before, struct arena *mem)

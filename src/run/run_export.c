@@ -44,9 +44,7 @@ static const char *title_of(const struct plan *p, struct arena *mem)
     add_gpus(p, &text);
     str_add(&text, ": ");
     add_ways_of(p, &text);
-    const char *title = arena_string(mem, str_text(&text));
-    str_release(&text);
-    return title;
+    return str_keep(&text, mem);
 }
 
 /* Characters of the model's name that a name of a job may have. */
