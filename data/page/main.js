@@ -34,10 +34,10 @@ function drawHead() {
     byId("heading").textContent = `${DATA.model.name} on ${DATA.cluster}`;
     byId("question").textContent = DATA.question;
     const prices = DATA.prices
-        .filter((p) => p.usd !== null)
+        .filter((p) => p.usd_per_gpu_hour !== null)
         .map(
             (p) =>
-                `${p.gpu} $${Number(p.usd.toPrecision(5))} per GPU-hour` +
+                `${p.gpu} $${Number(p.usd_per_gpu_hour.toPrecision(5))} per GPU-hour` +
                 (p.from ? ` (${p.from})` : ""),
         );
     byId("foot").append(

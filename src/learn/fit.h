@@ -1,6 +1,6 @@
 /* `astra fit`: adds the GPU of a profile to the learned models. Their trees stay, the GPU gets its own
  * offset, and its rows, none of which the trees have seen, say how good that is. Models are learned
- * anew by tools/fit. */
+ * again by tools/fit. */
 #pragma once
 
 #include "cost/learned.h"

@@ -76,8 +76,8 @@ struct better_plan {
     const char *unset;    /* variable that must have no such value, "" = none */
 };
 
-/* GPUs, batch, sequence and numerics stay. Runs a search; NULL for a job on several groups of
- * nodes, about which the search is not asked. Everything lives in the arena. */
+/* GPUs, batch, sequence and numerics stay. Runs a search, but for a job on several groups of nodes:
+ * `why_not` says so. Never NULL. */
 const struct better_plan *better_of(const struct query *, const struct estimate_query *,
                                     const struct plan *, struct arena *);
 

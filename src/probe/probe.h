@@ -11,7 +11,7 @@
 #include "query/query.h"
 #include "simulate/plan.h"
 
-/* Less is not worth a change, and less than predictions can tell apart. */
+/* Share of a step: less is not worth a change, and less than predictions can tell apart. */
 #define LEAST_SPEEDUP 0.01
 
 /* What a search found with something changed. */

@@ -226,7 +226,7 @@ static void take_use(struct advice_section *s, const char *what, const struct pl
     str_addf(&text, "%s: ", what);
     if (than) {
         add_seconds(&text, than->step_s);
-        str_addf(&text, " a step on %lld GPUs%s; this plan has %+.1f %% of its tokens/s",
+        str_addf(&text, " a step on %lld GPUs%s; this plan does %+.1f %% tokens/s",
                  (long long)than->gpus, than->feasible ? "" : ", not feasible",
                  100 * (p->tokens_per_s / than->tokens_per_s - 1));
     } else {

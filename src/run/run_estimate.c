@@ -60,7 +60,7 @@ void run_evaluate(struct astra *a, const struct estimate_query *e)
 
 /* What probes say of the plan. Those that search do so for a reader of the whole answer, not of one
  * stage. */
-static void probe_plan(struct astra *a, const struct estimate_query *e, bool explain)
+static void ask_probes(struct astra *a, const struct estimate_query *e, bool explain)
 {
     struct plan_answer *x = &a->answer;
     const struct plan *p = &a->plan;
@@ -89,7 +89,7 @@ bool run_estimate(struct astra *a, bool explain)
         !query_estimate(q, &a->mem, e, &a->error))
         return false;
     run_evaluate(a, e);
-    probe_plan(a, e, explain);
+    ask_probes(a, e, explain);
     if (!query_costs_hold(q, &a->error) ||
         (out->trace && !trace_write(&a->plan, out->trace, &a->error)) ||
         (out->report && !page_of_plan(q, &a->answer, &a->mem, &a->error)))

@@ -80,7 +80,7 @@ struct verify_stage {
 
 struct verify_report {
     const struct plan *plan; /* as asked for: its own stack, all micro-batches */
-    const struct plan *run;  /* as it runs: one lone rank of it */
+    const struct plan *run;  /* as it runs: one rank of it alone */
     bool dry_run;
     struct rank_check check; /* of this machine; empty with dry_run */
     const struct gpu *gpu;   /* this machine's, NULL = not known */
@@ -115,7 +115,7 @@ bool verify_as_run(const struct model *, bool te, struct strategy *, struct veri
  * (shrink.c): at least 2, unless there are fewer. */
 int64_t verify_shrink(const struct verify_case *, const struct verify_report *);
 
-/* The case with communication that takes no time (stage_alone.c): stage[].compute_step_s is what a lone
+/* The case with communication that takes no time (stage_alone.c): stage[].compute_step_s is what one
  * rank of each stage computes in a step. */
 void verify_alone(const struct verify_case *, struct arena *, struct plan *out);
 /* Seconds of a step where the compute of stage r takes `factor[r]` times as long; NAN where that are

@@ -15,5 +15,7 @@ struct json *json_of_words(const struct plan *, void (*add)(const struct plan *,
 struct json *json_of_money(const struct plan *);
 struct json *json_of_terms(const struct run_terms *);
 struct json *json_of_run(const struct search_report *);
+/* What a GPU-hour of each group costs, and where that is from. */
+struct json *json_of_prices(const struct search_report *);
 
 struct json *json_of_what_ifs(const struct search_report *);

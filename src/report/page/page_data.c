@@ -116,21 +116,6 @@ static struct json *funnel_of(const struct search_report *r)
     return o;
 }
 
-static struct json *prices_of(const struct search_report *r)
-{
-    const struct cluster *c = r->cluster;
-    struct json *list = json_new_array();
-    for (int g = 0; g < c->groups; g++) {
-        const struct rent *rent = rent_of(r->rent, &c->group[g]);
-        struct json *o = json_new_object();
-        json_set(o, "gpu", json_new_string(c->group[g].gpu->name));
-        json_set(o, "usd", json_number_or_null(rent->usd_per_hour > 0, rent->usd_per_hour));
-        json_set(o, "from", json_new_string(rent->from));
-        json_append(list, o);
-    }
-    return list;
-}
-
 static struct json *what_ifs_of(const struct search_report *r)
 {
     struct json *list = json_new_array();
@@ -188,7 +173,7 @@ static void set_run(struct json *o, const struct search_report *r)
         o, "tokens",
         json_number_or_null(r->money && r->money->tokens > 0, r->money ? r->money->tokens : 0));
     json_set(o, "money", r->money ? json_of_run(r) : json_new_null());
-    json_set(o, "prices", prices_of(r));
+    json_set(o, "prices", json_of_prices(r));
 }
 
 /* What the text of an estimate says behind its figures. */

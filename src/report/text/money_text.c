@@ -256,7 +256,7 @@ static struct json *index_of(const struct search_report *r, const struct plan *p
     return p ? json_new_integer(p - r->pareto) : json_new_null();
 }
 
-static struct json *prices_of(const struct search_report *r)
+struct json *json_of_prices(const struct search_report *r)
 {
     const struct cluster *c = r->cluster;
     struct json *list = json_new_array();
@@ -288,6 +288,6 @@ struct json *json_of_run(const struct search_report *r)
     json_set(o, "cheapest", index_of(r, m->cheapest));
     json_set(o, "more_budget", index_of(r, m->more_budget));
     json_set(o, "more_time", index_of(r, m->more_time));
-    json_set(o, "prices", prices_of(r));
+    json_set(o, "prices", json_of_prices(r));
     return o;
 }
