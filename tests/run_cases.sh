@@ -67,15 +67,16 @@ next() { # FILE: false where the pattern matched none
     [ -f "$1" ]
 }
 
-# Programs that print "ok ..." or "not ok ..." for every test. One that dies counts as a failure.
+# Programs that print a plan "1..N", then "ok ..." or "not ok ..." for every test; what a test prints
+# itself may stand before these on the line. One that dies or ends early counts as a failure.
 run_tap() { # NAME PROGRAM ARGUMENTS...
     name=$1
     shift
     # RUNNER is a list of words.
     run env CMOCKA_MESSAGE_OUTPUT=TAP $RUNNER "$@" </dev/null >"$work/why" 2>&1
     code=$?
-    good=$(grep -c '^ok ' "$work/why")
-    bad=$(grep -c '^not ok ' "$work/why")
+    tap_counts "$work/why" >"$work/tap"
+    read -r plan good bad <"$work/tap"
     passed=$((passed + good))
     if [ "$bad" -gt 0 ]; then
         failed=$((failed + bad - 1))
@@ -84,7 +85,15 @@ run_tap() { # NAME PROGRAM ARGUMENTS...
         fault "$name" "$(meaning $code)"
     elif [ "$good" -eq 0 ]; then
         fault "$name" "ran no test"
+    elif [ "$good" -ne "$plan" ]; then
+        fault "$name" "ran $good tests of $plan"
     fi
+}
+tap_counts() { # FILE: tests planned, passed, failed
+    awk '/^1\.\.[0-9]+$/ { plan += substr($0, 4) }
+        /not ok [0-9]+ / { bad++; next }
+        /ok [0-9]+ - / { good++ }
+        END { print plan + 0, good + 0, bad + 0 }' "$1"
 }
 
 run_unit() {
