@@ -11,8 +11,8 @@ program() { # NAME LINES: a test that does what the lines say
 }
 must_say() { # EXIT-CODE LINES: of the runner, without what a failed program printed
     code=0
-    BUILD=$SCRATCH/build RUNNER='' sh "$SCRATCH/tests/run_cases.sh" unit >"$SCRATCH/out" 2>&1 ||
-        code=$?
+    BUILD=$SCRATCH/build RUNNER='' ONLY=${only:-} \
+        sh "$SCRATCH/tests/run_cases.sh" unit >"$SCRATCH/out" 2>&1 || code=$?
     grep -v -e '^    ' -e 's of CPU$' -e '^run:' "$SCRATCH/out" >"$SCRATCH/said" || true
     [ "$code $(cat "$SCRATCH/said")" = "$*" ] && return
     echo "expected $*, but the runner said $code:"
@@ -24,6 +24,14 @@ program good 'echo 1..2; echo "ok 1 - a"; printf "half a line"; echo "ok 2 - b"'
 program two_groups 'echo 1..1; echo "ok 1 - a"; echo 1..1; echo "ok 1 - b"'
 must_say 0 'unit         4 passed, 0 failed
 4 passed, 0 failed'
+
+only='*_groups.c'
+must_say 0 'unit         2 passed, 0 failed
+2 passed, 0 failed'
+only=nothing
+must_say 1 'unit         0 passed, 0 failed
+0 passed, 0 failed'
+only=
 
 program cut 'echo 1..2; echo "ok 1 - a"; printf "garbage"; echo "not ok 2 - b"'
 program dies 'echo 1..1; echo "ok 1 - a"; exit 1'
