@@ -69,8 +69,9 @@ bool lex_expected(const struct lexer *l, const char *what)
         return lex_fail(l, t->begin, "expected %s, but the line ends here", what);
     if (t->kind == TOKEN_STRING)
         return lex_fail(l, t->begin - 1, "expected %s, but found the reason", what);
-    size_t n = t->end - t->begin < NAME_BYTES ? t->end - t->begin : NAME_BYTES;
-    return lex_fail(l, t->begin, "expected %s, but found '%.*s'", what, (int)n, l->text + t->begin);
+    char name[NAME_BYTES];
+    lex_name(l, t, name);
+    return lex_fail(l, t->begin, "expected %s, but found '%s'", what, name);
 }
 
 void lex_name(const struct lexer *l, const struct token *t, char name[NAME_BYTES])

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "rules/lex.h"
 #include "rules/rules.h"
 
 #include <math.h>
@@ -473,6 +474,43 @@ static void limits_are_errors(void **state)
     assert_non_null(strstr(err.text, "is not a number"));
 }
 
+/* A name of the longest size is shown whole, a longer one is cut to it, in every place that a name
+ * may stand. The text ends where the name does: a sanitizer sees a byte too many. */
+static void names_are_cut_at_one_size(void **state)
+{
+    static const struct {
+        const char *front, *before, *after; /* the rule, the message on both sides of the name */
+    } places[] = {
+        {"require ", "unknown name '", "'"},
+        {"require $", "unknown name '", "'"},
+        {"require 1 + ", "unknown name '", "'"},
+        {"require attention == ", "attention has no value '", "', its values are"},
+        {"require tp == 1 ", "as the end of the rule, but found '", "'"},
+        {"require tp == 1 \"reason\" ", "behind the reason, but found '", "'"},
+        {"require (tp ", "but found '", "'"},
+    };
+    enum { LONGEST = NAME_BYTES - 1 };
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t n = LONGEST - 1; n <= LONGEST + 2; n++) {
+            struct rules rules;
+            struct error err = {0};
+            char expected[256];
+            size_t front = strlen(places[i].front);
+            char *text = malloc(front + n);
+            assert_non_null(text);
+            memcpy(text, places[i].front, front);
+            memset(text + front, 'x', n);
+            rules_init(&rules);
+            assert_false(rules_add(&rules, text, front + n, "rule", &mem, &err));
+            snprintf(expected, sizeof expected, "%s%.*s%s", places[i].before,
+                     (int)(n < LONGEST ? n : LONGEST), text + front, places[i].after);
+            if (!strstr(err.text, expected))
+                fail_msg("%zu bytes: '%s' is not in '%s'", n, expected, err.text);
+            free(text);
+        }
+}
+
 static void strange_bytes_are_errors(void **state)
 {
     static const char zero[] = "require tp\0== 1";
@@ -579,6 +617,7 @@ int main(void)
         cmocka_unit_test(files_add_up),
         cmocka_unit_test(many_rules_fit),
         cmocka_unit_test(limits_are_errors),
+        cmocka_unit_test(names_are_cut_at_one_size),
         cmocka_unit_test(strange_bytes_are_errors),
         cmocka_unit_test(folding_changes_nothing),
     };
