@@ -44,3 +44,20 @@ expect ' H100-SXM5-80GB (' --model llama3-405b --cluster 1x8:H100
 # Any group of the pool may have the answer.
 expect 'without --set tp=3 there is a plan' \
     --model llama3-405b --cluster 1x8:A100,64x8:H100 --set tp=3
+
+# What came nearest is a strategy: estimated, it needs as much as was said. What may be allocated is
+# what is left of the device by its context and buffers, so that the device's share is a bit smaller.
+for pool in 1x1:H100 2x4:L40S; do
+    expect 'what came nearest needs' --model llama3-70b --cluster "$pool" --global-batch 512
+    said=$(sed 's/.*came nearest needs \([0-9.]*\) times.*/\1/' "$SCRATCH/err")
+    set -- # switches have no value in a strategy's words
+    for word in $(sed 's/.*may be allocated: \([^;]*\);.*/\1/' "$SCRATCH/err"); do
+        case $word in *=*) set -- "$@" --set "$word" ;; *) set -- "$@" --set "$word=on" ;; esac
+    done
+    "$ASTRA" estimate --model llama3-70b --cluster "$pool" --global-batch 512 "$@" --format json \
+        >"$SCRATCH/plan" 2>"$SCRATCH/err" || true
+    awk -v said="$said" '/"device_bytes"/ && $2 + 0 > most { most = $2 + 0 }
+        /"limit_bytes"/ { ratio = said / (most / $2) }
+        END { exit !(ratio > 1 && ratio < 1.03) }' "$SCRATCH/plan" ||
+        { echo "$pool: $said times the memory is not what $* needs"; exit 1; }
+done
