@@ -323,15 +323,29 @@ static int least_layers_again(struct worker *w)
     return high;
 }
 
-/* Nothing fits: what keeps least, one input for all layers of a chunk. */
-static void note_least(struct worker *w, struct strategy s)
+/* Nothing fits: the pass times that keep least, of those that were asked for. None keep less than
+ * one input for all layers of a chunk. */
+static void note_least(struct worker *w, const struct option_list *pass_times)
 {
     struct pass_times t;
-    s.recompute = RECOMPUTE_FULL;
-    s.recompute_method = METHOD_UNIFORM;
-    s.recompute_layers = w->query->scene.model->layers;
-    pass_times_memory(&w->partition, &s, &w->scratch, &t);
-    note_nearest(w, s, &t);
+    struct strategy s = w->walk.strategy, nearest = s;
+    double least = w->cell->fullness;
+    if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, w->query->scene.model->layers, 0) >=
+        least)
+        return;
+    for (int i = 0; i < pass_times->count; i++) {
+        option_take(pass_times, i, &s);
+        pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+        double fullness = partition_fullness(&w->partition, &t, &w->smallest);
+        if (fullness < least) {
+            least = fullness;
+            nearest = s;
+        }
+    }
+    if (least == w->cell->fullness)
+        return;
+    pass_times_memory(&w->partition, &nearest, &w->scratch, &t);
+    note_nearest(w, nearest, &t);
 }
 
 /* Whether these pass times cannot fit, by least_layers_again. */
@@ -373,7 +387,7 @@ static void search_partition(struct worker *w)
     int least_layers = least_layers_again(w);
     double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {
-        note_least(w, fastest);
+        note_least(w, pass_times);
         count_fixed(w, DROP_MEMORY, pairs);
         return;
     }
