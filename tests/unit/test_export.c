@@ -9,6 +9,7 @@
 #include "export/shell.h"
 #include "import/megatron/overrides.h"
 #include "import/shell/launch.h"
+#include "query/options.h"
 #include "strategy/strategy.h"
 
 #include <setjmp.h>
@@ -357,6 +358,51 @@ static void patterns_are_lists(void **state)
     str_release(&out);
 }
 
+#define TEN "abcdefghij"
+#define FIFTY TEN TEN TEN TEN TEN
+
+/* Whatever ends a line, also the last one or none. */
+static void hosts_are_lines(void **state)
+{
+    static const struct {
+        const char *text, *names; /* with a blank behind each, or the message */
+    } cases[] = {
+        {"a\nb\n", "a b "},
+        {"a\nb", "a b "},
+        {"a\r\nb\r\n", "a b "},
+        {"a\r\nb\r", "a b "},
+        {"\r\n#c\r\n\r\na\r\n", "a "},
+        {"# c\n10.0.0.3\n\n[::1]\n", "hosts:4: '[::1]' is no name of a host"},
+        {"a\r\r\n", "hosts:1: 'a\r' is no name of a host"},
+        {"a b\n", "hosts:1: 'a b' is no name of a host"},
+        {"-a\n", "hosts:1: '-a' is no name of a host"},
+        {"a\r\nb\na\n", "hosts: host 'a' is given twice"},
+        {"\r\n", "hosts: there is no host in it"},
+        {"", "hosts: there is no host in it"},
+        {FIFTY FIFTY FIFTY FIFTY FIFTY "253\r\n", FIFTY FIFTY FIFTY FIFTY FIFTY "253 "},
+        {FIFTY FIFTY FIFTY FIFTY FIFTY "0254\n",
+         "hosts:1: '" FIFTY TEN TEN TEN "' is no name of a host"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct options o;
+        struct arena mem;
+        struct error err = {0};
+        struct str names = {0};
+        arena_init(&mem);
+        options_init(&o, &mem);
+        bool ok = options_hosts(&o, cases[i].text, strlen(cases[i].text), "hosts", &err);
+        for (size_t k = 0; ok && k < o.export.hosts; k++)
+            str_addf(&names, "%s ", o.export.host[k]);
+        if (ok)
+            assert_string_equal(str_text(&names), cases[i].names);
+        else if (strncmp(err.text, cases[i].names, strlen(cases[i].names)) != 0)
+            fail_msg("'%s', expected '%s'", err.text, cases[i].names);
+        str_release(&names);
+        arena_release(&mem);
+    }
+}
+
 /* Names that would be more than a name are refused, whatever the format. */
 static void hostile_names_are_refused(void **state)
 {
@@ -384,6 +430,7 @@ int main(void)
         cmocka_unit_test(bridge_loses_nothing),
         cmocka_unit_test(bridge_is_read_back),
         cmocka_unit_test(patterns_are_lists),
+        cmocka_unit_test(hosts_are_lines),
         cmocka_unit_test(hostile_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
