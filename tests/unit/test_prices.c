@@ -594,6 +594,38 @@ static void unknown_names_are_refused(void **state)
     end(&b);
 }
 
+/* 24 names are listed, of more the number is said; a name that comes twice counts once. */
+static void long_lists_are_cut(void **state)
+{
+    static const struct {
+        int providers;
+        const char *end;
+    } cases[] = {{1, "there are p01"},
+                 {23, "p22, p23"},
+                 {24, "p23, p24"},
+                 {25, "p23, p24 and 1 more"},
+                 {60, "p23, p24 and 36 more"}};
+    static const char *asked[] = {"qqqqqqqq"};
+    const struct price_ask ask = {.providers = 1, .provider = asked};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench b;
+        struct error err = {0};
+        struct str text = {0};
+        begin(&b);
+        str_add(&text, "provider,region,gpu,instance,gpus,market,usd_per_gpu_hour,date,source\n");
+        for (int k = 0; k < 2 * cases[i].providers; k++)
+            str_addf(&text, "p%02d,x,H100,i,8,on-demand,2,2026-01-01,s\n", k / 2 + 1);
+        must_read(&b, "", str_text(&text));
+        assert_false(prices_know(&b.list, &ask, &err));
+        size_t all = strlen(err.text), end_at = strlen(cases[i].end);
+        if (all < end_at || strcmp(err.text + all - end_at, cases[i].end) != 0)
+            fail_msg("'%s' does not end in '%s'", err.text, cases[i].end);
+        str_release(&text);
+        end(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +644,7 @@ int main(void)
         cmocka_unit_test(later_tables_win),
         cmocka_unit_test(clusters_get_prices),
         cmocka_unit_test(unknown_names_are_refused),
+        cmocka_unit_test(long_lists_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
