@@ -320,6 +320,33 @@ static void every_preset(void **state)
     arena_release(&mem);
 }
 
+/* One rank of context parallelism has nobody to exchange with, however it would. With several, each
+ * way has operators of its own. */
+static void ways_of_context_differ_beyond_one_rank(void **state)
+{
+    struct model m = from_pairs(GATED);
+    (void)state;
+    for (int attention = ATTENTION_FLASH; attention <= ATTENTION_UNFUSED; attention++)
+        for (int cp = 1; cp <= 2; cp++) {
+            struct op ops[3][OPS_MAX];
+            int count[3];
+            memset(ops, 0, sizeof ops);
+            for (int way = CP_P2P; way <= CP_ALLGATHER; way++) {
+                struct block_shape s = shape_of(&m, BLOCK_ATTENTION, 1, true);
+                s.cp = cp;
+                s.cp_comm = way;
+                s.attention = attention;
+                count[way] = block_ops(&s, ops[way]);
+            }
+            for (int way = CP_A2A; way <= CP_ALLGATHER; way++) {
+                size_t bytes = (size_t)count[way] * sizeof **ops;
+                bool same =
+                    count[way] == count[way - 1] && memcmp(ops[way], ops[way - 1], bytes) == 0;
+                assert_int_equal(same, cp == 1);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(experts_have_passes_of_their_own),
         cmocka_unit_test(experts_cost_the_host_calls),
         cmocka_unit_test(backward_collectives),
+        cmocka_unit_test(ways_of_context_differ_beyond_one_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -339,6 +339,30 @@ static void moves_are_changes(void **state)
             fail_msg("move %zu never applies", i);
 }
 
+/* The way of context parallelism goes with it. */
+static void one_rank_has_no_way_of_context(void **state)
+{
+    size_t count;
+    const struct move *move = moves(&count);
+    struct bench b;
+    int ended = 0;
+    (void)state;
+    ask(&b, &JOBS[DENSE]);
+    for (int way = CP_P2P; way <= CP_ALLGATHER; way++)
+        for (size_t i = 0; i < count; i++)
+            for (int k = 0; k < move[i].options; k++) {
+                struct strategy s = b.asked.strategy;
+                s.cp = 2;
+                s.cp_comm = way;
+                if (!move_apply(&move[i], b.asked.scene.model, &s, k) || s.cp > 1)
+                    continue;
+                assert_int_equal(s.cp_comm, CP_P2P);
+                ended++;
+            }
+    assert_true(ended >= 3);
+    release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +372,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(plans_that_cannot_run_have_no_gains),
         cmocka_unit_test(moves_are_changes),
+        cmocka_unit_test(one_rank_has_no_way_of_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
