@@ -18,12 +18,14 @@
  * any: about half of the compute is of use (public FSDP runs are 13-25 % slower than full
  * overlap predicts). */
 static const double FSDP_WINDOW = 0.5;
-/* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x dp), Megatron's default. */
+/* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x ranks that share a gradient), which
+ * are dp x cp; those of experts too (resolve_ddp_bucket_size in Megatron's training.py). */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
 
 double rank_buckets(const struct partition *f, int mesh, const struct rank_params *p)
 {
-    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * f->mesh[mesh].strategy.dp);
+    const struct strategy *s = &f->mesh[mesh].strategy;
+    double size = fmax(BUCKET_PARAMS, BUCKET_PER_RANK * s->dp * s->cp);
     return fmax(1, ceil((p->dense + p->experts) / size));
 }
 

@@ -182,6 +182,26 @@ static void flex_is_never_slower(void **state)
     }
 }
 
+/* Ranks that share a gradient make its buckets larger: those of context parallelism as well. */
+static void buckets_count_context(void **state)
+{
+    (void)state;
+    static const struct {
+        int dp, cp;
+        double size;
+    } CASES[] = {{8, 1, 40e6}, {8, 4, 40e6}, {32, 2, 64e6}, {64, 1, 64e6}, {16, 8, 128e6}};
+    const struct rank_params p = {.dense = 3e9, .experts = 1e9};
+    load("llama3-8b", "64x8:H100");
+    struct scene sc = scene();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct strategy s = plan_of(1, 1, CASES[i].dp, 1, 1024);
+        s.cp = CASES[i].cp;
+        struct partition *f = partition_new(&sc, &s, NULL, &mem, NULL);
+        assert_non_null(f);
+        assert_true(rank_buckets(f, 0, &p) == ceil(4e9 / CASES[i].size));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +212,7 @@ int main(void)
         cmocka_unit_test(overlap_is_never_slower),
         cmocka_unit_test(graphs_lift_the_host),
         cmocka_unit_test(flex_is_never_slower),
+        cmocka_unit_test(buckets_count_context),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
