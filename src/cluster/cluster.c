@@ -97,7 +97,7 @@ double cluster_between(const struct cluster *c, const struct node_group *a,
 bool group_alike(const struct node_group *a, const struct node_group *b)
 {
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
-           a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
+           a->segment == b->segment && a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
            a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes;
 }
 

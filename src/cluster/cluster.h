@@ -49,6 +49,7 @@ struct node_group {
     int per_node;             /* GPUs of a node */
     int64_t gpus;             /* of them that a plan to be estimated uses; 0 = all */
     int domain;               /* GPUs joined by the scale-up link; may exceed per_node (NVL72) */
+    int segment;              /* nodes of each such domain that a job takes; 0 = as suits it */
     double link_bs;           /* scale-up bandwidth per GPU and direction, bytes/s */
     double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
     double oversubscription;  /* >= 1: how much slower the network is between far nodes */

@@ -25,6 +25,7 @@
     X(nic_gbit,         false,   NIC_GBIT_MIN, NIC_GBIT_MAX) \
     X(nics_per_node,    true,    1,            1024) \
     X(scaleup_domain,   true,    1,            65536) \
+    X(segment,          true,    1,            65536) \
     X(scaleup_gbs,      false,   LINK_GBS_MIN, LINK_GBS_MAX) \
     X(oversubscription, false,   1,            1000) \
     X(usable_gib,       false,   USABLE_MIN,   USABLE_MAX) \
@@ -164,6 +165,18 @@ static bool check_domain(const struct cluster_reader *r, const struct yaml *node
                  g->domain, g->per_node);
 }
 
+/* A job takes so many nodes of each domain: no more than there are. */
+static bool check_segment(const struct cluster_reader *r, const struct yaml *node,
+                          const struct node_group *g)
+{
+    const struct yaml *v = yaml_get(node, "segment");
+    int all = g->domain > g->per_node ? g->domain / g->per_node : 1;
+    if (!v || g->segment <= all)
+        return true;
+    return wrong(r, v->line, v->column, "segment is %d, a scale-up domain has %d node%s",
+                 g->segment, all, all > 1 ? "s" : "");
+}
+
 /* NICs are shared by the GPUs of a node; as many as GPUs unless said otherwise. */
 static double nic_gbit_per_gpu(const struct file_entry *e, int per_node)
 {
@@ -183,6 +196,7 @@ static void fill_group(struct node_group *g, const struct file_entry *e)
     g->gpus = (int64_t)value[KEY_gpus];
     if (value[KEY_scaleup_domain] > 0)
         g->domain = (int)value[KEY_scaleup_domain];
+    g->segment = (int)value[KEY_segment];
     if (value[KEY_scaleup_gbs] > 0)
         g->link_bs = value[KEY_scaleup_gbs] * 1e9;
     if (value[KEY_oversubscription] > 0)
@@ -207,7 +221,7 @@ static bool read_group(const struct cluster_reader *r, const struct yaml *node,
     fill_group(g, &e);
     *said = (struct group_said){e.value[KEY_price], e.value[KEY_mtbf_h],
                                 e.value[KEY_interruptions_per_h]};
-    return check_domain(r, node, g);
+    return check_domain(r, node, g) && check_segment(r, node, g);
 }
 
 static bool read_groups(const struct cluster_reader *r, const struct yaml *list, struct cluster *c)

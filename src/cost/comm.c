@@ -29,28 +29,13 @@ static const double LINK_ETA = 0.90, PCIE_ETA = 0.57, NIC_ETA = 0.93;
 
 enum { HALVINGS = 32 }; /* more than nodes can be halved */
 
-/* Ranks of one node talk over the scale-up link where it joins them all, else over PCIe. */
-struct placement placement_of(const struct node_group *g, int ranks, int stride)
-{
-    assert(ranks >= 1 && stride >= 1 && g->per_node >= 1);
-    int reach = g->domain > g->per_node ? g->domain : g->per_node;
-    int per_node = reach / stride;
-    if (per_node < 1)
-        per_node = 1;
-    if (per_node > ranks)
-        per_node = ranks;
-    struct placement p = {ranks, per_node, (ranks + per_node - 1) / per_node, g->link_bs};
-    if (per_node > 1 && (per_node - 1) * stride >= g->domain)
-        p.link_bs = 1e9 * g->gpu->pcie_gbs;
-    return p;
-}
-
 struct comm_call comm_call_of(const struct node_group *g, enum comm_kind kind, struct placement p)
 {
     bool pcie = g->domain < 2 || p.link_bs == 1e9 * g->gpu->pcie_gbs;
     return (struct comm_call){.kind = kind,
                               .ranks = p.ranks,
                               .per_node = p.per_node,
+                              .most = p.most > p.per_node ? p.most : p.per_node,
                               .nodes = p.nodes,
                               .gpu = g->gpu,
                               .link_bs = p.link_bs,
@@ -186,7 +171,7 @@ static bool is_for(const struct comm_entry *e, enum comm_kind kind, struct place
 {
     return e->kind == kind && e->placement.ranks == p.ranks &&
            e->placement.per_node == p.per_node && e->placement.nodes == p.nodes &&
-           e->placement.link_bs == p.link_bs;
+           e->placement.link_bs == p.link_bs && e->placement.most == p.most;
 }
 
 static const struct comm_entry *find(struct comm_entry *e, enum comm_kind kind, struct placement p)
@@ -225,7 +210,7 @@ static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, 
 bool comm_table_new(struct comm_table **out, const struct node_group *g,
                     const struct booster *model, struct error *err)
 {
-    struct placement p = {2, 1, 2, g->link_bs};
+    struct placement p = {2, 1, 2, g->link_bs, 0};
     struct comm_call call = comm_call_of(g, COMM_SEND, p);
     struct comm_curve curve;
     if (!comm_curve_fill(&curve, model, &call, err))

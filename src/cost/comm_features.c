@@ -75,7 +75,7 @@ static double latency_across(const struct comm_call *c)
  * across nodes a rank receives its part of what comes from outside through its own NIC. */
 static double link_share(const struct comm_call *c)
 {
-    double n = c->ranks, p = c->per_node, nodes = c->nodes;
+    double n = c->ranks, p = fmax(c->per_node, c->most), nodes = c->nodes;
     double switched = 1 + 1 / p, ring = 2 * (p - 1) / p;
     switch (c->kind) {
     case COMM_ALL_REDUCE:

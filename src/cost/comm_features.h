@@ -9,11 +9,12 @@ struct gpu;
 /* Everything but the message: what is called, where, over what. */
 struct comm_call {
     enum comm_kind kind;
-    int ranks, per_node, nodes; /* nodes or scale-up domains */
+    int ranks, per_node, nodes; /* nodes or scale-up domains; the fewest ranks of one */
     const struct gpu *gpu;
     double link_bs, nic_bs; /* nominal, per GPU and direction; nic_bs of no use inside one node */
     bool in_switch;         /* the switch of the domain can reduce */
     bool pcie;              /* link_bs is PCIe: the scale-up link does not join these ranks */
+    int most;               /* ranks of the fullest node where they differ; 0 = per_node */
 };
 
 /* Seconds. Both fall, or stay, when a bandwidth rises. */

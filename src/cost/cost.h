@@ -15,15 +15,19 @@ struct costing {
     const struct node_group *group;
     struct group_costs *costs;       /* learned times; NULL: analytic */
     const struct residual *residual; /* what own runs say; NULL: nothing */
+    int reach; /* GPUs that ranks fill before the next node or domain (placement.h); 0: all of it */
 };
 
-/* Where a group of ranks sits: `ranks` that are `stride` apart in rank order. */
+/* Where a group of ranks sits. */
 struct placement {
     int ranks;
-    int per_node;   /* ranks of the group inside one node or scale-up domain */
+    int per_node;   /* ranks of the group inside one node or scale-up domain: fewest of any */
     int nodes;      /* nodes or domains it spans */
     double link_bs; /* bandwidth between ranks of one node */
+    int most;       /* ranks inside the fullest node; 0: per_node */
 };
+/* `ranks` that are `stride` apart in rank order, wherever such a group starts: that which is worst
+ * off. placement.h has the others. */
 struct placement placement_of(const struct node_group *, int ranks, int stride);
 
 struct op_time {

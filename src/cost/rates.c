@@ -4,6 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "cost/features.h"
+#include "cost/placement.h"
 
 #include <assert.h>
 #include <math.h>
@@ -119,8 +120,9 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
 static double routed_time(const struct costing *on, const struct op *o, struct placement p)
 {
     double rows = o->bytes / parts_reached(o->routed, o->ranks);
-    struct placement inside = {p.per_node, p.per_node, 1, p.link_bs};
-    struct placement across = {p.nodes, 1, p.nodes, p.link_bs};
+    int most = p.most > p.per_node ? p.most : p.per_node;
+    struct placement inside = {most, most, 1, p.link_bs, 0};
+    struct placement across = {p.nodes, 1, p.nodes, p.link_bs, 0};
     double node_s = comm_time(on, o->comm, rows * parts_reached(o->routed, p.nodes), across);
     return fmax(node_s, comm_time(on, o->comm, o->bytes, inside));
 }
@@ -128,7 +130,7 @@ static double routed_time(const struct costing *on, const struct op *o, struct p
 /* Gather and scatter are each other's mirror image; the others are their own. */
 static struct op_time predict_comm(const struct costing *on, const struct op *o)
 {
-    struct placement p = placement_of(on->group, o->ranks, o->stride);
+    struct placement p = placement_on(on, o->ranks, o->stride, 0);
     struct op_time t = {0};
     t.forward_s =
         o->routed && p.nodes > 1 ? routed_time(on, o, p) : comm_time(on, o->comm, o->bytes, p);

@@ -140,7 +140,8 @@ static const struct plan *best_alone(const struct query *q, const struct estimat
                                      struct arena *mem)
 {
     struct query_terms terms = probe_terms(q, &e->strategy);
-    const struct scene scene = scene_on(&e->scene, estimate_group(e, g));
+    struct scene scene = scene_on(&e->scene, estimate_group(e, g));
+    scene.part = false;
     terms.gpus = 0; /* as many of the group as are best */
     return probe_best(q, &terms, g, &scene, mem);
 }

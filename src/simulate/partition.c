@@ -13,6 +13,38 @@
 /* Picoseconds of a step must stay well below the largest int64. */
 static const double LONGEST_S = 3e6;
 
+struct costing scene_costing(const struct scene *sc, const struct node_group *g)
+{
+    struct costing on = {0};
+    if (sc->costing)
+        on = sc->costing[g->index];
+    on.group = g;
+    return on;
+}
+
+struct scene scene_on(const struct scene *sc, const struct node_group *g)
+{
+    struct scene one = *sc;
+    one.group = g;
+    one.meshes = NULL;
+    one.part = scene_is_mixed(sc);
+    return one;
+}
+
+bool scene_is_mixed(const struct scene *sc)
+{
+    return sc->part || sc->meshes;
+}
+
+/* How many GPUs a mixed job has on a type is not known here: it sits on consecutive nodes. */
+struct costing placed_costing(const struct scene *sc, const struct node_group *g,
+                              const struct strategy *s)
+{
+    struct costing on = scene_costing(sc, g);
+    on.reach = reach_of(g, s, scene_is_mixed(sc) ? 0 : strategy_gpus(s));
+    return on;
+}
+
 /* At most all copies of all tokens of the group reach one rank, and no token one expert twice. */
 static double possible_imbalance(const struct scene *sc, const struct strategy *s)
 {
@@ -129,11 +161,30 @@ static void find_dummies(const struct blocks *b, struct layer_costs *out)
 
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
+    int reach[REACHES], seat = layer_seat(sc, s, reach);
+    layer_costs_at(sc, s, reach[seat], out);
+}
+
+int layer_seat(const struct scene *sc, const struct strategy *s, int reach[REACHES])
+{
+    int seat = reaches_of(sc->group, s, reach) - 1;
+    if (seat == 0)
+        return seat;
+    int here = placed_costing(sc, sc->group, s).reach;
+    while (seat > 0 && reach[seat] != here)
+        seat--;
+    return seat;
+}
+
+void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
+                    struct layer_costs *out)
+{
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
     struct blocks b; /* large: only what is counted is filled */
     struct block_cost mlp[2];
-    const struct costing on = scene_costing(sc, sc->group);
+    struct costing on = scene_costing(sc, sc->group);
+    on.reach = reach;
     b.ops = 0;
     memset(b.count, 0, sizeof b.count);
     memset(b.first, 0, sizeof b.first);
@@ -307,10 +358,10 @@ static void find_classes(struct partition *f)
 }
 
 /* Seconds of sending a micro-batch's tensor from or to a rank, as its own network does it. */
-static double send_time(const struct partition_mesh *m, bool inside)
+static double send_time(const struct partition_mesh *m, enum nearness near)
 {
     const struct strategy *s = &m->strategy;
-    struct placement p = {2, inside ? 2 : 1, inside ? 1 : 2, m->costing.group->link_bs};
+    struct placement p = placement_of_pair(m->costing.group, near);
     double cut = s->seq_parallel || !s->p2p_scatter ? 1 : s->tp;
     return comm_time(&m->costing, COMM_SEND, m->costs->boundary_bytes / cut, p);
 }
@@ -319,7 +370,7 @@ static double send_time(const struct partition_mesh *m, bool inside)
 static double crossing_time(const struct cluster *cluster, const struct partition_mesh *a,
                             const struct partition_mesh *b)
 {
-    double own = fmax(send_time(a, false), send_time(b, false));
+    double own = fmax(send_time(a, OTHER_NODE), send_time(b, OTHER_NODE));
     double link_bs = cluster ? cluster_between(cluster, a->costing.group, b->costing.group) : 0;
     double bytes = fmax(a->costs->boundary_bytes, b->costs->boundary_bytes);
     double slower = fmax(residual_of_comm(&a->costing, 2), residual_of_comm(&b->costing, 2));
@@ -332,18 +383,15 @@ int64_t crossing_ticks(const struct cluster *cluster, const struct partition_mes
     return llround(crossing_time(cluster, a, b) * TICKS_PER_S);
 }
 
-/* Consecutive blocks of ranks meet inside a node only where both are in it. */
-bool same_node(const struct partition_mesh *m, int from, int to)
+enum nearness pair_nearness(const struct partition_mesh *m, int from, int to)
 {
     int64_t block = (int64_t)m->strategy.tp * m->strategy.cp * m->strategy.dp;
-    const struct node_group *g = m->costing.group;
-    int reach = g->domain > g->per_node ? g->domain : g->per_node;
-    return from * block / reach == to * block / reach;
+    return nearness_of(&m->costing, block, from, to);
 }
 
-int64_t send_ticks(const struct partition_mesh *m, bool inside)
+int64_t send_ticks(const struct partition_mesh *m, enum nearness near)
 {
-    return llround(send_time(m, inside) * TICKS_PER_S);
+    return llround(send_time(m, near) * TICKS_PER_S);
 }
 
 /* Rank r to the next, the last to the first. */
@@ -353,28 +401,12 @@ static void find_sends(struct partition *f)
     for (int r = 0; r < pp; r++) {
         int to = (r + 1) % pp;
         const struct partition_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
-        f->send[r] = pp == 1  ? 0
-                     : a == b ? send_ticks(a, same_node(a, r - a->first_rank, to - a->first_rank))
-                              : crossing_ticks(f->scene->cluster, a, b);
+        f->send[r] = pp == 1 ? 0
+                     : a == b
+                         ? send_ticks(a, pair_nearness(a, r - a->first_rank, to - a->first_rank))
+                         : crossing_ticks(f->scene->cluster, a, b);
         assert(f->send[r] >= 0);
     }
-}
-
-struct costing scene_costing(const struct scene *sc, const struct node_group *g)
-{
-    struct costing on = {0};
-    if (sc->costing)
-        on = sc->costing[g->index];
-    on.group = g;
-    return on;
-}
-
-struct scene scene_on(const struct scene *sc, const struct node_group *g)
-{
-    struct scene one = *sc;
-    one.group = g;
-    one.meshes = NULL;
-    return one;
 }
 
 const struct strategy *partition_strategy(const struct partition *f, int mesh,
@@ -390,10 +422,10 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     struct partition_mesh *m = &f->mesh[i];
     struct strategy room;
     assert(i < MESHES_MAX && costs && first + stages <= f->strategy.pp);
-    m->costing = scene_costing(f->scene, g);
     m->costs = costs;
     m->first_rank = first;
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);
+    m->costing = placed_costing(f->scene, g, &m->strategy);
     m->limit = framework_limit(&one, &m->strategy);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;

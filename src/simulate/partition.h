@@ -9,6 +9,7 @@
 #pragma once
 
 #include "cost/cost.h"
+#include "cost/placement.h"
 #include "model/model.h"
 #include "schedule/schedule.h"
 #include "simulate/memory.h"
@@ -34,9 +35,13 @@ struct scene {
     const struct run_terms *run;    /* NULL: of no known length, without outages */
     const struct costing *costing;  /* by group, whose own pointer does not count; NULL: analytic */
     const struct rent *rent;        /* by group; NULL: no prices, no outages */
+    bool part;                      /* of a mixed job: its other ranks are not known here */
 };
-/* What times on a group are made of. */
+bool scene_is_mixed(const struct scene *);
+/* What times on a group are made of; the same where the ranks of a strategy sit. */
 struct costing scene_costing(const struct scene *, const struct node_group *);
+struct costing placed_costing(const struct scene *, const struct node_group *,
+                              const struct strategy *);
 /* The same query on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
 
@@ -51,6 +56,10 @@ struct layer_costs {
     double dummies, head_dummies; /* bytes, of layers and of the logits: see partition.c */
 };
 void layer_costs_of(const struct scene *, const struct strategy *, struct layer_costs *);
+/* Which of the reaches_of() a strategy it is that counts. */
+int layer_seat(const struct scene *, const struct strategy *, int reach[REACHES]);
+/* Costs for ranks that sit so. */
+void layer_costs_at(const struct scene *, const struct strategy *, int reach, struct layer_costs *);
 
 /* Virtual stages on one mesh with the same layers, embedding and head cost the same. */
 struct stage_shape {
@@ -107,10 +116,10 @@ bool partition_init(struct partition *, const struct scene *,
 struct partition *partition_new(const struct scene *, const struct strategy *,
                                 const struct layout *layout, struct arena *, struct error *);
 
-/* Whether two ranks of a mesh, counted from its first, share a node; ticks of a transfer between
- * ranks of one mesh, and between two meshes. */
-bool same_node(const struct partition_mesh *, int from, int to);
-int64_t send_ticks(const struct partition_mesh *, bool inside);
+/* How near two ranks of a mesh are, counted from its first; ticks of a transfer between ranks of one
+ * mesh, and between two meshes. */
+enum nearness pair_nearness(const struct partition_mesh *, int from, int to);
+int64_t send_ticks(const struct partition_mesh *, enum nearness);
 int64_t crossing_ticks(const struct cluster *, const struct partition_mesh *,
                        const struct partition_mesh *);
 

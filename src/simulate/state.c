@@ -20,11 +20,10 @@ static double gradient_bytes(const struct strategy *s)
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
 static void add_collectives(const struct costing *on, const struct strategy *s, double params,
-                            double ranks, int stride, double *reduce_s, double *gather_s)
+                            struct placement p, double *reduce_s, double *gather_s)
 {
-    struct placement p = placement_of(on->group, (int)ranks, stride);
     double gradients = gradient_bytes(s) * params;
-    if (params <= 0 || ranks <= 1)
+    if (params <= 0 || p.ranks <= 1)
         return;
     if (shards_optimizer(s)) {
         *reduce_s += comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
@@ -37,12 +36,11 @@ static void add_collectives(const struct costing *on, const struct strategy *s, 
 /* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
  * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
 static double shard_time(const struct partition *f, const struct costing *on,
-                         const struct strategy *s, double params, double ranks, int stride)
+                         const struct strategy *s, double params, struct placement p)
 {
     assert(s->fsdp >= FSDP_OPTIM_GRADS);
-    struct placement p = placement_of(on->group, (int)ranks, stride);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
-    if (params <= 0 || ranks <= 1)
+    if (params <= 0 || p.ranks <= 1)
         return 0;
     double gather_s = s->fsdp == FSDP_FULL ? comm_time(on, COMM_ALL_GATHER, 2 * unit, p) : 0;
     return layers * (2 * gather_s + comm_time(on, COMM_REDUCE_SCATTER, 4 * unit, p));
@@ -71,17 +69,20 @@ struct rank_times rank_times_of(const struct partition *f, int mesh, const struc
     const struct costing *on = &f->mesh[mesh].costing;
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
-    double ranks = (double)s->dp * s->cp, expert_ranks = expert_data_parallel(s);
+    int blocks = scene_is_mixed(f->scene) ? 0 : f->strategy.pp;
+    struct placement dense = placement_on(on, s->dp * s->cp, s->tp, blocks);
+    struct placement experts =
+        placement_on(on, (int)expert_data_parallel(s), s->etp * s->ep, blocks);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     struct rank_times t = {0};
     if (!full) {
-        add_collectives(on, s, p->dense, ranks, s->tp, &t.reduce_s, &t.gather_s);
-        add_collectives(on, s, p->experts, expert_ranks, s->etp * s->ep, &t.reduce_s, &t.gather_s);
+        add_collectives(on, s, p->dense, dense, &t.reduce_s, &t.gather_s);
+        add_collectives(on, s, p->experts, experts, &t.reduce_s, &t.gather_s);
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         t.reduce_s = 0;
-        t.shard_s = shard_time(f, on, s, p->dense, ranks, s->tp) +
-                    shard_time(f, on, s, p->experts, expert_ranks, s->etp * s->ep);
+        t.shard_s =
+            shard_time(f, on, s, p->dense, dense) + shard_time(f, on, s, p->experts, experts);
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
@@ -103,9 +104,9 @@ static double tied_time(const struct partition *f, const struct strategy *all)
         struct strategy room;
         const struct strategy *s = partition_strategy(f, ends[i], all, &room);
         const struct costing *on = &f->mesh[ends[i]].costing;
-        const struct node_group *g = on->group;
-        int stride = f->meshes > 1 ? g->per_node + g->domain : s->tp * s->cp * s->dp * (s->pp - 1);
-        struct placement p = placement_of(on->group, 2, stride);
+        int64_t block = (int64_t)s->tp * s->cp * s->dp;
+        enum nearness near = f->meshes > 1 ? OTHER_NODE : nearness_of(on, block, 0, s->pp - 1);
+        struct placement p = placement_of_pair(on->group, near);
         double params = (double)model_head_params(m, model_padded_vocab(m, s->tp)) / s->tp;
         slower = fmax(slower, comm_time(on, COMM_ALL_REDUCE, gradient_bytes(s) * params, p));
     }

@@ -108,7 +108,7 @@ static struct comm_row row_of(const struct comm_sample *s)
 {
     struct comm_row r = {.source = s->source, .bytes = s->bytes, .time_s = s->time_s};
     r.call = (struct comm_call){s->kind,    s->ranks,  s->per_node,  s->nodes, s->gpu,
-                                s->link_bs, s->nic_bs, s->in_switch, false};
+                                s->link_bs, s->nic_bs, s->in_switch, false,    0};
     r.call.pcie = s->link_bs == 1e9 * s->gpu->pcie_gbs;
     r.base_s = base_of(&r.call, s->bytes);
     r.floor_s = comm_base_of(&r.call, s->bytes).floor_s;

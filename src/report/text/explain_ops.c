@@ -29,7 +29,7 @@ static const char *const BLOCKS[] = {
     [BLOCK_EMBEDDING] = "embedding", [BLOCK_HEAD] = "head", [BLOCK_MTP] = "mtp projection",
 };
 
-typedef void block_printer(const struct scene *, const struct block_shape *,
+typedef void block_printer(const struct scene *, const struct costing *, const struct block_shape *,
                            const struct report_style *, struct str *out);
 
 static void print_title(const struct block_shape *b, const struct report_style *style,
@@ -67,17 +67,18 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
                             [BLOCK_MTP] = m->mtp > 0};
     const struct scene whole = plan_scene(p);
     const struct scene scene = scene_on(&whole, own ? own->group : p->group);
+    const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
         shape.window = m->kind[k].window;
         if (!window_seen(m, k))
-            print(&scene, &shape, style, out);
+            print(&scene, &on, &shape, style, out);
     }
     shape.window = 0;
     for (int kind = BLOCK_MLP; kind <= BLOCK_MTP; kind++) {
         shape.kind = (enum block_kind)kind;
         if (present[kind])
-            print(&scene, &shape, style, out);
+            print(&scene, &on, &shape, style, out);
     }
 }
 
@@ -104,8 +105,9 @@ static void take_bytes(struct table *t, double bytes)
     table_take(t);
 }
 
-static void print_ops(const struct scene *scene, const struct block_shape *b,
-                      const struct report_style *style, struct str *out)
+static void print_ops(const struct scene *scene, const struct costing *on,
+                      const struct block_shape *b, const struct report_style *style,
+                      struct str *out)
 {
     static const struct table_column columns[] = {{"operator", TABLE_LEFT, 0},
                                                   {"kind", TABLE_LEFT, 2},
@@ -117,6 +119,7 @@ static void print_ops(const struct scene *scene, const struct block_shape *b,
     struct table t;
     int n = block_ops(b, ops);
     (void)scene;
+    (void)on;
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < n; i++) {
         table_add(&t, "%s", ops[i].name);
@@ -144,8 +147,9 @@ static void add_time_row(struct table *t, const char *name, const char *kind,
     }
 }
 
-static void print_times(const struct scene *scene, const struct block_shape *b,
-                        const struct report_style *style, struct str *out)
+static void print_times(const struct scene *scene, const struct costing *on,
+                        const struct block_shape *b, const struct report_style *style,
+                        struct str *out)
 {
     static const struct table_column columns[] = {{"operator", TABLE_LEFT, 0},
                                                   {"kind", TABLE_LEFT, 1},
@@ -156,8 +160,7 @@ static void print_times(const struct scene *scene, const struct block_shape *b,
     struct op_time time[OPS_MAX], sum = {0};
     struct table t;
     int n = block_ops(b, ops);
-    const struct costing on = scene_costing(scene, scene->group);
-    cost_predict(&on, b->precision, scene->te, ops, (size_t)n, time);
+    cost_predict(on, b->precision, scene->te, ops, (size_t)n, time);
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < n; i++) {
         add_time_row(&t, ops[i].name, OP_KINDS[ops[i].kind], &time[i]);

@@ -87,6 +87,7 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     for (int g = 0; g < set->groups; g++) {
         const struct node_group *group = set->group[g];
         set->scene[g] = scene_on(&q->scene, group);
+        set->scene[g].part = true;
         costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
         slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max, q->scene.te);
         set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;

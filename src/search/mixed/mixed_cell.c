@@ -321,11 +321,15 @@ static void find_crossings(struct mixed_cell *c)
             c->crossing[a][b] =
                 crossing_ticks(c->w->query->cluster, &c->w->table[a].partition->mesh[0],
                                &c->w->table[b].partition->mesh[0]);
-    for (int g = 0; g < groups; g++)
-        for (int inside = 0; inside < 2; inside++)
-            c->sends[g][inside] = send_ticks(&c->w->table[g].partition->mesh[0], inside);
-    for (int g = 0; g < groups; g++) /* NICs may be faster than what is inside a node */
-        c->send = fmin(c->send, (double)c->sends[g][false]);
+    for (int g = 0; g < groups; g++) {
+        const struct partition_mesh *m = &c->w->table[g].partition->mesh[0];
+        enum nearness nearest = pair_nearness(m, 0, 1);
+        for (enum nearness near = OTHER_NODE; near < NEARNESSES; near++) {
+            c->sends[g][near] = send_ticks(m, near);
+            if (near <= nearest) /* NICs may be faster than what is inside a node */
+                c->send = fmin(c->send, (double)c->sends[g][near]);
+        }
+    }
     c->cross = INFINITY;
     for (int a = 0; a < groups; a++)
         for (int b = 0; b < a; b++)

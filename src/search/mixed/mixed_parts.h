@@ -42,10 +42,10 @@ struct mixed_cell {
     double send, cross;          /* least ticks of a transfer, and of one between types */
     double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
-    int64_t sends[MIX_MAX][2]; /* between nodes, within one */
-    int pps, *pp;              /* numbers of stages that may be of use, most first */
-    int by_time[MIX_MAX];      /* layers of a stage that the cut allows, for the pp at hand */
-    int alive_max;             /* micro-batches in flight */
+    int64_t sends[MIX_MAX][NEARNESSES];
+    int pps, *pp;         /* numbers of stages that may be of use, most first */
+    int by_time[MIX_MAX]; /* layers of a stage that the cut allows, for the pp at hand */
+    int alive_max;        /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */

@@ -227,8 +227,8 @@ static void find_sends(const struct problem *p, int64_t send[])
         first = r > 0 && p->type[r - 1] != a ? r : first;
         send[r] = c->crossing[a][b];
         if (a == b)
-            send[r] =
-                c->sends[a][same_node(&c->w->table[a].partition->mesh[0], r - first, to - first)];
+            send[r] = c->sends[a][pair_nearness(&c->w->table[a].partition->mesh[0], r - first,
+                                                to - first)];
     }
 }
 

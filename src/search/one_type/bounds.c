@@ -55,7 +55,9 @@ static void find_least(struct worker *w, int axis, struct least *out)
 {
     const struct space *s = w->walk.space;
     if (axis == s->first_pass_times) {
-        note_least(w, costs_table_get(w->costs, &w->walk, &w->keep), out);
+        const struct layer_costs *costs;
+        for (int i = 0; (costs = costs_table_any(w->costs, &w->walk, i, &w->keep)); i++)
+            note_least(w, costs, out);
         return;
     }
     int options = w->costs->stride[axis] ? s->axis[axis].options : 1;

@@ -15,22 +15,39 @@ void costs_table_init(struct costs_table *t, const struct scene *sc, const struc
         if (counts && s->axis[i].options > 0)
             t->count *= (size_t)s->axis[i].options;
     }
-    t->slot = arena_array(mem, t->count, sizeof *t->slot);
+    t->slot = arena_array(mem, t->count * REACHES, sizeof *t->slot);
+}
+
+static const struct layer_costs *get(struct costs_table *t, const struct walk *w, int reach,
+                                     int seat, struct arena *mem)
+{
+    size_t at = 0;
+    for (int i = 0; i < w->space->first_pass_times; i++)
+        at += t->stride[i] * (size_t)w->option[i];
+    assert(at < t->count && seat < REACHES);
+    _Atomic(const struct layer_costs *) *slot = &t->slot[at * REACHES + (size_t)seat];
+    const struct layer_costs *have = atomic_load(slot);
+    if (have)
+        return have;
+    struct layer_costs *made = arena_alloc(mem, sizeof *made);
+    layer_costs_at(t->scene, &w->strategy, reach, made);
+    if (!atomic_compare_exchange_strong(slot, &have, made))
+        return have; /* another thread was first, with the same figures */
+    return made;
 }
 
 const struct layer_costs *costs_table_get(struct costs_table *t, const struct walk *w,
                                           struct arena *mem)
 {
-    size_t at = 0;
-    for (int i = 0; i < w->space->first_pass_times; i++)
-        at += t->stride[i] * (size_t)w->option[i];
-    assert(at < t->count);
-    const struct layer_costs *have = atomic_load(&t->slot[at]);
-    if (have)
-        return have;
-    struct layer_costs *made = arena_alloc(mem, sizeof *made);
-    layer_costs_of(t->scene, &w->strategy, made);
-    if (!atomic_compare_exchange_strong(&t->slot[at], &have, made))
-        return have; /* another thread was first, with the same figures */
-    return made;
+    int reach[REACHES], seat = layer_seat(t->scene, &w->strategy, reach);
+    return get(t, w, reach[seat], seat, mem);
+}
+
+const struct layer_costs *costs_table_any(struct costs_table *t, const struct walk *w, int seat,
+                                          struct arena *mem)
+{
+    int reach[REACHES];
+    return seat < reaches_of(t->scene->group, &w->strategy, reach)
+               ? get(t, w, reach[seat], seat, mem)
+               : NULL;
 }

@@ -12,7 +12,7 @@ struct costs_table {
     const struct scene *scene;
     size_t stride[PARAMS]; /* by axis; 0 where block costs do not depend on it */
     size_t count;
-    _Atomic(const struct layer_costs *) *slot;
+    _Atomic(const struct layer_costs *) *slot; /* [count * REACHES] by reaches_of() */
 };
 
 void costs_table_init(struct costs_table *, const struct scene *, const struct space *,
@@ -20,4 +20,7 @@ void costs_table_init(struct costs_table *, const struct scene *, const struct s
 
 /* Of the walk's strategy. `mem` is the calling thread's, and lives as long as the table. */
 const struct layer_costs *costs_table_get(struct costs_table *, const struct walk *,
+                                          struct arena *mem);
+/* The same with pp and dp still open: of way `seat` to sit, NULL behind the last. */
+const struct layer_costs *costs_table_any(struct costs_table *, const struct walk *, int seat,
                                           struct arena *mem);
