@@ -179,7 +179,7 @@ static int nodes_used(const struct node_group *g, const struct strategy *s)
 }
 
 /* A pool has as few domains as hold its nodes; a job that takes a part of each needs more. */
-static int nodes_of_domain(const struct node_group *g, const struct strategy *s, int64_t gpus)
+int domain_nodes(const struct node_group *g, const struct strategy *s, int64_t gpus)
 {
     int used = gpus > 0 && gpus % g->per_node == 0 ? nodes_used(g, s) : 0;
     if (used == 0 || g->segment > 0)
@@ -193,7 +193,7 @@ int reach_of(const struct node_group *g, const struct strategy *s, int64_t gpus)
     int reach = plain_reach(g);
     if (gpus > 0 && gpus <= reach)
         return REACH_ALL;
-    int nodes = nodes_of_domain(g, s, gpus);
+    int nodes = domain_nodes(g, s, gpus);
     return nodes > 0 ? nodes * g->per_node : reach;
 }
 
@@ -216,6 +216,6 @@ int segment_of(const struct node_group *g, const struct strategy *s, int64_t gpu
         return 0;
     if (reach_of(g, s, gpus) == REACH_ALL)
         return (int)nodes;
-    int used = nodes_of_domain(g, s, gpus);
+    int used = domain_nodes(g, s, gpus);
     return used > 0 ? (int)common_divisor(nodes, used) : 0; /* Slurm: it divides the job's nodes */
 }

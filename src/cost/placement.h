@@ -9,12 +9,14 @@ struct strategy;
 enum { REACH_ALL = INT32_MAX };
 
 /* GPUs that ranks fill before they begin the next node, or the next scale-up domain where that is
- * larger; of a domain perhaps a part, segment_of(). `gpus` are those of the job, 0 where they are
+ * larger; of a domain perhaps a part, domain_nodes(). `gpus` are those of the job, 0 where they are
  * not known: on consecutive nodes then. */
 int reach_of(const struct node_group *, const struct strategy *, int64_t gpus);
 
-/* Nodes of each scale-up domain that a job takes, and takes together: Slurm's --segment. 0 where
- * domains are nodes, or where the groups of the strategy straddle domains however it is cut. */
+/* Nodes of each scale-up domain that a job takes. 0 where domains are nodes, or where the groups of
+ * the strategy straddle domains however it is cut. */
+int domain_nodes(const struct node_group *, const struct strategy *, int64_t gpus);
+/* Of them those that have to lie together: Slurm's --segment, which divides the nodes of the job. */
 int segment_of(const struct node_group *, const struct strategy *, int64_t gpus);
 
 /* What reach_of() may be, whatever pp and dp are, as far as it makes a difference inside a layer: the

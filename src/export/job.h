@@ -21,6 +21,7 @@ struct job_part {
     int per_node;  /* GPUs of a node that are used; of the last one perhaps fewer */
     int last_node; /* of the last one */
     bool whole;    /* the nodes have no other GPUs */
+    int segment;   /* nodes that lie in one rack, as many times as it takes; 0 = any */
 };
 
 struct export_job {

@@ -41,6 +41,8 @@ static void add_component(const struct export_job *j, int part, struct str *out)
         add_share(j, p, out);
     if (j->hosts)
         add_hosts(j, part, out);
+    else if (p->segment > 1) /* needs topology/block, which names racks as blocks */
+        str_addf(out, "#SBATCH --segment=%d\n", p->segment);
     str_addf(out, "##SBATCH --partition=PARTITION # of nodes with %s\n", p->gpu->name);
     str_add(out, "##SBATCH --account=ACCOUNT\n");
 }

@@ -115,6 +115,15 @@ static bool take_cluster(struct options *o, const struct launch *l, struct error
                        err);
 }
 
+/* Nodes that the scheduler puts in one rack, where the pool has racks of several. */
+static void take_segment(struct options *o, const struct launch *l)
+{
+    struct node_group *g = &o->cluster.group[0];
+    if (o->has_cluster && o->cluster.groups == 1 && l->segment > 0 && g->domain > g->per_node &&
+        l->segment <= g->domain / g->per_node && g->segment == 0)
+        g->segment = (int)l->segment;
+}
+
 static bool take_launch(struct options *o, const struct launch *l, struct error *err)
 {
     struct imported *i = arena_alloc(o->mem, sizeof *i);
@@ -122,6 +131,7 @@ static bool take_launch(struct options *o, const struct launch *l, struct error 
     i->launch = *l;
     if (!take_cluster(o, l, err))
         return false;
+    take_segment(o, l);
     launch_split(&i->launch, &i->flags, o->mem);
     o->imported = i;
     if (options_flags(o, 0, NULL, &inner))

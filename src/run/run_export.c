@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "cost/placement.h"
 #include "export/export.h"
 #include "export/job.h"
 #include "query/options.h"
@@ -30,6 +31,7 @@ static void take_parts(const struct plan *p, struct export_job *j, struct arena 
             .per_node = from->per_node,
             .last_node = (int)(from->gpus - (from->nodes - 1) * from->per_node),
             .whole = from->per_node == from->group->per_node,
+            .segment = p->meshes ? 0 : segment_of(from->group, &p->strategy, from->gpus),
         };
         stage += from->stages;
         j->nodes += from->nodes;

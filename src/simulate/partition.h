@@ -290,6 +290,9 @@ double scene_limit(const struct scene *);
 /* The scene a plan was evaluated in. */
 struct scene plan_scene(const struct plan *);
 
+/* Adds what is to be said of where the ranks lie (seating.c). */
+void plan_note_seats(const struct scene *, struct plan *, struct arena *);
+
 /* Everything for one strategy: rules are the caller's. `s` may use SPLIT_LAYOUT with `layout`. */
 void plan_evaluate(const struct scene *, const struct strategy *s, const struct layout *layout,
                    struct arena *, struct plan *out);

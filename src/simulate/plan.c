@@ -287,6 +287,8 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     fill_trust(sc, p);
     evaluate(sc, s, layout, &scratch, mem, p);
     if (p->computed)
+        plan_note_seats(sc, p, mem);
+    if (p->computed)
         trust_residuals(sc, layout, &scratch, p);
     arena_release(&scratch);
 }

@@ -79,6 +79,8 @@ struct plan {
     bool feasible;
     int reasons;
     const char **reason; /* why not */
+    int notes;
+    const char **note; /* where its ranks lie: groups that straddle nodes, parts of racks */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu;
     double expected_error;
     const char *provenance;

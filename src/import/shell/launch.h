@@ -39,6 +39,7 @@ struct launch {
     const struct launch_unknown *unknown;
     int64_t nodes, per_node; /* both 0 = not known */
     int64_t gpus;            /* 0 = not known */
+    int64_t segment;         /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
 };
 

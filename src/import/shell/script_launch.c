@@ -105,6 +105,7 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
                        struct launch *l)
 {
     bool srun = has_launcher(w, count, "srun");
+    l->segment = s->segment;
     bool torchrun = has_launcher(w, count, "torchrun") ||
                     has_launcher(w, count, "torch.distributed.run") ||
                     has_launcher(w, count, "torch.distributed.launch");
@@ -250,6 +251,7 @@ static int split_header(struct script *s, const char *p, const char *end, struct
 /* One part of a job: nodes that are alike. */
 struct word_part {
     int64_t nodes, gpus, per_node, tasks; /* per_node: tasks, which may be one for all GPUs */
+    int64_t segment;
 };
 
 static struct word_part part_of(struct script *s, const struct fields *f)
@@ -260,7 +262,8 @@ static struct word_part part_of(struct script *s, const struct fields *f)
     return (struct word_part){nodes_of(nodes ? nodes : option(w, f->count, "-N")),
                               gpus_of(s, gpus ? gpus : option(w, f->count, "--gres")),
                               option_count(w, f->count, "--ntasks-per-node", NULL),
-                              option_count(w, f->count, "--ntasks", "-n")};
+                              option_count(w, f->count, "--ntasks", "-n"),
+                              option_count(w, f->count, "--segment", NULL)};
 }
 
 static void set_number(struct script *s, const char *name, int64_t n)
@@ -289,6 +292,7 @@ static void end_part(struct script *s, struct fields *f, int *parts)
     s->nodes = *parts == 0 || (s->nodes && p.nodes) ? s->nodes + p.nodes : 0;
     s->per_node = *parts == 0 || s->per_node == p.per_node ? p.per_node : 0;
     s->tasks = p.tasks;
+    s->segment = *parts == 0 ? p.segment : 0;
     ++*parts;
     *f = (struct fields){0};
 }

@@ -186,7 +186,7 @@ struct script {
     int launches;
     struct launch launch[SCRIPT_LAUNCHES];
     int score[SCRIPT_LAUNCHES];           /* how much each looks like a training */
-    int64_t nodes, tasks, per_node, gpus; /* of #SBATCH; 0 = not said */
+    int64_t nodes, tasks, per_node, gpus, segment; /* of #SBATCH; 0 = not said */
 };
 
 bool script_fail(struct script *, int line, const char *message); /* the first one counts */

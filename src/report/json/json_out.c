@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cost/placement.h"
 #include "cost/residual_file.h"
 #include "export/export.h"
 #include "price/rent.h"
@@ -184,6 +185,13 @@ static struct json *node_group_of(const struct node_group *g, const struct rent 
     return o;
 }
 
+/* A part of each rack: which part depended on the whole pool. */
+static void set_segment(struct json *o, const struct node_group *g, int nodes)
+{
+    if (nodes > 0 && nodes < g->domain / g->per_node)
+        json_set(o, "segment", json_new_integer(nodes));
+}
+
 /* Slow links between the groups of a plan, which are counted from 1. */
 static void set_links(struct json *o, const struct plan *p, const struct plan_part *part, int parts)
 {
@@ -226,8 +234,10 @@ static void set_nodes(struct json *o, const struct plan *p)
     struct plan_part part[MESHES_MAX];
     int parts = plan_parts(p, part);
     if (!p->meshes) {
-        json_set(o, "node_group",
-                 node_group_of(p->group, rent_of(p->rent, p->group), p->gpus, p->group->per_node));
+        struct json *group =
+            node_group_of(p->group, rent_of(p->rent, p->group), p->gpus, p->group->per_node);
+        set_segment(group, p->group, domain_nodes(p->group, &p->strategy, p->gpus));
+        json_set(o, "node_group", group);
         return;
     }
     struct json *list = json_new_array();
@@ -237,6 +247,7 @@ static void set_nodes(struct json *o, const struct plan *p)
             node_group_of(part[i].group, rent_of(p->rent, part[i].group), part[i].gpus, per_node);
         if (part[i].gpus % per_node != 0) /* of its last node only some */
             json_set(group, "gpus", json_new_integer(part[i].gpus));
+        set_segment(group, part[i].group, part[i].group->segment);
         json_set(group, "stages", json_new_integer(part[i].stages));
         if (plan_meshes_differ(p))
             set_own(group, p, i);
@@ -430,6 +441,8 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "strategy", strategy_of(&p->strategy));
     json_set(o, "feasible", json_new_bool(p->feasible));
     json_set(o, "reasons", json_new_strings(p->reason, (size_t)p->reasons));
+    if (p->notes > 0)
+        json_set(o, "notes", json_new_strings(p->note, (size_t)p->notes));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
     json_set(o, "breakdown", breakdown_of(p));

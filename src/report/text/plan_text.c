@@ -109,6 +109,8 @@ void print_verdict(const struct plan_answer *a, const struct report_style *style
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
+    for (int i = 0; i < p->notes; i++)
+        typeset_item(style, p->note[i], out);
     print_advice(&fix, style, out);
 }
 
