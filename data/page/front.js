@@ -40,8 +40,7 @@ function frontLead() {
     if (DATA.front.length === 0) return "No plan is on the front: not every type has a price.";
     return (
         "The Pareto front. Hover shows a plan, a click opens it." +
-        (PRICED ? "" : " Plan 1 is not here: no price is known for its GPUs.") +
-        (DATA.part_front ? " Of mixed plans only the listed ones were looked at." : "")
+        (PRICED ? "" : " Plan 1 is not here: no price is known for its GPUs.")
     );
 }
 

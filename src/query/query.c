@@ -270,7 +270,6 @@ bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *o
     out->mix = mix_of(q);
     out->layouts = q->terms.engine != ENGINE_FLAGSCALE;
     out->per_type_meshes = q->terms.engine != ENGINE_MEGATRON;
-    out->front = query_asks_front(q);
     out->top = q->search.top;
     out->threads = q->search.threads ? q->search.threads : parallel_cores();
     return true;

@@ -98,9 +98,6 @@ const struct plan_source *query_source(const struct query *, const struct plan_s
 /* What plans are compared by (query_money.c). */
 enum objective query_objective(const struct query *);
 bool query_limits(const struct query *, struct limits *, struct error *);
-/* Whether the whole front of speed and money is asked for, jobs on several types included: the pool
- * leaves open how many nodes there are, or money decides. */
-bool query_asks_front(const struct query *);
 
 bool query_te(const struct query *);          /* layers of TransformerEngine */
 int query_seq_len(const struct query *);      /* asked for, or the default */

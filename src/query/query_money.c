@@ -45,14 +45,6 @@ static bool asks_money(const struct query *q)
     return q->budget_usd > 0 || query_objective(q) == OBJECTIVE_COST;
 }
 
-bool query_asks_front(const struct query *q)
-{
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (q->cluster.group[g].nodes_min < q->cluster.group[g].nodes_max)
-            return true;
-    return q->run.tokens > 0 || asks_money(q);
-}
-
 /* Where money decides, every type must have a price. */
 static bool has_prices(const struct query *q, struct error *err)
 {

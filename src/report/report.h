@@ -50,7 +50,6 @@ struct search_report {
     const struct plan *plan; /* [best] */
     int front;
     const struct plan *pareto; /* [front] cheapest first */
-    bool part_front;           /* of mixed plans only those that are listed were looked at */
     const struct money *money; /* NULL: nothing but speed was asked for */
     const struct funnel *funnel;
     const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */

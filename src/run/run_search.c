@@ -203,6 +203,7 @@ static bool search_mixed(struct answering *a, struct totals *all)
     }
     mq->limits = &all->limits;
     mq->results = &all->results;
+    mq->front = true;
     mq->progress = a->progress ? tell_progress : NULL;
     mq->progress_context = part_of(a, a->query->cluster.groups);
     mixed_run(mq, a->mem, &all->mixed);
@@ -285,7 +286,6 @@ static void search_freely(struct answering *a, const struct query *q, const stru
     if (all->several.cluster && query_mixed(q, a->mem, &free->several, NULL)) {
         free->several.limits = &free->limits;
         free->several.results = &free->results;
-        free->several.front = false;
         free->several.progress = all->several.progress;
         free->several.progress_context = all->several.progress_context;
         mixed_run(&free->several, a->mem, &free->mixed);
@@ -364,7 +364,6 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .pareto = all->front,
                                         .funnel = &all->funnel,
                                         .mixed = all->mixed.found ? &all->mixed : NULL,
-                                        .part_front = all->mixed.found && !all->several.front,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->search.stats};
     a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 5 + CLUSTER_MAX_GROUPS,

@@ -214,7 +214,6 @@ struct json *page_data(const struct page *page, struct arena *mem)
     json_set(o, "stages", page_stages(&list));
     json_set(o, "front", front_of(&list));
     json_set(o, "axes", r->front > 0 ? axes_of(r, &list, mem) : json_new_null());
-    json_set(o, "part_front", json_new_bool(r->part_front));
     json_set(o, "funnel", r->funnel ? funnel_of(r) : json_new_null());
     json_set(o, "what_if", what_ifs_of(r));
     json_set(o, "changes", changes_of(page));

@@ -274,12 +274,7 @@ static void print_front(const struct search_report *r, const struct report_style
         table_hide_if_all(&t, FRONT_GPU, types_of(&r->pareto[0], &t.mem));
     for (int c = FRONT_MONEY; c <= FRONT_COST; c++)
         table_hide_if_all(&t, c, "");
-    typeset_heading(
-        style,
-        r->part_front
-            ? "Pareto front of speed and money, of the plans on one type and the mixed ones above"
-            : "Pareto front of speed and money",
-        out);
+    typeset_heading(style, "Pareto front of speed and money", out);
     table_print(&t, style, out);
     print_front_plot(r, style, out);
 }

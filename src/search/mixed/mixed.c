@@ -117,16 +117,23 @@ static void list_sets(struct mixed *m)
 }
 
 /* Like a good plan on one type: a good start, whatever its bound. */
+static bool is_like(const struct strategy *s, const struct found *x)
+{
+    const struct strategy *k = &x->strategy;
+    return !x->mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep && s->etp == k->etp &&
+           s->micro_batch == k->micro_batch && s->seq_parallel == k->seq_parallel;
+}
+
 static bool is_seed(const struct mixed *m, const struct strategy *s)
 {
     const struct shortlist *best = &m->results->best;
-    for (int i = 0; i < best->count; i++) {
-        const struct strategy *k = &best->entry[i].strategy;
-        if (!best->entry[i].mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep &&
-            s->etp == k->etp && s->micro_batch == k->micro_batch && s->vpp == 1 &&
-            s->seq_parallel == k->seq_parallel)
+    const struct front *front = &m->results->front;
+    for (int i = 0; i < best->count; i++)
+        if (is_like(s, &best->entry[i]))
             return true;
-    }
+    for (int i = 0; i < front->count; i++)
+        if (is_like(s, &front->entry[i]))
+            return true;
     return false;
 }
 

@@ -53,10 +53,7 @@ static double work_of_stages(const struct mixed_cell *c)
 /* One number of stages of each type: room for all layers by what the types can take. */
 static void judge_stages(struct mixed_cell *c, int pp)
 {
-    int64_t gpus = 0;
-    for (int g = 0; g < c->set->groups; g++)
-        gpus += c->stages[g] * c->block[g];
-    if (c->w->query->gpus && gpus != c->w->query->gpus)
+    if (!cell_gpus_asked(c))
         return;
     cell_rent(c);
     int by_time[MIX_MAX];
@@ -115,13 +112,12 @@ static double behind_any(struct mixed_cell *c)
     return least;
 }
 
-static void search_pp(struct mixed_cell *c, int pp)
+static void search_pp(struct mixed_cell *c, const struct stage_count *x)
 {
-    c->s.pp = pp;
+    int pp = c->s.pp = x->pp;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
-    cell_rent_least(c, pp);
-    int64_t cut = cell_cut(c);
+    int64_t cut = cell_enter_pp(c, x);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
         return;
     c->behind = behind_any(c);
@@ -165,7 +161,7 @@ static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int 
     }
     bool fits = false;
     for (int i = 0; i < c->pps && !fits; i++)
-        fits = cell_has_memory(c, c->pp[i]);
+        fits = cell_has_memory(c, c->pp[i].pp);
     for (int g = 0; g < c->set->groups; g++)
         c->w->table[g].partition->mesh[0].limit = limit[g];
     c->s = kept;
@@ -246,7 +242,7 @@ static void search_pass_times(struct mixed_cell *c)
     if (again_in_vain(c) || !cell_has_room(c, true))
         return;
     for (int i = 0; i < c->pps; i++)
-        search_pp(c, c->pp[i]);
+        search_pp(c, &c->pp[i]);
 }
 
 /* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
@@ -280,10 +276,11 @@ static void list_pps(struct mixed_cell *c)
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
             (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
-            pp * c->s.vpp <= c->layers + 2 && cell_pp_of_use(c, pp) && pp_allowed(c, i))
-            c->pp[c->pps++] = pp;
+            pp * c->s.vpp <= c->layers + 2 && pp_allowed(c, i) &&
+            cell_pp_of_use(c, pp, &c->pp[c->pps]))
+            c->pps++;
     }
-    c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0]) : 1;
+    c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
 }
 
 static void set_tables(struct mixed_cell *c, const struct option_list *states)

@@ -19,6 +19,13 @@ struct room {
 
 enum { SLOW_PASS_TIMES = 16 };
 
+/* A number of stages that may be of use. */
+struct stage_count {
+    int pp;
+    int64_t cut;       /* of the stages of each type that leave most time */
+    int most[MIX_MAX]; /* of each type among those of use */
+};
+
 /* One structure while it is searched. */
 struct mixed_cell {
     struct mixed_worker *w;
@@ -43,9 +50,10 @@ struct mixed_cell {
     double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
     int64_t sends[MIX_MAX][NEARNESSES];
-    int pps, *pp;         /* numbers of stages that may be of use, most first */
-    int by_time[MIX_MAX]; /* layers of a stage that the cut allows, for the pp at hand */
-    int alive_max;        /* micro-batches in flight */
+    int pps;
+    struct stage_count *pp; /* [pps] numbers of stages that may be of use, most first */
+    int by_time[MIX_MAX];   /* layers of a stage that the cut allows, for the pp at hand */
+    int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
@@ -68,12 +76,16 @@ int64_t cell_cut(const struct mixed_cell *);
 /* Sets the rental: for c->stages of each type, or the least that any pp stages take. */
 void cell_rent(struct mixed_cell *);
 void cell_rent_least(struct mixed_cell *, int pp);
+/* Whether c->stages have as many GPUs as the query asks for, if it does. */
+bool cell_gpus_asked(const struct mixed_cell *);
+/* Takes a number of stages: sets the least rental and the most of each type, and returns the cut. */
+int64_t cell_enter_pp(struct mixed_cell *, const struct stage_count *);
 /* The largest cut of any number of stages. */
 int64_t cell_loosest_cut(struct mixed_cell *);
 /* Whether a step on c->stages of each type, pp in all, may be below the cut. */
 bool stages_of_use(const struct mixed_cell *, int pp, int64_t cut);
 /* Whether a step of pp stages, so many of each type as are best, may be of use. */
-bool cell_pp_of_use(struct mixed_cell *, int pp);
+bool cell_pp_of_use(struct mixed_cell *, int pp, struct stage_count *);
 
 /* What one micro-batch may take on a stage for the step to stay below the cut. */
 struct allowed {

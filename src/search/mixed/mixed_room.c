@@ -172,8 +172,8 @@ bool cell_has_memory(struct mixed_cell *c, int pp)
 bool cell_has_room(struct mixed_cell *c, bool memory)
 {
     for (int i = 0; i < c->pps; i++) {
-        cell_rent_least(c, c->pp[i]);
-        if (cell_has_time(c, c->pp[i], cell_cut(c)) && (!memory || cell_has_memory(c, c->pp[i])))
+        int64_t cut = cell_enter_pp(c, &c->pp[i]);
+        if (cell_has_time(c, c->pp[i].pp, cut) && (!memory || cell_has_memory(c, c->pp[i].pp)))
             return true;
     }
     return false;

@@ -5,6 +5,7 @@
 #include "cluster/cluster.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct limits *limits(const struct mixed_cell *c)
 {
@@ -20,26 +21,41 @@ void cell_rent(struct mixed_cell *c)
     rental_finish(&c->rental, limits(c));
 }
 
-/* Every type has its fewest stages; the others are of the type where one more takes least. Dollars
- * and outages may be least on different types. */
-void cell_rent_least(struct mixed_cell *c, int pp)
+/* Of a stage of type g, at least: where stages share nodes, whole ones are billed. */
+static struct rental stage_rent(const struct mixed_cell *c, int g)
+{
+    const struct node_group *group = c->set->group[g];
+    double part = (double)c->block[g] / group->per_node;
+    struct rental one = {0};
+    rental_add(&one, limits(c), c->w->query->scene.rent, group, group->per_node);
+    return (struct rental){.usd_per_h = one.usd_per_h * part,
+                           .outages_per_h = one.outages_per_h * part};
+}
+
+/* c->stages of the types before `g`; each type from there on has its fewest, and what then is left
+ * of `left` stages is of the type where one more takes least. Dollars and outages may be least on
+ * different types. */
+static void rent_rest(struct mixed_cell *c, int g, int left)
 {
     double usd = INFINITY, outages = INFINITY;
     c->rental = (struct rental){0};
-    for (int g = 0; g < c->set->groups; g++) {
-        const struct node_group *group = c->set->group[g];
-        struct rental one = {0};
-        rental_add(&one, limits(c), c->w->query->scene.rent, group, group->per_node);
-        double stage = (double)c->block[g] / group->per_node;
-        usd = fmin(usd, one.usd_per_h * stage);
-        outages = fmin(outages, one.outages_per_h * stage);
-        c->rental.usd_per_h += c->fewest[g] * one.usd_per_h * stage;
-        c->rental.outages_per_h += c->fewest[g] * one.outages_per_h * stage;
-        pp -= c->fewest[g];
+    for (int i = 0; i < c->set->groups; i++) {
+        struct rental one = stage_rent(c, i);
+        int stages = i < g ? c->stages[i] : c->fewest[i];
+        usd = i < g ? usd : fmin(usd, one.usd_per_h);
+        outages = i < g ? outages : fmin(outages, one.outages_per_h);
+        c->rental.usd_per_h += stages * one.usd_per_h;
+        c->rental.outages_per_h += stages * one.outages_per_h;
+        left -= i < g ? 0 : stages;
     }
-    c->rental.usd_per_h += pp > 0 ? pp * usd : 0;
-    c->rental.outages_per_h += pp > 0 ? pp * outages : 0;
+    c->rental.usd_per_h += left > 0 ? left * usd : 0;
+    c->rental.outages_per_h += left > 0 ? left * outages : 0;
     rental_finish(&c->rental, limits(c));
+}
+
+void cell_rent_least(struct mixed_cell *c, int pp)
+{
+    rent_rest(c, 0, pp);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -93,50 +109,77 @@ int64_t cell_cut(const struct mixed_cell *c)
     return best > front ? best : front;
 }
 
+int64_t cell_enter_pp(struct mixed_cell *c, const struct stage_count *x)
+{
+    memcpy(c->most, x->most, sizeof c->most);
+    cell_rent_least(c, x->pp);
+    return smaller(cell_cut(c), x->cut);
+}
+
 int64_t cell_loosest_cut(struct mixed_cell *c)
 {
     int64_t loosest = 0;
     for (int i = 0; i < c->pps; i++) {
-        cell_rent_least(c, c->pp[i]);
-        int64_t cut = cell_cut(c);
+        int64_t cut = cell_enter_pp(c, &c->pp[i]);
         loosest = cut > loosest ? cut : loosest;
     }
     return loosest;
 }
 
-/* Every number of stages of each type that adds up to what is left. */
-static bool shared_of_use(struct mixed_cell *c, int g, int left, int pp)
+bool cell_gpus_asked(const struct mixed_cell *c)
 {
-    if (g == c->set->groups - 1) {
-        c->stages[g] = left;
-        if (left < c->fewest[g] || left > c->most[g] || left % c->step[g] != 0)
-            return false;
-        cell_rent(c);
-        return stages_of_use(c, pp, cell_cut(c));
-    }
-    int most = c->most[g] < left ? c->most[g] : left;
-    for (int n = c->fewest[g]; n <= most; n++) {
-        c->stages[g] = n;
-        if (n % c->step[g] == 0 && shared_of_use(c, g + 1, left - n, pp))
-            return true;
-    }
-    return false;
+    int64_t gpus = 0;
+    for (int g = 0; g < c->set->groups; g++)
+        gpus += c->stages[g] * c->block[g];
+    return !c->w->query->gpus || gpus == c->w->query->gpus;
 }
 
-/* All stages as fast as the fastest type's. */
-static bool fastest_of_use(struct mixed_cell *c, int pp)
+/* c->stages of each type join those of use, if they are. */
+static void note_stages(struct mixed_cell *c, struct stage_count *out)
 {
-    int fastest = 0;
-    for (int g = 0; g < c->set->groups; g++) {
-        fastest = c->rate[g] > c->rate[fastest] ? g : fastest;
-        c->stages[g] = 0;
+    cell_rent(c);
+    int64_t cut = cell_cut(c);
+    if (!cell_gpus_asked(c) || !stages_of_use(c, out->pp, cut))
+        return;
+    out->cut = cut > out->cut ? cut : out->cut;
+    for (int g = 0; g < c->set->groups; g++)
+        out->most[g] = c->stages[g] > out->most[g] ? c->stages[g] : out->most[g];
+}
+
+/* With what is left as fast as the fastest type from `g` on, and as cheap as the cheapest. */
+static bool rest_of_use(struct mixed_cell *c, int g, int left, int pp)
+{
+    int fastest = g;
+    for (int i = g; i < c->set->groups; i++) {
+        fastest = c->rate[i] > c->rate[fastest] ? i : fastest;
+        c->stages[i] = 0;
     }
-    c->stages[fastest] = pp;
-    cell_rent_least(c, pp);
+    c->stages[fastest] = left;
+    rent_rest(c, g, left);
     return stages_of_use(c, pp, cell_cut(c));
 }
 
-bool cell_pp_of_use(struct mixed_cell *c, int pp)
+/* Every number of stages of each type from `g` on that adds up to what is left. */
+static void note_all_stages(struct mixed_cell *c, int g, int left, struct stage_count *out)
 {
-    return fastest_of_use(c, pp) && (c->set->groups > 2 || shared_of_use(c, 0, pp, pp));
+    if (g == c->set->groups - 1) {
+        c->stages[g] = left;
+        if (left >= c->fewest[g] && left <= c->most[g] && left % c->step[g] == 0)
+            note_stages(c, out);
+        return;
+    }
+    if (!rest_of_use(c, g, left, out->pp))
+        return;
+    int most = c->most[g] < left ? c->most[g] : left;
+    for (int n = c->fewest[g]; n <= most; n += (int)c->step[g]) {
+        c->stages[g] = n;
+        note_all_stages(c, g + 1, left - n, out);
+    }
+}
+
+bool cell_pp_of_use(struct mixed_cell *c, int pp, struct stage_count *out)
+{
+    *out = (struct stage_count){.pp = pp};
+    note_all_stages(c, 0, pp, out);
+    return out->cut > 0;
 }
