@@ -47,6 +47,19 @@ bool parse_amount(const char *text, double *out)
     return parse_with_unit(text, AMOUNTS, sizeof AMOUNTS / sizeof *AMOUNTS, out);
 }
 
+bool parse_length(const char *text, double *out)
+{
+    static const struct suffix lengths[] = {{'K', 1024}, {'M', 1024 * 1024}};
+    double amount;
+    int exponent;
+    if (!parse_amount(text, &amount))
+        return false;
+    if (!parse_with_unit(text, lengths, sizeof lengths / sizeof *lengths, out) ||
+        frexp(*out, &exponent) != 0.5)
+        *out = amount;
+    return true;
+}
+
 bool parse_duration(const char *text, double *out_s)
 {
     size_t n = strlen(text);

@@ -12,6 +12,9 @@ struct str;
 
 /* "512", "1.5M", "2T": K, M, B (or G) and T are powers of 1000. False on anything else. */
 bool parse_amount(const char *text, double *out);
+/* The same, but lengths that are powers of two are named by them: behind a power of two, K and M are
+ * of 1024, so that "128k" is 131,072 and "100k" 100,000. */
+bool parse_length(const char *text, double *out);
 /* "90s", "15m", "12h", "1.5d": seconds, minutes, hours, days. A number without a unit is refused:
  * what it would mean depends on who reads it. */
 bool parse_duration(const char *text, double *out_s);

@@ -85,7 +85,8 @@ static bool read_switch(const struct reading *r)
 static bool read_whole(const struct reading *r)
 {
     double n, lo = r->option->lo, hi = r->option->hi;
-    if (!parse_amount(r->value, &n) || n != floor(n) || n < lo || n > hi)
+    bool length = r->option->kind == KIND_LENGTH;
+    if (!(length ? parse_length : parse_amount)(r->value, &n) || n != floor(n) || n < lo || n > hi)
         return fail(r->err, ERROR_INPUT, "--%s is '%s', expected a whole number from %.0f to %.0f",
                     r->option->name, r->value, lo, hi);
     if (r->option->kind == KIND_COUNT)
@@ -169,10 +170,11 @@ static bool read_own(const struct reading *r)
 }
 
 static bool (*const READERS[])(const struct reading *) = {
-    [KIND_SWITCH] = read_switch, [KIND_WHOLE] = read_whole,   [KIND_COUNT] = read_whole,
-    [KIND_REAL] = read_figure,   [KIND_AMOUNT] = read_figure, [KIND_DURATION] = read_figure,
-    [KIND_CHOICE] = read_choice, [KIND_WORD] = read_choice,   [KIND_TEXT] = read_text,
-    [KIND_OUTPUT] = read_text,   [KIND_LIST] = read_text,     [KIND_OWN] = read_own,
+    [KIND_SWITCH] = read_switch,   [KIND_WHOLE] = read_whole,   [KIND_LENGTH] = read_whole,
+    [KIND_COUNT] = read_whole,     [KIND_REAL] = read_figure,   [KIND_AMOUNT] = read_figure,
+    [KIND_DURATION] = read_figure, [KIND_CHOICE] = read_choice, [KIND_WORD] = read_choice,
+    [KIND_TEXT] = read_text,       [KIND_OUTPUT] = read_text,   [KIND_LIST] = read_text,
+    [KIND_OWN] = read_own,
 };
 
 static bool read_value(struct options *into, const struct option *o, const char *value,

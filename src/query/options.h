@@ -29,7 +29,8 @@ enum option_id {
 enum option_kind {
     KIND_SWITCH,   /* bool */
     KIND_WHOLE,    /* int: a whole number in a range, 1.5K too; 0 = not given */
-    KIND_COUNT,    /* int64_t: the same */
+    KIND_LENGTH,   /* int: the same, 128k is 131072 (parse_length) */
+    KIND_COUNT,    /* int64_t: as KIND_WHOLE */
     KIND_REAL,     /* double in a range */
     KIND_AMOUNT,   /* the same as 1.5T */
     KIND_DURATION, /* the same in seconds, as 10m */

@@ -160,19 +160,22 @@ static void amounts_and_durations(void **state)
         bool ok;
         double value;
     } cases[] = {
-        {parse_amount, "512", true, 512},       {parse_amount, "1.5M", true, 1.5e6},
-        {parse_amount, "2T", true, 2e12},       {parse_amount, "3b", true, 3e9},
-        {parse_amount, "3G", true, 3e9},        {parse_amount, "4k", true, 4e3},
-        {parse_amount, "", false, 0},           {parse_amount, "K", false, 0},
-        {parse_amount, "1KK", false, 0},        {parse_amount, "1 K", false, 0},
-        {parse_amount, "2X", false, 0},         {parse_amount, "$3M", false, 0},
-        {parse_amount, "1e308T", false, 0},     {parse_duration, "90s", true, 90},
-        {parse_duration, "15m", true, 900},     {parse_duration, "12H", true, 43200},
-        {parse_duration, "1.5d", true, 129600}, {parse_duration, "0s", true, 0},
-        {parse_duration, "45", false, 0},       {parse_duration, "1w", false, 0},
-        {parse_duration, "d", false, 0},        {parse_duration, "", false, 0},
-        {parse_duration, "1hs", false, 0},      {parse_duration, "1 h", false, 0},
-        {parse_duration, "1e308d", false, 0},
+        {parse_amount, "512", true, 512},     {parse_amount, "1.5M", true, 1.5e6},
+        {parse_amount, "2T", true, 2e12},     {parse_amount, "3b", true, 3e9},
+        {parse_amount, "3G", true, 3e9},      {parse_amount, "4k", true, 4e3},
+        {parse_amount, "", false, 0},         {parse_amount, "K", false, 0},
+        {parse_amount, "1KK", false, 0},      {parse_amount, "1 K", false, 0},
+        {parse_amount, "2X", false, 0},       {parse_amount, "$3M", false, 0},
+        {parse_length, "128k", true, 131072}, {parse_length, "1M", true, 1048576},
+        {parse_length, "8192", true, 8192},   {parse_length, "100k", true, 1e5},
+        {parse_length, "96K", true, 96e3},    {parse_length, "0", true, 0},
+        {parse_length, "4kk", false, 0},      {parse_amount, "1e308T", false, 0},
+        {parse_duration, "90s", true, 90},    {parse_duration, "15m", true, 900},
+        {parse_duration, "12H", true, 43200}, {parse_duration, "1.5d", true, 129600},
+        {parse_duration, "0s", true, 0},      {parse_duration, "45", false, 0},
+        {parse_duration, "1w", false, 0},     {parse_duration, "d", false, 0},
+        {parse_duration, "", false, 0},       {parse_duration, "1hs", false, 0},
+        {parse_duration, "1 h", false, 0},    {parse_duration, "1e308d", false, 0},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
