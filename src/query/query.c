@@ -322,10 +322,18 @@ static void add_terms(const struct query *q, struct str *s)
     str_add(s, interruptions ? ", interruptions counted" : "");
 }
 
-/* Said neither by an option nor by a flag. */
-static const char *if_default(const struct query *q, enum param p, bool option)
+bool query_assumes(const struct query *q, enum param p)
 {
-    return option || (q->flags && q->flags->given[p]) ? "" : " (default)";
+    const struct query_terms *t = &q->terms;
+    bool option = (p == PARAM_global_batch && t->global_batch > 0) ||
+                  (p == PARAM_seq_len && t->seq_len > 0) ||
+                  (p == PARAM_precision && t->precision >= 0) || t->settings[p].count > 0;
+    return !option && !(q->flags && q->flags->given[p]);
+}
+
+static const char *if_default(const struct query *q, enum param p)
+{
+    return query_assumes(q, p) ? " (default)" : "";
 }
 
 const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
@@ -336,15 +344,13 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     str_addf(&s, " parameters) on %s, ", q->cluster.text);
     if (q->terms.gpus)
         str_addf(&s, "exactly %lld GPUs, ", (long long)q->terms.gpus);
-    str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len,
-             if_default(q, PARAM_seq_len, q->terms.seq_len > 0), base->global_batch,
-             if_default(q, PARAM_global_batch, q->terms.global_batch > 0));
+    str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len, if_default(q, PARAM_seq_len),
+             base->global_batch, if_default(q, PARAM_global_batch));
     add_count(&s, (double)base->global_batch * base->seq_len);
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
-    str_addf(&s, "%s, stack %s, %.0f %% of memory left free",
-             if_default(q, PARAM_precision, q->terms.precision >= 0), query_te(q) ? "te" : "torch",
-             100 * q->terms.memory_margin);
+    str_addf(&s, "%s, stack %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
+             query_te(q) ? "te" : "torch", 100 * q->terms.memory_margin);
     if (q->terms.imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->terms.imbalance);

@@ -102,6 +102,8 @@ bool query_limits(const struct query *, struct limits *, struct error *);
 bool query_te(const struct query *);          /* layers of TransformerEngine */
 int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */
+/* Of batch, sequence and precision: said neither by an option nor by a flag. */
+bool query_assumes(const struct query *, enum param);
 
 /* Those of Megatron and of the engine, for a search those of sense and of the pool, the user's. */
 bool query_rules(const struct query *, bool search, struct arena *, struct rules *, struct error *);

@@ -65,6 +65,8 @@ static void ask_probes(struct astra *a, const struct estimate_query *e, bool exp
     struct plan_answer *x = &a->answer;
     const struct plan *p = &a->plan;
     *x = (struct plan_answer){.plan = p};
+    for (int i = 0; i < PARAM_FIRST_CELL; i++)
+        x->assumed[i] = query_assumes(&a->query, (enum param)i);
     x->source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);
     x->fix = fix_of(&a->query, e, p, &a->mem);
     if (explain && !a->options.output.stage) {

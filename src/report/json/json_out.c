@@ -520,9 +520,22 @@ static void dump(struct json *v, struct str *out)
     json_release(v);
 }
 
+/* Names of what nobody said. */
+static void set_assumed(struct json *o, const struct plan_answer *a)
+{
+    const char *name[PARAM_FIRST_CELL];
+    size_t count = 0;
+    for (int i = 0; i < PARAM_FIRST_CELL; i++)
+        if (a->assumed[i])
+            name[count++] = param_info((enum param)i)->name;
+    if (count > 0)
+        json_set(o, "assumed", json_new_strings(name, count));
+}
+
 void report_plan_json(const struct plan_answer *a, struct str *out)
 {
     struct json *o = json_of_plan(a->plan);
+    set_assumed(o, a);
     set_fix(o, a->fix);
     set_speedups(o, a->speedups);
     set_source(o, a->source);

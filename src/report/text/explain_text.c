@@ -100,7 +100,7 @@ void report_explain_text(const struct plan_answer *a, const char *stage,
 {
     struct arena mem = {0};
     print_source(a, style, out);
-    print_plan_query(a->plan, style, out);
+    print_plan_query(a, style, out);
     if (stage)
         explain_stage(a, stage, style, &mem, out);
     else

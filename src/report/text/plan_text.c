@@ -34,19 +34,27 @@ static void print_meshes(const struct plan *p, const struct report_style *style,
     str_release(&text);
 }
 
-void print_plan_query(const struct plan *p, const struct report_style *style, struct str *out)
+static const char *if_assumed(const struct plan_answer *a, enum param p)
 {
+    return a->assumed[p] ? " (default)" : "";
+}
+
+void print_plan_query(const struct plan_answer *a, const struct report_style *style,
+                      struct str *out)
+{
+    const struct plan *p = a->plan;
     const struct strategy *s = &p->strategy;
     struct str text = {0};
     str_addf(&text, "%s (", p->model->name);
     add_count(&text, (double)model_params_total(p->model));
     str_add(&text, " parameters) on ");
     add_gpus(p, &text);
-    str_addf(&text, ", sequence %d, global batch %d (", s->seq_len, s->global_batch);
+    str_addf(&text, ", sequence %d%s, global batch %d%s (", s->seq_len,
+             if_assumed(a, PARAM_seq_len), s->global_batch, if_assumed(a, PARAM_global_batch));
     add_count(&text, (double)s->global_batch * s->seq_len);
     str_add(&text, " tokens), ");
     param_print(PARAM_precision, s->precision, &text);
-    str_addf(&text, ", stack %s", plan_stack(p));
+    str_addf(&text, "%s, stack %s", if_assumed(a, PARAM_precision), plan_stack(p));
     typeset_wrap(style, str_text(&text), 2, out);
     str_clear(&text);
     strategy_print(s, &text);
@@ -301,7 +309,7 @@ void report_plan_text(const struct plan_answer *a, const struct report_style *st
     struct arena mem = {0};
     const struct advice_section hints = hint_words(a), better = better_words(a, &mem);
     print_source(a, style, out);
-    print_plan_query(p, style, out);
+    print_plan_query(a, style, out);
     print_verdict(a, style, &mem, out);
     if (p->computed) {
         print_figures(p, style, out);

@@ -13,7 +13,7 @@ struct str;
 struct table;
 
 /* Model, GPUs, batch, parameters: what is judged. */
-void print_plan_query(const struct plan *, const struct report_style *, struct str *out);
+void print_plan_query(const struct plan_answer *, const struct report_style *, struct str *out);
 /* The file that it was read from, and notes about that. */
 void print_source(const struct plan_answer *, const struct report_style *, struct str *out);
 /* Fits, does not fit, or is invalid, with every reason and a fix. */
