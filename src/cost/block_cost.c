@@ -23,6 +23,21 @@ static void add_comm(const struct op *o, const struct op_time *t, struct block_c
         out->comm_back_s[o->axis] += t->backward_s;
 }
 
+/* What moe_overlap tells apart: the first collective of experts is the dispatch, the compute
+ * that follows is theirs until the second. */
+static void add_experts(const struct op *o, const struct op_time *t, int *seen,
+                        struct block_cost *out)
+{
+    if (o->kind == OP_COMM && o->axis == AXIS_EP && (*seen)++ == 0) {
+        out->dispatch_s += t->forward_s;
+        out->dispatch_back_s += t->backward_s;
+    } else if (o->kind != OP_COMM && *seen == 1) {
+        out->experts_s += t->forward_s;
+        out->experts_back_s += t->backward_s;
+        out->experts_weight_s += t->weight_s;
+    }
+}
+
 static void add_recompute(const struct op *o, const struct op_time *t, struct block_cost *out)
 {
     double *again = o->kind == OP_COMM ? out->again_comm_s : out->again_s;
@@ -30,13 +45,15 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
         if (o->modules >> m & 1) {
             again[m] += t->forward_s;
             out->dropped[m] += o->saved;
+            out->again_launches[m] += o->launches;
         }
 }
 
 void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count,
                     struct block_cost *out)
 {
-    double weight_s = 0, beside_weight_s = 0;
+    double beside_weight_s = 0;
+    int seen = 0; /* collectives of experts */
     struct op_time attention = {0}, ring = {0};
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
@@ -48,14 +65,16 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         } else {
             out->forward_s += t->forward_s;
             out->backward_s += t->backward_s;
-            weight_s += t->weight_s;
+            out->weight_s += t->weight_s;
         }
+        add_experts(o, t, &seen, out);
         if (o->kind == OP_ATTENTION)
             attention = *t;
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
         out->launches += o->launches;
+        out->graphed += seen == 0 ? o->launches : 0;
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
         out->peak = fmax(out->peak, out->saved + o->temporary_back);
         out->saved += o->saved;
@@ -65,8 +84,8 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
     out->comm_s[AXIS_CP] += ring_s;
     out->forward_comm_s += ring_s;
     out->comm_back_s[AXIS_CP] += exposed(ring.backward_s, attention.backward_s);
-    out->comm_back_s[AXIS_TP] += exposed(beside_weight_s, weight_s);
-    assert(weight_s <= out->backward_s && out->saved >= 0 && out->peak >= out->forward);
+    out->comm_back_s[AXIS_TP] += exposed(beside_weight_s, out->weight_s);
+    assert(out->weight_s <= out->backward_s && out->saved >= 0 && out->peak >= out->forward);
 }
 
 struct block_peak block_peak_of(const struct op *ops, size_t count, double forward_beside)

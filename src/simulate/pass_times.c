@@ -2,20 +2,24 @@
 #include "simulate/partition.h"
 
 #include "base/arena.h"
+#include "simulate/expert_overlap.h"
 
 #include <assert.h>
 #include <math.h>
 
 /* What stays exposed of tensor-parallel collectives under --tp-comm-overlap: they run in chunks,
  * the first and last of which show, and products cut into as many pieces are slower. Chosen on
- * MLPerf's 18 runs on H100; doc/accuracy.md has the others. Of expert all-to-all under
- * --overlap-moe-expert-parallel-comm the first and last chunk: estimated. */
-static const double TP_OVERLAP_EXPOSED = 0.7, MOE_OVERLAP_EXPOSED = 0.25;
+ * MLPerf's 18 runs on H100; doc/accuracy.md has the others. */
+static const double TP_OVERLAP_EXPOSED = 0.7;
+
+/* Kernels that send rows to experts keep 20 of an H100's 132 SMs from the products beside them
+ * (--moe-deepep-num-sms). */
+static const double EXPERTS_TAX = 20.0 / (132 - 20);
 
 /* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
-static double overlapped(double exposed)
+static double overlapped(double exposed, double tax)
 {
-    return exposed + OVERLAP_TAX * (1 - exposed);
+    return exposed + tax * (1 - exposed);
 }
 
 int effective_modules(const struct strategy *s)
@@ -27,10 +31,17 @@ int effective_modules(const struct strategy *s)
  * of vTrain's 720 runs of small models on A100 nodes; doc/accuracy.md has the other five. */
 static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
 
-/* Under --overlap-moe-expert-parallel-comm the host issues a layer in pieces (attention, dispatch,
- * experts, combine), on two streams, each with a backward call of its own. Chosen on one run
- * (doc/accuracy.md). */
-static const double OVERLAP_LAUNCHES = 1.75;
+/* Under --overlap-moe-expert-parallel-comm the host issues a layer in four pieces (attention,
+ * dispatch, experts, combine), each with a stream to enter, an event to wait for and one to record,
+ * tensors to detach and a backward call of its own (ScheduleNode in pipeline_parallel/utils.py).
+ * Seconds of a piece, measured with such pieces on an H200's host; in fp8 each enters its own context
+ * and quantises anew: chosen on two runs (doc/accuracy.md). */
+enum { OVERLAP_PIECES = 4 };
+static const double PIECE_FORWARD_S = 30e-6, PIECE_BACKWARD_S = 300e-6, PIECE_FP8_S = 320e-6;
+
+/* Calls of a pass of a virtual stage beside its operators: transfers posted and waited for, tensors
+ * handed over. Chosen on three runs (doc/accuracy.md). */
+static const double VIRTUAL_LAUNCHES = 14;
 
 /* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
  * launches and a wait, estimated. It keeps virtual stages from looking free. */
@@ -81,13 +92,58 @@ static bool host_issues(const struct partition *f, const struct strategy *s)
            (s->cuda_graph != GRAPH_STEP && f->scene->model->experts > 0);
 }
 
-/* A pass takes at least as long as the host needs to issue it. */
-static void wait_for_host(struct pass *p, double host_s)
+static double pass_s(const struct pass *p)
 {
     double sum = p->compute_s + p->recompute_s;
     for (int a = 0; a < AXES; a++)
         sum += p->comm_s[a];
-    p->compute_s += fmax(0, host_s - sum);
+    return sum;
+}
+
+/* Calls of the host for a stage: of either pass, and of forward once more. A checkpoint is one call
+ * that keeps what restores the random state and one that restores it. CUDA graphs of layers replace
+ * what comes before the dispatch by one call. */
+struct host_calls {
+    double pass, again;
+};
+
+static struct host_calls calls_of(const struct partition *f, const struct strategy *s, int shape)
+{
+    const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
+    int layers = f->shape[shape].has.layers, modules = effective_modules(s);
+    struct host_calls c = {.pass = l->launches + e->launches};
+    for (int m = 0; modules >> m; m++)
+        if (modules >> m & 1) {
+            c.pass += (1 << m == MODULE_LAYERNORM ? 2 : 1) * layers;
+            c.again += l->again_launches[m];
+        }
+    if (layers > 0)
+        c.again += l->launches * layers_again(s, layers) / layers;
+    if (s->vpp > 1)
+        c.pass += VIRTUAL_LAUNCHES;
+    if (s->cuda_graph != GRAPH_NONE)
+        c.pass -= l->graphed - layers;
+    return c;
+}
+
+/* A pass takes at least as long as the host needs to issue it. Combined passes are issued together:
+ * while the GPU still has work of one, the host is ahead with the other. */
+static void wait_for_host(const struct partition *f, const struct strategy *s, int shape,
+                          struct pass *forward, struct pass *backward)
+{
+    struct host_calls c = calls_of(f, s, shape);
+    double pieces = s->moe_overlap ? OVERLAP_PIECES * f->shape[shape].has.layers : 0;
+    double fp8_s = s->precision == PRECISION_FP8 ? PIECE_FP8_S : 0;
+    double late = c.pass * LAUNCH_FORWARD_S + pieces * (PIECE_FORWARD_S + fp8_s) - pass_s(forward);
+    double late_back = c.again * LAUNCH_FORWARD_S + c.pass * LAUNCH_BACKWARD_S +
+                       pieces * (PIECE_BACKWARD_S + fp8_s) - pass_s(backward);
+    if (s->moe_overlap) {
+        double both = fmax(0, late + late_back);
+        late = fmin(both, fmax(0, late));
+        late_back = both - late;
+    }
+    forward->compute_s += fmax(0, late);
+    backward->compute_s += fmax(0, late_back);
 }
 
 void shape_passes(const struct partition *f, const struct strategy *all, int shape,
@@ -97,9 +153,10 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->shape[shape].mesh, all, &room);
     int whole = layers_again(s, f->shape[shape].has.layers), modules = effective_modules(s);
-    double factor[AXES] = {[AXIS_TP] = s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED) : 1,
+    double factor[AXES] = {[AXIS_TP] =
+                               s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) : 1,
                            [AXIS_CP] = 1,
-                           [AXIS_EP] = s->moe_overlap ? overlapped(MOE_OVERLAP_EXPOSED) : 1};
+                           [AXIS_EP] = overlapped(1 - experts_hidden(f, s, l), EXPERTS_TAX)};
     forward->compute_s = l->forward_s + e->forward_s;
     backward->compute_s = l->backward_s + e->backward_s;
     forward->recompute_s = 0;
@@ -108,19 +165,15 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
-    if (!host_issues(f, s))
-        return;
-    double pieces = s->moe_overlap ? OVERLAP_LAUNCHES : 1;
-    double launches = pieces * l->launches + e->launches, layers = f->shape[shape].has.layers;
-    double again = whole > 0 ? l->launches * whole / layers : 0;
-    wait_for_host(forward, launches * LAUNCH_FORWARD_S);
-    wait_for_host(backward, again * LAUNCH_FORWARD_S + launches * LAUNCH_BACKWARD_S);
+    if (host_issues(f, s))
+        wait_for_host(f, s, shape, forward, backward);
 }
 
+/* All experts' communication may hide behind compute. */
 static double least_exposed(const double comm_s[AXES])
 {
-    return overlapped(TP_OVERLAP_EXPOSED) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
-           overlapped(MOE_OVERLAP_EXPOSED) * comm_s[AXIS_EP];
+    return overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
+           overlapped(0, EXPERTS_TAX) * comm_s[AXIS_EP];
 }
 
 double block_least_backward_s(const struct block_cost *b)
@@ -147,9 +200,7 @@ double transfer_fixed_s(const struct partition *f, const struct strategy *s)
 
 static int64_t ticks(double fixed_s, const struct pass *p)
 {
-    double sum = p->compute_s + p->recompute_s + fixed_s;
-    for (int a = 0; a < AXES; a++)
-        sum += p->comm_s[a];
+    double sum = pass_s(p) + fixed_s;
     assert(sum >= 0);
     return llround(sum * TICKS_PER_S);
 }

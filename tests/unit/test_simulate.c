@@ -143,7 +143,7 @@ static void overlap_is_never_slower(void **state)
     }
 }
 
-/* A graph of the whole step needs no host; graphs of layers do not hold experts. */
+/* A graph of the whole step needs no host; graphs of layers hold all but experts. */
 static void graphs_lift_the_host(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void graphs_lift_the_host(void **state)
         s.cuda_graph = GRAPH_STEP;
         double step = evaluate(&s).step_s;
         assert_true(step < eager);
-        assert_true(experts ? layers == eager : layers == step);
+        assert_true(experts ? layers < eager && layers >= step : layers == step);
     }
 }
 
