@@ -313,11 +313,12 @@ static void reference_set(struct mixed_reference *r)
     r->gpus = (double)gpus;
     for (int g = 0; g < r->groups; g++) {
         slots_set_fixed(r->values[g], q->scene.model, r->group[g], r->group[g]->nodes_max,
-                        q->scene.te);
+                        scene_stack(&q->scene));
         r->values[g][SLOT_cluster_max_gpus] = (double)gpus;
         r->values[g][SLOT_cluster_min_gpus] = r->values[g][SLOT_cluster_granule] = 1;
     }
-    space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, q->scene.te, &r->mem);
+    space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, scene_stack(&q->scene),
+               &r->mem);
     strategy_init(&r->strategy);
     reference_walk(r, 0);
 }

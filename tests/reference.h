@@ -80,7 +80,7 @@ static void reference_run(struct reference *r, const struct search_query *q, str
     results_init(&r->results, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
     search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
-               q->scene.te, mem);
+               scene_stack(&q->scene), mem);
     reference_walk_from(r, 0);
     arena_release(&r->scratch);
 }

@@ -280,7 +280,7 @@ struct calibrating {
 
 static bool belongs(const struct calibrated_row *r, const struct profile_entry *e, bool memory)
 {
-    return r->gpu == e->gpu && r->te == e->te && r->memory == memory;
+    return r->gpu == e->gpu && r->stack == e->stack && r->memory == memory;
 }
 
 /* Rows of the report are in the order of observations. */
@@ -344,7 +344,7 @@ static void add_row(struct calibrating *c, const struct calibrate_input *in,
 {
     c->out->row[c->out->rows++] = (struct calibrated_row){.input = in->path,
                                                           .gpu = in->gpu,
-                                                          .te = in->te,
+                                                          .stack = in->stack,
                                                           .held = in->held,
                                                           .memory = o->memory,
                                                           .stage = o->stage,
@@ -352,8 +352,8 @@ static void add_row(struct calibrating *c, const struct calibrate_input *in,
                                                           .before = calibrate_predict(in, o, NULL)};
     assert(c->out->row[c->out->rows - 1].before > 0);
     struct profile *p = c->profile;
-    if (!in->held && !profile_find(p, in->gpu, in->te) && p->entries < PROFILE_MAX_ENTRIES)
-        p->entry[p->entries++] = (struct profile_entry){.gpu = in->gpu, .te = in->te};
+    if (!in->held && !profile_find(p, in->gpu, in->stack) && p->entries < PROFILE_MAX_ENTRIES)
+        p->entry[p->entries++] = (struct profile_entry){.gpu = in->gpu, .stack = in->stack};
 }
 
 static void collect_report(struct calibrating *c)
@@ -387,7 +387,7 @@ static void fill_held(const struct calibrating *c)
         for (int k = 0; k < c->input[i].observations; k++, at++) {
             struct calibrated_row *r = &c->out->row[at];
             struct fit_point p = {&c->input[i], &c->input[i].observation[k], r};
-            const struct profile_entry *e = profile_find(c->profile, r->gpu, r->te);
+            const struct profile_entry *e = profile_find(c->profile, r->gpu, r->stack);
             if (r->held)
                 r->after = r->without = e ? with_entry(&p, e) : r->before;
         }

@@ -13,7 +13,8 @@ struct resources;
 struct calibrated_row {
     const char *input;
     const struct gpu *gpu;
-    bool te, memory;
+    enum stack stack;
+    bool memory;
     bool held; /* out of the fit: `without` is `after` */
     int stage; /* -1 = the whole step */
     double measured, before, after;

@@ -90,7 +90,7 @@ bool calibrate_ask(struct calibrate_input *in, struct resources *resources, stru
         return fail(err, inner.kind, "%s%s%s", inner.in_file ? "" : in->path,
                     inner.in_file ? "" : ": ", inner.text);
     in->gpu = q->cluster.group[0].gpu;
-    in->te = query_te(q);
+    in->stack = query_stack(q);
     if (!one_type(&q->cluster))
         calibrate_refuse(in, mem,
                          "runs on several types of GPU, which one step does not tell apart");

@@ -59,7 +59,7 @@ struct calibrate_input {
     struct query query;
     struct estimate_query asked;
     const struct gpu *gpu; /* that it ran on */
-    bool te;
+    enum stack stack;
     bool held;     /* out of the fit */
     int64_t steps; /* of a log: training lines that count */
     int observations, observation_capacity;

@@ -74,9 +74,10 @@ static bool take_query(struct calibrate_input *in, const struct json *root, stru
                                   json_text(device)),
                      err);
     if (!options_set(&in->options, "stack", stack, &inner))
-        return wrong(in,
-                     arena_format(in->options.mem, "stack is '%.60s', te or torch is right", stack),
-                     err);
+        return wrong(
+            in,
+            arena_format(in->options.mem, "stack is '%.60s', te, torch or local is right", stack),
+            err);
     return take_cluster(in, root, gpu, err) && take_flags(in, json_get(root, "flags"), err);
 }
 

@@ -14,11 +14,6 @@ static const char KIND[] = "astra-profile";
 enum { VERSION = 1 };
 static const double MOST_ERROR = 5, MOST_RUNS = 1e6;
 
-const char *stack_name(bool te)
-{
-    return te ? "te" : "torch";
-}
-
 double profile_rounded(double value)
 {
     return round(value * 1e6) / 1e6;
@@ -174,9 +169,8 @@ static bool read_names(const struct json *o, const char *place, struct profile_e
     e->gpu = gpu_find(json_text(gpu), &cause);
     if (!e->gpu)
         return fail(err, ERROR_INPUT, "%s.gpu: %s", place, cause.text);
-    e->te = strcmp(json_text(stack), stack_name(true)) == 0;
-    return e->te || strcmp(json_text(stack), stack_name(false)) == 0 ||
-           fail(err, ERROR_INPUT, "%s.stack is '%.60s', te or torch is right", place,
+    return stack_find(json_text(stack), &e->stack) ||
+           fail(err, ERROR_INPUT, "%s.stack is '%.60s', te, torch or local is right", place,
                 json_text(stack));
 }
 
@@ -213,9 +207,9 @@ bool profile_read_entries(struct profile *p, const struct json *list, struct are
                         json_count(list), PROFILE_MAX_ENTRIES);
         if (!read_entry(json_at(list, i), place, &e, mem, err))
             return false;
-        if (profile_find(p, e.gpu, e.te))
+        if (profile_find(p, e.gpu, e.stack))
             return fail(err, ERROR_INPUT, "%s: %s with stack %s is there twice", place, e.gpu->name,
-                        stack_name(e.te));
+                        stack_name(e.stack));
         p->entry[p->entries++] = e;
     }
     return true;
@@ -254,10 +248,11 @@ bool profile_read(struct profile *p, const char *text, size_t length, const char
     return ok;
 }
 
-const struct profile_entry *profile_find(const struct profile *p, const struct gpu *gpu, bool te)
+const struct profile_entry *profile_find(const struct profile *p, const struct gpu *gpu,
+                                         enum stack stack)
 {
     for (int i = 0; i < p->entries; i++)
-        if (p->entry[i].gpu == gpu && p->entry[i].te == te)
+        if (p->entry[i].gpu == gpu && p->entry[i].stack == stack)
             return &p->entry[i];
     return NULL;
 }
@@ -299,7 +294,7 @@ struct json *json_of_profile_entry(const struct profile_entry *e)
     json_set(rest, "time", json_new_number(e->residual.time_scatter));
     json_set(rest, "memory", json_new_number(e->residual.memory_scatter));
     json_set(o, "gpu", json_new_string(e->gpu->name));
-    json_set(o, "stack", json_new_string(stack_name(e->te)));
+    json_set(o, "stack", json_new_string(stack_name(e->stack)));
     json_set(o, "factors", factors);
     json_set(o, "residual", rest);
     json_set(o, "runs", json_of_runs(&e->residual.runs));

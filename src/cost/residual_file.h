@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cost/residual.h"
+#include "strategy/strategy.h"
 
 #include <stddef.h>
 
@@ -18,7 +19,7 @@ enum { PROFILE_MAX_ENTRIES = 64 };
 
 struct profile_entry {
     const struct gpu *gpu;
-    bool te;
+    enum stack stack;
     struct residual residual;
     int observations[RESIDUALS];
     const char *why[RESIDUALS]; /* a factor is not fitted; "" = it is */
@@ -38,9 +39,7 @@ bool profile_read_entries(struct profile *, const struct json *list, struct aren
                           struct error *);
 
 /* NULL when there is none. */
-const struct profile_entry *profile_find(const struct profile *, const struct gpu *, bool te);
-
-const char *stack_name(bool te);
+const struct profile_entry *profile_find(const struct profile *, const struct gpu *, enum stack);
 
 /* Six decimals are what a factor is worth; what is written reads back the same. */
 double profile_rounded(double value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "strategy/strategy.h"
 
 #include <stddef.h>
 
@@ -15,7 +16,7 @@ struct strategy;
 
 /* What is no part of the strategy but of the run. */
 struct export_run {
-    bool stack_torch; /* --transformer-impl local */
+    enum stack stack;
     double attention_dropout, hidden_dropout;
 };
 

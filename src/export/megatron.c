@@ -233,7 +233,7 @@ static void add_conditions(struct writer *w)
     add_rate(w, "--hidden-dropout", w->run.hidden_dropout);
     if (w->strategy->attention == ATTENTION_LOCAL)
         writer_pair(w, "--spec", "local");
-    if (w->run.stack_torch)
+    if (w->run.stack != STACK_TE)
         add_torch_stack(w);
 }
 

@@ -24,7 +24,9 @@ struct block_shape {
     double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
     bool dropout;     /* of hidden states */
     bool attention_dropout;
-    bool te; /* TransformerEngine, or Megatron's local torch stack */
+    bool te;            /* TransformerEngine, or Megatron's local layers */
+    bool stock;         /* those as they come */
+    bool copies_groups; /* keys and values are copied for every query head before attention */
 };
 
 enum op_kind {

@@ -142,13 +142,13 @@ static void say_margin(const struct advice *ad, struct str *out)
 
 static bool other_stack(struct advice *ad)
 {
-    ad->terms.stack = ad->terms.stack == STACK_TORCH ? STACK_TE : STACK_TORCH;
+    ad->terms.stack = query_stack(ad->query) == STACK_TE ? STACK_TORCH : STACK_TE;
     return true;
 }
 
 static void say_stack(const struct advice *ad, struct str *out)
 {
-    str_addf(out, "with --stack %s there is a plan", ad->terms.stack == STACK_TE ? "te" : "torch");
+    str_addf(out, "with --stack %s there is a plan", stack_name((enum stack)ad->terms.stack));
 }
 
 static bool other_precision(struct advice *ad)

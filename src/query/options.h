@@ -63,7 +63,6 @@ struct texts {
 };
 
 enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
-enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH };
 
 /* What a job is asked to be. Plain values: a copy with one thing changed is what probes ask with
  * (query_derive). */

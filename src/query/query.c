@@ -166,9 +166,9 @@ bool query_costs_hold(const struct query *q, struct error *err)
     return !q->resources || resources_hold(q->resources, err);
 }
 
-bool query_te(const struct query *q)
+enum stack query_stack(const struct query *q)
 {
-    return q->terms.stack != STACK_TORCH;
+    return q->terms.stack == STACK_OPEN ? STACK_TE : (enum stack)q->terms.stack;
 }
 
 int default_seq_len(const struct model *m)
@@ -213,7 +213,8 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
 {
     return (struct scene){.model = &q->model,
                           .group = group,
-                          .te = query_te(q),
+                          .te = query_stack(q) == STACK_TE,
+                          .stock = query_stack(q) == STACK_LOCAL,
                           .memory_margin = q->terms.memory_margin,
                           .imbalance = q->terms.imbalance,
                           .attention_dropout = q->flags ? q->flags->attention_dropout : 0,
@@ -350,7 +351,7 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
-             query_te(q) ? "te" : "torch", 100 * q->terms.memory_margin);
+             stack_name(query_stack(q)), 100 * q->terms.memory_margin);
     if (q->terms.imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->terms.imbalance);

@@ -85,9 +85,9 @@ bool query_costs_hold(const struct query *, struct error *);
 
 /* Residual factors of the profile (query_profile.c) for a type of GPU that need not be in the pool;
  * NULL = none. */
-const struct residual *query_residual(const struct query *, const struct gpu *, bool te);
+const struct residual *query_residual(const struct query *, const struct gpu *, enum stack);
 /* False, and says that the profile has none of them. */
-bool query_no_residual(const struct query *, const struct gpu *, bool te, struct error *);
+bool query_no_residual(const struct query *, const struct gpu *, enum stack, struct error *);
 /* The groups without are noted: at most as many notes as groups. */
 int query_profile_notes(const struct query *, const char **note, struct arena *);
 /* The notes behind those of a source. */
@@ -99,7 +99,7 @@ const struct plan_source *query_source(const struct query *, const struct plan_s
 enum objective query_objective(const struct query *);
 bool query_limits(const struct query *, struct limits *, struct error *);
 
-bool query_te(const struct query *);          /* layers of TransformerEngine */
+enum stack query_stack(const struct query *); /* whose layers */
 int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */
 /* Of batch, sequence and precision: said neither by an option nor by a flag. */

@@ -73,8 +73,9 @@ static bool agree(enum param p, int option, int unset, const struct flags_result
 static bool options_agree(const struct query *q, const struct flags_result *f, struct error *err)
 {
     const struct query_terms *t = &q->terms;
-    if (t->stack == STACK_TE && f->stack_torch)
-        return fail(err, ERROR_INPUT, "the stack is te as an option and torch in the flags");
+    if (t->stack == STACK_TE && f->stack != STACK_TE)
+        return fail(err, ERROR_INPUT, "the stack is te as an option and %s in the flags",
+                    stack_name(f->stack));
     return agree(PARAM_global_batch, t->global_batch, 0, f, err) &&
            agree(PARAM_seq_len, t->seq_len, 0, f, err) &&
            agree(PARAM_precision, t->precision, -1, f, err);
@@ -161,7 +162,7 @@ bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
     q->flags = f;
     q->model = f->model;
     if (q->terms.stack == STACK_OPEN)
-        q->terms.stack = f->stack_torch ? STACK_TORCH : STACK_TE;
+        q->terms.stack = f->stack;
     return true;
 }
 
@@ -313,7 +314,7 @@ void estimate_slots(const struct estimate_query *e, int g, double values[SLOTS])
 {
     const struct node_group *group = estimate_group(e, g);
     slots_set_fixed(values, e->scene.model, group, e->scene.meshes ? group->nodes_max : e->nodes,
-                    e->scene.te);
+                    scene_stack(&e->scene));
     estimate_set_strategy(e, g, &e->strategy, values);
 }
 

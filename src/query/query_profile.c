@@ -38,23 +38,25 @@ static void add_entries(const struct profile *p, struct str *out)
 {
     for (int i = 0; i < p->entries; i++)
         str_addf(out, "%s%s with stack %s", i ? ", " : "", p->entry[i].gpu->name,
-                 stack_name(p->entry[i].te));
+                 stack_name(p->entry[i].stack));
 }
 
-bool query_no_residual(const struct query *q, const struct gpu *gpu, bool te, struct error *err)
+bool query_no_residual(const struct query *q, const struct gpu *gpu, enum stack stack,
+                       struct error *err)
 {
     struct str has = {0};
     add_entries(q->given->profile, &has);
     fail(err, ERROR_INPUT, "%s: the profile has nothing about %s with stack %s: it has %s",
-         q->given->profile->name, gpu->name, stack_name(te), str_text(&has));
+         q->given->profile->name, gpu->name, stack_name(stack), str_text(&has));
     str_release(&has);
     return false;
 }
 
-const struct residual *query_residual(const struct query *q, const struct gpu *gpu, bool te)
+const struct residual *query_residual(const struct query *q, const struct gpu *gpu,
+                                      enum stack stack)
 {
     const struct profile_entry *e =
-        q->given->profile ? profile_find(q->given->profile, gpu, te) : NULL;
+        q->given->profile ? profile_find(q->given->profile, gpu, stack) : NULL;
     return e ? &e->residual : NULL;
 }
 
@@ -64,12 +66,12 @@ bool query_set_residuals(struct query *q, struct error *err)
     const struct profile *p = q->given->profile;
     int matched = 0;
     for (int g = 0; g < q->cluster.groups; g++) {
-        q->costing[g].residual = query_residual(q, q->cluster.group[g].gpu, query_te(q));
+        q->costing[g].residual = query_residual(q, q->cluster.group[g].gpu, query_stack(q));
         matched += q->costing[g].residual != NULL;
     }
     /* what a plan carries may be asked about elsewhere, and verify may run another stack or GPU */
     return !p || !p->name || q->kind == QUERY_VERIFY || matched > 0 ||
-           query_no_residual(q, q->cluster.group[0].gpu, query_te(q), err);
+           query_no_residual(q, q->cluster.group[0].gpu, query_stack(q), err);
 }
 
 int query_profile_notes(const struct query *q, const char **note, struct arena *mem)
@@ -82,7 +84,7 @@ int query_profile_notes(const struct query *q, const char **note, struct arena *
             said = q->cluster.group[h].gpu == gpu;
         if (!said)
             note[notes++] = arena_format(mem, "the profile has nothing about %s with stack %s",
-                                         gpu->name, stack_name(query_te(q)));
+                                         gpu->name, stack_name(query_stack(q)));
     }
     return notes;
 }

@@ -159,34 +159,39 @@ static bool look_around(struct work *w)
     return true;
 }
 
-static bool choose_stack(struct work *w, bool *te)
+static bool choose_stack(struct work *w, enum stack *stack)
 {
     const struct plan *p = w->out->plan;
     bool there = w->out->dry_run || *w->out->check.te;
     if (w->stack == STACK_TE && !p->te)
-        return fail(w->err, ERROR_INPUT, "--stack is te, the plan is for torch");
+        return fail(w->err, ERROR_INPUT, "--stack is te, the plan is for %s", plan_stack(p));
     if (w->stack == STACK_TE && !there)
         return fail(w->err, ERROR_SYSTEM,
                     "--stack is te, %s has no TransformerEngine (--stack torch runs without)",
                     w->out->python);
-    *te = p->te && w->stack != STACK_TORCH && there;
-    if (p->te && !*te)
+    *stack = w->stack != STACK_OPEN ? (enum stack)w->stack
+             : p->te && !there      ? STACK_TORCH
+                                    : plan_stack_kind(p);
+    const char *why = w->stack == STACK_OPEN
+                          ? "no TransformerEngine is here"
+                          : arena_format(w->mem, "--stack %s", stack_name(*stack));
+    if (plan_stack_kind(p) != *stack)
         verify_note(w->out, w->mem,
                     arena_format(w->mem,
-                                 "%s: the stack that runs is torch, and predictions beside "
-                                 "measurements are for it; those of the plan itself are for te",
-                                 w->stack == STACK_TORCH ? "--stack torch"
-                                                         : "no TransformerEngine is here"));
+                                 "%s: the stack that runs is %s, and predictions beside "
+                                 "measurements are for it; those of the plan itself are for %s",
+                                 why, stack_name(*stack), plan_stack(p)));
     return true;
 }
 
 static bool refuse(struct work *w, const char *why)
 {
-    bool te = w->ran.asked.scene.te;
-    if (te)
+    enum stack stack = scene_stack(&w->ran.asked.scene);
+    if (stack == STACK_TE)
         return fail(w->err, ERROR_INFEASIBLE, "one rank alone cannot run the plan: %s", why);
-    if (w->stack == STACK_TORCH || !w->out->plan->te)
-        return fail(w->err, ERROR_INPUT, "the torch stack cannot run the plan: %s", why);
+    if (w->stack != STACK_OPEN || !w->out->plan->te)
+        return fail(w->err, ERROR_INPUT, "the %s stack cannot run the plan: %s", stack_name(stack),
+                    why);
     return fail(w->err, ERROR_SYSTEM,
                 "%s has no TransformerEngine, and without it the plan cannot run: %s",
                 w->out->python, why);
@@ -204,11 +209,11 @@ static void balance(struct work *w, struct scene *sc)
 
 /* What runs is predicted with the factors of its stack; the plan, which is evaluated, keeps its
  * figures. */
-static bool take_factors(struct work *w, bool te)
+static bool take_factors(struct work *w, enum stack stack)
 {
     struct query_terms terms = w->q->terms;
     struct scene *scene[] = {&w->ran.asked.scene, &w->plan.which.scene};
-    terms.stack = te ? STACK_TE : STACK_TORCH;
+    terms.stack = stack;
     const struct query *run = query_derive(w->q, &terms, NULL, w->mem, w->err);
     for (int i = 0; run && i < 2; i++)
         *scene[i] = query_rebase(w->q, run, scene[i], w->mem);
@@ -219,11 +224,16 @@ static bool settle_strategy(struct work *w)
 {
     struct estimate_query *e = &w->ran.asked;
     const char *why;
+    enum stack stack = STACK_TE;
     *e = w->plan.asked;
-    if (!choose_stack(w, &e->scene.te) || !take_factors(w, e->scene.te))
+    if (!choose_stack(w, &stack))
+        return false;
+    e->scene.te = stack == STACK_TE;
+    e->scene.stock = stack == STACK_LOCAL;
+    if (!take_factors(w, stack))
         return false;
     balance(w, &e->scene);
-    if (!verify_as_run(e->scene.model, e->scene.te, &e->strategy, w->out, w->mem, &why))
+    if (!verify_as_run(e->scene.model, stack, &e->strategy, w->out, w->mem, &why))
         return refuse(w, why);
     rule(&w->ran, w->mem);
     return rules_allow(&w->ran, &e->strategy, &why) || refuse(w, why);
@@ -247,8 +257,9 @@ static bool settle_size(struct work *w)
     w->ran.asked.strategy = c->strategy;
     verify_alone(c, w->mem, run);
     w->out->run = run;
-    w->expected_error =
-        run->te == w->out->plan->te ? w->out->plan->expected_error : whole->expected_error;
+    w->expected_error = plan_stack_kind(run) == plan_stack_kind(w->out->plan)
+                            ? w->out->plan->expected_error
+                            : whole->expected_error;
     return true;
 }
 
@@ -284,7 +295,7 @@ static bool predict_here(struct work *w)
     const char *why;
     *e = w->ran.asked;
     group_init(&w->here, w->out->gpu, e->scene.group->per_node);
-    w->costing_here.residual = query_residual(w->q, w->out->gpu, e->scene.te);
+    w->costing_here.residual = query_residual(w->q, w->out->gpu, scene_stack(&e->scene));
     e->nodes = (int)((e->gpus + w->here.per_node - 1) / w->here.per_node);
     w->here.nodes_min = w->here.nodes_max = e->nodes;
     if (!resources_models(w->v->resources, w->v->options->efficiency, &learned, w->err) ||
@@ -361,7 +372,7 @@ static void write_commands(struct work *w)
         struct harness_run run = {.world = w->out->run->gpus,
                                   .rank = s->rank,
                                   .steps = VERIFY_STEPS,
-                                  .te = w->out->run->te,
+                                  .stack = plan_stack_kind(w->out->run),
                                   .flags = w->out->flags,
                                   .flag = w->out->flag};
         s->command = harness_words(&w->harness, &run);

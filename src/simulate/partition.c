@@ -13,6 +13,11 @@
 /* Picoseconds of a step must stay well below the largest int64. */
 static const double LONGEST_S = 3e6;
 
+enum stack scene_stack(const struct scene *sc)
+{
+    return stack_of(sc->te, sc->stock);
+}
+
 struct costing scene_costing(const struct scene *sc, const struct node_group *g)
 {
     struct costing on = {0};
@@ -73,7 +78,9 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .cp_comm = s->cp_comm,
         .dispatcher = s->dispatcher,
         .grouped_gemm = s->grouped_gemm,
-        .attention = s->attention,
+        .attention = attention_is_unfused(scene_stack(sc), s->attention, sc->group->gpu)
+                         ? ATTENTION_UNFUSED
+                         : ATTENTION_AUTO,
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
         .expert_fusion = s->expert_fusion,
@@ -81,6 +88,9 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .dropout = sc->hidden_dropout > 0,
         .attention_dropout = sc->attention_dropout > 0,
         .te = sc->te,
+        .stock = sc->stock,
+        .copies_groups =
+            !sc->te && (sc->stock || gpu_capability(sc->group->gpu) < FLASH_CAPABILITY),
     };
 }
 

@@ -24,8 +24,8 @@ struct rent;
 /* One query on one group of nodes, or on the meshes of a mixed job. */
 struct scene {
     const struct model *model;
-    const struct node_group *group; /* of the first mesh where there are several */
-    bool te;
+    const struct node_group *group;           /* of the first mesh where there are several */
+    bool te, stock;                           /* stack_of() */
     double memory_margin;                     /* fraction of the usable memory that stays free */
     double imbalance;                         /* of experts, as in ops.h */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
@@ -37,6 +37,7 @@ struct scene {
     const struct rent *rent;        /* by group; NULL: no prices, no outages */
     bool part;                      /* of a mixed job: its other ranks are not known here */
 };
+enum stack scene_stack(const struct scene *);
 bool scene_is_mixed(const struct scene *);
 /* What times on a group are made of; the same where the ranks of a strategy sit. */
 struct costing scene_costing(const struct scene *, const struct node_group *);

@@ -235,6 +235,7 @@ struct scene plan_scene(const struct plan *p)
     return (struct scene){.model = p->model,
                           .group = p->group,
                           .te = p->te,
+                          .stock = p->stock,
                           .memory_margin = p->memory_margin,
                           .imbalance = p->imbalance,
                           .attention_dropout = p->attention_dropout,
@@ -277,6 +278,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->strategy = *s;
     p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
     p->te = sc->te;
+    p->stock = sc->stock;
     p->feasible = true;
     p->memory_margin = sc->memory_margin;
     p->imbalance = sc->imbalance;

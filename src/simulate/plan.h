@@ -71,7 +71,7 @@ struct plan {
     struct strategy strategy;
     int64_t gpus;
     struct layout layout;
-    bool te;
+    bool te, stock;                  /* stack_of() */
     double memory_margin, imbalance; /* as in the scene */
     double attention_dropout, hidden_dropout;
     bool whole_init;
@@ -110,7 +110,8 @@ int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
 const struct plan_stage *plan_fullest(const struct plan *);
 bool plan_fits(const struct plan *); /* every stage does */
 
-const char *plan_stack(const struct plan *); /* "te", "torch" */
+enum stack plan_stack_kind(const struct plan *);
+const char *plan_stack(const struct plan *); /* its name */
 /* What runs the plan: "megatron", or "flagscale" where the meshes of a mixed job differ or it is
  * asked for. */
 bool plan_meshes_differ(const struct plan *);

@@ -7,9 +7,14 @@
 
 #include <assert.h>
 
+enum stack plan_stack_kind(const struct plan *p)
+{
+    return stack_of(p->te, p->stock);
+}
+
 const char *plan_stack(const struct plan *p)
 {
-    return p->te ? "te" : "torch";
+    return stack_name(plan_stack_kind(p));
 }
 
 static struct plan_part part_of(const struct node_group *g, int stages, int64_t gpus)

@@ -22,6 +22,7 @@ static const struct slot_info INFO[SLOTS] = {
         CLUSTER_FIELD_TABLE(X)
 #undef X
             [SLOT_stack_te] = {"stack.te", PARAMS, 0},
+    [SLOT_stack_local] = {"stack.local", PARAMS, 0},
 };
 
 static const struct {
@@ -74,7 +75,7 @@ size_t slot_names(const char *names[SLOT_NAMES_MAX])
 }
 
 void slots_set_fixed(double values[SLOTS], const struct model *m, const struct node_group *g,
-                     int nodes, bool stack_te)
+                     int nodes, enum stack stack)
 {
     assert(nodes >= 1 && g->per_node >= 1 && g->domain >= 1);
     for (int i = 0; i < MODEL_FIELDS; i++)
@@ -85,7 +86,8 @@ void slots_set_fixed(double values[SLOTS], const struct model *m, const struct n
     values[SLOT_cluster_max_gpus] = values[SLOT_cluster_min_gpus] = (double)nodes * g->per_node;
     values[SLOT_cluster_granule] = g->per_node;
     values[SLOT_cluster_compute_capability] = gpu_capability(g->gpu);
-    values[SLOT_stack_te] = stack_te;
+    values[SLOT_stack_te] = stack == STACK_TE;
+    values[SLOT_stack_local] = stack == STACK_LOCAL;
 }
 
 void slots_set_derived(double v[SLOTS])

@@ -29,7 +29,8 @@ enum slot {
 #define X(name) SLOT_cluster_##name,
         CLUSTER_FIELD_TABLE(X)
 #undef X
-            SLOT_stack_te, /* 1 = TransformerEngine, 0 = torch */
+            SLOT_stack_te, /* 1 or 0, as the next */
+    SLOT_stack_local,
     SLOTS
 };
 
@@ -51,7 +52,7 @@ size_t slot_names(const char *names[SLOT_NAMES_MAX]);
 
 /* What does not change during a search. `nodes` is how many of the group are used at most. */
 void slots_set_fixed(double values[SLOTS], const struct model *, const struct node_group *,
-                     int nodes, bool stack_te);
+                     int nodes, enum stack);
 /* Parameters and derived values of one strategy. Derived values may be fractions or infinite
  * while a division does not come out: rules test that. */
 void slots_set_strategy(double values[SLOTS], const struct strategy *);

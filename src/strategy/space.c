@@ -70,6 +70,7 @@ struct space_builder {
     const struct strategy *base;
     const struct setting *settings;
     int64_t max_gpus;
+    enum stack stack;
     bool te;
     struct arena *mem;
     enum param param; /* whose values are listed */
@@ -316,9 +317,10 @@ static void count_sizes(struct space *s)
 
 void space_init(struct space *s, const struct model *m, const struct node_group *g,
                 const struct strategy *base, const struct setting settings[PARAMS],
-                int64_t max_gpus, bool te, struct arena *mem)
+                int64_t max_gpus, enum stack stack, struct arena *mem)
 {
-    struct space_builder b = {s, m, g, base, settings, max_gpus, te, mem, PARAMS};
+    struct space_builder b = {s,   m,     g, base, settings, max_gpus, stack, stack == STACK_TE,
+                              mem, PARAMS};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
         if (p == PARAM_FIRST_PART)

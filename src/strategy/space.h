@@ -41,7 +41,7 @@ struct space {
  * lists. */
 void space_init(struct space *, const struct model *, const struct node_group *,
                 const struct strategy *base, const struct setting settings[PARAMS],
-                int64_t max_gpus, bool te, struct arena *);
+                int64_t max_gpus, enum stack, struct arena *);
 
 /* Whether a parameter with an axis of its own may have this value. */
 bool space_lists(const struct space *, enum param, int value);

@@ -87,6 +87,22 @@ struct param_info {
     const char *help;
 };
 
+/* Whose layers run: TransformerEngine's; Megatron's local ones with torch's SDPA, norms and fused
+ * AdamW put in by our module (data/megatron); the local ones as they come, with unfused attention
+ * and AdamW as torch has it. */
+enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH, STACK_LOCAL };
+const char *stack_name(enum stack); /* "te", "torch", "local" */
+bool stack_find(const char *name, enum stack *out);
+/* As later stages hold it: `stock` are local layers as they come. */
+enum stack stack_of(bool te, bool stock);
+
+struct gpu;
+/* Flash kernels need GPUs of this compute capability. */
+#define FLASH_CAPABILITY 8.0
+/* Whether core attention runs its scores through memory: `attention` of a strategy counts with
+ * TransformerEngine alone. */
+bool attention_is_unfused(enum stack, int attention, const struct gpu *);
+
 /* The words of params.def as constants; a unit test holds them to the table. */
 enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };
 enum {

@@ -23,9 +23,9 @@ static const struct {
     {PARAM_grouped_gemm, 1, 0, false,
      "grouped_gemm is off: without TransformerEngine experts run one after the other"},
     {PARAM_attention, ATTENTION_FLASH, ATTENTION_AUTO, false,
-     "attention is torch's flash kernel, not TransformerEngine's"},
+     "attention is what the stack has, not TransformerEngine's flash kernel"},
     {PARAM_attention, ATTENTION_FUSED, ATTENTION_AUTO, false,
-     "attention is torch's flash kernel, not TransformerEngine's"},
+     "attention is what the stack has, not TransformerEngine's fused kernel"},
     {PARAM_loss_te, 1, 0, false, "loss_te is off: the fused loss is Megatron's"},
 };
 
@@ -36,11 +36,11 @@ static const struct {
     const char *why;
 } REFUSED[] = {
     {PARAM_attention, ATTENTION_UNFUSED,
-     "attention is unfused, which TransformerEngine has; the torch stack runs a flash kernel"},
-    {PARAM_attention, ATTENTION_LOCAL,
-     "attention is local (Megatron's own), the harness runs torch's flash kernel in its place"},
+     "attention is unfused, which TransformerEngine and the local stack have; the torch stack runs "
+     "a flash kernel"},
 };
 
+/* Attention of Megatron's own layers does what the model asks for. */
 static const char *refusal(const struct model *m, const struct strategy *s)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++)
@@ -53,10 +53,11 @@ static const char *refusal(const struct model *m, const struct strategy *s)
     return NULL;
 }
 
-bool verify_as_run(const struct model *m, bool te, struct strategy *s, struct verify_report *out,
-                   struct arena *mem, const char **why)
+bool verify_as_run(const struct model *m, enum stack stack, struct strategy *s,
+                   struct verify_report *out, struct arena *mem, const char **why)
 {
-    *why = te ? NULL : refusal(m, s);
+    bool te = stack == STACK_TE;
+    *why = stack == STACK_TORCH ? refusal(m, s) : NULL;
     if (*why)
         return false;
     for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {

@@ -218,7 +218,7 @@ const char **harness_words(const struct harness *h, const struct harness_run *r)
                           "--seconds",
                           TIMED_SECONDS,
                           "--stack",
-                          r->te ? "te" : "torch",
+                          stack_name(r->stack),
                           "--lock",
                           h->lock,
                           "--"};

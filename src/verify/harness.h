@@ -84,7 +84,7 @@ struct harness_rank {
 struct harness_run {
     int64_t world, rank;
     int steps;
-    bool te;
+    enum stack stack;
     size_t flags;
     const char *const *flag;
 };

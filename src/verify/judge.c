@@ -72,7 +72,7 @@ static const char *is_too_big(const struct verify_report *r, const struct verify
                               struct arena *mem)
 {
     const struct plan_stage *planned = &r->plan->stage[s->stage];
-    if (s->outcome != VERIFY_OK || r->plan->te != r->run->te ||
+    if (s->outcome != VERIFY_OK || plan_stack_kind(r->plan) != plan_stack_kind(r->run) ||
         measured_device(planned, s) <= planned->group->usable_bytes)
         return NULL;
     return arena_format(mem,
@@ -142,7 +142,8 @@ static const char *first_fault(const struct verify_report *r, struct arena *mem)
 
 static const char *verdict_of(struct verify_report *r, struct arena *mem)
 {
-    const char *stack = r->plan->te == r->run->te ? "" : " for the torch stack";
+    bool own = plan_stack_kind(r->plan) == plan_stack_kind(r->run);
+    const char *stack = own ? "" : arena_format(mem, " for the %s stack", plan_stack(r->run));
     const char *fault = first_fault(r, mem);
     r->confirmed = !fault;
     if (fault)
@@ -161,7 +162,7 @@ static const char *verdict_of(struct verify_report *r, struct arena *mem)
 static double step_as_measured(const struct verify_report *r, const struct verify_case *plan)
 {
     double factor[SCHEDULE_MAX_RANKS];
-    if (r->plan->te != r->run->te)
+    if (plan_stack_kind(r->plan) != plan_stack_kind(r->run))
         return NAN;
     for (int stage = 0; stage < r->plan->stages; stage++) {
         const struct verify_stage *s = verify_like(r, stage);
@@ -189,7 +190,7 @@ static void note_room(struct verify_report *r, struct arena *mem)
 {
     const struct plan_stage *fullest = NULL;
     double bytes = 0;
-    for (int i = 0; i < r->stages && r->plan->te == r->run->te; i++) {
+    for (int i = 0; i < r->stages && plan_stack_kind(r->plan) == plan_stack_kind(r->run); i++) {
         const struct plan_stage *planned = &r->plan->stage[r->stage[i].stage];
         double needed = measured_device(planned, &r->stage[i]);
         if (r->stage[i].outcome != VERIFY_OK ||

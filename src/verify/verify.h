@@ -108,7 +108,7 @@ const struct verify_stage *verify_like(const struct verify_report *, int stage);
 
 /* What one rank alone cannot do, or the torch stack, is switched off where that leaves its work the
  * same, with a note each (as_run.c). False with the reason where it would not be the same. */
-bool verify_as_run(const struct model *, bool te, struct strategy *, struct verify_report *,
+bool verify_as_run(const struct model *, enum stack, struct strategy *, struct verify_report *,
                    struct arena *, const char **why);
 
 /* The least micro-batches with which every chosen stage is predicted as full as with all of them

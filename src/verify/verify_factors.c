@@ -6,7 +6,7 @@
 static bool plan_has_factors(const struct query *q, const struct plan *p)
 {
     for (int i = 0; i < p->stages; i++)
-        if (query_residual(q, p->stage[i].group->gpu, p->te))
+        if (query_residual(q, p->stage[i].group->gpu, plan_stack_kind(p)))
             return true;
     return false;
 }
@@ -22,16 +22,17 @@ static bool is_noted(const struct verify_report *r, int stage)
 bool verify_note_factors(const struct query *q, struct verify_report *r, struct arena *mem,
                          struct error *err)
 {
-    bool te = r->run->te, any = q->given->profile && plan_has_factors(q, r->plan);
+    enum stack stack = plan_stack_kind(r->run);
+    bool any = q->given->profile && plan_has_factors(q, r->plan);
     for (int i = 0; q->given->profile && i < r->stages; i++) {
         const struct gpu *gpu = r->stage[i].predicted_for;
-        bool has = query_residual(q, gpu, te) != NULL;
+        bool has = query_residual(q, gpu, stack) != NULL;
         any |= has;
         if (!has && !is_noted(r, i))
             verify_note(r, mem,
                         arena_format(mem, "the profile has nothing about %s with stack %s",
-                                     gpu->name, stack_name(te)));
+                                     gpu->name, stack_name(stack)));
     }
     return !q->given->profile || !q->given->profile->name || any ||
-           query_no_residual(q, r->stage[0].predicted_for, te, err);
+           query_no_residual(q, r->stage[0].predicted_for, stack, err);
 }

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_entry(const struct profile_entry *e, const struct profile_entry *again)
 {
-    assert(e->gpu && e->gpu == again->gpu && e->te == again->te);
+    assert(e->gpu && e->gpu == again->gpu && e->stack == again->stack);
     const struct residual_runs *runs = &e->residual.runs, *same = &again->residual.runs;
     assert(runs->models < 4 && runs->models == same->models);
     assert(runs->precisions < 8 && runs->precisions == same->precisions);

@@ -85,7 +85,8 @@ static void no_single_change_is_cheaper(void **state)
             struct plan p;
             bool allowed = move[i].saves && !move[i].numerics &&
                            move_apply(&move[i], b.asked.scene.model, &s, k);
-            slots_set_fixed(values, b.asked.scene.model, b.asked.scene.group, b.asked.nodes, true);
+            slots_set_fixed(values, b.asked.scene.model, b.asked.scene.group, b.asked.nodes,
+                            STACK_TE);
             slots_set_strategy(values, &s);
             for (int n = 0; n < b.asked.rules.count; n++)
                 allowed = allowed && rule_allows(&b.asked.rules.rule[n], values);

@@ -299,7 +299,7 @@ static void given_marks_what_stands_there(void **state)
     assert_false(r.given[PARAM_pp]);
     assert_false(r.given[PARAM_seq_len]);
     assert_false(r.given[PARAM_global_batch]);
-    assert_true(r.stack_torch);
+    assert_true(r.stack == STACK_TORCH);
     assert_int_equal(r.train_iters, 500);
     assert_true(r.hidden_dropout == 0 && r.attention_dropout == 0.1);
 }
@@ -801,7 +801,7 @@ static const char *exported(const struct model *m, const struct strategy *s, con
     const char **flags;
     size_t count;
     struct error err = {0};
-    const struct export_run run = {.stack_torch = torch};
+    const struct export_run run = {.stack = torch ? STACK_TORCH : STACK_TE};
     if (!export_megatron_flags(m, s, l, version, &run, &mem, &flags, &count, &err))
         fail_msg("%s", err.text);
     return joined(flags, count);
@@ -915,7 +915,7 @@ static void torch_stack(void **state)
     assert_non_null(strstr(flags, "--transformer-impl local --no-persist-layer-norm "
                                   "--no-gradient-accumulation-fusion --no-masked-softmax-fusion "
                                   "--no-rope-fusion"));
-    assert_true(imported(flags, NULL, 1).stack_torch);
+    assert_true(imported(flags, NULL, 1).stack == STACK_TORCH);
 }
 
 #define RELEASES "expected HEAD or a release up to 0.19, such as 0.12 or 0.17.1"
@@ -1079,7 +1079,7 @@ static void same_in_releases(const struct model *m, const struct strategy *s,
                              const struct layout *l, bool torch, const char *head)
 {
     static const char *const releases[] = {"0.6", "0.10", "0.12", "0.14", "0.16", "0.18", "0.19"};
-    const struct export_run run = {.stack_torch = torch};
+    const struct export_run run = {.stack = torch ? STACK_TORCH : STACK_TE};
     bool taken = false;
     for (size_t i = 0; i < COUNT(releases); i++) {
         const char **flags;

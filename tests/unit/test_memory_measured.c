@@ -45,7 +45,7 @@ static void load_csv(struct csv *c, const char *path)
 static bool allowed(const struct estimate_query *e)
 {
     double values[SLOTS] = {0};
-    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, scene_stack(&e->scene));
     slots_set_strategy(values, &e->strategy);
     for (int i = 0; i < e->rules.count; i++)
         if (!rule_allows(&e->rules.rule[i], values))

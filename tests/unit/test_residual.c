@@ -268,7 +268,7 @@ static void profiles_read_back(void **state)
     for (int i = 0; i < 2; i++) {
         struct profile_entry *e = &p.entry[i];
         e->gpu = gpu_find("H200", NULL);
-        e->te = i == 1;
+        e->stack = i == 1 ? STACK_TE : STACK_LOCAL;
         e->residual = fitted(profile_rounded(0.0123456789), profile_rounded(1.0 / 30));
         e->residual.value[RESIDUAL_inter] = profile_rounded(1 / 0.7);
         e->residual.memory_scatter = 0.01;
@@ -287,7 +287,7 @@ static void profiles_read_back(void **state)
     assert_int_equal(again.entries, 2);
     for (int i = 0; i < 2; i++) {
         const struct profile_entry *a = &p.entry[i], *b = &again.entry[i];
-        assert_true(a->gpu == b->gpu && a->te == b->te);
+        assert_true(a->gpu == b->gpu && a->stack == b->stack);
         for (int f = 0; f < RESIDUALS; f++) {
             assert_true(a->residual.value[f] == b->residual.value[f]);
             assert_true(a->residual.error[f] == b->residual.error[f]);

@@ -318,7 +318,7 @@ static void generations_have_their_capability(void **state)
         double values[SLOTS];
         struct gpu gpu = {.arch = cases[i].arch};
         struct node_group group = {.gpu = &gpu, .per_node = 4, .domain = 72};
-        slots_set_fixed(values, &model, &group, 3, true);
+        slots_set_fixed(values, &model, &group, 3, STACK_TE);
         assert_true(values[SLOT_cluster_compute_capability] == cases[i].capability);
         assert_true(values[SLOT_cluster_max_gpus] == 12 && values[SLOT_cluster_domain] == 72);
         assert_true(values[SLOT_MODEL + MODEL_layers] == 7 && values[SLOT_stack_te] == 1);

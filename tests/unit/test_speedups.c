@@ -94,7 +94,7 @@ static bool allowed(const struct bench *b, const struct rules *sense, const stru
 {
     double before[SLOTS] = {0}, then[SLOTS] = {0};
     const struct scene *scene = &b->asked.scene;
-    slots_set_fixed(before, scene->model, scene->group, b->asked.nodes, scene->te);
+    slots_set_fixed(before, scene->model, scene->group, b->asked.nodes, scene_stack(scene));
     memcpy(then, before, sizeof then);
     slots_set_strategy(before, from);
     slots_set_strategy(then, s);

@@ -231,19 +231,19 @@ static void test_switched_off(void **unused)
     s.cuda_graph = GRAPH_STEP;
     s.attention = ATTENTION_FUSED;
     struct strategy te = s, torch = s;
-    assert_true(verify_as_run(&model, true, &te, &r, &mem, &why));
+    assert_true(verify_as_run(&model, STACK_TE, &te, &r, &mem, &why));
     assert_true(r.notes == 2 && !te.tp_overlap && te.dispatcher == DISPATCH_ALLTOALL);
     assert_true(te.grouped_gemm && te.cuda_graph == GRAPH_STEP && te.attention == ATTENTION_FUSED);
     r.notes = 0;
-    assert_true(verify_as_run(&model, false, &torch, &r, &mem, &why));
+    assert_true(verify_as_run(&model, STACK_TORCH, &torch, &r, &mem, &why));
     assert_true(r.notes == 5 && !torch.grouped_gemm && torch.cuda_graph == GRAPH_NONE);
     assert_int_equal(torch.attention, ATTENTION_AUTO);
     s.attention = ATTENTION_UNFUSED;
-    assert_false(verify_as_run(&model, false, &s, &r, &mem, &why));
+    assert_false(verify_as_run(&model, STACK_TORCH, &s, &r, &mem, &why));
     assert_non_null(strstr(why, "attention is unfused"));
     load("gpt-oss-120b", "1x8:H100");
     s.attention = ATTENTION_AUTO;
-    assert_false(verify_as_run(&model, false, &s, &r, &mem, &why));
+    assert_false(verify_as_run(&model, STACK_TORCH, &s, &r, &mem, &why));
     assert_non_null(strstr(why, "sliding windows"));
 }
 

@@ -321,7 +321,7 @@ static bool read_offload(struct flags_result *r, const struct words *w, struct e
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
-    r->stack_torch = flags_is(w, "--transformer-impl", "local", NULL);
+    r->stack = flags_is(w, "--transformer-impl", "local", NULL) ? STACK_TORCH : STACK_TE;
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;

@@ -42,7 +42,7 @@ struct flags_result {
     struct mesh_list meshes; /* after flags_finish, where hetero; their groups are left NULL */
     const char *device_type[MESHES_MAX]; /* of each, as the flags name it */
 
-    bool stack_torch; /* --transformer-impl local */
+    enum stack stack;
     double attention_dropout, hidden_dropout;
     bool whole_init; /* FSDP that builds the whole stage on every GPU before it shards it */
     int64_t train_iters, train_samples; /* 0 = not there */

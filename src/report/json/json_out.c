@@ -417,7 +417,7 @@ static void set_residual(struct json *o, const struct plan *p)
         bool again = !r;
         for (int k = 0; k < i && !again; k++)
             again = part[k].group->gpu == part[i].group->gpu;
-        struct profile_entry e = {.gpu = part[i].group->gpu, .te = p->te};
+        struct profile_entry e = {.gpu = part[i].group->gpu, .stack = plan_stack_kind(p)};
         if (!again) {
             e.residual = *r;
             json_append(list, json_of_profile_entry(&e));

@@ -120,7 +120,7 @@ static void print_entry(const struct profile_entry *e, const struct report_style
     const struct residual *r = &e->residual;
     struct table t;
     typeset_heading(
-        style, arena_format(mem, "Factors of %s with stack %s", e->gpu->name, stack_name(e->te)),
+        style, arena_format(mem, "Factors of %s with stack %s", e->gpu->name, stack_name(e->stack)),
         out);
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int f = 0; f < RESIDUALS; f++) {
@@ -179,7 +179,7 @@ static struct json *row_value(const struct calibrated_row *r)
     struct json *o = json_new_object();
     json_set(o, "input", json_new_string(r->input));
     json_set(o, "gpu", json_new_string(r->gpu->name));
-    json_set(o, "stack", json_new_string(stack_name(r->te)));
+    json_set(o, "stack", json_new_string(stack_name(r->stack)));
     json_set(o, "what", json_new_string(r->memory ? "memory" : r->stage < 0 ? "step" : "compute"));
     json_set(o, "stage", r->stage < 0 ? json_new_null() : json_new_integer(r->stage));
     json_set(o, "held_out", json_new_bool(r->held));
@@ -224,7 +224,7 @@ static void calibrate_csv(const struct calibrate_report *c, struct str *out)
         const struct calibrated_row *r = &c->row[i];
         csv_text(&csv, r->input);
         csv_text(&csv, r->gpu->name);
-        csv_text(&csv, stack_name(r->te));
+        csv_text(&csv, stack_name(r->stack));
         csv_text(&csv, r->memory ? "memory" : r->stage < 0 ? "step" : "compute");
         csv_number_if(&csv, r->stage >= 0, r->stage);
         csv_number(&csv, r->measured);

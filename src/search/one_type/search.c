@@ -187,7 +187,7 @@ void search_fixed(const struct search_query *q, double values[SLOTS])
     const struct node_group *g = q->scene.group;
     memset(values, 0, SLOTS * sizeof *values);
     slots_set_fixed(values, q->scene.model, g, (int)((q->gpus_max + g->per_node - 1) / g->per_node),
-                    q->scene.te);
+                    scene_stack(&q->scene));
     values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
     values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
@@ -205,7 +205,7 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     out->fullness = INFINITY;
     search_fixed(q, fixed);
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
-               q->scene.te, mem);
+               scene_stack(&q->scene), mem);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
     least_table_init(&se->least, &se->space, &se->costs, mem);
