@@ -184,11 +184,47 @@ static double keys_seen(const struct block_shape *s)
     return full;
 }
 
-static void add_core_attention(struct ops_builder *b, double heads, double qk, double v,
-                               double kv_width)
+/* Bytes of an element of the scores that a pass moves and that are there at once.
+ * TransformerEngine masks and scales inside its softmax, whose gradient takes the place of what
+ * came in. Megatron's own attention (dot_product_attention.py) fills the mask in place into a view
+ * of the product: autograd then copies the gradient into the view's storage (as_strided), and once
+ * more, clones it, fills it and copies it back (CopySlices): four arrays at once. */
+static const struct {
+    double forward, back, most_back, most_dropped;
+} SCORES[] = {
+    [false] = {8, 12, 4, 7},                               /* te */
+    [true] = {2 + 4 + 4 + 2, 4 + 6 + 6 + 5 * 4 + 4, 8, 8}, /* stock; products write and read too */
+};
+
+/* Probabilities are kept for the softmax and for the second product; dropout keeps a byte of mask,
+ * and what it dropped. The scores are there until the module returns, and the product with the
+ * values beside its copy in the order of tokens. */
+static void add_scores(const struct ops_builder *b, struct op *o, double out)
 {
     const struct block_shape *s = b->s;
-    bool unfused = s->attention == ATTENTION_UNFUSED || s->attention == ATTENTION_LOCAL;
+    double scores = o->m * s->seq_len * o->count, mask = 0;
+    if (s->stock) /* made anew by each layer: fp32 ones, their triangle, bytes */
+        mask = (double)s->seq_len * s->seq_len;
+    o->bytes = SCORES[s->stock].forward * scores + 17 * mask;
+    o->bytes_back = SCORES[s->stock].back * scores;
+    o->saved = HALF * scores + mask + (s->attention_dropout ? (HALF + 1) * scores : 0);
+    o->temporary = HALF * scores + 2 * out;
+    o->temporary_back =
+        (s->attention_dropout ? SCORES[s->stock].most_dropped : SCORES[s->stock].most_back) *
+            scores +
+        mask + out;
+}
+
+static bool is_unfused(const struct block_shape *s)
+{
+    return s->attention == ATTENTION_UNFUSED || s->attention == ATTENTION_LOCAL;
+}
+
+static struct op *add_core_attention(struct ops_builder *b, double heads, double qk, double v,
+                                     double kv_width)
+{
+    const struct block_shape *s = b->s;
+    bool unfused = is_unfused(s);
     struct op *o = add(b, "core attention", unfused ? OP_SCORES : OP_ATTENTION);
     o->m = b->tokens / s->micro_batch;
     o->n = unfused ? s->seq_len : keys_seen(s);
@@ -199,12 +235,8 @@ static void add_core_attention(struct ops_builder *b, double heads, double qk, d
     o->kv_share = kv_width / (heads * (qk + v));
     o->count = heads * s->micro_batch;
     o->modules = MODULE_CORE_ATTN;
-    if (unfused) { /* scores and probabilities; dropout keeps a byte of mask */
-        double scores = o->m * s->seq_len * o->count;
-        o->bytes = HALF * 4 * scores;
-        o->bytes_back = HALF * 6 * scores;
-        o->saved = (HALF * 2 + s->attention_dropout) * scores;
-        o->temporary_back = HALF * 2 * scores;
+    if (unfused) {
+        add_scores(b, o, HALF * b->tokens * heads * v);
     } else {
         o->saved = SINGLE * b->tokens * heads; /* log-sum-exp */
         if (s->cp > 1 && s->cp_comm == CP_A2A) /* the output before it is exchanged */
@@ -213,6 +245,7 @@ static void add_core_attention(struct ops_builder *b, double heads, double qk, d
         o->temporary_back = b->tokens * (SINGLE * heads + HALF * heads * (2 * v + qk) +
                                          HALF * kv_width + SINGLE * heads * qk);
     }
+    return o;
 }
 
 /* Context parallelism: keys and values travel around the ring forward, with their gradients
@@ -275,6 +308,20 @@ static void mla_projections(struct ops_builder *b)
     add_row(b, "attention out", heads * m->v_dim)->saved = attention_kept(b) * t * heads * m->v_dim;
 }
 
+/* Without TransformerEngine keys and values of grouped queries may be copied for every head, which
+ * are then kept in place of what they were copied from. */
+static bool copies_groups(const struct block_shape *s, double heads, double kv_heads)
+{
+    return s->copies_groups && kv_heads < heads;
+}
+
+/* What the product that makes q, k and v leaves behind without TransformerEngine. Values are a view
+ * of it, and so are keys before their norm; q and k are rotated copies. */
+static double kept_product(const struct block_shape *s, double q, double k, bool copied)
+{
+    return copied && !s->model->qk_norm ? 0 : q + 2 * k;
+}
+
 static void attention_projections(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
@@ -282,7 +329,9 @@ static void attention_projections(struct ops_builder *b)
     double heads = (double)m->heads / s->tp;
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
-    add_column(b, "qkv", q + 2 * k)->saved = HALF * t * (q + 2 * k);
+    bool copied = copies_groups(s, heads, kv_heads);
+    double product = s->te ? q + 2 * k : kept_product(s, q, k, copied);
+    add_column(b, "qkv", q + 2 * k)->saved = HALF * t * product;
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
         add_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
@@ -293,10 +342,16 @@ static void attention_projections(struct ops_builder *b)
     }
     if (!m->learned_pos) {
         struct op *rope = add_rope(b, q + k, m->head_dim);
-        if (!s->te) /* values are a view of the product, which stays beside rotated q and k */
-            rope->saved += HALF * t * (q + k);
+        if (!s->te)
+            rope->saved += HALF * t * (q + (copied ? 0 : k));
     }
-    add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
+    struct op *core = add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
+    if (copied) { /* keys and values; queries too where nothing rotated them */
+        core->saved += HALF * t * (2 + m->learned_pos) * q;
+        core->temporary += HALF * t * (q + 2 * k - product + (m->learned_pos ? 0 : k));
+        core->temporary_back += HALF * t * (2 - is_unfused(s) + m->learned_pos) * q;
+        core->bytes += is_unfused(s) ? HALF * t * 2 * (q + k) : 0;
+    }
     add_context(b, 2 * k, q);
     add_row(b, "attention out", q)->saved = attention_kept(b) * t * q;
 }

@@ -149,15 +149,16 @@ void memory_of_states(const struct rank_params *p, const struct strategy *s, str
     add_states(out, p->experts, expert_shards(s), s);
 }
 
-/* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. */
-double memory_of_step(const struct rank_params *p, const struct strategy *s)
+/* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. AdamW as
+ * torch has it (`stock`) takes the roots of all second moments of an optimizer at once; experts
+ * have an optimizer of their own. */
+double memory_of_step(const struct rank_params *p, const struct strategy *s, bool stock)
 {
-    bool copied = s->grad_bf16 && !s->main_grads_bf16;
-    if (!copied)
-        return 0;
-    if (!shards_optimizer(s))
-        return 4 * (p->dense + p->experts);
-    return 4 * (p->dense / optimizer_shards(s) + p->experts / expert_shards(s));
+    bool copied = s->grad_bf16 && !s->main_grads_bf16, sharded = shards_optimizer(s);
+    double dense = p->dense / (sharded ? optimizer_shards(s) : 1);
+    double experts = p->experts / (sharded ? expert_shards(s) : 1);
+    double roots = stock ? 4 * fmax(dense, experts) * (1 - s->optimizer_offload / 100.0) : 0;
+    return (copied ? 4 * (dense + experts) : 0) + roots;
 }
 
 /* Buffers of weights and gradients are made while the weights that go into them still exist: the

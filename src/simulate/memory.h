@@ -64,7 +64,7 @@ void memory_of_states(const struct rank_params *, const struct strategy *, struc
 
 /* Bytes that are there only while the optimizer steps; and all of them while the buffers of the
  * distributed optimizer are set up, before there is an optimizer. */
-double memory_of_step(const struct rank_params *, const struct strategy *);
+double memory_of_step(const struct rank_params *, const struct strategy *, bool stock);
 double memory_of_setup(const struct rank_params *, const struct strategy *, bool whole_init);
 
 double kept_gradient_bytes(const struct strategy *); /* of one parameter */

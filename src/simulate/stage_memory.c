@@ -186,6 +186,13 @@ static double workspace_bytes(const struct partition *f, bool torch_products)
     return one + (torch_products ? 2 * one : 0) + (grouped ? 4 * one : 0);
 }
 
+/* Megatron's own attention keeps one buffer for its scores that it never reads. */
+static double scores_buffer(const struct partition *f, const struct strategy *s)
+{
+    double seq = s->seq_len;
+    return f->scene->stock ? 2.0 * s->micro_batch * f->scene->model->heads / s->tp * seq * seq : 0;
+}
+
 /* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
@@ -197,6 +204,7 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     const struct model *m = f->scene->model;
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
     sum += workspace_bytes(f, last || m->experts > 0);
+    sum += scores_buffer(f, s);
     sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;
@@ -277,7 +285,7 @@ static void fill_steps(const struct partition *f, const struct strategy *all, in
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->class[c].mesh, all, &room);
     struct fullest most = rank_fullest(f, all, rank, mem);
-    double step = memory_of_step(&f->class[c].params, s);
+    double step = memory_of_step(&f->class[c].params, s, f->scene->stock);
     struct memory_use *use = &out->memory;
     *use = (struct memory_use){{0}};
     memory_of_states(&f->class[c].params, s, use);

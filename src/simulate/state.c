@@ -13,6 +13,10 @@
  * streams 200-400 GB/s); with it offloaded steps of Qwen3-30B-A3B take 1.9-4.2 times as long. */
 static const double HOST_BS = 30e9;
 
+/* AdamW as torch has it runs eight passes over lists of tensors (_multi_tensor_adamw): decay, first
+ * moment, second moment twice, root, two corrections, step. Bytes of a parameter. */
+static const double FOREACH_BYTES = 8 + 12 + 8 + 12 + 8 + 8 + 8 + 16;
+
 static double gradient_bytes(const struct strategy *s)
 {
     return s->grad_bf16 ? 2 : 4;
@@ -50,14 +54,15 @@ static double shard_time(const struct partition *f, const struct costing *on,
  * moments, writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and
  * runs on the host. */
 static double optimizer_time(const struct costing *on, const struct strategy *s, double params,
-                             double shard)
+                             double shard, bool stock)
 {
     assert(s->optimizer_offload >= 0 && s->optimizer_offload <= 100);
     double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
-    double adam = 4 + 2 * (4 + 2 * moments) + 2;
+    double adam = 4 + 2 * (4 + 2 * moments) + 2, passes = stock ? FOREACH_BYTES - adam + 2 : 0;
     double seconds = memory_time(on, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
                      memory_time(on, MEMORY_GRAD_NORM, 4 * shard) +
-                     memory_time(on, MEMORY_ADAM, adam * shard * (1 - off));
+                     memory_time(on, MEMORY_ADAM, adam * shard * (1 - off)) +
+                     memory_time(on, MEMORY_COPY, passes * shard * (1 - off));
     if (off > 0)
         seconds += off * shard * (6 / (1e9 * on->group->gpu->pcie_gbs * 0.8) + adam / HOST_BS);
     return seconds;
@@ -86,7 +91,8 @@ struct rank_times rank_times_of(const struct partition *f, int mesh, const struc
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
-    t.optimizer_s = optimizer_time(on, s, full ? shard : p->dense + p->experts, shard);
+    t.optimizer_s =
+        optimizer_time(on, s, full ? shard : p->dense + p->experts, shard, f->scene->stock);
     assert(t.reduce_s >= 0 && t.gather_s >= 0 && t.shard_s >= 0 && t.optimizer_s >= 0);
     return t;
 }
@@ -166,7 +172,8 @@ struct rank_state rank_state_of(const struct partition *f, int mesh, const struc
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     memory_of_states(p, s, &use);
     return (struct rank_state){memory_peak(&use) + state_buffers(f, mesh, p, all),
-                               memory_of_step(p, s), memory_of_setup(p, s, f->scene->whole_init)};
+                               memory_of_step(p, s, f->scene->stock),
+                               memory_of_setup(p, s, f->scene->whole_init)};
 }
 
 double state_stretch(const struct partition *f, const struct strategy *s)

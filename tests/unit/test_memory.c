@@ -100,7 +100,7 @@ static void check_state(const struct state_case *c)
     s.moments_bytes = s.moments_bytes > 0 ? s.moments_bytes : 4;
     memory_of_states(&p, &s, &use);
     const double got[] = {use.part[MEMORY_weights], use.part[MEMORY_gradients],
-                          use.part[MEMORY_optimizer], memory_of_step(&p, &s),
+                          use.part[MEMORY_optimizer], memory_of_step(&p, &s, false),
                           memory_of_setup(&p, &s, false)};
     for (size_t i = 0; i < COUNT(got); i++)
         if (fabs(got[i] - 1e9 * c->gb[i]) > 1)

@@ -26,6 +26,7 @@ static struct model from_pairs(const char *pairs)
 /* Operators. Two sequences of 512 tokens; X are the bytes of their hidden states, 256 wide. */
 #define T 1024.0
 #define X (2 * T * 256)
+#define S (16.0 * 512 * 512)
 
 /* 8 heads of 64 on 2 groups: 512 of queries, 128 of keys, 128 of values. */
 #define DENSE_OF(layers)                                                                           \
@@ -213,11 +214,59 @@ static const struct block_case ATTENTION_CASES[] = {
      {.kind = BLOCK_ATTENTION},
      false,
      {{"attention norm", X, 0, 2 * X}, {"attention post norm", X, 0, 2 * X}}},
-    {"torch, scores in memory", /* and their softmax: 8 heads of 2 sequences, 512 x 512 */
+    /* Scores: 8 heads of 2 sequences, 512 x 512. Kept are probabilities; the scores and the output
+     * twice are beside them, backward the probabilities' gradient and the values'. */
+    {"te, unfused",
      DENSE,
-     {.kind = BLOCK_ATTENTION, .attention = ATTENTION_LOCAL},
+     {.kind = BLOCK_ATTENTION, .attention = ATTENTION_UNFUSED, .te = true},
      false,
-     {{"core attention", 2.0 * 2 * 16 * 512 * 512, 0, 2.0 * 2 * 16 * 512 * 512}}},
+     {{"core attention", 2 * S, 2 * S + 2 * 2 * T * 512, 2 * 2 * S + 2 * T * 512}}},
+    {"te, unfused, dropout", /* and what it dropped, and a byte that says where */
+     DENSE,
+     {.kind = BLOCK_ATTENTION,
+      .attention = ATTENTION_UNFUSED,
+      .attention_dropout = true,
+      .te = true},
+     false,
+     {{"core attention", 5 * S, 2 * S + 2 * 2 * T * 512, 7 * S + 2 * T * 512}}},
+    /* A mask of a byte for each layer. Keys and values are copied for all 8 heads and kept, the
+     * product is not; four gradients of the scores at once, the copied keys and values' gradient. */
+    {"local",
+     DENSE,
+     {.kind = BLOCK_ATTENTION,
+      .attention = ATTENTION_UNFUSED,
+      .stock = true,
+      .copies_groups = true},
+     false,
+     {{"qkv", 0, 0, 2 * (768 + 256) * T + 2.0 * 768 * 256},
+      {"rope", 2 * 512 * T + 2.0 * 4 * 64 * 512, 0, 0},
+      {"core attention", 2 * S + 512 * 512 + 2 * 2 * T * 512,
+       2 * S + 2 * 2 * T * 512 + 2 * T *(768 + 128), 8 * S + 512 * 512 + 2 * 2 * T * 512}}},
+    {"local, qk norm", /* the keys before it are a view of the product */
+     DENSE ",qk_norm=1",
+     {.kind = BLOCK_ATTENTION,
+      .attention = ATTENTION_UNFUSED,
+      .stock = true,
+      .copies_groups = true},
+     false,
+     {{"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T + 2.0 * 768 * 256}}},
+    {"local, no groups", /* values are a view of the product */
+     MANY_HEADS,
+     {.kind = BLOCK_ATTENTION,
+      .attention = ATTENTION_UNFUSED,
+      .stock = true,
+      .copies_groups = true},
+     false,
+     {{"core attention", 2 * S + 512 * 512, 2 * S + 2 * 2 * T * 512,
+       8 * S + 512 * 512 + 2 * T * 512}}},
+    {"torch before Ampere", /* the kernel there knows no groups */
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .copies_groups = true},
+     false,
+     {{"qkv", 0, 0, 2 * (768 + 256) * T + 2.0 * 768 * 256},
+      {"rope", 2 * 512 * T + 2.0 * 4 * 64 * 512, 0, 0},
+      {"core attention", 4 * T * 8 + 2 * 2 * T * 512, 2 * T *(768 + 128),
+       (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64 + 2 * 2 * 512) * T}}},
     {"torch, learned positions",
      BIASED,
      {.kind = BLOCK_ATTENTION},
