@@ -241,17 +241,27 @@ static void on_options(const struct space_builder *b, struct value_list *l)
     push(l, 1);
 }
 
+/* Whether a plan may run its scores through memory. */
+static bool may_be_unfused(const struct space_builder *b)
+{
+    const struct setting *s = &b->settings[PARAM_attention];
+    bool any = s->count == 0 && attention_is_unfused(b->stack, ATTENTION_AUTO, b->group->gpu);
+    for (int i = 0; i < s->count; i++)
+        any = any || attention_is_unfused(b->stack, s->value[i], b->group->gpu);
+    return any;
+}
+
 /* Modules that exist in the model, subsets without what a larger module already covers. Core
- * attention is left to --set: a fused kernel keeps one number a head and token, there is nothing
- * to gain. */
-static bool modules_sensible(const struct model *m, int set, bool te)
+ * attention where scores are kept: a fused kernel keeps one number a head and token, there is
+ * nothing to gain. */
+static bool modules_sensible(const struct model *m, int set, bool te, bool unfused)
 {
     bool dense = false, moe = m->experts > 0;
     for (int k = 0; k < m->kinds; k++)
         dense = dense || !m->kind[k].moe;
-    int exist = MODULE_LAYERNORM | (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
-                (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
-                (m->shared_ffn ? MODULE_SHARED : 0);
+    int exist = MODULE_LAYERNORM | (unfused ? MODULE_CORE_ATTN : 0) | (dense ? MODULE_MLP : 0) |
+                (moe ? MODULE_MOE : 0) | (moe && te ? MODULE_MOE_ACT : 0) |
+                (m->mla ? MODULE_MLA_UP : 0) | (m->shared_ffn ? MODULE_SHARED : 0);
     if (set & ~exist)
         return false;
     return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));
@@ -267,9 +277,10 @@ static void push_recompute(struct value_list *l, int recompute, int method, int 
 
 static void recompute_options(const struct space_builder *b, struct value_list *l)
 {
+    bool unfused = may_be_unfused(b);
     push_recompute(l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
     for (int set = 1; set < 1 << 7; set++)
-        if (modules_sensible(b->model, set, b->te))
+        if (modules_sensible(b->model, set, b->te, unfused))
             push_recompute(l, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, set);
     push_recompute(l, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0);
     for (int n = 1; n < b->model->layers; n++)

@@ -88,7 +88,7 @@ struct param_info {
 };
 
 /* Whose layers run: TransformerEngine's; Megatron's local ones with torch's SDPA, norms and fused
- * AdamW put in by our module (data/megatron); the local ones as they come, with unfused attention
+ * AdamW put in by our module (tools/rank/astra_sdpa.py); the local ones as they come, with unfused attention
  * and AdamW as torch has it. */
 enum stack { STACK_OPEN = -1, STACK_TE, STACK_TORCH, STACK_LOCAL };
 const char *stack_name(enum stack); /* "te", "torch", "local" */

@@ -47,6 +47,7 @@ static void set_defaults(double values[SLOTS])
     values[SLOT_cluster_gpus_per_node] = values[SLOT_cluster_domain] = 8;
     values[SLOT_cluster_max_gpus] = 8;
     values[SLOT_cluster_compute_capability] = 9;
+    values[SLOT_stack_local] = 0;
 }
 
 static bool set_slot(double values[SLOTS], const char *name, const char *text)
