@@ -163,6 +163,7 @@ bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *
     struct asked *q = arena_alloc(mem, sizeof *q);
     asked_init(q);
     return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
+           set(q, "stack", "torch", err) && /* whose module the harness brought */
            set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) && answer(q, out, mem, err);
 }
 

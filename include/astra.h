@@ -96,7 +96,8 @@ const char *astra_print_terminal(struct astra *, int columns, enum astra_look);
 /* What astra_export wrote, or astra_search for its best plan where "export" is set, or the profile
  * of astra_calibrate; else "". */
 const char *astra_script(const struct astra *);
-/* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set.
+/* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set,
+ * the module of stack torch where the script goes to a file.
  * Call it when the script itself is written; without it there are none. */
 enum astra_status astra_script_files(struct astra *);
 /* Why the latest call did not return ASTRA_OK: one line, and two more where a place in a text is

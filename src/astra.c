@@ -113,10 +113,8 @@ enum astra_status astra_load_plan(struct astra *a, const char *path)
 
 static bool write_script(struct astra *a, const struct plan *p)
 {
-    if (!run_export(&a->options.export, p, &a->mem, &a->script, &a->error))
-        return false;
-    a->staged = a->options.export.hostfile;
-    return true;
+    return run_export(&a->options.export, p, a->options.output.answer, &a->mem, &a->script,
+                      &a->staged, &a->error);
 }
 
 static bool search(struct astra *a)

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "export/export.h"
 #include "export/shell.h"
 
 #include <string.h>
@@ -64,6 +65,21 @@ void add_bash_environment(const struct export_job *j, struct str *out)
         add_shell_word(out, value);
         str_add(out, "\n");
     }
+}
+
+void add_bash_module(const struct export_job *j, struct str *out)
+{
+    if (!j->module)
+        return;
+    str_add(out, "# What --spec names: attention, norms and AdamW that the plan counts on.\n"
+                 "astra_module() {\n"
+                 "    local folder\n"
+                 "    folder=$(mktemp -d)\n"
+                 "    cat >\"$folder/" EXPORT_MODULE ".py\" <<'ASTRA_END'\n");
+    str_add(out, export_module());
+    str_add(out, "ASTRA_END\n"
+                 "    export PYTHONPATH=\"$folder${PYTHONPATH:+:$PYTHONPATH}\"\n"
+                 "}\n");
 }
 
 static void add_program(const struct export_job *j, struct str *out)

@@ -160,7 +160,7 @@ static void add_section(const struct export_job *j, enum section section, struct
 bool export_bridge(const struct export_job *j, struct str *out, struct error *err)
 {
     struct str lost = {0};
-    if (!job_needs_megatron(j, "bridge", err))
+    if (!job_needs_megatron(j, "bridge", err) || !job_needs_no_module(j, "bridge", err))
         return false;
     str_add(out, "# shellcheck shell=bash\n# shellcheck disable=SC2034\n");
     add_bash_about(j, out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "import/megatron/flags.h"
 #include "strategy/strategy.h"
 
 #include <stddef.h>
@@ -54,6 +55,12 @@ const char *export_type_name(const struct mesh_list *, int mesh, const struct gp
 
 /* Environment variables that Megatron demands or the plan counts on, "NAME=VALUE". */
 void export_megatron_env(const struct strategy *, struct arena *, const char ***env, size_t *count);
+
+/* The module that flags of stack torch name with --spec: what its layers need beside Megatron's own.
+ * Python finds it in a folder of PYTHONPATH. */
+#define EXPORT_MODULE TORCH_MODULE
+#define EXPORT_MODULE_FUNCTION "layer_spec"
+const char *export_module(void); /* its text */
 
 /* Why no flags of stock Megatron describe this model exactly, or NULL. The flags are then those
  * of the nearest model: fit for estimates and timing runs, not for training. */

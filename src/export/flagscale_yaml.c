@@ -121,7 +121,8 @@ static void add_train(const struct export_job *j, struct str *out)
 
 bool export_flagscale(const struct export_job *j, struct str *out, struct error *err)
 {
-    (void)err;
+    if (!job_needs_no_module(j, "flagscale", err))
+        return false;
     add_bash_about(j, out);
     add_experiment(j, out);
     add_train(j, out);

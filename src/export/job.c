@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "export/export.h"
 
 #include <string.h>
 
@@ -64,6 +65,16 @@ bool job_needs_megatron(const struct export_job *j, const char *format, struct e
            fail(err, ERROR_INPUT,
                 "%s: the types of GPU run the plan differently, which only FlagScale does; use "
                 "--to flagscale, torchrun or slurm",
+                format);
+}
+
+bool job_needs_no_module(const struct export_job *j, const char *format, struct error *err)
+{
+    return !j->module ||
+           fail(err, ERROR_INPUT,
+                "%s: stack torch needs the module " EXPORT_MODULE ", which such a file does not "
+                "bring along; use --to torchrun, slurm, k8s or skypilot, or plan with --stack te "
+                "or local",
                 format);
 }
 

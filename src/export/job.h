@@ -31,6 +31,8 @@ struct export_job {
     const char *branch;  /* words for git clone that get it: "" = the newest */
     const char *gap;     /* why the flags are not those of the model; NULL = they are */
     bool flagscale;      /* it runs with FlagScale */
+    bool te;             /* it needs TransformerEngine */
+    bool module;         /* it needs export_module() */
     bool ranks;          /* Slurm: srun starts every rank, no torchrun */
     int parts;
     struct job_part part[MESHES_MAX];
@@ -69,6 +71,8 @@ bool job_is_even(const struct export_job *);
 bool job_needs_one_type(const struct export_job *, const char *format, struct error *);
 /* The same where the last node is less full than the others. */
 bool job_needs_even(const struct export_job *, const char *format, struct error *);
+/* An error where the job needs our module, which such a file cannot bring along. */
+bool job_needs_no_module(const struct export_job *, const char *format, struct error *);
 /* An error where the job runs with FlagScale alone. */
 bool job_needs_megatron(const struct export_job *, const char *format, struct error *);
 
@@ -112,7 +116,7 @@ enum { RUN_PORT = 29500 }; /* of the first node, where ranks meet */
 
 /* Stands for a container image, which is the user's to choose, and what it must have. */
 #define RUN_IMAGE "IMAGE"
-#define RUN_IMAGE_NEEDS "set: an image with PyTorch and TransformerEngine for these GPUs"
+const char *run_image_needs(const struct export_job *);
 
 /* Whether the plan's environment has a value for CUDA_DEVICE_MAX_CONNECTIONS. Where it has none the
  * variable must not be 1, as it often is in images: unset, or with CUDA's own default. */
@@ -134,6 +138,9 @@ void add_bash_settings(const struct export_job *, struct str *out);
 void add_bash_place(const struct export_job *, struct str *out);
 /* A function check(): ends where the node has no GPU of the type in GPU_TYPE. */
 void add_bash_check(struct str *out);
+/* A function astra_module(): puts the module where Python of this node finds it. Nothing where the
+ * job needs none. */
+void add_bash_module(const struct export_job *, struct str *out);
 /* "${MODEL_ARGS[@]}" ... "${RUN_ARGS[@]}", without a newline. */
 void add_bash_words(const struct export_job *, struct str *out);
 

@@ -5,9 +5,13 @@
 
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "export/export.h"
+#include "export/shell.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define MODULE_FOLDER "/astra"
 
 /* Names of objects are those of hosts: small letters, digits and '-', a letter first, no '-' last,
  * and short enough for the names of the pods. */
@@ -41,7 +45,7 @@ static void add_environment(const struct export_job *j, struct str *out)
     add_env(out, "MEGATRON", "/workspace/Megatron-LM", "folder in the image");
     for (const struct run_row *r = NULL; (r = run_next_variable(r, RUN_ALWAYS));)
         add_env(out, r->variable, r->value, *r->help ? r->help : r->flag);
-    add_env(out, "PYTHONPATH", "$(MEGATRON)", "");
+    add_env(out, "PYTHONPATH", j->module ? "$(MEGATRON):" MODULE_FOLDER : "$(MEGATRON)", "");
     for (size_t i = 0; i < j->envs; i++) {
         const char *equals = strchr(j->env[i], '=');
         str_addf(out, "                - name: %.*s\n                  value: ",
@@ -98,17 +102,40 @@ static void add_replicas(const struct export_job *j, const char *role, int64_t c
              "        spec:\n          nodeSelector:\n"
              "            %s.product%s: \"%s\" # set: as your nodes are labelled\n"
              "          containers:\n            - name: pytorch\n"
-             "              image: \"" RUN_IMAGE "\" # " RUN_IMAGE_NEEDS "\n",
-             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name);
+             "              image: \"" RUN_IMAGE "\" # %s\n",
+             role, (long long)count, resource, *resource == 'a' ? "-name" : "", p->gpu->name,
+             run_image_needs(j));
     add_environment(j, out);
     add_arguments(j, out);
     str_addf(out,
              "              resources:\n                limits:\n                  %s: %d\n"
              "              volumeMounts:\n                - name: shm\n"
-             "                  mountPath: /dev/shm\n"
-             "          volumes:\n            - name: shm\n              emptyDir:\n"
-             "                medium: Memory\n",
+             "                  mountPath: /dev/shm\n",
              resource, p->per_node);
+    str_add(out, j->module ? "                - name: module\n"
+                             "                  mountPath: " MODULE_FOLDER "\n"
+                           : "");
+    str_add(out, "          volumes:\n            - name: shm\n              emptyDir:\n"
+                 "                medium: Memory\n");
+    if (j->module) {
+        str_add(out,
+                "            - name: module\n              configMap:\n                name: ");
+        add_name(j, out);
+        str_add(out, "\n");
+    }
+}
+
+/* A document of its own, which the pods mount. */
+static void add_module(const struct export_job *j, struct str *out)
+{
+    if (!j->module)
+        return;
+    str_add(out, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ");
+    add_name(j, out);
+    str_add(out, "\ndata: # what --spec names: attention, norms and AdamW that the plan counts on\n"
+                 "  " EXPORT_MODULE ".py: |\n");
+    add_indented(out, export_module(), "    ");
+    str_add(out, "---\n");
 }
 
 bool export_k8s(const struct export_job *j, struct str *out, struct error *err)
@@ -116,8 +143,9 @@ bool export_k8s(const struct export_job *j, struct str *out, struct error *err)
     if (!job_needs_one_type(j, "k8s", err) || !job_needs_even(j, "k8s", err))
         return false;
     add_bash_about(j, out);
-    str_add(out, "# Lines with \"# set\" are yours to set.\n"
-                 "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata:\n  name: ");
+    str_add(out, "# Lines with \"# set\" are yours to set.\n");
+    add_module(j, out);
+    str_add(out, "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata:\n  name: ");
     add_name(j, out);
     str_addf(out, "\nspec:\n  nprocPerNode: \"%d\"\n  pytorchReplicaSpecs:\n", j->part[0].per_node);
     add_replicas(j, "Master", 1, out);

@@ -208,10 +208,16 @@ static void add_param(struct writer *w, const struct param_flag *p)
         writer_number(w, p->flag, value);
 }
 
-/* Megatron's layers without TransformerEngine have none of these fusions. */
-static void add_torch_stack(struct writer *w)
+/* Megatron's layers without TransformerEngine have none of these fusions, and make their own mask
+ * where they need one. Stack torch is what our module makes of them: it needs LocalSpecProvider. */
+static void add_local_layers(struct writer *w)
 {
     writer_pair(w, "--transformer-impl", "local");
+    if (w->run.stack == STACK_TORCH && writer_has(w, "--spec of stack torch", 16)) {
+        writer_pair(w, "--spec", EXPORT_MODULE);
+        writer_word(w, EXPORT_MODULE_FUNCTION);
+    }
+    writer_word(w, "--no-create-attention-mask-in-dataloader");
     writer_word(w, "--no-persist-layer-norm");
     writer_word(w, "--no-gradient-accumulation-fusion");
     writer_word(w, "--no-masked-softmax-fusion");
@@ -231,10 +237,10 @@ static void add_conditions(struct writer *w)
 {
     add_rate(w, "--attention-dropout", w->run.attention_dropout);
     add_rate(w, "--hidden-dropout", w->run.hidden_dropout);
-    if (w->strategy->attention == ATTENTION_LOCAL)
-        writer_pair(w, "--spec", "local");
     if (w->run.stack != STACK_TE)
-        add_torch_stack(w);
+        add_local_layers(w);
+    else if (w->strategy->attention == ATTENTION_LOCAL)
+        writer_pair(w, "--spec", "local");
 }
 
 /* A whole number of at most two digits as releases have them, none with a 0 in front; -1 where

@@ -3,6 +3,13 @@
 
 #include "simulate/plan.h"
 
+extern const char embedded_tools_rank_astra_sdpa_py[]; /* compiled in with what verify runs */
+
+const char *export_module(void)
+{
+    return embedded_tools_rank_astra_sdpa_py;
+}
+
 /* What the flags of a plan say of its run. */
 static struct export_run plan_run(const struct plan *p)
 {

@@ -25,6 +25,12 @@ const struct run_row *run_next_variable(const struct run_row *row, int groups)
     return row;
 }
 
+const char *run_image_needs(const struct export_job *j)
+{
+    return j->te ? "set: an image with PyTorch and TransformerEngine for these GPUs"
+                 : "set: an image with PyTorch for these GPUs";
+}
+
 bool run_sets_connections(const struct export_job *j)
 {
     const char *name = RUN_CONNECTIONS "=";

@@ -24,7 +24,8 @@ static const char *const OTHERS[SECTION_COUNT] = {
         "--use-megatron-fsdp --ckpt-format --init-model-with-meta-device",
     [SECTION_PERF] =
         "--spec --transformer-impl --no-persist-layer-norm "
-        "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-rope-fusion",
+        "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-rope-fusion "
+        "--no-create-attention-mask-in-dataloader",
 };
 
 enum section section_of(const char *flag)

@@ -37,6 +37,8 @@ static void add_run_block(const struct export_job *j, struct str *out)
     struct str run = {0};
     str_add(&run, "set -euo pipefail\nMEGATRON=${MEGATRON/#\\~/$HOME}\n");
     add_bash_settings(j, &run);
+    add_bash_module(j, &run);
+    str_add(&run, j->module ? "astra_module\n" : "");
     str_addf(
         &run,
         "MASTER_ADDR=$(head -n 1 <<<\"$SKYPILOT_NODE_IPS\")\n"
@@ -61,7 +63,7 @@ bool export_skypilot(const struct export_job *j, struct str *out, struct error *
     add_yaml_string(out, j->name);
     str_addf(out, "\nnum_nodes: %lld\nresources:\n  accelerators: \"%s:%d\"\n", (long long)j->nodes,
              name, j->part[0].per_node);
-    str_add(out, "  image_id: \"docker:" RUN_IMAGE "\" # " RUN_IMAGE_NEEDS "\n");
+    str_addf(out, "  image_id: \"docker:" RUN_IMAGE "\" # %s\n", run_image_needs(j));
     add_envs(out);
     str_addf(out,
              "setup: |\n  MEGATRON=${MEGATRON/#\\~/$HOME}\n"

@@ -110,6 +110,7 @@ static void add_rank(const struct export_job *j, struct str *out)
 static void add_task(const struct export_job *j, struct str *out)
 {
     add_bash_place(j, out);
+    add_bash_module(j, out);
     if (j->parts > 1)
         add_bash_check(out);
     str_add(out, "task() {\n"
@@ -124,6 +125,7 @@ static void add_task(const struct export_job *j, struct str *out)
                  "        exit 1\n"
                  "    fi\n"
                  "    place \"$node\"\n");
+    str_add(out, j->module ? "    astra_module\n" : "");
     if (j->parts > 1)
         str_add(out, "    [ \"$SLURM_LOCALID\" -gt 0 ] || check \"$node\"\n");
     if (j->ranks)
@@ -148,8 +150,8 @@ static void add_srun(const struct export_job *j, struct str *out)
             "fi\n");
     str_addf(
         out,
-        "\"${SRUN[@]}\" bash -c \"$(declare -f place %stask); task \\\"\\$@\\\"\" task \\\n    ",
-        j->parts > 1 ? "check " : "");
+        "\"${SRUN[@]}\" bash -c \"$(declare -f place %s%stask); task \\\"\\$@\\\"\" task \\\n    ",
+        j->parts > 1 ? "check " : "", j->module ? "astra_module " : "");
     add_bash_words(j, out);
     str_add(out, "\n");
 }

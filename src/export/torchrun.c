@@ -12,6 +12,8 @@ bool export_megatron_args(const struct export_job *j, struct str *out, struct er
     add_bash_about(j, out);
     str_add(out, "# To be sourced; MEGATRON_ARGS has all of them.\n");
     add_bash_environment(j, out);
+    add_bash_module(j, out);
+    str_add(out, j->module ? "astra_module\n" : "");
     add_shell_arrays(out, j->flag, j->flags, "");
     str_add(out, "MEGATRON_ARGS=(");
     add_shell_expansions(out, j->flag, j->flags, "\n    ");
@@ -63,6 +65,8 @@ bool export_torchrun(const struct export_job *j, struct str *out, struct error *
     str_add(out, "\n");
     add_bash_settings(j, out);
     str_add(out, "\n");
+    add_bash_module(j, out);
+    str_add(out, j->module ? "astra_module\n" : "");
     if (j->nodes > 1 && job_is_even(j)) {
         str_addf(out, "GPUS=%d\n", j->part[0].per_node);
     } else if (j->nodes > 1) {

@@ -98,10 +98,11 @@ void run_judge_rules(struct astra *, const struct estimate_query *);
 
 /* run_export.c: from a plan to the script that starts it.
  *
- * As the options of an export ask. A hostfile that is asked for is written beside its place, for
- * files_replace() or files_forget(). */
-bool run_export(const struct export_options *, const struct plan *, struct arena *, struct str *out,
-                struct error *);
+ * As the options of an export ask; `answer` is the file of the script, NULL = none. `staged` is
+ * written beside its place, for files_replace() or files_forget(): a hostfile that is asked for, or
+ * the module of stack torch, which belongs into the script's folder; NULL = neither. */
+bool run_export(const struct export_options *, const struct plan *, const char *answer,
+                struct arena *, struct str *out, const char **staged, struct error *);
 
 /* run_page.c: the page of an answer.
  *

@@ -107,6 +107,8 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->title = title_of(p, mem);
     j->name = x->job_name ? x->job_name : name_of(p, mem);
     j->gap = export_megatron_gap(p->model);
+    j->te = p->te;
+    j->module = plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;
     j->vpp = p->strategy.vpp;
     take_parts(p, j, mem);
@@ -123,11 +125,33 @@ static bool stage_hostfile(const struct export_job *j, struct error *err)
     return ok;
 }
 
-bool run_export(const struct export_options *x, const struct plan *p, struct arena *mem,
-                struct str *out, struct error *err)
+/* Scripts bring it along too: this one is for other ways to start. */
+static bool stage_module(const char *path, struct error *err)
+{
+    return file_write_beside(path, export_module(), strlen(export_module()), err);
+}
+
+/* In the folder of the script; devices have none. */
+static const char *module_path(const char *answer, struct arena *mem)
+{
+    if (!answer || strncmp(answer, "/dev/", 5) == 0)
+        return NULL;
+    const char *slash = strrchr(answer, '/');
+    int folder = slash ? (int)(slash - answer) + 1 : 0;
+    return arena_format(mem, "%.*s" EXPORT_MODULE ".py", folder, answer);
+}
+
+bool run_export(const struct export_options *x, const struct plan *p, const char *answer,
+                struct arena *mem, struct str *out, const char **staged, struct error *err)
 {
     struct export_job j = {0};
     str_clear(out);
-    return take_plan(x, p, &j, mem, err) && x->format->write(&j, out, err) &&
-           (!j.hostfile || stage_hostfile(&j, err));
+    *staged = NULL;
+    if (!take_plan(x, p, &j, mem, err) || !x->format->write(&j, out, err))
+        return false;
+    const char *module = j.module ? module_path(answer, mem) : NULL;
+    if ((j.hostfile && !stage_hostfile(&j, err)) || (module && !stage_module(module, err)))
+        return false;
+    *staged = j.hostfile ? j.hostfile : module; /* no format has both */
+    return true;
 }

@@ -299,7 +299,7 @@ static void given_marks_what_stands_there(void **state)
     assert_false(r.given[PARAM_pp]);
     assert_false(r.given[PARAM_seq_len]);
     assert_false(r.given[PARAM_global_batch]);
-    assert_true(r.stack == STACK_TORCH);
+    assert_true(r.stack == STACK_LOCAL);
     assert_int_equal(r.train_iters, 500);
     assert_true(r.hidden_dropout == 0 && r.attention_dropout == 0.1);
 }
@@ -912,10 +912,58 @@ static void torch_stack(void **state)
     struct model llama = preset("llama3-8b");
     struct strategy s = strategy_from("tp=1");
     const char *flags = exported(&llama, &s, NULL, NULL, true);
-    assert_non_null(strstr(flags, "--transformer-impl local --no-persist-layer-norm "
-                                  "--no-gradient-accumulation-fusion --no-masked-softmax-fusion "
-                                  "--no-rope-fusion"));
-    assert_true(imported(flags, NULL, 1).stack == STACK_TORCH);
+    assert_non_null(strstr(flags, "--transformer-impl local --spec astra_sdpa layer_spec "
+                                  "--no-create-attention-mask-in-dataloader "
+                                  "--no-persist-layer-norm --no-gradient-accumulation-fusion "
+                                  "--no-masked-softmax-fusion --no-rope-fusion"));
+    struct flags_result r = imported(flags, NULL, 1);
+    assert_true(r.stack == STACK_TORCH && r.notes.count == 0);
+}
+
+/* Whose layers flags mean, how many notes that takes, and what becomes of --attention-backend. */
+static const struct {
+    const char *flags;
+    enum stack stack;
+    int notes, attention;
+} STACKS[] = {
+    {"--attention-backend flash", STACK_TE, 0, ATTENTION_FLASH},
+    {"--transformer-impl transformer_engine --spec a b", STACK_TE, 0, ATTENTION_AUTO},
+    {"--transformer-impl local", STACK_LOCAL, 0, ATTENTION_AUTO},
+    {"--transformer-impl local --spec my_layers spec", STACK_LOCAL, 1, ATTENTION_AUTO},
+    {"--transformer-impl local --attention-backend unfused", STACK_LOCAL, 0, ATTENTION_UNFUSED},
+    {"--transformer-impl local --attention-backend flash", STACK_LOCAL, 1, ATTENTION_AUTO},
+    {"--transformer-impl local --spec astra_sdpa layer_spec", STACK_TORCH, 0, ATTENTION_AUTO},
+    {"--transformer-impl local --spec astra_sdpa layer_spec --attention-backend unfused",
+     STACK_TORCH, 1, ATTENTION_AUTO},
+};
+
+static void stacks_of_flags(void **state)
+{
+    (void)state;
+    struct model llama = preset("llama3-8b");
+    for (size_t i = 0; i < COUNT(STACKS); i++) {
+        const char *flags = arena_format(&mem, "--bf16 %s", STACKS[i].flags);
+        struct flags_result r = imported(flags, &llama, 1);
+        if (r.stack != STACKS[i].stack || r.strategy.attention != STACKS[i].attention ||
+            r.notes.count != STACKS[i].notes)
+            fail_msg("%s: stack %s, attention %d, %d notes", STACKS[i].flags, stack_name(r.stack),
+                     r.strategy.attention, r.notes.count);
+    }
+}
+
+static void local_stack(void **state)
+{
+    (void)state;
+    const struct export_run run = {.stack = STACK_LOCAL};
+    struct model llama = preset("llama3-8b");
+    struct strategy s = strategy_from("tp=1 attention=unfused");
+    struct error err = {0};
+    const char **flags;
+    size_t count;
+    assert_true(export_megatron_flags(&llama, &s, NULL, "0.14", &run, &mem, &flags, &count, &err));
+    struct flags_result r = imported(joined(flags, count), NULL, 1);
+    assert_true(r.stack == STACK_LOCAL && r.strategy.attention == ATTENTION_UNFUSED);
+    assert_null(strstr(joined(flags, count), "--spec"));
 }
 
 #define RELEASES "expected HEAD or a release up to 0.19, such as 0.12 or 0.17.1"
@@ -1101,6 +1149,8 @@ static void trip(const struct model *m)
     struct layout l;
     struct strategy s = random_strategy(m, &l);
     bool torch = rand() % 2;
+    if (torch)
+        s.attention = ATTENTION_AUTO;
     const char *flags = exported(m, &s, &l, NULL, torch);
     same_in_releases(m, &s, &l, torch, flags);
     struct flags_result r = imported(flags, NULL, strategy_gpus(&s));
@@ -1166,6 +1216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(whole_export, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(pieces, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(torch_stack, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(stacks_of_flags, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(local_stack, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(versions, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(environments, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(gaps, open_memory, close_memory),

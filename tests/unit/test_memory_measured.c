@@ -83,6 +83,7 @@ static bool rank_plan(struct asked *q, const struct csv *c, int row, struct plan
     size_t count = split(cell(c, row, "flags"), words, COUNT(words));
     asked_init(q);
     must(asked_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
+    must(asked_set(q, "stack", "torch", &err), &err); /* whose module the harness brought */
     must(asked_flags(q, count, words, &err), &err);
     return finish_plan(q, p);
 }

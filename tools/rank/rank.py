@@ -5,9 +5,9 @@
 
 FLAGS are Megatron's own. The process group is fake: kernels and memory are real, nothing is
 sent, and what would have been received is filled with finite numbers. Prints one line
-`RANK {json}`. Needs PyTorch alone: attention of Megatron's local layers is torch's SDPA and norms
-are torch's, sequence parallelism included (stack `torch`); with `--stack te` Megatron runs on
-TransformerEngine as it is. Exit status 0 also when the rank ran out of memory: that is a result; 1
+`RANK {json}`. Needs PyTorch alone: layers are Megatron's local ones with astra_sdpa.py (stack
+`torch`), or as they come (`--stack local`); with `--stack te` Megatron runs on TransformerEngine as
+it is. Exit status 0 also when the rank ran out of memory: that is a result; 1
 when Megatron failed, 2 on bad usage. doc/evidence/ranks.md has options and fields.
 """
 import argparse
@@ -42,20 +42,22 @@ def arguments():
     p.add_argument("--rank", type=int, default=0)
     p.add_argument("--iterations", type=int, default=3, help="steps, at least")
     p.add_argument("--seconds", type=float, default=0, help="of steps behind the warm-up, at least")
-    p.add_argument("--stack", choices=("torch", "te"), default="torch")
+    p.add_argument("--stack", choices=("torch", "te", "local"), default="torch")
     p.add_argument("--lock", help="a file: whoever holds it may use the GPU")
     p.add_argument("--trace", help="write what is alive at the peak of the last iteration")
     p.add_argument("flags", nargs=argparse.REMAINDER)
     a = p.parse_args()
     a.flags = a.flags[1:] if a.flags[:1] == ["--"] else a.flags
+    if not a.flags and not a.check:
+        refuse("Megatron's flags are missing: they follow --")
+    if a.stack == "torch" and "--spec" not in a.flags:
+        a.flags += ["--spec", "astra_sdpa", "layer_spec"]
     if not 0 <= a.rank < a.world:
         refuse(f"--rank is {a.rank}, of a world of {a.world} it is 0 to {a.world - 1}")
     if a.iterations < 1:
         refuse(f"--iterations is {a.iterations}, at least 1 is needed")
     if not 0 <= a.seconds <= 3600:
         refuse(f"--seconds is {a.seconds}, 0 to 3600 can be")
-    if not a.flags and not a.check:
-        refuse("Megatron's flags are missing: they follow --")
     for option, path in (("--trace", a.trace), ("--lock", a.lock)):
         if path and not os.path.isdir(os.path.dirname(path) or "."):
             refuse(f"{option} {path}: there is no such folder")
@@ -116,13 +118,11 @@ def environment(a):
 def prepare(a):
     """Everything that needs no GPU; who waits for its turn has done it."""
     from fill import Fill
-    from stack import without_compiled_helpers, without_transformer_engine
+    from stack import without_compiled_helpers
     from watch import Watch
     fill = Fill()
     fill.install()
     without_compiled_helpers()
-    if a.stack == "torch":
-        without_transformer_engine()
     watch = Watch(a.iterations, a.seconds, a.trace, fill)
     watch.install()
     importlib.import_module("pretrain_gpt")

@@ -318,10 +318,30 @@ static bool read_offload(struct flags_result *r, const struct words *w, struct e
     return true;
 }
 
+/* Local layers are stack torch where --spec names the module that `astra export` writes. Whichever:
+ * without TransformerEngine nothing asks for --attention-backend. */
+static void read_stack(struct flags_result *r, const struct words *w)
+{
+    const char *spec = words_value(w, "--spec");
+    bool own = spec && strcmp(spec, TORCH_MODULE) == 0;
+    r->stack = STACK_TE;
+    if (!flags_is(w, "--transformer-impl", "local", NULL))
+        return;
+    r->stack = own ? STACK_TORCH : STACK_LOCAL;
+    if (spec && !own)
+        note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
+    bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
+    if (!has && r->strategy.attention != ATTENTION_AUTO &&
+        r->strategy.attention != ATTENTION_LOCAL) {
+        note(r, "--attention-backend", "has no effect without TransformerEngine");
+        r->strategy.attention = ATTENTION_AUTO;
+    }
+}
+
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
-    r->stack = flags_is(w, "--transformer-impl", "local", NULL) ? STACK_TORCH : STACK_TE;
+    read_stack(r, w);
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;

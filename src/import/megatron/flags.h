@@ -19,6 +19,9 @@ struct arena;
 struct rules;
 struct words;
 
+/* What --spec names in exports of stack torch (export/export.h). */
+#define TORCH_MODULE "astra_sdpa"
+
 enum { FLAGS_MAX_TEXTS = 64 };
 
 struct flags_texts {

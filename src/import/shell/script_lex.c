@@ -324,7 +324,7 @@ static void read_document(struct script_lexer *lx, struct document *d)
         lx->at = end;
         if (lx->at < lx->end)
             step(lx);
-        while (line < end && *line == '\t') /* of <<-; the other one has none */
+        while (line < end && (*line == '\t' || *line == ' ')) /* of <<-; of a script in YAML */
             line++;
         while (end > line && end[-1] == '\r')
             end--;

@@ -374,6 +374,9 @@ static void print_launch(const struct plan *p, const struct report_style *style,
     add_launcher(p, out);
     str_add(out, " \\\n");
     add_shell_lines((const char *const *)words, count, style, out);
+    if (plan_stack_kind(p) == STACK_TORCH)
+        str_add(out, "  " EXPORT_MODULE ".py comes with astra export; PYTHONPATH must have its "
+                     "folder\n");
     if (gap) {
         str_add(out, "  Not for training: ");
         typeset_wrap(style, gap, 2, out);
