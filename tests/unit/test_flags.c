@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1122,23 +1123,106 @@ static void assert_same_strategy(const struct strategy *a, const struct strategy
                      strategy_get(a, (enum param)i), strategy_get(b, (enum param)i), flags);
 }
 
-/* A release has all the flags of a plan, spelled as in HEAD, or the plan is refused for it. */
+/* The first release 0.N of Megatron core whose arguments have the flag, of those that came after 0.6:
+ * read from the tags core_v0.6.0 to core_v0.19.0, apart from megatron.def. */
+static const struct {
+    const char *flag;
+    int since;
+} FIRST_IN[] = {
+    {"--account-for-embedding-in-pipeline-split", 11},
+    {"--account-for-loss-in-pipeline-split", 11},
+    {"--activation-func-clamp-value", 15},
+    {"--attention-backend", 11},
+    {"--ckpt-format", 9},
+    {"--cp-comm-type", 10},
+    {"--cross-entropy-fusion-impl", 12},
+    {"--cross-entropy-loss-fusion", 8},
+    {"--cuda-graph-impl", 15},
+    {"--data-parallel-sharding-strategy", 12},
+    {"--decoder-first-pipeline-num-layers", 9},
+    {"--decoder-last-pipeline-num-layers", 9},
+    {"--exp-avg-dtype", 11},
+    {"--exp-avg-sq-dtype", 11},
+    {"--expert-tensor-parallel-size", 10},
+    {"--fp8-param-gather", 9},
+    {"--fp8-recipe", 12},
+    {"--grad-reduce-in-bf16", 12},
+    {"--init-model-with-meta-device", 12},
+    {"--kv-lora-rank", 10},
+    {"--main-grads-dtype", 11},
+    {"--microbatch-group-size-per-virtual-pipeline-stage", 10},
+    {"--moe-ffn-hidden-size", 10},
+    {"--moe-layer-freq", 10},
+    {"--moe-router-enable-expert-bias", 11},
+    {"--moe-router-group-topk", 11},
+    {"--moe-router-num-groups", 11},
+    {"--moe-router-pre-softmax", 8},
+    {"--moe-router-score-function", 11},
+    {"--moe-shared-expert-gate", 16},
+    {"--moe-shared-expert-intermediate-size", 10},
+    {"--moe-shared-expert-overlap", 10},
+    {"--mtp-num-layers", 12},
+    {"--multi-latent-attention", 10},
+    {"--num-distributed-optimizer-instances", 10},
+    {"--num-virtual-stages-per-pipeline-rank", 11},
+    {"--optimizer-cpu-offload", 12},
+    {"--optimizer-offload-fraction", 12},
+    {"--overlap-moe-expert-parallel-comm", 14},
+    {"--pipeline-model-parallel-layout", 13},
+    {"--q-lora-rank", 10},
+    {"--qk-head-dim", 10},
+    {"--qk-pos-emb-head-dim", 10},
+    {"--recompute-modules", 12},
+    {"--softmax-type", 15},
+    {"--use-megatron-fsdp", 14},
+    {"--use-precision-aware-optimizer", 11},
+    {"--use-transformer-engine-op-fuser", 18},
+    {"--v-head-dim", 10},
+    {"--window-attn-skip-freq", 15},
+    {"--window-size", 15},
+};
+
+static int first_in(const char *flag)
+{
+    for (size_t i = 0; i < COUNT(FIRST_IN); i++)
+        if (strcmp(FIRST_IN[i].flag, flag) == 0)
+            return FIRST_IN[i].since;
+    return 6;
+}
+
+static void flags_are_as_old_as_in_megatron(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(PARAM_LINES); i++)
+        if (PARAM_LINES[i].kind != NONE)
+            assert_int_equal(PARAM_LINES[i].since, first_in(PARAM_LINES[i].flag));
+    for (size_t i = 0; i < COUNT(FIELD_LINES); i++)
+        if (FIELD_LINES[i].kind != NONE)
+            assert_int_equal(FIELD_LINES[i].since, first_in(FIELD_LINES[i].flag));
+}
+
+/* A release has all the flags of a plan, spelled as in HEAD, or the plan is refused for one. */
 static void same_in_releases(const struct model *m, const struct strategy *s,
                              const struct layout *l, bool torch, const char *head)
 {
-    static const char *const releases[] = {"0.6", "0.10", "0.12", "0.14", "0.16", "0.18", "0.19"};
     const struct export_run run = {.stack = torch ? STACK_TORCH : STACK_TE};
     bool taken = false;
-    for (size_t i = 0; i < COUNT(releases); i++) {
+    for (int release = 6; release <= 19; release++) {
         const char **flags;
         size_t count;
         struct error err = {0};
-        if (export_megatron_flags(m, s, l, releases[i], &run, &mem, &flags, &count, &err)) {
+        char version[8], last[16];
+        snprintf(version, sizeof version, "0.%d", release);
+        snprintf(last, sizeof last, "not in 0.%d", release);
+        if (export_megatron_flags(m, s, l, version, &run, &mem, &flags, &count, &err)) {
             assert_string_equal(joined(flags, count), head);
+            for (size_t i = 0; i < count; i++)
+                assert_true(first_in(flags[i]) <= release);
             taken = true;
         } else {
             assert_false(taken); /* no flag is gone again */
             assert_non_null(strstr(err.text, "which Megatron core has since 0."));
+            assert_non_null(strstr(err.text, last));
         }
     }
     assert_true(taken);
@@ -1198,6 +1282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flag_table_is_sorted),
         cmocka_unit_test(every_parameter_has_a_line),
+        cmocka_unit_test(flags_are_as_old_as_in_megatron),
         cmocka_unit_test(other_tables_name_known_flags),
         cmocka_unit_test_setup_teardown(meanings, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(given_marks_what_stands_there, open_memory, close_memory),
