@@ -61,7 +61,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
+demo test unit cases golden fuzz-run valgrind mutants optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
 format format-check lint slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -94,8 +94,10 @@ demo: $(BUILD)/astra ## build, then plan Llama 3 70B on 512 H100
 	@$(BUILD)/astra search --model llama3-70b --cluster 64x8:H100 --report $(BUILD)/demo.html
 	@echo; echo 'The same as a page with charts: $(abspath $(BUILD)/demo.html)'
 
-test: all $(BUILD)/fit $(UNIT) $(REPLAY) $(EXAMPLE) | build/setup/test ## build and run every test
+test: programs | build/setup/test ## build and run every test
 	@$(RUN_TESTS) unit seeds bad golden cli
+
+programs: all $(BUILD)/fit $(UNIT) $(REPLAY) $(EXAMPLE)
 
 unit: $(UNIT) ## run the unit tests alone
 	@$(RUN_TESTS) unit
@@ -113,6 +115,9 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS; what it finds becomes a seed in
 	+@$(MAKE) --no-print-directory FUZZ=1 CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run
 fuzz-run: $(FUZZERS)
 	@BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tools/fuzz.sh
+
+mutants: programs | build/setup/test ## which tests notice random faults: SEED=1 FAULTS=60 MINUTES=60
+	@SEED='$(SEED)' FAULTS='$(FAULTS)' MINUTES='$(MINUTES)' $(RUN_TESTS:tests/run_cases.sh=tools/mutants.sh)
 
 optimum: $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench-neighbours ## hold mixed searches to brute force
 	@$(BUILD)/unit/test_mixed 500
@@ -242,7 +247,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test unit cases golden valgrind fuzz fuzz-run bench accuracy verification experts \
+.PHONY: all help setup demo test programs unit cases golden valgrind fuzz fuzz-run mutants bench accuracy verification experts \
         mixed fit slurm browser format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
