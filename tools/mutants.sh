@@ -113,7 +113,7 @@ judge() { # FILE LINE
 # The first fault of a slot that compiles, put in and judged; the others stand in for it.
 try_slot() { # SLOT
     awk -v n="$FAULTS" -v slot="$1" 'NR % n == slot % n' "$here/faults" >../mine
-    while IFS='	' read -r file line kind text <&3; do
+    while IFS='	' read -r file line fault text <&3; do
         cp "$file" ../kept
         { head -n $((line - 1)) ../kept && printf '%s\n' "$text" && tail -n +$((line + 1)) ../kept; } >"$file"
         diff -u --label "a/$file" --label "b/$file" ../kept "$file" >../patch
@@ -122,7 +122,7 @@ try_slot() { # SLOT
             judge "$file" "$line"
             [ -n "$by" ] || cp ../patch "$here/slot/$1/passed"
             {
-                echo "$file:$line: $kind: ${by:-PASSED UNNOTICED} ($((($(now) - begin) / 1000)) s)"
+                echo "$file:$line: $fault: ${by:-PASSED UNNOTICED} ($((($(now) - begin) / 1000)) s)"
                 sed -n '4,$s/^\([-+]\) */    \1 /p' ../patch
             } >../report
             cat ../report # at one go: others print too
