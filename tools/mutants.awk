@@ -47,6 +47,8 @@ function bare(line, i, c, quote, out) {
             quote = c
             word_at[++words] = i
             c = "Q"
+        } else if (substr(line, i, 2) == "//") {
+            return out
         } else if (substr(line, i, 2) == "/*") {
             comment = 1; begun = i - 1
             c = " "
