@@ -61,7 +61,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden fuzz-run valgrind mutants optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
+demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
 format format-check lint slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -123,6 +123,9 @@ optimum: $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench
 	@$(BUILD)/unit/test_mixed 500
 	@$(BUILD)/unit/test_money_search 1000
 	@$(BUILD)/bench-neighbours
+laws: $(BUILD)/unit/test_placement $(BUILD)/unit/test_laws ## laws on 1,000 random questions, placement of 400 searches: 20 minutes
+	@$(BUILD)/unit/test_placement 400
+	@$(BUILD)/unit/test_laws 1000
 bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed $(BUILD)/bench-log_speed ## measure the search, reading of logs
 	@$(BUILD)/bench-speed
 	@$(BUILD)/bench-mixed_speed
@@ -247,7 +250,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test programs unit cases golden valgrind fuzz fuzz-run mutants bench accuracy verification experts \
+.PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy verification experts \
         mixed fit slurm browser format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

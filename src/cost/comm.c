@@ -197,6 +197,42 @@ static const struct comm_entry *insert(struct comm_table *t, struct comm_entry *
     return found;
 }
 
+static const struct comm_entry *entry_of(struct comm_table *, enum comm_kind, struct placement);
+
+/* Lowers the curve to that of another placement, or raises it. */
+static void relate_to(struct comm_table *t, struct comm_entry *e, struct placement p, bool lower)
+{
+    const struct comm_curve *other = &entry_of(t, e->kind, p)->curve;
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        double *own = &e->curve.time_s[i];
+        *own = lower ? fmin(*own, other->time_s[i]) : fmax(*own, other->time_s[i]);
+    }
+}
+
+/* Ranks that a wider domain brings together can still talk as they did before: no slower than in twice
+ * as many domains of half the size, or, where domains have unlike numbers of ranks, in as many as
+ * the smallest one's number makes. Where the link of a domain does not join them, PCIe between
+ * domains is no faster than the link would be. */
+static void relate(struct comm_table *t, struct comm_entry *e, bool pcie)
+{
+    struct placement p = e->placement, pieces = p, joined = p;
+    if (pcie) {
+        joined.link_bs = t->group->link_bs;
+        if (t->group->domain > 1 && p.link_bs != joined.link_bs)
+            relate_to(t, e, joined, false);
+        return;
+    }
+    pieces.most = 0;
+    pieces.nodes = p.ranks / p.per_node;
+    if (p.most > p.per_node && p.ranks % p.per_node == 0)
+        relate_to(t, e, pieces, true);
+    p.per_node /= 2;
+    p.nodes *= 2;
+    p.most /= 2;
+    if (2 * p.per_node == e->placement.per_node)
+        relate_to(t, e, p, true);
+}
+
 static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, struct placement p)
 {
     struct comm_entry *e = memory_grow(NULL, sizeof *e);
@@ -204,7 +240,17 @@ static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, 
     *e = (struct comm_entry){.kind = kind, .placement = p};
     if (!comm_curve_fill(&e->curve, t->model, &call, NULL))
         atomic_store(&t->failed, true);
+    relate(t, e, call.pcie);
     return insert(t, e);
+}
+
+static const struct comm_entry *entry_of(struct comm_table *t, enum comm_kind kind,
+                                         struct placement p)
+{
+    struct comm_entry *first =
+        atomic_load_explicit(&t->chain[chain_of(kind, p)], memory_order_acquire);
+    const struct comm_entry *e = find(first, kind, p);
+    return e ? e : make(t, kind, p);
 }
 
 bool comm_table_new(struct comm_table **out, const struct node_group *g,
@@ -249,12 +295,7 @@ double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, 
 {
     if (p.ranks <= 1 || bytes <= 0)
         return 0;
-    struct comm_entry *first =
-        atomic_load_explicit(&t->chain[chain_of(kind, p)], memory_order_acquire);
-    const struct comm_entry *e = find(first, kind, p);
-    if (!e)
-        e = make(t, kind, p);
-    return comm_curve_time(&e->curve, bytes);
+    return comm_curve_time(&entry_of(t, kind, p)->curve, bytes);
 }
 
 static double model_time(const struct costing *on, enum comm_kind kind, double bytes,

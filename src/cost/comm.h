@@ -26,7 +26,8 @@ double comm_curve_time(const struct comm_curve *, double bytes);
 /* The call that comm_time() is asked for. */
 struct comm_call comm_call_of(const struct node_group *, enum comm_kind, struct placement);
 
-/* Curves of one node group. The group and the model are borrowed and must not change; safe from
+/* Curves of one node group, which also keep to each other: a domain twice as large is never slower,
+ * nor is a link in place of PCIe. The group and the model are borrowed and must not change; safe from
  * several threads at once, and the answers do not depend on who asks first. False when the model
  * cannot be asked at all. */
 bool comm_table_new(struct comm_table **out, const struct node_group *, const struct booster *model,

@@ -193,6 +193,38 @@ static void more_nodes_are_never_faster(void **context)
     each_placement(&g, check_nodes);
 }
 
+/* The same ranks on a group and on one with twice the domain. */
+static void check_domain(const struct node_group *g, enum comm_kind kind, struct placement p)
+{
+    struct node_group wide = *g;
+    int stride = p.per_node > 1 ? 1 : g->per_node;
+    wide.domain = g->domain < g->per_node ? g->per_node : 2 * g->domain;
+    struct comm_table *a = table_of(g, noise), *b = table_of(&wide, noise);
+    for (double bytes = 64; bytes < 1e12; bytes *= 7) {
+        double before = comm_table_time(a, kind, bytes, placement_of(g, p.ranks, stride));
+        assert_true(comm_table_time(b, kind, bytes, placement_of(&wide, p.ranks, stride)) <=
+                    before);
+    }
+    comm_table_free(a);
+    comm_table_free(b);
+}
+
+/* Ranks that fill nodes: uneven groups are another matter, test_laws has them. */
+static void larger_domains_are_never_slower(void **context)
+{
+    (void)context;
+    static const char *const NODES[] = {"64x8:H100", "64x8:V100@800", "16x8:A100-PCIe",
+                                        "32x4:GB200", "16x4:H100-PCIe@25"};
+    for (size_t i = 0; i < sizeof NODES / sizeof *NODES; i++) {
+        struct node_group g = group_of(NODES[i]);
+        g.domain = g.domain > g.per_node ? 4 * g.per_node : g.domain;
+        for (int ranks = 2; ranks <= 64; ranks *= 2)
+            for (int kind = 0; kind < KINDS; kind++)
+                for (int stride = 1; stride <= g.per_node; stride *= g.per_node)
+                    check_domain(&g, (enum comm_kind)kind, placement_of(&g, ranks, stride));
+    }
+}
+
 /* H100, 450 GB/s: latency 4.5 us + 0.8 us a step; half a message beside what is exchanged. */
 static void by_hand_inside_a_node(void **context)
 {
@@ -354,6 +386,7 @@ int main(void)
         cmocka_unit_test(no_jumps),
         cmocka_unit_test(more_bandwidth_is_never_slower),
         cmocka_unit_test(more_nodes_are_never_faster),
+        cmocka_unit_test(larger_domains_are_never_slower),
         cmocka_unit_test(by_hand_inside_a_node),
         cmocka_unit_test(by_hand_across_nodes),
         cmocka_unit_test(rings_fill_the_nics),
