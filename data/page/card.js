@@ -79,7 +79,7 @@ function tiles(i) {
                   "money",
                   perToken(perM),
                   "per million tokens",
-                  `${usd(value(i, "usd_per_hour"))} an hour`,
+                  `${usd(figure(i, "usd_per_hour"))} an hour`,
               ),
     );
     if (figure(i, "hours") !== null) {

@@ -37,7 +37,7 @@ function drawHead() {
         .filter((p) => p.usd_per_gpu_hour !== null)
         .map(
             (p) =>
-                `${p.gpu} $${Number(p.usd_per_gpu_hour.toPrecision(5))} per GPU-hour` +
+                `${p.gpu} $${Number(p.usd_per_gpu_hour.toPrecision(7))} per GPU-hour` +
                 (p.from ? ` (${p.from})` : ""),
         );
     byId("foot").append(

@@ -26,7 +26,8 @@ function rate(v) {
 const thousands = (v) => v.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
 const usd = (v) =>
     v < 1000 ? "$" + v.toFixed(2) : v < 1e15 ? "$" + thousands(v) : "$" + v.toPrecision(3);
-const perToken = (v) => "$" + v.toPrecision(4);
+const mtoken = (v) => v.toFixed(v < 0.1 ? 4 : 3);
+const perToken = (v) => "$" + mtoken(v);
 const gib = (v) => v.toFixed(1) + " GiB";
 const percent = (v, digits) => (100 * v).toFixed(digits === undefined ? 1 : digits) + " %";
 
@@ -39,9 +40,9 @@ function seconds(v) {
     if (v < 1e-3) return (v * 1e6).toFixed(1) + " us";
     if (v < 1) return (v * 1e3).toFixed(1) + " ms";
     if (v < 120) return v.toFixed(2) + " s";
-    if (v < 7200) return (v / 60).toFixed(1) + " min";
-    if (v < 48 * 3600) return (v / 3600).toFixed(1) + " h";
-    return (v / 86400).toFixed(1) + " d";
+    if (v < 7200) return three(v / 60) + " min";
+    if (v < 48 * 3600) return three(v / 3600) + " h";
+    return three(v / 86400) + " d";
 }
 
 // A scale from a range of values to a range of pixels, with ticks at round values.

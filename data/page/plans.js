@@ -23,9 +23,6 @@ const DERIVED = {
         DATA.tflop_per_token === null
             ? null
             : (DATA.tflop_per_token * value(i, "tokens_per_s")) / figure(i, "gpus"),
-    usd_per_hour: (i) =>
-        figure(i, "usd_per_mtoken") &&
-        (figure(i, "usd_per_mtoken") * value(i, "net_tokens_per_s") * 3600) / 1e6,
     rank: (i) => (i < P.listed ? i + 1 : null),
 };
 

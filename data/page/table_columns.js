@@ -22,7 +22,7 @@ function tableColumns() {
         numberColumn("tokens_per_s", "tokens/s", rate),
         numberColumn("mfu", "MFU", (v) => percent(v)),
         numberColumn("memory_gib", "memory", gib),
-        numberColumn("usd_per_mtoken", "$/Mtoken", (v) => v.toPrecision(4)),
+        numberColumn("usd_per_mtoken", "$/Mtoken", mtoken),
         numberColumn("hours", "run", (v) => seconds(3600 * v)),
         numberColumn("usd_total", "cost", usd),
     ].filter(known);

@@ -223,7 +223,7 @@ void json_dump(const struct json *v, struct str *s)
 
 void json_dump_script(const struct json *v, struct str *s)
 {
-    char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
+    char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
     if (!text)
         arena_out_of_memory(0);
     for (const char *at = text; *at;) {

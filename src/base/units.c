@@ -119,6 +119,13 @@ void add_usd(struct str *s, double usd)
         add_dollars(s, usd, 0);
 }
 
+double usd_shown(double usd)
+{
+    char digits[512];
+    snprintf(digits, sizeof digits, "%.*f", usd < 1000 ? 2 : 0, usd);
+    return strtod(digits, NULL);
+}
+
 void add_cents(struct str *s, double usd)
 {
     add_dollars(s, usd, 2);
@@ -133,6 +140,12 @@ void add_bytes(struct str *s, double bytes)
         str_addf(s, "%.1f MiB", gib * 1024);
 }
 
+/* Three digits of what is at least 1. */
+static void add_three(struct str *s, double v, const char *unit)
+{
+    str_addf(s, "%.*f %s", v < 10 ? 2 : v < 100 ? 1 : 0, v, unit);
+}
+
 void add_seconds(struct str *s, double v)
 {
     if (v < 1e-3)
@@ -142,11 +155,11 @@ void add_seconds(struct str *s, double v)
     else if (v < 120)
         str_addf(s, "%.2f s", v);
     else if (v < 7200)
-        str_addf(s, "%.1f min", v / 60);
+        add_three(s, v / 60, "min");
     else if (v < 48 * 3600)
-        str_addf(s, "%.1f h", v / 3600);
+        add_three(s, v / 3600, "h");
     else
-        str_addf(s, "%.1f d", v / 86400);
+        add_three(s, v / 86400, "d");
 }
 
 int64_t common_divisor(int64_t a, int64_t b)

@@ -23,9 +23,10 @@ bool parse_factor(const char *text, double *out);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_usd(struct str *, double usd);         /* $123.45, $1,234,568 */
+double usd_shown(double usd);                   /* rounded as add_usd() prints it */
 void add_cents(struct str *, double usd);       /* $1,234,567.89 */
 void add_bytes(struct str *, double bytes);     /* 71.3 GiB */
-void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.1 h, 30 d */
+void add_seconds(struct str *, double seconds); /* 12.3 ms, 4.56 s, 2.56 min, 30.0 d */
 
 int64_t common_divisor(int64_t a, int64_t b); /* the greatest */
 void sort_numbers(double *, size_t count);    /* smallest first; none is a NaN */

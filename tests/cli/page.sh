@@ -38,7 +38,7 @@ fi
 # Of another value it has the plan that a search with this value finds.
 column() { # NAME: of the first plan, from CSV
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
-        NR == 2 { printf "%.6g", $c }'
+        NR == 2 { printf "%.9g", $c }'
 }
 step_of() { # PATTERN FILE: of the plan whose members behind it match
     grep -o "\"step_s\":[0-9.e-]*,[^{}]*$1" "$2" | sed 's/"step_s":\([0-9.e-]*\),.*/\1/'
@@ -185,3 +185,16 @@ done <"$SCRATCH/items"
     [ $? -eq 1 ]
 grep -q 'instead_add' "$SCRATCH/csv" || fault "CSV lacks what Astra would run"
 grep -q 'sequence 8192, global batch 64 (' "$SCRATCH/plan.html" || fault "what flags say is no default"
+
+# Dollars of page and text are the same ones: cents below a thousand, a price that ends on a half.
+set -- --model llama3-8b --cluster 1x8:H100 --set tp=2 --set dist_opt=on --global-batch 64
+for tokens in 100M 100B; do
+    "$ASTRA" estimate "$@" --tokens $tokens --price H100=4.515625 --report "$SCRATCH/money.html" |
+        tr -d , >"$SCRATCH/text"
+    hour=$(sed -n 's/^  money *\$\([0-9.]*\) per hour.*/\1/p' "$SCRATCH/text")
+    total=$(sed -n 's/^  run .*\$\([0-9.]*\)$/\1/p' "$SCRATCH/text")
+    [ "$hour" = 36.12 ] || fault "a half is rounded to even: $hour"
+    grep -q "\"usd_per_hour\":$hour[,}]" "$SCRATCH/money.html" || fault "an hour is not $hour"
+    grep -q "\"usd_total\":$total\(\.0\)\{0,1\}[,}]" "$SCRATCH/money.html" ||
+        fault "a run is not $total"
+done

@@ -204,7 +204,9 @@ static void amounts_are_printed_for_people(void **state)
         {add_seconds, 4.56, "4.56 s"},
         {add_seconds, 5e-6, "5.0 us"},
         {add_seconds, 600, "10.0 min"},
-        {add_seconds, 2.1 * 3600, "2.1 h"},
+        {add_seconds, 153.4, "2.56 min"},
+        {add_seconds, 7000, "117 min"},
+        {add_seconds, 2.1 * 3600, "2.10 h"},
         {add_seconds, 30 * 86400.0, "30.0 d"},
     };
     (void)state;

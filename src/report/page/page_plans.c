@@ -111,27 +111,31 @@ static double or_nan(double value)
 FIGURE(step_s)
 FIGURE(mfu)
 FIGURE(expected_error)
+FIGURE(usd_per_hour)
 FIGURE(usd_per_mtoken)
 FIGURE(hours)
 FIGURE(usd_total)
 FIGURE(slowdown)
 #undef FIGURE
 
-/* What follows from these is left to the scripts: tokens per second, FLOP/s, USD per hour. */
+enum { WHOLE = 0, DOLLARS = -1 }; /* the latter rounded as add_usd() prints them */
+
+/* What follows from these is left to the scripts: tokens per second, FLOP/s. */
 static const struct {
     const char *name;
-    int digits; /* 0: whole */
+    int digits; /* or one of these */
     double (*get)(const struct plan *);
 } NUMBERS[] = {
-    {"gpus", 0, gpus_of},
+    {"gpus", WHOLE, gpus_of},
     {"step_s", 6, step_s_of},
     {"mfu", 4, mfu_of},
     {"expected_error", 3, expected_error_of},
     {"memory_gib", 4, memory_of},
     {"limit_gib", 4, limit_of},
-    {"usd_per_mtoken", 5, usd_per_mtoken_of},
+    {"usd_per_hour", DOLLARS, usd_per_hour_of},
+    {"usd_per_mtoken", 9, usd_per_mtoken_of},
     {"hours", 6, hours_of},
-    {"usd_total", 0, usd_total_of},
+    {"usd_total", DOLLARS, usd_total_of},
     {"slowdown", 6, slowdown_of},
 };
 
@@ -139,8 +143,10 @@ static struct json *rounded(double value, int digits)
 {
     if (!isfinite(value))
         return json_new_null();
-    if (digits == 0)
+    if (digits == WHOLE)
         return json_new_integer(llround(value));
+    if (digits == DOLLARS)
+        return json_new_number(usd_shown(value));
     double unit = value == 0 ? 1 : pow(10, digits - 1 - floor(log10(fabs(value))));
     return json_new_number(round(value * unit) / unit);
 }

@@ -135,15 +135,17 @@ static const char *without_price(const struct plan *p)
 static void add_money_row(struct table *t, const struct plan *p)
 {
     table_add(t, "money");
+    if (p->usd_per_hour > 0)
+        add_usd(&t->text, p->usd_per_hour);
     if (p->usd_per_hour > 0 && isfinite(p->usd_per_mtoken))
-        table_add(t, "$%.2f per hour, $%.*f per million tokens", p->usd_per_hour,
-                  p->usd_per_mtoken < 0.1 ? 4 : 3, p->usd_per_mtoken);
+        str_addf(&t->text, " per hour, $%.*f per million tokens", p->usd_per_mtoken < 0.1 ? 4 : 3,
+                 p->usd_per_mtoken);
     else if (p->usd_per_hour > 0)
-        table_add(t, "$%.2f per hour; with these outages no run is expected to end",
-                  p->usd_per_hour);
+        str_add(&t->text, " per hour; with these outages no run is expected to end");
     else
-        table_add(t, "no price of %s is known (--price %s=USD)", without_price(p),
-                  without_price(p));
+        str_addf(&t->text, "no price of %s is known (--price %s=USD)", without_price(p),
+                 without_price(p));
+    table_take(t);
     add_run_rows(t, p);
 }
 
