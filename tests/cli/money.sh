@@ -39,3 +39,15 @@ ask --tokens 100B --budget 10 2>"$SCRATCH/err" || code=$?
 code=0
 ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
 [ $code -eq 1 ] && grep -q 'no plan meets the deadline of 1.00 h: the fastest is' "$SCRATCH/err"
+
+# On a front each price is another one, as it is printed too.
+"$ASTRA" search --model llama3-8b --cluster 1..4x8:H100 --top 1 |
+    sed -n '/^Pareto/,/^$/s/^ *[0-9][0-9]* *[0-9.]*[KM] *\([0-9.]*\)  tp .*/\1/p' >"$SCRATCH/prices"
+[ "$(wc -l <"$SCRATCH/prices")" -ge 3 ] || { echo "no front"; exit 1; }
+[ -z "$(uniq -d "$SCRATCH/prices")" ] || { echo "two of one price"; exit 1; }
+# What makes an interval the best is in the manual.
+"$ASTRA" search --model llama3-8b --cluster 2x8:H100 --tokens 10B --market spot \
+    --interruptions H100=0.05 --top 1 >"$SCRATCH/out"
+grep -q 'a checkpoint every .* (what loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
+grep -q 'W(' "$SCRATCH/out" && { echo "a formula"; exit 1; }
+true

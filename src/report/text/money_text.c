@@ -148,8 +148,7 @@ static void add_outages(const struct plan *p, struct str *out)
         str_add(out, "checkpoints take no time");
     }
     if (!given && p->checkpoint_s > 0)
-        str_add(out, " (the best: M (1 + W(-e^(-C/M - 1))) with M between outages, C for a "
-                     "checkpoint)");
+        str_add(out, " (what loses least)");
     str_addf(out, ", %.1f %% of the time lost", 100 * (1 - 1 / p->slowdown));
 }
 

@@ -16,6 +16,7 @@
 #include "report/text/typeset.h"
 #include "search/mixed/mixed.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool all_share(const struct search_report *r, enum param p)
@@ -122,11 +123,25 @@ static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
     [RUN_COST] = {"cost", TABLE_RIGHT, 0},
 };
 
-static void take_money(struct table *t, double usd_per_mtoken)
+static void take_money(struct table *t, double usd_per_mtoken, int more)
 {
     if (usd_per_mtoken > 0)
-        str_addf(&t->text, "%.*f", usd_per_mtoken < 0.1 ? 4 : 3, usd_per_mtoken);
+        str_addf(&t->text, "%.*f", more + (usd_per_mtoken < 0.1 ? 4 : 3), usd_per_mtoken);
     table_take(t);
+}
+
+/* Digits that tell the prices of neighbours on the front apart. */
+static int more_digits(const struct search_report *r)
+{
+    enum { MOST = 5 };
+    int more = 0;
+    for (int i = 0; i + 1 < r->front; i++) {
+        double low = r->pareto[i].usd_per_mtoken, high = r->pareto[i + 1].usd_per_mtoken;
+        double unit = pow(10, more + (low < 0.1 ? 4 : 3));
+        for (; more < MOST && low > 0 && rint(low * unit) == rint(high * unit); unit *= 10)
+            more++;
+    }
+    return more;
 }
 
 /* Time and cost of the run; the columns stay empty where its tokens are not known. */
@@ -177,7 +192,7 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     table_add(t, "%.1f %%", 100 * p->mfu);
     add_memory_of_limit(p, &t->text);
     table_take(t);
-    take_money(t, p->usd_per_mtoken);
+    take_money(t, p->usd_per_mtoken, 0);
     take_run(t, p);
 }
 
@@ -257,6 +272,7 @@ static void print_front(const struct search_report *r, const struct report_style
         {"plan", TABLE_LEFT, 2}};
     enum { FRONT_GPU = 0, FRONT_MONEY = 3, FRONT_COST = 5 };
     struct table t;
+    int more = more_digits(r);
     table_init(&t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < r->front; i++) {
         const struct plan *p = &r->pareto[i];
@@ -265,7 +281,7 @@ static void print_front(const struct search_report *r, const struct report_style
         add_gpu_counts(p, &t.text);
         table_take(&t);
         table_count(&t, p->net_tokens_per_s);
-        take_money(&t, p->usd_per_mtoken);
+        take_money(&t, p->usd_per_mtoken, more);
         take_run(&t, p);
         add_ways_of(p, &t.text);
         table_take(&t);
