@@ -41,7 +41,7 @@ int drawn_step_edges(const struct drawn_step *d, int rank, struct drawn_edge out
     const struct drawn_edge all[DRAWN_EDGES] = {
         {0, drawn_ticks(e.delay), "parameter gather"},
         {last, last + drawn_ticks(e.after),
-         st->shard_s[c] > 0 ? "FSDP collectives" : "gradient reduction"},
+         st->shard_back_s[c] > 0 ? "FSDP collectives" : "gradient reduction"},
         {tied, tied_here ? step : tied, "tied embeddings"},
         {step, gather, "optimizer"},
         {gather, step + drawn_ticks(e.behind), "parameter gather"},

@@ -154,6 +154,9 @@ int layers_again(const struct strategy *, int layers);
 
 /* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
 #define OVERLAP_TAX 0.1256
+/* Kernels that send all the while keep 20 of an H100's 132 SMs from the products beside them
+ * (--moe-deepep-num-sms; NCCL's take as many). */
+#define SENDING_TAX (20.0 / (132 - 20))
 
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct partition *, const struct strategy *);
@@ -205,7 +208,8 @@ struct rank_state rank_state_of(const struct partition *, int mesh, const struct
 struct rank_times {
     double reduce_s, gather_s; /* whole collectives of one step */
     double optimizer_s;
-    double shard_s; /* FSDP collectives of one micro-batch */
+    double shard_s, shard_back_s; /* FSDP collectives of one micro-batch, by pass */
+    double shard_tax;             /* what a hidden second of them slows compute */
 };
 struct rank_times rank_times_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
@@ -216,8 +220,9 @@ struct state {
     double *bytes, *step_bytes, *setup_bytes; /* [classes] */
     double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
-    double *reduce_s, *gather_s, *optimizer_s, *shard_s; /* [classes] */
-    double tied_s;                                       /* all-reduce of tied embeddings */
+    double *reduce_s, *gather_s, *optimizer_s; /* [classes] */
+    double *shard_s, *shard_back_s, *shard_tax;
+    double tied_s; /* all-reduce of tied embeddings */
 };
 struct state state_bytes(const struct partition *,
                          struct arena *); /* arrays of bytes, in this order */

@@ -12,10 +12,6 @@
  * MLPerf's 18 runs on H100; doc/accuracy.md has the others. */
 static const double TP_OVERLAP_EXPOSED = 0.7;
 
-/* Kernels that send rows to experts keep 20 of an H100's 132 SMs from the products beside them
- * (--moe-deepep-num-sms). */
-static const double EXPERTS_TAX = 20.0 / (132 - 20);
-
 /* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
 static double overlapped(double exposed, double tax)
 {
@@ -156,7 +152,7 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
     double factor[AXES] = {[AXIS_TP] =
                                s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) : 1,
                            [AXIS_CP] = 1,
-                           [AXIS_EP] = overlapped(1 - experts_hidden(f, s, l), EXPERTS_TAX)};
+                           [AXIS_EP] = overlapped(1 - experts_hidden(f, s, l), SENDING_TAX)};
     forward->compute_s = l->forward_s + e->forward_s;
     backward->compute_s = l->backward_s + e->backward_s;
     forward->recompute_s = 0;
@@ -173,7 +169,7 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
 static double least_exposed(const double comm_s[AXES])
 {
     return overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
-           overlapped(0, EXPERTS_TAX) * comm_s[AXIS_EP];
+           overlapped(0, SENDING_TAX) * comm_s[AXIS_EP];
 }
 
 double block_least_backward_s(const struct block_cost *b)

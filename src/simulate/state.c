@@ -38,16 +38,22 @@ static void add_collectives(const struct costing *on, const struct strategy *s, 
 }
 
 /* FSDP, per micro-batch and layer: gradients scattered after backward; with sharded parameters a
- * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py). */
-static double shard_time(const struct partition *f, const struct costing *on,
-                         const struct strategy *s, double params, struct placement p)
+ * gather before forward and one before backward (grad_reduce_every_bprop in megatron_fsdp.py).
+ * Experts are gathered over the ranks that hold the same ones. Gradients travel in the format of the
+ * parameters (--megatron-fsdp-main-grads-dtype auto). */
+static void add_shards(const struct partition *f, const struct costing *on,
+                       const struct strategy *s, double params, struct placement p,
+                       struct rank_times *t)
 {
     assert(s->fsdp >= FSDP_OPTIM_GRADS);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
     if (params <= 0 || p.ranks <= 1)
-        return 0;
+        return;
     double gather_s = s->fsdp == FSDP_FULL ? comm_time(on, COMM_ALL_GATHER, 2 * unit, p) : 0;
-    return layers * (2 * gather_s + comm_time(on, COMM_REDUCE_SCATTER, 4 * unit, p));
+    double scatter_s = comm_time(on, COMM_REDUCE_SCATTER, 2 * unit, p);
+    t->shard_s += layers * gather_s;
+    t->shard_back_s += layers * (gather_s + scatter_s);
+    t->shard_tax = fmax(t->shard_tax, p.nodes > 1 ? SENDING_TAX : OVERLAP_TAX);
 }
 
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
@@ -86,14 +92,15 @@ struct rank_times rank_times_of(const struct partition *f, int mesh, const struc
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         t.reduce_s = 0;
-        t.shard_s =
-            shard_time(f, on, s, p->dense, dense) + shard_time(f, on, s, p->experts, experts);
+        add_shards(f, on, s, p->dense, dense, &t);
+        add_shards(f, on, s, p->experts, experts, &t);
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
     t.optimizer_s =
         optimizer_time(on, s, full ? shard : p->dense + p->experts, shard, f->scene->stock);
-    assert(t.reduce_s >= 0 && t.gather_s >= 0 && t.shard_s >= 0 && t.optimizer_s >= 0);
+    assert(t.reduce_s >= 0 && t.gather_s >= 0 && t.shard_s >= 0 && t.shard_back_s >= 0 &&
+           t.optimizer_s >= 0);
     return t;
 }
 
@@ -207,13 +214,15 @@ void state_times(const struct partition *f, const struct strategy *s, struct are
                  struct state *out)
 {
     size_t n = (size_t)f->classes;
-    double *reals = arena_array(mem, 4 * n, sizeof *reals);
+    double *reals = arena_array(mem, 6 * n, sizeof *reals);
     assert(!out->timed);
     out->timed = true;
     out->reduce_s = reals;
     out->gather_s = reals + n;
     out->optimizer_s = reals + 2 * n;
     out->shard_s = reals + 3 * n;
+    out->shard_back_s = reals + 4 * n;
+    out->shard_tax = reals + 5 * n;
     out->tied_s = tied_time(f, s);
     for (int c = 0; c < f->classes; c++) {
         struct rank_times t = rank_times_of(f, f->class[c].mesh, &f->class[c].params, s);
@@ -221,5 +230,7 @@ void state_times(const struct partition *f, const struct strategy *s, struct are
         out->gather_s[c] = t.gather_s;
         out->optimizer_s[c] = t.optimizer_s;
         out->shard_s[c] = t.shard_s;
+        out->shard_back_s[c] = t.shard_back_s;
+        out->shard_tax[c] = t.shard_tax;
     }
 }

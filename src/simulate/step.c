@@ -14,10 +14,6 @@
 #include <assert.h>
 #include <math.h>
 
-/* FSDP prefetches one unit ahead, so that a gather hides behind one layer at a time, not behind
- * any: about half of the compute is of use (public FSDP runs are 13-25 % slower than full
- * overlap predicts). */
-static const double FSDP_WINDOW = 0.5;
 /* Bucket of the overlapped reduction, parameters: max(40 M, 1 M x ranks that share a gradient), which
  * are dp x cp; those of experts too (resolve_ddp_bucket_size in Megatron's training.py). */
 static const double BUCKET_PARAMS = 40e6, BUCKET_PER_RANK = 1e6;
@@ -31,10 +27,10 @@ double rank_buckets(const struct partition *f, int mesh, const struct rank_param
 
 /* What shows of `total` seconds of communication that runs beside `window` seconds of compute:
  * at least one bucket. */
-static double exposed(double total, double window, double pieces)
+static double exposed(double total, double window, double pieces, double tax)
 {
     double shown = fmin(total, fmax(total / pieces, total - window));
-    return shown + OVERLAP_TAX * (total - shown);
+    return shown + tax * (total - shown);
 }
 
 struct edges rank_edges(const struct partition *f, const struct strategy *s, double forward_s,
@@ -42,22 +38,23 @@ struct edges rank_edges(const struct partition *f, const struct strategy *s, dou
 {
     struct edges e = {.after = t->reduce_s, .behind = t->optimizer_s};
     if (s->overlap_grad_reduce)
-        e.after = exposed(t->reduce_s, backward_s, buckets);
+        e.after = exposed(t->reduce_s, backward_s, buckets, OVERLAP_TAX);
     if (s->overlap_param_gather)
-        e.delay = exposed(t->gather_s, forward_s, buckets);
+        e.delay = exposed(t->gather_s, forward_s, buckets, OVERLAP_TAX);
     else
         e.behind += t->gather_s;
-    if (t->shard_s > 0)
-        e.after += (double)f->micro_batches *
-                   exposed(t->shard_s, FSDP_WINDOW * (forward_s + backward_s), 3 * buckets);
+    double units = fmax(1, (double)f->scene->model->layers / f->strategy.pp);
+    e.after +=
+        (double)f->micro_batches * (exposed(t->shard_s, forward_s, units, t->shard_tax) +
+                                    exposed(t->shard_back_s, backward_s, units, t->shard_tax));
     return e;
 }
 
 struct edges partition_edges(const struct partition *f, const struct strategy *s,
                              const struct pass_times *t, const struct state *st, int c)
 {
-    struct rank_times times = {st->reduce_s[c], st->gather_s[c], st->optimizer_s[c],
-                               st->shard_s[c]};
+    struct rank_times times = {st->reduce_s[c], st->gather_s[c],     st->optimizer_s[c],
+                               st->shard_s[c],  st->shard_back_s[c], st->shard_tax[c]};
     return rank_edges(f, s, (double)t->rank_forward[c] / TICKS_PER_S,
                       (double)t->rank_backward[c] / TICKS_PER_S, &times,
                       rank_buckets(f, f->class[c].mesh, &f->class[c].params));

@@ -147,7 +147,8 @@ static bool same_state(const struct partition *f, const struct state *a, const s
            SAME(a->reduce_s, b->reduce_s, f->classes) &&
            SAME(a->gather_s, b->gather_s, f->classes) &&
            SAME(a->optimizer_s, b->optimizer_s, f->classes) &&
-           SAME(a->shard_s, b->shard_s, f->classes) && a->tied_s == b->tied_s &&
+           SAME(a->shard_s, b->shard_s, f->classes) &&
+           SAME(a->shard_back_s, b->shard_back_s, f->classes) && a->tied_s == b->tied_s &&
            a->stretch == b->stretch;
 }
 
