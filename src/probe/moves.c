@@ -156,7 +156,7 @@ static bool halve_ep(const struct model *m, struct strategy *s, int option)
         return false;
     s->ep /= 2;
     if (s->ep == 1)
-        s->moe_overlap = 0;
+        s->moe_overlap = s->delay_wgrad = 0;
     return true;
 }
 

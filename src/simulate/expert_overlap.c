@@ -62,6 +62,10 @@ double experts_hidden(const struct partition *f, const struct strategy *s,
                            .experts_back_s = l->experts_back_s,
                            .dispatch_back_s = l->dispatch_back_s,
                            .attention_back_s = l->backward_s - l->experts_back_s};
+    if (s->delay_wgrad) {
+        p.experts_weight_s = l->experts_weight_s;
+        p.attention_weight_s = l->weight_s - l->experts_weight_s;
+    }
     double hidden = l->forward_s + l->backward_s + network - layer_pair_s(&p);
     return paired(f, s) * fmin(1, fmax(0, hidden / network));
 }

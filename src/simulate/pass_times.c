@@ -32,7 +32,7 @@ static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
  * tensors to detach and a backward call of its own (ScheduleNode in pipeline_parallel/utils.py).
  * Seconds of a piece, measured with such pieces on an H200's host; in fp8 each enters its own context
  * and quantises anew: chosen on two runs (doc/accuracy.md). */
-enum { OVERLAP_PIECES = 4 };
+enum { OVERLAP_PIECES = 4, WEIGHT_PIECES = 2 };
 static const double PIECE_FORWARD_S = 30e-6, PIECE_BACKWARD_S = 300e-6, PIECE_FP8_S = 320e-6;
 
 /* Calls of a pass of a virtual stage beside its operators: transfers posted and waited for, tensors
@@ -128,11 +128,15 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
                           struct pass *forward, struct pass *backward)
 {
     struct host_calls c = calls_of(f, s, shape);
-    double pieces = s->moe_overlap ? OVERLAP_PIECES * f->shape[shape].has.layers : 0;
+    int layers = f->shape[shape].has.layers;
+    double pieces = s->moe_overlap ? OVERLAP_PIECES * layers : 0;
+    double weights =
+        s->delay_wgrad ? WEIGHT_PIECES * layers : 0; /* no backward call of their own */
     double fp8_s = s->precision == PRECISION_FP8 ? PIECE_FP8_S : 0;
     double late = c.pass * LAUNCH_FORWARD_S + pieces * (PIECE_FORWARD_S + fp8_s) - pass_s(forward);
     double late_back = c.again * LAUNCH_FORWARD_S + c.pass * LAUNCH_BACKWARD_S +
-                       pieces * (PIECE_BACKWARD_S + fp8_s) - pass_s(backward);
+                       pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S -
+                       pass_s(backward);
     if (s->moe_overlap) {
         double both = fmax(0, late + late_back);
         late = fmin(both, fmax(0, late));

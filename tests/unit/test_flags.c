@@ -657,9 +657,6 @@ static const struct {
     {"--bf16 --overlap-moe-expert-parallel-comm --recompute-modules moe", 8,
      "--overlap-moe-expert-parallel-comm excludes --recompute-modules moe",
      "recompute_modules=none"},
-    {"--bf16 --delay-wgrad-compute", 8,
-     "--delay-wgrad-compute needs --overlap-moe-expert-parallel-comm and TransformerEngine",
-     "moe_overlap=off"},
 };
 
 /* Neighbours of the above that Megatron takes. */

@@ -224,9 +224,6 @@ static void add_kernels(struct flags_result *r, const struct words *w)
         /* tc:1743 */
         {words_has(w, "--moe-enable-deepep") && s->dispatcher != DISPATCH_FLEX,
          "--moe-enable-deepep needs --moe-token-dispatcher-type flex"},
-        /* tc:3074, args:1904 */
-        {words_has(w, "--delay-wgrad-compute") && (!s->moe_overlap || r->stack != STACK_TE),
-         "--delay-wgrad-compute needs --overlap-moe-expert-parallel-comm and TransformerEngine"},
     };
     ADD(r, list);
 }

@@ -210,8 +210,8 @@ static bool again_in_vain(const struct mixed_cell *c)
 static bool recomputes_more(const struct strategy *s, const struct strategy *less)
 {
     if (s->tp_overlap != less->tp_overlap || s->p2p_overlap != less->p2p_overlap ||
-        s->moe_overlap != less->moe_overlap || s->shared_overlap != less->shared_overlap ||
-        s->cuda_graph != less->cuda_graph)
+        s->moe_overlap != less->moe_overlap || s->delay_wgrad != less->delay_wgrad ||
+        s->shared_overlap != less->shared_overlap || s->cuda_graph != less->cuda_graph)
         return false;
     return less->recompute == RECOMPUTE_NONE ||
            (s->recompute == RECOMPUTE_FULL && less->recompute == RECOMPUTE_FULL &&
@@ -338,7 +338,7 @@ static bool too_slow(struct mixed_cell *c)
 {
     struct strategy kept = c->s;
     c->s.recompute = RECOMPUTE_NONE;
-    c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = 1;
+    c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = c->s.delay_wgrad = 1;
     c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */
     new_pass_times(c);
     bool slow = !cell_has_room(c, false);

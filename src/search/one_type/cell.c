@@ -276,7 +276,7 @@ static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
     struct strategy s = *fastest;
     struct pass_times t;
     s.tp_overlap = s.p2p_overlap = 1;
-    s.moe_overlap = w->query->scene.model->experts > 0;
+    s.moe_overlap = s.delay_wgrad = w->query->scene.model->experts > 0;
     if (host_varies(w))
         s.cuda_graph = GRAPH_STEP;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
