@@ -44,7 +44,7 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
     for (int m = 0; m < MODULES; m++)
         if (o->modules >> m & 1) {
             again[m] += t->forward_s;
-            out->dropped[m] += o->saved;
+            out->dropped[m] += o->saved - o->stays;
             out->again_launches[m] += o->launches;
         }
 }

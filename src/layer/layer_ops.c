@@ -348,7 +348,9 @@ static void attention_projections(struct ops_builder *b)
     struct op *core = add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
     if (copied) { /* keys and values; queries too where nothing rotated them */
         core->saved += HALF * t * (2 + m->learned_pos) * q;
-        core->temporary += HALF * t * (q + 2 * k - product + (m->learned_pos ? 0 : k));
+        core->stays = HALF * t * (q + 2 * k - product + (m->learned_pos ? 0 : k));
+        core->temporary += core->stays;
+        core->stays = fmin(core->stays, core->saved);
         core->temporary_back += HALF * t * (2 - is_unfused(s) + m->learned_pos) * q;
         core->bytes += is_unfused(s) ? HALF * t * 2 * (q + k) : 0;
     }

@@ -82,6 +82,7 @@ struct op {
      * follows; bytes beside all that is kept so far while it runs forward; bytes beside what the
      * operators before it keep while it runs backward, when its own output is gone. */
     double saved, temporary, temporary_back;
+    double stays; /* of `saved`, bytes of inputs that are kept instead where it is recomputed */
 };
 
 enum { OPS_MAX = 32 };

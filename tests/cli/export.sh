@@ -96,6 +96,9 @@ estimate moe.json --model deepseek-v3 --cluster 128x8:H100 --format json --set p
     --set split=uneven --set ep=64 --set dispatcher=alltoall --set grouped_gemm=on --set dist_opt=on \
     --set recompute=selective --set recompute_modules=layernorm+mla_up_proj
 one_type "$SCRATCH/moe.json" n1
+estimate local.json --model llama3-8b --cluster 1x8:H100 --format json --stack local --set tp=2 \
+    --set dist_opt=on --seq-len 2048
+one_type "$SCRATCH/local.json" n1
 estimate mixed.json --model llama3-8b --cluster 1x8:A100,1x8:H100 --format json -- --bf16 \
     --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*8|t*24L' \
     --global-batch-size 64 --use-distributed-optimizer --recompute-granularity selective \
@@ -250,8 +253,8 @@ fi
 [ ! -e "$SCRATCH/none" ] || fault "a script without its hostfile"
 
 # Overrides of a plan without TransformerEngine are read back.
-estimate torch.json --model llama3-8b --cluster 1x8:H100 --format json --stack torch --set tp=2 \
-    --set dist_opt=on
-plan=$SCRATCH/torch.json
+estimate local.json --model llama3-8b --cluster 1x8:H100 --format json --stack local --set tp=2 \
+    --set dist_opt=on --seq-len 2048
+plan=$SCRATCH/local.json
 write bridge
 "$ASTRA" estimate "$SCRATCH/out" --cluster 1x8:H100 >"$SCRATCH/text" || fault "bridge is not read back"

@@ -45,6 +45,7 @@ END
 ask --model llama3-8b --cluster 1x8:H100
 ask --model llama3-8b --cluster 2x8:H100 --gpus 12
 ask --model llama3-70b --cluster 16x8:A100@50 --stack torch --top 4
+ask --model llama3-8b --cluster 2x8:A100@50 --stack local --seq-len 2048 --top 3
 ask --model llama3-8b --cluster 4x8:V100 --precision fp16 --top 3
 ask --model mixtral-8x7b --cluster 1..8x8:H100 --precision fp8 --top 4
 ask --model deepseek-v3 --cluster 32x8:H100 --top 3

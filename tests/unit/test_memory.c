@@ -114,6 +114,51 @@ static void states_by_hand(void **state)
         check_state(&STATE_CASES[i]);
 }
 
+/* AdamW as torch has it: 4 bytes of the larger of two optimizers, this rank's share of it, beside
+ * copies of gradients. */
+static void roots_of_moments(void **state)
+{
+    const struct rank_params p = {.dense = 1e9, .experts = 2e9};
+    struct strategy s;
+    (void)state;
+    strategy_init(&s);
+    s.dp = 8, s.ep = 4;
+    assert_true(memory_of_step(&p, &s, true) == 8e9);
+    s.grad_bf16 = 1;
+    assert_true(memory_of_step(&p, &s, true) == 8e9 + 12e9);
+    s.grad_bf16 = 0, s.dist_opt = 1; /* 1e9 / 8, 2e9 / 2 */
+    assert_true(memory_of_step(&p, &s, true) == 4e9);
+    s.optimizer_offload = 50;
+    assert_true(memory_of_step(&p, &s, true) == 2e9 && memory_of_step(&p, &s, false) == 0);
+}
+
+/* Scores go through memory where the stack has nothing else, or the GPU. */
+static void unfused_attention(void **state)
+{
+    static const struct {
+        enum stack stack;
+        int attention;
+        const char *gpu;
+        bool unfused;
+    } cases[] = {
+        {STACK_TE, ATTENTION_AUTO, "A100", false},
+        {STACK_TE, ATTENTION_AUTO, "MI250X", false},
+        {STACK_TE, ATTENTION_AUTO, "V100", true},
+        {STACK_TE, ATTENTION_AUTO, "T4", true},
+        {STACK_TE, ATTENTION_AUTO, "RTX2080Ti", true},
+        {STACK_TE, ATTENTION_FLASH, "V100", false},
+        {STACK_TE, ATTENTION_UNFUSED, "H100", true},
+        {STACK_TORCH, ATTENTION_AUTO, "V100", false},
+        {STACK_TORCH, ATTENTION_UNFUSED, "H100", false},
+        {STACK_LOCAL, ATTENTION_AUTO, "H100", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (attention_is_unfused(cases[i].stack, cases[i].attention,
+                                 gpu_find(cases[i].gpu, NULL)) != cases[i].unfused)
+            fail_msg("case %zu: stack %s on %s", i, stack_name(cases[i].stack), cases[i].gpu);
+}
+
 /* Plans on a pool, for what needs a whole frame. */
 static struct arena mem;
 static struct model model;
@@ -922,6 +967,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),
         cmocka_unit_test(tied_matrices),
         cmocka_unit_test(rank_params_add_up),
         cmocka_unit_test(layer_by_hand),

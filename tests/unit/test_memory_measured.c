@@ -76,14 +76,16 @@ static bool finish_plan(struct asked *q, struct plan *p)
     return allowed(&e);
 }
 
-static bool rank_plan(struct asked *q, const struct csv *c, int row, struct plan *p)
+static bool rank_plan(struct asked *q, const struct csv *c, int row, const char *stack,
+                      struct plan *p)
 {
     const char *words[256];
     struct error err = {0};
     size_t count = split(cell(c, row, "flags"), words, COUNT(words));
     asked_init(q);
     must(asked_set(q, "cluster", cell(c, row, "cluster"), &err), &err);
-    must(asked_set(q, "stack", "torch", &err), &err); /* whose module the harness brought */
+    if (stack)
+        must(asked_set(q, "stack", stack, &err), &err);
     must(asked_flags(q, count, words, &err), &err);
     return finish_plan(q, p);
 }
@@ -121,7 +123,8 @@ static void measured_ranks(void **state)
     for (int i = 0; i < c.rows; i++) {
         static struct asked q;
         struct plan p;
-        bool ok = strcmp(cell(&c, i, "status"), "ok") == 0, valid = rank_plan(&q, &c, i, &p);
+        bool ok = strcmp(cell(&c, i, "status"), "ok") == 0,
+             valid = rank_plan(&q, &c, i, "torch", &p);
         if (ok)
             check_rank(&c, i, &p, &t);
         else if (valid && p.feasible)
@@ -138,6 +141,25 @@ static void measured_ranks(void **state)
     assert_true(t.refused <= 0.05 * t.worked);
 }
 
+/* Local layers as they come, which is how their flags are read. */
+static void local_layers(void **state)
+{
+    struct csv c;
+    struct tally t = {0};
+    (void)state;
+    load_csv(&c, "data/measured/h200_local.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct asked q;
+        struct plan p;
+        assert_true(rank_plan(&q, &c, i, NULL, &p));
+        assert_string_equal(plan_stack(&p), "local");
+        check_rank(&c, i, &p, &t);
+        asked_release(&q);
+    }
+    assert_int_equal(t.ranks, 7);
+    assert_true(t.sum <= 0.002 * t.ranks);
+}
+
 /* Stages of mixed plans that sit on the H200, ends without layers among them: predicted, then run.
  * */
 static void stages_of_mixed_plans(void **state)
@@ -149,7 +171,7 @@ static void stages_of_mixed_plans(void **state)
     for (int i = 0; i < c.rows; i++) {
         static struct asked q;
         struct plan p;
-        rank_plan(&q, &c, i, &p);
+        rank_plan(&q, &c, i, "torch", &p);
         check_rank(&c, i, &p, &t);
         int stage = (int)real_cell(&c, i, "stage");
         assert_string_equal(p.stage[stage].group->gpu->arch, "Hopper");
@@ -206,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_ranks),
+        cmocka_unit_test(local_layers),
         cmocka_unit_test(stages_of_mixed_plans),
         cmocka_unit_test(published_peaks),
     };
