@@ -269,7 +269,7 @@ static bool read_family(const struct hf_config *c, const struct hf_family *f, st
         return false;
     if (!check_needed(c, f, m, err) || !finish(c, m, err))
         return false;
-    return apply_pattern(c, f, m, err);
+    return apply_pattern(c, f, m, err) && hf_meaning(c, m, err);
 }
 
 struct own_reader {
@@ -282,10 +282,13 @@ struct own_reader {
 static void read_own_key(void *context, const char *key, const struct json *value)
 {
     struct own_reader *r = context;
-    int field = model_field_find(key);
+    int field = model_field_find(key), meaning = model_meaning_find(key);
     if (!r->ok || strcmp(key, "model_type") == 0)
         return;
-    if (field < 0)
+    if (field < 0 && meaning >= 0)
+        r->ok = json_is_null(value) ||
+                hf_meaning_key(r->config, key, (enum model_meaning)meaning, r->model, r->err);
+    else if (field < 0)
         r->ok = fail(r->err, ERROR_INPUT, "%s: unknown key '%s' for model_type %s%s",
                      r->config->name, key, OWN_FAMILY, model_field_near(key));
     else if (!json_is_null(value))
@@ -364,7 +367,7 @@ bool model_from_hf(struct model *m, const char *text, size_t length, const char 
     struct json *root = json_parse(text, length, name, err);
     if (!root)
         return false;
-    *m = (struct model){0};
+    model_init(m);
     snprintf(m->name, sizeof m->name, "%s", name);
     bool ok = read_root(root, name, m, err);
     json_release(root);

@@ -41,3 +41,11 @@ bool hf_flag(const struct hf_config *, const char *key, bool *out, struct error 
  * m->window. */
 bool hf_pattern(const struct hf_config *, const struct hf_family *, struct model *,
                 struct layer_pattern *, struct error *);
+
+/* The fields of meaning.def, of a model that is otherwise finished (hf_meaning.c). */
+bool hf_meaning(const struct hf_config *, struct model *, struct error *);
+/* One of them from the key that is there; '!' in front turns true and false around. */
+bool hf_meaning_key(const struct hf_config *, const char *key, enum model_meaning, struct model *,
+                    struct error *);
+/* The line of hf_meaning.def for a family, -1 where there is none or more than one. */
+int hf_meaning_line(const char *family, enum model_meaning);

@@ -74,7 +74,7 @@ int model_field_find(const char *name)
 
 const char *model_field_near(const char *name)
 {
-    return did_you_mean(name, NAMES, MODEL_FIELDS);
+    return did_you_mean(name, model_all_names(), MODEL_FIELDS + MODEL_MEANINGS);
 }
 
 const struct field_owner *model_field_unused(const struct model *m)
@@ -196,7 +196,8 @@ bool model_finish(struct model *m, struct error *err)
     if (!check_mla(m, err))
         return false;
     fill_defaults(m);
-    if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err))
+    if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
+        !model_finish_meaning(m, err))
         return false;
     pattern_of_fields(m, &pattern);
     return model_set_pattern(m, &pattern, err);

@@ -25,6 +25,8 @@ struct model {
 #define FIELD(field, kind, lo, hi, help) int field;
 #include "model/fields.def"
 #undef FIELD
+#define MEANING(field, kind, lo, hi, init, need, words, help) double field;
+#include "model/meaning.def"
     int kinds;
     struct layer_kind kind[MODEL_MAX_KINDS];
     uint8_t
@@ -49,6 +51,37 @@ const struct model_field_info *model_field_info(enum model_field);
 int model_field_get(const struct model *, enum model_field);
 void model_field_set(struct model *, enum model_field, int value);
 
+/* What changes neither time nor memory but what is trained: lines of meaning.def. */
+enum model_meaning {
+#define MEANING(field, kind, lo, hi, init, need, words, help) MEANING_##field,
+#include "model/meaning.def"
+    MODEL_MEANINGS
+};
+
+enum meaning_kind { MEANING_REAL, MEANING_COUNT, MEANING_FLAG, MEANING_WORD };
+
+struct model_meaning_info {
+    const char *name;
+    enum meaning_kind kind;
+    double lo, hi, init; /* init: Megatron's default */
+    const char *words;   /* of a WORD, blank-separated, numbered from 0 */
+    const char *help;
+};
+
+/* Words of meaning.def by their numbers. */
+enum { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3, ROPE_YARN };
+enum { ACTIVATION_AUTO, ACTIVATION_SILU, ACTIVATION_GELU, ACTIVATION_RELU2, ACTIVATION_QUICK_GELU };
+
+const struct model_meaning_info *model_meaning_info(enum model_meaning);
+double model_meaning_get(const struct model *, enum model_meaning);
+void model_meaning_set(struct model *, enum model_meaning, double value);
+/* Whether the field says anything of this model: router settings do of one with experts. */
+bool model_meaning_counts(const struct model *, enum model_meaning);
+/* A number in range or a word; false where the text is neither. */
+bool model_meaning_parse(enum model_meaning, const char *text, double *out);
+/* As model_meaning_parse takes it, short: 500000, 1e-05, yarn. */
+void model_meaning_print(enum model_meaning, double value, char *out, size_t size);
+
 /* `text` is a preset name, a path to an HF config.json (or the folder that holds one), or inline
  * key=value pairs. The error names the place, the value and what would be right. */
 bool model_load(struct model *, const char *text, struct arena *, struct error *);
@@ -56,6 +89,9 @@ bool model_load(struct model *, const char *text, struct arena *, struct error *
 bool model_from_hf(struct model *, const char *json, size_t length, const char *name,
                    struct error *);
 bool model_from_pairs(struct model *, const char *pairs, struct error *);
+
+/* Everything not given: every field of meaning.def has its `init`, the others are 0. */
+void model_init(struct model *);
 
 /* Fills defaults (kv = heads, head_dim = hidden / heads, ...), checks ranges and that fields agree,
  * and lays out `kind` and `layer`. Every loader ends with it; importers of flags call it too. */
@@ -73,6 +109,11 @@ bool model_set_pattern(struct model *, const struct layer_pattern *, struct erro
 /* Same shape as far as time, memory and parameter count go; on false `difference` says what
  * differs, "hidden is 4096 here and 5120 there". Names are not compared. */
 bool model_same(const struct model *a, const struct model *b, char *difference, size_t size);
+
+/* The same for what meaning.def has: "rope_theta is 10000 here and 500000 there". Both are finished;
+ * `from` is the first field to look at, and the one that differs afterwards. */
+bool model_means_same(const struct model *a, const struct model *b, enum model_meaning *from,
+                      char *difference, size_t size);
 
 /* Presets in table order; name NULL ends the list. `published_params` is what the makers state. */
 struct model_preset {
@@ -127,3 +168,11 @@ struct field_owner {
 
 /* The first field that is set although its owner is 0, or NULL. */
 const struct field_owner *model_field_unused(const struct model *);
+
+int model_meaning_find(const char *name); /* enum model_meaning, or -1 */
+/* What the model lacks for the field to count: "experts", "a rotary position". */
+const char *model_meaning_lacks(enum model_meaning);
+/* The part of model_finish that is meaning.def's; all other fields are finished. */
+bool model_finish_meaning(struct model *, struct error *);
+/* Every name that a pair or a key of our own family may have; NULL ends. */
+const char *const *model_all_names(void);

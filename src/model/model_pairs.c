@@ -1,5 +1,5 @@
 /* A model written on the command line: "layers=32,hidden=4096,ffn=14336,heads=32,vocab=128256".
- * Keys are the fields' names, and `norm` for layer_norm. What is not given follows from `gated`:
+ * Keys are the names of fields.def and meaning.def, and `norm` for layer_norm. What is not given follows from `gated`:
  * with a gate the block is Llama's (RMSNorm, no biases, untied, rotary positions), without one
  * GPT-2's. */
 #include "model/model.h"
@@ -16,7 +16,7 @@ struct pairs {
     const char *text;  /* all of them */
     const char *value; /* of the pair at hand; NULL: its key is looked at */
     const char *key;
-    bool given[MODEL_FIELDS];
+    bool given[MODEL_FIELDS + MODEL_MEANINGS];
 };
 
 static bool read_norm(const char *value, int *out, struct error *err)
@@ -39,20 +39,40 @@ static bool read_value(const struct model_field_info *info, const char *value, i
     return true;
 }
 
+static bool set_meaning(struct pairs *p, enum model_meaning f, const char *value, struct error *err)
+{
+    const struct model_meaning_info *info = model_meaning_info(f);
+    double number;
+    if (model_meaning_parse(f, value, &number)) {
+        model_meaning_set(p->model, f, number);
+        return true;
+    }
+    if (info->kind == MEANING_WORD)
+        return fail(err, ERROR_INPUT, "model: %s is '%s', expected one of: %s (%s)", info->name,
+                    value, info->words, info->help);
+    return fail(err, ERROR_INPUT, "model: %s is '%s', expected a %snumber from %.15g to %.15g (%s)",
+                info->name, value, info->kind == MEANING_REAL ? "" : "whole ", info->lo, info->hi,
+                info->help);
+}
+
 static bool set_pair(struct pairs *p, const char *key, const char *value, struct error *err)
 {
     bool norm = same_name(key, "norm");
     int field = norm ? MODEL_layer_norm : model_field_find(key), number = 0;
-    if (field < 0)
+    int meaning = field < 0 ? model_meaning_find(key) : -1;
+    int slot = meaning < 0 ? field : MODEL_FIELDS + meaning;
+    if (slot < 0)
         return fail(err, ERROR_INPUT, "model: unknown key '%s'%s", key, model_field_near(key));
-    if (p->given[field])
+    if (p->given[slot])
         return fail(err, ERROR_INPUT, "model: %s is given twice", key);
     p->value = strchr(p->key, '=') + 1;
+    p->given[slot] = true;
+    if (meaning >= 0)
+        return set_meaning(p, (enum model_meaning)meaning, value, err);
     if (norm ? !read_norm(value, &number, err)
              : !read_value(model_field_info((enum model_field)field), value, &number, err))
         return false;
     model_field_set(p->model, (enum model_field)field, number);
-    p->given[field] = true;
     return true;
 }
 
@@ -110,14 +130,33 @@ static bool check_used(const struct model *m, struct error *err)
                 owner);
 }
 
+/* Behind fill_from_gate, which decides on positions. */
+static bool check_meanings(const struct pairs *p, struct error *err)
+{
+    for (int i = 0; i < MODEL_MEANINGS; i++) {
+        enum model_meaning f = (enum model_meaning)i;
+        char value[40];
+        if (!p->given[MODEL_FIELDS + i] || model_meaning_counts(p->model, f) ||
+            model_meaning_get(p->model, f) == model_meaning_info(f)->init)
+            continue;
+        model_meaning_print(f, model_meaning_get(p->model, f), value, sizeof value);
+        return fail(err, ERROR_INPUT, "model: %s is %s, which means nothing without %s",
+                    model_meaning_info(f)->name, value, model_meaning_lacks(f));
+    }
+    return true;
+}
+
 bool model_from_pairs(struct model *m, const char *text, struct error *err)
 {
     struct pairs p = {.model = m};
     struct error inner;
-    *m = (struct model){.name = "inline"};
+    model_init(m);
+    snprintf(m->name, sizeof m->name, "inline");
     if (!read_pairs(&p, text, err) || !check_used(m, err))
         return false;
     fill_from_gate(&p);
+    if (!check_meanings(&p, err))
+        return false;
     if (!model_finish(m, &inner))
         return fail(err, inner.kind, "model: %s", inner.text);
     return true;
