@@ -76,10 +76,28 @@ static const char *precision_of(const struct export_job *j)
                                        : "bf16_with_fp8_delayed_scaling_mixed";
 }
 
+static const char *value_of(const struct export_job *j, const char *flag)
+{
+    for (size_t i = 0; i + 1 < j->flags; i++)
+        if (strcmp(j->flag[i], flag) == 0)
+            return j->flag[i + 1];
+    return "";
+}
+
+/* Under multi-latent attention the settings of YaRN have names of their own. */
+static bool is_yarn(const struct pair *p)
+{
+    static const char names[] = "rotary_scaling_factor mscale mscale_all_dim";
+    return is_one_of(p->path, names);
+}
+
 static void add_own(const struct export_job *j, const struct pair *p, const char *value,
                     struct str *line, struct str *out)
 {
-    if (strcmp(p->path, "mixed_precision") == 0) {
+    if (is_yarn(p)) {
+        bool latent = has_flag(j, "--multi-latent-attention");
+        str_addf(line, "model.%s%s=%s", latent ? "" : "yarn_", p->path, value);
+    } else if (strcmp(p->path, "mixed_precision") == 0) {
         str_addf(line, "mixed_precision=%s", precision_of(j));
     } else if (strcmp(p->flag, "--seq-length") == 0) {
         str_addf(line, "dataset.seq_length=%s", value);
@@ -122,7 +140,9 @@ static void add_override(const struct export_job *j, const struct pair *p, const
                          size_t count, struct str *out)
 {
     struct str line = {0};
-    if (p->kind == OWN) {
+    if (p->kind == OWN && !*p->path) {
+        return; /* what it says is in seq_length, or is lost */
+    } else if (p->kind == OWN) {
         add_own(j, p, count > 1 ? words[1] : "", &line, out);
     } else if (p->kind == SET) {
         add_set(p->path, &line, out);
@@ -140,6 +160,13 @@ static void add_override(const struct export_job *j, const struct pair *p, const
     str_release(&line);
 }
 
+/* Bridge has one length: learned positions end where the sequence does. */
+static bool is_lost(const struct export_job *j, const struct pair *p)
+{
+    return !p || (!*p->path && p->kind == OWN && has_flag(j, "learned_absolute") &&
+                  strcmp(value_of(j, p->flag), value_of(j, "--seq-length")) != 0);
+}
+
 /* Flags that Bridge cannot be told this way: `lost` says them all. */
 static void add_section(const struct export_job *j, enum section section, struct str *out,
                         struct str *lost)
@@ -149,11 +176,12 @@ static void add_section(const struct export_job *j, enum section section, struct
         end = flag_end(j->flag, j->flags, i);
         if (section_of(j->flag[i]) != section)
             continue;
-        if (p)
+        bool gone = is_lost(j, p);
+        if (!gone)
             add_override(j, p, j->flag + i, end - i, out);
-        for (size_t k = i; !p && k < end; k++)
+        for (size_t k = i; gone && k < end; k++)
             str_addf(lost, "%s%s", k > i ? " " : "#   ", j->flag[k]);
-        str_add(lost, p ? "" : "\n");
+        str_add(lost, gone ? "\n" : "");
     }
 }
 

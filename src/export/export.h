@@ -62,9 +62,12 @@ void export_megatron_env(const struct strategy *, struct arena *, const char ***
 #define EXPORT_MODULE_FUNCTION "layer_spec"
 const char *export_module(void); /* its text */
 
-/* Why no flags of stock Megatron describe this model exactly, or NULL. The flags are then those
- * of the nearest model: fit for estimates and timing runs, not for training. */
-const char *export_megatron_gap(const struct model *);
+/* What no flags of release 0.N of stock Megatron say of this model, "embed_scale is 64: Megatron does
+ * not scale embeddings"; INT_MAX = HEAD. The flags are then those of the nearest model: fit for estimates
+ * and timing runs, not for training. Returns how many. */
+size_t export_untold(const struct model *, int release, struct arena *, const char ***texts);
+/* The same as one text, NULL = nothing. */
+const char *export_untold_text(const struct model *, int release, struct arena *);
 
 /* A plan as words for the engine that runs it: stock Megatron, or FlagScale (plan_flags.c). */
 

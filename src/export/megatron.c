@@ -283,6 +283,7 @@ void writer_megatron(struct writer *w)
 {
     w->word = arena_array(w->mem, WRITER_MAX_WORDS, sizeof *w->word);
     writer_model(w);
+    writer_meanings(w);
     for (int i = 0; i < PARAMS; i++)
         add_param(w, &PARAM_FLAGS[i]);
     add_conditions(w);

@@ -72,21 +72,15 @@ static void add_max_seq(struct writer *w, const char *flag)
     writer_number(w, flag, raise ? w->strategy->seq_len : m->max_seq);
 }
 
+/* Where no flag says the activation, the nearest one. */
 static void add_activation(struct writer *w, const char *flag)
 {
-    static const struct {
-        const char *family, *flag;
-    } known[] = {
-#define ACTIVATION(family, flag) {family, flag},
-#include "import/megatron/activations.def"
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(w->model->family, known[i].family) == 0) {
-            writer_word(w, known[i].flag);
-            return;
-        }
-    if (w->model->gated)
-        writer_word(w, flag);
+    const struct model *m = w->model;
+    bool told = !meaning_untold(m, MEANING_activation, w->release);
+    if (m->gated)
+        writer_word(w, told && m->activation == ACTIVATION_QUICK_GELU ? "--quick-geglu" : flag);
+    else if (m->activation == ACTIVATION_RELU2)
+        writer_word(w, "--squared-relu");
 }
 
 static void add_norm(struct writer *w, const char *flag)
@@ -96,7 +90,9 @@ static void add_norm(struct writer *w, const char *flag)
 
 static void add_positions(struct writer *w, const char *flag)
 {
-    writer_pair(w, flag, w->model->learned_pos ? "learned_absolute" : "rope");
+    bool yarn = !w->model->mla && w->model->rope_scaling == ROPE_YARN &&
+                !meaning_untold(w->model, MEANING_rope_scaling, w->release);
+    writer_pair(w, flag, w->model->learned_pos ? "learned_absolute" : yarn ? "yarn" : "rope");
 }
 
 static void add_qkv_bias(struct writer *w, const char *flag)
@@ -111,11 +107,10 @@ static void add_sinks(struct writer *w, const char *flag)
         writer_pair(w, flag, "learnable");
 }
 
-/* Where the only family that clamps does. */
 static void add_clamp(struct writer *w, const char *flag)
 {
     if (w->model->clamped)
-        writer_pair(w, flag, "7.0");
+        writer_meaning(w, flag, MEANING_clamp);
 }
 
 static void add_window(struct writer *w, const char *flag)
@@ -150,11 +145,8 @@ static void add_moe_pattern(struct writer *w, const char *flag)
 
 static void add_router(struct writer *w, const char *flag)
 {
-    const struct model *m = w->model;
-    if (m->sigmoid_router)
+    if (w->model->sigmoid_router)
         writer_pair(w, flag, "sigmoid");
-    else if (m->experts && m->topk == 1) /* demanded: a softmax over one expert is always 1 */
-        writer_word(w, "--moe-router-pre-softmax");
 }
 
 static void add_nothing(struct writer *w, const char *flag)
@@ -204,14 +196,4 @@ void writer_model(struct writer *w)
 {
     for (int i = 0; i < MODEL_FIELDS; i++)
         add_field(w, &FIELD_FLAGS[i]);
-}
-
-const char *export_megatron_gap(const struct model *m)
-{
-    for (int i = 0; i < MODEL_FIELDS; i++)
-        if (FIELD_FLAGS[i].kind == NONE && model_field_get(m, FIELD_FLAGS[i].field))
-            return FIELD_FLAGS[i].flag;
-    if (m->linear_bias && !m->qkv_bias)
-        return "Megatron has no linear biases without those on queries, keys and values";
-    return NULL;
 }

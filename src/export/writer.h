@@ -3,12 +3,12 @@
 
 #include "base/error.h"
 #include "export/export.h"
+#include "model/model.h"
 
 #include <stddef.h>
 
 struct arena;
 struct layout;
-struct model;
 struct str;
 struct strategy;
 
@@ -35,7 +35,11 @@ void writer_text(struct writer *, const char *flag, struct str *value); /* relea
 /* Whether the release has the flag; the first one it lacks makes the error. */
 bool writer_has(struct writer *, const char *flag, int since);
 
-/* The flags of the model's fields. */
+/* A flag with what the model has in this field. */
+void writer_meaning(struct writer *, const char *flag, enum model_meaning);
+
+/* The flags of the model's fields, and of what it means (megatron_meaning.c). */
 void writer_model(struct writer *);
+void writer_meanings(struct writer *);
 /* All flags of Megatron; makes room for them and for what an engine adds. */
 void writer_megatron(struct writer *);

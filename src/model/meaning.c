@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum need {
+enum meaning_need {
     NEED_ANY,
     NEED_UNLEARNED, /* no learned positions */
     NEED_ROTARY,
@@ -52,7 +52,7 @@ static const struct model_meaning_info INFO[MODEL_MEANINGS] = {
 #include "model/meaning.def"
 };
 
-static const enum need NEED[MODEL_MEANINGS] = {
+static const enum meaning_need NEED[MODEL_MEANINGS] = {
 #define MEANING(field, kind, lo, hi, init, need, words, help) NEED_##need,
 #include "model/meaning.def"
 };

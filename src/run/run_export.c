@@ -97,8 +97,9 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
                       struct arena *mem, struct error *err)
 {
     const char **words, **env;
+    int release;
     j->flagscale = plan_on_flagscale(p);
-    if (!take_release(x, j, mem, err) ||
+    if (!export_release(x->version, &release, NULL, err) || !take_release(x, j, mem, err) ||
         !plan_flags_for(p, x->version, mem, &words, &j->flags, err))
         return false;
     plan_environment(p, mem, &env, &j->envs);
@@ -106,7 +107,7 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->env = env;
     j->title = title_of(p, mem);
     j->name = x->job_name ? x->job_name : name_of(p, mem);
-    j->gap = export_megatron_gap(p->model);
+    j->gap = export_untold_text(p->model, release, mem);
     j->te = p->te;
     j->module = plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;

@@ -15,6 +15,7 @@
 #include "verify/harness.h"
 #include "verify/verify.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,7 +359,7 @@ static bool write_flags(struct work *w)
     memcpy(out->flag, flag, out->flags * sizeof *flag);
     for (size_t i = 0; i < more; i++)
         out->flag[out->flags++] = balanced[i];
-    const char *gap = export_megatron_gap(out->run->model);
+    const char *gap = export_untold_text(out->run->model, INT_MAX, w->mem);
     if (gap)
         verify_note(out, w->mem,
                     arena_format(w->mem, "the nearest model that Megatron has runs: %s", gap));

@@ -2,8 +2,15 @@
  * pairs and flags say of them, and that every export says all of it again. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "export/export.h"
+#include "export/job.h"
+#include "import/megatron/flags.h"
+#include "import/megatron/overrides.h"
+#include "import/megatron/param_flags.h"
+#include "import/shell/launch.h"
 #include "model/hf_config.h"
 #include "model/model.h"
+#include "strategy/strategy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -253,6 +260,289 @@ static void differences_are_said(void **state)
     assert_int_equal(from, MEANING_norm_eps);
 }
 
+static void exported(const struct model *m, const char *version, const char ***flags, size_t *count)
+{
+    struct strategy s;
+    struct error err = {0};
+    strategy_init(&s);
+    s.seq_len = 1;
+    if (!export_megatron_flags(m, &s, NULL, version, NULL, &mem, flags, count, &err))
+        fail_msg("%s: %s", m->name, err.text);
+}
+
+static struct flags_result imported(const char *name, size_t count, const char *const *flags)
+{
+    struct flags_result r;
+    struct error err = {0};
+    if (!flags_import((int)count, flags, &r, &mem, &err))
+        fail_msg("%s: %s", name, err.text);
+    assert_true(r.has_model);
+    return r;
+}
+
+static struct flags_result read_back(const struct model *m, const char *version)
+{
+    const char **flags;
+    size_t count;
+    exported(m, version, &flags, &count);
+    return imported(m->name, count, (const char *const *)flags);
+}
+
+/* Every field comes back, or the answer names it. */
+static void assert_same(const struct model *m, const struct model *back, int release)
+{
+    for (int i = 0; i < MODEL_FIELDS; i++)
+        if (FIELD_FLAGS[i].kind != NONE && i != MODEL_max_seq &&
+            model_field_get(m, (enum model_field)i) != model_field_get(back, (enum model_field)i))
+            fail_msg("%s: %s is %d, came back as %d", m->name, FIELD_FLAGS[i].flag,
+                     model_field_get(m, (enum model_field)i),
+                     model_field_get(back, (enum model_field)i));
+    for (int i = 0; i < MODEL_MEANINGS; i++) {
+        enum model_meaning f = (enum model_meaning)i;
+        if (model_meaning_counts(m, f) && !meaning_untold(m, f, release) &&
+            model_meaning_get(m, f) != model_meaning_get(back, f))
+            fail_msg("%s: %s is %.17g, came back as %.17g", m->name, model_meaning_info(f)->name,
+                     model_meaning_get(m, f), model_meaning_get(back, f));
+    }
+}
+
+static void assert_told(const struct model *m, const char *version)
+{
+    struct flags_result r = read_back(m, version);
+    int release;
+    assert_true(export_release(version, &release, NULL, NULL));
+    assert_int_equal(r.model.max_seq, m->max_seq);
+    assert_same(m, &r.model, release);
+}
+
+static void presets_come_back(void **state)
+{
+    (void)state;
+    for (const struct model_preset *p = model_presets(); p->name; p++) {
+        struct model m = loaded(p->name);
+        assert_told(&m, NULL);
+        assert_told(&m, "0.19");
+    }
+}
+
+/* One file for each family, with keys that say something else than the family's defaults. */
+static void families_come_back(void **state)
+{
+    static const char *const more[][2] = {
+        {"llama", "\"rope_theta\":5e5,\"rope_scaling\":{\"type\":\"linear\",\"factor\":4}"},
+        {"mistral", "\"rope_theta\":1e9,\"rms_norm_eps\":1e-7,\"sliding_window\":16"},
+        {"qwen2", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,\"beta_fast\":16}"},
+        {"qwen3", "\"initializer_range\":0.006,\"head_dim\":32"},
+        {"qwen2_moe", "\"router_aux_loss_coef\":0.01"},
+        {"qwen3_moe", "\"norm_topk_prob\":true,\"partial_rotary_factor\":0.75"},
+        {"mixtral", "\"router_aux_loss_coef\":0"},
+        {"deepseek_v2", "\"aux_loss_alpha\":0.003,\"seq_aux\":false,\"routed_scaling_factor\":16"},
+        {"deepseek_v3", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":40,\"mscale\":0.7},"
+                        "\"num_nextn_predict_layers\":1"},
+        {"kimi_k2", "\"routed_scaling_factor\":2.827,\"rope_theta\":50000"},
+        {"gpt_oss", "\"swiglu_limit\":5.5,\"sliding_window\":16"},
+        {"gpt2", "\"layer_norm_epsilon\":1e-6"},
+        {"gpt_neox", "\"rotary_pct\":0.5,\"use_parallel_residual\":false"},
+        {"nemotron", "\"norm_eps\":1e-6,\"partial_rotary_factor\":1.0"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(FAMILIES); i++) {
+        const char *keys = "\"sliding_window\":16";
+        char json[1024];
+        for (size_t k = 0; k < COUNT(more); k++)
+            if (strcmp(more[k][0], FAMILIES[i]) == 0)
+                keys = more[k][1];
+        snprintf(json, sizeof json,
+                 "{\"model_type\":\"%s\",%s,\"num_experts\":4,\"num_experts_per_tok\":2,"
+                 "\"moe_intermediate_size\":32,\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,"
+                 "\"qk_rope_head_dim\":8,\"v_head_dim\":8," SHAPE "}",
+                 FAMILIES[i], keys);
+        struct model m = from_json(json);
+        assert_told(&m, NULL);
+        assert_told(&m, "0.16");
+    }
+}
+
+/* Every field by itself at a value that is nobody's default. */
+static void every_field_comes_back(void **state)
+{
+    static const char *const models[] = {
+        PAIRS,
+        PAIRS ",learned_pos=1,gated=0",
+        PAIRS ",experts=8,topk=2,mtp=1,window=16",
+        PAIRS ",experts=8,topk=2,sigmoid_router=1,expert_bias=1,clamped=1",
+        PAIRS ",mla=1,kv_lora=8,qk_nope=8,qk_rope=8,v_dim=8,rope_scaling=yarn,rope_factor=2",
+        PAIRS ",rope_scaling=yarn,rope_factor=2.5",
+        PAIRS ",rope_scaling=linear,rope_factor=4",
+        PAIRS ",rope_scaling=llama3",
+    };
+    bool told[MODEL_MEANINGS] = {false};
+    (void)state;
+    for (size_t k = 0; k < COUNT(models); k++)
+        for (int i = 0; i < MODEL_MEANINGS; i++) {
+            enum model_meaning f = (enum model_meaning)i;
+            struct model m = loaded(models[k]);
+            const struct model_meaning_info *info = model_meaning_info(f);
+            struct error err = {0};
+            double other = info->kind == MEANING_REAL    ? info->hi > 1 ? 3.25 : 0.375
+                           : info->kind == MEANING_COUNT ? 3
+                                                         : 1;
+            if (!model_meaning_counts(&m, f) || f == MEANING_rope_scaling)
+                continue;
+            model_meaning_set(&m, f, f == MEANING_activation ? ACTIVATION_RELU2 : other);
+            assert_true(model_finish_meaning(&m, &err));
+            assert_told(&m, NULL);
+            told[f] |= !meaning_untold(&m, f, INT_MAX);
+        }
+    for (int i = 0; i < MODEL_MEANINGS; i++)
+        if (!told[i] && MEANING_FLAGS[i].kind != NONE && i != MEANING_rope_scaling &&
+            i != MEANING_rope_theta)
+            fail_msg("%s was never told", MEANING_FLAGS[i].flag);
+}
+
+static void what_is_untold_is_named(void **state)
+{
+    static const struct {
+        const char *model;
+        int release;
+        const char *text;
+    } cases[] = {
+        {"llama3-8b", INT_MAX, NULL},
+        {"llama3-8b", 7, "rope_theta is 500000: the flag is newer than the release"},
+        {"llama3-405b", INT_MAX, NULL},
+        {"llama3.2-1b", INT_MAX,
+         "rope_factor is 32: Megatron's trainer stretches by 8, whatever --rope-scaling-factor "
+         "says"},
+        {"gpt-oss-20b", INT_MAX, NULL},
+        {"gpt-oss-20b", 18,
+         "rope_scaling is yarn: --position-embedding-type yarn works since 0.19"},
+        {"deepseek-v3", 12, NULL},
+        {"glm-130b", INT_MAX,
+         "deepnorm is 1: Megatron's norms stand before attention and MLP; activation is gelu: "
+         "Megatron's gated MLPs have silu or quick_gelu"},
+        {PAIRS ",rope_scaling=linear,rope_factor=2.5", INT_MAX,
+         "rope_scaling is linear: --rotary-seq-len-interpolation-factor takes whole numbers"},
+        {PAIRS ",rope_theta=10000.5", INT_MAX,
+         "rope_theta is 10000.5: --rotary-base takes whole numbers"},
+        {PAIRS ",attn_softcap=50", INT_MAX, "attn_softcap is 50: Megatron has no cap on scores"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct model m = loaded(cases[i].model);
+        const char *text = export_untold_text(&m, cases[i].release, &mem);
+        if (!text || !cases[i].text)
+            assert_ptr_equal(text, cases[i].text);
+        else
+            assert_string_equal(text, cases[i].text);
+    }
+}
+
+static const struct {
+    const char *section, *class, *names;
+} BRIDGE_NAMES[] = {
+#define BRIDGE_NAMES(section, class, names) {#section, class, names},
+#include "bridge_names.def"
+};
+
+static bool bridge_knows(const char *section, const char *name)
+{
+    for (size_t i = 0; i < COUNT(BRIDGE_NAMES); i++)
+        if (strcmp(BRIDGE_NAMES[i].section, section) == 0 && is_one_of(name, BRIDGE_NAMES[i].names))
+            return true;
+    return strcmp(section, "mixed_precision") == 0; /* has no dot */
+}
+
+/* "model.num_layers=32": what stands before the '='. */
+static void assert_bridge_takes(const char *path)
+{
+    char section[32], name[96] = "";
+    sscanf(path, "%31[^.= ].%95[^= ]", section, name);
+    if (!bridge_knows(section, name))
+        fail_msg("Megatron-Bridge has no %s.%s", section, name);
+}
+
+/* Every line of the table, whether a plan here has it or not. */
+static void bridge_has_every_name(void **state)
+{
+    static const struct {
+        const char *kind, *path;
+    } rows[] = {
+#define BRIDGE(flag, kind, path) {#kind, path},
+#include "export/bridge.def"
+#undef BRIDGE
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char word[96];
+        const char *at = rows[i].path;
+        if (strchr(at, '.') || strcmp(rows[i].kind, "OWN") != 0)
+            while (next_word(&at, word, sizeof word))
+                assert_bridge_takes(word);
+    }
+    assert_false(bridge_knows("model", "max_position_embeddings"));
+}
+
+static struct str bridge_script(const struct model *m)
+{
+    const char **flags;
+    struct export_job j = {.title = "t", .name = "n", .release = "r", .branch = "", .parts = 1};
+    struct str out;
+    exported(m, NULL, &flags, &j.flags);
+    j.flag = (const char *const *)flags;
+    str_init(&out);
+    assert_true(export_bridge(&j, &out, NULL));
+    return out;
+}
+
+/* Lines between OVERRIDES=( and ): known to Bridge, and the same model when read. */
+static void bridge_comes_back(void **state)
+{
+    (void)state;
+    for (const struct model_preset *p = model_presets(); p->name; p++) {
+        struct model m = loaded(p->name);
+        struct str out = bridge_script(&m);
+        struct launch launch;
+        struct launch_flags flags;
+        struct error err = {0};
+        char *text = strstr(str_text(&out), "OVERRIDES=(") + strlen("OVERRIDES=(\n");
+        *strstr(text, "\n)") = 0;
+        for (const char *at = text; at; at = strchr(at + 1, '\n'))
+            assert_bridge_takes(at + strspn(at, "\n '"));
+        if (!overrides_read(p->name, text, strlen(text), &launch, &mem, &err))
+            fail_msg("%s: %s", p->name, err.text);
+        launch_split(&launch, &flags, &mem);
+        assert_int_equal(flags.opens, 0);
+        struct flags_result r =
+            imported(p->name, (size_t)flags.count, (const char *const *)flags.word);
+        assert_same(&m, &r.model, INT_MAX);
+        str_release(&out);
+    }
+}
+
+/* A flag that says something else is an error, a missing one whose default is another a note. */
+static void flags_and_model_disagree(void **state)
+{
+    struct model m = loaded("llama3-8b"), other = m;
+    struct error err = {0};
+    (void)state;
+    other.rope_theta = 1e6;
+    other.norm_eps = 1e-6;
+    struct flags_result r = read_back(&m, NULL);
+    assert_true(flags_model(&r, &m, &err));
+    assert_int_equal(r.notes.count, 0);
+    assert_false(flags_model(&r, &other, &err));
+    assert_string_equal(err.text, "--rotary-base and --model llama3-8b disagree: rope_theta is "
+                                  "500000 here and 1000000 there");
+    m.rope_theta = 10000; /* Megatron's default; 0.6 has no flag of it */
+    r = read_back(&m, "0.6");
+    m.rope_theta = 500000;
+    assert_true(flags_model(&r, &m, &err));
+    assert_int_equal(r.notes.count, 1);
+    assert_string_equal(r.notes.text[0],
+                        "--rotary-base: not there, and the model's is planned: rope_theta is 10000 "
+                        "here and 500000 there");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +553,13 @@ int main(void)
         cmocka_unit_test(wrong_values_name_the_place),
         cmocka_unit_test(pairs_take_meanings),
         cmocka_unit_test(differences_are_said),
+        cmocka_unit_test(presets_come_back),
+        cmocka_unit_test(families_come_back),
+        cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(what_is_untold_is_named),
+        cmocka_unit_test(bridge_has_every_name),
+        cmocka_unit_test(bridge_comes_back),
+        cmocka_unit_test(flags_and_model_disagree),
     };
     return cmocka_run_group_tests(tests, open_memory, close_memory);
 }

@@ -152,6 +152,17 @@ static void add_precision(struct dest_list *l, const char *value, int line)
     }
 }
 
+/* Others have no flag, or follow from the gate. */
+static void add_activation(struct dest_list *l, const char *swiglu, const char *value, int line)
+{
+    if (strstr(value, "swiglu"))
+        add(l, swiglu, line);
+    else if (strstr(value, "quick_gelu"))
+        add(l, "--quick-geglu", line);
+    else if (strstr(value, "squared_relu") || strstr(value, "squared-relu"))
+        add(l, "--squared-relu", line);
+}
+
 /* A value with unknown parts stays with its flag. */
 static void add_open(struct dest_list *l, const char *flag, const char *value, int line)
 {
@@ -166,8 +177,8 @@ static void add_exception(struct dest_list *l, const struct dest *d, const char 
     }
     if (d->kind == PRECISION)
         add_precision(l, value, line);
-    else if (d->kind == ACTIVATION && strstr(value, "swiglu"))
-        add(l, d->flag, line);
+    else if (d->kind == ACTIVATION)
+        add_activation(l, d->flag, value, line);
     else if ((d->kind == ON && is_true(value)) || (d->kind == OFF && is_false(value)))
         add(l, d->flag, line);
     if (d->kind == GROUPS && !is_none(value))

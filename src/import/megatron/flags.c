@@ -55,7 +55,7 @@ bool flags_is(const struct words *w, const char *flag, const char *word, const c
     return (value || missing) && strcmp(value ? value : missing, word) == 0;
 }
 
-static void note(struct flags_result *r, const char *flag, const char *text)
+void flags_note(struct flags_result *r, const char *flag, const char *text)
 {
     add_text(&r->notes, arena_format(r->mem, "%s: %s", flag, text));
 }
@@ -79,7 +79,7 @@ static bool read_words(struct flags_result *r, const struct param_flag *p, const
         set |= bit;
     }
     if (set == 0)
-        note(r, p->flag, "modules of layers that cannot be planned are left out");
+        flags_note(r, p->flag, "modules of layers that cannot be planned are left out");
     strategy_set(&r->strategy, p->param, set);
     return true;
 }
@@ -156,9 +156,9 @@ static bool read_context_parallel(struct flags_result *r, const struct words *w,
             r->strategy.cp_comm = kind;
     }
     if (first && strcmp(first, "a2a+p2p") == 0)
-        note(r, flag, "a2a+p2p is planned as p2p");
+        flags_note(r, flag, "a2a+p2p is planned as p2p");
     if (mixed)
-        note(r, flag, "every layer is planned like the first");
+        flags_note(r, flag, "every layer is planned like the first");
     return true;
 }
 
@@ -283,8 +283,8 @@ static bool read_moments(struct flags_result *r, const struct words *w, struct e
     int second = bytes_of(w, "--exp-avg-sq-dtype");
     (void)err;
     if (first != second)
-        note(r, "--exp-avg-dtype, --exp-avg-sq-dtype",
-             "both moments are planned like the wider one");
+        flags_note(r, "--exp-avg-dtype, --exp-avg-sq-dtype",
+                   "both moments are planned like the wider one");
     r->strategy.moments_bytes = first > second ? first : second;
     return true;
 }
@@ -329,11 +329,11 @@ static void read_stack(struct flags_result *r, const struct words *w)
         return;
     r->stack = own ? STACK_TORCH : STACK_LOCAL;
     if (spec && !own)
-        note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
+        flags_note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
-        note(r, "--attention-backend", "has no effect without TransformerEngine");
+        flags_note(r, "--attention-backend", "has no effect without TransformerEngine");
         r->strategy.attention = ATTENTION_AUTO;
     }
 }
@@ -360,7 +360,7 @@ static bool read_effects(struct flags_result *r, const struct words *w, struct e
             continue;
         if (e->treatment == REFUSE)
             return fail(err, ERROR_INPUT, "%s: %s", e->flag, e->text);
-        note(r, e->flag, e->text);
+        flags_note(r, e->flag, e->text);
     }
     for (const char *const *text = words_notes(w); *text; text++)
         add_text(&r->notes, *text);

@@ -35,6 +35,7 @@ struct flags_result {
     struct model
         model; /* finished where has_model; otherwise only the fields in model_given count */
     bool model_given[MODEL_FIELDS]; /* a flag of this field is there */
+    bool meaning_given[MODEL_MEANINGS];
 
     struct strategy strategy;
     bool given[PARAMS]; /* a flag of this parameter is there; the others have Megatron's defaults */

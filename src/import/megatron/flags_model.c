@@ -127,15 +127,15 @@ static bool read_vocab(struct flags_result *r, const struct words *w, struct err
     return true;
 }
 
-/* "4095,0" or "(4095,0)". */
+/* "4095,0", "(4095,0)" or "[4095,0]". */
 static bool read_pair(const char *text, int64_t *first, int64_t *second)
 {
     char copy[64];
-    size_t open = *text == '(', length = strlen(text);
+    size_t open = *text == '(' || *text == '[', length = strlen(text);
     if (length >= sizeof copy)
         return false;
     memcpy(copy, text + open, length + 1 - open);
-    char *comma = strchr(copy, ','), *close = strchr(copy, ')');
+    char *comma = strchr(copy, ','), *close = strpbrk(copy, ")]");
     if (!comma || (close && (close < comma || close[1])))
         return false;
     *comma = 0;
@@ -308,10 +308,6 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
     struct error inner;
     default_ffn(r, w);
     snprintf(r->model.name, sizeof r->model.name, "flags");
-#define ACTIVATION(name, flag)                                                                     \
-    if (words_has(w, flag))                                                                        \
-        snprintf(r->model.family, sizeof r->model.family, "%s", name);
-#include "import/megatron/activations.def"
     if (!model_finish(&r->model, &inner))
         return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
     return set_pattern(&r->model, w, err);
@@ -319,6 +315,7 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
 
 bool flags_read_model(struct flags_result *r, const struct words *w, struct error *err)
 {
+    model_init(&r->model);
     for (int i = 0; i < MODEL_FIELDS; i++)
         if (!read_field(r, &FIELD_FLAGS[i], w, err))
             return false;
@@ -327,7 +324,8 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
         return false;
     r->has_model = r->model.layers && r->model.hidden && r->model.heads;
     return read_attention(r, w, err) && read_positions(r, w, err) && read_mlp(r, w, err) &&
-           read_vocab(r, w, err) && read_window(r, w, err) && (!r->has_model || finish(r, w, err));
+           read_vocab(r, w, err) && read_window(r, w, err) && flags_read_meaning(r, w, err) &&
+           (!r->has_model || finish(r, w, err));
 }
 
 static bool needs_flags(const struct flags_result *r, struct error *err)
@@ -383,6 +381,8 @@ bool flags_model(struct flags_result *r, const struct model *given, struct error
     if (!given)
         return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
     if (r->has_model ? !agrees(r, given, err) : !given_agree(r, given, err))
+        return false;
+    if (!flags_meaning_agrees(r, given, err))
         return false;
     r->model = *given;
     r->has_model = true;

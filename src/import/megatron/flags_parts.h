@@ -8,6 +8,8 @@ struct words;
 /* flags.c: why Megatron or FlagScale would refuse the plan. */
 __attribute__((format(printf, 2, 3))) void flags_refuse(struct flags_result *, const char *format,
                                                         ...);
+/* "--flag: what is planned instead". */
+void flags_note(struct flags_result *, const char *flag, const char *text);
 /* Whether the flag's value is this word; `missing` (may be NULL) is its value when it is not there. */
 bool flags_is(const struct words *, const char *flag, const char *word, const char *missing);
 
@@ -15,6 +17,12 @@ bool flags_is(const struct words *, const char *flag, const char *word, const ch
 bool flags_read_model(struct flags_result *, const struct words *, struct error *);
 /* The whole number behind `flag`, which is there. */
 bool flags_number(const struct words *, const char *flag, int lo, int hi, int *out, struct error *);
+
+/* flags_meaning.c: what the model means, before it is finished. */
+bool flags_read_meaning(struct flags_result *, const struct words *, struct error *);
+/* An error where a flag says something else than the model beside the flags; a note where a flag is
+ * missing and its default is something else. */
+bool flags_meaning_agrees(struct flags_result *, const struct model *given, struct error *);
 
 /* flags_hetero.c: FlagScale's flags of a mixed job. The meshes as they stand there; the strategy then
  * has the values of the first. */

@@ -306,6 +306,15 @@ bool words_there(const struct words *w, const char *flag)
     return f && w->of[f - FLAGS].there;
 }
 
+const char *words_peek(const struct words *w, const char *flag, int i)
+{
+    const struct flag *f = find_flag(flag);
+    const struct mention *m = f ? &w->of[f - FLAGS] : NULL;
+    if (!m || i >= m->count)
+        return NULL;
+    return m->joined ? m->joined : m->value[i];
+}
+
 bool words_asked(const struct words *w, const char *flag)
 {
     const struct flag *f = find_flag(flag);

@@ -39,6 +39,8 @@ const char *words_choice(const char *flag, const char *value, struct arena *);
 
 /* Whether it is there, without asking for it. */
 bool words_there(const struct words *, const char *flag);
+/* Its i-th value, the same way; NULL = none. */
+const char *words_peek(const struct words *, const char *flag, int i);
 /* Whether a reader has asked for the flag so far: those that nobody asks for have no effect. */
 bool words_asked(const struct words *, const char *flag);
 /* How many flags are there, and how many of them nobody has asked for. */

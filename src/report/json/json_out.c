@@ -17,6 +17,7 @@
 #include "report/report.h"
 #include "search/mixed/mixed.h"
 
+#include <limits.h>
 #include <math.h>
 
 static struct json *bytes_of(double bytes)
@@ -120,13 +121,14 @@ static struct json *engine_of(const struct plan *p)
 {
     struct json *o = json_new_object();
     struct arena mem = {0};
-    const char **words;
-    size_t count;
+    const char **words, **untold;
+    size_t count, untolds = export_untold(p->model, INT_MAX, &mem, &untold);
     json_set(o, "name", json_new_string(plan_engine(p)));
     if (plan_flags(p, &mem, &words, &count))
         json_set(o, "flags", json_new_strings((const char *const *)words, count));
     else
         json_set(o, "flags", json_new_null());
+    json_set(o, "untold", json_new_strings((const char *const *)untold, untolds));
     arena_release(&mem);
     return o;
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "export/export.h"
 #include "model/model.h"
 #include "price/rent.h"
 #include "probe/alternatives.h"
@@ -18,6 +19,7 @@
 #include "report/report.h"
 #include "search/mixed/mixed.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* A plan that is only compared with plan 1. */
@@ -191,6 +193,17 @@ static struct json *advice_of(const struct plan_answer *a, struct arena *mem)
     return list;
 }
 
+/* And what flags cannot say of the model. */
+static struct json *notes_of(const struct search_report *r, struct arena *mem)
+{
+    const char *untold = export_untold_text(r->model, INT_MAX, mem);
+    struct json *list = json_new_strings(r->note, (size_t)r->notes);
+    if (untold)
+        json_append(list, json_new_string(arena_format(
+                              mem, "The flags are for timing, not for training: %s", untold)));
+    return list;
+}
+
 struct json *page_data(const struct page *page, struct arena *mem)
 {
     const struct search_report *r = page->report;
@@ -206,7 +219,7 @@ struct json *page_data(const struct page *page, struct arena *mem)
     json_set(o, "feasible", json_new_bool(first->feasible));
     json_set(o, "reasons", json_new_strings(first->reason, (size_t)first->reasons));
     json_set(o, "advice", advice_of(page->answer, mem));
-    json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
+    json_set(o, "notes", notes_of(r, mem));
     json_set(o, "unlisted", json_new_integer(r->best - list.listed));
     set_run(o, r);
     json_set(o, "plans", page_plans(&list, mem));

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "export/export.h"
 #include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"
@@ -15,6 +16,7 @@
 #include "report/text/table.h"
 #include "report/text/typeset.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* The line above has the first mesh's values. */
@@ -304,6 +306,19 @@ static void print_stages(const struct plan *p, const struct report_style *style,
     print_bottleneck(p, style, out);
 }
 
+/* What flags cannot say of the model. */
+static void print_untold(const struct plan *p, const struct report_style *style, struct arena *mem,
+                         struct str *out)
+{
+    const char *untold = export_untold_text(p->model, INT_MAX, mem);
+    if (!untold)
+        return;
+    str_add(out, "\nnote: ");
+    typeset_wrap(style,
+                 arena_format(mem, "flags would be for timing, not for training: %s", untold), 2,
+                 out);
+}
+
 void report_plan_text(const struct plan_answer *a, const struct report_style *style,
                       struct str *out)
 {
@@ -320,5 +335,6 @@ void report_plan_text(const struct plan_answer *a, const struct report_style *st
     }
     print_advice(&hints, style, out);
     print_advice(&better, style, out);
+    print_untold(p, style, &mem, out);
     arena_release(&mem);
 }

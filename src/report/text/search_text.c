@@ -16,6 +16,7 @@
 #include "report/text/typeset.h"
 #include "search/mixed/mixed.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -375,7 +376,7 @@ static void print_environment(const struct plan *p, struct arena *mem, struct st
 static void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
                          struct str *out)
 {
-    const char **words, *gap = export_megatron_gap(p->model);
+    const char **words, *gap = export_untold_text(p->model, INT_MAX, mem);
     size_t count;
     if (!plan_flags(p, mem, &words, &count))
         return;
