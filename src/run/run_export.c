@@ -93,6 +93,16 @@ static bool take_hosts(const struct export_options *x, struct export_job *j, str
     return true;
 }
 
+/* Bridge hands the factor of llama3 on, which Megatron's trainer does not. */
+static const char *gap_of(const struct export_options *x, const struct model *m, int release,
+                          struct arena *mem)
+{
+    struct model told = *m;
+    if (x->format->write == export_bridge && told.rope_scaling == ROPE_LLAMA3)
+        told.rope_factor = 8;
+    return export_untold_text(&told, release, mem);
+}
+
 static bool take_plan(const struct export_options *x, const struct plan *p, struct export_job *j,
                       struct arena *mem, struct error *err)
 {
@@ -107,7 +117,7 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->env = env;
     j->title = title_of(p, mem);
     j->name = x->job_name ? x->job_name : name_of(p, mem);
-    j->gap = export_untold_text(p->model, release, mem);
+    j->gap = gap_of(x, p->model, release, mem);
     j->te = p->te;
     j->module = plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;

@@ -26,7 +26,7 @@ printf '#!/bin/sh\necho "$3" | tr , "\\n"\n' >"$SCRATCH/bin/scontrol"
 printf '#!/bin/sh\necho "$RANK $LOCAL_RANK $WORLD_SIZE $SLURMD_NODENAME"\n' >"$SCRATCH/bin/python3"
 chmod +x "$SCRATCH/bin/"*
 
-words_of() { sed -n '/"flags": \[/,/^ *\]$/s/^ *"\(.*\)",*$/\1/p' "$1"; }
+words_of() { sed -n '/"flags": \[/,/^ *\],*$/s/^ *"\(.*\)",*$/\1/p' "$1"; }
 
 # Runs a script with the stand-ins: the words of its first node, without what the run itself adds.
 start() { # SCRIPT

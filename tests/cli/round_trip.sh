@@ -23,7 +23,7 @@ compare() { # FILE-OF-PLAN WHAT ARGUMENTS...
     figures "$SCRATCH/again.json" | diff "$SCRATCH/first" - || { echo "$what differs: $*"; exit 1; }
 }
 
-words_of() { sed -n '/"flags": \[/,/^ *\]$/s/^ *"\(.*\)",*$/\1/p' "$1"; }
+words_of() { sed -n '/"flags": \[/,/^ *\],*$/s/^ *"\(.*\)",*$/\1/p' "$1"; }
 
 ask() { # ARGUMENTS of search
     rm -f "$SCRATCH"/plan_*.json

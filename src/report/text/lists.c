@@ -268,6 +268,18 @@ static void models_text(const struct report_style *style, struct str *out)
     table_print(&t, style, out);
 }
 
+static struct json *meaning_value(const struct model *m, enum model_meaning f)
+{
+    const struct model_meaning_info *info = model_meaning_info(f);
+    double value = model_meaning_get(m, f);
+    char text[40];
+    model_meaning_print(f, value, text, sizeof text);
+    return info->kind == MEANING_WORD    ? json_new_string(text)
+           : info->kind == MEANING_FLAG  ? json_new_bool(value != 0)
+           : info->kind == MEANING_COUNT ? json_new_integer((int64_t)value)
+                                         : json_new_number(value);
+}
+
 static struct json *model_object(const struct model_preset *p, const struct model *m)
 {
     struct json *o = json_new_object();
@@ -284,6 +296,9 @@ static struct json *model_object(const struct model_preset *p, const struct mode
         int value = model_field_get(m, (enum model_field)i);
         json_set(o, info->name, info->flag ? json_new_bool(value != 0) : json_new_integer(value));
     }
+    for (int i = 0; i < MODEL_MEANINGS; i++)
+        json_set(o, model_meaning_info((enum model_meaning)i)->name,
+                 meaning_value(m, (enum model_meaning)i));
     return o;
 }
 
@@ -304,6 +319,8 @@ static void models_csv(struct str *out)
     csv_heads(&csv, "name,family,params_total,params_active,published_params,source");
     for (int i = 0; i < MODEL_FIELDS; i++)
         csv_text(&csv, model_field_info((enum model_field)i)->name);
+    for (int i = 0; i < MODEL_MEANINGS; i++)
+        csv_text(&csv, model_meaning_info((enum model_meaning)i)->name);
     csv_end(&csv);
     for (const struct model_preset *p = model_presets(); p->name; p++) {
         if (!load(p, &m))
@@ -316,6 +333,12 @@ static void models_csv(struct str *out)
         csv_text(&csv, p->source);
         for (int i = 0; i < MODEL_FIELDS; i++)
             csv_number(&csv, model_field_get(&m, (enum model_field)i));
+        for (int i = 0; i < MODEL_MEANINGS; i++) {
+            char text[40];
+            model_meaning_print((enum model_meaning)i, model_meaning_get(&m, (enum model_meaning)i),
+                                text, sizeof text);
+            csv_text(&csv, text);
+        }
         csv_end(&csv);
     }
 }
