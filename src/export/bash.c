@@ -36,8 +36,11 @@ void add_bash_about(const struct export_job *j, struct str *out)
     str_add(out, "# ");
     add_comment_text(out, j->title);
     str_addf(out, "\n# Flags of %s, written by astra export.\n", j->release);
-    if (j->gap)
-        str_addf(out, "# Not for training, only for timing: %s.\n", j->gap);
+    if (j->gap) {
+        str_add(out, "# Not for training, only for timing: ");
+        add_comment_text(out, j->gap);
+        str_add(out, ".\n");
+    }
     if (j->parts > 1)
         add_order(j, out);
 }

@@ -119,6 +119,8 @@ struct export_options {
     size_t hosts;
     const char **host;    /* [hosts] in rank order */
     const char *hostfile; /* to write; NULL = none */
+    size_t untolds;
+    const char **untold; /* what the plan's file says that its flags do not; anyone's text */
 };
 
 /* Ranks to run. */

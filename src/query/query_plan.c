@@ -147,6 +147,18 @@ static void take_model(struct options *o, const struct json *plan)
     o->has_model = true;
 }
 
+/* Of a model that only flags describe, what they leave out. */
+static void take_untold(struct options *o, const struct json *list)
+{
+    size_t count = json_is_array(list) && !o->has_model ? json_count(list) : 0;
+    o->export.untold = arena_array(o->mem, count + 1, sizeof *o->export.untold);
+    o->export.untolds = 0;
+    for (size_t i = 0; i < count; i++)
+        if (json_is_string(json_at(list, i)))
+            o->export.untold[o->export.untolds++] =
+                arena_string(o->mem, json_text(json_at(list, i)));
+}
+
 static bool take_plan(struct options *o, const struct json *root, struct error *err)
 {
     const struct json *plan = plan_of(root, o->plan, err);
@@ -163,6 +175,7 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
     if (!take_pool(o, plan, err) || !take_words(o, flags, err))
         return false;
     take_model(o, plan);
+    take_untold(o, json_get(json_get(plan, "engine"), "untold"));
     return !o->export.format || is_feasible(plan, err);
 }
 

@@ -93,14 +93,29 @@ static bool take_hosts(const struct export_options *x, struct export_job *j, str
     return true;
 }
 
-/* Bridge hands the factor of llama3 on, which Megatron's trainer does not. */
+static bool is_among(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* What the flags do not say, and what the plan's file knows beyond them. Bridge hands the factor of
+ * llama3 on, which Megatron's trainer does not. */
 static const char *gap_of(const struct export_options *x, const struct model *m, int release,
                           struct arena *mem)
 {
     struct model told = *m;
+    const char **known;
+    size_t count = export_untold(m, INT_MAX, mem, &known);
     if (x->format->write == export_bridge && told.rope_scaling == ROPE_LLAMA3)
         told.rope_factor = 8;
-    return export_untold_text(&told, release, mem);
+    const char *gap = export_untold_text(&told, release, mem);
+    for (size_t i = 0; i < x->untolds; i++)
+        if (!is_among(x->untold[i], known, count))
+            gap = arena_format(mem, "%s%s%s", gap ? gap : "", gap ? "; " : "", x->untold[i]);
+    return gap;
 }
 
 static bool take_plan(const struct export_options *x, const struct plan *p, struct export_job *j,

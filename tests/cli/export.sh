@@ -99,6 +99,22 @@ one_type "$SCRATCH/moe.json" n1
 estimate local.json --model llama3-8b --cluster 1x8:H100 --format json --stack local --set tp=2 \
     --set dist_opt=on --seq-len 2048
 one_type "$SCRATCH/local.json" n1
+# What no flag says is named, also of a model that the plan's file does not have.
+cat >"$SCRATCH/gemma.json" <<EOF
+{"model_type": "gemma", "num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128,
+ "num_attention_heads": 4, "vocab_size": 100}
+EOF
+estimate untold.json --model "$SCRATCH/gemma.json" --cluster 1x8:H100 --format json
+plan=$SCRATCH/untold.json
+for format in megatron torchrun slurm k8s skypilot bridge flagscale; do
+    write $format
+    grep -q '^# Not for training.*embed_scale is 8: .*activation is gelu: ' "$SCRATCH/out" ||
+        fault "$format does not name what it leaves out"
+done
+sed 's/"embed_scale is 8: /"a\\nreboot /' "$plan" >"$SCRATCH/hostile.json"
+plan=$SCRATCH/hostile.json
+write torchrun
+! grep -q '^reboot' "$SCRATCH/out" || fault "a comment of the plan's file became a command"
 estimate mixed.json --model llama3-8b --cluster 1x8:A100,1x8:H100 --format json -- --bf16 \
     --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*8|t*24L' \
     --global-batch-size 64 --use-distributed-optimizer --recompute-granularity selective \
