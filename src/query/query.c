@@ -211,18 +211,19 @@ bool query_rules(const struct query *q, bool search, struct arena *mem, struct r
 
 struct scene query_scene(const struct query *q, const struct node_group *group)
 {
-    return (struct scene){.model = &q->model,
-                          .group = group,
-                          .te = query_stack(q) == STACK_TE,
-                          .stock = query_stack(q) == STACK_LOCAL,
-                          .memory_margin = q->terms.memory_margin,
-                          .imbalance = q->terms.imbalance,
-                          .attention_dropout = q->flags ? q->flags->attention_dropout : 0,
-                          .hidden_dropout = q->flags ? q->flags->hidden_dropout : 0,
-                          .whole_init = q->flags && q->flags->whole_init,
-                          .run = &q->run,
-                          .costing = q->costing,
-                          .rent = q->rent};
+    return (struct scene){
+        .model = &q->model,
+        .group = group,
+        .te = query_stack(q) == STACK_TE,
+        .stock = query_stack(q) == STACK_LOCAL,
+        .memory_margin = q->terms.memory_margin,
+        .imbalance = q->terms.imbalance,
+        .attention_dropout = q->flags ? q->flags->attention_dropout : q->model.attention_dropout,
+        .hidden_dropout = q->flags ? q->flags->hidden_dropout : q->model.hidden_dropout,
+        .whole_init = q->flags && q->flags->whole_init,
+        .run = &q->run,
+        .costing = q->costing,
+        .rent = q->rent};
 }
 
 /* Fixed pools are mixed as far as they go; ranges, of which the fastest is asked, one type at a

@@ -181,6 +181,8 @@ static void files_mean_what_their_family_does(void **state)
         {"{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"fancy\"},"
          "\"hidden_act\":\"mish\"," SHAPE "}",
          "rope_scaling=other activation=other"},
+        {"{\"model_type\":\"gpt2\",\"resid_pdrop\":0.2," SHAPE "}",
+         "attention_dropout=0.1 hidden_dropout=0.2 rope_theta=10000"},
         {"{\"model_type\":\"gpt_neox\"," SHAPE "}", "rope_percent=0.25 rope_theta=10000"},
     };
     (void)state;
@@ -262,11 +264,13 @@ static void differences_are_said(void **state)
 
 static void exported(const struct model *m, const char *version, const char ***flags, size_t *count)
 {
+    const struct export_run run = {.attention_dropout = m->attention_dropout,
+                                   .hidden_dropout = m->hidden_dropout};
     struct strategy s;
     struct error err = {0};
     strategy_init(&s);
     s.seq_len = 1;
-    if (!export_megatron_flags(m, &s, NULL, version, NULL, &mem, flags, count, &err))
+    if (!export_megatron_flags(m, &s, NULL, version, &run, &mem, flags, count, &err))
         fail_msg("%s: %s", m->name, err.text);
 }
 

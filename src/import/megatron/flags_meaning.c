@@ -104,9 +104,18 @@ bool flags_read_meaning(struct flags_result *r, const struct words *w, struct er
                     : words_there(w, "--swiglu")       ? ACTIVATION_SILU
                     : words_there(w, "--squared-relu") ? ACTIVATION_RELU2
                                                        : ACTIVATION_GELU;
+    m->attention_dropout = r->attention_dropout;
+    m->hidden_dropout = r->hidden_dropout;
     return read_value(m, MEANING_rope_theta, "--rotary-base", w, err) &&
            read_value(m, MEANING_clamp, "--activation-func-clamp-value", w, err) &&
            read_scaling(m, w, err) && read_unrotated(r, w, err);
+}
+
+/* Dropout is the run's: where flags say another one than the model, theirs is planned. */
+static bool is_compared(const struct model *given, enum model_meaning f)
+{
+    return f != MEANING_attention_dropout && f != MEANING_hidden_dropout &&
+           model_meaning_counts(given, f) && !meaning_untold(given, f, INT_MAX);
 }
 
 bool flags_meaning_agrees(struct flags_result *r, const struct model *given, struct error *err)
@@ -116,8 +125,7 @@ bool flags_meaning_agrees(struct flags_result *r, const struct model *given, str
         char said[160];
         struct model one = *given; /* that differs in this field alone */
         model_meaning_set(&one, f, model_meaning_get(&r->model, f));
-        if (!model_meaning_counts(given, f) || meaning_untold(given, f, INT_MAX) ||
-            model_means_same(&one, given, &from, said, sizeof said))
+        if (!is_compared(given, f) || model_means_same(&one, given, &from, said, sizeof said))
             continue;
         if (r->meaning_given[f])
             return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s", MEANING_FLAGS[f].flag,
