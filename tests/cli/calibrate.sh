@@ -40,7 +40,7 @@ grep -q '^  inter *1  not fitted: no input has exposed communication between nod
 cmp said again
 "$ASTRA" calibrate --from a.log --from b.log c.log d.log --gpu H200 --format json -o q.json >said.json
 cmp p.json q.json
-"$ASTRA" calibrate a.log b.log c.log d.log --gpu H200 --format csv | grep -q '^a.log,H200-SXM-141GB,torch,step,,'
+"$ASTRA" calibrate a.log b.log c.log d.log --gpu H200 --format csv | grep -q '^a.log,H200-SXM-141GB,local,step,,'
 
 # With the profile: nearer, surer, and said again by the plan that was saved with it.
 "$ASTRA" estimate a.log --gpu H200 --format json >plain.json
@@ -57,21 +57,21 @@ if grep -q '"residual"' plain.json; then exit 1; fi
 
 # Of a search: the same bytes on any threads; types that the profile does not know are noted.
 for threads in 1 4; do
-    "$ASTRA" search --model llama3-8b --cluster 2x8:H200 --stack torch --profile p.json --top 3 \
+    "$ASTRA" search --model llama3-8b --cluster 2x8:H200 --stack local --profile p.json --top 3 \
         --threads $threads --format json | grep -v elapsed_s >search.$threads
 done
 cmp search.1 search.4
-"$ASTRA" search --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack torch --profile p.json --top 1 \
+"$ASTRA" search --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack local --profile p.json --top 1 \
     >mixed
-grep -q '^note: the profile has nothing about H100-SXM5-80GB with stack torch$' mixed
-"$ASTRA" estimate --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack torch --profile p.json \
+grep -q '^note: the profile has nothing about H100-SXM5-80GB with stack local$' mixed
+"$ASTRA" estimate --model llama3-8b --cluster 1x8:H200,1x8:H100 --stack local --profile p.json \
     --set tp=8 --set pp=2 --set dist_opt=on | grep -q 'the profile has nothing about H100'
 
 # A result of verify beside a log: memory and compute of a stage.
 flags=$("$ASTRA" estimate a.log --gpu H200 --format json |
     sed -n '/^    "flags": \[/,/^    \]/{s/^    \],*/]/;p;/^\]/q;}' | tr -d '\n')
 cat >v.json <<END
-{"kind": "astra-verify", "version": 1, "gpu": "NVIDIA H200", "stack": "torch", "world": 1,
+{"kind": "astra-verify", "version": 1, "gpu": "NVIDIA H200", "stack": "local", "world": 1,
  "cluster": "1x1:H100", $flags, "stages": [{"stage": 0, "status": "ok", "suspect": [],
  "measured": {"compute_s": 0.9, "peak_bytes": 60000000000}}]}
 END
@@ -126,9 +126,9 @@ sed 's/^\(  world_size \.*\) .*/\1 4/' interleaved >four
 (cat four; lines 280; ranks) >outside.log
 (sed 's/^\(  use_tp_pp_dp_mapping \.*\) .*/\1 True/' four; lines 280; ranks) >inside.log
 "$ASTRA" calibrate outside.log --gpu H200 --format csv >out
-grep -q '^outside.log,H200-SXM-141GB,torch,memory,0,38654705664' out
+grep -q '^outside.log,H200-SXM-141GB,local,memory,0,38654705664' out
 "$ASTRA" calibrate inside.log --gpu H200 --format csv >out
-grep -q '^inside.log,H200-SXM-141GB,torch,memory,0,39728447488' out
+grep -q '^inside.log,H200-SXM-141GB,local,memory,0,39728447488' out
 
 # Figures that cannot be.
 sed 's/60000000000/160000000000/' v.json >w.json
@@ -139,7 +139,7 @@ sed 's/"compute_s": 0.9/"compute_s": 1500/' v.json >w.json
 grep -q '^  - w.json: stage 0: its compute is 25.* predicted: beyond a factor of 20 ' out
 
 # Experts were in no run: a plan with them is no surer than without the profile, and that is said.
-moe="search --model mixtral-8x7b --cluster 1x8:H200 --stack torch --top 1"
+moe="search --model mixtral-8x7b --cluster 1x8:H200 --stack local --top 1"
 "$ASTRA" $moe --profile before >out
 grep -q '^  profile: compute x 1.1.*; no run of a model with experts in bf16 is behind it' out
 "$ASTRA" $moe >plain

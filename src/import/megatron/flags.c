@@ -330,6 +330,8 @@ static void read_stack(struct flags_result *r, const struct words *w)
     r->stack = own ? STACK_TORCH : STACK_LOCAL;
     if (spec && !own)
         flags_note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
+    if (r->stack == STACK_LOCAL && words_has(w, "--attention-softmax-in-fp32"))
+        flags_note(r, "--attention-softmax-in-fp32", "keeps 6 bytes a score, 2 are planned");
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
