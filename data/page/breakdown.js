@@ -32,7 +32,7 @@ function drawBreakdown() {
         (i) => figure(i, "step_s") !== null,
     );
     if (top.length === 0) {
-        part.note.textContent = "The plan could not be computed.";
+        part.note.textContent = "No times: the plan is not feasible.";
         return;
     }
     drawn(part, (width) => breakdownPicture(width, top));

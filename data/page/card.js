@@ -51,7 +51,14 @@ function meter(share) {
 function tiles(i) {
     const step = figure(i, "step_s"),
         share = figure(i, "expected_error");
-    if (step === null) return [];
+    if (figure(i, "memory_gib") === null) return [];
+    const memory = tile(
+        "memory, fullest stage",
+        gib(figure(i, "memory_gib")),
+        meter(figure(i, "memory_gib") / figure(i, "limit_gib")),
+        `of ${gib(figure(i, "limit_gib"))} to use`,
+    );
+    if (step === null) return [memory];
     const list = [
         tile(
             "throughput",
@@ -64,12 +71,7 @@ function tiles(i) {
             share !== null && errorBar(step, share),
             share !== null && `\u00b1${percent(share, 0)}, operator times ${word(i, "provenance")}`,
         ),
-        tile(
-            "memory, fullest stage",
-            gib(figure(i, "memory_gib")),
-            meter(figure(i, "memory_gib") / figure(i, "limit_gib")),
-            `of ${gib(figure(i, "limit_gib"))} to use`,
-        ),
+        memory,
     ];
     const perM = figure(i, "usd_per_mtoken");
     list.push(

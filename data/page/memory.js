@@ -91,10 +91,12 @@ function drawMemory() {
     );
 }
 
-const STAGE_HEADS = ["stage", "GPUs", "layers", "forward", "backward", "idle", "memory", "limit"];
+// What does not run has no times.
+const STAGE_TIMES = DATA.feasible ? ["forward", "backward", "idle"] : [];
+const STAGE_HEADS = ["stage", "GPUs", "layers", ...STAGE_TIMES, "memory", "limit"];
 
 function stageRow(s, k) {
-    const times = [s.forward, s.backward, s.idle].map(seconds),
+    const times = STAGE_TIMES.map((name) => seconds(s[name])),
         sizes = [s.device, s.limit, ...s.parts].map(gib);
     return [k, `${s.gpus} ${s.gpu}`, s.layers, ...times, ...sizes];
 }

@@ -11,8 +11,7 @@
 #include <assert.h>
 #include <math.h>
 
-static const double MANIFOLD = 2, AS_BEFORE = 0.0005; /* how a ratio of step times is worded */
-static const double LEAST_SHOWN = 0.001;              /* of a step: the last digit printed */
+static const double LEAST_SHOWN = 0.001; /* of a step: the last digit printed */
 
 /* Takes the sentence and empties it. */
 static void take(struct advice_section *s, struct str *text, struct arena *mem)
@@ -33,19 +32,13 @@ static void add_change(const struct change *c, struct str *out)
              *c->add && *c->remove ? ", " : "", *c->remove ? "without " : "", c->remove);
 }
 
-static void add_cost(const struct plan *p, const struct plan *then, struct str *out)
+/* What does not fit has no step to compare with. */
+static void add_cost(const struct plan *then, struct str *out)
 {
-    double ratio = then->step_s / p->step_s;
     str_addf(out, "; stage %d, the fullest, then needs %.1f of %.1f GiB, and a step takes ",
              (int)(plan_fullest(then) - then->stage), plan_fullest(then)->device_bytes / GIB,
              then->limit_bytes / GIB);
     add_seconds(out, then->step_s);
-    if (ratio >= MANIFOLD)
-        str_addf(out, ", %.1f times as long", ratio);
-    else if (fabs(ratio - 1) < AS_BEFORE)
-        str_add(out, ", as before");
-    else
-        str_addf(out, ", %.1f %% %s", 100 * fabs(ratio - 1), ratio > 1 ? "longer" : "shorter");
 }
 
 static void add_needs(const struct plan *p, const struct fix *r, struct str *out)
@@ -76,7 +69,7 @@ struct advice_section fix_words(const struct plan_answer *a, struct arena *mem)
         if (r->numerics)
             str_add(&text, "; it changes the numerics of the training, nothing else that was tried "
                            "fits");
-        add_cost(a->plan, r->change.plan, &text);
+        add_cost(r->change.plan, &text);
     } else {
         add_needs(a->plan, r, &text);
     }
@@ -162,17 +155,16 @@ static void add_better(const struct plan *p, const struct plan *best, struct str
     add_plan_words(&best->strategy, out);
     str_add(out, ": ");
     add_seconds(out, best->step_s);
-    if (p->computed) {
+    if (p->feasible) {
         str_add(out, " instead of ");
         add_seconds(out, p->step_s);
-    }
-    if (p->feasible)
         str_addf(out, " (%.1f %% shorter)", 100 * (1 - best->step_s / p->step_s));
-    else
-        str_add(out, p->computed ? ", and it runs" : " a step");
+    } else {
+        str_add(out, " a step, and it runs");
+    }
     if (best->usd_per_mtoken > 0) {
         str_addf(out, ", $%.3f", best->usd_per_mtoken);
-        if (p->usd_per_mtoken > 0)
+        if (p->feasible && p->usd_per_mtoken > 0)
             str_addf(out, " instead of $%.3f", p->usd_per_mtoken);
         str_add(out, " per million tokens");
     }

@@ -184,6 +184,6 @@ export async function everyKindOpens() {
     );
     check(
         "impossible is said",
-        (await text(kinds.find((k) => k.name === "impossible"))).includes("could not be computed"),
+        (await text(kinds.find((k) => k.name === "impossible"))).includes("not feasible"),
     );
 }

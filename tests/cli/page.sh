@@ -198,3 +198,11 @@ for tokens in 100M 100B; do
     grep -q "\"usd_total\":$total\(\.0\)\{0,1\}[,}]" "$SCRATCH/money.html" ||
         fault "a run is not $total"
 done
+
+# What does not fit has no speed, in text and page; JSON keeps it.
+set -- estimate --model llama3-70b --cluster 4x8:H100 --set tp=4 --set pp=4 --global-batch 64
+"$ASTRA" "$@" --report "$SCRATCH/big.html" >"$SCRATCH/text" 2>&1 || [ $? -eq 1 ]
+grep -q 'needs 158.5 GiB' "$SCRATCH/text" || fault "what it needs is not said"
+grep -q '^  step \|^  speed \|tokens/s\|Where the step' "$SCRATCH/text" && fault "a speed in the text"
+grep -q '"step_s":null' "$SCRATCH/big.html" || fault "a speed in the page"
+"$ASTRA" "$@" --format json 2>&1 | grep -q '"step_s": [0-9]' || fault "no step in JSON"

@@ -103,10 +103,11 @@ static double or_nan(double value)
     return value > 0 ? value : NAN;
 }
 
+/* What does not run has no speed. */
 #define FIGURE(field)                                                                              \
     static double field##_of(const struct plan *p)                                                 \
     {                                                                                              \
-        return p->computed ? or_nan(p->field) : NAN;                                               \
+        return p->feasible ? or_nan(p->field) : NAN;                                               \
     }
 FIGURE(step_s)
 FIGURE(mfu)
@@ -233,7 +234,7 @@ static struct json *shares_of(const struct page_list *l, int part)
     struct json *list = json_new_array();
     for (int i = 0; i < l->count; i++) {
         const struct plan *p = l->plan[i];
-        json_append(list, p->computed
+        json_append(list, p->feasible
                               ? json_new_integer(llround(1000 * p->breakdown[part] / p->step_s))
                               : json_new_null());
     }
@@ -243,7 +244,7 @@ static struct json *shares_of(const struct page_list *l, int part)
 static bool has_part(const struct page_list *l, int part)
 {
     for (int i = 0; i < l->count; i++)
-        if (l->plan[i]->computed && 1000 * l->plan[i]->breakdown[part] >= 0.5 * l->plan[i]->step_s)
+        if (l->plan[i]->feasible && 1000 * l->plan[i]->breakdown[part] >= 0.5 * l->plan[i]->step_s)
             return true;
     return false;
 }

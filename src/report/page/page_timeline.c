@@ -133,7 +133,7 @@ static struct json *shapes_of(const struct drawing *d)
 static bool is_drawable(const struct plan *p)
 {
     const struct strategy *s = &p->strategy;
-    return p->computed && s->pp <= MOST_RANKS &&
+    return p->feasible && s->pp <= MOST_RANKS &&
            2 * strategy_micro_batches(s) * s->vpp * s->pp <= MOST_EVENTS;
 }
 

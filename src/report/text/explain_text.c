@@ -85,12 +85,15 @@ static void explain_all(const struct plan_answer *a, const struct report_style *
     print_verdict(a, style, mem, out);
     if (!p->computed)
         return;
-    print_figures(p, style, out);
-    print_breakdown(p, style, out);
-    print_stage_bars(p, style, out);
-    print_pipeline(a->step, style, mem, out);
+    if (p->feasible) { /* what does not run has no speed */
+        print_figures(p, style, out);
+        print_breakdown(p, style, out);
+        print_stage_bars(p, style, out);
+        print_pipeline(a->step, style, mem, out);
+    }
     explain_memory(a, style, mem, out);
-    print_comparison(a, style, out);
+    if (p->feasible)
+        print_comparison(a, style, out);
     print_advice(&speedups, style, out);
     print_advice(&hints, style, out);
 }

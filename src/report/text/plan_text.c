@@ -279,7 +279,7 @@ void print_bottleneck(const struct plan *p, const struct report_style *style, st
 static void print_stages(const struct plan *p, const struct report_style *style, struct str *out)
 {
     /* The same for all stages unless the job is mixed. */
-    enum { TYPE = 1, TP = 4, MICRO_BATCH = 6, LIMIT = 13 };
+    enum { TYPE = 1, TP = 4, MICRO_BATCH = 6, FORWARD, IDLE = 10, LIMIT = 13 };
     static const struct table_column columns[] = {
         {"stage", TABLE_LEFT, 0},       {"GPU", TABLE_LEFT, 0},
         {"GPUs", TABLE_RIGHT, 1},       {"layers", TABLE_RIGHT, 0},
@@ -301,9 +301,13 @@ static void print_stages(const struct plan *p, const struct report_style *style,
     }
     for (int c = TP; c <= MICRO_BATCH && !plan_meshes_differ(p); c++)
         table_hide(&t, c);
-    typeset_heading(style, "Stages (forward and backward of one micro-batch)", out);
+    for (int c = FORWARD; c <= IDLE && !p->feasible; c++)
+        table_hide(&t, c);
+    typeset_heading(
+        style, p->feasible ? "Stages (forward and backward of one micro-batch)" : "Stages", out);
     table_print(&t, style, out);
-    print_bottleneck(p, style, out);
+    if (p->feasible)
+        print_bottleneck(p, style, out);
 }
 
 /* What flags cannot say of the model. */
@@ -328,11 +332,12 @@ void report_plan_text(const struct plan_answer *a, const struct report_style *st
     print_source(a, style, out);
     print_plan_query(a, style, out);
     print_verdict(a, style, &mem, out);
-    if (p->computed) {
+    if (p->feasible) { /* what does not run has no speed */
         print_figures(p, style, out);
         print_breakdown(p, style, out);
-        print_stages(p, style, out);
     }
+    if (p->computed)
+        print_stages(p, style, out);
     print_advice(&hints, style, out);
     print_advice(&better, style, out);
     print_untold(p, style, &mem, out);
