@@ -312,7 +312,7 @@ static bool board_operators(struct arena *mem, struct error *err)
     if (!read_profile("data/measured/h200_operators_test.csv", &o.test, err) ||
         !learned_load(&o.models, NULL, err))
         return false;
-    bool ok = learned_ready(o.models, (1u << FAMILIES) - 1, err);
+    bool ok = learned_ready(o.models, (1u << FAMILIES) - 1, 2, err);
     printf("\n%-42s %5s %9s %8s\n", "operators on an H200, measured afterwards", "rows", "mean",
            "mean abs");
     for (int i = 0; ok && i < FAMILIES * 2 * PASSES * 2; i++) {

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void complain(const char *format, ...)
@@ -198,9 +199,20 @@ static int dispatch(int argc, char **argv)
     return run_command(argv[1], argc - 2, argv + 2);
 }
 
+/* Other threads may be in the midst of things: nothing is cleaned up, and nothing was written. */
+static void end_short_of_memory(size_t bytes)
+{
+    if (bytes > 0)
+        complain("out of memory: %zu bytes more are not to be had", bytes);
+    else
+        complain("out of memory");
+    _Exit(ASTRA_SYSTEM);
+}
+
 int main(int argc, char **argv)
 {
     open_out();
+    astra_on_memory_shortage(end_short_of_memory);
     int status = dispatch(argc, argv);
     return close_out() ? status : ASTRA_SYSTEM;
 }

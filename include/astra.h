@@ -61,6 +61,10 @@ enum astra_status astra_load_plan(struct astra *, const char *path);
  * --report, --trace) may not have the same name. */
 void astra_will_write(struct astra *, const char *path);
 
+/* What to do when there is no more memory, for the whole process: a function that does not return.
+ * Without one the process is aborted. */
+void astra_on_memory_shortage(void (*end)(size_t bytes));
+
 /* Called now and then during a long search from the thread that asked, with 0..1. */
 void astra_on_progress(struct astra *, void (*progress)(void *context, double done), void *context);
 

@@ -100,6 +100,11 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
     a->progress_context = context;
 }
 
+void astra_on_memory_shortage(void (*end)(size_t bytes))
+{
+    arena_out_of_memory = end;
+}
+
 void astra_will_write(struct astra *a, const char *path)
 {
     a->options.output.answer = path ? arena_string(&a->given_mem, path) : NULL;

@@ -18,7 +18,7 @@ static inline int load_models(void **state)
 {
     struct error err = {0};
     (void)state;
-    if (learned_load(&models, NULL, &err) && learned_ready(models, ALL_MODELS, &err))
+    if (learned_load(&models, NULL, &err) && learned_ready(models, ALL_MODELS, 2, &err))
         return 0;
     print_error("%s\n", err.text);
     return -1;

@@ -33,6 +33,8 @@ struct json *json_parse(const char *text, size_t length, const char *name, struc
 {
     json_error_t e;
     json_t *v = json_loadb(text, length, JSON_REJECT_DUPLICATES, &e);
+    if (!v && json_error_code(&e) == json_error_out_of_memory)
+        arena_out_of_memory(0);
     if (!v)
         fail(err, ERROR_INPUT, "%s:%d:%d: %s", name, e.line, e.column, e.text);
     return (struct json *)v;

@@ -1,9 +1,11 @@
 /* libxgboost through its C API. Training uses the histogram method on one fixed order of rows, so
  * that the same data gives the same trees; prediction is in place, without a matrix object. */
+#define _GNU_SOURCE
 #include "cost/booster.h"
 
 #include "base/arena.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,12 +125,32 @@ bool booster_save(const struct booster *b, struct arena *mem, const void **bytes
     return true;
 }
 
+/* To read a model OpenMP starts a thread for every core, whatever nthread says, and ends the process
+ * where it cannot: one is enough. Returns how many the calling thread would have had; 0 where
+ * libxgboost has no OpenMP. */
+static int use_threads(int count)
+{
+    int (*most)(void) = NULL;
+    void (*set)(int) = NULL;
+    *(void **)&most = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    *(void **)&set = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    if (count < 1 || !most || !set)
+        return 0;
+    int before = most();
+    set(count);
+    return before;
+}
+
 bool booster_load(struct booster **out, const void *bytes, size_t size, const char *name,
                   struct error *err)
 {
     BoosterHandle handle = NULL;
-    if (XGBoosterCreate(NULL, 0, &handle) != 0 || XGBoosterSetParam(handle, "nthread", "1") != 0 ||
-        XGBoosterLoadModelFromBuffer(handle, bytes, size) != 0) {
+    int before = use_threads(1);
+    bool ok = XGBoosterCreate(NULL, 0, &handle) == 0 &&
+              XGBoosterSetParam(handle, "nthread", "1") == 0 &&
+              XGBoosterLoadModelFromBuffer(handle, bytes, size) == 0;
+    use_threads(before);
+    if (!ok) {
         trouble(err, name);
         if (handle)
             XGBoosterFree(handle);

@@ -281,10 +281,10 @@ static void build(void *context, int worker, long item)
         b->failed[item] = !booster_load(&m->booster, m->bytes, m->size, m->name, &b->err[item]);
 }
 
-bool learned_ready(struct learned *l, unsigned models, struct error *err)
+bool learned_ready(struct learned *l, unsigned models, int threads, struct error *err)
 {
     struct building b = {.l = l, .models = models};
-    parallel_for(2, LEARNED_MODELS, build, &b);
+    parallel_for(threads < 2 ? threads : 2, LEARNED_MODELS, build, &b);
     for (int i = 0; i < LEARNED_MODELS; i++)
         if (b.failed[i])
             return fail(err, b.err[i].kind, "%s", b.err[i].text);

@@ -64,8 +64,9 @@ bool learned_parse(struct learned **out, const char *text, size_t length, const 
                    struct error *);
 void learned_free(struct learned *);
 
-/* Builds the trees of these models (bits 1 << family), on up to two threads. Not thread-safe. */
-bool learned_ready(struct learned *, unsigned models, struct error *);
+/* Builds the trees of these models (bits 1 << family), on so many threads, two at most. Not
+ * thread-safe. */
+bool learned_ready(struct learned *, unsigned models, int threads, struct error *);
 
 /* Seconds of operations of one family in a training step. Its trees must be ready. */
 bool learned_predict(const struct learned *, const struct gpu *, const struct operation *,

@@ -195,7 +195,7 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
                     "from them");
     if (a->samples.ops == 0)
         return nothing_usable(&a->samples, err);
-    if (!learned_ready(a->models, (1u << FAMILIES) - 1, err))
+    if (!learned_ready(a->models, (1u << FAMILIES) - 1, 2, err))
         return false;
     for (int i = 0; i < FAMILIES; i++)
         if (!add_family(a, (enum family)i, err))

@@ -71,6 +71,11 @@ static bool take_settings(struct query *q, struct error *err)
            take_setting(q, PARAM_precision, &t->precision, -1, err);
 }
 
+static int query_threads(const struct query *q)
+{
+    return q->search.threads ? q->search.threads : parallel_cores();
+}
+
 /* Residual factors, and learned times where the groups do not have them. */
 static bool time_groups(struct query *q, struct error *err)
 {
@@ -81,7 +86,7 @@ static bool time_groups(struct query *q, struct error *err)
         return true;
     if (!query_set_residuals(q, err) ||
         !resources_models(q->resources, q->given->efficiency, &learned, err) ||
-        !learned_ready(learned, models, err))
+        !learned_ready(learned, models, query_threads(q), err))
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!q->costing[g].costs &&
@@ -273,7 +278,7 @@ bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *o
     out->layouts = q->terms.engine != ENGINE_FLAGSCALE;
     out->per_type_meshes = q->terms.engine != ENGINE_MEGATRON;
     out->top = q->search.top;
-    out->threads = q->search.threads ? q->search.threads : parallel_cores();
+    out->threads = query_threads(q);
     return true;
 }
 
@@ -298,7 +303,7 @@ bool query_search(const struct query *q, int g, struct arena *mem, struct search
         out->any_gpus = q->terms.gpus % group->per_node != 0;
     }
     out->top = q->search.top;
-    out->threads = q->search.threads ? q->search.threads : parallel_cores();
+    out->threads = query_threads(q);
     out->exhaustive = q->search.exhaustive;
     return q->terms.gpus <= most ||
            fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s",

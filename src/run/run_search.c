@@ -79,15 +79,20 @@ static void add_rule_counts(const struct query *q, const struct rules *rules,
 
 static void note_rules(struct answering *a, const struct totals *all)
 {
+    enum { MOST = 20 };
     const struct rules *r = &a->query->terms.rules;
+    int idle = 0;
     for (int i = 0; i < r->count; i++) {
         const struct rule *rule = &r->rule[i];
         const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
                                                     : "dropped nothing that was not dropped before";
-        if (all->by_rule[i] == 0)
+        if (all->by_rule[i] == 0 && idle++ < MOST)
             a->report->note[a->report->notes++] = arena_format(
                 a->mem, "%s:%d: this rule %s: %s", rule->file, rule->line, what, rule->text);
     }
+    if (idle > MOST)
+        a->report->note[a->report->notes++] =
+            arena_format(a->mem, "%d more rules dropped nothing either", idle - MOST);
 }
 
 /* What a mixed pool leaves to say: GPUs without a use, arrangements that were given up. */
@@ -387,7 +392,7 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .mixed = all->mixed.found ? &all->mixed : NULL,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->search.stats};
-    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 5 + CLUSTER_MAX_GROUPS,
+    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 6 + CLUSTER_MAX_GROUPS,
                                   sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);

@@ -187,7 +187,7 @@ static bool run(struct fixture *f, const char *profile, const char *models, cons
 static struct learned *load(struct fixture *f, const char *folder)
 {
     struct learned *l = NULL;
-    if (!learned_load(&l, folder, &f->err) || !learned_ready(l, ALL_OPERATORS, &f->err))
+    if (!learned_load(&l, folder, &f->err) || !learned_ready(l, ALL_OPERATORS, 2, &f->err))
         fail_msg("%s", f->err.text);
     return l;
 }

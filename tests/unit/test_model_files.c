@@ -77,7 +77,7 @@ static void written_models_answer_bit_for_bit(void **state)
     (void)state;
     folder_make_new(&f);
     write_models(&f);
-    if (!learned_load(&back, f.path, &err) || !learned_ready(back, ALL_MODELS, &err))
+    if (!learned_load(&back, f.path, &err) || !learned_ready(back, ALL_MODELS, 2, &err))
         fail_msg("%s", err.text);
     seed = 7;
     for (size_t i = 0; i < gpus * FAMILIES; i++) {

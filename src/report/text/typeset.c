@@ -86,8 +86,9 @@ static void add_clean(struct str *out, const char *text, size_t bytes)
 /* Columns of the line that `out` ends in. */
 static size_t column_of(const struct str *out)
 {
-    const char *newline = strrchr(str_text(out), '\n');
-    const char *text = newline ? newline + 1 : str_text(out);
+    const char *text = str_text(out) + out->length; /* back from the end: answers may be long */
+    while (text > str_text(out) && text[-1] != '\n')
+        text--;
     size_t width = 0;
     while (*text) {
         size_t ink = ink_bytes(text);
