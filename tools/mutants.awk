@@ -33,7 +33,7 @@ FNR == 1 { comment = macro = 0; statement = "" }
 
 # The line with comments and what stands in quotes blanked out: places stay what they are.
 function bare(line, i, c, quote, out) {
-    words = 0
+    words = 0; begun = -2
     for (i = 1; i <= length(line); i++) {
         c = substr(line, i, 1)
         if (comment) {
