@@ -37,6 +37,13 @@ expect 'with --seq-len 8192, the model'\''s longest, there is a plan' $eight --s
 expect 'with --memory-margin 0 there is a plan' $eight --memory-margin 0.999
 expect 'with --gpus 512 there is a plan' --model llama3-8b --cluster 1x1000:H100
 
+# A small model has few ways besides dp; nodes of an odd size hold numbers that do not split.
+small="--model layers=2,hidden=256,ffn=512,heads=2,vocab=1000 --seq-len 7 --global-batch 1"
+expect 'feasible; with --global-batch 16 there is a plan' $small --cluster 8x8:H100 --gpus 64
+expect 'with --global-batch 2 there is a plan' $small --cluster 1x8:H100 --gpus 8
+expect 'with --gpus 2 there is a plan' $small --cluster 1x3:H100
+expect 'no single change of the options helps' $small --cluster 1x3:H100 --gpus 3
+
 # Memory: how much is missing, and how many nodes would do.
 expect 'times what may be allocated' --model llama3-405b --cluster 1x8:H100
 expect ' H100-SXM5-80GB (' --model llama3-405b --cluster 1x8:H100
