@@ -178,14 +178,33 @@ static int nodes_used(const struct node_group *g, const struct strategy *s)
     return 2 * nodes > all ? nodes : 0;
 }
 
+/* Fewer nodes of each domain that the job fills evenly, where that does not matter to its layers: data
+ * parallelism has as many ranks everywhere. 0 if there are none. */
+static int even_nodes(const struct node_group *g, const struct strategy *s, int64_t job, int used)
+{
+    int all = g->domain / g->per_node;
+    if ((int64_t)s->tp * s->cp > g->domain || (int64_t)s->etp * s->ep > g->domain)
+        return 0;
+    for (int nodes = used; 2 * nodes > all; nodes--)
+        if (job % nodes == 0 && holds_groups(g->domain, nodes * g->per_node, s))
+            return nodes;
+    return 0;
+}
+
 /* A pool has as few domains as hold its nodes; a job that takes a part of each needs more. */
 int domain_nodes(const struct node_group *g, const struct strategy *s, int64_t gpus)
 {
     int used = gpus > 0 && gpus % g->per_node == 0 ? nodes_used(g, s) : 0;
     if (used == 0 || g->segment > 0)
         return used;
-    int64_t all = g->domain / g->per_node, domains = (g->nodes_max + all - 1) / all;
-    return (gpus / g->per_node + used - 1) / used <= domains ? used : 0;
+    int64_t all = g->domain / g->per_node, job = gpus / g->per_node;
+    int64_t domains = (g->nodes_max + all - 1) / all;
+    int even = even_nodes(g, s, job, used);
+    if (job <= all)
+        return (int)all;
+    if (even > 0 && job / even <= domains)
+        return even;
+    return (job + used - 1) / used <= domains ? used : 0;
 }
 
 int reach_of(const struct node_group *g, const struct strategy *s, int64_t gpus)

@@ -181,9 +181,7 @@ int layer_seat(const struct scene *sc, const struct strategy *s, int reach[REACH
     if (seat == 0)
         return seat;
     int here = placed_costing(sc, sc->group, s).reach;
-    while (seat > 0 && reach[seat] != here)
-        seat--;
-    return seat;
+    return here == reach[0] ? 0 : here == REACH_ALL ? seat : 1; /* any part of a domain will do */
 }
 
 void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
