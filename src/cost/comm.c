@@ -209,28 +209,42 @@ static void relate_to(struct comm_table *t, struct comm_entry *e, struct placeme
     }
 }
 
+/* The largest group inside one domain that was measured on most types. */
+enum { MEASURED_INSIDE = 8 };
+
 /* Ranks that a wider domain brings together can still talk as they did before: no slower than in twice
  * as many domains of half the size, or, where domains have unlike numbers of ranks, in as many as
- * the smallest one's number makes. Where the link of a domain does not join them, PCIe between
- * domains is no faster than the link would be. */
-static void relate(struct comm_table *t, struct comm_entry *e, bool pcie)
+ * the smallest one's number makes. What was measured inside a domain stays: across them it is
+ * no faster. */
+static void relate_domains(struct comm_table *t, struct comm_entry *e)
 {
-    struct placement p = e->placement, pieces = p, joined = p;
-    if (pcie) {
-        joined.link_bs = t->group->link_bs;
-        if (t->group->domain > 1 && p.link_bs != joined.link_bs)
-            relate_to(t, e, joined, false);
+    struct placement p = e->placement, half = p, pieces = p, inside = p;
+    bool measured = p.ranks <= MEASURED_INSIDE;
+    if (measured && p.nodes == 1)
         return;
-    }
+    half.per_node /= 2;
+    half.nodes *= 2;
+    half.most /= 2;
+    if (p.per_node % 2 == 0)
+        relate_to(t, e, half, true);
     pieces.most = 0;
     pieces.nodes = p.ranks / p.per_node;
     if (p.most > p.per_node && p.ranks % p.per_node == 0)
         relate_to(t, e, pieces, true);
-    p.per_node /= 2;
-    p.nodes *= 2;
-    p.most /= 2;
-    if (2 * p.per_node == e->placement.per_node)
-        relate_to(t, e, p, true);
+    inside.per_node = p.ranks;
+    inside.nodes = 1;
+    inside.most = 0;
+    if (measured)
+        relate_to(t, e, inside, false);
+}
+
+/* Where the link of a domain does not join the ranks, PCIe is no faster than the link would be. */
+static void relate_pcie(struct comm_table *t, struct comm_entry *e)
+{
+    struct placement joined = e->placement;
+    joined.link_bs = t->group->link_bs;
+    if (t->group->domain > 1 && joined.link_bs != e->placement.link_bs)
+        relate_to(t, e, joined, false);
 }
 
 static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, struct placement p)
@@ -240,7 +254,10 @@ static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, 
     *e = (struct comm_entry){.kind = kind, .placement = p};
     if (!comm_curve_fill(&e->curve, t->model, &call, NULL))
         atomic_store(&t->failed, true);
-    relate(t, e, call.pcie);
+    if (call.pcie)
+        relate_pcie(t, e);
+    else
+        relate_domains(t, e);
     return insert(t, e);
 }
 
