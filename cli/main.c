@@ -2,20 +2,9 @@
  * codes are those of enum astra_status. */
 #include "cli.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void complain(const char *format, ...)
-{
-    va_list args;
-    fputs("astra: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-}
 
 /* Options come before the plan: a --cluster of the user's wins over the plan's. */
 static enum astra_status put_query(struct astra *a, const struct request *r)

@@ -65,22 +65,37 @@ size_t typeset_width(const char *text)
     return width_of(text, strlen(text));
 }
 
-static bool is_control(char c)
+/* Bytes of the character at the start of at most so many bytes; 0 where it would steer a terminal or
+ * is no UTF-8. */
+static size_t visible_bytes(const char *text, size_t bytes)
 {
-    return (unsigned char)c < 0x20 || c == 0x7F;
+    const unsigned char *c = (const unsigned char *)text;
+    size_t n = *c < 0x80 ? 1 : *c < 0xE0 ? 2 : *c < 0xF0 ? 3 : 4;
+    if (*c < 0x20 || *c == 0x7F || (*c >= 0x80 && *c < 0xC2) || *c >= 0xF5 || n > bytes)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+    return *c == 0xC2 && c[1] < 0xA0 ? 0 : n;
 }
 
 void typeset_clean(char *text)
 {
-    for (; *text; text++)
-        if (is_control(*text))
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        n = visible_bytes(text, left);
+        if (n == 0)
             *text = '?';
+        n = n > 0 ? n : 1;
+    }
 }
 
 static void add_clean(struct str *out, const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        str_add_bytes(out, is_control(text[i]) ? "?" : text + i, 1);
+    for (size_t i = 0, n; i < bytes; i += n) {
+        n = visible_bytes(text + i, bytes - i);
+        str_add_bytes(out, n > 0 ? text + i : "?", n > 0 ? n : 1);
+        n = n > 0 ? n : 1;
+    }
 }
 
 /* Columns of the line that `out` ends in. */
