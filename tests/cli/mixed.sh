@@ -18,7 +18,7 @@ ask() { # POOL
         --use-distributed-optimizer --overlap-grad-reduce --bf16 >"$SCRATCH/plan.json"
     "$ASTRA" explain "$SCRATCH/plan.json" --format json >"$SCRATCH/again.json"
     # What explain adds stands at the end; the model's name is not among the flags.
-    sed -e '/^  "instead": /,$d' -e '$d' "$SCRATCH/plan.json" | grep -v '"name"' | tr -d , >"$SCRATCH/first"
+    sed -e '/^  "assumed": /,$d' -e '$d' "$SCRATCH/plan.json" | grep -v '"name"' | tr -d , >"$SCRATCH/first"
     sed '/^  "gains": \[/,$d' "$SCRATCH/again.json" | grep -v '"name"' | tr -d , |
         diff "$SCRATCH/first" - || fault "explain differs for $1"
     grep -q '"alone"' "$SCRATCH/again.json" || fault "no comparison with each type alone"

@@ -484,7 +484,7 @@ static void plot_shows_points(void **state)
                                    "        +----+-------+-------+-------+-------+-------+- time\n"
                                    "           200 d   400 d   600 d   800 d  1000 d  1200 d\n"
                                    "  * plan 1, H H200, h H100, A A100, a digit: so many plans,\n"
-                                   "  --- budget $1.60M, ::: deadline 700.0 d\n";
+                                   "  --- budget $1.60M, ::: deadline 700 d\n";
     static const struct {
         int group;
         double speed, price;

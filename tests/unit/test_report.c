@@ -411,6 +411,7 @@ static void mixed_plans_are_valid_json(void **state)
     near(json_number_of(json_get(last, "limit_bytes")), p.stage[1].limit_bytes, 1e-9);
     json_release(v);
     str_clear(&b.out);
+    p.feasible = true; /* what does not fit has no speed to tell of */
     report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
     must_contain(&b.out, "on 8 A100-SXM4-80GB + 8 H100-SXM5-80GB, ");
     must_contain(&b.out, " is the bottleneck: busy ");
@@ -785,8 +786,8 @@ static void verdicts(void **state)
         {GOOD, NULL, "\nFits: stage 0, the fullest, needs "},
         {TOO_BIG, NULL, "\nDoes not fit\n  - stage 0 needs "},
         {TOO_BIG, "a rule", "\nInvalid\n  - stage 0 needs "},
-        {TOO_BIG, "a rule", "\n  - a rule\n\n  step "},
-        {GOOD, "a rule", "\nInvalid\n  - a rule\n\n  step "},
+        {TOO_BIG, "a rule", "\n  - a rule\n\nStages"},
+        {GOOD, "a rule", "\nInvalid\n  - a rule\n\nStages"},
         {UNCOMPUTED, NULL, "\nInvalid\n  - "},
     };
     (void)state;
@@ -828,7 +829,7 @@ static void remedies_are_printed(void **state)
     must_contain(&b.out, "\n  - cheapest change that makes it fit: --set dist_opt=on --set "
                          "micro_batch=1 (Megatron: with --use-distributed-optimizer, without "
                          "--sequence-parallel); stage ");
-    must_contain(&b.out, ", 25.0 % longer\n");
+    must_lack(&b.out, " longer\n"); /* than what does not run */
     must_lack(&b.out, "numerics");
     str_clear(&b.out);
     report_plan_json(about(&b, &p), &b.out);
