@@ -547,6 +547,25 @@ static void flags_and_model_disagree(void **state)
                         "here and 500000 there");
 }
 
+/* What is a run's own to set, not the weights', is what the flags say. */
+static void settings_of_a_run_are_the_flags(void **state)
+{
+    struct model m = loaded("qwen3-30b-a3b"), run = m;
+    struct error err = {0};
+    (void)state;
+    run.aux_loss = 0.01;
+    run.init_std = 0.006;
+    struct flags_result r = read_back(&run, NULL);
+    assert_true(flags_model(&r, &m, &err));
+    assert_true(r.model.aux_loss == 0.01 && r.model.init_std == 0.006);
+    assert_true(r.model.rope_theta == m.rope_theta);
+    assert_int_equal(r.notes.count, 2);
+    assert_string_equal(r.notes.text[0],
+                        "--init-method-std: is planned: init_std is 0.006 here and 0.02 there");
+    assert_string_equal(r.notes.text[1],
+                        "--moe-aux-loss-coeff: is planned: aux_loss is 0.01 here and 0.001 there");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,6 +583,7 @@ int main(void)
         cmocka_unit_test(bridge_has_every_name),
         cmocka_unit_test(bridge_comes_back),
         cmocka_unit_test(flags_and_model_disagree),
+        cmocka_unit_test(settings_of_a_run_are_the_flags),
     };
     return cmocka_run_group_tests(tests, open_memory, close_memory);
 }

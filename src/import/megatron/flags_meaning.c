@@ -111,28 +111,47 @@ bool flags_read_meaning(struct flags_result *r, const struct words *w, struct er
            read_scaling(m, w, err) && read_unrotated(r, w, err);
 }
 
-/* Dropout is the run's: where flags say another one than the model, theirs is planned. */
+/* Dropout has its own place in the result. */
 static bool is_compared(const struct model *given, enum model_meaning f)
 {
     return f != MEANING_attention_dropout && f != MEANING_hidden_dropout &&
            model_meaning_counts(given, f) && !meaning_untold(given, f, INT_MAX);
 }
 
-bool flags_meaning_agrees(struct flags_result *r, const struct model *given, struct error *err)
+/* Settings of a run, not of the weights: another run of the same model may have others. */
+static bool is_of_run(enum model_meaning f)
 {
-    for (int i = 0; i < MODEL_MEANINGS; i++) {
-        enum model_meaning f = (enum model_meaning)i, from = f;
-        char said[160];
-        struct model one = *given; /* that differs in this field alone */
-        model_meaning_set(&one, f, model_meaning_get(&r->model, f));
-        if (!is_compared(given, f) || model_means_same(&one, given, &from, said, sizeof said))
-            continue;
-        if (r->meaning_given[f])
-            return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s", MEANING_FLAGS[f].flag,
-                        given->name, said);
-        if (r->has_model)
-            flags_note(r, MEANING_FLAGS[f].flag,
-                       arena_format(r->mem, "not there, and the model's is planned: %s", said));
+    return f == MEANING_init_std || f == MEANING_embed_init || f == MEANING_aux_loss ||
+           f == MEANING_balance || f == MEANING_z_loss || f == MEANING_bias_rate ||
+           f == MEANING_mtp_loss;
+}
+
+static bool meaning_agrees(struct flags_result *r, enum model_meaning f, struct model *given,
+                           struct error *err)
+{
+    enum model_meaning from = f;
+    char said[160];
+    struct model one = *given; /* that differs in this field alone */
+    model_meaning_set(&one, f, model_meaning_get(&r->model, f));
+    if (!is_compared(given, f) || model_means_same(&one, given, &from, said, sizeof said))
+        return true;
+    if (r->meaning_given[f] && is_of_run(f)) {
+        model_meaning_set(given, f, model_meaning_get(&r->model, f));
+        flags_note(r, MEANING_FLAGS[f].flag, arena_format(r->mem, "is planned: %s", said));
+    } else if (r->meaning_given[f]) {
+        return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s", MEANING_FLAGS[f].flag,
+                    given->name, said);
+    } else if (r->has_model) {
+        flags_note(r, MEANING_FLAGS[f].flag,
+                   arena_format(r->mem, "not there, and the model's is planned: %s", said));
     }
+    return true;
+}
+
+bool flags_meaning_agrees(struct flags_result *r, struct model *given, struct error *err)
+{
+    for (int i = 0; i < MODEL_MEANINGS; i++)
+        if (!meaning_agrees(r, (enum model_meaning)i, given, err))
+            return false;
     return true;
 }

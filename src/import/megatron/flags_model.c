@@ -382,9 +382,10 @@ bool flags_model(struct flags_result *r, const struct model *given, struct error
         return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
     if (r->has_model ? !agrees(r, given, err) : !given_agree(r, given, err))
         return false;
-    if (!flags_meaning_agrees(r, given, err))
+    struct model model = *given;
+    if (!flags_meaning_agrees(r, &model, err))
         return false;
-    r->model = *given;
+    r->model = model;
     r->has_model = true;
     r->vocab_missing = false;
     return true;

@@ -20,9 +20,10 @@ bool flags_number(const struct words *, const char *flag, int lo, int hi, int *o
 
 /* flags_meaning.c: what the model means, before it is finished. */
 bool flags_read_meaning(struct flags_result *, const struct words *, struct error *);
-/* An error where a flag says something else than the model beside the flags; a note where a flag is
- * missing and its default is something else. */
-bool flags_meaning_agrees(struct flags_result *, const struct model *given, struct error *);
+/* An error where a flag says something else than the model beside the flags; settings of the run are
+ * taken over from the flags, with a note. A note where a flag is missing and its default is something
+ * else. */
+bool flags_meaning_agrees(struct flags_result *, struct model *given, struct error *);
 
 /* flags_hetero.c: FlagScale's flags of a mixed job. The meshes as they stand there; the strategy then
  * has the values of the first. */
