@@ -185,6 +185,15 @@ static void add_section(const struct export_job *j, enum section section, struct
     }
 }
 
+/* A recipe's own settings of overlap would replace those of model and ddp (CommOverlapConfig.setup); without
+ * them virtual stages send as the flags mean only if they are told. */
+static void add_overlap(const struct export_job *j, struct str *out)
+{
+    str_add(out, "    comm_overlap=null\n");
+    if (j->vpp > 1 && !has_flag(j, "--no-overlap-p2p-communication"))
+        str_add(out, "    model.overlap_p2p_comm=true\n    model.batch_p2p_comm=false\n");
+}
+
 bool export_bridge(const struct export_job *j, struct str *out, struct error *err)
 {
     struct str lost = {0};
@@ -198,6 +207,7 @@ bool export_bridge(const struct export_job *j, struct str *out, struct error *er
     str_add(out, "OVERRIDES=(\n");
     for (int s = 0; s < SECTION_COUNT; s++)
         add_section(j, (enum section)s, out, &lost);
+    add_overlap(j, out);
     str_add(out, ")\n");
     if (lost.length)
         str_addf(out, "# Flags that have no override; set them in the script:\n%s",

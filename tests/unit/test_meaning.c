@@ -453,7 +453,7 @@ static bool bridge_knows(const char *section, const char *name)
     for (size_t i = 0; i < COUNT(BRIDGE_NAMES); i++)
         if (strcmp(BRIDGE_NAMES[i].section, section) == 0 && is_one_of(name, BRIDGE_NAMES[i].names))
             return true;
-    return strcmp(section, "mixed_precision") == 0; /* has no dot */
+    return is_one_of(section, "mixed_precision comm_overlap"); /* have no dot */
 }
 
 /* "model.num_layers=32": what stands before the '='. */
