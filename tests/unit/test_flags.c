@@ -1174,6 +1174,7 @@ static const struct {
     {"--data-parallel-sharding-strategy", 12},
     {"--decoder-first-pipeline-num-layers", 9},
     {"--decoder-last-pipeline-num-layers", 9},
+    {"--delay-wgrad-compute", 13},
     {"--exp-avg-dtype", 11},
     {"--exp-avg-sq-dtype", 11},
     {"--expert-tensor-parallel-size", 10},
