@@ -423,7 +423,8 @@ static void bad_files_are_refused(void **state)
          "c.yaml:4:5: unknown key 'nic_gbits' (did you mean nic_gbit?)"},
         {GROUP "    colour: red\n",
          "c.yaml:4:5: unknown key 'colour'; known are gpu, nodes, gpus_per_node, gpus, nic_gbit, "
-         "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, price, "
+         "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, "
+         "price, "
          "mtbf_h, interruptions_per_h"},
         {GROUP "    gpus_per_node: 4.5\n",
          "c.yaml:4:20: gpus_per_node is '4.5', a whole number from 1 to 1024 is right"},

@@ -185,7 +185,7 @@ struct script {
     const char *shell;
     int launches;
     struct launch launch[SCRIPT_LAUNCHES];
-    int score[SCRIPT_LAUNCHES];           /* how much each looks like a training */
+    int score[SCRIPT_LAUNCHES];                    /* how much each looks like a training */
     int64_t nodes, tasks, per_node, gpus, segment; /* of #SBATCH; 0 = not said */
 };
 
