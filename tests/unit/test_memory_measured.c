@@ -187,16 +187,44 @@ static void published_plan(struct asked *q, const struct csv *c, int row, struct
                                              {"model", "model"},
                                              {"global-batch", "global_batch"},
                                              {"seq-len", "seq_len"},
-                                             {"precision", "precision"}};
+                                             {"precision", "precision"},
+                                             {"stack", "stack"}};
     const char *words[64];
     struct error err = {0};
     size_t count = split(cell(c, row, "strategy"), words, COUNT(words));
     asked_init(q);
     for (size_t i = 0; i < COUNT(OPTIONS); i++)
-        must(asked_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
+        if (csv_column(c, OPTIONS[i][1]) >= 0)
+            must(asked_set(q, OPTIONS[i][0], cell(c, row, OPTIONS[i][1]), &err), &err);
     for (size_t i = 0; i < count; i++)
         must(asked_set(q, "set", words[i], &err), &err);
     finish_plan(q, p);
+}
+
+/* Scripts of stacks torch and local as they were exported, run on one GPU: what is said is what runs. */
+static void exported_scripts(void **state)
+{
+    struct csv c;
+    int timed = 0;
+    (void)state;
+    load_csv(&c, "data/measured/h200_exported.csv");
+    for (int i = 0; i < c.rows; i++) {
+        static struct asked q;
+        struct plan p;
+        published_plan(&q, &c, i, &p);
+        double peak = p.stage[0].peak_bytes / MIB / real_cell(&c, i, "peak_mib") - 1;
+        double step = 1e3 * p.step_s / real_cell(&c, i, "step_ms") - 1;
+        assert_string_equal(plan_stack(&p), cell(&c, i, "stack"));
+        if (fabs(peak) > 0.001)
+            fail_msg("%s: peak %+.2f %%", csv_at(&c, i, 0), 100 * peak);
+        if (strcmp(cell(&c, i, "use"), "host-bound") != 0) {
+            timed++;
+            if (fabs(step) > 0.05)
+                fail_msg("%s: step %+.2f %%", csv_at(&c, i, 0), 100 * step);
+        }
+        asked_release(&q);
+    }
+    assert_int_equal(timed, 17);
 }
 
 /* SimuMax's runs of TransformerEngine: the fullest rank. */
@@ -229,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_ranks),
         cmocka_unit_test(local_layers),
+        cmocka_unit_test(exported_scripts),
         cmocka_unit_test(stages_of_mixed_plans),
         cmocka_unit_test(published_peaks),
     };
