@@ -207,3 +207,28 @@ void add_shell_lines(const char *const *words, size_t count, const struct report
     str_add(out, "\n");
     str_release(&flag);
 }
+
+static bool has_note(const struct plan *p, const char *text)
+{
+    for (int i = 0; i < p->notes; i++)
+        if (strcmp(p->note[i], text) == 0)
+            return true;
+    return false;
+}
+
+bool add_note_of_plans(const struct plan *p, int plans, int i, int k, struct str *out)
+{
+    const char *note = p[i].note[k];
+    int having = 0;
+    for (int n = 0; n < plans; n++) {
+        if (n < i && has_note(&p[n], note))
+            return false;
+        having += has_note(&p[n], note);
+    }
+    str_add(out, having > 1 ? "plans " : "plan ");
+    for (int n = i; n < plans; n++)
+        if (has_note(&p[n], note))
+            str_addf(out, "%s%d", n > i ? ", " : "", n + 1);
+    str_addf(out, ": %s", note);
+    return true;
+}

@@ -29,3 +29,8 @@ grep -q "expert-parallel groups of 8 straddle racks of 72 GPUs: ranks 64 to 120 
 "$ASTRA" search --model deepseek-v3 --cluster 36x4:GB200 --gpus 144 --global-batch 576 --set ep=16 --top 1 \
     --export slurm >"$SCRATCH/two.sbatch" 2>"$SCRATCH/two"
 ! grep -q -e --segment "$SCRATCH/two.sbatch"
+# The page says it too.
+"$ASTRA" search --model llama3-8b --cluster 4x6:H100 --set tp=4 --top 2 --report "$SCRATCH/page.html" \
+    >"$SCRATCH/out"
+grep -q '"plans 1, 2: tensor-parallel groups of 4 straddle' "$SCRATCH/page.html" ||
+    { echo "the page does not say which plans straddle"; exit 1; }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
@@ -193,11 +194,27 @@ static struct json *advice_of(const struct plan_answer *a, struct arena *mem)
     return list;
 }
 
+/* Those of plans, of an answer with one of them as they are. */
+static void add_plan_notes(struct json *list, const struct search_report *r)
+{
+    struct str text = {0};
+    for (int i = 0; i < r->best; i++)
+        for (int k = 0; k < r->plan[i].notes; k++)
+            if (r->best == 1) {
+                json_append(list, json_new_string(r->plan[i].note[k]));
+            } else if (add_note_of_plans(r->plan, r->best, i, k, &text)) {
+                json_append(list, json_new_string(str_text(&text)));
+                str_clear(&text);
+            }
+    str_release(&text);
+}
+
 /* And what flags cannot say of the model. */
 static struct json *notes_of(const struct search_report *r, struct arena *mem)
 {
     const char *untold = export_untold_text(r->model, INT_MAX, mem);
     struct json *list = json_new_strings(r->note, (size_t)r->notes);
+    add_plan_notes(list, r);
     if (untold)
         json_append(list, json_new_string(arena_format(
                               mem, "The flags are for timing, not for training: %s", untold)));

@@ -18,7 +18,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 static bool all_share(const struct search_report *r, enum param p)
 {
@@ -50,39 +49,18 @@ static void print_shared(const struct search_report *r, const struct report_styl
     str_release(&text);
 }
 
-static bool has_note(const struct plan *p, const char *text)
-{
-    for (int i = 0; i < p->notes; i++)
-        if (strcmp(p->note[i], text) == 0)
-            return true;
-    return false;
-}
-
-/* "plans 1, 3: ...", each note once. */
-static void print_note(const struct search_report *r, int first, const char *note,
-                       const struct report_style *style, struct str *out)
-{
-    struct str text = {0};
-    int plans = 0;
-    for (int i = 0; i < r->best; i++) {
-        bool has = has_note(&r->plan[i], note);
-        if (has && i < first)
-            return;
-        if (has)
-            str_addf(&text, "%s%d", plans++ ? ", " : "", i + 1);
-    }
-    str_addf(&text, ": %s", note);
-    str_add(out, plans > 1 ? "  plans " : "  plan ");
-    typeset_wrap(style, str_text(&text), 4, out);
-    str_release(&text);
-}
-
 static void print_notes(const struct search_report *r, const struct report_style *style,
                         struct str *out)
 {
+    struct str text = {0};
     for (int i = 0; i < r->best; i++)
         for (int k = 0; k < r->plan[i].notes; k++)
-            print_note(r, i, r->plan[i].note[k], style, out);
+            if (add_note_of_plans(r->plan, r->best, i, k, &text)) {
+                str_add(out, "  ");
+                typeset_wrap(style, str_text(&text), 4, out);
+                str_clear(&text);
+            }
+    str_release(&text);
 }
 
 enum plan_column {
