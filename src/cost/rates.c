@@ -104,16 +104,22 @@ static struct op_time predict_attention(const struct node_group *group, int prec
     return t;
 }
 
-/* Products and passes one after the other. Without TransformerEngine the passes are torch's: filling in
- * the mask and a softmax over long rows forward reach less than half of what other passes do, the
- * mirror images about as much. Of 42 measured operators (unfused_attention in data/measured, an H200)
- * forward takes 0.37 to 0.44 of both; how long both take is chosen on ranks (data/measured,
- * h200_local). */
+/* Times of a pass over memory that those of unfused attention take. Without TransformerEngine they are
+ * torch's: filling in the mask and a softmax over long rows forward reach less than half of what other
+ * passes do, the mirror images about as much: chosen on ranks (`seen` in data/measured,
+ * h200_exported.csv). With the softmax in fp32: 84 measured operators, 4 % off (unfused_attention
+ * in data/measured). */
+static const struct {
+    double forward, back;
+} SLOW_TE = {1, 1}, SLOW_STOCK = {2.2, 0.95}, SLOW_FP32 = {1.35, 1.32};
+
+/* Products and passes one after the other. */
 static struct op_time predict_scores(const struct node_group *group, int precision, bool te,
                                      const struct op *o)
 {
-    double slow = te ? 1 : 2.2, slow_back = te ? 1 : 0.95, rate = te ? 0.7 : 1;
-    double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
+    double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width), rate = te ? 0.7 : 1;
+    double slow = te ? SLOW_TE.forward : o->softmax_fp32 ? SLOW_FP32.forward : SLOW_STOCK.forward;
+    double slow_back = te ? SLOW_TE.back : o->softmax_fp32 ? SLOW_FP32.back : SLOW_STOCK.back;
     struct op_time t = {0};
     rate *= peak_flops(group->gpu, precision) * rates_of(group->gpu)->gemm;
     t.forward_s = flops / rate + analytic_memory_time(group, slow * o->bytes);

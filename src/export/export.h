@@ -19,6 +19,7 @@ struct strategy;
 struct export_run {
     enum stack stack;
     double attention_dropout, hidden_dropout;
+    bool softmax_fp32; /* of stack local */
 };
 
 /* The flags of Megatron-LM's pretrain_gpt.py for this plan, one word each: model, parallelism,

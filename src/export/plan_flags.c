@@ -13,7 +13,8 @@ const char *export_module(void)
 /* What the flags of a plan say of its run. */
 static struct export_run plan_run(const struct plan *p)
 {
-    return (struct export_run){plan_stack_kind(p), p->attention_dropout, p->hidden_dropout};
+    return (struct export_run){plan_stack_kind(p), p->attention_dropout, p->hidden_dropout,
+                               p->softmax_fp32};
 }
 
 bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,

@@ -184,34 +184,43 @@ static double keys_seen(const struct block_shape *s)
     return full;
 }
 
-/* Bytes of an element of the scores that a pass moves and that are there at once.
- * TransformerEngine masks and scales inside its softmax, whose gradient takes the place of what
- * came in. Megatron's own attention (dot_product_attention.py) fills the mask in place into a view
- * of the product: autograd then copies the gradient into the view's storage (as_strided), and once
- * more, clones it, fills it and copies it back (CopySlices): four arrays at once. */
+/* Bytes of an element of the scores that a pass moves, and that are there at once: kept for the
+ * softmax, beside what is kept while it runs, and backward. TransformerEngine masks and scales inside
+ * its softmax, whose gradient takes the place of what came in. Megatron's own attention
+ * (dot_product_attention.py) fills the mask in place into a view of the product: autograd then copies
+ * the gradient into the view's storage (as_strided), and once more, clones it, fills it and copies it
+ * back (CopySlices): four arrays at once. In fp32 it fills a copy (fused_softmax.py), and probabilities,
+ * their gradient and that of the scores are there at once. */
+enum scores { SCORES_TE, SCORES_STOCK, SCORES_FP32 };
 static const struct {
-    double forward, back, most_back, most_dropped;
+    double forward, back, softmax, beside, most_back, most_dropped;
 } SCORES[] = {
-    [false] = {8, 12, 4, 7},                               /* te */
-    [true] = {2 + 4 + 4 + 2, 4 + 6 + 6 + 5 * 4 + 4, 8, 8}, /* stock; products write and read too */
+    [SCORES_TE] = {8, 12, 2, 2, 4, 7},
+    [SCORES_STOCK] = {2 + 4 + 4 + 2, 4 + 6 + 6 + 5 * 4 + 4, 2, 2, 8,
+                      8}, /* with the products' own */
+    [SCORES_FP32] = {2 + 6 + 8 + 8 + 6 + 2, 4 + 6 + 12 + 16 + 6 + 4, 4, 6, 12, 12},
 };
 
-/* Probabilities are kept for the softmax and for the second product; dropout keeps a byte of mask,
- * and what it dropped. The scores are there until the module returns, and the product with the
- * values beside its copy in the order of tokens. */
+/* Probabilities are kept for the softmax and for the second product, one array where both take the
+ * same; dropout keeps a byte of mask, and what it dropped. The scores are there until the module
+ * returns, and the product with the values beside its copy in the order of tokens. */
 static void add_scores(const struct ops_builder *b, struct op *o, double out)
 {
     const struct block_shape *s = b->s;
+    enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
     double scores = o->m * s->seq_len * o->count, mask = 0;
     if (s->stock) /* made anew by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
-    o->bytes = SCORES[s->stock].forward * scores + 17 * mask;
-    o->bytes_back = SCORES[s->stock].back * scores;
-    o->saved = HALF * scores + mask + (s->attention_dropout ? (HALF + 1) * scores : 0);
-    o->temporary = HALF * scores + 2 * out;
+    bool apart = s->attention_dropout || kind == SCORES_FP32;
+    o->softmax_fp32 = kind == SCORES_FP32;
+    o->bytes = SCORES[kind].forward * scores + 17 * mask;
+    o->bytes_back = SCORES[kind].back * scores;
+    o->saved =
+        (SCORES[kind].softmax + (apart ? HALF : 0) + (s->attention_dropout ? 1 : 0)) * scores +
+        mask;
+    o->temporary = SCORES[kind].beside * scores + 2 * out;
     o->temporary_back =
-        (s->attention_dropout ? SCORES[s->stock].most_dropped : SCORES[s->stock].most_back) *
-            scores +
+        (s->attention_dropout ? SCORES[kind].most_dropped : SCORES[kind].most_back) * scores +
         mask + out;
 }
 

@@ -24,6 +24,7 @@ struct block_shape {
     double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
     bool dropout;     /* of hidden states */
     bool attention_dropout;
+    bool softmax_fp32;  /* of stock local layers */
     bool te;            /* TransformerEngine, or Megatron's local layers */
     bool stock;         /* those as they come */
     bool copies_groups; /* keys and values are copied for every query head before attention */
@@ -77,6 +78,7 @@ struct op {
     bool beside_attention;      /* both passes run it beside core attention (context ring) */
     double launches;            /* calls of the host that issue it forward */
     int modules;                /* recompute modules that run it again (bits) */
+    bool softmax_fp32;          /* unfused attention */
     bool fused_in, fused_out;   /* in fp8 its input, or its output's gradient, comes quantised */
     /* Memory. Bytes of its output (and what else it makes) that stay until the backward of what
      * follows; bytes beside all that is kept so far while it runs forward; bytes beside what the

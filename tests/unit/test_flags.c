@@ -961,7 +961,7 @@ static const struct {
     {"--transformer-impl transformer_engine --spec a b", STACK_TE, 0, ATTENTION_AUTO},
     {"--transformer-impl local", STACK_LOCAL, 0, ATTENTION_AUTO},
     {"--transformer-impl local --spec my_layers spec", STACK_LOCAL, 1, ATTENTION_AUTO},
-    {"--transformer-impl local --attention-softmax-in-fp32", STACK_LOCAL, 1, ATTENTION_AUTO},
+    {"--transformer-impl local --attention-softmax-in-fp32", STACK_LOCAL, 0, ATTENTION_AUTO},
     {"--transformer-impl local --attention-backend unfused", STACK_LOCAL, 0, ATTENTION_UNFUSED},
     {"--transformer-impl local --attention-backend flash", STACK_LOCAL, 1, ATTENTION_AUTO},
     {"--transformer-impl local --spec astra_sdpa layer_spec", STACK_TORCH, 0, ATTENTION_AUTO},

@@ -330,8 +330,10 @@ static void read_stack(struct flags_result *r, const struct words *w)
     r->stack = own ? STACK_TORCH : STACK_LOCAL;
     if (spec && !own)
         flags_note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
-    if (r->stack == STACK_LOCAL && words_has(w, "--attention-softmax-in-fp32"))
-        flags_note(r, "--attention-softmax-in-fp32", "keeps 6 bytes a score, 2 are planned");
+    /* either sets it (arguments.py:1713) */
+    bool fp32 = words_has(w, "--attention-softmax-in-fp32");
+    fp32 |= words_has(w, "--apply-query-key-layer-scaling");
+    r->softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
