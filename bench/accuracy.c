@@ -49,7 +49,7 @@ static bool all_allow(const struct rules *rules, const double values[SLOTS])
 static void judge(const struct estimate_query *e, struct judged *out, struct arena *mem)
 {
     double values[SLOTS] = {0};
-    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, e->scene.te);
+    slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, scene_stack(&e->scene));
     slots_set_strategy(values, &e->strategy);
     out->allowed = e->reasons.count == 0 && all_allow(&e->rules, values);
     out->moe = model_has_layers(e->scene.model, true);

@@ -125,7 +125,7 @@ static bool judge(struct bench *b, struct expert *x, struct asked *q, struct err
     if (!asked_estimate(q, &e, err))
         return false;
     x->strategy = e.strategy;
-    slots_set_fixed(values, e.scene.model, e.scene.group, e.nodes, e.scene.te);
+    slots_set_fixed(values, e.scene.model, e.scene.group, e.nodes, scene_stack(&e.scene));
     x->allowed = rules_hold(b, &e.rules, values, x, "refused") && e.reasons.count == 0;
     for (int i = 0; i < e.reasons.count; i++)
         add_note(b, x, arena_format(&b->mem, "refused: %s", e.reasons.text[i]));

@@ -109,7 +109,7 @@ static bool rules_allow(const struct mixed_query *q, const struct mixed_found *x
         gpus += (int64_t)x->meshes.mesh[i].group->nodes_max * x->meshes.mesh[i].group->per_node;
     for (int i = 0; i < x->meshes.count; i++) {
         const struct node_group *g = x->meshes.mesh[i].group;
-        slots_set_fixed(values, q->scene.model, g, g->nodes_max, q->scene.te);
+        slots_set_fixed(values, q->scene.model, g, g->nodes_max, scene_stack(&q->scene));
         values[SLOT_cluster_max_gpus] = (double)gpus;
         values[SLOT_cluster_min_gpus] = values[SLOT_cluster_granule] = 1;
         slots_set_strategy(values, &x->strategy);

@@ -63,6 +63,10 @@ struct answering {
 };
 
 bool run_search(struct answering *);
+/* A front, cheapest first, as it is shown; `count` becomes what is left. Twice the GPUs in half the
+ * time cost the same but for rounding: of plans of one price only the fastest is there, of equally
+ * fast ones the cheapest. Where no price is known GPUs stand for it, and none is alike. */
+struct plan *front_without_ties(struct plan *front, int *count);
 double search_clock_s(void);
 
 /* run_what_if.c: what would the answer be with one input changed?

@@ -249,24 +249,21 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     return !q->search.check || check_mixed(x, out, a->err);
 }
 
-/* Twice the GPUs in half the time cost the same but for rounding: of plans of one price only the
- * fastest is on the front, of equally fast ones the cheapest. Where no price is known GPUs stand
- * for it, and none is alike. */
-static void drop_ties(struct totals *all)
+struct plan *front_without_ties(struct plan *front, int *count)
 {
     static const double alike = 1 - 1e-9;
-    struct plan *end = all->front + all->fronts, *kept = end;
-    for (struct plan *p = end; p-- > all->front && p->usd_per_mtoken > 0;) {
+    struct plan *end = front + *count, *kept = end;
+    for (struct plan *p = end; p-- > front && p->usd_per_mtoken > 0;) {
         if (kept < end && p->usd_per_mtoken >= kept->usd_per_mtoken * alike)
             continue;
         bool as_fast = kept < end && p->net_tokens_per_s >= kept->net_tokens_per_s * alike;
         kept -= !as_fast;
         *kept = *p;
     }
-    if (kept < end) {
-        all->front = kept;
-        all->fronts = (int)(end - kept);
-    }
+    if (kept == end)
+        return front;
+    *count = (int)(end - kept);
+    return kept;
 }
 
 /* Best first, and the front with the cheapest first. */
@@ -283,7 +280,7 @@ static bool evaluate_all(struct answering *a, struct totals *all)
         if (!evaluate(a, all, &front->entry[front->count - 1 - all->fronts],
                       &all->front[all->fronts]))
             return false;
-    drop_ties(all);
+    all->front = front_without_ties(all->front, &all->fronts);
     return true;
 }
 

@@ -130,12 +130,45 @@ static void front_of_a_seen_pool(void **state)
     whatever_top(&p, false);
 }
 
+/* Prices and speeds, and which of them stay. */
+static void ties_are_no_choice(void **state)
+{
+    static const struct {
+        double usd[4], speed[4];
+        int points;
+        const char *left;
+    } cases[] = {
+        {{1, 2, 3}, {1, 2, 3}, 3, "012"},
+        {{1, 1 + 1e-12, 2}, {1, 2, 3}, 3, "12"}, /* one price: the fastest */
+        {{1, 1, 1, 1}, {1, 2, 3, 4}, 4, "3"},
+        {{1, 1 + 1e-6, 2}, {1, 2, 3}, 3, "012"}, /* another price */
+        {{1, 2, 3}, {1, 3 - 1e-12, 3}, 3, "01"}, /* as fast: the cheapest */
+        {{0, 0, 0}, {1, 2, 3}, 3, "012"},        /* no prices */
+        {{1}, {1}, 1, "0"},
+        {{0}, {0}, 0, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct plan front[4] = {0};
+        char left[8] = "";
+        int count = cases[i].points;
+        for (int k = 0; k < count; k++) {
+            front[k].usd_per_mtoken = cases[i].usd[k];
+            front[k].net_tokens_per_s = cases[i].speed[k];
+            front[k].gpus = k;
+        }
+        struct plan *kept = front_without_ties(front, &count);
+        for (int k = 0; k < count; k++)
+            left[k] = (char)('0' + kept[k].gpus);
+        assert_string_equal(left, cases[i].left);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(front_of_one_type),
-        cmocka_unit_test(front_of_fixed_mixed_pools),
-        cmocka_unit_test(front_of_open_mixed_pools),
+        cmocka_unit_test(ties_are_no_choice),         cmocka_unit_test(front_of_one_type),
+        cmocka_unit_test(front_of_fixed_mixed_pools), cmocka_unit_test(front_of_open_mixed_pools),
         cmocka_unit_test(front_of_a_seen_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

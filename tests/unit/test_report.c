@@ -1048,6 +1048,29 @@ static void memory_has_bars_on_a_terminal(void **state)
     release(&b);
 }
 
+/* What is beyond the limit stands behind it: half of what is needed, half of the bar. */
+static void bars_show_the_limit(void **state)
+{
+    static const struct report_style style = {80, ASTRA_COLOUR};
+    struct bench b;
+    (void)state;
+    start(&b, "llama3-8b", "2x8:H100");
+    struct plan p = make_plan(&b, GOOD);
+    p.stage[0].limit_bytes = p.stage[0].device_bytes / 2;
+    p.stage[1] = p.stage[0];
+    report_explain_text(about(&b, &p), "memory", &style, &b.out);
+    const char *bar = strstr(str_text(&b.out), "WW");
+    assert_non_null(bar);
+    size_t before = strcspn(bar, "|"), line = strcspn(bar, "\n");
+    assert_true(before < line);
+    const char *inked = strchr(bar + before, 'm'); /* the end of "red" */
+    assert_non_null(inked);
+    size_t behind = strcspn(inked + 1, "\033\n");
+    if (before > behind + 1 || behind > before + 1)
+        fail_msg("%zu before the limit, %zu behind it: %.*s", before, behind, (int)line, bar);
+    release(&b);
+}
+
 /* The row of a rank in the picture of a step, without its label. */
 static void take_row(const struct str *text, int rank, struct str *row)
 {
@@ -1456,6 +1479,7 @@ int main(void)
         cmocka_unit_test(picture_of_one_rank_is_full),
         cmocka_unit_test(picture_shows_the_schedule),
         cmocka_unit_test(memory_has_bars_on_a_terminal),
+        cmocka_unit_test(bars_show_the_limit),
         cmocka_unit_test(blocks_of_mixed_layers_are_all_there),
         cmocka_unit_test(csv_cells_are_quoted),
         cmocka_unit_test(csv_numbers),

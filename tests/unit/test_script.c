@@ -158,6 +158,8 @@ static const struct {
     {"case 8b in 8[Bb]) A=1 ;; *) A=2 ;; esac\ncase h100-x in h?00-*) B=1 ;; esac\n"
      "pretrain_gpt.py --a $A $B",
      "[--a] [1] [1]"},
+    {"[[ - == [a-c] ]] && A=1\n[[ b == [a-c] ]] && B=2\npretrain_gpt.py --a $A $B",
+     "[--a] [$A] [2]"},
     {"[[ 4 == [!0-3] ]] && A=1\n[[ a == \\? ]] || B=2\npretrain_gpt.py --a $A $B",
      "[--a] [1] [${B}]"},
     {"X=bf16-fp8\n[[ $X == *\"fp8\"* ]] && A=1\n[ $X = bf* ] && B=1\n"
