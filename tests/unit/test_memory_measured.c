@@ -183,12 +183,9 @@ static void stages_of_mixed_plans(void **state)
 
 static void published_plan(struct asked *q, const struct csv *c, int row, struct plan *p)
 {
-    static const char *const OPTIONS[][2] = {{"cluster", "cluster"},
-                                             {"model", "model"},
-                                             {"global-batch", "global_batch"},
-                                             {"seq-len", "seq_len"},
-                                             {"precision", "precision"},
-                                             {"stack", "stack"}};
+    static const char *const OPTIONS[][2] = {
+        {"cluster", "cluster"}, {"model", "model"},         {"global-batch", "global_batch"},
+        {"seq-len", "seq_len"}, {"precision", "precision"}, {"stack", "stack"}};
     const char *words[64];
     struct error err = {0};
     size_t count = split(cell(c, row, "strategy"), words, COUNT(words));
@@ -255,10 +252,8 @@ static void published_peaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_ranks),
-        cmocka_unit_test(local_layers),
-        cmocka_unit_test(exported_scripts),
-        cmocka_unit_test(stages_of_mixed_plans),
+        cmocka_unit_test(measured_ranks),   cmocka_unit_test(local_layers),
+        cmocka_unit_test(exported_scripts), cmocka_unit_test(stages_of_mixed_plans),
         cmocka_unit_test(published_peaks),
     };
     arena_init(&mem);
