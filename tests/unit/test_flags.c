@@ -197,6 +197,29 @@ static void other_tables_name_known_flags(void **state)
         assert_int_equal(is_known(old[i].text), old[i].treatment == RENAMED);
 }
 
+/* Rules know Megatron's flags by their names; a few names are of its code or of the paper. */
+static void aliases_are_flags(void **state)
+{
+    static const char *const aliases[] = {
+#define ALIAS(name, alias) alias,
+#include "strategy/aliases.def"
+#undef ALIAS
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(aliases); i++) {
+        char flag[80];
+        snprintf(flag, sizeof flag, "--%s", aliases[i]);
+        for (char *p = flag; *p; p++)
+            *p = *p == '_' ? '-' : *p;
+        bool other =
+            is_one_of(aliases[i], "virtual_pipeline_model_parallel_size world_size num_gpus "
+                                  "data_parallel_size overlap_p2p_communication "
+                                  "num_microbatches");
+        if (is_known(flag) == other)
+            fail_msg("%s is %s flag of Megatron", flag, other ? "a" : "no");
+    }
+}
+
 /* Flags beside llama3-8b on 64 GPUs, and what they make of a strategy ("parameter=value ..."). */
 static const struct {
     const char *flags, *strategy;
@@ -1322,6 +1345,7 @@ int main(void)
         cmocka_unit_test(every_parameter_has_a_line),
         cmocka_unit_test(flags_are_as_old_as_in_megatron),
         cmocka_unit_test(other_tables_name_known_flags),
+        cmocka_unit_test(aliases_are_flags),
         cmocka_unit_test_setup_teardown(meanings, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(given_marks_what_stands_there, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(expert_parallel_default, open_memory, close_memory),
