@@ -209,7 +209,7 @@ static void add_scores(const struct ops_builder *b, struct op *o, double out)
     const struct block_shape *s = b->s;
     enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
     double scores = o->m * s->seq_len * o->count, mask = 0;
-    if (s->stock) /* made anew by each layer: fp32 ones, their triangle, bytes */
+    if (s->stock) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;

@@ -31,7 +31,7 @@ static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
  * dispatch, experts, combine), each with a stream to enter, an event to wait for and one to record,
  * tensors to detach and a backward call of its own (ScheduleNode in pipeline_parallel/utils.py).
  * Seconds of a piece, measured with such pieces on an H200's host; in fp8 each enters its own context
- * and quantises anew: chosen on two runs (doc/accuracy.md). */
+ * and quantises again: chosen on two runs (doc/accuracy.md). */
 enum { OVERLAP_PIECES = 4, WEIGHT_PIECES = 2 };
 static const double PIECE_FORWARD_S = 30e-6, PIECE_BACKWARD_S = 300e-6, PIECE_FP8_S = 320e-6;
 

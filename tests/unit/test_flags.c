@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "memory_fixture.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,22 +29,6 @@
     "--group-query-attention --num-query-groups 8 --vocab-size 128256 --swiglu "                   \
     "--normalization RMSNorm --untie-embeddings-and-output-weights --disable-bias-linear "         \
     "--position-embedding-type rope --max-position-embeddings 131072 --seq-length 8192 --bf16 "
-
-static struct arena mem;
-
-static int open_memory(void **state)
-{
-    (void)state;
-    arena_init(&mem);
-    return 0;
-}
-
-static int close_memory(void **state)
-{
-    (void)state;
-    arena_release(&mem);
-    return 0;
-}
 
 /* Blank-separated words. */
 static const char *const *split_words(const char *text, int *count)

@@ -19,27 +19,13 @@
 
 #include <cmocka.h>
 
+#include "memory_fixture.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
-
-static struct arena mem;
-
-static int open_memory(void **state)
-{
-    (void)state;
-    arena_init(&mem);
-    return 0;
-}
-
-static int close_memory(void **state)
-{
-    (void)state;
-    arena_release(&mem);
-    return 0;
-}
 
 static struct model loaded(const char *text)
 {

@@ -17,23 +17,9 @@
 
 #include <cmocka.h>
 
+#include "memory_fixture.h"
+
 #define COUNT(table) (sizeof(table) / sizeof *(table))
-
-static struct arena mem;
-
-static int open_memory(void **state)
-{
-    (void)state;
-    arena_init(&mem);
-    return 0;
-}
-
-static int close_memory(void **state)
-{
-    (void)state;
-    arena_release(&mem);
-    return 0;
-}
 
 /* Values as the suites want them: first values, a model of ones, one node of 8 GPUs. */
 
