@@ -49,6 +49,16 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
         }
 }
 
+/* Backward has two products for each one of forward, attention five for two. */
+static void add_flops(const struct op *o, struct block_cost *out)
+{
+    double pairs = 2 * o->m * o->n * o->count;
+    if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
+        out->product_flops += 3 * pairs * o->k;
+    else if (o->kind == OP_ATTENTION || o->kind == OP_SCORES)
+        out->attention_flops += 3.5 * pairs * (o->k + o->value_width);
+}
+
 void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count,
                     struct block_cost *out)
 {
@@ -73,6 +83,7 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
+        add_flops(o, out);
         out->launches += o->launches;
         out->graphed += seen == 0 ? o->launches : 0;
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
@@ -128,6 +139,17 @@ void block_cost_scale(struct block_cost *b, double times)
         a[i] *= times;
     b->forward = forward;
     b->peak = peak;
+}
+
+void block_cost_slow(struct block_cost *b, double times)
+{
+    double *const seconds[] = {&b->forward_s, &b->backward_s,     &b->weight_s,
+                               &b->experts_s, &b->experts_back_s, &b->experts_weight_s};
+    assert(times > 0);
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+        *seconds[i] *= times;
+    for (int m = 0; m < MODULES; m++)
+        b->again_s[m] *= times;
 }
 
 int modules_once(int modules)

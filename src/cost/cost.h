@@ -60,9 +60,10 @@ struct block_cost {
     double forward_s, backward_s;           /* compute */
     double comm_s[AXES], comm_back_s[AXES]; /* exposed, no --tp-comm-overlap */
     double again_s[MODULES],
-        again_comm_s[MODULES]; /* forward once more when the module is recomputed */
-    double forward_comm_s;     /* all of it, for full recompute */
-    double weight_s;           /* of backward_s: weight gradients */
+        again_comm_s[MODULES];             /* forward once more when the module is recomputed */
+    double forward_comm_s;                 /* all of it, for full recompute */
+    double weight_s;                       /* of backward_s: weight gradients */
+    double product_flops, attention_flops; /* of both passes */
     /* Between dispatch and combine; of comm[AXIS_EP] the dispatch. */
     double experts_s, experts_back_s, experts_weight_s, dispatch_s, dispatch_back_s;
     double launches; /* calls of the host, forward: one for each expert that runs in turn */
@@ -86,6 +87,7 @@ struct block_peak block_peak_of(const struct op *ops, size_t count, double forwa
 /* Adds a block that runs after another: what that keeps is gone when `sum` runs backward. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
 void block_cost_scale(struct block_cost *, double times); /* the same block, times >= 1 */
+void block_cost_slow(struct block_cost *, double times);  /* its compute takes so much longer */
 
 /* Modules inside a recomputed MoE layer are not recomputed twice. */
 int modules_once(int modules);

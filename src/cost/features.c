@@ -3,6 +3,7 @@
 #include "cost/features.h"
 
 #include "cluster/cluster.h"
+#include "cost/clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,23 +199,12 @@ void features_of(const struct operation *o, const struct gpu *g, enum regime reg
 }
 
 /* Launch floor of 3 to 5 us; residual, copy and GELU of the H200 profile reach 0.7 to 0.9 of the
- * bandwidth. */
-const struct memory_curve PLAIN_CURVE = {4e-6, 0.8};
-
-/* How much slower the matrix units run at the power limit. Watts rise faster than the clock, about
- * with its square, so the clock follows the root of the watts there are per FLOP/s; a chip with
- * 0.8 W per TFLOP/s of bf16 or more keeps its clock (H200: 0.71, its sustained products reach 0.94
- * of burst ones; B200: 0.44 and 0.74). Graphics chips need twice that and meet their limit at once
- * (L40S: 0.97 W and 0.57 of the peak; A40: 2.0 and 0.74). More peak at the same power still means
- * more speed. */
-static double throttle(const struct gpu *g, enum dtype dtype, enum regime regime)
+ * bandwidth. Rows of tokens that are sorted by expert do not: SimuMax's fit of TransformerEngine's
+ * kernels on a B200 (0.50 of 8 TB/s, 30 us). */
+struct memory_curve curve_unmeasured(int kind)
 {
-    bool graphics = generation_of(g) >= 5 && generation_of(g) <= 8;
-    double half_peak = dtype_peak(g, dtype) / (dtype == DTYPE_FP8 && g->fp8_tflops > 0 ? 2 : 1);
-    double watts = g->tdp_w / (1e-12 * half_peak); /* 8 bits take half the energy of 16 */
-    if (g->tdp_w <= 0 || (regime == BURST && !graphics))
-        return 1;
-    return fmax(1, sqrt((graphics ? 1.3 : 0.8) / watts));
+    bool sorts = kind == MEMORY_PERMUTE;
+    return (struct memory_curve){sorts ? 30e-6 : 4e-6, sorts ? 0.52 : 0.8};
 }
 
 /* The gradient of an embedding adds token rows to a table one by one: an element of them takes as
@@ -244,7 +234,8 @@ double pass_time(const struct operation *o, const struct gpu *g)
 double base_time(const struct operation *o, const struct gpu *g, enum regime regime,
                  const struct memory_curves *curves)
 {
-    double compute = operation_flops(o) / dtype_peak(g, o->dtype) * throttle(g, o->dtype, regime);
+    double compute =
+        operation_flops(o) / dtype_peak(g, o->dtype) * throttle(g, o->dtype, regime == BURST);
     double memory = operation_bytes(o) / (1e9 * g->memory_gbs);
     if (o->family == FAMILY_GROUPED || o->family == FAMILY_ATTENTION)
         compute *= whole_waves(o, g);

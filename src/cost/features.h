@@ -30,7 +30,7 @@ struct memory_curves {
 };
 /* Seconds of a memory-bound pass at the full bandwidth. */
 double pass_time(const struct operation *, const struct gpu *);
-extern const struct memory_curve PLAIN_CURVE; /* of a kind that nobody measured */
+struct memory_curve curve_unmeasured(int kind); /* of a kind that nobody measured */
 
 /* `curves` matters to memory-bound operators alone. */
 double base_time(const struct operation *, const struct gpu *, enum regime,

@@ -42,9 +42,12 @@ static enum dtype dtype_of(const struct gpu *g, int precision)
     return precision == PRECISION_FP16 ? DTYPE_FP16 : DTYPE_BF16;
 }
 
-/* Forward, dgrad, wgrad. With fp8 the input and the gradient are quantised first, 16 bits read and
- * 8 written; of experts twice, along rows and along columns for the weight gradient, as no norm
- * before them does half of it. Without TransformerEngine the weight gradient comes in 16 bits and
+/* Bytes of an element that fp8 quantises before a product: 16 bits read and 8 written. Rows of experts
+ * are copied to and from blocks whose rows fp8 takes (Fp8Padding in Megatron's moe_utils.py), and
+ * quantised along rows and along columns, as no norm before them does half of it. */
+static const double QUANTISED_BYTES[2] = {[false] = 2 + 1, [true] = 2 + 2 + 2 + 1 + 1};
+
+/* Forward, dgrad, wgrad; with fp8 the input and the gradient are quantised first. Without TransformerEngine the weight gradient comes in 16 bits and
  * another pass adds it to the main gradient. Experts one after the other are `count` equal
  * products. */
 static void add_product(struct kernels *k, const struct gpu *g, int precision, bool te,
@@ -64,7 +67,7 @@ static void add_product(struct kernels *k, const struct gpu *g, int precision, b
         add(k, op);
     }
     double elements = (o->fused_in ? 0 : o->m * o->k) + (o->fused_out ? 0 : o->m * o->n);
-    pass.bytes = op.dtype == DTYPE_FP8 ? (grouped ? 4 : 3) * count * elements : 0;
+    pass.bytes = op.dtype == DTYPE_FP8 ? QUANTISED_BYTES[grouped] * count * elements : 0;
     add(k, pass);
     pass.kind = MEMORY_RESIDUAL;
     pass.bytes = te ? 0 : (2 + 4 + 4) * count * o->n * o->k;

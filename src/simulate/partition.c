@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cost/clock.h"
 #include "cost/residual.h"
 
 #include <assert.h>
@@ -193,6 +194,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     struct blocks b; /* large: only what is counted is filled */
     struct block_cost mlp[2];
     struct costing on = scene_costing(sc, sc->group);
+    bool fp8 = shape.precision == PRECISION_FP8;
+    double own = residual_of(&on, RESIDUAL_compute);
     on.reach = reach;
     b.ops = 0;
     memset(b.count, 0, sizeof b.count);
@@ -204,9 +207,11 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     for (int k = 0; k < m->kinds; k++) {
         sum_block(&b, ATTENTION + k, &out->kind[k]);
         block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
+        out->clock[k] = clock_block(sc->group->gpu, fp8, own, &out->kind[k]);
     }
     sum_block(&b, EMBEDDING, &out->embedding);
     sum_block(&b, HEAD, &out->head);
+    clock_block(sc->group->gpu, fp8, own, &out->head);
     sum_block(&b, MTP, &out->mtp);
     if (m->mtp > 0) {
         block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);

@@ -52,6 +52,7 @@ struct block_shape block_shape_of(const struct scene *, const struct strategy *,
 
 struct layer_costs {
     struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
+    double clock[MODEL_MAX_KINDS];           /* its seconds over those of its operators */
     struct block_cost embedding, head,
         mtp; /* mtp: projection, decoder layer and head of one MTP layer */
     double boundary_bytes;

@@ -64,7 +64,7 @@ static struct memory_curve fit_curve(const struct dataset *d, const unsigned cha
     }
     double det = xx * one - x1 * x1;
     if (!(det > 1e-9 * xx * one))
-        return PLAIN_CURVE;
+        return curve_unmeasured(kind);
     double slope = (xt * one - t1 * x1) / det, fixed = (t1 * xx - xt * x1) / det;
     if (fixed < 1 || slope <= 0.1) { /* bytes alone */
         fixed = 1;
@@ -77,6 +77,6 @@ void dataset_curves(const struct dataset *d, const unsigned char *use, struct me
 {
     for (int kind = 0; kind < MEMORY_KINDS; kind++)
         for (int backward = 0; backward < 2; backward++)
-            out->of[kind][backward] =
-                d->family == FAMILY_MEMORY ? fit_curve(d, use, kind, backward) : PLAIN_CURVE;
+            out->of[kind][backward] = d->family == FAMILY_MEMORY ? fit_curve(d, use, kind, backward)
+                                                                 : curve_unmeasured(kind);
 }

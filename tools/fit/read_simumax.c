@@ -2,10 +2,17 @@
  * peak. Products list the sizes of the pass's own call. */
 #include "fit/readers.h"
 
-/* Microseconds of `flops` at a share of `peak_tflops`. */
-static double time_us(double flops, double eta, double peak_tflops)
+/* Its B200 is slower than those of all other sources, kernels and steps alike, by as much as a chip
+ * with fewer watts: what its rows say of shapes counts, their level does not (POWER in
+ * cost/clock.c: 0.54 instead of 0.8). */
+static const double B200_SITE = 0.8216;
+
+/* Microseconds of `flops` at a share of the row's peak. */
+static double time_us(const struct table_row *r, int gpu, double flops, double eta,
+                      double peak_tflops)
 {
-    return flops / (eta * peak_tflops * 1e12) * 1e6;
+    double site = row_says(r, gpu, "B200-SXM") ? B200_SITE : 1;
+    return site * flops / (eta * peak_tflops * 1e12) * 1e6;
 }
 
 struct pass_name {
@@ -41,7 +48,7 @@ static void use_gemm(const struct table_row *r)
     struct operation op =
         product_of_result(pass, DTYPE_BF16, row_number(r, M), row_number(r, N), row_number(r, K));
     row_add(r, gpu_called(r->cell[GPU]), &op,
-            time_us(operation_flops(&op), row_number(r, ETA), row_number(r, PEAK)));
+            time_us(r, GPU, operation_flops(&op), row_number(r, ETA), row_number(r, PEAK)));
 }
 
 /* All three stages list tokens of a group and the weight's N and K. Gradients of experts in bf16
@@ -63,7 +70,7 @@ static void use_grouped(const struct table_row *r)
     op.family = FAMILY_GROUPED;
     op.count = row_number(r, GROUPS);
     row_add(r, gpu_called(r->cell[GPU]), &op,
-            time_us(operation_flops(&op), row_number(r, ETA), row_number(r, PEAK)));
+            time_us(r, GPU, operation_flops(&op), row_number(r, ETA), row_number(r, PEAK)));
 }
 
 /* The kernel is causal, but its share of the peak counts every pair, ours only those that are not
@@ -87,7 +94,7 @@ static void use_attention(const struct table_row *r)
     double all_pairs = operation_flops(&op);
     op.causal = true;
     row_add(r, gpu_called(r->cell[GPU]), &op,
-            time_us(all_pairs, row_number(r, ETA), row_number(r, PEAK)));
+            time_us(r, GPU, all_pairs, row_number(r, ETA), row_number(r, PEAK)));
 }
 
 /* clang-format off */

@@ -32,6 +32,8 @@ static const char *const BLOCKS[] = {
 typedef void block_printer(const struct scene *, const struct costing *, const struct block_shape *,
                            const struct report_style *, struct str *out);
 
+static block_printer print_times;
+
 static void print_title(const struct block_shape *b, const struct report_style *style,
                         struct str *out)
 {
@@ -50,6 +52,17 @@ static bool window_seen(const struct model *m, int k)
         if (m->kind[i].window == m->kind[k].window)
             return true;
     return false;
+}
+
+/* What the load of a layer makes of its operators' seconds. */
+static void print_clocks(const struct scene *scene, const struct strategy *s, struct str *out)
+{
+    struct layer_costs costs;
+    layer_costs_of(scene, s, &costs);
+    for (int k = 0; k < scene->model->kinds; k++)
+        if (costs.clock[k] != 1 && !window_seen(scene->model, k))
+            str_addf(out, "%sA layer%s takes %.3f times as long: its load sets the clock\n",
+                     k == 0 ? "\n" : "", k > 0 ? " of the next kind" : "", costs.clock[k]);
 }
 
 /* The blocks as one mesh runs them; of a job on one type, mesh 0. */
@@ -80,6 +93,8 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
         if (present[kind])
             print(&scene, &on, &shape, style, out);
     }
+    if (print == print_times)
+        print_clocks(&scene, s, out);
 }
 
 /* "4096 x 8192 x 1024", "32 of ...", or the collective. */

@@ -1,0 +1,61 @@
+#include "cost/clock.h"
+
+#include "cluster/cluster.h"
+#include "cost/cost.h"
+#include "cost/features.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+/* By generation (features.h). A chip keeps its clock with `keeps` watts per TFLOP/s of its bf16 peak;
+ * with fewer it slows down by the root of what is missing. That is so in a layer that does `usual`
+ * TFLOP/s for each watt; 0: the clock of others is not known to follow the load.
+ *   Hopper      an H200's sustained products reach 0.94 of burst ones; its ranks (data/measured).
+ *   Blackwell   chosen on Together's dense steps on B200 (data/published.csv). SimuMax's B200 is
+ *               slower than all others' by a fifth, kernels and steps alike: 0.8 there.
+ *   graphics    at the limit even in short loops (L40S: 0.97 W and 0.57 of the peak; A40: 2.0 and
+ *               0.74). */
+static const struct power {
+    double keeps, usual;
+} POWER[] = {[2] = {0.8, 0.74}, [3] = {0.54, 0}, [5] = {1.3, 0},
+             [6] = {1.3, 0},    [7] = {1.3, 0},  [8] = {1.3, 0}};
+static const struct power OTHERS = {0.8, 0};
+
+/* By which power of its load a layer is slower: a third where all of its time is the matrix units',
+ * less as there is more beside them. Chosen on ranks of an H200 (`fit` in data/measured). */
+static const double LOAD_POWER = 0.2;
+
+static const struct power *power_of(const struct gpu *g)
+{
+    size_t generation = (size_t)generation_of(g);
+    bool known = generation < sizeof POWER / sizeof *POWER && POWER[generation].keeps > 0;
+    return known ? &POWER[generation] : &OTHERS;
+}
+
+static bool is_graphics(const struct gpu *g)
+{
+    return generation_of(g) >= 5 && generation_of(g) <= 8;
+}
+
+double throttle(const struct gpu *g, enum dtype dtype, bool burst)
+{
+    double half_peak = dtype_peak(g, dtype) / (dtype == DTYPE_FP8 && g->fp8_tflops > 0 ? 2 : 1);
+    double watts = g->tdp_w / (1e-12 * half_peak); /* 8 bits take half the energy of 16 */
+    if (g->tdp_w <= 0 || (burst && !is_graphics(g)))
+        return 1;
+    return fmax(1, sqrt(power_of(g)->keeps / watts));
+}
+
+double clock_block(const struct gpu *g, bool fp8, double times, struct block_cost *b)
+{
+    double usual = 1e12 * power_of(g)->usual * g->tdp_w;
+    double load = b->attention_flops + b->product_flops * (fp8 && g->fp8_tflops > 0 ? 0.5 : 1);
+    double seconds = (b->forward_s + b->backward_s) / times;
+    if (usual <= 0 || load <= 0 || seconds <= 0)
+        return 1;
+    double least = 1 / throttle(g, DTYPE_BF16, false); /* full clock */
+    double slower = fmax(least, pow(load / seconds / usual, LOAD_POWER));
+    block_cost_slow(b, slower);
+    return slower;
+}
