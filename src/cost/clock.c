@@ -14,12 +14,13 @@
  *   Hopper      an H200's sustained products reach 0.94 of burst ones; its ranks (data/measured).
  *   Blackwell   chosen on Together's dense steps on B200 (data/published.csv). SimuMax's B200 is
  *               slower than all others' by a fifth, kernels and steps alike: 0.8 there.
+ *   CDNA        chosen on MLPerf 5.1's MI355X.
  *   graphics    at the limit even in short loops (L40S: 0.97 W and 0.57 of the peak; A40: 2.0 and
  *               0.74). */
 static const struct power {
     double keeps, usual;
-} POWER[] = {[2] = {0.8, 0.74}, [3] = {0.54, 0}, [5] = {1.3, 0},
-             [6] = {1.3, 0},    [7] = {1.3, 0},  [8] = {1.3, 0}};
+} POWER[] = {[2] = {0.8, 0.74}, [3] = {0.54, 0}, [5] = {1.3, 0},  [6] = {1.3, 0},
+             [7] = {1.3, 0},    [8] = {1.3, 0},  [10] = {0.54, 0}};
 static const struct power OTHERS = {0.8, 0};
 
 /* By which power of its load a layer is slower: a third where all of its time is the matrix units',
@@ -50,7 +51,8 @@ double throttle(const struct gpu *g, enum dtype dtype, bool burst)
 double clock_block(const struct gpu *g, bool fp8, double times, struct block_cost *b)
 {
     double usual = 1e12 * power_of(g)->usual * g->tdp_w;
-    double load = b->attention_flops + b->product_flops * (fp8 && g->fp8_tflops > 0 ? 0.5 : 1);
+    double load =
+        b->attention_flops + b->product_flops * (fp8 && g->fp8_tflops > 0 ? 0.5 : 1);
     double seconds = (b->forward_s + b->backward_s) / times;
     if (usual <= 0 || load <= 0 || seconds <= 0)
         return 1;
