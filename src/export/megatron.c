@@ -237,7 +237,7 @@ static void add_conditions(struct writer *w)
 {
     add_rate(w, "--attention-dropout", w->run.attention_dropout);
     add_rate(w, "--hidden-dropout", w->run.hidden_dropout);
-    if (w->run.softmax_fp32)
+    if (w->run.switches.softmax_fp32)
         writer_word(w, "--attention-softmax-in-fp32");
     if (w->run.stack != STACK_TE)
         add_local_layers(w);

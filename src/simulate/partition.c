@@ -87,7 +87,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .imbalance = possible_imbalance(sc, s),
         .dropout = sc->hidden_dropout > 0,
         .attention_dropout = sc->attention_dropout > 0,
-        .softmax_fp32 = sc->softmax_fp32,
+        .softmax_fp32 = sc->switches.softmax_fp32,
         .te = sc->te,
         .stock = sc->stock,
         .copies_groups =

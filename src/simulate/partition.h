@@ -29,8 +29,7 @@ struct scene {
     double memory_margin;                     /* fraction of the usable memory that stays free */
     double imbalance;                         /* of experts, as in ops.h */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
-    bool softmax_fp32;                        /* of attention in stock local layers */
-    bool whole_init;                          /* FSDP without --init-model-with-meta-device */
+    struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */

@@ -303,7 +303,7 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
 {
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
-    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
+    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
     const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))

@@ -96,6 +96,12 @@ bool stack_find(const char *name, enum stack *out);
 /* As later stages hold it: `stock` are local layers as they come. */
 enum stack stack_of(bool te, bool stock);
 
+/* Switches of a run that are no part of its strategy and change what it keeps. */
+struct run_switches {
+    bool softmax_fp32; /* of attention in stock local layers */
+    bool whole_init;   /* FSDP that builds the whole stage on every GPU before it shards it */
+};
+
 struct gpu;
 /* Flash kernels need GPUs of this compute capability. */
 #define FLASH_CAPABILITY 8.0

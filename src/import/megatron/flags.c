@@ -333,7 +333,7 @@ static void read_stack(struct flags_result *r, const struct words *w)
     /* either sets it (arguments.py:1713) */
     bool fp32 = words_has(w, "--attention-softmax-in-fp32");
     fp32 |= words_has(w, "--apply-query-key-layer-scaling");
-    r->softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
+    r->switches.softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
@@ -347,7 +347,8 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
 {
     read_stack(r, w);
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
-    r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
+    r->switches.whole_init =
+        r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
     return read_length(w, "--train-iters", &r->train_iters, err) &&
            read_length(w, "--train-samples", &r->train_samples, err) &&
