@@ -220,7 +220,8 @@ static void add_local_layers(struct writer *w)
     writer_word(w, "--no-create-attention-mask-in-dataloader");
     writer_word(w, "--no-persist-layer-norm");
     writer_word(w, "--no-gradient-accumulation-fusion");
-    writer_word(w, "--no-masked-softmax-fusion");
+    if (!w->run.switches.softmax_fused)
+        writer_word(w, "--no-masked-softmax-fusion");
     writer_word(w, "--no-rope-fusion");
 }
 
@@ -241,7 +242,9 @@ static void add_conditions(struct writer *w)
         writer_word(w, "--attention-softmax-in-fp32");
     if (w->run.stack != STACK_TE)
         add_local_layers(w);
-    else if (w->strategy->attention == ATTENTION_LOCAL)
+    else if (w->run.switches.separate_wgrads)
+        writer_word(w, "--no-gradient-accumulation-fusion");
+    if (w->run.stack == STACK_TE && w->strategy->attention == ATTENTION_LOCAL)
         writer_pair(w, "--spec", "local");
 }
 

@@ -60,15 +60,20 @@ static struct op *add(struct ops_builder *b, const char *name, enum op_kind kind
     return o;
 }
 
+static bool adds_wgrads(const struct block_shape *s)
+{
+    return s->te && !s->separate_wgrads;
+}
+
 /* A product of m rows. Backward holds the gradients of output and input; without fused
- * accumulation (`torch`) also the weight's own gradient before it is added. */
+ * accumulation also the weight's own gradient before it is added. */
 static struct op *add_gemm(struct ops_builder *b, const char *name, double m, double n, double k)
 {
     struct op *o = add(b, name, OP_GEMM);
     o->m = m;
     o->n = n;
     o->k = k;
-    o->temporary_back = HALF * (m * (n + k) + (b->s->te ? 0 : n * k));
+    o->temporary_back = HALF * (m * (n + k) + (adds_wgrads(b->s) ? 0 : n * k));
     return o;
 }
 
@@ -191,15 +196,23 @@ static double keys_seen(const struct block_shape *s)
  * the gradient into the view's storage (as_strided), and once more, clones it, fills it and copies it
  * back (CopySlices): four arrays at once. In fp32 it fills a copy (fused_softmax.py), and probabilities,
  * their gradient and that of the scores are there at once. */
-enum scores { SCORES_TE, SCORES_STOCK, SCORES_FP32 };
+enum scores { SCORES_FUSED, SCORES_STOCK, SCORES_FP32 };
 static const struct {
     double forward, back, softmax, beside, most_back, most_dropped;
 } SCORES[] = {
-    [SCORES_TE] = {8, 12, 2, 2, 4, 7},
+    [SCORES_FUSED] = {8, 12, 2, 2, 4, 7},
     [SCORES_STOCK] = {2 + 4 + 4 + 2, 4 + 6 + 6 + 5 * 4 + 4, 2, 2, 8,
                       8}, /* with the products' own */
     [SCORES_FP32] = {2 + 6 + 8 + 8 + 6 + 2, 4 + 6 + 12 + 16 + 6 + 4, 4, 6, 12, 12},
 };
+
+/* Apex's kernel takes rows of 17 to 4096 keys (is_kernel_available in fused_softmax.py) and works as
+ * TransformerEngine's does. */
+static enum scores scores_kind(const struct block_shape *s)
+{
+    bool fused = s->softmax_fused && s->seq_len > 16 && s->seq_len <= 4096;
+    return !s->stock || fused ? SCORES_FUSED : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
+}
 
 /* Probabilities are kept for the softmax and for the second product, one array where both take the
  * same; dropout keeps a byte of mask, and what it dropped. The scores are there until the module
@@ -207,9 +220,9 @@ static const struct {
 static void add_scores(const struct ops_builder *b, struct op *o, double out)
 {
     const struct block_shape *s = b->s;
-    enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
+    enum scores kind = scores_kind(s);
     double scores = o->m * s->seq_len * o->count, mask = 0;
-    if (s->stock) /* made again by each layer: fp32 ones, their triangle, bytes */
+    if (kind != SCORES_FUSED) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;
@@ -537,7 +550,7 @@ static void hold_for_experts(const struct ops_builder *b, const struct experts *
                              const struct expert_ops *o)
 {
     double hidden = b->s->model->hidden, turn = x->rows / x->turns, rest = 1 - 1 / x->turns;
-    double weight = b->s->te ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
+    double weight = adds_wgrads(b->s) ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
     double held = x->turns > 1 ? incoming : 0, clamped = o->clamp ? o->clamp->saved : 0;
     o->up->temporary_back = held + rest * (o->up->saved + clamped + o->act->saved) +
                             HALF * turn * (x->inner + hidden) + weight * x->inner;

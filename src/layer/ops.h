@@ -25,9 +25,11 @@ struct block_shape {
     bool dropout;     /* of hidden states */
     bool attention_dropout;
     bool softmax_fp32;  /* of stock local layers */
+    bool softmax_fused; /* there: one kernel masks, scales and takes the softmax of 16-bit scores */
     bool te;            /* TransformerEngine, or Megatron's local layers */
-    bool stock;         /* those as they come */
-    bool copies_groups; /* keys and values are copied for every query head before attention */
+    bool separate_wgrads; /* of TransformerEngine's products too: not added as they are computed */
+    bool stock;           /* those as they come */
+    bool copies_groups;   /* keys and values are copied for every query head before attention */
 };
 
 enum op_kind {

@@ -36,6 +36,11 @@ struct scene scene_on(const struct scene *sc, const struct node_group *g)
     return one;
 }
 
+bool scene_adds_wgrads(const struct scene *sc)
+{
+    return sc->te && !sc->switches.separate_wgrads;
+}
+
 bool scene_is_mixed(const struct scene *sc)
 {
     return sc->part || sc->meshes;
@@ -88,7 +93,9 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .dropout = sc->hidden_dropout > 0,
         .attention_dropout = sc->attention_dropout > 0,
         .softmax_fp32 = sc->switches.softmax_fp32,
+        .softmax_fused = sc->switches.softmax_fused,
         .te = sc->te,
+        .separate_wgrads = sc->switches.separate_wgrads,
         .stock = sc->stock,
         .copies_groups =
             !sc->te && (sc->stock || gpu_capability(sc->group->gpu) < FLASH_CAPABILITY),
@@ -214,7 +221,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     }
     out->boundary_bytes = boundary_bytes(&shape);
     out->dummies = out->head_dummies = 0;
-    if (sc->te)
+    if (scene_adds_wgrads(sc))
         find_dummies(&b, out);
 }
 

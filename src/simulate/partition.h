@@ -39,6 +39,8 @@ struct scene {
 };
 enum stack scene_stack(const struct scene *);
 bool scene_is_mixed(const struct scene *);
+/* Products add their weight gradients to the buffer as they compute them. */
+bool scene_adds_wgrads(const struct scene *);
 /* What times on a group are made of; the same where the ranks of a strategy sit. */
 struct costing scene_costing(const struct scene *, const struct node_group *);
 struct costing placed_costing(const struct scene *, const struct node_group *,

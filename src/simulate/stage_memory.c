@@ -82,7 +82,7 @@ static double tied_gradient(const struct partition *f, const struct stage_shape 
 {
     const struct model *m = f->scene->model;
     int tp = f->mesh[x->mesh].strategy.tp;
-    if (f->scene->te || !m->tied || !x->has.embedding || !x->has.head)
+    if (scene_adds_wgrads(f->scene) || !m->tied || !x->has.embedding || !x->has.head)
         return 0;
     return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
@@ -303,7 +303,8 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
 {
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
-    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
+    double setup =
+        memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
     const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))

@@ -98,7 +98,9 @@ enum stack stack_of(bool te, bool stock);
 
 /* Switches of a run that are no part of its strategy and change what it keeps. */
 struct run_switches {
-    bool softmax_fp32; /* of attention in stock local layers */
+    bool softmax_fp32;    /* of attention in stock local layers */
+    bool softmax_fused;   /* there: Apex's kernel masks and scales too, where it can */
+    bool separate_wgrads; /* a product's weight gradient is added to the buffer afterwards */
     bool whole_init;   /* FSDP that builds the whole stage on every GPU before it shards it */
 };
 

@@ -1007,6 +1007,37 @@ static void local_stack(void **state)
     assert_null(strstr(joined(flags, count), "--spec"));
 }
 
+static bool same_switches(const struct flags_result *a, const struct flags_result *b)
+{
+    bool wgrads = a->switches.separate_wgrads == b->switches.separate_wgrads;
+    return a->stack == b->stack && a->switches.softmax_fp32 == b->switches.softmax_fp32 &&
+           a->switches.softmax_fused == b->switches.softmax_fused &&
+           (wgrads || a->stack != STACK_TE);
+}
+
+/* Switches of a run are written as they were read. */
+static void run_switches(void **state)
+{
+    static const char *const CASES[] = {
+        "--transformer-impl local", "--transformer-impl local --no-masked-softmax-fusion",
+        "--transformer-impl local --attention-softmax-in-fp32 --no-masked-softmax-fusion",
+        "--no-gradient-accumulation-fusion", ""};
+    struct model llama = preset("llama3-8b");
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        const char *given = arena_format(&mem, "--bf16 %s", CASES[i]), **flags;
+        struct flags_result r = imported(given, &llama, 1);
+        struct export_run run = {.stack = r.stack, .switches = r.switches};
+        struct error err = {0};
+        size_t count;
+        assert_true(export_megatron_flags(&llama, &r.strategy, NULL, NULL, &run, &mem, &flags,
+                                          &count, &err));
+        struct flags_result again = imported(joined(flags, count), NULL, 1);
+        if (!same_switches(&r, &again))
+            fail_msg("%s: %s", CASES[i], joined(flags, count));
+    }
+}
+
 #define RELEASES "expected HEAD or a release up to 0.19, such as 0.12 or 0.17.1"
 
 static const struct {
@@ -1351,6 +1382,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(torch_stack, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(stacks_of_flags, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(local_stack, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(run_switches, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(versions, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(environments, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(gaps, open_memory, close_memory),

@@ -266,20 +266,24 @@ static void layer_by_hand(void **state)
 }
 
 /* In a model whose fullest moment is a layer, the head's gradient of a tied matrix waits there:
- * 2 x 128 x 256 bytes; te adds it to the buffer at once. */
+ * 2 x 128 x 256 bytes; te adds it to the buffer at once unless told otherwise, and then has none of
+ * those gradients that are never read. */
 static void tied_gradient_waits(void **state)
 {
     (void)state;
-    for (int te = 0; te < 2; te++) {
+    for (int kind = 0; kind < 3; kind++) {
+        bool te = kind > 0, apart = kind == 2;
         double temporary[2];
         for (int tied = 0; tied < 2; tied++) {
             struct scene sc = scene_of(tied ? FEW_WORDS ",tied=1" : FEW_WORDS, "1x8:H100", te);
             struct strategy s = ways(1, 1, 1, 1);
+            sc.switches.separate_wgrads = apart;
             struct plan p = evaluate(&sc, &s);
             assert_int_equal(p.stage[0].moment, MOMENT_layer);
+            assert_true(!apart || part_of(&p, 0, MEMORY_buffers) == 3 * 32 * MIB);
             temporary[tied] = part_of(&p, 0, MEMORY_temporary) + part_of(&p, 0, MEMORY_activations);
         }
-        assert_true(temporary[1] - temporary[0] == (te ? 0 : 2.0 * 128 * 256));
+        assert_true(temporary[1] - temporary[0] == (te && !apart ? 0 : 2.0 * 128 * 256));
     }
 }
 

@@ -334,6 +334,8 @@ static void read_stack(struct flags_result *r, const struct words *w)
     bool fp32 = words_has(w, "--attention-softmax-in-fp32");
     fp32 |= words_has(w, "--apply-query-key-layer-scaling");
     r->switches.softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
+    r->switches.softmax_fused =
+        r->stack == STACK_LOCAL && !words_has(w, "--no-masked-softmax-fusion");
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
@@ -346,6 +348,7 @@ static void read_stack(struct flags_result *r, const struct words *w)
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
     read_stack(r, w);
+    r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
