@@ -261,7 +261,9 @@ static struct op *add_core_attention(struct ops_builder *b, double heads, double
         add_scores(b, o, HALF * b->tokens * heads * v);
     } else {
         o->saved = SINGLE * b->tokens * heads; /* log-sum-exp */
-        if (s->cp > 1 && s->cp_comm == CP_A2A) /* the output before it is exchanged */
+        if (s->attention == ATTENTION_FLASH && s->micro_batch > 1)
+            o->saved += HALF * b->tokens * heads * v; /* the output, sequence by sequence */
+        if (s->cp > 1 && s->cp_comm == CP_A2A)        /* the output before it is exchanged */
             o->saved += HALF * b->tokens * heads * v;
         /* output and its gradient, those of q, k, v, and an fp32 sum of the query's */
         o->temporary_back = b->tokens * (SINGLE * heads + HALF * heads * (2 * v + qk) +

@@ -65,6 +65,16 @@ static double possible_imbalance(const struct scene *sc, const struct strategy *
     return fmax(1, fmin(sc->imbalance, most));
 }
 
+static int block_attention(const struct scene *sc, const struct strategy *s)
+{
+    enum stack stack = scene_stack(sc);
+    const struct gpu *gpu = sc->group->gpu;
+    bool flash = attention_is_flash(stack, s->attention, gpu, sc->attention_dropout > 0);
+    if (attention_is_unfused(stack, s->attention, gpu))
+        return ATTENTION_UNFUSED;
+    return flash ? ATTENTION_FLASH : ATTENTION_AUTO;
+}
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
                                   enum block_kind kind)
 {
@@ -83,9 +93,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .cp_comm = s->cp_comm,
         .dispatcher = s->dispatcher,
         .grouped_gemm = s->grouped_gemm,
-        .attention = attention_is_unfused(scene_stack(sc), s->attention, sc->group->gpu)
-                         ? ATTENTION_UNFUSED
-                         : ATTENTION_AUTO,
+        .attention = block_attention(sc, s),
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
         .expert_fusion = s->expert_fusion,

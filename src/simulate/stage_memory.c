@@ -175,15 +175,17 @@ void pass_times_least_memory(const struct partition *f, const struct strategy *s
 }
 
 /* Workspaces of cuBLAS, 32 MiB each: PyTorch's, one for each of the two threads that run forward
- * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass);
- * TransformerEngine's own, and four more for grouped products (TE cpp_extensions/gemm.py). */
-static double workspace_bytes(const struct partition *f, bool torch_products)
+ * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass; before
+ * Hopper 8 MiB are its default, and 32 what deterministic runs ask for);
+ * TransformerEngine's own, 4 MiB before Hopper, and four more for grouped products (TE
+ * cpp_extensions/gemm.py). */
+static double workspace_bytes(const struct partition *f, const struct gpu *gpu, bool torch_products)
 {
-    const double one = 32 * MIB;
+    const double one = 32 * MIB, own = gpu_capability(gpu) < 9 ? 4 * MIB : one;
     bool grouped = f->scene->model->experts > 0 && f->strategy.grouped_gemm;
     if (!f->scene->te)
         return 2 * one;
-    return one + (torch_products ? 2 * one : 0) + (grouped ? 4 * one : 0);
+    return own + (torch_products ? 2 * one : 0) + (grouped ? 4 * own : 0);
 }
 
 /* Megatron's own attention keeps one buffer for its scores that it never reads. */
@@ -203,7 +205,7 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     const struct strategy *s = &own->strategy;
     const struct model *m = f->scene->model;
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
-    sum += workspace_bytes(f, last || m->experts > 0);
+    sum += workspace_bytes(f, own->costing.group->gpu, last || m->experts > 0);
     sum += scores_buffer(f, s);
     sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))

@@ -110,6 +110,8 @@ struct gpu;
 /* Whether core attention runs its scores through memory: `attention` of a strategy counts with
  * TransformerEngine alone. */
 bool attention_is_unfused(enum stack, int attention, const struct gpu *);
+/* Whether TransformerEngine runs it with the package flash-attn, not with cuDNN. */
+bool attention_is_flash(enum stack, int attention, const struct gpu *, bool dropout);
 
 /* The words of params.def as constants; a unit test holds them to the table. */
 enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };

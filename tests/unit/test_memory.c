@@ -159,6 +159,33 @@ static void unfused_attention(void **state)
             fail_msg("case %zu: stack %s on %s", i, stack_name(cases[i].stack), cases[i].gpu);
 }
 
+/* Which package TransformerEngine takes where both can. */
+static void flash_attention(void **state)
+{
+    static const struct {
+        enum stack stack;
+        int attention;
+        const char *gpu;
+        bool dropout, flash;
+    } cases[] = {
+        {STACK_TE, ATTENTION_AUTO, "A100", false, true},
+        {STACK_TE, ATTENTION_AUTO, "H100", true, false},
+        {STACK_TE, ATTENTION_AUTO, "B200", false, false},
+        {STACK_TE, ATTENTION_AUTO, "B200", true, true},
+        {STACK_TE, ATTENTION_AUTO, "V100", false, false},
+        {STACK_TE, ATTENTION_FLASH, "H100", false, true},
+        {STACK_TE, ATTENTION_FUSED, "A100", false, false},
+        {STACK_TE, ATTENTION_UNFUSED, "A100", false, false},
+        {STACK_TORCH, ATTENTION_AUTO, "A100", false, false},
+        {STACK_LOCAL, ATTENTION_AUTO, "A100", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (attention_is_flash(cases[i].stack, cases[i].attention, gpu_find(cases[i].gpu, NULL),
+                               cases[i].dropout) != cases[i].flash)
+            fail_msg("case %zu: stack %s on %s", i, stack_name(cases[i].stack), cases[i].gpu);
+}
+
 /* Plans on a pool, for what needs a whole frame. */
 static struct arena mem;
 static struct model model;
@@ -332,6 +359,10 @@ static void buffers_by_hand(void **state)
             fail_msg("%s: %.0f and %.0f, by hand %.0f and %.0f", CASES[i].what, first, last,
                      CASES[i].first, CASES[i].last);
     }
+    struct scene old = scene_of(DENSE, "1x8:A100", true); /* te's own workspace is of 4 MiB */
+    struct strategy s = ways(1, 2, 1, 4);
+    struct plan p = evaluate(&old, &s);
+    assert_true(part_of(&p, 0, MEMORY_buffers) == 4 * MIB + DUMMIES);
 }
 
 /* A partition of one rank, and what its state adds to the buffers. */
@@ -970,23 +1001,15 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),
-        cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),
-        cmocka_unit_test(tied_matrices),
-        cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),
-        cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),
-        cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),
-        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),
-        cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree),
-        cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),
-        cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

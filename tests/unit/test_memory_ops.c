@@ -139,6 +139,12 @@ static const struct block_case ATTENTION_CASES[] = {
       {"qkv", 2 * T * 768, 0, 2 * (768 + 256) * T},
       {"core attention", 4 * T * 8, 0, (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64) * T},
       {"attention out", 2 * T * 512, 0, 2 * T * 512}}},
+    {"te, flash-attn", /* its output, one sequence after the other, and as the next product takes it */
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .te = true, .attention = ATTENTION_FLASH},
+     false,
+     {{"core attention", 4 * T * 8 + 2 * T * 512, 0,
+       (4 * 8 + 2 * 8 * 64 * 3 + 2 * 256 + 4 * 8 * 64) * T}}},
     {"te, weight gradients apart",
      DENSE,
      {.kind = BLOCK_ATTENTION, .te = true, .separate_wgrads = true},
