@@ -669,7 +669,7 @@ static void embedding_block(struct ops_builder *b)
     o->k = vocabulary(b->s);
     o->bytes += ids;
     o->bytes_back += HALF * o->k * o->n + ids;
-    o->saved = ids;
+    o->saved = ids + (b->s->dropout ? b->stream / HALF : 0);
     o->temporary_back = HALF * o->k * o->n + (b->sharded ? b->whole : 0);
     add_tp_exit(b, "embedding reduce", 0);
 }

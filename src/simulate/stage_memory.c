@@ -103,10 +103,11 @@ static struct kept shape_kept(const struct partition *f, const struct strategy *
     k.bytes.peak += tied_gradient(f, x);
     run(&k, block_bytes(&costs->mtp), x->has.mtp, MOMENT_mtp);
     struct chunk_bytes head = block_bytes(&costs->head);
-    if (f->strategy.pp > 1) { /* the input that came last and the one before it */
+    if (f->strategy.pp > 1) /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
-        head.peak = fmax(head.peak, head.forward);
-    }
+    if (f->scene->switches.batch_mask)
+        head.forward += (double)s->micro_batch * s->seq_len * s->seq_len / s->cp;
+    head.peak = fmax(head.peak, head.forward);
     run(&k, head, x->has.head, MOMENT_head);
     return k;
 }
@@ -195,6 +196,17 @@ static double scores_buffer(const struct partition *f, const struct strategy *s)
     return f->scene->stock ? 2.0 * s->micro_batch * f->scene->model->heads / s->tp * seq * seq : 0;
 }
 
+/* Inputs of the logits' product and gradients of its output that wait for its weight gradient
+ * (LinearWithGradAccumulationAndAsyncCommunication in tensor_parallel/layers.py). */
+static double deferred_bytes(const struct partition *f, const struct strategy *s)
+{
+    const struct model *m = f->scene->model;
+    double tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    double waiting = fmin(f->scene->switches.deferred_wgrads, (double)f->micro_batches);
+    double logits = (double)model_padded_vocab(m, s->tp) / s->tp;
+    return waiting * 2 * tokens * (logits + (double)m->hidden / (s->seq_parallel ? s->tp : 1));
+}
+
 /* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
@@ -207,7 +219,7 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
     sum += workspace_bytes(f, own->costing.group->gpu, last || m->experts > 0);
     sum += scores_buffer(f, s);
-    sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
+    sum += own->costs->dummies + (last ? own->costs->head_dummies + deferred_bytes(f, s) : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;
     if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)

@@ -101,7 +101,9 @@ struct run_switches {
     bool softmax_fp32;    /* of attention in stock local layers */
     bool softmax_fused;   /* there: Apex's kernel masks and scales too, where it can */
     bool separate_wgrads; /* a product's weight gradient is added to the buffer afterwards */
-    bool whole_init;   /* FSDP that builds the whole stage on every GPU before it shards it */
+    bool batch_mask;      /* micro-batches come with a mask of a byte for each query and key */
+    int deferred_wgrads;  /* of the logits, in micro-batches, until the pipeline drains */
+    bool whole_init;      /* FSDP that builds the whole stage on every GPU before it shards it */
 };
 
 struct gpu;

@@ -1015,6 +1015,26 @@ static bool same_switches(const struct flags_result *a, const struct flags_resul
            (wgrads || a->stack != STACK_TE);
 }
 
+static void deferral(void **state)
+{
+    static const struct {
+        const char *flags;
+        int waiting;
+    } CASES[] = {
+        {"", 0},
+        {"--defer-embedding-wgrad-compute", INT_MAX},
+        {"--defer-embedding-wgrad-compute --wgrad-deferral-limit 2", 2},
+        {"--wgrad-deferral-limit 2", 0},
+    };
+    struct model llama = preset("llama3-8b");
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct flags_result r =
+            imported(arena_format(&mem, "--bf16 %s", CASES[i].flags), &llama, 1);
+        assert_int_equal(r.switches.deferred_wgrads, CASES[i].waiting);
+    }
+}
+
 /* Switches of a run are written as they were read. */
 static void run_switches(void **state)
 {
@@ -1383,6 +1403,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stacks_of_flags, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(local_stack, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(run_switches, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(deferral, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(versions, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(environments, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(gaps, open_memory, close_memory),

@@ -365,6 +365,36 @@ static void buffers_by_hand(void **state)
     assert_true(part_of(&p, 0, MEMORY_buffers) == 4 * MIB + DUMMIES);
 }
 
+/* Of 512 tokens on the last of two ranks, whose fullest moment is the loss: a mask of their keys, and
+ * inputs and gradients of the logits of up to two of four micro-batches. */
+static void waits_at_the_loss(void **state)
+{
+    static const struct {
+        struct run_switches switches;
+        double temporary, buffers;
+    } CASES[] = {
+        {{.batch_mask = true}, 512 * 512, 0},
+        {{.deferred_wgrads = 2}, 0, 2 * 2 * 512 * (1024 + 256)},
+        {{.deferred_wgrads = 9}, 0, 4 * 2 * 512 * (1024 + 256)},
+    };
+    struct strategy s = ways(1, 2, 1, 4);
+    (void)state;
+    struct scene sc = scene_of(DENSE, "1x8:H100", true);
+    struct plan plain = evaluate(&sc, &s);
+    assert_int_equal(plain.stage[1].moment, MOMENT_head);
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        sc.switches = CASES[i].switches;
+        struct plan p = evaluate(&sc, &s);
+        for (int rank = 0; rank < 2; rank++) {
+            double more = part_of(&p, rank, MEMORY_buffers) - part_of(&plain, rank, MEMORY_buffers);
+            double beside =
+                part_of(&p, rank, MEMORY_temporary) - part_of(&plain, rank, MEMORY_temporary);
+            assert_true(more == (rank ? CASES[i].buffers : 0));
+            assert_true(beside == (rank ? CASES[i].temporary : 0));
+        }
+    }
+}
+
 /* A partition of one rank, and what its state adds to the buffers. */
 static double state_buffers_of(const struct scene *sc, const struct strategy *s)
 {
@@ -1001,15 +1031,25 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
-        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),
+        cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),
+        cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),
+        cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),
+        cmocka_unit_test(waits_at_the_loss),
+        cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),
+        cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree),
+        cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(recompute_keeps_less),
+        cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -344,16 +345,28 @@ static void read_stack(struct flags_result *r, const struct words *w)
     }
 }
 
+/* A limit of 0 is none. */
+static bool read_deferral(struct flags_result *r, const struct words *w, struct error *err)
+{
+    int64_t limit = 0;
+    if (!read_length(w, "--wgrad-deferral-limit", &limit, err))
+        return false;
+    if (words_has(w, "--defer-embedding-wgrad-compute"))
+        r->switches.deferred_wgrads = limit > 0 && limit < INT_MAX ? (int)limit : INT_MAX;
+    return true;
+}
+
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
     read_stack(r, w);
+    r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
     r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
-    return read_length(w, "--train-iters", &r->train_iters, err) &&
+    return read_deferral(r, w, err) && read_length(w, "--train-iters", &r->train_iters, err) &&
            read_length(w, "--train-samples", &r->train_samples, err) &&
            read_fraction(w, "--attention-dropout", &r->attention_dropout, err) &&
            read_fraction(w, "--hidden-dropout", &r->hidden_dropout, err);
