@@ -580,6 +580,8 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
     if (m->clamped && !fused)
         o.clamp = add_clamp(b, x->rows * x->inner);
     o.act = add_activation(b, x->rows, x->inner, x->wide);
+    if (!m->gated) /* also before each row's probability is multiplied in: no kernel does both */
+        o.act->saved += HALF * x->rows * x->wide;
     o.down = add_gemm(b, "expert down", x->rows / x->count, m->hidden, x->wide);
     if (m->linear_bias && grouped && !fused)
         add_expert_bias(b, x->rows * m->hidden);

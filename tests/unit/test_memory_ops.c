@@ -475,6 +475,12 @@ static const struct block_case EXPERT_CASES[] = {
       {"activation", 3 * R * 128, 0, 3 * (256 + 128) * R},
       {"expert down", 0, 0, 3 * (256 + 128) * R},
       {"unsort", 0, 2 * X + 3 * 3 * X + X, 0}}},
+    {"te, one half: no kernel multiplies by the probability too",
+     "layers=2,hidden=256,ffn=1024,heads=8,vocab=1000,gated=0,linear_bias=0,experts=4,topk=2,"
+     "expert_ffn=128",
+     {.kind = BLOCK_MOE, .grouped_gemm = 1, .te = true},
+     false,
+     {{"activation", 2 * 2 * R * 128, 0, 2 * (128 + 128) * R}}},
     {"te, biased: scratch for the sum of its gradient",
      EXPERTS ",linear_bias=1",
      {.kind = BLOCK_MOE, .grouped_gemm = 1, .te = true},
