@@ -727,6 +727,7 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     build[s->kind](&b);
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;
+    mark_offloaded(s, out, b.count);
     for (int i = 0; i < b.count; i++)
         assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].launches >= 0);
     return b.count;

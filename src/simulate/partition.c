@@ -96,6 +96,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .attention = block_attention(sc, s),
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
+        .offload = sc->switches.offload,
         .expert_fusion = s->expert_fusion,
         .imbalance = possible_imbalance(sc, s),
         .dropout = sc->hidden_dropout > 0,

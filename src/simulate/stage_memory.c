@@ -101,7 +101,9 @@ static struct kept shape_kept(const struct partition *f, const struct strategy *
     run_groups(f, x, whole, group, &k);
     run_layers(f, x, whole, x->has.layers - whole, effective_modules(s), &k);
     k.bytes.peak += tied_gradient(f, x);
-    run(&k, block_bytes(&costs->mtp), x->has.mtp, MOMENT_mtp);
+    struct chunk_bytes mtp = block_bytes(&costs->mtp);
+    mtp.saved -= costs->mtp.offloaded;
+    run(&k, mtp, x->has.mtp, MOMENT_mtp);
     struct chunk_bytes head = block_bytes(&costs->head);
     if (f->strategy.pp > 1) /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
@@ -207,6 +209,15 @@ static double deferred_bytes(const struct partition *f, const struct strategy *s
     return waiting * 2 * tokens * (logits + (double)m->hidden / (s->seq_parallel ? s->tp : 1));
 }
 
+/* What two layers offload: one's on its way to the host, while that of another comes back. */
+static double copied_bytes(const struct model *m, const struct layer_costs *costs)
+{
+    double most = 0;
+    for (int k = 0; k < m->kinds; k++)
+        most = fmax(most, costs->kind[k].offloaded);
+    return 2 * most;
+}
+
 /* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
@@ -218,7 +229,7 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     const struct model *m = f->scene->model;
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
     sum += workspace_bytes(f, own->costing.group->gpu, last || m->experts > 0);
-    sum += scores_buffer(f, s);
+    sum += scores_buffer(f, s) + copied_bytes(m, own->costs);
     sum += own->costs->dummies + (last ? own->costs->head_dummies + deferred_bytes(f, s) : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;

@@ -1015,7 +1015,7 @@ static bool same_switches(const struct flags_result *a, const struct flags_resul
            (wgrads || a->stack != STACK_TE);
 }
 
-static void deferral(void **state)
+static void waiting_tensors(void **state)
 {
     static const struct {
         const char *flags;
@@ -1025,6 +1025,7 @@ static void deferral(void **state)
         {"--defer-embedding-wgrad-compute", INT_MAX},
         {"--defer-embedding-wgrad-compute --wgrad-deferral-limit 2", 2},
         {"--wgrad-deferral-limit 2", 0},
+        {"--offload-modules core_attn", 0},
     };
     struct model llama = preset("llama3-8b");
     (void)state;
@@ -1032,7 +1033,12 @@ static void deferral(void **state)
         struct flags_result r =
             imported(arena_format(&mem, "--bf16 %s", CASES[i].flags), &llama, 1);
         assert_int_equal(r.switches.deferred_wgrads, CASES[i].waiting);
+        assert_int_equal(r.switches.offload, 0);
     }
+    struct flags_result r = imported("--bf16 --fine-grained-activation-offloading "
+                                     "--offload-modules core_attn moe_act attn_norm",
+                                     &llama, 1);
+    assert_int_equal(r.switches.offload, OFFLOAD_CORE_ATTN | OFFLOAD_MOE_ACT | OFFLOAD_ATTN_NORM);
 }
 
 /* Switches of a run are written as they were read. */
@@ -1403,7 +1409,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stacks_of_flags, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(local_stack, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(run_switches, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(deferral, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(waiting_tensors, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(versions, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(environments, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(gaps, open_memory, close_memory),

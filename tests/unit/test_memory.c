@@ -395,6 +395,28 @@ static void waits_at_the_loss(void **state)
     }
 }
 
+/* What the core attention and the experts of eight MoE layers keep waits on the host: beside it, two
+ * layers' worth is on its way. Tensors below 2 MiB stay. */
+static void offloaded_modules(void **state)
+{
+    (void)state;
+    struct scene sc = scene_of("layers=8,hidden=512,ffn=1024,heads=8,kv=8,head_dim=64,vocab=100,"
+                               "gated=1,experts=4,topk=2,expert_ffn=1024",
+                               "1x8:H100", true);
+    struct strategy s = ways(1, 1, 1, 4);
+    s.seq_len = 2048;
+    s.grouped_gemm = 1;
+    struct plan plain = evaluate(&sc, &s);
+    sc.switches.offload = OFFLOAD_CORE_ATTN | OFFLOAD_MOE_ACT;
+    struct plan p = evaluate(&sc, &s);
+    double layer = 2.0 * 2048 * 3 * 512 + 2.0 * 2 * 2048 * 2048; /* q, k, v; the first product */
+    double more = part_of(&p, 0, MEMORY_buffers) - part_of(&plain, 0, MEMORY_buffers);
+    double less = part_of(&plain, 0, MEMORY_activations) - part_of(&p, 0, MEMORY_activations);
+    assert_true(more == 2 * layer);
+    assert_true(less > 7 * layer - 1 && less < 8 * layer + 1);
+    assert_true(p.stage[0].peak_bytes < plain.stage[0].peak_bytes - 4 * layer);
+}
+
 /* A partition of one rank, and what its state adds to the buffers. */
 static double state_buffers_of(const struct scene *sc, const struct strategy *s)
 {
@@ -1031,25 +1053,16 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),
-        cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),
-        cmocka_unit_test(flash_attention),
-        cmocka_unit_test(tied_matrices),
-        cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),
-        cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),
-        cmocka_unit_test(waits_at_the_loss),
-        cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),
-        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),
-        cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree),
-        cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),
-        cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(waits_at_the_loss),
+        cmocka_unit_test(offloaded_modules),      cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -345,6 +345,18 @@ static void read_stack(struct flags_result *r, const struct words *w)
     }
 }
 
+static void read_offloaded(struct flags_result *r, const struct words *w)
+{
+    static const char *const NAMES[] = {"attn_norm", "qkv_linear", "core_attn", "attn_proj",
+                                        "mlp_norm",  "expert_fc1", "moe_act"}; /* OFFLOAD_ */
+    if (!words_has(w, "--fine-grained-activation-offloading"))
+        return;
+    for (int i = 0; i < words_count(w, "--offload-modules"); i++)
+        for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++)
+            if (strcmp(words_at(w, "--offload-modules", i), NAMES[k]) == 0)
+                r->switches.offload |= 1 << k;
+}
+
 /* A limit of 0 is none. */
 static bool read_deferral(struct flags_result *r, const struct words *w, struct error *err)
 {
@@ -360,6 +372,7 @@ static bool read_deferral(struct flags_result *r, const struct words *w, struct 
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
     read_stack(r, w);
+    read_offloaded(r, w);
     r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
     r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
