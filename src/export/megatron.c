@@ -242,7 +242,9 @@ static void add_conditions(struct writer *w)
         writer_word(w, "--attention-softmax-in-fp32");
     if (w->run.stack != STACK_TE)
         add_local_layers(w);
-    else if (w->run.switches.separate_wgrads)
+    else if (!w->run.switches.batch_mask)
+        writer_word(w, "--no-create-attention-mask-in-dataloader");
+    if (w->run.stack == STACK_TE && w->run.switches.separate_wgrads)
         writer_word(w, "--no-gradient-accumulation-fusion");
     if (w->run.stack == STACK_TE && w->strategy->attention == ATTENTION_LOCAL)
         writer_pair(w, "--spec", "local");

@@ -21,10 +21,14 @@ enum { ROUTER_BYTES = 8 + HALF + HALF + 1 };
 /* Fused permutation (`te`) keeps an int32 map of two entries per token and expert instead. */
 enum { PERMUTE_BYTES = 8 };
 
-/* Summing a bias gradient over all tokens: PyTorch's reduction spreads one output over so many
- * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
- * seen on an H200). */
-static const double BIAS_SCRATCH = 132 * MIB;
+/* Summing a bias gradient of `width` over all tokens: PyTorch's reduction spreads one output over so
+ * many blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
+ * seen on an H200), unless the blocks would have less than 64 rows each (ATen/native/cuda/Reduce.cuh:
+ * 4 bytes for each output, block and each of 128 outputs beside it). */
+static double bias_scratch(double tokens, double width)
+{
+    return fmin(132 * MIB, 4 * 128 * width * tokens / 64);
+}
 
 /* Calls of the host. A collective is cheaper to issue than a module: chosen with the seconds of a
  * call (simulate/pass_times.c). SequentialMLP issues about seven for each expert (split, two products,
@@ -404,7 +408,7 @@ static struct op *add_activation(struct ops_builder *b, double tokens, double in
     o->saved = b->input * tokens * wide;
     o->temporary_back = HALF * tokens * (inner + wide);
     if (b->s->model->linear_bias)
-        o->temporary_back += BIAS_SCRATCH;
+        o->temporary_back += bias_scratch(tokens, inner);
     return o;
 }
 
@@ -559,7 +563,7 @@ static void hold_for_experts(const struct ops_builder *b, const struct experts *
     if (o->clamp)
         o->clamp->temporary_back = held + rest * o->act->saved + 2 * HALF * turn * x->inner;
     o->act->temporary_back = held + rest * o->act->saved + HALF * turn * (x->inner + x->wide) +
-                             (b->s->model->linear_bias ? BIAS_SCRATCH : 0);
+                             (b->s->model->linear_bias ? bias_scratch(turn, x->inner) : 0);
     o->down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
 }
 

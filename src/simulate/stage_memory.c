@@ -76,6 +76,19 @@ static void run_groups(const struct partition *f, const struct stage_shape *x, i
         k->bytes.peak += (count - 1) * input;
 }
 
+static double te_workspace(const struct gpu *gpu)
+{
+    return gpu_capability(gpu) < 9 ? 4 * MIB : 32 * MIB;
+}
+
+/* Products that overlap tensor-parallel communication have three workspaces of their own (TE
+ * cpp_extensions/gemm.py). */
+static double overlap_workspaces(const struct partition *f, int mesh, const struct strategy *s)
+{
+    bool overlaps = f->scene->te && s->tp_overlap && s->tp > 1;
+    return overlaps ? 3 * te_workspace(f->mesh[mesh].costing.group->gpu) : 0;
+}
+
 /* A tied matrix on one rank: the head's gradient of it waits for the embedding's, unless it is
  * added as it is computed. */
 static double tied_gradient(const struct partition *f, const struct stage_shape *x)
@@ -107,10 +120,11 @@ static struct kept shape_kept(const struct partition *f, const struct strategy *
     struct chunk_bytes head = block_bytes(&costs->head);
     if (f->strategy.pp > 1) /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
-    if (f->scene->switches.batch_mask)
+    if (f->scene->switches.batch_mask && scene_stack(f->scene) != STACK_TORCH)
         head.forward += (double)s->micro_batch * s->seq_len * s->seq_len / s->cp;
     head.peak = fmax(head.peak, head.forward);
     run(&k, head, x->has.head, MOMENT_head);
+    k.bytes.peak += overlap_workspaces(f, x->mesh, s);
     return k;
 }
 
@@ -184,7 +198,7 @@ void pass_times_least_memory(const struct partition *f, const struct strategy *s
  * cpp_extensions/gemm.py). */
 static double workspace_bytes(const struct partition *f, const struct gpu *gpu, bool torch_products)
 {
-    const double one = 32 * MIB, own = gpu_capability(gpu) < 9 ? 4 * MIB : one;
+    const double one = 32 * MIB, own = te_workspace(gpu);
     bool grouped = f->scene->model->experts > 0 && f->strategy.grouped_gemm;
     if (!f->scene->te)
         return 2 * one;

@@ -877,7 +877,7 @@ static void whole_export(void **state)
         "--pipeline-model-parallel-layout Ettt|(tt|)*29m|L --sequence-parallel "
         "--moe-token-dispatcher-type alltoall --moe-grouped-gemm --recompute-granularity selective "
         "--recompute-modules layernorm mla_up_proj --use-distributed-optimizer "
-        "--attention-dropout 0.0 --hidden-dropout 0.0");
+        "--attention-dropout 0.0 --hidden-dropout 0.0 --no-create-attention-mask-in-dataloader");
 }
 
 /* Pieces of an export of llama3-8b, "parameter=value ..." in, flags in or not in. */
@@ -1012,6 +1012,7 @@ static bool same_switches(const struct flags_result *a, const struct flags_resul
     bool wgrads = a->switches.separate_wgrads == b->switches.separate_wgrads;
     return a->stack == b->stack && a->switches.softmax_fp32 == b->switches.softmax_fp32 &&
            a->switches.softmax_fused == b->switches.softmax_fused &&
+           (a->switches.batch_mask == b->switches.batch_mask || a->stack != STACK_TE) &&
            (wgrads || a->stack != STACK_TE);
 }
 
@@ -1045,9 +1046,12 @@ static void waiting_tensors(void **state)
 static void run_switches(void **state)
 {
     static const char *const CASES[] = {
-        "--transformer-impl local", "--transformer-impl local --no-masked-softmax-fusion",
+        "--transformer-impl local",
+        "--transformer-impl local --no-masked-softmax-fusion",
         "--transformer-impl local --attention-softmax-in-fp32 --no-masked-softmax-fusion",
-        "--no-gradient-accumulation-fusion", ""};
+        "--no-gradient-accumulation-fusion",
+        "--no-create-attention-mask-in-dataloader",
+        ""};
     struct model llama = preset("llama3-8b");
     (void)state;
     for (size_t i = 0; i < COUNT(CASES); i++) {
