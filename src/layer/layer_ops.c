@@ -336,17 +336,19 @@ static void mla_projections(struct ops_builder *b)
     add_row(b, "attention out", heads * m->v_dim)->saved = attention_kept(b) * t * heads * m->v_dim;
 }
 
-/* Without TransformerEngine keys and values of grouped queries may be copied for every head, which
- * are then kept in place of what they were copied from. */
+/* Keys and values of grouped queries may be copied for every head, which are then kept in place of
+ * what they were copied from. */
 static bool copies_groups(const struct block_shape *s, double heads, double kv_heads)
 {
     return s->copies_groups && kv_heads < heads;
 }
 
-/* What the product that makes q, k and v leaves behind without TransformerEngine. Values are a view
- * of it, and so are keys before their norm; q and k are rotated copies. */
+/* What the product that makes q, k and v leaves behind. TransformerEngine has each for itself. In
+ * torch, values are a view of it, and so are keys before their norm; q and k are rotated copies. */
 static double kept_product(const struct block_shape *s, double q, double k, bool copied)
 {
+    if (s->te)
+        return copied ? q : q + 2 * k;
     return copied && !s->model->qk_norm ? 0 : q + 2 * k;
 }
 
@@ -358,7 +360,7 @@ static void attention_projections(struct ops_builder *b)
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     bool copied = copies_groups(s, heads, kv_heads);
-    double product = s->te ? q + 2 * k : kept_product(s, q, k, copied);
+    double product = kept_product(s, q, k, copied);
     add_column(b, "qkv", q + 2 * k)->saved = HALF * t * product;
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
@@ -375,11 +377,12 @@ static void attention_projections(struct ops_builder *b)
     }
     struct op *core = add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
     if (copied) { /* keys and values; queries too where nothing rotated them */
-        core->saved += HALF * t * (2 + m->learned_pos) * q;
-        core->stays = HALF * t * (q + 2 * k - product + (m->learned_pos ? 0 : k));
+        bool queries = m->learned_pos && !s->te;
+        core->saved += HALF * t * (2 + queries) * q;
+        core->stays = HALF * t * (q + 2 * k - product + (m->learned_pos || s->te ? 0 : k));
         core->temporary += core->stays;
         core->stays = fmin(core->stays, core->saved);
-        core->temporary_back += HALF * t * (2 - is_unfused(s) + m->learned_pos) * q;
+        core->temporary_back += HALF * t * (2 - is_unfused(s) + queries) * q;
         core->bytes += is_unfused(s) ? HALF * t * 2 * (q + k) : 0;
     }
     add_context(b, 2 * k, q);

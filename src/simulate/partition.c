@@ -75,6 +75,13 @@ static int block_attention(const struct scene *sc, const struct strategy *s)
     return flash ? ATTENTION_FLASH : ATTENTION_AUTO;
 }
 
+/* Unfused attention does in every stack, and torch's kernel for old GPUs. */
+static bool copies_groups(const struct scene *sc, const struct strategy *s)
+{
+    return block_attention(sc, s) == ATTENTION_UNFUSED ||
+           (!sc->te && gpu_capability(sc->group->gpu) < FLASH_CAPABILITY);
+}
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
                                   enum block_kind kind)
 {
@@ -106,8 +113,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .te = sc->te,
         .separate_wgrads = sc->switches.separate_wgrads,
         .stock = sc->stock,
-        .copies_groups =
-            !sc->te && (sc->stock || gpu_capability(sc->group->gpu) < FLASH_CAPABILITY),
+        .copies_groups = copies_groups(sc, s),
     };
 }
 

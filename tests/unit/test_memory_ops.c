@@ -232,6 +232,13 @@ static const struct block_case ATTENTION_CASES[] = {
      {.kind = BLOCK_ATTENTION, .attention = ATTENTION_UNFUSED, .te = true},
      false,
      {{"core attention", 2 * S, 2 * S + 2 * 2 * T * 512, 2 * 2 * S + 2 * T * 512}}},
+    {"te, unfused, groups", /* copies of keys and values for all heads, which are kept beside q */
+     DENSE,
+     {.kind = BLOCK_ATTENTION, .attention = ATTENTION_UNFUSED, .te = true, .copies_groups = true},
+     false,
+     {{"qkv", 2 * T * 512, 0, 2 * (768 + 256) * T},
+      {"core attention", 2 * S + 2 * 2 * T * 512, 2 * S + 2 * 2 * T * 512 + 2 * T * 256,
+       2 * 2 * S + 2 * T * 512 + 2 * T * 512}}},
     {"te, unfused, dropout", /* and what it dropped, and a byte that says where */
      DENSE,
      {.kind = BLOCK_ATTENTION,
