@@ -240,7 +240,7 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(L
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
-$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time rank memory)
+$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time rank memory golden)
 $(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)

@@ -171,15 +171,27 @@ static bool set_flags(struct asked *q, const char *text, struct arena *mem, stru
     return asked_flags(q, count, words, err);
 }
 
-bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *mem,
-                  struct error *err)
+static bool predict_words(const struct csv *c, int i, const char *stack, struct judged *out,
+                          struct arena *mem, struct error *err)
 {
     struct asked *q = arena_alloc(mem, sizeof *q);
     asked_init(q);
     return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
-           set(q, "stack", "torch", err) && /* whose module the harness brought */
+           (!stack || set(q, "stack", stack, err)) &&
            set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) &&
            answer(q, "", out, mem, err);
+}
+
+bool predict_flags(const struct csv *c, int i, struct judged *out, struct arena *mem,
+                   struct error *err)
+{
+    return predict_words(c, i, NULL, out, mem, err);
+}
+
+bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *mem,
+                  struct error *err)
+{
+    return predict_words(c, i, "torch", out, mem, err); /* whose module the harness brought */
 }
 
 struct tally {

@@ -38,8 +38,10 @@ struct judged {
 bool load_table(const char *path, struct csv *, struct arena *, struct error *);
 double real_at(const struct csv *, int row, const char *column); /* 0 where there is none */
 
-/* A row with model and strategy in columns, and one with the flags of Megatron. */
+/* A row with model and strategy in columns, one with the flags of Megatron, and one of a rank that we
+ * ran with our own layers. */
 bool predict_run(const struct csv *, int row, struct judged *, struct arena *, struct error *);
+bool predict_flags(const struct csv *, int row, struct judged *, struct arena *, struct error *);
 bool predict_rank(const struct csv *, int row, struct judged *, struct arena *, struct error *);
 
 bool is_named(const char *text, const char *start); /* whether the text begins so */
@@ -65,3 +67,5 @@ void board_rank(const struct row *row, int rows, const struct row *small, int sm
 
 /* Peak memory and fit decisions (accuracy_memory.c). `row` sorted by group. */
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);
+/* The same of Megatron's own tests (accuracy_golden.c). */
+bool board_golden(struct arena *, struct error *);

@@ -349,5 +349,5 @@ bool board_memory(const struct row *row, int rows, struct arena *mem, struct err
     print_near(torch);
     print_runs(row, rows);
     print_tight(te);
-    return true;
+    return board_golden(mem, err);
 }

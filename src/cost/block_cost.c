@@ -44,7 +44,7 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
     for (int m = 0; m < MODULES; m++)
         if (o->modules >> m & 1) {
             again[m] += t->forward_s;
-            out->dropped[m] += o->saved - o->stays;
+            out->dropped[m] += o->offloaded > 0 ? 0 : o->saved - o->stays;
             out->again_launches[m] += o->launches;
         }
 }
@@ -89,6 +89,7 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
         out->peak = fmax(out->peak, out->saved + o->temporary_back);
         out->saved += o->saved;
+        out->offloaded += o->offloaded;
     }
     out->peak = fmax(out->peak, out->forward);
     double ring_s = exposed(ring.forward_s, attention.forward_s);
@@ -159,7 +160,7 @@ int modules_once(int modules)
 
 double block_dropped(const struct block_cost *b, int modules)
 {
-    double sum = 0;
+    double sum = b->offloaded;
     modules = modules_once(modules);
     for (int m = 0; modules >> m; m++)
         if (modules >> m & 1)

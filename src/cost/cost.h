@@ -71,6 +71,7 @@ struct block_cost {
     double graphed;          /* of them before the dispatch: CUDA graphs of layers hold them */
     double saved;            /* bytes kept for backward */
     double dropped[MODULES]; /* bytes of `saved` not kept when recomputed */
+    double offloaded;        /* bytes of `saved` that are on the host until their backward */
     double forward, peak;    /* most bytes of the block alive at once: forward, in either pass */
 };
 
@@ -91,5 +92,5 @@ void block_cost_slow(struct block_cost *, double times);  /* its compute takes s
 
 /* Modules inside a recomputed MoE layer are not recomputed twice. */
 int modules_once(int modules);
-/* Bytes of `saved` that are not kept when these modules are recomputed. */
+/* Bytes of `saved` that are not kept on the GPU when these modules are recomputed. */
 double block_dropped(const struct block_cost *, int modules);

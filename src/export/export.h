@@ -19,7 +19,7 @@ struct strategy;
 struct export_run {
     enum stack stack;
     double attention_dropout, hidden_dropout;
-    bool softmax_fp32; /* of stack local */
+    struct run_switches switches;
 };
 
 /* The flags of Megatron-LM's pretrain_gpt.py for this plan, one word each: model, parallelism,

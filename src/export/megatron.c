@@ -220,7 +220,8 @@ static void add_local_layers(struct writer *w)
     writer_word(w, "--no-create-attention-mask-in-dataloader");
     writer_word(w, "--no-persist-layer-norm");
     writer_word(w, "--no-gradient-accumulation-fusion");
-    writer_word(w, "--no-masked-softmax-fusion");
+    if (!w->run.switches.softmax_fused)
+        writer_word(w, "--no-masked-softmax-fusion");
     writer_word(w, "--no-rope-fusion");
 }
 
@@ -237,11 +238,15 @@ static void add_conditions(struct writer *w)
 {
     add_rate(w, "--attention-dropout", w->run.attention_dropout);
     add_rate(w, "--hidden-dropout", w->run.hidden_dropout);
-    if (w->run.softmax_fp32)
+    if (w->run.switches.softmax_fp32)
         writer_word(w, "--attention-softmax-in-fp32");
     if (w->run.stack != STACK_TE)
         add_local_layers(w);
-    else if (w->strategy->attention == ATTENTION_LOCAL)
+    else if (!w->run.switches.batch_mask)
+        writer_word(w, "--no-create-attention-mask-in-dataloader");
+    if (w->run.stack == STACK_TE && w->run.switches.separate_wgrads)
+        writer_word(w, "--no-gradient-accumulation-fusion");
+    if (w->run.stack == STACK_TE && w->strategy->attention == ATTENTION_LOCAL)
         writer_pair(w, "--spec", "local");
 }
 

@@ -14,7 +14,7 @@ const char *export_module(void)
 static struct export_run plan_run(const struct plan *p)
 {
     return (struct export_run){plan_stack_kind(p), p->attention_dropout, p->hidden_dropout,
-                               p->softmax_fp32};
+                               p->switches};
 }
 
 bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,

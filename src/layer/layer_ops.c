@@ -21,10 +21,14 @@ enum { ROUTER_BYTES = 8 + HALF + HALF + 1 };
 /* Fused permutation (`te`) keeps an int32 map of two entries per token and expert instead. */
 enum { PERMUTE_BYTES = 8 };
 
-/* Summing a bias gradient over all tokens: PyTorch's reduction spreads one output over so many
- * blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
- * seen on an H200). */
-static const double BIAS_SCRATCH = 132 * MIB;
+/* Summing a bias gradient of `width` over all tokens: PyTorch's reduction spreads one output over so
+ * many blocks that they fill the GPU and takes 1 MiB of scratch for each of its SMs (132 and 136 MiB
+ * seen on an H200), unless the blocks would have less than 64 rows each (ATen/native/cuda/Reduce.cuh:
+ * 4 bytes for each output, block and each of 128 outputs beside it). */
+static double bias_scratch(double tokens, double width)
+{
+    return fmin(132 * MIB, 4 * 128 * width * tokens / 64);
+}
 
 /* Calls of the host. A collective is cheaper to issue than a module: chosen with the seconds of a
  * call (simulate/pass_times.c). SequentialMLP issues about seven for each expert (split, two products,
@@ -60,15 +64,20 @@ static struct op *add(struct ops_builder *b, const char *name, enum op_kind kind
     return o;
 }
 
+static bool adds_wgrads(const struct block_shape *s)
+{
+    return s->te && !s->separate_wgrads;
+}
+
 /* A product of m rows. Backward holds the gradients of output and input; without fused
- * accumulation (`torch`) also the weight's own gradient before it is added. */
+ * accumulation also the weight's own gradient before it is added. */
 static struct op *add_gemm(struct ops_builder *b, const char *name, double m, double n, double k)
 {
     struct op *o = add(b, name, OP_GEMM);
     o->m = m;
     o->n = n;
     o->k = k;
-    o->temporary_back = HALF * (m * (n + k) + (b->s->te ? 0 : n * k));
+    o->temporary_back = HALF * (m * (n + k) + (adds_wgrads(b->s) ? 0 : n * k));
     return o;
 }
 
@@ -191,15 +200,23 @@ static double keys_seen(const struct block_shape *s)
  * the gradient into the view's storage (as_strided), and once more, clones it, fills it and copies it
  * back (CopySlices): four arrays at once. In fp32 it fills a copy (fused_softmax.py), and probabilities,
  * their gradient and that of the scores are there at once. */
-enum scores { SCORES_TE, SCORES_STOCK, SCORES_FP32 };
+enum scores { SCORES_FUSED, SCORES_STOCK, SCORES_FP32 };
 static const struct {
     double forward, back, softmax, beside, most_back, most_dropped;
 } SCORES[] = {
-    [SCORES_TE] = {8, 12, 2, 2, 4, 7},
+    [SCORES_FUSED] = {8, 12, 2, 2, 4, 7},
     [SCORES_STOCK] = {2 + 4 + 4 + 2, 4 + 6 + 6 + 5 * 4 + 4, 2, 2, 8,
                       8}, /* with the products' own */
     [SCORES_FP32] = {2 + 6 + 8 + 8 + 6 + 2, 4 + 6 + 12 + 16 + 6 + 4, 4, 6, 12, 12},
 };
+
+/* Apex's kernel takes rows of 17 to 4096 keys (is_kernel_available in fused_softmax.py) and works as
+ * TransformerEngine's does. */
+static enum scores scores_kind(const struct block_shape *s)
+{
+    bool fused = s->softmax_fused && s->seq_len > 16 && s->seq_len <= 4096;
+    return !s->stock || fused ? SCORES_FUSED : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
+}
 
 /* Probabilities are kept for the softmax and for the second product, one array where both take the
  * same; dropout keeps a byte of mask, and what it dropped. The scores are there until the module
@@ -207,9 +224,9 @@ static const struct {
 static void add_scores(const struct ops_builder *b, struct op *o, double out)
 {
     const struct block_shape *s = b->s;
-    enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
+    enum scores kind = scores_kind(s);
     double scores = o->m * s->seq_len * o->count, mask = 0;
-    if (s->stock) /* made again by each layer: fp32 ones, their triangle, bytes */
+    if (kind != SCORES_FUSED) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;
@@ -248,7 +265,9 @@ static struct op *add_core_attention(struct ops_builder *b, double heads, double
         add_scores(b, o, HALF * b->tokens * heads * v);
     } else {
         o->saved = SINGLE * b->tokens * heads; /* log-sum-exp */
-        if (s->cp > 1 && s->cp_comm == CP_A2A) /* the output before it is exchanged */
+        if (s->attention == ATTENTION_FLASH && s->micro_batch > 1)
+            o->saved += HALF * b->tokens * heads * v; /* the output, sequence by sequence */
+        if (s->cp > 1 && s->cp_comm == CP_A2A)        /* the output before it is exchanged */
             o->saved += HALF * b->tokens * heads * v;
         /* output and its gradient, those of q, k, v, and an fp32 sum of the query's */
         o->temporary_back = b->tokens * (SINGLE * heads + HALF * heads * (2 * v + qk) +
@@ -317,17 +336,19 @@ static void mla_projections(struct ops_builder *b)
     add_row(b, "attention out", heads * m->v_dim)->saved = attention_kept(b) * t * heads * m->v_dim;
 }
 
-/* Without TransformerEngine keys and values of grouped queries may be copied for every head, which
- * are then kept in place of what they were copied from. */
+/* Keys and values of grouped queries may be copied for every head, which are then kept in place of
+ * what they were copied from. */
 static bool copies_groups(const struct block_shape *s, double heads, double kv_heads)
 {
     return s->copies_groups && kv_heads < heads;
 }
 
-/* What the product that makes q, k and v leaves behind without TransformerEngine. Values are a view
- * of it, and so are keys before their norm; q and k are rotated copies. */
+/* What the product that makes q, k and v leaves behind. TransformerEngine has each for itself. In
+ * torch, values are a view of it, and so are keys before their norm; q and k are rotated copies. */
 static double kept_product(const struct block_shape *s, double q, double k, bool copied)
 {
+    if (s->te)
+        return copied ? q : q + 2 * k;
     return copied && !s->model->qk_norm ? 0 : q + 2 * k;
 }
 
@@ -339,7 +360,7 @@ static void attention_projections(struct ops_builder *b)
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     bool copied = copies_groups(s, heads, kv_heads);
-    double product = s->te ? q + 2 * k : kept_product(s, q, k, copied);
+    double product = kept_product(s, q, k, copied);
     add_column(b, "qkv", q + 2 * k)->saved = HALF * t * product;
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
@@ -356,11 +377,12 @@ static void attention_projections(struct ops_builder *b)
     }
     struct op *core = add_core_attention(b, heads, m->head_dim, m->head_dim, 2 * k);
     if (copied) { /* keys and values; queries too where nothing rotated them */
-        core->saved += HALF * t * (2 + m->learned_pos) * q;
-        core->stays = HALF * t * (q + 2 * k - product + (m->learned_pos ? 0 : k));
+        bool queries = m->learned_pos && !s->te;
+        core->saved += HALF * t * (2 + queries) * q;
+        core->stays = HALF * t * (q + 2 * k - product + (m->learned_pos || s->te ? 0 : k));
         core->temporary += core->stays;
         core->stays = fmin(core->stays, core->saved);
-        core->temporary_back += HALF * t * (2 - is_unfused(s) + m->learned_pos) * q;
+        core->temporary_back += HALF * t * (2 - is_unfused(s) + queries) * q;
         core->bytes += is_unfused(s) ? HALF * t * 2 * (q + k) : 0;
     }
     add_context(b, 2 * k, q);
@@ -389,7 +411,7 @@ static struct op *add_activation(struct ops_builder *b, double tokens, double in
     o->saved = b->input * tokens * wide;
     o->temporary_back = HALF * tokens * (inner + wide);
     if (b->s->model->linear_bias)
-        o->temporary_back += BIAS_SCRATCH;
+        o->temporary_back += bias_scratch(tokens, inner);
     return o;
 }
 
@@ -537,14 +559,14 @@ static void hold_for_experts(const struct ops_builder *b, const struct experts *
                              const struct expert_ops *o)
 {
     double hidden = b->s->model->hidden, turn = x->rows / x->turns, rest = 1 - 1 / x->turns;
-    double weight = b->s->te ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
+    double weight = adds_wgrads(b->s) ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
     double held = x->turns > 1 ? incoming : 0, clamped = o->clamp ? o->clamp->saved : 0;
     o->up->temporary_back = held + rest * (o->up->saved + clamped + o->act->saved) +
                             HALF * turn * (x->inner + hidden) + weight * x->inner;
     if (o->clamp)
         o->clamp->temporary_back = held + rest * o->act->saved + 2 * HALF * turn * x->inner;
     o->act->temporary_back = held + rest * o->act->saved + HALF * turn * (x->inner + x->wide) +
-                             (b->s->model->linear_bias ? BIAS_SCRATCH : 0);
+                             (b->s->model->linear_bias ? bias_scratch(turn, x->inner) : 0);
     o->down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
 }
 
@@ -565,6 +587,8 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
     if (m->clamped && !fused)
         o.clamp = add_clamp(b, x->rows * x->inner);
     o.act = add_activation(b, x->rows, x->inner, x->wide);
+    if (!m->gated) /* also before each row's probability is multiplied in: no kernel does both */
+        o.act->saved += HALF * x->rows * x->wide;
     o.down = add_gemm(b, "expert down", x->rows / x->count, m->hidden, x->wide);
     if (m->linear_bias && grouped && !fused)
         add_expert_bias(b, x->rows * m->hidden);
@@ -654,7 +678,7 @@ static void embedding_block(struct ops_builder *b)
     o->k = vocabulary(b->s);
     o->bytes += ids;
     o->bytes_back += HALF * o->k * o->n + ids;
-    o->saved = ids;
+    o->saved = ids + (b->s->dropout ? b->stream / HALF : 0);
     o->temporary_back = HALF * o->k * o->n + (b->sharded ? b->whole : 0);
     add_tp_exit(b, "embedding reduce", 0);
 }
@@ -710,6 +734,7 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     build[s->kind](&b);
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;
+    mark_offloaded(s, out, b.count);
     for (int i = 0; i < b.count; i++)
         assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].launches >= 0);
     return b.count;

@@ -21,13 +21,16 @@ struct block_shape {
     int seq_parallel, tp_sync, precision, cp_comm, dispatcher, grouped_gemm, expert_fusion,
         attention;
     int loss_fusion, loss_te;
+    int offload;      /* OFFLOAD_ modules */
     double imbalance; /* rows that reach the fullest rank's experts, of those in a balanced one */
     bool dropout;     /* of hidden states */
     bool attention_dropout;
     bool softmax_fp32;  /* of stock local layers */
+    bool softmax_fused; /* there: one kernel masks, scales and takes the softmax of 16-bit scores */
     bool te;            /* TransformerEngine, or Megatron's local layers */
-    bool stock;         /* those as they come */
-    bool copies_groups; /* keys and values are copied for every query head before attention */
+    bool separate_wgrads; /* of TransformerEngine's products too: not added as they are computed */
+    bool stock;           /* those as they come */
+    bool copies_groups;   /* keys and values are copied for every query head before attention */
 };
 
 enum op_kind {
@@ -84,13 +87,17 @@ struct op {
      * follows; bytes beside all that is kept so far while it runs forward; bytes beside what the
      * operators before it keep while it runs backward, when its own output is gone. */
     double saved, temporary, temporary_back;
-    double stays; /* of `saved`, bytes of inputs that are kept instead where it is recomputed */
+    double offloaded; /* of `saved`, bytes that wait on the host */
+    double stays;     /* of `saved`, bytes of inputs that are kept instead where it is recomputed */
 };
 
 enum { OPS_MAX = 32 };
 
 /* Fills `out`, returns how many. Bytes and sizes are of one micro-batch on one GPU. */
 int block_ops(const struct block_shape *, struct op out[OPS_MAX]);
+
+/* Of a block's operators, fills `offloaded`. */
+void mark_offloaded(const struct block_shape *, struct op *, int count);
 
 /* Of `parts` equal parts of the experts, how many a token reaches on average: routing is balanced,
  * and stays within the groups of group-limited routing. Never more than topk. */

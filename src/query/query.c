@@ -224,9 +224,8 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
         .memory_margin = q->terms.memory_margin,
         .imbalance = q->terms.imbalance,
         .attention_dropout = q->flags ? q->flags->attention_dropout : q->model.attention_dropout,
-        .softmax_fp32 = q->flags && q->flags->softmax_fp32,
         .hidden_dropout = q->flags ? q->flags->hidden_dropout : q->model.hidden_dropout,
-        .whole_init = q->flags && q->flags->whole_init,
+        .switches = q->flags ? q->flags->switches : (struct run_switches){0},
         .run = &q->run,
         .costing = q->costing,
         .rent = q->rent};

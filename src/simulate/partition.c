@@ -37,6 +37,11 @@ struct scene scene_on(const struct scene *sc, const struct node_group *g)
     return one;
 }
 
+bool scene_adds_wgrads(const struct scene *sc)
+{
+    return sc->te && !sc->switches.separate_wgrads;
+}
+
 bool scene_is_mixed(const struct scene *sc)
 {
     return sc->part || sc->meshes;
@@ -61,6 +66,23 @@ static double possible_imbalance(const struct scene *sc, const struct strategy *
     return fmax(1, fmin(sc->imbalance, most));
 }
 
+static int block_attention(const struct scene *sc, const struct strategy *s)
+{
+    enum stack stack = scene_stack(sc);
+    const struct gpu *gpu = sc->group->gpu;
+    bool flash = attention_is_flash(stack, s->attention, gpu, sc->attention_dropout > 0);
+    if (attention_is_unfused(stack, s->attention, gpu))
+        return ATTENTION_UNFUSED;
+    return flash ? ATTENTION_FLASH : ATTENTION_AUTO;
+}
+
+/* Unfused attention does in every stack, and torch's kernel for old GPUs. */
+static bool copies_groups(const struct scene *sc, const struct strategy *s)
+{
+    return block_attention(sc, s) == ATTENTION_UNFUSED ||
+           (!sc->te && gpu_capability(sc->group->gpu) < FLASH_CAPABILITY);
+}
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
                                   enum block_kind kind)
 {
@@ -79,20 +101,20 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .cp_comm = s->cp_comm,
         .dispatcher = s->dispatcher,
         .grouped_gemm = s->grouped_gemm,
-        .attention = attention_is_unfused(scene_stack(sc), s->attention, sc->group->gpu)
-                         ? ATTENTION_UNFUSED
-                         : ATTENTION_AUTO,
+        .attention = block_attention(sc, s),
         .loss_fusion = s->loss_fusion,
         .loss_te = s->loss_te,
+        .offload = sc->switches.offload,
         .expert_fusion = s->expert_fusion,
         .imbalance = possible_imbalance(sc, s),
         .dropout = sc->hidden_dropout > 0,
         .attention_dropout = sc->attention_dropout > 0,
-        .softmax_fp32 = sc->softmax_fp32,
+        .softmax_fp32 = sc->switches.softmax_fp32,
+        .softmax_fused = sc->switches.softmax_fused,
         .te = sc->te,
+        .separate_wgrads = sc->switches.separate_wgrads,
         .stock = sc->stock,
-        .copies_groups =
-            !sc->te && (sc->stock || gpu_capability(sc->group->gpu) < FLASH_CAPABILITY),
+        .copies_groups = copies_groups(sc, s),
     };
 }
 
@@ -219,7 +241,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     }
     out->boundary_bytes = boundary_bytes(&shape);
     out->dummies = out->head_dummies = 0;
-    if (sc->te)
+    if (scene_adds_wgrads(sc))
         find_dummies(&b, out);
 }
 

@@ -29,8 +29,7 @@ struct scene {
     double memory_margin;                     /* fraction of the usable memory that stays free */
     double imbalance;                         /* of experts, as in ops.h */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
-    bool softmax_fp32;                        /* of attention in stock local layers */
-    bool whole_init;                          /* FSDP without --init-model-with-meta-device */
+    struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
@@ -40,6 +39,8 @@ struct scene {
 };
 enum stack scene_stack(const struct scene *);
 bool scene_is_mixed(const struct scene *);
+/* Products add their weight gradients to the buffer as they compute them. */
+bool scene_adds_wgrads(const struct scene *);
 /* What times on a group are made of; the same where the ranks of a strategy sit. */
 struct costing scene_costing(const struct scene *, const struct node_group *);
 struct costing placed_costing(const struct scene *, const struct node_group *,

@@ -239,9 +239,8 @@ struct scene plan_scene(const struct plan *p)
                           .memory_margin = p->memory_margin,
                           .imbalance = p->imbalance,
                           .attention_dropout = p->attention_dropout,
-                          .softmax_fp32 = p->softmax_fp32,
                           .hidden_dropout = p->hidden_dropout,
-                          .whole_init = p->whole_init,
+                          .switches = p->switches,
                           .meshes = p->meshes,
                           .cluster = p->cluster,
                           .run = p->run,
@@ -284,9 +283,8 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->memory_margin = sc->memory_margin;
     p->imbalance = sc->imbalance;
     p->attention_dropout = sc->attention_dropout;
-    p->softmax_fp32 = sc->softmax_fp32;
     p->hidden_dropout = sc->hidden_dropout;
-    p->whole_init = sc->whole_init;
+    p->switches = sc->switches;
     p->limit_bytes = scene_limit(sc);
     fill_trust(sc, p);
     evaluate(sc, s, layout, &scratch, mem, p);

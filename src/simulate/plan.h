@@ -74,8 +74,7 @@ struct plan {
     bool te, stock;                  /* stack_of() */
     double memory_margin, imbalance; /* as in the scene */
     double attention_dropout, hidden_dropout;
-    bool softmax_fp32;
-    bool whole_init;
+    struct run_switches switches;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
     bool feasible;
     int reasons;

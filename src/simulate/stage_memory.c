@@ -76,13 +76,26 @@ static void run_groups(const struct partition *f, const struct stage_shape *x, i
         k->bytes.peak += (count - 1) * input;
 }
 
+static double te_workspace(const struct gpu *gpu)
+{
+    return gpu_capability(gpu) < 9 ? 4 * MIB : 32 * MIB;
+}
+
+/* Products that overlap tensor-parallel communication have three workspaces of their own (TE
+ * cpp_extensions/gemm.py). */
+static double overlap_workspaces(const struct partition *f, int mesh, const struct strategy *s)
+{
+    bool overlaps = f->scene->te && s->tp_overlap && s->tp > 1;
+    return overlaps ? 3 * te_workspace(f->mesh[mesh].costing.group->gpu) : 0;
+}
+
 /* A tied matrix on one rank: the head's gradient of it waits for the embedding's, unless it is
  * added as it is computed. */
 static double tied_gradient(const struct partition *f, const struct stage_shape *x)
 {
     const struct model *m = f->scene->model;
     int tp = f->mesh[x->mesh].strategy.tp;
-    if (f->scene->te || !m->tied || !x->has.embedding || !x->has.head)
+    if (scene_adds_wgrads(f->scene) || !m->tied || !x->has.embedding || !x->has.head)
         return 0;
     return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
@@ -101,13 +114,17 @@ static struct kept shape_kept(const struct partition *f, const struct strategy *
     run_groups(f, x, whole, group, &k);
     run_layers(f, x, whole, x->has.layers - whole, effective_modules(s), &k);
     k.bytes.peak += tied_gradient(f, x);
-    run(&k, block_bytes(&costs->mtp), x->has.mtp, MOMENT_mtp);
+    struct chunk_bytes mtp = block_bytes(&costs->mtp);
+    mtp.saved -= costs->mtp.offloaded;
+    run(&k, mtp, x->has.mtp, MOMENT_mtp);
     struct chunk_bytes head = block_bytes(&costs->head);
-    if (f->strategy.pp > 1) { /* the input that came last and the one before it */
+    if (f->strategy.pp > 1) /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
-        head.peak = fmax(head.peak, head.forward);
-    }
+    if (f->scene->switches.batch_mask && scene_stack(f->scene) != STACK_TORCH)
+        head.forward += (double)s->micro_batch * s->seq_len * s->seq_len / s->cp;
+    head.peak = fmax(head.peak, head.forward);
     run(&k, head, x->has.head, MOMENT_head);
+    k.bytes.peak += overlap_workspaces(f, x->mesh, s);
     return k;
 }
 
@@ -175,15 +192,17 @@ void pass_times_least_memory(const struct partition *f, const struct strategy *s
 }
 
 /* Workspaces of cuBLAS, 32 MiB each: PyTorch's, one for each of the two threads that run forward
- * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass);
- * TransformerEngine's own, and four more for grouped products (TE cpp_extensions/gemm.py). */
-static double workspace_bytes(const struct partition *f, bool torch_products)
+ * and backward (torch ranks hold 64 to 68 MiB beside their states before the first pass; before
+ * Hopper 8 MiB are its default, and 32 what deterministic runs ask for);
+ * TransformerEngine's own, 4 MiB before Hopper, and four more for grouped products (TE
+ * cpp_extensions/gemm.py). */
+static double workspace_bytes(const struct partition *f, const struct gpu *gpu, bool torch_products)
 {
-    const double one = 32 * MIB;
+    const double one = 32 * MIB, own = te_workspace(gpu);
     bool grouped = f->scene->model->experts > 0 && f->strategy.grouped_gemm;
     if (!f->scene->te)
         return 2 * one;
-    return one + (torch_products ? 2 * one : 0) + (grouped ? 4 * one : 0);
+    return own + (torch_products ? 2 * one : 0) + (grouped ? 4 * own : 0);
 }
 
 /* Megatron's own attention keeps one buffer for its scores that it never reads. */
@@ -191,6 +210,26 @@ static double scores_buffer(const struct partition *f, const struct strategy *s)
 {
     double seq = s->seq_len;
     return f->scene->stock ? 2.0 * s->micro_batch * f->scene->model->heads / s->tp * seq * seq : 0;
+}
+
+/* Inputs of the logits' product and gradients of its output that wait for its weight gradient
+ * (LinearWithGradAccumulationAndAsyncCommunication in tensor_parallel/layers.py). */
+static double deferred_bytes(const struct partition *f, const struct strategy *s)
+{
+    const struct model *m = f->scene->model;
+    double tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    double waiting = fmin(f->scene->switches.deferred_wgrads, (double)f->micro_batches);
+    double logits = (double)model_padded_vocab(m, s->tp) / s->tp;
+    return waiting * 2 * tokens * (logits + (double)m->hidden / (s->seq_parallel ? s->tp : 1));
+}
+
+/* What two layers offload: one's on its way to the host, while that of another comes back. */
+static double copied_bytes(const struct model *m, const struct layer_costs *costs)
+{
+    double most = 0;
+    for (int k = 0; k < m->kinds; k++)
+        most = fmax(most, costs->kind[k].offloaded);
+    return 2 * most;
 }
 
 /* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
@@ -203,9 +242,9 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     const struct strategy *s = &own->strategy;
     const struct model *m = f->scene->model;
     double one = own->costs->boundary_bytes, sum = s->vpp > 1 ? 3 * one : first ? 0 : one;
-    sum += workspace_bytes(f, last || m->experts > 0);
-    sum += scores_buffer(f, s);
-    sum += own->costs->dummies + (last ? own->costs->head_dummies : 0);
+    sum += workspace_bytes(f, own->costing.group->gpu, last || m->experts > 0);
+    sum += scores_buffer(f, s) + copied_bytes(m, own->costs);
+    sum += own->costs->dummies + (last ? own->costs->head_dummies + deferred_bytes(f, s) : 0);
     if (s->seq_parallel && s->tp > 1 && (last || !f->scene->te))
         sum += one * s->tp;
     if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)
@@ -303,7 +342,8 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
 {
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
-    double setup = memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->whole_init);
+    double setup =
+        memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
     const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))

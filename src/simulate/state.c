@@ -180,7 +180,7 @@ struct rank_state rank_state_of(const struct partition *f, int mesh, const struc
     memory_of_states(p, s, &use);
     return (struct rank_state){memory_peak(&use) + state_buffers(f, mesh, p, all),
                                memory_of_step(p, s, f->scene->stock),
-                               memory_of_setup(p, s, f->scene->whole_init)};
+                               memory_of_setup(p, s, f->scene->switches.whole_init)};
 }
 
 double state_stretch(const struct partition *f, const struct strategy *s)

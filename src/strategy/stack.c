@@ -37,3 +37,15 @@ bool attention_is_unfused(enum stack stack, int attention, const struct gpu *gpu
     return attention == ATTENTION_UNFUSED || attention == ATTENTION_LOCAL ||
            (attention == ATTENTION_AUTO && gpu_capability(gpu) < FLASH_CAPABILITY);
 }
+
+/* Both can: before Hopper flash-attn is taken, later cuDNN (get_attention_backend in the same file).
+ * On Blackwell cuDNN's dropout is not deterministic (common/fused_attn/fused_attn.cpp), so that
+ * flash-attn, which keeps more, is what deterministic runs with dropout get. */
+bool attention_is_flash(enum stack stack, int attention, const struct gpu *gpu, bool dropout)
+{
+    double capability = gpu_capability(gpu);
+    if (stack != STACK_TE || attention_is_unfused(stack, attention, gpu))
+        return false;
+    return attention == ATTENTION_FLASH ||
+           (attention == ATTENTION_AUTO && (capability < 9 || (capability >= 10 && dropout)));
+}

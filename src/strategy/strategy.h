@@ -96,12 +96,36 @@ bool stack_find(const char *name, enum stack *out);
 /* As later stages hold it: `stock` are local layers as they come. */
 enum stack stack_of(bool te, bool stock);
 
+/* Modules whose inputs --offload-modules sends to the host. */
+enum {
+    OFFLOAD_ATTN_NORM = 1,
+    OFFLOAD_QKV_LINEAR = 2,
+    OFFLOAD_CORE_ATTN = 4,
+    OFFLOAD_ATTN_PROJ = 8,
+    OFFLOAD_MLP_NORM = 16,
+    OFFLOAD_EXPERT_FC1 = 32,
+    OFFLOAD_MOE_ACT = 64
+};
+
+/* Switches of a run that are no part of its strategy and change what it keeps. */
+struct run_switches {
+    bool softmax_fp32;    /* of attention in stock local layers */
+    bool softmax_fused;   /* there: Apex's kernel masks and scales too, where it can */
+    bool separate_wgrads; /* a product's weight gradient is added to the buffer afterwards */
+    bool batch_mask;      /* micro-batches come with a mask of a byte for each query and key */
+    int offload;          /* OFFLOAD_ modules */
+    int deferred_wgrads;  /* of the logits, in micro-batches, until the pipeline drains */
+    bool whole_init;      /* FSDP that builds the whole stage on every GPU before it shards it */
+};
+
 struct gpu;
 /* Flash kernels need GPUs of this compute capability. */
 #define FLASH_CAPABILITY 8.0
 /* Whether core attention runs its scores through memory: `attention` of a strategy counts with
  * TransformerEngine alone. */
 bool attention_is_unfused(enum stack, int attention, const struct gpu *);
+/* Whether TransformerEngine runs it with the package flash-attn, not with cuDNN. */
+bool attention_is_flash(enum stack, int attention, const struct gpu *, bool dropout);
 
 /* The words of params.def as constants; a unit test holds them to the table. */
 enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };

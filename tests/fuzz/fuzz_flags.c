@@ -48,8 +48,7 @@ static bool take(struct flags_result *r, int argc, const char *const *argv, int6
 static bool export(const struct flags_result *r, const struct layout *l, struct arena *mem,
                    const char ***flags, size_t *count)
 {
-    const struct export_run run = {r->stack, r->attention_dropout, r->hidden_dropout,
-                                   r->softmax_fp32};
+    const struct export_run run = {r->stack, r->attention_dropout, r->hidden_dropout, r->switches};
     struct mesh_list meshes = r->meshes;
     size_t gpus;
     struct node_group group = {.gpu = gpu_table(&gpus)};

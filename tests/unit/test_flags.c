@@ -877,7 +877,7 @@ static void whole_export(void **state)
         "--pipeline-model-parallel-layout Ettt|(tt|)*29m|L --sequence-parallel "
         "--moe-token-dispatcher-type alltoall --moe-grouped-gemm --recompute-granularity selective "
         "--recompute-modules layernorm mla_up_proj --use-distributed-optimizer "
-        "--attention-dropout 0.0 --hidden-dropout 0.0");
+        "--attention-dropout 0.0 --hidden-dropout 0.0 --no-create-attention-mask-in-dataloader");
 }
 
 /* Pieces of an export of llama3-8b, "parameter=value ..." in, flags in or not in. */
@@ -1005,6 +1005,67 @@ static void local_stack(void **state)
     struct flags_result r = imported(joined(flags, count), NULL, 1);
     assert_true(r.stack == STACK_LOCAL && r.strategy.attention == ATTENTION_UNFUSED);
     assert_null(strstr(joined(flags, count), "--spec"));
+}
+
+static bool same_switches(const struct flags_result *a, const struct flags_result *b)
+{
+    bool wgrads = a->switches.separate_wgrads == b->switches.separate_wgrads;
+    return a->stack == b->stack && a->switches.softmax_fp32 == b->switches.softmax_fp32 &&
+           a->switches.softmax_fused == b->switches.softmax_fused &&
+           (a->switches.batch_mask == b->switches.batch_mask || a->stack != STACK_TE) &&
+           (wgrads || a->stack != STACK_TE);
+}
+
+static void waiting_tensors(void **state)
+{
+    static const struct {
+        const char *flags;
+        int waiting;
+    } CASES[] = {
+        {"", 0},
+        {"--defer-embedding-wgrad-compute", INT_MAX},
+        {"--defer-embedding-wgrad-compute --wgrad-deferral-limit 2", 2},
+        {"--wgrad-deferral-limit 2", 0},
+        {"--offload-modules core_attn", 0},
+    };
+    struct model llama = preset("llama3-8b");
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct flags_result r =
+            imported(arena_format(&mem, "--bf16 %s", CASES[i].flags), &llama, 1);
+        assert_int_equal(r.switches.deferred_wgrads, CASES[i].waiting);
+        assert_int_equal(r.switches.offload, 0);
+    }
+    struct flags_result r = imported("--bf16 --fine-grained-activation-offloading "
+                                     "--offload-modules core_attn moe_act attn_norm",
+                                     &llama, 1);
+    assert_int_equal(r.switches.offload, OFFLOAD_CORE_ATTN | OFFLOAD_MOE_ACT | OFFLOAD_ATTN_NORM);
+}
+
+/* Switches of a run are written as they were read. */
+static void run_switches(void **state)
+{
+    static const char *const CASES[] = {
+        "--transformer-impl local",
+        "--transformer-impl local --no-masked-softmax-fusion",
+        "--transformer-impl local --attention-softmax-in-fp32 --no-masked-softmax-fusion",
+        "--no-gradient-accumulation-fusion",
+        "--no-create-attention-mask-in-dataloader",
+        ""};
+    struct model llama = preset("llama3-8b");
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        const char *given = arena_format(&mem, "--bf16 %s", CASES[i]), **flags;
+        struct flags_result r = imported(given, &llama, 1);
+        struct export_run run = {.stack = r.stack, .switches = r.switches};
+        struct error err = {0};
+        size_t count;
+        assert_true(export_megatron_flags(&llama, &r.strategy, NULL, NULL, &run, &mem, &flags,
+                                          &count, &err));
+        struct flags_result again = imported(joined(flags, count), NULL, 1);
+        if (!same_switches(&r, &again))
+            fail_msg("%s: %s", CASES[i], joined(flags, count));
+    }
 }
 
 #define RELEASES "expected HEAD or a release up to 0.19, such as 0.12 or 0.17.1"
@@ -1351,6 +1412,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(torch_stack, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(stacks_of_flags, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(local_stack, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(run_switches, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(waiting_tensors, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(versions, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(environments, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(gaps, open_memory, close_memory),

@@ -165,7 +165,8 @@ static const struct {
     {"llama3-8b", "2x8:A100,1x8:H100", "tp=2 dp=4 seq_parallel=on micro_batch=1",
      "tp=1 dp=4 micro_batch=1",
      "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 --micro-batch-size 1 "
-     "--sequence-parallel --attention-dropout 0.0 --hidden-dropout 0.0 --enable-hetero "
+     "--sequence-parallel --attention-dropout 0.0 --hidden-dropout 0.0 "
+     "--no-create-attention-mask-in-dataloader --enable-hetero "
      "--hetero-device-types A100 H100 --hetero-process-meshes 2 1 1 4 2 1 1 1 4 2 "
      "--hetero-pipeline-layer-split 5 6 10 11",
      "-per- --use-partial --pipeline-model-parallel-layout --recompute"},

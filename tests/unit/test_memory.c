@@ -159,6 +159,33 @@ static void unfused_attention(void **state)
             fail_msg("case %zu: stack %s on %s", i, stack_name(cases[i].stack), cases[i].gpu);
 }
 
+/* Which package TransformerEngine takes where both can. */
+static void flash_attention(void **state)
+{
+    static const struct {
+        enum stack stack;
+        int attention;
+        const char *gpu;
+        bool dropout, flash;
+    } cases[] = {
+        {STACK_TE, ATTENTION_AUTO, "A100", false, true},
+        {STACK_TE, ATTENTION_AUTO, "H100", true, false},
+        {STACK_TE, ATTENTION_AUTO, "B200", false, false},
+        {STACK_TE, ATTENTION_AUTO, "B200", true, true},
+        {STACK_TE, ATTENTION_AUTO, "V100", false, false},
+        {STACK_TE, ATTENTION_FLASH, "H100", false, true},
+        {STACK_TE, ATTENTION_FUSED, "A100", false, false},
+        {STACK_TE, ATTENTION_UNFUSED, "A100", false, false},
+        {STACK_TORCH, ATTENTION_AUTO, "A100", false, false},
+        {STACK_LOCAL, ATTENTION_AUTO, "A100", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (attention_is_flash(cases[i].stack, cases[i].attention, gpu_find(cases[i].gpu, NULL),
+                               cases[i].dropout) != cases[i].flash)
+            fail_msg("case %zu: stack %s on %s", i, stack_name(cases[i].stack), cases[i].gpu);
+}
+
 /* Plans on a pool, for what needs a whole frame. */
 static struct arena mem;
 static struct model model;
@@ -266,20 +293,24 @@ static void layer_by_hand(void **state)
 }
 
 /* In a model whose fullest moment is a layer, the head's gradient of a tied matrix waits there:
- * 2 x 128 x 256 bytes; te adds it to the buffer at once. */
+ * 2 x 128 x 256 bytes; te adds it to the buffer at once unless told otherwise, and then has none of
+ * those gradients that are never read. */
 static void tied_gradient_waits(void **state)
 {
     (void)state;
-    for (int te = 0; te < 2; te++) {
+    for (int kind = 0; kind < 3; kind++) {
+        bool te = kind > 0, apart = kind == 2;
         double temporary[2];
         for (int tied = 0; tied < 2; tied++) {
             struct scene sc = scene_of(tied ? FEW_WORDS ",tied=1" : FEW_WORDS, "1x8:H100", te);
             struct strategy s = ways(1, 1, 1, 1);
+            sc.switches.separate_wgrads = apart;
             struct plan p = evaluate(&sc, &s);
             assert_int_equal(p.stage[0].moment, MOMENT_layer);
+            assert_true(!apart || part_of(&p, 0, MEMORY_buffers) == 3 * 32 * MIB);
             temporary[tied] = part_of(&p, 0, MEMORY_temporary) + part_of(&p, 0, MEMORY_activations);
         }
-        assert_true(temporary[1] - temporary[0] == (te ? 0 : 2.0 * 128 * 256));
+        assert_true(temporary[1] - temporary[0] == (te && !apart ? 0 : 2.0 * 128 * 256));
     }
 }
 
@@ -328,6 +359,62 @@ static void buffers_by_hand(void **state)
             fail_msg("%s: %.0f and %.0f, by hand %.0f and %.0f", CASES[i].what, first, last,
                      CASES[i].first, CASES[i].last);
     }
+    struct scene old = scene_of(DENSE, "1x8:A100", true); /* te's own workspace is of 4 MiB */
+    struct strategy s = ways(1, 2, 1, 4);
+    struct plan p = evaluate(&old, &s);
+    assert_true(part_of(&p, 0, MEMORY_buffers) == 4 * MIB + DUMMIES);
+}
+
+/* Of 512 tokens on the last of two ranks, whose fullest moment is the loss: a mask of their keys, and
+ * inputs and gradients of the logits of up to two of four micro-batches. */
+static void waits_at_the_loss(void **state)
+{
+    static const struct {
+        struct run_switches switches;
+        double temporary, buffers;
+    } CASES[] = {
+        {{.batch_mask = true}, 512 * 512, 0},
+        {{.deferred_wgrads = 2}, 0, 2 * 2 * 512 * (1024 + 256)},
+        {{.deferred_wgrads = 9}, 0, 4 * 2 * 512 * (1024 + 256)},
+    };
+    struct strategy s = ways(1, 2, 1, 4);
+    (void)state;
+    struct scene sc = scene_of(DENSE, "1x8:H100", true);
+    struct plan plain = evaluate(&sc, &s);
+    assert_int_equal(plain.stage[1].moment, MOMENT_head);
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        sc.switches = CASES[i].switches;
+        struct plan p = evaluate(&sc, &s);
+        for (int rank = 0; rank < 2; rank++) {
+            double more = part_of(&p, rank, MEMORY_buffers) - part_of(&plain, rank, MEMORY_buffers);
+            double beside =
+                part_of(&p, rank, MEMORY_temporary) - part_of(&plain, rank, MEMORY_temporary);
+            assert_true(more == (rank ? CASES[i].buffers : 0));
+            assert_true(beside == (rank ? CASES[i].temporary : 0));
+        }
+    }
+}
+
+/* What the core attention and the experts of eight MoE layers keep waits on the host: beside it, two
+ * layers' worth is on its way. Tensors below 2 MiB stay. */
+static void offloaded_modules(void **state)
+{
+    (void)state;
+    struct scene sc = scene_of("layers=8,hidden=512,ffn=1024,heads=8,kv=8,head_dim=64,vocab=100,"
+                               "gated=1,experts=4,topk=2,expert_ffn=1024",
+                               "1x8:H100", true);
+    struct strategy s = ways(1, 1, 1, 4);
+    s.seq_len = 2048;
+    s.grouped_gemm = 1;
+    struct plan plain = evaluate(&sc, &s);
+    sc.switches.offload = OFFLOAD_CORE_ATTN | OFFLOAD_MOE_ACT;
+    struct plan p = evaluate(&sc, &s);
+    double layer = 2.0 * 2048 * 3 * 512 + 2.0 * 2 * 2048 * 2048; /* q, k, v; the first product */
+    double more = part_of(&p, 0, MEMORY_buffers) - part_of(&plain, 0, MEMORY_buffers);
+    double less = part_of(&plain, 0, MEMORY_activations) - part_of(&p, 0, MEMORY_activations);
+    assert_true(more == 2 * layer);
+    assert_true(less > 7 * layer - 1 && less < 8 * layer + 1);
+    assert_true(p.stage[0].peak_bytes < plain.stage[0].peak_bytes - 4 * layer);
 }
 
 /* A partition of one rank, and what its state adds to the buffers. */
@@ -966,23 +1053,16 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),
-        cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),
-        cmocka_unit_test(tied_matrices),
-        cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),
-        cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),
-        cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),
-        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),
-        cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree),
-        cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),
-        cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(waits_at_the_loss),
+        cmocka_unit_test(offloaded_modules),      cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

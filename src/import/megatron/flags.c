@@ -11,6 +11,7 @@
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -333,7 +334,9 @@ static void read_stack(struct flags_result *r, const struct words *w)
     /* either sets it (arguments.py:1713) */
     bool fp32 = words_has(w, "--attention-softmax-in-fp32");
     fp32 |= words_has(w, "--apply-query-key-layer-scaling");
-    r->softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
+    r->switches.softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
+    r->switches.softmax_fused =
+        r->stack == STACK_LOCAL && !words_has(w, "--no-masked-softmax-fusion");
     bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
     if (!has && r->strategy.attention != ATTENTION_AUTO &&
         r->strategy.attention != ATTENTION_LOCAL) {
@@ -342,14 +345,41 @@ static void read_stack(struct flags_result *r, const struct words *w)
     }
 }
 
+static void read_offloaded(struct flags_result *r, const struct words *w)
+{
+    static const char *const NAMES[] = {"attn_norm", "qkv_linear", "core_attn", "attn_proj",
+                                        "mlp_norm",  "expert_fc1", "moe_act"}; /* OFFLOAD_ */
+    if (!words_has(w, "--fine-grained-activation-offloading"))
+        return;
+    for (int i = 0; i < words_count(w, "--offload-modules"); i++)
+        for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++)
+            if (strcmp(words_at(w, "--offload-modules", i), NAMES[k]) == 0)
+                r->switches.offload |= 1 << k;
+}
+
+/* A limit of 0 is none. */
+static bool read_deferral(struct flags_result *r, const struct words *w, struct error *err)
+{
+    int64_t limit = 0;
+    if (!read_length(w, "--wgrad-deferral-limit", &limit, err))
+        return false;
+    if (words_has(w, "--defer-embedding-wgrad-compute"))
+        r->switches.deferred_wgrads = limit > 0 && limit < INT_MAX ? (int)limit : INT_MAX;
+    return true;
+}
+
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
     read_stack(r, w);
+    read_offloaded(r, w);
+    r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
+    r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
-    r->whole_init = r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
+    r->switches.whole_init =
+        r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
-    return read_length(w, "--train-iters", &r->train_iters, err) &&
+    return read_deferral(r, w, err) && read_length(w, "--train-iters", &r->train_iters, err) &&
            read_length(w, "--train-samples", &r->train_samples, err) &&
            read_fraction(w, "--attention-dropout", &r->attention_dropout, err) &&
            read_fraction(w, "--hidden-dropout", &r->hidden_dropout, err);

@@ -48,8 +48,7 @@ struct flags_result {
 
     enum stack stack;
     double attention_dropout, hidden_dropout;
-    bool softmax_fp32; /* of attention, where the stack is local */
-    bool whole_init;   /* FSDP that builds the whole stage on every GPU before it shards it */
+    struct run_switches switches;
     int64_t train_iters, train_samples; /* 0 = not there */
 
     struct flags_texts reasons; /* why Megatron would refuse the plan */
