@@ -33,6 +33,7 @@ void group_init(struct node_group *group, const struct gpu *g, int per_node)
         .link_bs = g->link_gbs * 1e9,
         .oversubscription = 1,
         .usable_bytes = g->usable_gib * GIB,
+        .host_speed = gpu_host_speed(g),
     };
     group_set_nic(group, g->nic_gbit);
 }
@@ -101,7 +102,8 @@ bool group_alike(const struct node_group *a, const struct node_group *b)
 {
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->segment == b->segment && a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
-           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes;
+           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
+           a->host_speed == b->host_speed;
 }
 
 bool cluster_one_maker(const struct cluster *c, unsigned bits)
