@@ -75,6 +75,10 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         add_recompute(o, t, out);
         out->host_s += o->host_s;
         out->host_back_s += o->host_back_s;
+        if (o->kind == OP_COMM && o->axis == AXIS_TP) {
+            out->host_tp_s += o->host_s;
+            out->host_tp_back_s += o->host_back_s;
+        }
         out->graphed_s += seen == 0 ? o->host_s : 0;
         out->graphed_back_s += seen == 0 ? o->host_back_s : 0;
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);

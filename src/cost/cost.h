@@ -66,8 +66,9 @@ struct block_cost {
     /* Between dispatch and combine; of comm[AXIS_EP] the dispatch. */
     double experts_s, experts_back_s, experts_weight_s, dispatch_s, dispatch_back_s;
     /* What issuing costs the host; of it in the module, forward; before the dispatch, which CUDA graphs
-     * of layers hold. */
-    double host_s, host_back_s, host_again_s[MODULES], graphed_s, graphed_back_s;
+     * of layers hold; of tensor-parallel collectives. */
+    double host_s, host_back_s, host_again_s[MODULES], graphed_s, graphed_back_s, host_tp_s,
+        host_tp_back_s;
     double saved;            /* bytes kept for backward */
     double dropped[MODULES]; /* bytes of `saved` not kept when recomputed */
     double forward, peak;    /* most bytes of the block alive at once: forward, in either pass */

@@ -50,6 +50,8 @@ static enum host_call call_of(const struct op *o)
     case OP_SCORES:
         return CALL_SCORES;
     case OP_COMM:
+        if (o->axis == AXIS_TP && o->comm != COMM_ALL_REDUCE)
+            return CALL_SHARDED;
         return o->axis == AXIS_EP ? CALL_EXCHANGE : CALL_COMM;
     case OP_MEMORY:
         break;

@@ -98,7 +98,8 @@ static void add_calls(struct host_time *t, struct host_time call, double times)
 
 /* Seconds of the host for a stage's passes. A checkpoint keeps what restores the random state and
  * restores it; Megatron's own of whole layers (`te`) was in what the seconds of a call were chosen on.
- * CUDA graphs of layers replace what comes before the dispatch by one call. */
+ * CUDA graphs of layers replace what comes before the dispatch by one call; --tp-comm-overlap puts
+ * collectives into the products beside them. */
 static struct host_time host_of(const struct partition *f, const struct strategy *s, int shape)
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
@@ -115,7 +116,12 @@ static struct host_time host_of(const struct partition *f, const struct strategy
     if (layers > 0)
         t.back_s += l->host_s * whole / layers;
     add_calls(&t, checkpoint, te ? 0 : whole);
-    add_calls(&t, host_call(CALL_VIRTUAL, te, false), s->vpp > 1);
+    if (s->pp > 1)
+        add_calls(&t, host_call(s->vpp > 1 ? CALL_VIRTUAL : CALL_TRANSFER, te, false), 1);
+    if (s->tp_overlap) {
+        t.forward_s -= l->host_tp_s;
+        t.back_s -= l->host_tp_back_s;
+    }
     if (s->cuda_graph != GRAPH_NONE) {
         add_calls(&t, host_call(CALL_PASS, te, false), layers);
         t.forward_s -= l->graphed_s;
