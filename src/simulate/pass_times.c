@@ -132,10 +132,11 @@ static struct host_time host_of(const struct partition *f, const struct strategy
 
 /* Whether the host is ahead with the next pass while the GPU still has work of this one: nothing makes
  * it wait in between. Transfers between stages do (--batch-p2p-sync), and the counts of tokens that
- * experts get, unless passes are combined. */
+ * experts get, unless passes are combined. Seen on ranks of the torch stack; the seconds of `te` were
+ * chosen with passes that wait one by one. */
 static bool host_runs_ahead(const struct partition *f, const struct strategy *s)
 {
-    return s->moe_overlap || (s->pp == 1 && f->scene->model->experts == 0);
+    return s->moe_overlap || (!f->scene->te && s->pp == 1 && f->scene->model->experts == 0);
 }
 
 /* A pass takes at least as long as the host needs to issue it; both together, where it runs ahead. */
