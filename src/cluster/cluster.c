@@ -11,9 +11,12 @@
 #include <string.h>
 
 /* GPUs that the scale-up link joins. Inside a node it cannot join more than the node has; where it
- * spans nodes (NVL72: 72 GPUs, 4 per node) it joins whole nodes. */
+ * spans nodes (NVL72: 72 GPUs, 4 per node) it joins whole nodes. A superchip that is usually alone in
+ * its node has nothing to be joined to there: several in one node are (GH200: four by NVLink). */
 static int usual_domain(const struct gpu *g, int per_node)
 {
+    if (g->per_node == 1)
+        return per_node;
     if (g->domain <= g->per_node)
         return g->domain < per_node ? g->domain : per_node;
     return per_node < g->domain ? g->domain - g->domain % per_node : g->domain;
@@ -30,6 +33,7 @@ void group_init(struct node_group *group, const struct gpu *g, int per_node)
         .link_bs = g->link_gbs * 1e9,
         .oversubscription = 1,
         .usable_bytes = g->usable_gib * GIB,
+        .host_speed = gpu_host_speed(g),
     };
     group_set_nic(group, g->nic_gbit);
 }
@@ -98,7 +102,8 @@ bool group_alike(const struct node_group *a, const struct node_group *b)
 {
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->segment == b->segment && a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
-           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes;
+           a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
+           a->host_speed == b->host_speed;
 }
 
 bool cluster_one_maker(const struct cluster *c, unsigned bits)

@@ -36,6 +36,9 @@ const struct gpu *gpu_table(size_t *count);
 const struct gpu *gpu_find(const char *name,
                            struct error *); /* name or alias; nearest name on error */
 
+/* How fast one thread of the CPU issues calls that such GPUs usually have, of an x86 server's. */
+double gpu_host_speed(const struct gpu *);
+
 /* As the driver names a device, "NVIDIA H100 80GB HBM3"; NULL when it is not in the table. */
 const struct gpu *gpu_of_device(const char *said);
 
@@ -54,6 +57,7 @@ struct node_group {
     double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
     double oversubscription;  /* >= 1: how much slower the network is between far nodes */
     double usable_bytes;      /* of one GPU */
+    double host_speed;        /* of the thread that issues a rank's calls, of an x86 server's */
 };
 
 /* What a cluster file says of a group beside its nodes, for later stages; 0 = nothing. */

@@ -29,6 +29,7 @@
     X(scaleup_gbs,      false,   LINK_GBS_MIN, LINK_GBS_MAX) \
     X(oversubscription, false,   1,            1000) \
     X(usable_gib,       false,   USABLE_MIN,   USABLE_MAX) \
+    X(host_speed,       false,   0.05,         20) \
     X(price,            false,   PRICE_MIN,    PRICE_MAX) \
     X(mtbf_h,           false,   MTBF_H_MIN,   MTBF_H_MAX) \
     X(interruptions_per_h, false, INTERRUPTIONS_MIN, INTERRUPTIONS_MAX)
@@ -203,6 +204,8 @@ static void fill_group(struct node_group *g, const struct file_entry *e)
         g->oversubscription = value[KEY_oversubscription];
     if (value[KEY_usable_gib] > 0)
         g->usable_bytes = value[KEY_usable_gib] * GIB;
+    if (value[KEY_host_speed] > 0)
+        g->host_speed = value[KEY_host_speed];
 }
 
 static bool read_group(const struct cluster_reader *r, const struct yaml *node,

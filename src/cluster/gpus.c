@@ -21,6 +21,26 @@ const struct gpu *gpu_table(size_t *count)
     return GPUS;
 }
 
+static const struct {
+    const char *name;
+    double speed;
+    const char *gpus, *source;
+} HOSTS[] = {
+#define HOST(...) {__VA_ARGS__},
+#include "cluster/hosts.def"
+#undef HOST
+};
+
+double gpu_host_speed(const struct gpu *g)
+{
+    char word[LONGEST_NAME + 1];
+    for (size_t i = 0; i < sizeof HOSTS / sizeof *HOSTS; i++)
+        for (const char *at = HOSTS[i].gpus; next_word(&at, word, sizeof word);)
+            if (same_name(word, g->name))
+                return HOSTS[i].speed;
+    return 1;
+}
+
 static bool is_called(const struct gpu *g, const char *name)
 {
     char word[LONGEST_NAME + 1];

@@ -45,7 +45,7 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
         if (o->modules >> m & 1) {
             again[m] += t->forward_s;
             out->dropped[m] += o->offloaded > 0 ? 0 : o->saved - o->stays;
-            out->again_launches[m] += o->launches;
+            out->host_again_s[m] += o->host_s;
         }
 }
 
@@ -84,8 +84,14 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
             ring = *t;
         add_recompute(o, t, out);
         add_flops(o, out);
-        out->launches += o->launches;
-        out->graphed += seen == 0 ? o->launches : 0;
+        out->host_s += o->host_s;
+        out->host_back_s += o->host_back_s;
+        if (o->kind == OP_COMM && o->axis == AXIS_TP) {
+            out->host_tp_s += o->host_s;
+            out->host_tp_back_s += o->host_back_s;
+        }
+        out->graphed_s += seen == 0 ? o->host_s : 0;
+        out->graphed_back_s += seen == 0 ? o->host_back_s : 0;
         out->forward = fmax(out->forward, out->saved + o->saved + o->temporary);
         out->peak = fmax(out->peak, out->saved + o->temporary_back);
         out->saved += o->saved;

@@ -66,9 +66,10 @@ struct block_cost {
     double product_flops, attention_flops; /* of both passes */
     /* Between dispatch and combine; of comm[AXIS_EP] the dispatch. */
     double experts_s, experts_back_s, experts_weight_s, dispatch_s, dispatch_back_s;
-    double launches; /* calls of the host, forward: one for each expert that runs in turn */
-    double again_launches[MODULES]; /* of them in the module */
-    double graphed;          /* of them before the dispatch: CUDA graphs of layers hold them */
+    /* What issuing costs the host; of it in the module, forward; before the dispatch, which CUDA graphs
+     * of layers hold; of tensor-parallel collectives. */
+    double host_s, host_back_s, host_again_s[MODULES], graphed_s, graphed_back_s, host_tp_s,
+        host_tp_back_s;
     double saved;            /* bytes kept for backward */
     double dropped[MODULES]; /* bytes of `saved` not kept when recomputed */
     double offloaded;        /* bytes of `saved` that are on the host until their backward */

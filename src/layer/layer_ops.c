@@ -6,6 +6,7 @@
 #include "layer/ops.h"
 
 #include "base/units.h"
+#include "layer/host_calls.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -30,16 +31,6 @@ static double bias_scratch(double tokens, double width)
     return fmin(132 * MIB, 4 * 128 * width * tokens / 64);
 }
 
-/* Calls of the host. A collective is cheaper to issue than a module: chosen with the seconds of a
- * call (simulate/pass_times.c). SequentialMLP issues about seven for each expert (split, two products,
- * bias and activation, probability, casts): half of them with each product. */
-static const double COMM_LAUNCHES = 0.3, SEQUENTIAL_LAUNCHES = 3.5;
-
-/* TransformerEngine's grouped product allocates, quantises and multiplies expert by expert: about
- * 22 us of a call's 90 for each, estimated. Routing and the dispatcher's counts are many small
- * operators beside those named here: chosen on one run (doc/accuracy.md). */
-static const double GROUPED_LAUNCHES = 0.25, ROUTING_LAUNCHES = 12;
-
 struct ops_builder {
     const struct block_shape *s;
     struct op *out;
@@ -59,7 +50,7 @@ static struct op *add(struct ops_builder *b, const char *name, enum op_kind kind
     memset(o, 0, sizeof *o);
     o->name = name;
     o->kind = kind;
-    o->count = o->launches = 1;
+    o->count = 1;
     o->memory_kind = o->memory_kind_back = MEMORY_NONE;
     return o;
 }
@@ -140,7 +131,6 @@ static void add_comm(struct ops_builder *b, const char *name, enum comm_kind kin
     struct op *o = add(b, name, OP_COMM);
     o->comm = kind;
     o->axis = axis;
-    o->launches = COMM_LAUNCHES;
     o->bytes = bytes;
     o->ranks = ranks;
     o->stride = stride;
@@ -570,13 +560,6 @@ static void hold_for_experts(const struct ops_builder *b, const struct experts *
     o->down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
 }
 
-static double product_launches(bool grouped, double experts)
-{
-    if (grouped)
-        return 1 + GROUPED_LAUNCHES * experts;
-    return experts > 1 ? SEQUENTIAL_LAUNCHES * experts : 1;
-}
-
 static void add_expert_products(struct ops_builder *b, const struct experts *x)
 {
     const struct model *m = b->s->model;
@@ -595,7 +578,7 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
     o.up->kind = o.down->kind = grouped ? OP_GROUPED : OP_GEMM;
     o.up->count = o.down->count = x->count;
     o.up->modules = o.down->modules = MODULE_MOE;
-    o.up->launches = o.down->launches = product_launches(grouped, x->count);
+    o.up->experts = o.down->experts = true;
     o.up->fused_out = o.down->fused_in = fused;
     o.act->modules = MODULE_MOE | MODULE_MOE_ACT;
     hold_for_experts(b, x, &o);
@@ -644,7 +627,7 @@ static void moe_block(struct ops_builder *b)
     add_shared_expert(b);
     struct op *router = add_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;
-    router->launches += s->te && s->grouped_gemm ? ROUTING_LAUNCHES : 0;
+    router->routes = true;
     router->saved = (ROUTER_BYTES + (s->te ? PERMUTE_BYTES : 0)) * b->residual * m->experts;
     add_copies(b);
     add_dispatch(b, "dispatch", false);
@@ -735,8 +718,10 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;
     mark_offloaded(s, out, b.count);
-    for (int i = 0; i < b.count; i++)
-        assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].launches >= 0);
+    for (int i = 0; i < b.count; i++) {
+        host_issue(s, &out[i]);
+        assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].host_s >= 0);
+    }
     return b.count;
 }
 

@@ -79,7 +79,8 @@ struct op {
     const struct model *routed; /* tokens that travel once to a rank and once to a node, or NULL */
     bool hidden_back;           /* backward runs it beside the weight-gradient product */
     bool beside_attention;      /* both passes run it beside core attention (context ring) */
-    double launches;            /* calls of the host that issue it forward */
+    double host_s, host_back_s; /* of the host that issues it (host_calls.def) */
+    bool routes, experts;       /* the router; products of experts */
     int modules;                /* recompute modules that run it again (bits) */
     bool softmax_fp32;          /* unfused attention */
     bool fused_in, fused_out;   /* in fp8 its input, or its output's gradient, comes quantised */

@@ -124,7 +124,7 @@ static bool same_nodes(const struct node_group *a, const struct node_group *b)
 {
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
-           a->oversubscription == b->oversubscription;
+           a->oversubscription == b->oversubscription && a->host_speed == b->host_speed;
 }
 
 const struct query *query_derive(const struct query *from, const struct query_terms *terms,

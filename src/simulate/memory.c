@@ -63,6 +63,14 @@ double expert_shards(const struct strategy *s)
     return n < 1 ? 1 : n;
 }
 
+/* Two products and a norm of attention, the same of the MLP; a router and two products of each expert
+ * instead. */
+static double layer_tensors(const struct model *m, double experts)
+{
+    double mlp = experts > 0 ? 1 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) : 2;
+    return (m->linear_bias ? 2 : 1) * (4 + (m->qk_norm ? 2 : 0) + mlp);
+}
+
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
                            const struct strategy *s, bool te)
 {
@@ -77,6 +85,7 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     double experts = (double)p.experts / ((double)s->ep * s->etp);
     out->experts += experts;
     out->linear += (double)(p.attention_linear + p.mlp) / s->tp + experts;
+    out->tensors += layer_tensors(m, p.experts > 0 ? (double)m->experts / s->ep : 0);
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
@@ -112,6 +121,7 @@ void rank_params_add_stage(struct rank_params *out, const struct model *m, const
         out->dense += count[k] * one.dense;
         out->experts += count[k] * one.experts;
         out->linear += count[k] * one.linear;
+        out->tensors += count[k] * one.tensors;
     }
     add_ends(out, m, s, x, te);
 }

@@ -45,6 +45,7 @@ struct rank_params {
     double dense;   /* reduced over dp x cp */
     double experts; /* reduced over expert data parallelism */
     double linear;  /* of both, in the products of layers: what fp8 converts */
+    double tensors; /* that they come in */
 };
 /* The layers [first, first + layers) of a virtual stage, and what else it has. */
 struct stage_layers {

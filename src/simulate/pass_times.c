@@ -2,6 +2,8 @@
 #include "simulate/partition.h"
 
 #include "base/arena.h"
+#include "cluster/cluster.h"
+#include "layer/host_calls.h"
 #include "simulate/expert_overlap.h"
 
 #include <assert.h>
@@ -23,10 +25,6 @@ int effective_modules(const struct strategy *s)
     return s->recompute == RECOMPUTE_SELECTIVE ? modules_once(s->recompute_modules) : 0;
 }
 
-/* Host seconds of one operator in eager PyTorch: Python, autograd, launches. Chosen on every sixth
- * of vTrain's 720 runs of small models on A100 nodes; doc/accuracy.md has the other five. */
-static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
-
 /* Under --overlap-moe-expert-parallel-comm the host issues a layer in four pieces (attention,
  * dispatch, experts, combine), each with a stream to enter, an event to wait for and one to record,
  * tensors to detach and a backward call of its own (ScheduleNode in pipeline_parallel/utils.py).
@@ -34,10 +32,6 @@ static const double LAUNCH_FORWARD_S = 90e-6, LAUNCH_BACKWARD_S = 150e-6;
  * and quantises again: chosen on two runs (doc/accuracy.md). */
 enum { OVERLAP_PIECES = 4, WEIGHT_PIECES = 2 };
 static const double PIECE_FORWARD_S = 30e-6, PIECE_BACKWARD_S = 300e-6, PIECE_FP8_S = 320e-6;
-
-/* Calls of a pass of a virtual stage beside its operators: transfers posted and waited for, tensors
- * handed over. Chosen on three runs (doc/accuracy.md). */
-static const double VIRTUAL_LAUNCHES = 14;
 
 /* What every pass of a pipeline stage pays for posting its transfers, hidden or not: two kernel
  * launches and a wait, estimated. It keeps virtual stages from looking free. */
@@ -96,48 +90,71 @@ static double pass_s(const struct pass *p)
     return sum;
 }
 
-/* Calls of the host for a stage: of either pass, and of forward once more. A checkpoint is one call
- * that keeps what restores the random state and one that restores it. CUDA graphs of layers replace
- * what comes before the dispatch by one call. */
-struct host_calls {
-    double pass, again;
-};
+static void add_calls(struct host_time *t, struct host_time call, double times)
+{
+    t->forward_s += times * call.forward_s;
+    t->back_s += times * call.back_s;
+}
 
-static struct host_calls calls_of(const struct partition *f, const struct strategy *s, int shape)
+/* Seconds of the host for a stage's passes. A checkpoint keeps what restores the random state and
+ * restores it; Megatron's own of whole layers (`te`) was in what the seconds of a call were chosen on.
+ * CUDA graphs of layers replace what comes before the dispatch by one call; --tp-comm-overlap puts
+ * collectives into the products beside them. */
+static struct host_time host_of(const struct partition *f, const struct strategy *s, int shape)
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
     int layers = f->shape[shape].has.layers, modules = effective_modules(s);
-    struct host_calls c = {.pass = l->launches + e->launches};
+    int whole = layers_again(s, layers);
+    bool te = f->scene->te;
+    struct host_time t = {l->host_s + e->host_s, l->host_back_s + e->host_back_s};
+    struct host_time checkpoint = host_call(CALL_CHECKPOINT, te, false);
     for (int m = 0; modules >> m; m++)
         if (modules >> m & 1) {
-            c.pass += (1 << m == MODULE_LAYERNORM ? 2 : 1) * layers;
-            c.again += l->again_launches[m];
+            add_calls(&t, checkpoint, (1 << m == MODULE_LAYERNORM ? 2 : 1) * layers);
+            t.back_s += l->host_again_s[m];
         }
     if (layers > 0)
-        c.again += l->launches * layers_again(s, layers) / layers;
-    if (s->vpp > 1)
-        c.pass += VIRTUAL_LAUNCHES;
-    if (s->cuda_graph != GRAPH_NONE)
-        c.pass -= l->graphed - layers;
-    return c;
+        t.back_s += l->host_s * whole / layers;
+    add_calls(&t, checkpoint, te ? 0 : whole);
+    if (s->pp > 1)
+        add_calls(&t, host_call(s->vpp > 1 ? CALL_VIRTUAL : CALL_TRANSFER, te, false), 1);
+    if (s->tp_overlap) {
+        t.forward_s -= l->host_tp_s;
+        t.back_s -= l->host_tp_back_s;
+    }
+    if (s->cuda_graph != GRAPH_NONE) {
+        add_calls(&t, host_call(CALL_PASS, te, false), layers);
+        t.forward_s -= l->graphed_s;
+        t.back_s -= l->graphed_back_s;
+    }
+    return t;
 }
 
-/* A pass takes at least as long as the host needs to issue it. Combined passes are issued together:
- * while the GPU still has work of one, the host is ahead with the other. */
+/* Whether the host is ahead with the next pass while the GPU still has work of this one: nothing makes
+ * it wait in between. Transfers between stages do (--batch-p2p-sync), and the counts of tokens that
+ * experts get, unless passes are combined. Seen on ranks of the torch stack; the seconds of `te` were
+ * chosen with passes that wait one by one. */
+static bool host_runs_ahead(const struct partition *f, const struct strategy *s)
+{
+    return s->moe_overlap || (!f->scene->te && s->pp == 1 && f->scene->model->experts == 0);
+}
+
+/* A pass takes at least as long as the host needs to issue it; both together, where it runs ahead. */
 static void wait_for_host(const struct partition *f, const struct strategy *s, int shape,
                           struct pass *forward, struct pass *backward)
 {
-    struct host_calls c = calls_of(f, s, shape);
+    struct host_time t = host_of(f, s, shape);
+    double slow = 1 / f->mesh[f->shape[shape].mesh].costing.group->host_speed;
     int layers = f->shape[shape].has.layers;
     double pieces = s->moe_overlap ? OVERLAP_PIECES * layers : 0;
     double weights =
         s->delay_wgrad ? WEIGHT_PIECES * layers : 0; /* no backward call of their own */
     double fp8_s = s->precision == PRECISION_FP8 ? PIECE_FP8_S : 0;
-    double late = c.pass * LAUNCH_FORWARD_S + pieces * (PIECE_FORWARD_S + fp8_s) - pass_s(forward);
-    double late_back = c.again * LAUNCH_FORWARD_S + c.pass * LAUNCH_BACKWARD_S +
-                       pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S -
-                       pass_s(backward);
-    if (s->moe_overlap) {
+    t.forward_s += pieces * (PIECE_FORWARD_S + fp8_s);
+    t.back_s += pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S;
+    double late = slow * t.forward_s - pass_s(forward),
+           late_back = slow * t.back_s - pass_s(backward);
+    if (host_runs_ahead(f, s)) {
         double both = fmax(0, late + late_back);
         late = fmin(both, fmax(0, late));
         late_back = both - late;

@@ -183,6 +183,8 @@ static void pools_are_read(void **state)
         {"4x8:H100@12.5 ,4x8:H100", 2, 0, "H100-SXM5-80GB", 4, 4, 8, 8, 12.5, 64},
         {"2x4:H100", 1, 0, "H100-SXM5-80GB", 2, 2, 4, 4, 400, 8},
         {"2x16:H100", 1, 0, "H100-SXM5-80GB", 2, 2, 16, 8, 400, 32},
+        {"1x4:GH200", 1, 0, "GH200-96GB", 1, 1, 4, 4, 200, 4},
+        {"4x1:GH200", 1, 0, "GH200-96GB", 4, 4, 1, 1, 200, 4},
         {"18x4:GB200", 1, 0, "GB200", 18, 18, 4, 72, 400, 72},
         {"9x8:GB200", 1, 0, "GB200", 9, 9, 8, 72, 400, 72},
         {"2x5:GB200", 1, 0, "GB200", 2, 2, 5, 70, 400, 10},
@@ -209,6 +211,7 @@ static void pools_are_read(void **state)
         near(g->link_bs, g->gpu->link_gbs * 1e9);
         near(g->usable_bytes, g->gpu->usable_gib * GIB);
         near(g->oversubscription, 1);
+        near(g->host_speed, gpu_host_speed(g->gpu));
         assert_int_equal(cluster_max_gpus(&c), cases[i].max_gpus);
         assert_string_equal(c.text, cases[i].pool);
     }
@@ -319,6 +322,7 @@ static void a_file_says_what_a_pool_cannot(void **state)
                    "    scaleup_gbs: 250.5\n"
                    "    oversubscription: 1.5\n"
                    "    usable_gib: 70\n"
+                   "    host_speed: 0.8\n"
                    "    price: 1.25\n"
                    "    mtbf_h: 50000\n"
                    "    interruptions_per_h: 0.03\n"
@@ -336,6 +340,7 @@ static void a_file_says_what_a_pool_cannot(void **state)
     near(g->link_bs, 250.5e9);
     near(g->oversubscription, 1.5);
     near(g->usable_bytes, 70 * GIB);
+    near(g->host_speed, 0.8);
     near(c.said[0].price, 1.25);
     near(c.said[0].mtbf_h, 50000);
     near(c.said[0].interruptions_per_h, 0.03);
@@ -424,7 +429,7 @@ static void bad_files_are_refused(void **state)
         {GROUP "    colour: red\n",
          "c.yaml:4:5: unknown key 'colour'; known are gpu, nodes, gpus_per_node, gpus, nic_gbit, "
          "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, "
-         "price, "
+         "host_speed, price, "
          "mtbf_h, interruptions_per_h"},
         {GROUP "    gpus_per_node: 4.5\n",
          "c.yaml:4:20: gpus_per_node is '4.5', a whole number from 1 to 1024 is right"},

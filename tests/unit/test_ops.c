@@ -1,6 +1,7 @@
 /* The ops stage: memory-bound operators, their kinds, sizes and bytes against hand-computed ones in
  * the terms of doc/evidence/profile.md; and that no preset has one without. */
 #include "base/arena.h"
+#include "layer/host_calls.h"
 #include "layer/ops.h"
 #include "model/model.h"
 
@@ -229,18 +230,29 @@ static void experts_have_passes_of_their_own(void **state)
         assert_true(strcmp(ops[i].name, "clamp") != 0 && strcmp(ops[i].name, "expert bias") != 0);
 }
 
-/* One call of the host an operator, more for experts, most where they run in turn. */
-static void experts_cost_the_host_calls(void **state)
+/* More of the host for experts, most where they run in turn; fp8 and scores of their own cost more. */
+static void operators_cost_the_host(void **state)
 {
     struct model m = from_pairs("layers=2,hidden=512,ffn=1024,heads=8,vocab=32000,gated=1,"
                                 "experts=8,topk=2,expert_ffn=768");
-    struct block_shape s = shape_of(&m, BLOCK_MOE, 1, true);
+    struct block_shape s = shape_of(&m, BLOCK_MOE, 1, true),
+                       a = shape_of(&m, BLOCK_ATTENTION, 1, true);
     (void)state;
-    near(op_called(&s, "activation").launches, 1);
-    double grouped = op_called(&s, "expert up").launches;
-    assert_true(grouped > 1 && op_called(&s, "router").launches > 1);
+    double call_s = host_call(CALL_PASS, true, false).forward_s;
+    near(op_called(&s, "activation").host_s, call_s);
+    double grouped = op_called(&s, "expert up").host_s;
+    assert_true(grouped > call_s && op_called(&s, "router").host_s > call_s);
     s.grouped_gemm = 0;
-    assert_true(op_called(&s, "expert up").launches > 8 && grouped < 8);
+    assert_true(op_called(&s, "expert up").host_s > 8 * call_s && grouped < 8 * call_s);
+    double product = op_called(&a, "qkv").host_back_s,
+           core = op_called(&a, "core attention").host_s;
+    a.precision = PRECISION_FP8;
+    near(op_called(&a, "qkv").host_back_s, 2 * product);
+    a.precision = PRECISION_BF16;
+    a.attention = ATTENTION_UNFUSED;
+    near(op_called(&a, "core attention").host_s, 3 * core);
+    a.te = false;
+    assert_true(op_called(&a, "qkv").host_s > product);
 }
 
 static bool is_kind(int kind)
@@ -359,7 +371,7 @@ int main(void)
         cmocka_unit_test(tokens_reach_some_parts),
         cmocka_unit_test(rows_travel_once),
         cmocka_unit_test(experts_have_passes_of_their_own),
-        cmocka_unit_test(experts_cost_the_host_calls),
+        cmocka_unit_test(operators_cost_the_host),
         cmocka_unit_test(backward_collectives),
         cmocka_unit_test(ways_of_context_differ_beyond_one_rank),
     };

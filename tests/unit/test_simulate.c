@@ -26,10 +26,13 @@ static struct strategy plan_of(int tp, int pp, int dp, int micro_batch, int glob
     return s;
 }
 
+static bool torch; /* which stack runs it */
+
 static struct plan evaluate(const struct strategy *s)
 {
     struct scene sc = scene();
     struct plan p;
+    sc.te = !torch;
     plan_evaluate(&sc, s, NULL, &mem, &p);
     assert_true(p.computed);
     return p;
@@ -164,6 +167,42 @@ static void graphs_lift_the_host(void **state)
     }
 }
 
+/* A host of half the speed doubles a step that waits for it, and leaves alone one that does not. */
+static void slow_hosts_slow_small_steps(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        load("llama3.2-1b", "1x8:H100");
+        struct strategy s = plan_of(1, 1, 8, wide ? 4 : 1, 256);
+        s.seq_len = wide ? 8192 : 256;
+        double fast = evaluate(&s).step_s;
+        cluster.group[0].host_speed = 0.5;
+        double slow = evaluate(&s).step_s;
+        assert_true(wide ? slow == fast : slow > 1.9 * fast && slow < 2 * fast);
+    }
+}
+
+/* The slowest host that a step does not wait for. */
+static double speed_needed(const struct strategy *s)
+{
+    cluster.group[0].host_speed = 20;
+    double busy = evaluate(s).step_s, speed = 4;
+    for (; evaluate(s).step_s <= 1.001 * busy; speed *= 0.97)
+        cluster.group[0].host_speed = speed;
+    return speed;
+}
+
+/* Without stages the host makes up in backward for what it lacks forward, which is shorter. */
+static void the_host_runs_ahead(void **state)
+{
+    (void)state;
+    load("llama3-8b", "2x8:H100");
+    struct strategy one = plan_of(1, 1, 16, 1, 64), two = plan_of(1, 2, 8, 1, 64);
+    torch = true;
+    assert_true(speed_needed(&one) < 0.95 * speed_needed(&two));
+    torch = false;
+}
+
 /* Rows that travel once to a rank, and once to a node, are fewer than topk copies. */
 static void flex_is_never_slower(void **state)
 {
@@ -211,6 +250,8 @@ int main(void)
         cmocka_unit_test(recompute_trades_time_for_memory),
         cmocka_unit_test(overlap_is_never_slower),
         cmocka_unit_test(graphs_lift_the_host),
+        cmocka_unit_test(slow_hosts_slow_small_steps),
+        cmocka_unit_test(the_host_runs_ahead),
         cmocka_unit_test(flex_is_never_slower),
         cmocka_unit_test(buckets_count_context),
     };

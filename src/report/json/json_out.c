@@ -177,6 +177,7 @@ static struct json *node_group_of(const struct node_group *g, const struct rent 
         set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
         set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
         set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
+        set_unlike(o, "host_speed", g->host_speed, u->host_speed);
         rents_init(&usual_rent, &usual, "");
         if (rent->usd_per_hour > 0)
             set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
