@@ -14,13 +14,13 @@
  *   Hopper      an H200's sustained products reach 0.94 of burst ones; its ranks (data/measured).
  *   Blackwell   chosen on Together's dense steps on B200 (data/published.csv). SimuMax's B200 is
  *               slower than all others' by a fifth, kernels and steps alike: 0.8 there.
- *   CDNA        chosen on MLPerf 5.1's MI355X.
+ *   CDNA        between what steps of MI300X (0.9) and MI355X (0.5) ask for.
  *   graphics    at the limit even in short loops (L40S: 0.97 W and 0.57 of the peak; A40: 2.0 and
  *               0.74). */
 static const struct power {
     double keeps, usual;
 } POWER[] = {[2] = {0.8, 0.74}, [3] = {0.54, 0}, [5] = {1.3, 0},  [6] = {1.3, 0},
-             [7] = {1.3, 0},    [8] = {1.3, 0},  [10] = {0.54, 0}};
+             [7] = {1.3, 0},    [8] = {1.3, 0},  [10] = {0.65, 0}};
 static const struct power OTHERS = {0.8, 0};
 
 /* By which power of its load a layer is slower: a third where all of its time is the matrix units',
