@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
+#include "strategy/layout.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,10 +60,22 @@ static void judge(const struct estimate_query *e, struct judged *out, struct are
     plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
 }
 
-static bool answer(struct asked *q, struct judged *out, struct arena *mem, struct error *err)
+/* A pipeline layout ("" = none) is no value of --set: it takes the place of the row's split. */
+static bool lay_out(const char *text, struct estimate_query *e, struct arena *mem,
+                    struct error *err)
+{
+    if (!*text)
+        return true;
+    struct layout *l = arena_alloc(mem, sizeof *l);
+    e->layout = l;
+    return layout_parse(l, text, e->scene.model, &e->strategy, err);
+}
+
+static bool answer(struct asked *q, const char *layout, struct judged *out, struct arena *mem,
+                   struct error *err)
 {
     struct estimate_query e;
-    bool ok = asked_estimate(q, &e, err);
+    bool ok = asked_estimate(q, &e, err) && lay_out(layout, &e, mem, err);
     if (ok)
         judge(&e, out, mem);
     ok = ok && query_costs_hold(&q->query, err);
@@ -77,12 +90,13 @@ bool predict_run(const struct csv *c, int i, struct judged *out, struct arena *m
                                           "precision"};
     static const char *const names[] = {"cluster", "model", "global-batch", "seq-len", "precision"};
     struct asked *q = arena_alloc(mem, sizeof *q);
+    int layout = csv_column(c, "layout");
     asked_init(q);
     for (int k = 0; k < 5; k++)
         if (!set(q, names[k], csv_at(c, i, csv_column(c, options[k])), err))
             return false;
     return set_strategy(q, csv_at(c, i, csv_column(c, "strategy")), err) &&
-           answer(q, out, mem, err);
+           answer(q, layout < 0 ? "" : csv_at(c, i, layout), out, mem, err);
 }
 
 bool is_named(const char *text, const char *start)
@@ -164,7 +178,8 @@ bool predict_rank(const struct csv *c, int i, struct judged *out, struct arena *
     asked_init(q);
     return set(q, "cluster", csv_at(c, i, csv_column(c, "cluster")), err) &&
            set(q, "stack", "torch", err) && /* whose module the harness brought */
-           set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) && answer(q, out, mem, err);
+           set_flags(q, csv_at(c, i, csv_column(c, "flags")), mem, err) &&
+           answer(q, "", out, mem, err);
 }
 
 struct tally {
