@@ -5,6 +5,7 @@
 #include "calibrate/calibrate.h"
 
 #include "base/arena.h"
+#include "base/csv.h"
 #include "calibrate/calibrate_input.h"
 
 #include <assert.h>
@@ -420,22 +421,64 @@ bool calibrate_told(const struct calibrate_report *r, struct error *err)
                 r->profile->entry[0].why[RESIDUAL_compute]);
 }
 
+/* A file that is given: one input, or a table of them. */
+struct given_file {
+    const char *path;
+    bool held, table;
+    struct csv csv;
+};
+
+static bool open_files(const struct options *o, struct given_file *file, int files, int *inputs,
+                       struct arena *mem, struct error *err)
+{
+    const struct texts *from = &o->calibrate.from, *held_out = &o->calibrate.held_out;
+    for (int i = 0; i < files; i++) {
+        struct given_file *f = &file[i];
+        f->held = i >= from->count;
+        f->path = f->held ? held_out->text[i - from->count] : from->text[i];
+        f->table = calibrate_is_table(f->path);
+        if (f->table && !calibrate_table_load(f->path, &f->csv, mem, err))
+            return false;
+        *inputs += f->table ? f->csv.rows : 1;
+    }
+    return true;
+}
+
+static bool read_file(const struct given_file *f, const struct options *o,
+                      struct resources *resources, struct calibrate_input *input, struct arena *mem,
+                      struct error *err)
+{
+    if (!f->table) {
+        bool ok = calibrate_input_read(input, o, resources, f->path, mem, err);
+        input->held = f->held;
+        return ok;
+    }
+    for (int row = 0; row < f->csv.rows; row++) {
+        if (!calibrate_table_row(&input[row], o, resources, f->path, &f->csv, row, mem, err))
+            return false;
+        input[row].held = f->held;
+    }
+    return true;
+}
+
 bool calibrate_run(const struct options *o, struct resources *resources, struct arena *mem,
                    struct calibrate_report *out, struct error *err)
 {
-    const struct texts *from = &o->calibrate.from, *held_out = &o->calibrate.held_out;
-    int inputs = from->count + held_out->count;
+    const struct texts *from = &o->calibrate.from;
+    int files = from->count + o->calibrate.held_out.count, inputs = 0, at = 0;
     *out = (struct calibrate_report){.inputs = from->count, .input = from->text};
     if (from->count == 0)
         return fail(err, ERROR_INPUT,
                     "no input is given: astra calibrate run.log --gpu H100 -o profile.json");
+    struct given_file *file = arena_array(mem, (size_t)files, sizeof *file);
+    if (!open_files(o, file, files, &inputs, mem, err))
+        return false;
     struct calibrate_input *input = arena_array(mem, (size_t)inputs, sizeof *input);
-    for (int i = 0; i < inputs; i++) {
-        bool held = i >= from->count;
-        const char *path = held ? held_out->text[i - from->count] : from->text[i];
-        if (!calibrate_input_read(&input[i], o, resources, path, mem, err))
+    for (int i = 0; i < files; i++) {
+        if (!read_file(&file[i], o, resources, &input[at], mem, err))
             return false;
-        input[i].held = held;
+        at += file[i].table ? file[i].csv.rows : 1;
     }
+    assert(at == inputs);
     return calibrate_fit(input, inputs, mem, out, err) && resources_hold(resources, err);
 }

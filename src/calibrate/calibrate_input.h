@@ -54,7 +54,7 @@ struct observation {
 
 struct calibrate_input {
     const char *path;
-    const char *kind;       /* "training log", "result of verify" */
+    const char *kind;       /* "training log", "result of verify", "table of runs" */
     struct options options; /* of its own */
     struct query query;
     struct estimate_query asked;
@@ -70,10 +70,22 @@ struct calibrate_input {
     const char **note;
 };
 
+/* What the command was told, but for the inputs; a run that names its cluster has no other. */
+bool calibrate_input_begin(struct calibrate_input *, const struct options *from, bool placed,
+                           struct arena *, struct error *);
+
 /* With the cluster, GPU and models of `from`. False: the input is malformed. One that is well-formed
  * and of no use has refusals and no observations. Everything lives in the arena. */
 bool calibrate_input_read(struct calibrate_input *, const struct options *from, struct resources *,
                           const char *path, struct arena *, struct error *);
+
+/* A table of runs (calibrate_table.c): a row is an input. */
+struct csv;
+bool calibrate_is_table(const char *path);
+bool calibrate_table_load(const char *path, struct csv *, struct arena *, struct error *);
+bool calibrate_table_row(struct calibrate_input *, const struct options *from, struct resources *,
+                         const char *path, const struct csv *, int row, struct arena *,
+                         struct error *);
 
 /* What is predicted of an observation with these log factors (NULL: with none), memory before its own
  * factor. 0 when the strategy cannot be computed. */
