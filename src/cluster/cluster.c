@@ -11,9 +11,12 @@
 #include <string.h>
 
 /* GPUs that the scale-up link joins. Inside a node it cannot join more than the node has; where it
- * spans nodes (NVL72: 72 GPUs, 4 per node) it joins whole nodes. */
+ * spans nodes (NVL72: 72 GPUs, 4 per node) it joins whole nodes. A superchip that is usually alone in
+ * its node has nothing to be joined to there: several in one node are (GH200: four by NVLink). */
 static int usual_domain(const struct gpu *g, int per_node)
 {
+    if (g->per_node == 1)
+        return per_node;
     if (g->domain <= g->per_node)
         return g->domain < per_node ? g->domain : per_node;
     return per_node < g->domain ? g->domain - g->domain % per_node : g->domain;
