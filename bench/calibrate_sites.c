@@ -1,5 +1,7 @@
 /* The scoreboard of calibration: three runs of a site are given, its others predicted, before and
- * with the factors of the three. First the three that a rule picks, then many random threes. */
+ * with the factors of the three. Sites are the runs of one project on one type of GPU. Of two that
+ * are shown by themselves the first runs of three models are given, then many random threes; of all
+ * others random threes, summed by how well their GPU is known. */
 #include "base/arena.h"
 #include "base/csv.h"
 #include "calibrate/calibrate.h"
@@ -10,133 +12,161 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SITE_RUNS = 80, GIVEN = 3, DRAWS = 60 };
+enum { MOST_RUNS = 1000, LEAST_RUNS = 8, GIVEN = 3, DRAWS = 100, FEW_DRAWS = 20 };
 
-/* Runs of one site: rows of the tables whose source begins so. */
-static const struct site_row {
-    const char *name, *source, *models; /* "dense", "experts", "" = both */
-} SITES[] = {
-    {"GH200, Alps", "Zeltrxn2333/lsaie-ss26-gipfelsturm", ""},
-    {"B200, Together, dense", "togethercomputer/", "dense"},
-    {"B200, Together", "togethercomputer/", ""},
+struct site_run {
+    struct calibrate_input input;
+    const char *id, *project, *model;
+    bool used; /* by a site that is done */
 };
 
 struct site {
     int runs;
-    struct calibrate_input run[MOST_SITE_RUNS];
-    const char *model[MOST_SITE_RUNS];
+    struct site_run *run[MOST_RUNS];
 };
 
 struct site_score {
     int count, inside_before, inside_after;
     double before, after;               /* sums of |error| */
     double stated_before, stated_after; /* sums */
+    int draws, silent, worse;           /* choices; that tell nothing; after which errors grew */
 };
 
-static bool add_runs(struct site *s, const struct site_row *site, const char *path,
-                     struct resources *resources, struct arena *mem, struct error *err)
+struct all_runs {
+    int count;
+    struct site_run run[MOST_RUNS];
+};
+
+/* Shown by themselves: nobody's operators were measured on their GPUs when this was written. */
+static const struct shown_site {
+    const char *name, *project, *gpu;
+    bool dense; /* alone */
+} SHOWN[] = {
+    {"GH200, Alps", "Zeltrxn2333/lsaie-ss26-gipfelsturm", "GH200", false},
+    {"B200, Together, dense", "togethercomputer/", "B200", true},
+    {"B200, Together", "togethercomputer/", "B200", false},
+};
+
+static bool is_named(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool has_experts(const struct site_run *r)
+{
+    return r->input.asked.scene.model->experts > 0;
+}
+
+static bool read_runs(struct all_runs *all, const char *path, struct resources *resources,
+                      struct arena *mem, struct error *err)
 {
     struct csv c;
     struct options none;
     options_init(&none, mem);
     if (!calibrate_table_load(path, &c, mem, err))
         return false;
-    int source = csv_column(&c, "source"), model = csv_column(&c, "model");
-    for (int i = 0; i < c.rows && s->runs < MOST_SITE_RUNS; i++) {
-        if (strncmp(csv_at(&c, i, source), site->source, strlen(site->source)) != 0)
-            continue;
-        struct calibrate_input *in = &s->run[s->runs];
-        if (!calibrate_table_row(in, &none, resources, path, &c, i, mem, err))
+    for (int i = 0; i < c.rows && all->count < MOST_RUNS; i++) {
+        struct site_run *r = &all->run[all->count];
+        const char *source = csv_at(&c, i, csv_column(&c, "source"));
+        if (!calibrate_table_row(&r->input, &none, resources, path, &c, i, mem, err))
             return false;
-        s->model[s->runs] = csv_at(&c, i, model);
-        s->runs += in->observations > 0;
+        r->id = csv_at(&c, i, csv_column(&c, "id"));
+        r->model = csv_at(&c, i, csv_column(&c, "model"));
+        r->project = arena_copy(mem, source, strcspn(source, " "));
+        all->count += r->input.observations > 0;
     }
     return true;
 }
 
-/* The first runs of different models. */
-static void first_of_models(const struct site *s, int given[GIVEN])
+/* The first runs of different models; of all where there are fewer. */
+static void first_of_models(const struct site *s, struct site_run *given[GIVEN])
 {
     int count = 0;
-    for (int i = 0; i < s->runs && count < GIVEN; i++) {
-        bool seen = false;
-        for (int k = 0; k < count; k++)
-            seen |= strcmp(s->model[i], s->model[given[k]]) == 0;
-        if (!seen)
-            given[count++] = i;
-    }
-    for (int i = 0; count < GIVEN; i++) /* a site with fewer models */
-        if (i != given[0] && (count < 2 || i != given[1]))
-            given[count++] = i;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < s->runs && count < GIVEN; i++) {
+            bool seen = false;
+            for (int k = 0; k < count; k++)
+                seen |= s->run[i] == given[k] ||
+                        (pass == 0 && strcmp(s->run[i]->model, given[k]->model) == 0);
+            if (!seen)
+                given[count++] = s->run[i];
+        }
 }
 
-static void draw(const struct site *s, int given[GIVEN])
+static void draw(const struct site *s, struct site_run *given[GIVEN])
 {
     for (int k = 0; k < GIVEN; k++) {
         bool again = true;
         while (again) {
-            given[k] = pick(0, s->runs - 1);
-            again = false;
-            for (int j = 0; j < k; j++)
-                again |= given[j] == given[k];
+            given[k] = s->run[pick(0, s->runs - 1)];
+            again = (k > 0 && given[k] == given[0]) || (k > 1 && given[k] == given[1]);
         }
     }
 }
 
-static void add_run(struct calibrate_input *in, const struct residual *r, struct site_score *to,
-                    struct arena *mem)
+static double error_with(struct calibrate_input *in, const struct residual *r, double *stated,
+                         struct arena *mem)
 {
     struct plan *p = arena_alloc(mem, sizeof *p);
-    double measured = in->observation[0].measured;
-    in->query.costing[0].residual = NULL;
-    plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, mem, p);
-    double before = fabs(p->step_s / measured - 1), stated = p->expected_error;
     in->query.costing[0].residual = r;
     plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, mem, p);
-    double after = fabs(p->step_s / measured - 1);
     in->query.costing[0].residual = NULL;
+    *stated = p->expected_error;
+    return fabs(p->step_s / in->observation[0].measured - 1);
+}
+
+static void add_run(struct site_run *run, const struct residual *r, struct site_score *to,
+                    struct arena *mem)
+{
+    double stated, before = error_with(&run->input, NULL, &stated, mem), stated_after;
+    double after = error_with(&run->input, r, &stated_after, mem);
     to->count++;
     to->before += before;
     to->after += after;
     to->stated_before += stated;
-    to->stated_after += p->expected_error;
+    to->stated_after += stated_after;
     to->inside_before += before <= stated;
-    to->inside_after += after <= p->expected_error;
+    to->inside_after += after <= stated_after;
 }
 
-/* The others with what the given runs say. False where nothing can be fitted to them. */
-static bool score_others(struct site *s, const int given[GIVEN], struct site_score *out,
-                         struct residual *factors, struct arena *mem)
+/* The others with what the given runs say; factors of 1 where nothing can be fitted to them. */
+static void score_others(struct site *s, struct site_run *const given[GIVEN],
+                         struct site_score *out, struct residual *factors, struct arena *mem)
 {
     struct calibrate_input chosen[GIVEN];
     struct calibrate_report report = {0};
     struct error err = {0};
+    struct site_score one = *out;
     for (int k = 0; k < GIVEN; k++)
-        chosen[k] = s->run[given[k]];
+        chosen[k] = given[k]->input;
     bool told = calibrate_fit(chosen, GIVEN, mem, &report, &err) && calibrate_told(&report, &err);
     residual_init(factors);
     if (told)
         *factors = report.profile->entry[0].residual;
-    for (int i = 0; i < s->runs; i++) {
-        if (i != given[0] && i != given[1] && i != given[2])
-            add_run(&s->run[i], told ? factors : NULL, out, mem);
-    }
-    return told;
+    for (int i = 0; i < s->runs; i++)
+        if (s->run[i] != given[0] && s->run[i] != given[1] && s->run[i] != given[2])
+            add_run(s->run[i], told ? factors : NULL, out, mem);
+    out->draws++;
+    out->silent += !told;
+    out->worse += out->after - one.after > out->before - one.before + 0.005 * s->runs;
 }
 
 static void print_score(const char *name, const struct site_score *s)
 {
-    printf("%-24s %6d %8.1f %8.1f %9.1f %8.1f %9.0f %8.0f\n", name, s->count,
+    if (s->count == 0)
+        return;
+    printf("%-26s %7d %8.1f %8.1f %9.1f %8.1f %9.0f %8.0f %8.0f %7.0f\n", name, s->count,
            100 * s->before / s->count, 100 * s->after / s->count, 100 * s->stated_before / s->count,
            100 * s->stated_after / s->count, 100.0 * s->inside_before / s->count,
-           100.0 * s->inside_after / s->count);
+           100.0 * s->inside_after / s->count, 100.0 * s->silent / s->draws,
+           100.0 * s->worse / s->draws);
 }
 
-static void print_factors(const struct site *s, const int given[GIVEN], const struct residual *r)
+static void print_factors(struct site_run *const given[GIVEN], const struct residual *r)
 {
     printf("  given:");
     for (int k = 0; k < GIVEN; k++)
-        printf(" %s", strrchr(s->run[given[k]].path, ' ') + 1);
+        printf(" %s", given[k]->id);
     for (int f = 0; f < RESIDUAL_TIMES; f++)
         if (r->fitted[f])
             printf(", %s x %.3f ±%.3f", residual_name((enum residual_factor)f), r->value[f],
@@ -144,44 +174,69 @@ static void print_factors(const struct site *s, const int given[GIVEN], const st
     printf(", scatter %.1f %%\n", 100 * r->time_scatter);
 }
 
-static bool board_site(const struct site_row *row, struct resources *resources, struct arena *mem,
-                       struct error *err)
+static void score_draws(struct site *s, int draws, struct site_score *to)
 {
-    static const char *const TABLES[] = {"data/published.csv", "data/published_moe.csv"};
-    struct site *s = arena_alloc(mem, sizeof *s);
-    struct site_score one = {0}, many = {0};
-    struct residual factors;
-    int given[GIVEN], worse = 0, silent = 0;
-    for (int i = 0; i < 2; i++)
-        if ((i == 0 ? strcmp(row->models, "experts") : strcmp(row->models, "dense")) != 0 &&
-            !add_runs(s, row, TABLES[i], resources, mem, err))
-            return false;
-    if (s->runs <= GIVEN)
-        return true;
-    printf("%s\n", row->name);
-    first_of_models(s, given);
-    score_others(s, given, &one, &factors, mem);
-    print_factors(s, given, &factors);
-    print_score("  first of three models", &one);
-    for (int i = 0; i < DRAWS; i++) {
+    for (int i = 0; i < draws; i++) {
         struct arena scratch;
-        struct site_score drawn = {0};
+        struct site_run *given[GIVEN];
+        struct residual factors;
         arena_init(&scratch);
         draw(s, given);
-        silent += !score_others(s, given, &drawn, &factors, &scratch);
-        worse += drawn.after > drawn.before + 0.005 * drawn.count;
-        many.count += drawn.count;
-        many.before += drawn.before;
-        many.after += drawn.after;
-        many.stated_before += drawn.stated_before;
-        many.stated_after += drawn.stated_after;
-        many.inside_before += drawn.inside_before;
-        many.inside_after += drawn.inside_after;
+        score_others(s, given, to, &factors, &scratch);
         arena_release(&scratch);
     }
+}
+
+static void board_shown(struct all_runs *all, const struct shown_site *shown, struct site *s,
+                        struct arena *mem)
+{
+    struct site_score one = {0}, many = {0};
+    struct site_run *given[GIVEN];
+    struct residual factors;
+    s->runs = 0;
+    for (int i = 0; i < all->count; i++) {
+        struct site_run *r = &all->run[i];
+        if (!is_named(r->project, shown->project) || !is_named(r->input.gpu->name, shown->gpu) ||
+            (shown->dense && has_experts(r)))
+            continue;
+        r->used = true;
+        s->run[s->runs++] = r;
+    }
+    printf("%s, %d runs\n", shown->name, s->runs);
+    if (s->runs <= GIVEN)
+        return;
+    first_of_models(s, given);
+    score_others(s, given, &one, &factors, mem);
+    print_factors(given, &factors);
+    print_score("  first of three models", &one);
+    score_draws(s, DRAWS, &many);
     print_score("  random threes", &many);
-    printf("  of %d random threes %d tell nothing, %d make it worse\n", DRAWS, silent, worse);
-    return true;
+}
+
+/* What is left, site by site. */
+static void board_others(struct all_runs *all, struct site *s)
+{
+    static const char *const KNOWN[] = {"A100", "H100"};
+    struct site_score known = {0}, other = {0};
+    for (int i = 0; i < all->count; i++) {
+        const struct site_run *first = &all->run[i];
+        bool is_known = false;
+        s->runs = 0;
+        for (int k = i; k < all->count && !first->used; k++) {
+            struct site_run *r = &all->run[k];
+            if (r->input.gpu == first->input.gpu && r->input.stack == first->input.stack &&
+                strcmp(r->project, first->project) == 0)
+                s->run[s->runs++] = r;
+        }
+        for (int k = 0; k < s->runs; k++)
+            s->run[k]->used = true;
+        for (int k = 0; k < 2; k++)
+            is_known |= is_named(first->input.gpu->name, KNOWN[k]);
+        if (s->runs >= LEAST_RUNS)
+            score_draws(s, FEW_DRAWS, is_known ? &known : &other);
+    }
+    print_score("other sites, A100 and H100", &known);
+    print_score("other sites", &other);
 }
 
 int main(void)
@@ -189,16 +244,21 @@ int main(void)
     struct arena mem;
     struct resources resources;
     struct error err = {0};
-    bool ok = true;
     arena_init(&mem);
     resources_init(&resources);
-    printf("\n%-24s %6s %17s %18s %18s\n", "calibrate: three runs of", "others", "mean error %",
-           "stated error %", "inside it %");
-    printf("%-24s %6s %8s %8s %9s %8s %9s %8s\n", "a site, its others", "", "before", "after",
-           "before", "after", "before", "after");
-    for (size_t i = 0; ok && i < sizeof SITES / sizeof *SITES; i++)
-        ok = board_site(&SITES[i], &resources, &mem, &err);
-    if (!ok)
+    struct all_runs *all = arena_alloc(&mem, sizeof *all);
+    struct site *s = arena_alloc(&mem, sizeof *s);
+    bool ok = read_runs(all, "data/published.csv", &resources, &mem, &err) &&
+              read_runs(all, "data/published_moe.csv", &resources, &mem, &err);
+    printf("\n%-26s %7s %17s %18s %18s %8s %7s\n", "calibrate: three runs of a", "others",
+           "mean error %", "stated error %", "inside it %", "tell", "make it");
+    printf("%-26s %7s %8s %8s %9s %8s %9s %8s %8s %7s\n", "site, its others", "", "before", "after",
+           "before", "after", "before", "after", "nothing", "worse");
+    for (size_t i = 0; ok && i < sizeof SHOWN / sizeof *SHOWN; i++)
+        board_shown(all, &SHOWN[i], s, &mem);
+    if (ok)
+        board_others(all, s);
+    else
         fprintf(stderr, "%s\n", err.text);
     resources_release(&resources);
     arena_release(&mem);
