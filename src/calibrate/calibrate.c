@@ -141,6 +141,7 @@ static const char *why_not(const struct calibration *p, enum residual_factor f, 
         [RESIDUAL_compute] = "no input has seconds that can be used",
         [RESIDUAL_intra] = "no input has exposed communication inside a node",
         [RESIDUAL_inter] = "no input has exposed communication between nodes",
+        [RESIDUAL_host] = "no input waits for the host",
         [RESIDUAL_memory] = "no input has the memory of a rank"};
     int count = observations_of(p, column), far = unlikeliest(p, column);
     if (count == 0)

@@ -6,7 +6,7 @@
 /* Few log factors from observations that each tell a mixture of them: ridge regression with priors,
  * robust against single bad observations (residual_fit.c). doc/calibrate.md has the formulas. */
 
-enum { FIT_FACTORS = 3 }; /* most that one fit has */
+enum { FIT_FACTORS = 4 }; /* most that one fit has */
 
 /* What is known without any observation; all relative. */
 struct fit_prior {

@@ -2,6 +2,7 @@
 #include "simulate/partition.h"
 
 #include "base/arena.h"
+#include "cost/residual.h"
 #include "simulate/expert_overlap.h"
 
 #include <assert.h>
@@ -133,10 +134,12 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
     double weights =
         s->delay_wgrad ? WEIGHT_PIECES * layers : 0; /* no backward call of their own */
     double fp8_s = s->precision == PRECISION_FP8 ? PIECE_FP8_S : 0;
-    double late = c.pass * LAUNCH_FORWARD_S + pieces * (PIECE_FORWARD_S + fp8_s) - pass_s(forward);
-    double late_back = c.again * LAUNCH_FORWARD_S + c.pass * LAUNCH_BACKWARD_S +
-                       pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S -
-                       pass_s(backward);
+    double own = residual_of(&f->mesh[f->shape[shape].mesh].costing, RESIDUAL_host);
+    double issue_s = c.pass * LAUNCH_FORWARD_S + pieces * (PIECE_FORWARD_S + fp8_s);
+    double issue_back_s = c.again * LAUNCH_FORWARD_S + c.pass * LAUNCH_BACKWARD_S +
+                          pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S;
+    double late = own * issue_s - pass_s(forward),
+           late_back = own * issue_back_s - pass_s(backward);
     if (s->moe_overlap) {
         double both = fmax(0, late + late_back);
         late = fmin(both, fmax(0, late));

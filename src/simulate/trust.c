@@ -1,5 +1,5 @@
 /* A step's seconds belong to the factors of residual.h, one after the other for each type of GPU,
- * and to none (host, posting of transfers). The share of a factor is what the step changes
+ * and to none (posting of transfers, the host's Adam). The share of a factor is what the step changes
  * by with it, d ln(step) / d ln(factor), overlap and bubbles included, from two evaluations. Then
  *
  *   error^2 = (Z scatter)^2 + sum over fitted factors (share x Z deviation)^2
@@ -35,8 +35,9 @@ static double step_with(const struct scene *sc, const struct plan *p, const stru
 {
     struct varied *v = arena_alloc(mem, sizeof *v);
     struct plan *then = arena_alloc(mem, sizeof *then);
-    double all[RESIDUALS] = {1, 1, 1, 1};
-    all[factor] = times;
+    double all[RESIDUALS];
+    for (int f = 0; f < RESIDUALS; f++)
+        all[f] = f == factor ? times : 1;
     scene_vary(v, sc, mesh, all);
     plan_evaluate(&v->scene, &p->strategy, layout, mem, then);
     return then->step_s;

@@ -101,6 +101,21 @@ static void communication_can_be_free(void **state)
     assert_true(p.breakdown[BREAKDOWN_tp] == 0 && p.breakdown[BREAKDOWN_dp] < 1e-9);
 }
 
+/* A step that waits for the host follows its factor, one that does not ignores it. */
+static void host_is_multiplied(void **state)
+{
+    (void)state;
+    struct residual slow = factors(1, 1, 1, 1);
+    slow.value[RESIDUAL_host] = 2;
+    load("llama3.2-1b", "1x8:H100");
+    struct strategy s = job(8, 1, 1, 1);
+    s.seq_len = 256;
+    near(evaluate(&slow, &s).step_s / evaluate(NULL, &s).step_s, 2, 0.02);
+    load("llama3-70b", "8x8:H100");
+    s = job(8, 8, 1, 1);
+    near(evaluate(&slow, &s).step_s, evaluate(NULL, &s).step_s, 1e-12);
+}
+
 static void memory_is_multiplied(void **state)
 {
     (void)state;
@@ -252,7 +267,7 @@ static void groups_have_their_own(void **state)
     near(p.stage[1].forward_s, 1.5 * plain.stage[1].forward_s, 1e-9);
     near(p.stage[1].peak_bytes, 1.1 * plain.stage[1].peak_bytes, 1e-9);
     struct varied v;
-    scene_vary(&v, &sc, 0, (double[RESIDUALS]){2, 1, 1, 1});
+    scene_vary(&v, &sc, 0, (double[RESIDUALS]){2, 1, 1, 1, 1});
     plan_evaluate(&v.scene, &s, NULL, &mem, &p);
     near(p.stage[0].forward_s, 2 * plain.stage[0].forward_s, 1e-9);
     near(p.stage[1].forward_s, 1.5 * plain.stage[1].forward_s, 1e-9);
@@ -325,6 +340,7 @@ int main(void)
         cmocka_unit_test(compute_is_multiplied),
         cmocka_unit_test(communication_is_multiplied),
         cmocka_unit_test(communication_can_be_free),
+        cmocka_unit_test(host_is_multiplied),
         cmocka_unit_test(memory_is_multiplied),
         cmocka_unit_test(memory_fits_as_said),
         cmocka_unit_test(expected_error_is_tightened),
