@@ -65,12 +65,13 @@ static bool one_type(const struct cluster *c)
 }
 
 /* Why the strategy has no figures; NULL = it has. */
-static const char *not_computed(const struct calibrate_input *in, struct arena *mem)
+static const char *not_computed(struct calibrate_input *in, struct arena *mem)
 {
     struct arena scratch = {0};
     struct plan p;
     const char *why = NULL;
     plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, &scratch, &p);
+    in->stated = p.expected_error;
     if (!p.computed && p.reasons > 0)
         why = arena_string(mem, p.reason[0]);
     else if (!p.computed || !in->asked.placed)

@@ -14,6 +14,7 @@ struct fit_prior {
     double deviation[FIT_FACTORS]; /* of each factor from 1 */
     double scatter;                /* of observations around the prediction with true factors ... */
     double weight;                 /* ... known as well as from so many observations */
+    double telling;                /* a factor is told below so much of its deviation here */
 };
 extern const struct fit_prior TIME_PRIOR, MEMORY_PRIOR;
 
@@ -29,7 +30,7 @@ struct fit_row {
 struct fit_result {
     double log[FIT_FACTORS];       /* of the factors; 0 where it is not told */
     double deviation[FIT_FACTORS]; /* standard deviation of it */
-    bool told[FIT_FACTORS];        /* known twice as well as without the observations */
+    bool told[FIT_FACTORS];        /* known better than without the observations */
     double scatter;                /* standard deviation of observations but for outliers */
     double freedom;                /* observations behind `scatter`, the prior's included */
 };
@@ -61,6 +62,7 @@ struct calibrate_input {
     const struct gpu *gpu; /* that it ran on */
     enum stack stack;
     bool held;     /* out of the fit */
+    double stated; /* expected_error of its step, without factors */
     int64_t steps; /* of a log: training lines that count */
     int observations, observation_capacity;
     struct observation *observation;
