@@ -118,8 +118,10 @@ static bool read_factors(const struct json *o, const char *place, struct profile
     for (int f = 0; f < RESIDUALS; f++)
         if (is_older(o, f))
             leave_out(e, f);
-        else if (!read_factor(json_get(o, names[f]), arena_format(mem, "%s.%s", place, names[f]),
-                              (enum residual_factor)f, e, mem, err))
+        else if (!read_factor(
+                     json_get(o, residual_name((enum residual_factor)f)),
+                     arena_format(mem, "%s.%s", place, residual_name((enum residual_factor)f)),
+                     (enum residual_factor)f, e, mem, err))
             return false;
     return true;
 }
