@@ -135,7 +135,9 @@ accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
 verification: $(BUILD)/astra $(BUILD)/bench-calibrate_sites ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
 	@ASTRA=$(BUILD)/astra sh tools/verification.sh
-	@$(BUILD)/bench-calibrate_sites
+	@$(BUILD)/bench-calibrate_sites > $(BUILD)/calibrate_sites.txt
+	@cat $(BUILD)/calibrate_sites.txt
+	@sh tools/fill_block.sh doc/evidence/calibrate.md sites $(BUILD)/calibrate_sites.txt
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md

@@ -17,7 +17,8 @@ enum { MOST_RUNS = 1000, LEAST_RUNS = 8, GIVEN = 3, DRAWS = 100, FEW_DRAWS = 20 
 struct site_run {
     struct calibrate_input input;
     const char *id, *project, *model;
-    bool used; /* by a site that is done */
+    bool used;            /* by a site that is done */
+    double before, after; /* predicted seconds, of the last choice that was scored */
 };
 
 struct site {
@@ -27,9 +28,10 @@ struct site {
 
 struct site_score {
     int count, inside_before, inside_after;
-    double before, after;               /* sums of |error| */
-    double stated_before, stated_after; /* sums */
-    int draws, silent, worse;           /* choices; that tell nothing; after which errors grew */
+    double before, after;                 /* sums of |error| */
+    double stated_before, stated_after;   /* sums */
+    int draws, silent, worse;             /* choices; that tell nothing; after which errors grew */
+    int pairs, right_before, right_after; /* of layouts of one job, in the measured order */
 };
 
 struct all_runs {
@@ -104,22 +106,24 @@ static void draw(const struct site *s, struct site_run *given[GIVEN])
     }
 }
 
-static double error_with(struct calibrate_input *in, const struct residual *r, double *stated,
-                         struct arena *mem)
+static double step_with(struct calibrate_input *in, const struct residual *r, double *stated,
+                        struct arena *mem)
 {
     struct plan *p = arena_alloc(mem, sizeof *p);
     in->query.costing[0].residual = r;
     plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, mem, p);
     in->query.costing[0].residual = NULL;
     *stated = p->expected_error;
-    return fabs(p->step_s / in->observation[0].measured - 1);
+    return p->step_s;
 }
 
 static void add_run(struct site_run *run, const struct residual *r, struct site_score *to,
                     struct arena *mem)
 {
-    double stated, before = error_with(&run->input, NULL, &stated, mem), stated_after;
-    double after = error_with(&run->input, r, &stated_after, mem);
+    double stated, stated_after, measured = run->input.observation[0].measured;
+    run->before = step_with(&run->input, NULL, &stated, mem);
+    run->after = step_with(&run->input, r, &stated_after, mem);
+    double before = fabs(run->before / measured - 1), after = fabs(run->after / measured - 1);
     to->count++;
     to->before += before;
     to->after += after;
@@ -127,6 +131,31 @@ static void add_run(struct site_run *run, const struct residual *r, struct site_
     to->stated_after += stated_after;
     to->inside_before += before <= stated;
     to->inside_after += after <= stated_after;
+}
+
+/* Layouts of one model, batch and length on as many GPUs; one that ran twice is no pair. */
+static bool same_job(const struct site_run *a, const struct site_run *b)
+{
+    const struct estimate_query *x = &a->input.asked, *y = &b->input.asked;
+    return strcmp(a->model, b->model) == 0 && x->gpus == y->gpus &&
+           x->strategy.global_batch == y->strategy.global_batch &&
+           x->strategy.seq_len == y->strategy.seq_len &&
+           x->strategy.precision == y->strategy.precision;
+}
+
+static void add_pair(const struct site_run *a, const struct site_run *b, struct site_score *to)
+{
+    double measured = a->input.observation[0].measured - b->input.observation[0].measured;
+    if (!same_job(a, b) || measured == 0 || a->before == b->before)
+        return;
+    to->pairs++;
+    to->right_before += (a->before - b->before) * measured > 0;
+    to->right_after += (a->after - b->after) * measured > 0;
+}
+
+static bool is_given(const struct site_run *r, struct site_run *const given[GIVEN])
+{
+    return r == given[0] || r == given[1] || r == given[2];
 }
 
 /* The others with what the given runs say; factors of 1 where nothing can be fitted to them. */
@@ -144,8 +173,12 @@ static void score_others(struct site *s, struct site_run *const given[GIVEN],
     if (told)
         *factors = report.profile->entry[0].residual;
     for (int i = 0; i < s->runs; i++)
-        if (s->run[i] != given[0] && s->run[i] != given[1] && s->run[i] != given[2])
+        if (!is_given(s->run[i], given))
             add_run(s->run[i], told ? factors : NULL, out, mem);
+    for (int i = 0; i < s->runs; i++)
+        for (int k = 0; k < i; k++)
+            if (!is_given(s->run[i], given) && !is_given(s->run[k], given))
+                add_pair(s->run[i], s->run[k], out);
     out->draws++;
     out->silent += !told;
     out->worse += out->after - one.after > out->before - one.before + 0.005 * s->runs;
@@ -155,11 +188,13 @@ static void print_score(const char *name, const struct site_score *s)
 {
     if (s->count == 0)
         return;
-    printf("%-26s %7d %8.1f %8.1f %9.1f %8.1f %9.0f %8.0f %8.0f %7.0f\n", name, s->count,
-           100 * s->before / s->count, 100 * s->after / s->count, 100 * s->stated_before / s->count,
-           100 * s->stated_after / s->count, 100.0 * s->inside_before / s->count,
-           100.0 * s->inside_after / s->count, 100.0 * s->silent / s->draws,
-           100.0 * s->worse / s->draws);
+    printf("%-26s %7d %8.1f %8.1f %9.1f %8.1f %9.0f %8.0f %8.0f %7.0f %7.0f %5.0f\n", name,
+           s->count, 100 * s->before / s->count, 100 * s->after / s->count,
+           100 * s->stated_before / s->count, 100 * s->stated_after / s->count,
+           100.0 * s->inside_before / s->count, 100.0 * s->inside_after / s->count,
+           100.0 * s->silent / s->draws, 100.0 * s->worse / s->draws,
+           s->pairs ? 100.0 * s->right_before / s->pairs : NAN,
+           s->pairs ? 100.0 * s->right_after / s->pairs : NAN);
 }
 
 static void print_factors(struct site_run *const given[GIVEN], const struct residual *r)
@@ -250,10 +285,11 @@ int main(void)
     struct site *s = arena_alloc(&mem, sizeof *s);
     bool ok = read_runs(all, "data/published.csv", &resources, &mem, &err) &&
               read_runs(all, "data/published_moe.csv", &resources, &mem, &err);
-    printf("\n%-26s %7s %17s %18s %18s %8s %7s\n", "calibrate: three runs of a", "others",
-           "mean error %", "stated error %", "inside it %", "tell", "make it");
-    printf("%-26s %7s %8s %8s %9s %8s %9s %8s %8s %7s\n", "site, its others", "", "before", "after",
-           "before", "after", "before", "after", "nothing", "worse");
+    printf("%-26s %7s %17s %18s %18s %8s %7s %13s\n", "three runs of a site are", "others",
+           "mean error %", "stated error %", "inside it %", "tell", "make it", "pairs right %");
+    printf("%-26s %7s %8s %8s %9s %8s %9s %8s %8s %7s %7s %5s\n", "given, the others not", "",
+           "before", "after", "before", "after", "before", "after", "nothing", "worse", "before",
+           "after");
     for (size_t i = 0; ok && i < sizeof SHOWN / sizeof *SHOWN; i++)
         board_shown(all, &SHOWN[i], s, &mem);
     if (ok)

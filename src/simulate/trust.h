@@ -6,8 +6,8 @@ struct layout;
 struct plan;
 struct scene;
 
-/* expected_error of an evaluated plan from what its groups' residual factors are known to, and its
- * name, calibrated; without fitted factors of seconds nothing changes. It is larger than before
- * where the runs scatter more than was expected. */
+/* Tightens expected_error of an evaluated plan by what its groups' residual factors are known to,
+ * and names it calibrated; without fitted factors of seconds nothing changes. Raises it
+ * only where own runs scatter more. */
 void trust_residuals(const struct scene *, const struct layout *, struct arena *scratch,
                      struct plan *);
