@@ -133,8 +133,11 @@ bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_spee
 	@$(BUILD)/bench-log_speed
 accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
 	@$<
-verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
+verification: $(BUILD)/astra $(BUILD)/bench-calibrate_sites ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
 	@ASTRA=$(BUILD)/astra sh tools/verification.sh
+	@$(BUILD)/bench-calibrate_sites > $(BUILD)/calibrate_sites.txt
+	@cat $(BUILD)/calibrate_sites.txt
+	@sh tools/fill_block.sh doc/evidence/calibrate.md sites $(BUILD)/calibrate_sites.txt
 experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
 	@$<
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md
@@ -202,7 +205,7 @@ $(BUILD)/page/page.o: $(BUILD)/page/page.c $(BUILD)/flags | build/setup/$(BASE)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
-$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,accuracy experts mixed_gains mixed_speed neighbours speed): \
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,accuracy calibrate_sites experts mixed_gains mixed_speed neighbours speed): \
     private INCLUDE += -Itests
 FIT_TESTS := $(patsubst %,$(BUILD)/unit/test_%,comm_fit fit sample)
 $(FIT_OBJ) $(FIT_TESTS:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o): private INCLUDE += -Itools

@@ -65,12 +65,13 @@ static bool one_type(const struct cluster *c)
 }
 
 /* Why the strategy has no figures; NULL = it has. */
-static const char *not_computed(const struct calibrate_input *in, struct arena *mem)
+static const char *not_computed(struct calibrate_input *in, struct arena *mem)
 {
     struct arena scratch = {0};
     struct plan p;
     const char *why = NULL;
     plan_evaluate(&in->asked.scene, &in->asked.strategy, in->asked.layout, &scratch, &p);
+    in->stated = p.expected_error;
     if (!p.computed && p.reasons > 0)
         why = arena_string(mem, p.reason[0]);
     else if (!p.computed || !in->asked.placed)
@@ -210,13 +211,19 @@ static bool read_log(struct calibrate_input *in, struct resources *resources,
     return true;
 }
 
-/* What the command was told, but for the inputs. */
-static bool begin(struct calibrate_input *in, const struct options *from, struct arena *mem,
-                  struct error *err)
+static bool is_place(const char *option)
+{
+    return strcmp(option, "cluster") == 0 || strcmp(option, "gpu") == 0 ||
+           strcmp(option, "gpus") == 0;
+}
+
+bool calibrate_input_begin(struct calibrate_input *in, const struct options *from, bool placed,
+                           struct arena *mem, struct error *err)
 {
     options_init(&in->options, mem);
     for (const struct given *g = from->first; g; g = g->next)
         if (g->option->use == ASKS && option_takes(g->option, "calibrate") &&
+            !(placed && is_place(g->option->name)) &&
             !options_set(&in->options, g->option->name, g->value, err))
             return false;
     return true;
@@ -247,8 +254,8 @@ bool calibrate_input_read(struct calibrate_input *in, const struct options *from
     str_init(&p.text);
     train_log_init(&p.log, mem);
     train_steps_init(&p.steps, mem);
-    bool ok = begin(in, from, mem, err) && file_stream(path, take_piece, &p, err) &&
-              read_pieces(in, resources, &p, mem, err);
+    bool ok = calibrate_input_begin(in, from, false, mem, err) &&
+              file_stream(path, take_piece, &p, err) && read_pieces(in, resources, &p, mem, err);
     if (ok)
         calibrate_sift(in, mem);
     train_steps_release(&p.steps);

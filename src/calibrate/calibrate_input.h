@@ -6,7 +6,7 @@
 /* Few log factors from observations that each tell a mixture of them: ridge regression with priors,
  * robust against single bad observations (residual_fit.c). doc/calibrate.md has the formulas. */
 
-enum { FIT_FACTORS = 3 }; /* most that one fit has */
+enum { FIT_FACTORS = 4 }; /* most that one fit has */
 
 /* What is known without any observation; all relative. */
 struct fit_prior {
@@ -14,6 +14,7 @@ struct fit_prior {
     double deviation[FIT_FACTORS]; /* of each factor from 1 */
     double scatter;                /* of observations around the prediction with true factors ... */
     double weight;                 /* ... known as well as from so many observations */
+    double telling;                /* a factor is told below so much of its deviation here */
 };
 extern const struct fit_prior TIME_PRIOR, MEMORY_PRIOR;
 
@@ -29,7 +30,7 @@ struct fit_row {
 struct fit_result {
     double log[FIT_FACTORS];       /* of the factors; 0 where it is not told */
     double deviation[FIT_FACTORS]; /* standard deviation of it */
-    bool told[FIT_FACTORS];        /* known twice as well as without the observations */
+    bool told[FIT_FACTORS];        /* known better than without the observations */
     double scatter;                /* standard deviation of observations but for outliers */
     double freedom;                /* observations behind `scatter`, the prior's included */
 };
@@ -54,13 +55,14 @@ struct observation {
 
 struct calibrate_input {
     const char *path;
-    const char *kind;       /* "training log", "result of verify" */
+    const char *kind;       /* "training log", "result of verify", "table of runs" */
     struct options options; /* of its own */
     struct query query;
     struct estimate_query asked;
     const struct gpu *gpu; /* that it ran on */
     enum stack stack;
     bool held;     /* out of the fit */
+    double stated; /* expected_error of its step, without factors */
     int64_t steps; /* of a log: training lines that count */
     int observations, observation_capacity;
     struct observation *observation;
@@ -70,10 +72,22 @@ struct calibrate_input {
     const char **note;
 };
 
+/* What the command was told, but for the inputs; a run that names its cluster has no other. */
+bool calibrate_input_begin(struct calibrate_input *, const struct options *from, bool placed,
+                           struct arena *, struct error *);
+
 /* With the cluster, GPU and models of `from`. False: the input is malformed. One that is well-formed
  * and of no use has refusals and no observations. Everything lives in the arena. */
 bool calibrate_input_read(struct calibrate_input *, const struct options *from, struct resources *,
                           const char *path, struct arena *, struct error *);
+
+/* A table of runs (calibrate_table.c): a row is an input. */
+struct csv;
+bool calibrate_is_table(const char *path);
+bool calibrate_table_load(const char *path, struct csv *, struct arena *, struct error *);
+bool calibrate_table_row(struct calibrate_input *, const struct options *from, struct resources *,
+                         const char *path, const struct csv *, int row, struct arena *,
+                         struct error *);
 
 /* What is predicted of an observation with these log factors (NULL: with none), memory before its own
  * factor. 0 when the strategy cannot be computed. */

@@ -12,6 +12,7 @@ struct costing;
     X(compute, "seconds of operators and of the optimizer; not those of the host")                 \
     X(intra, "seconds of communication inside a node or scale-up domain")                          \
     X(inter, "seconds of communication between nodes")                                             \
+    X(host, "seconds that the host needs to issue a pass")                                         \
     X(memory, "bytes that the framework allocates")
 
 enum residual_factor {

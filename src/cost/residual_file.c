@@ -93,17 +93,35 @@ static bool read_factor(const struct json *o, const char *place, enum residual_f
     return true;
 }
 
+/* Profiles that were made before there was a factor of the host lack it. */
+static bool is_older(const struct json *o, int factor)
+{
+    return factor == RESIDUAL_host && !json_get(o, residual_name(RESIDUAL_host));
+}
+
+static void leave_out(struct profile_entry *e, int factor)
+{
+    e->residual.value[factor] = 1;
+    e->why[factor] = "the profile was made without it";
+}
+
 static bool read_factors(const struct json *o, const char *place, struct profile_entry *e,
                          struct arena *mem, struct error *err)
 {
     const char *names[RESIDUALS];
+    size_t count = 0;
     for (int f = 0; f < RESIDUALS; f++)
-        names[f] = residual_name((enum residual_factor)f);
-    if (!has_keys(o, place, names, RESIDUALS, err))
+        if (!is_older(o, f))
+            names[count++] = residual_name((enum residual_factor)f);
+    if (!has_keys(o, place, names, count, err))
         return false;
     for (int f = 0; f < RESIDUALS; f++)
-        if (!read_factor(json_get(o, names[f]), arena_format(mem, "%s.%s", place, names[f]),
-                         (enum residual_factor)f, e, mem, err))
+        if (is_older(o, f))
+            leave_out(e, f);
+        else if (!read_factor(
+                     json_get(o, residual_name((enum residual_factor)f)),
+                     arena_format(mem, "%s.%s", place, residual_name((enum residual_factor)f)),
+                     (enum residual_factor)f, e, mem, err))
             return false;
     return true;
 }

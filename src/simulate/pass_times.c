@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cost/residual.h"
 #include "layer/host_calls.h"
 #include "simulate/expert_overlap.h"
 
@@ -144,7 +145,8 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
                           struct pass *forward, struct pass *backward)
 {
     struct host_time t = host_of(f, s, shape);
-    double slow = 1 / f->mesh[f->shape[shape].mesh].costing.group->host_speed;
+    const struct costing *on = &f->mesh[f->shape[shape].mesh].costing;
+    double slow = residual_of(on, RESIDUAL_host) / on->group->host_speed;
     int layers = f->shape[shape].has.layers;
     double pieces = s->moe_overlap ? OVERLAP_PIECES * layers : 0;
     double weights =

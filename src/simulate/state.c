@@ -9,9 +9,12 @@
 #include <assert.h>
 #include <math.h>
 
-/* The host's Adam: bytes per second of one GPU's share of its memory bandwidth (a server of 8 GPUs
- * streams 200-400 GB/s); with it offloaded steps of Qwen3-30B-A3B take 1.9-4.2 times as long. */
-static const double HOST_BS = 30e9;
+/* The host's Adam is torch's fused AdamW in fp32 (HybridDeviceOptimizer): it reads master, gradient
+ * and moments and writes all but the gradient. torchrun gives a rank one thread (OMP_NUM_THREADS=1),
+ * which streams 19.6 GB/s (Xeon beside an H200); gradients go down and masters up in fp32, one after
+ * the other and after the GPU's own part. doc/evidence/offload.md. */
+static const double HOST_ADAM_BYTES = 4 * (4 + 3), HOST_THREAD_BS = 19.6e9;
+static const double HOST_COPY_BYTES = 4 + 4, PCIE_EFFICIENCY = 0.8;
 
 /* AdamW as torch has it runs eight passes over lists of tensors (_multi_tensor_adamw): decay, first
  * moment, second moment twice, root, two corrections, step. Bytes of a parameter. */
@@ -56,22 +59,28 @@ static void add_shards(const struct partition *f, const struct costing *on,
     t->shard_tax = fmax(t->shard_tax, p.nodes > 1 ? SENDING_TAX : OVERLAP_TAX);
 }
 
+/* Seconds of a parameter that is offloaded. */
+static double host_time(const struct costing *on)
+{
+    double pcie_bs = 1e9 * on->group->gpu->pcie_gbs * PCIE_EFFICIENCY;
+    return HOST_COPY_BYTES / pcie_bs + HOST_ADAM_BYTES / HOST_THREAD_BS;
+}
+
 /* Clear and norm over all gradients, Adam over this rank's share: reads gradient, master and
- * moments, writes master, moments and weights (30 bytes); what is offloaded crosses PCIe and
- * runs on the host. */
+ * moments, writes master, moments and weights (30 bytes). Beside an offloaded part the GPU's Adam is
+ * fused too, with moments in fp32. */
 static double optimizer_time(const struct costing *on, const struct strategy *s, double params,
                              double shard, bool stock)
 {
     assert(s->optimizer_offload >= 0 && s->optimizer_offload <= 100);
-    double off = s->optimizer_offload / 100.0, moments = s->precision_aware ? s->moments_bytes : 4;
-    double adam = 4 + 2 * (4 + 2 * moments) + 2, passes = stock ? FOREACH_BYTES - adam + 2 : 0;
-    double seconds = memory_time(on, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
-                     memory_time(on, MEMORY_GRAD_NORM, 4 * shard) +
-                     memory_time(on, MEMORY_ADAM, adam * shard * (1 - off)) +
-                     memory_time(on, MEMORY_COPY, passes * shard * (1 - off));
-    if (off > 0)
-        seconds += off * shard * (6 / (1e9 * on->group->gpu->pcie_gbs * 0.8) + adam / HOST_BS);
-    return seconds;
+    double off = s->optimizer_offload / 100.0;
+    double moments = s->precision_aware && off == 0 ? s->moments_bytes : 4;
+    double adam = 4 + 2 * (4 + 2 * moments) + 2;
+    double passes = stock && off == 0 ? FOREACH_BYTES - adam + 2 : 0;
+    return memory_time(on, MEMORY_GRAD_ZERO, gradient_bytes(s) * params) +
+           memory_time(on, MEMORY_GRAD_NORM, 4 * shard) +
+           memory_time(on, MEMORY_ADAM, adam * shard * (1 - off)) +
+           memory_time(on, MEMORY_COPY, passes * shard) + off * shard * host_time(on);
 }
 
 /* What the optimizer's step costs the host for each tensor (gradient handed over, norm, copies), where

@@ -1,11 +1,12 @@
 /* A step's seconds belong to the factors of residual.h, one after the other for each type of GPU,
- * and to none (host, posting of transfers). The share of a factor is what the step changes
+ * and to none (posting of transfers, the host's Adam). The share of a factor is what the step changes
  * by with it, d ln(step) / d ln(factor), overlap and bubbles included, from two evaluations. Then
  *
- *   error^2 = (Z scatter)^2 + sum over fitted factors (share x Z deviation)^2
+ *   error^2 = (t scatter)^2 + sum over fitted factors (share x Z deviation)^2
  *           + sum over the others and the rest (share x error without a profile)^2
  *
- * The first term is how far steps lie from the calibrated prediction: no plan is surer. Groups of
+ * The first term is how far steps lie from the calibrated prediction: no plan is surer, though other
+ * people's runs scatter less; beyond it no plan is less sure than without a profile. Groups of
  * one type have one factor: their shares are added before they are squared. Types without factors,
  * and those whose factors are of runs unlike the plan, are of the rest as a whole. */
 #include "simulate/trust.h"
@@ -23,6 +24,10 @@ static const double Z = 1.28;
 enum { FEW = 3 };
 static const double LEAST_OF_FEW = 2.0 / 3;
 
+/* The scatter is known from the runs that the factors left over, and as well as from so many without
+ * any (calibrate): Student's t is wider than Z, by about 0.75 / freedom. */
+static const double FREEDOM = 4, WIDER = 0.75;
+
 static const double STEP = 0.02; /* by which a factor is changed, as a log */
 
 static struct costing costing_of(const struct scene *sc, int mesh)
@@ -35,8 +40,9 @@ static double step_with(const struct scene *sc, const struct plan *p, const stru
 {
     struct varied *v = arena_alloc(mem, sizeof *v);
     struct plan *then = arena_alloc(mem, sizeof *then);
-    double all[RESIDUALS] = {1, 1, 1, 1};
-    all[factor] = times;
+    double all[RESIDUALS];
+    for (int f = 0; f < RESIDUALS; f++)
+        all[f] = f == factor ? times : 1;
     scene_vary(v, sc, mesh, all);
     plan_evaluate(&v->scene, &p->strategy, layout, mem, then);
     return then->step_s;
@@ -104,6 +110,14 @@ static double squares_of(const struct error_part *part, double before, double *r
     return sum;
 }
 
+static double scatter_of(const struct residual *r)
+{
+    int left = r->runs.configurations;
+    for (int f = 0; f < RESIDUAL_TIMES; f++)
+        left -= r->fitted[f];
+    return Z * (1 + WIDER / (FREEDOM + fmax(0, left))) * r->time_scatter;
+}
+
 static double error_of(const struct error_part *part, int parts, const struct plan *p)
 {
     double sum = 0, rest = 1, scatter = 0, least = 0, before = p->expected_error;
@@ -112,12 +126,12 @@ static double error_of(const struct error_part *part, int parts, const struct pl
         if (!r || !residual_runs_have(&r->runs, p->model->experts > 0, p->strategy.precision))
             continue;
         sum += squares_of(&part[i], before, &rest);
-        scatter = fmax(scatter, r->time_scatter);
+        scatter = fmax(scatter, scatter_of(r));
         if (r->runs.configurations < FEW)
             least = LEAST_OF_FEW * before;
     }
-    double left = fmax(0, rest) * before, floor = Z * scatter;
-    return fmin(before, fmax(least, sqrt(floor * floor + sum + left * left)));
+    double left = fmax(0, rest) * before;
+    return fmax(scatter, fmin(before, fmax(least, sqrt(scatter * scatter + sum + left * left))));
 }
 
 void trust_residuals(const struct scene *sc, const struct layout *layout, struct arena *scratch,
@@ -128,7 +142,7 @@ void trust_residuals(const struct scene *sc, const struct layout *layout, struct
         return;
     int parts = find_parts(sc, layout, p, scratch, part);
     double error = error_of(part, parts, p);
-    assert(error >= 0 && error <= p->expected_error);
+    assert(error >= 0);
     p->expected_error = error;
     p->provenance = "calibrated";
 }

@@ -154,3 +154,19 @@ cmp "$SCRATCH/one.json" "$SCRATCH/held.json"
 "$ASTRA" calibrate "$one" --from "$two" -o "$SCRATCH/both.json" > /dev/null
 ! cmp -s "$SCRATCH/one.json" "$SCRATCH/both.json"
 test "$(grep -c ',yes$' "$SCRATCH/held.csv")" -eq 4
+
+# A table of runs: in Astra's words or by Megatron's flags, each on its own cluster. A step 20 % longer
+# than predicted says so either way; a row that is held out does not.
+full="recompute=full recompute_method=uniform recompute_layers=1"
+row() { # ID STRATEGY FACTOR
+    step=$("$ASTRA" estimate --model llama3-8b --cluster 1x8:H100 --global-batch 64 --seq-len 4096 \
+        --set "$2" --set dist_opt=on --set recompute=full --set recompute_method=uniform \
+        --set recompute_layers=1 --format json | figure step_s)
+    echo "$1,1x8:H100,llama3-8b,64,4096,$2 dist_opt=on $full,$(awk -v s="$step" -v f="$3" 'BEGIN { print s * f }')"
+}
+head='id,cluster,model,global_batch,seq_len,strategy,step_s'
+(echo $head; row a tp=1 1.2; row b tp=2 1.2; row c tp=4 1.2) >runs.csv
+(echo $head; row d pp=2 1.2) >held.csv
+"$ASTRA" calibrate runs.csv --hold-out held.csv -o runs.json --format csv >out
+test "$(grep -c '^runs.csv: [abc],H100-SXM5-80GB,te,step,,' out)" -eq 3
+awk -F, '/^held.csv: d,/ { if ($8 / $6 < 0.95 || $8 / $6 > 1.01) exit 1; found = 1 } END { exit !found }' out

@@ -138,8 +138,8 @@ static void bars_hold(void **state)
                       residual_name((enum residual_factor)f), fitted[f], PROBLEMS, within[f]);
     print_message("mean square of compute's deviation over its error: %.2f\n", squares / fitted[0]);
     assert_true(fitted[0] > PROBLEMS / 2);
-    for (int f = 0; f < FIT_FACTORS; f++)
-        assert_true(within[f] >= 0.9 * fitted[f]);
+    for (int f = 0; f < FIT_FACTORS; f++) /* a host fast enough is as fast as it likes */
+        assert_true(within[f] >= (f == RESIDUAL_host ? 0.8 : 0.9) * fitted[f]);
     assert_true(squares / fitted[0] > 0.05); /* nor far too wide: 0.25 would be exact */
 }
 
@@ -259,7 +259,7 @@ static void one_log_far_off_is_not_believed(void **state)
     const struct profile_entry *e = fit(ALL, &report);
     assert_false(e->residual.fitted[RESIDUAL_compute]);
     assert_string_equal(e->why[RESIDUAL_compute],
-                        "run0.log is 5.95 x its prediction, 0.69 to 1.46 is "
+                        "run0.log is 5.95 x its prediction, 0.74 to 1.36 is "
                         "likely: too far off to be believed");
     forget();
 }
