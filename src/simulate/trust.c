@@ -5,7 +5,8 @@
  *   error^2 = (Z scatter)^2 + sum over fitted factors (share x Z deviation)^2
  *           + sum over the others and the rest (share x error without a profile)^2
  *
- * The first term is how far steps lie from the calibrated prediction: no plan is surer. Groups of
+ * The first term is how far steps lie from the calibrated prediction: no plan is surer, though other
+ * people's runs scatter less; beyond it no plan is less sure than without a profile. Groups of
  * one type have one factor: their shares are added before they are squared. Types without factors,
  * and those whose factors are of runs unlike the plan, are of the rest as a whole. */
 #include "simulate/trust.h"
@@ -117,7 +118,7 @@ static double error_of(const struct error_part *part, int parts, const struct pl
             least = LEAST_OF_FEW * before;
     }
     double left = fmax(0, rest) * before, floor = Z * scatter;
-    return fmin(before, fmax(least, sqrt(floor * floor + sum + left * left)));
+    return fmax(floor, fmin(before, fmax(least, sqrt(floor * floor + sum + left * left))));
 }
 
 void trust_residuals(const struct scene *sc, const struct layout *layout, struct arena *scratch,
@@ -128,7 +129,7 @@ void trust_residuals(const struct scene *sc, const struct layout *layout, struct
         return;
     int parts = find_parts(sc, layout, p, scratch, part);
     double error = error_of(part, parts, p);
-    assert(error >= 0 && error <= p->expected_error);
+    assert(error >= 0);
     p->expected_error = error;
     p->provenance = "calibrated";
 }
