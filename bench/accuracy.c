@@ -340,16 +340,30 @@ static bool board_operators(struct arena *mem, struct error *err)
     return ok;
 }
 
-int main(void)
+/* Everything that is printed; `--step-errors FILE` writes that table instead. */
+static bool run(const char *table, struct runs *runs, struct arena *mem, struct error *err)
 {
-    static struct row row[MOST_ROWS];
     int rows;
+    if (!read_published(runs, mem, err))
+        return false;
+    rows = runs->dense + runs->moe + runs->small;
+    if (table)
+        return write_step_errors(table, runs->row, rows, err);
+    board_time(runs);
+    board_rank(runs->row, rows);
+    return board_memory(runs->row, runs->dense, mem, err) &&
+           board_errors(runs->row, rows, mem, err) &&
+           board_ranks("data/measured/h200_ranks.csv", mem, err) && board_operators(mem, err);
+}
+
+int main(int count, char **word)
+{
+    static struct runs runs;
     struct arena mem;
     struct error err = {0};
+    bool table = count == 3 && strcmp(word[1], "--step-errors") == 0;
     arena_init(&mem);
-    bool ok = board_time(row, &rows, &mem, &err) && board_memory(row, rows, &mem, &err) &&
-              board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
-              board_operators(&mem, &err);
+    bool ok = run(table ? word[2] : NULL, &runs, &mem, &err);
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);
