@@ -131,8 +131,10 @@ bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_spee
 	@$(BUILD)/bench-mixed_speed
 	@$(BUILD)/bench-money_speed
 	@$(BUILD)/bench-log_speed
-accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
-	@$<
+accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements: doc/evidence/accuracy.md and its pictures
+	@$< --pictures doc/evidence/pictures > $(BUILD)/accuracy.txt || { cat $(BUILD)/accuracy.txt; exit 2; }
+	@cat $(BUILD)/accuracy.txt
+	@sh tools/fill_block.sh doc/evidence/accuracy.md accuracy $(BUILD)/accuracy.txt
 step-errors: $(BUILD)/bench-accuracy ## write the table behind expected_error anew: data/efficiency/step_errors.csv
 	@$< --step-errors data/efficiency/step_errors.csv
 verification: $(BUILD)/astra ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
@@ -242,7 +244,7 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(L
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
-$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time runs errors rank memory)
+$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time runs errors picture rank memory)
 $(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)

@@ -74,6 +74,10 @@ void board_time(struct runs *);
 bool board_errors(struct row *, int rows, struct arena *, struct error *);
 bool write_step_errors(const char *path, struct row *, int rows, struct error *);
 
+/* One picture for each family of runs in the folder (accuracy_picture.c), after board_errors(). */
+bool draw_pictures(const char *folder, const struct row *, int rows, struct arena *,
+                   struct error *);
+
 /* Order of layouts (accuracy_rank.c). */
 void board_rank(const struct row *row, int rows);
 
