@@ -10,8 +10,9 @@ enum { MOST_ROWS = 2000 };
 /* A published run (data/published.csv). */
 struct row {
     const char *id;
-    const char *source; /* as published, details apart */
-    const char *file;   /* the same without versions: what is left out together */
+    const char *source;  /* as published, details apart */
+    const char *file;    /* the same without versions: what is left out together */
+    const char *project; /* repository, and the release of its software where it says one */
     const char *cluster, *model, *gpu, *precision;
     char group[80]; /* source and GPU */
     char kind[80];  /* GPU and precision */

@@ -24,6 +24,14 @@ static const char *field(const struct csv *c, int i, const char *column)
     return csv_at(c, i, csv_column(c, column));
 }
 
+/* "NVIDIA-NeMo/Megatron-Bridge container 26.02". */
+static const char *project_of(const char *source, struct arena *mem)
+{
+    const char *release = strstr(source, "container ");
+    return arena_format(mem, "%.*s %.*s", (int)strcspn(source, " "), source,
+                        release ? (int)strcspn(release, ",)") : 0, release ? release : "");
+}
+
 /* Names of a run: the source up to its details, the GPU without its network. */
 static void name_row(struct row *r, const struct csv *c, int i, struct arena *mem)
 {
@@ -33,6 +41,7 @@ static void name_row(struct row *r, const struct csv *c, int i, struct arena *me
         n--;
     r->source = arena_copy(mem, source, n);
     r->file = source_file(source, mem);
+    r->project = project_of(source, mem);
     r->cluster = field(c, i, "cluster");
     r->model = field(c, i, "model");
     r->precision = field(c, i, "precision");
