@@ -14,7 +14,7 @@
  *   error  = mean x weight x ((1 - HELD)^(-1 / weight) - 1)
  *
  * (1.6 times the mean with many sources, 1.8 with 8.) The pace of a step (host, FSDP, pipeline ...)
- * cuts across scopes: a factor for each, borrowed from 1. O(lines) for each answer. */
+ * cuts across scopes: a factor for each, borrowed from 1. O(lines) for each answer: some microseconds. */
 #include "cost/step_errors.h"
 
 #include "base/arena.h"
@@ -71,18 +71,23 @@ static bool same_gpu(const struct gpu *a, const struct gpu *b)
 }
 
 enum sort { COMPUTING, GRAPHICS, AMD };
-static enum sort sort_of(const struct gpu *g)
+static enum sort sort_of(int generation)
 {
-    int generation = generation_of(g);
     return generation >= 10 ? AMD : generation >= 5 ? GRAPHICS : COMPUTING;
 }
 
-static bool is_in(const struct step_class *a, const struct step_class *b, enum scope s)
+/* The narrowest scope that a line and a class on a GPU of this generation share. */
+static enum scope scope_of(const struct step_line *l, const struct step_class *c, int generation)
 {
-    return (s < SCOPE_kind || a->experts == b->experts) &&
-           (s < SCOPE_sort || sort_of(a->gpu) == sort_of(b->gpu)) &&
-           (s < SCOPE_generation || generation_of(a->gpu) == generation_of(b->gpu)) &&
-           (s < SCOPE_gpu || same_gpu(a->gpu, b->gpu)) && (s < SCOPE_precision || a->fp8 == b->fp8);
+    if (l->of.experts != c->experts)
+        return SCOPE_all;
+    if (sort_of(l->generation) != sort_of(generation))
+        return SCOPE_kind;
+    if (l->generation != generation)
+        return SCOPE_sort;
+    if (!same_gpu(l->of.gpu, c->gpu))
+        return SCOPE_generation;
+    return l->of.fp8 == c->fp8 ? SCOPE_precision : SCOPE_gpu;
 }
 
 /* What some lines say: independent runs, and the sums of their errors' sizes and of the squares of
@@ -112,7 +117,7 @@ static void close_source(struct opinion *o, double correlation)
 /* Lines come by source. */
 static void add_line(struct opinion *o, const struct step_line *l, double size, double correlation)
 {
-    if (o->source && strcmp(o->source, l->source) != 0)
+    if (o->source && o->source != l->source)
         close_source(o, correlation);
     o->source = l->source;
     o->own_runs += l->runs;
@@ -120,15 +125,16 @@ static void add_line(struct opinion *o, const struct step_line *l, double size, 
     o->own_kernels += l->runs * l->kernels * l->kernels;
 }
 
-static struct opinion opinion_in(const struct step_errors *e, const struct step_class *c,
-                                 enum scope s)
+static void opinions_of(const struct step_errors *e, const struct step_class *c,
+                        struct opinion out[SCOPES])
 {
-    struct opinion o = {0};
+    int generation = generation_of(c->gpu);
+    memset(out, 0, SCOPES * sizeof *out);
     for (int i = 0; i < e->lines; i++)
-        if (is_in(&e->line[i].of, c, s))
-            add_line(&o, &e->line[i], e->line[i].mean_abs, e->correlation);
-    close_source(&o, e->correlation);
-    return o;
+        for (int s = scope_of(&e->line[i], c, generation); s >= 0; s--)
+            add_line(&out[s], &e->line[i], e->line[i].mean_abs, e->correlation);
+    for (int s = 0; s < SCOPES; s++)
+        close_source(&out[s], e->correlation);
 }
 
 struct estimate {
@@ -151,11 +157,12 @@ static struct estimate estimate_of(const struct step_errors *e, const struct ste
                                    double kernels)
 {
     struct estimate x = {.mean = NOTHING};
+    struct opinion o[SCOPES];
+    opinions_of(e, c, o);
     for (int s = 0; s < SCOPES; s++) {
-        struct opinion o = opinion_in(e, c, (enum scope)s);
         if (s == SCOPE_gpu)
             x.mean = sqrt(x.mean * x.mean + fmax(0, kernels * kernels - x.kernels));
-        narrow(&x, &o, s == 0 ? 1 : BORROWED, (enum scope)s);
+        narrow(&x, &o[s], s == 0 ? 1 : BORROWED, (enum scope)s);
     }
     return x;
 }
@@ -250,7 +257,11 @@ static bool read_line(const struct csv *c, int row, struct step_line *l)
         !parse_real(at[8], &l->deviation) || l->deviation < 0 || !parse_real(at[9], &l->kernels))
         return false;
     l->runs = (int)runs;
-    return row == 0 || strcmp(csv_at(c, row - 1, 0), l->source) <= 0;
+    l->generation = generation_of(l->of.gpu);
+    int order = row > 0 ? strcmp(l[-1].source, l->source) : -1;
+    if (order == 0)
+        l->source = l[-1].source;
+    return order <= 0;
 }
 
 bool step_errors_parse(struct step_errors *e, const char *text, size_t length, const char *name,

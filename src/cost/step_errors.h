@@ -36,7 +36,8 @@ struct step_class {
 /* Runs of one class in one source; errors are predicted / measured - 1. */
 struct step_line {
     struct step_class of;
-    const char *source;
+    const char *source; /* one pointer for all lines of a source */
+    int generation;     /* of the GPU */
     int runs;
     double mean, mean_abs, deviation; /* the last: of |error| within the line */
     double
