@@ -61,7 +61,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy verification experts mixed fit: SETUP_FLAGS :=
+demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy step-errors verification experts mixed fit: SETUP_FLAGS :=
 format format-check lint slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -131,8 +131,12 @@ bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_spee
 	@$(BUILD)/bench-mixed_speed
 	@$(BUILD)/bench-money_speed
 	@$(BUILD)/bench-log_speed
-accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements
-	@$<
+accuracy: $(BUILD)/bench-accuracy ## compare predictions with measurements: doc/evidence/accuracy.md and its pictures
+	@$< --pictures doc/evidence/pictures > $(BUILD)/accuracy.txt || { cat $(BUILD)/accuracy.txt; exit 2; }
+	@cat $(BUILD)/accuracy.txt
+	@sh tools/fill_block.sh doc/evidence/accuracy.md accuracy $(BUILD)/accuracy.txt
+step-errors: $(BUILD)/bench-accuracy ## write the table behind expected_error anew: data/efficiency/step_errors.csv
+	@$< --step-errors data/efficiency/step_errors.csv
 verification: $(BUILD)/astra $(BUILD)/bench-calibrate_sites ## compare predictions with plans that ran on a GPU: doc/evidence/verification.md
 	@ASTRA=$(BUILD)/astra sh tools/verification.sh
 	@$(BUILD)/bench-calibrate_sites > $(BUILD)/calibrate_sites.txt
@@ -243,7 +247,7 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(L
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
-$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time rank memory golden)
+$(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time runs errors picture rank memory golden)
 $(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
@@ -253,7 +257,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy verification experts \
+.PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy step-errors verification experts \
         mixed fit slurm browser format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -368,17 +368,38 @@ static bool board_operators(struct arena *mem, struct error *err)
     return ok;
 }
 
-int main(void)
+/* What to write: the table of step errors and nothing else, or pictures beside what is printed. */
+struct wanted {
+    const char *step_errors, *pictures;
+};
+
+static bool run(const struct wanted *w, struct runs *runs, struct arena *mem, struct error *err)
 {
-    static struct row row[MOST_ROWS];
     int rows;
+    if (!read_published(runs, mem, err))
+        return false;
+    rows = runs->dense + runs->moe + runs->small;
+    if (w->step_errors)
+        return write_step_errors(w->step_errors, runs->row, rows, err);
+    board_time(runs);
+    board_rank(runs->row, rows);
+    return board_memory(runs->row, runs->dense, mem, err) &&
+           board_ranks("data/measured/h200_ranks.csv", mem, err) &&
+           board_ranks("data/measured/h200_ranks_2.csv", mem, err) && board_operators(mem, err) &&
+           board_errors(runs->row, rows, mem, err) &&
+           (!w->pictures || draw_pictures(w->pictures, runs->row, rows, mem, err));
+}
+
+int main(int count, char **word)
+{
+    static struct runs runs;
     struct arena mem;
     struct error err = {0};
+    struct wanted w = {0};
+    if (count == 3)
+        *(strcmp(word[1], "--step-errors") == 0 ? &w.step_errors : &w.pictures) = word[2];
     arena_init(&mem);
-    bool ok = board_time(row, &rows, &mem, &err) && board_memory(row, rows, &mem, &err) &&
-              board_ranks("data/measured/h200_ranks.csv", &mem, &err) &&
-              board_ranks("data/measured/h200_ranks_2.csv", &mem, &err) &&
-              board_operators(&mem, &err);
+    bool ok = run(&w, &runs, &mem, &err);
     if (!ok)
         fprintf(stderr, "%s\n", err.text);
     arena_release(&mem);

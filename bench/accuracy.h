@@ -10,17 +10,21 @@ enum { MOST_ROWS = 2000 };
 /* A published run (data/published.csv). */
 struct row {
     const char *id;
-    const char *source, *project; /* as published, details apart; its first word */
+    const char *source;  /* as published, details apart */
+    const char *file;    /* the same without versions: what is left out together */
+    const char *project; /* repository, and the release of its software where it says one */
     const char *cluster, *model, *gpu, *precision;
     char group[80]; /* source and GPU */
     char kind[80];  /* GPU and precision */
     struct strategy strategy;
     bool moe;
+    bool small;     /* data/published_small.csv */
+    bool baseline;  /* of the tables as they were when the aims were set */
     bool tp_across; /* tensor parallelism reaches over more than one node or NVLink domain */
     double measured_s, predicted_s;
     double error; /* of the step time: predicted over measured, less 1 */
-    double expected_error;
-    const char *provenance;
+    struct plan_evidence evidence;
+    double stated, stated_in_sample; /* expected_error without its source's runs, and with them */
     bool fits;
     bool allowed; /* as in struct judged */
     bool has_memory;
@@ -56,14 +60,29 @@ double rank_of(const double *value, int count, double one);
 /* Spearman's correlation of the ranks; 0 where one side does not vary. */
 double rank_correlation(const double *a, const double *b, int count);
 
-/* Step times of published runs (accuracy_time.c). Leaves the rows of the main table in `row`,
- * which has room for MOST_ROWS, sorted by group. */
-bool board_time(struct row *row, int *rows, struct arena *, struct error *);
+/* Without versions and details (accuracy_errors.c). */
+const char *source_file(const char *source, struct arena *);
 
-/* Order of layouts (accuracy_rank.c): of the main table, and of small runs, all of them and those
- * that no constant was chosen on. */
-void board_rank(const struct row *row, int rows, const struct row *small, int smalls,
-                const struct row *others, int rest);
+/* Published runs: the main table, those with experts, small ones, one after the other. */
+struct runs {
+    struct row row[MOST_ROWS];
+    int dense, moe, small;
+};
+bool read_published(struct runs *, struct arena *, struct error *);
+
+/* Step times of published runs (accuracy_time.c). Sorts the main table by group. */
+void board_time(struct runs *);
+
+/* Coverage of the stated error (accuracy_errors.c); both sort the rows by source. */
+bool board_errors(struct row *, int rows, struct arena *, struct error *);
+bool write_step_errors(const char *path, struct row *, int rows, struct error *);
+
+/* One picture for each family of runs in the folder (accuracy_picture.c), after board_errors(). */
+bool draw_pictures(const char *folder, const struct row *, int rows, struct arena *,
+                   struct error *);
+
+/* Order of layouts (accuracy_rank.c). */
+void board_rank(const struct row *row, int rows);
 
 /* Peak memory and fit decisions (accuracy_memory.c). `row` sorted by group. */
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);

@@ -1,5 +1,6 @@
-/* The scoreboard of order: where one model was measured in many layouts on the same GPUs, how far
- * our order of them agrees with the measured one, and what our first choice costs. */
+/* The scoreboard of order: where one model was measured in at least four layouts on one cluster with
+ * the same batch, sequence and number format, what our first choice costs, and what that of a rule of
+ * thumb costs: least TP x PP, then the largest micro-batch. */
 #include "accuracy.h"
 
 #include "base/arena.h"
@@ -8,87 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Layouts of one model in the main table. */
-struct layouts {
-    const char *name, *source, *cluster, *model; /* beginnings, but of the model: a part */
-    int precision, global_batch;
-    bool has_aim; /* BLOOM's times are single early iterations: reported only */
-};
-
-static const struct layouts LAYOUTS[] = {
-    {"vTrain, 64 GPUs, hidden 3072", "VIA-Research/", "8x8:", "hidden=3072,", PRECISION_FP16, 512,
-     true},
-    {"vTrain, 512 GPUs, hidden 8192", "VIA-Research/", "64x8:", "hidden=8192,", PRECISION_FP16,
-     1536, true},
-    {"BLOOM, 384 GPUs, fp16, batch 2048, 72 layers", "bigscience-workshop/", "48x8:", "layers=72,",
-     PRECISION_FP16, 2048, false},
-};
-
-static bool are_of(const struct layouts *l, const struct row *r)
-{
-    return is_named(r->source, l->source) && is_named(r->cluster, l->cluster) &&
-           strstr(r->model, l->model) && r->strategy.precision == l->precision &&
-           r->strategy.global_batch == l->global_batch;
-}
-
-/* How well layouts of one model on the same GPUs are put in order. */
-struct ranking {
-    int count;
-    double correlation;
-    double regret;     /* measured time of our first choice over the best one, less 1 */
-    double first_rank; /* of our first choice by measured time */
-    const char *first;
-};
-
-/* Where several runs share our first place (one plan measured more than once), their mean time is
- * that of our choice. */
-static struct ranking rank_rows(const struct row *row, int rows)
-{
-    double predicted[MOST_ROWS], measured[MOST_ROWS], best = INFINITY, least = INFINITY, sum = 0;
-    struct ranking out = {.count = rows};
-    int same = 0;
-    for (int i = 0; i < rows; i++) {
-        predicted[i] = row[i].predicted_s;
-        measured[i] = row[i].measured_s;
-        least = fmin(least, predicted[i]);
-        best = fmin(best, measured[i]);
-    }
-    for (int i = 0; i < rows; i++)
-        if (predicted[i] == least) {
-            out.first = same++ == 0 ? row[i].id : out.first;
-            sum += measured[i];
-            out.first_rank += rank_of(measured, rows, measured[i]);
-        }
-    out.first_rank /= same;
-    out.regret = sum / same / best - 1;
-    out.correlation = rank_correlation(predicted, measured, rows);
-    return out;
-}
-
+enum { LEAST = 4 };
 static const double REGRET_AIM = 0.03;
-
-static void print_layouts(const struct row *row, int rows, const struct layouts *l)
-{
-    static struct row of[MOST_ROWS];
-    int n = 0;
-    for (int i = 0; i < rows; i++)
-        if (are_of(l, &row[i]))
-            of[n++] = row[i];
-    if (n == 0)
-        return;
-    struct ranking r = rank_rows(of, n);
-    printf("%-44s %4d %8.3f  %-12s %6.1f %%  %3.0f: %-7s %5.1f  %s\n", l->name, n, r.correlation,
-           !l->has_aim            ? ""
-           : r.correlation >= 0.9 ? "0.9: met"
-                                  : "0.9: not met",
-           100 * r.regret, 100 * REGRET_AIM, r.regret <= REGRET_AIM ? "met" : "not met",
-           r.first_rank, r.first);
-}
 
 static bool is_same_query(const struct row *a, const struct row *b)
 {
     return strcmp(a->model, b->model) == 0 && strcmp(a->cluster, b->cluster) == 0 &&
-           a->strategy.global_batch == b->strategy.global_batch;
+           strcmp(a->project, b->project) == 0 &&
+           a->strategy.global_batch == b->strategy.global_batch &&
+           a->strategy.seq_len == b->strategy.seq_len &&
+           a->strategy.precision == b->strategy.precision;
 }
 
 static bool asked_before(const struct row *row, int i)
@@ -99,51 +29,147 @@ static bool asked_before(const struct row *row, int i)
     return false;
 }
 
-/* The runs that answer the query of row `i`, none where a row before asked it. */
-static int find_group(const struct row *row, int rows, int i, struct row *of)
+/* A layout of a group; of one that was measured more than once the mean time. */
+struct layout_time {
+    const struct row *row;
+    double measured_s;
+    int runs;
+};
+
+static void add_run(struct layout_time *of, int *layouts, const struct row *r)
+{
+    int at = 0;
+    while (at < *layouts && strategy_compare(&of[at].row->strategy, &r->strategy) != 0)
+        at++;
+    if (at == *layouts)
+        of[(*layouts)++] = (struct layout_time){.row = r};
+    of[at].measured_s += (r->measured_s - of[at].measured_s) / ++of[at].runs;
+}
+
+/* The layouts that answer the query of row `i`, none where a row before asked it. */
+static int find_group(const struct row *row, int rows, int i, struct layout_time *of)
 {
     int n = 0;
     if (asked_before(row, i))
         return 0;
     for (int j = i; j < rows; j++)
         if (is_same_query(&row[i], &row[j]))
-            of[n++] = row[j];
+            add_run(of, &n, &row[j]);
     return n;
 }
 
-static void print_small(const char *name, const struct row *row, int rows)
+/* What a choice goes by: the run with the least is first. */
+typedef double preference(const struct layout_time *);
+
+static double measured(const struct layout_time *l)
 {
-    static struct row of[MOST_ROWS];
-    double correlation[MOST_ROWS], regret[MOST_ROWS], ranks = 0, lost = 0;
-    int groups = 0, best = 0;
-    for (int i = 0; i < rows; i++) {
-        int n = find_group(row, rows, i, of);
-        if (n < 5)
-            continue;
-        struct ranking r = rank_rows(of, n);
-        best += r.regret <= 0;
-        lost += r.regret;
-        ranks += r.correlation;
-        correlation[groups] = r.correlation;
-        regret[groups++] = r.regret;
-    }
-    if (groups == 0)
-        return;
-    double middle = median(correlation, groups), middle_lost = median(regret, groups);
-    printf("%s: %d groups of at least 5\n", name, groups);
-    printf("  Spearman: mean %.3f, median %.3f, lowest %.3f\n", ranks / groups, middle,
-           correlation[0]);
-    printf("  regret: mean %.1f %%, median %.1f %%, most %.1f %%; our first is the fastest in %d\n",
-           100 * lost / groups, 100 * middle_lost, 100 * regret[groups - 1], best);
+    return l->measured_s;
 }
 
-void board_rank(const struct row *row, int rows, const struct row *small, int smalls,
-                const struct row *others, int rest)
+static double predicted(const struct layout_time *l)
 {
-    printf("\n%-44s %4s %8s  %-12s %8s  %-12s %5s  %s\n", "ranking: layouts of one model", "runs",
-           "Spearman", "aim", "regret", "  aim", "rank", "our first");
-    for (size_t i = 0; i < sizeof LAYOUTS / sizeof *LAYOUTS; i++)
-        print_layouts(row, rows, &LAYOUTS[i]);
-    print_small("small runs, same model, GPUs and batch", small, smalls);
-    print_small("the same without those that host seconds were chosen on", others, rest);
+    return l->row->predicted_s;
+}
+
+static double rule_of_thumb(const struct layout_time *l)
+{
+    const struct strategy *s = &l->row->strategy;
+    return s->tp * s->pp - (double)s->micro_batch / (1 << 20);
+}
+
+/* The layout that is first by a preference, and what it costs: its measured time over the best one,
+ * less 1; the mean of those that share the first place. */
+struct choice {
+    const char *id;
+    double regret;
+};
+
+static struct choice choose(const struct layout_time *of, int layouts, preference *by)
+{
+    struct choice c = {0};
+    double least = INFINITY, best = INFINITY, sum = 0;
+    int same = 0;
+    for (int i = 0; i < layouts; i++) {
+        least = fmin(least, by(&of[i]));
+        best = fmin(best, of[i].measured_s);
+    }
+    for (int i = 0; i < layouts; i++)
+        if (by(&of[i]) == least) {
+            c.id = same++ == 0 ? of[i].row->id : c.id;
+            sum += of[i].measured_s;
+        }
+    c.regret = sum / same / best - 1;
+    return c;
+}
+
+static double correlation_of(const struct layout_time *of, int layouts)
+{
+    double a[MOST_ROWS], b[MOST_ROWS];
+    for (int i = 0; i < layouts; i++) {
+        a[i] = of[i].row->predicted_s;
+        b[i] = of[i].measured_s;
+    }
+    return rank_correlation(a, b, layouts);
+}
+
+struct regrets {
+    double ours[MOST_ROWS], rule[MOST_ROWS], correlation[MOST_ROWS];
+    int count, lost;
+};
+
+static void add_group(struct regrets *g, const struct layout_time *of, int n, bool print)
+{
+    struct choice ours = choose(of, n, predicted), rule = choose(of, n, rule_of_thumb);
+    double correlation = correlation_of(of, n);
+    bool lost = ours.regret > rule.regret;
+    g->ours[g->count] = ours.regret;
+    g->rule[g->count] = rule.regret;
+    g->correlation[g->count++] = correlation;
+    g->lost += lost;
+    if (print)
+        printf("%-30.30s %-14s %4d %8.3f %6.1f %% %6.1f %%%s  %s, best %s\n", of->row->project,
+               of->row->cluster, n, correlation, 100 * ours.regret, 100 * rule.regret,
+               lost ? " lost" : "     ", ours.id, choose(of, n, measured).id);
+}
+
+static double mean_of(const double *value, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += value[i];
+    return sum / count;
+}
+
+static void print_regrets(const char *name, struct regrets *g)
+{
+    if (g->count == 0)
+        return;
+    double ours = median(g->ours, g->count), rule = median(g->rule, g->count);
+    printf("%s: %d groups of at least %d, lost to the rule in %d\n", name, g->count, LEAST,
+           g->lost);
+    printf("  regret: median %.1f %%, mean %.1f %%, most %.1f %%; of the rule %.1f, %.1f, %.1f %%; "
+           "Spearman mean %.3f\n",
+           100 * ours, 100 * mean_of(g->ours, g->count), 100 * g->ours[g->count - 1], 100 * rule,
+           100 * mean_of(g->rule, g->count), 100 * g->rule[g->count - 1],
+           mean_of(g->correlation, g->count));
+    printf("  median at most %.0f %% and below the rule's: %s\n", 100 * REGRET_AIM,
+           ours <= REGRET_AIM && ours < rule ? "met" : "not met");
+}
+
+void board_rank(const struct row *row, int rows)
+{
+    static struct regrets large, small, all;
+    struct layout_time of[MOST_ROWS];
+    printf("\n%-30s %-14s %4s %8s %8s %8s\n", "ranking: layouts of one model", "", "runs",
+           "Spearman", "regret", "rule's");
+    for (int i = 0; i < rows; i++) {
+        int n = find_group(row, rows, i, of);
+        if (n < LEAST)
+            continue;
+        add_group(row[i].small ? &small : &large, of, n, !row[i].small);
+        add_group(&all, of, n, false);
+    }
+    print_regrets("published runs", &large);
+    print_regrets("small runs of vTrain", &small);
+    print_regrets("both", &all);
 }

@@ -69,7 +69,7 @@ function tiles(i) {
             "step",
             seconds(step),
             share !== null && errorBar(step, share),
-            share !== null && `\u00b1${percent(share, 0)}, operator times ${word(i, "provenance")}`,
+            share !== null && `\u00b1${percent(share, 0)}, ${word(i, "provenance")}`,
         ),
         memory,
     ];

@@ -50,11 +50,6 @@ double peak_flops(const struct gpu *, int precision);
 /* A pass over `bytes` of device memory, launch included; `kind` an enum memory_kind. */
 double memory_time(const struct costing *, int kind, double bytes);
 
-/* Expected relative error of step_s for this GPU type and a model with or without experts, and
- * where its numbers come from. */
-double cost_expected_error(const struct costing *, bool experts);
-const char *cost_provenance(const struct costing *); /* "measured", "transferred", "datasheet" */
-
 /* Sums over one block: what the simulation needs to know of it. Doubles only. */
 struct block_cost {
     double forward_s, backward_s;           /* compute */

@@ -234,7 +234,8 @@ static bool load(struct learned **out, const char *folder, const char *name, str
         loader.name = arena_format(mem, "%s/models.json", folder);
         ok = file_read(loader.name, mem, &text, err);
     }
-    if (ok && load_manifest(&loader, text.data, text.length)) {
+    if (ok && load_manifest(&loader, text.data, text.length) &&
+        step_errors_load(&l->steps, mem, err)) {
         *out = l;
         return true;
     }

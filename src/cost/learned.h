@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cost/features.h"
+#include "cost/step_errors.h"
 
 #include "base/error.h"
 
@@ -55,6 +56,7 @@ struct learned {
     int sources;
     struct learned_model model[LEARNED_MODELS];
     struct memory_curves curves;
+    struct step_errors steps; /* compiled in, whatever the models */
 };
 
 /* Reads and checks everything but builds no trees yet. `folder` NULL: the models compiled in. */

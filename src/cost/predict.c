@@ -209,24 +209,3 @@ double memory_time(const struct costing *on, int kind, double bytes)
 {
     return residual_of(on, RESIDUAL_compute) * model_memory_time(on, kind, bytes);
 }
-
-/* Of a step: the operators' own error, and what a sum of operators leaves out: published runs are
- * 9 % off on average; with experts so much that about 80 % of the runs lie within, models left out
- * (doc/accuracy.md). Without models: a guess, on the safe side. */
-double cost_expected_error(const struct costing *on, bool experts)
-{
-    static const double STEP_ERROR[] = {[false] = 0.10, [true] = 0.18}, NO_MODEL = 0.25;
-    if (!on->costs)
-        return NO_MODEL;
-    struct coverage c =
-        learned_coverage(group_costs_models(on->costs), on->group->gpu, FAMILY_GEMM);
-    return hypot(c.error, STEP_ERROR[experts]);
-}
-
-const char *cost_provenance(const struct costing *on)
-{
-    if (!on->costs)
-        return provenance_name(DATASHEET);
-    return provenance_name(
-        learned_coverage(group_costs_models(on->costs), on->group->gpu, FAMILY_GEMM).provenance);
-}

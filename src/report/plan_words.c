@@ -33,6 +33,28 @@ bool plan_figure_get(const struct plan *p, const struct plan_figure *f, double *
     return p->computed && isfinite(*value) && *value > 0;
 }
 
+void add_error_words(const struct plan *p, struct str *out)
+{
+    const struct plan_evidence *e = &p->evidence;
+    const struct step_evidence *s = &e->steps;
+    str_addf(out, "Four of five runs like this one lie within ±%.0f %%", 100 * s->error);
+    if (s->runs == 0) {
+        str_add(out, ": a guess, without learned models");
+        return;
+    }
+    str_addf(out, ": from %d run%s of %d source%s (%s, %s%s), less so from wider classes", s->runs,
+             s->runs == 1 ? "" : "s", s->sources, s->sources == 1 ? "" : "s",
+             s->scope == SCOPE_all ? "any model"
+             : e->class.experts    ? "experts"
+                                   : "dense",
+             scope_words(s->scope),
+             s->scope != SCOPE_precision ? ""
+             : e->class.fp8              ? " in fp8"
+                                         : " in 16 bits");
+    if (e->kernels >= 0.01)
+        str_addf(out, "; operators never measured on it may add %.0f %%", 100 * e->kernels);
+}
+
 void add_gpu_names(const struct plan *p, struct str *out)
 {
     struct plan_part part[MESHES_MAX];

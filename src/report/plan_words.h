@@ -27,6 +27,10 @@ void add_gpus(const struct plan *, struct str *out);
 /* "8x8:H100-SXM5-80GB@200,...": the nodes used, as --cluster takes them. */
 void add_pool(const struct plan *, struct str *out);
 
+/* "Four of five runs like this one lie within ±10 %: from 36 runs of 6 sources (dense, this GPU in 16
+ * bits) ...": what expected_error comes from. */
+void add_error_words(const struct plan *, struct str *out);
+
 /* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */
 void add_recompute(const struct strategy *, struct str *out);
 /* "4", or "4x2" with two virtual stages a rank. */

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "simulate/partition.h"
+#include "simulate/plan_error.h"
 #include "simulate/score.h"
 #include "simulate/trust.h"
 
@@ -55,6 +56,19 @@ static double sum_of(const double parts[BREAKDOWN_PARTS])
     return sum;
 }
 
+/* What a rank's passes compute longer than their kernels: the host issues them late. */
+static double host_waits(const struct partition *f, const struct strategy *s, int rank,
+                         const double parts[BREAKDOWN_PARTS])
+{
+    double kernels = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
+        const struct stage_sums *x = &f->sums[f->shape_of[stage]];
+        kernels +=
+            x->layers.forward_s + x->layers.backward_s + x->ends.forward_s + x->ends.backward_s;
+    }
+    return fmax(0, parts[BREAKDOWN_compute] - (double)f->micro_batches * kernels);
+}
+
 /* The busiest rank's account. Data parallelism gets what the step is longer than without it; the
  * rest of the rank's time is bubble. */
 static void fill_breakdown(const struct partition *f, const struct strategy *s,
@@ -68,6 +82,7 @@ static void fill_breakdown(const struct partition *f, const struct strategy *s,
         if (sum_of(parts) > busiest) {
             busiest = sum_of(parts);
             p->busiest = r;
+            p->host_s = host_waits(f, s, r, parts);
             memcpy(p->breakdown, parts, sizeof parts);
         }
         latest = t->end[r] > latest ? t->end[r] : latest;
@@ -248,21 +263,6 @@ struct scene plan_scene(const struct plan *p)
                           .rent = p->rent};
 }
 
-/* The least sure of its groups. */
-static void fill_trust(const struct scene *sc, struct plan *p)
-{
-    int meshes = sc->meshes ? sc->meshes->count : 1;
-    for (int i = 0; i < meshes; i++) {
-        const struct costing on =
-            scene_costing(sc, sc->meshes ? sc->meshes->mesh[i].group : sc->group);
-        double error = cost_expected_error(&on, sc->model->experts > 0);
-        if (error > p->expected_error) {
-            p->expected_error = error;
-            p->provenance = cost_provenance(&on);
-        }
-    }
-}
-
 void plan_evaluate(const struct scene *sc, const struct strategy *s, const struct layout *layout,
                    struct arena *mem, struct plan *p)
 {
@@ -286,8 +286,8 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->hidden_dropout = sc->hidden_dropout;
     p->switches = sc->switches;
     p->limit_bytes = scene_limit(sc);
-    fill_trust(sc, p);
     evaluate(sc, s, layout, &scratch, mem, p);
+    plan_error_fill(sc, p);
     if (p->computed)
         plan_note_seats(sc, p, mem);
     if (p->computed)

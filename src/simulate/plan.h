@@ -1,6 +1,7 @@
 /* A plan: one strategy on one group of nodes with everything predicted of it. */
 #pragma once
 
+#include "cost/step_errors.h"
 #include "model/model.h"
 #include "simulate/memory.h"
 #include "strategy/layout.h"
@@ -59,6 +60,13 @@ struct plan_stage {
     bool fits;
 };
 
+/* What expected_error comes from, a profile apart. */
+struct plan_evidence {
+    struct step_class class;
+    double kernels; /* what those that were never measured add to the step's error */
+    struct step_evidence steps;
+};
+
 struct plan {
     const struct model *model; /* borrowed from the query */
     const struct node_group *group;
@@ -83,7 +91,10 @@ struct plan {
     const char **note; /* where its ranks lie: groups that straddle nodes, parts of racks */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu;
     double expected_error;
-    const char *provenance;
+    const char *provenance; /* "measured steps", "measured kernels", "transferred", "datasheet",
+                             * "calibrated" */
+    struct plan_evidence evidence;
+    double host_s; /* of the busiest rank's compute: waiting for the host */
     double breakdown[BREAKDOWN_PARTS];
     int busiest;        /* the rank of `breakdown` */
     double limit_bytes; /* usable memory less the margin; of the fullest stage in a mixed job */

@@ -432,6 +432,18 @@ static void set_residual(struct json *o, const struct plan *p)
         json_release(list);
 }
 
+static struct json *evidence_of(const struct plan_evidence *e)
+{
+    struct json *o = json_new_object();
+    json_set(o, "error", json_new_number(e->steps.error));
+    json_set(o, "runs", json_new_integer(e->steps.runs));
+    json_set(o, "sources", json_new_integer(e->steps.sources));
+    json_set(o, "scope", json_new_string(scope_name(e->steps.scope)));
+    json_set(o, "pace", json_new_string(pace_name(e->class.pace)));
+    json_set(o, "kernels", json_new_number(e->kernels));
+    return o;
+}
+
 struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
@@ -448,6 +460,7 @@ struct json *json_of_plan(const struct plan *p)
         json_set(o, "notes", json_new_strings(p->note, (size_t)p->notes));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
+    json_set(o, "evidence", evidence_of(&p->evidence));
     json_set(o, "breakdown", breakdown_of(p));
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));

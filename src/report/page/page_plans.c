@@ -80,7 +80,7 @@ static const struct {
     {"nodes", "GPUs by type", add_gpus},
     {"engine", "what runs the plan", add_engine},
     {"env", "environment that all ranks need", add_env},
-    {"provenance", "where operator times come from", add_provenance},
+    {"provenance", "what the error comes from", add_provenance},
 };
 
 static double gpus_of(const struct plan *p)

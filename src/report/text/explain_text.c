@@ -7,6 +7,7 @@
 #include "cluster/cluster.h"
 #include "probe/answer.h"
 #include "report/advice_words.h"
+#include "report/plan_words.h"
 #include "report/report.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
@@ -77,6 +78,18 @@ static void explain_stage(const struct plan_answer *a, const char *name,
              name);
 }
 
+/* Of a calibrated plan: what was known before. */
+static void print_error(const struct plan *p, const struct report_style *style, struct arena *mem,
+                        struct str *out)
+{
+    struct str words = {0};
+    if (p->expected_error != p->evidence.steps.error)
+        str_add(&words, "Without the profile: ");
+    add_error_words(p, &words);
+    str_add(out, "\n");
+    typeset_wrap(style, str_keep(&words, mem), 2, out);
+}
+
 static void explain_all(const struct plan_answer *a, const struct report_style *style,
                         struct arena *mem, struct str *out)
 {
@@ -87,6 +100,7 @@ static void explain_all(const struct plan_answer *a, const struct report_style *
         return;
     if (p->feasible) { /* what does not run has no speed */
         print_figures(p, style, out);
+        print_error(p, style, mem, out);
         print_breakdown(p, style, out);
         print_stage_bars(p, style, out);
         print_pipeline(a->step, style, mem, out);

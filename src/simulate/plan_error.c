@@ -1,0 +1,149 @@
+/* Steps of this class of run that were published say how far ours lie from the truth
+ * (cost/step_errors.h). What they cannot say is added: kernels of families that nobody measured on
+ * this GPU, each by its share of the step, all wrong to the same side. */
+#include "simulate/plan_error.h"
+
+#include "cluster/cluster.h"
+#include "cost/group_costs.h"
+#include "simulate/partition.h"
+
+#include <string.h>
+
+static const double NO_MODEL = 0.25; /* a guess, on the safe side */
+
+/* Waits of so much of a step make it one that the host sets the pace of. */
+static const double HOST_SHARE = 0.10;
+
+/* Of collectives over links that no source measured: the worst mean error of a source left out as a
+ * whole (doc/collectives.md). All of NVIDIA's generations were measured. */
+static const double COMM_ERROR = 0.44;
+
+/* Seconds of one micro-batch's passes through the model, by family of kernels. */
+struct family_times {
+    double s[FAMILIES];
+};
+
+static void add_block(const struct scene *sc, const struct costing *on, const struct block_shape *b,
+                      double times, struct family_times *out)
+{
+    static const int FAMILY[] = {[OP_GEMM] = FAMILY_GEMM,           [OP_GROUPED] = FAMILY_GROUPED,
+                                 [OP_ATTENTION] = FAMILY_ATTENTION, [OP_SCORES] = FAMILY_ATTENTION,
+                                 [OP_MEMORY] = FAMILY_MEMORY,       [OP_COMM] = FAMILIES};
+    struct op ops[OPS_MAX];
+    struct op_time time[OPS_MAX];
+    int n = block_ops(b, ops);
+    cost_predict(on, b->precision, sc->te, ops, (size_t)n, time);
+    for (int i = 0; i < n; i++)
+        if (FAMILY[ops[i].kind] < FAMILIES)
+            out->s[FAMILY[ops[i].kind]] += times * (time[i].forward_s + time[i].backward_s);
+}
+
+static struct family_times families_of(const struct scene *sc, const struct strategy *s)
+{
+    const struct model *m = sc->model;
+    const struct costing on = placed_costing(sc, sc->group, s);
+    struct family_times out = {0};
+    struct block_shape b = block_shape_of(sc, s, BLOCK_ATTENTION);
+    for (int k = 0; k < m->kinds; k++) {
+        double layers = 0;
+        for (int i = 0; i < m->layers; i++)
+            layers += m->layer[i] == k;
+        b.kind = BLOCK_ATTENTION;
+        b.window = m->kind[k].window;
+        add_block(sc, &on, &b, layers, &out);
+        b.kind = m->kind[k].moe ? BLOCK_MOE : BLOCK_MLP;
+        b.window = 0;
+        add_block(sc, &on, &b, layers, &out);
+    }
+    b.kind = BLOCK_HEAD;
+    add_block(sc, &on, &b, 1, &out);
+    return out;
+}
+
+/* What the kernels of a group add to the error of a step, and the provenance that most of their
+ * seconds have, or a better one. */
+struct kernel_error {
+    double error;
+    enum provenance provenance;
+};
+
+static struct kernel_error kernels_of(const struct scene *sc, const struct costing *on,
+                                      const struct strategy *s, const struct plan *p)
+{
+    const struct gpu *g = on->group->gpu;
+    struct family_times f = {.s = {[FAMILY_GEMM] = 1}};
+    double all = 0, by[DATASHEET + 1] = {0}, wrong = 0;
+    if (p->computed)
+        f = families_of(sc, s);
+    for (int i = 0; i < FAMILIES; i++) {
+        struct coverage c = learned_coverage(group_costs_models(on->costs), g, (enum family)i);
+        all += f.s[i];
+        by[c.provenance] += f.s[i];
+        wrong += c.provenance == MEASURED ? 0 : f.s[i] * c.error;
+    }
+    const double *part = p->breakdown;
+    double compute = part[BREAKDOWN_compute] + part[BREAKDOWN_recompute];
+    double comm = part[BREAKDOWN_tp] + part[BREAKDOWN_cp] + part[BREAKDOWN_ep] +
+                  part[BREAKDOWN_pp] + part[BREAKDOWN_dp];
+    struct kernel_error k = {.provenance = DATASHEET};
+    if (by[MEASURED] >= all / 2)
+        k.provenance = MEASURED;
+    else if (by[MEASURED] + by[TRANSFERRED] >= all / 2)
+        k.provenance = TRANSFERRED;
+    if (p->computed && all > 0)
+        k.error = compute / p->step_s * wrong / all;
+    if (p->computed && strcmp(g->vendor, "NVIDIA") != 0)
+        k.error += comm / p->step_s * COMM_ERROR;
+    return k;
+}
+
+static enum pace pace_of(const struct plan *p)
+{
+    const struct strategy *s = &p->strategy;
+    const struct node_group *g = p->group;
+    int reach = g->domain > g->per_node ? g->domain : g->per_node;
+    if (p->computed && p->host_s > HOST_SHARE * p->step_s)
+        return PACE_host;
+    if (s->fsdp > FSDP_NO_SHARD)
+        return PACE_fsdp;
+    return s->pp > 1 ? PACE_pipeline : p->gpus > reach ? PACE_nodes : PACE_node;
+}
+
+static void fill_group(const struct scene *sc, const struct node_group *g, const struct strategy *s,
+                       struct plan *p)
+{
+    static const char *const KERNELS[] = {
+        [MEASURED] = "measured kernels", [TRANSFERRED] = "transferred", [DATASHEET] = "datasheet"};
+    const struct scene here = scene_on(sc, g);
+    const struct costing on = scene_costing(sc, g);
+    struct plan_evidence e = {.class = {.gpu = g->gpu,
+                                        .experts = model_has_layers(sc->model, true),
+                                        .fp8 = p->strategy.precision == PRECISION_FP8,
+                                        .pace = pace_of(p)}};
+    struct step_evidence of = {.error = NO_MODEL};
+    const char *provenance = KERNELS[DATASHEET];
+    if (on.costs) {
+        struct kernel_error k = kernels_of(&here, &on, s, p);
+        e.kernels = k.error;
+        of = step_error_of(&group_costs_models(on.costs)->steps, &e.class, k.error);
+        provenance =
+            of.scope == SCOPE_precision && of.runs > 0 ? "measured steps" : KERNELS[k.provenance];
+    }
+    e.steps = of;
+    if (of.error > p->expected_error) {
+        p->expected_error = of.error;
+        p->provenance = provenance;
+        p->evidence = e;
+    }
+}
+
+void plan_error_fill(const struct scene *sc, struct plan *p)
+{
+    struct strategy room;
+    if (!sc->meshes)
+        fill_group(sc, sc->group, &p->strategy, p);
+    for (int i = 0; sc->meshes && i < sc->meshes->count; i++) {
+        const struct mesh *m = &sc->meshes->mesh[i];
+        fill_group(sc, m->group, mesh_strategy(m, &p->strategy, &room), p);
+    }
+}
