@@ -208,6 +208,13 @@ static void add_param(struct writer *w, const struct param_flag *p)
         writer_number(w, p->flag, value);
 }
 
+/* Figures are computed without a mask in every batch unless flags asked for one; our module takes none. */
+static void add_mask(struct writer *w)
+{
+    if (w->run.stack == STACK_TORCH || !w->run.switches.batch_mask)
+        writer_word(w, "--no-create-attention-mask-in-dataloader");
+}
+
 /* Megatron's layers without TransformerEngine have none of these fusions, and make their own mask
  * where they need one. Stack torch is what our module makes of them: it needs LocalSpecProvider. */
 static void add_local_layers(struct writer *w)
@@ -217,7 +224,7 @@ static void add_local_layers(struct writer *w)
         writer_pair(w, "--spec", EXPORT_MODULE);
         writer_word(w, EXPORT_MODULE_FUNCTION);
     }
-    writer_word(w, "--no-create-attention-mask-in-dataloader");
+    add_mask(w);
     writer_word(w, "--no-persist-layer-norm");
     writer_word(w, "--no-gradient-accumulation-fusion");
     if (!w->run.switches.softmax_fused)
@@ -242,8 +249,8 @@ static void add_conditions(struct writer *w)
         writer_word(w, "--attention-softmax-in-fp32");
     if (w->run.stack != STACK_TE)
         add_local_layers(w);
-    else if (!w->run.switches.batch_mask)
-        writer_word(w, "--no-create-attention-mask-in-dataloader");
+    else
+        add_mask(w);
     if (w->run.stack == STACK_TE && w->run.switches.separate_wgrads)
         writer_word(w, "--no-gradient-accumulation-fusion");
     if (w->run.stack == STACK_TE && w->strategy->attention == ATTENTION_LOCAL)

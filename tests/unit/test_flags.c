@@ -1012,8 +1012,7 @@ static bool same_switches(const struct flags_result *a, const struct flags_resul
     bool wgrads = a->switches.separate_wgrads == b->switches.separate_wgrads;
     return a->stack == b->stack && a->switches.softmax_fp32 == b->switches.softmax_fp32 &&
            a->switches.softmax_fused == b->switches.softmax_fused &&
-           (a->switches.batch_mask == b->switches.batch_mask || a->stack != STACK_TE) &&
-           (wgrads || a->stack != STACK_TE);
+           a->switches.batch_mask == b->switches.batch_mask && (wgrads || a->stack != STACK_TE);
 }
 
 static void waiting_tensors(void **state)
