@@ -201,6 +201,16 @@ static const struct {
     [SCORES_FP32] = {2 + 6 + 8 + 8 + 6 + 2, 4 + 6 + 12 + 16 + 6 + 4, 4, 6, 12, 12},
 };
 
+/* The fused softmax takes four rows of scores at a time, one of each head and sample
+ * (is_kernel_available in Megatron's fused_softmax.py and TransformerEngine's softmax.py). Where they
+ * are no multiple of four, torch casts, scales, masks, normalises and casts back, each a call. */
+enum { SOFTMAX_ROWS = 4, SOFTMAX_CALLS = 5 };
+
+static bool is_left_to_torch(const struct block_shape *s, double rows)
+{
+    return !s->stock && fmod(rows, SOFTMAX_ROWS) != 0;
+}
+
 /* Probabilities are kept for the softmax and for the second product, one array where both take the
  * same; dropout keeps a byte of mask, and what it dropped. The scores are there until the module
  * returns, and the product with the values beside its copy in the order of tokens. */
@@ -209,12 +219,15 @@ static void add_scores(const struct ops_builder *b, struct op *o, double out)
     const struct block_shape *s = b->s;
     enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
     double scores = o->m * s->seq_len * o->count, mask = 0;
+    bool by_torch = is_left_to_torch(s, o->count);
+    int passes = by_torch ? SCORES_FP32 : kind;
     if (s->stock) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;
-    o->bytes = SCORES[kind].forward * scores + 17 * mask;
-    o->bytes_back = SCORES[kind].back * scores;
+    o->launches += by_torch ? SOFTMAX_CALLS - 1 : 0;
+    o->bytes = SCORES[passes].forward * scores + 17 * mask;
+    o->bytes_back = SCORES[passes].back * scores;
     o->saved =
         (SCORES[kind].softmax + (apart ? HALF : 0) + (s->attention_dropout ? 1 : 0)) * scores +
         mask;
