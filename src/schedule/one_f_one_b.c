@@ -31,7 +31,8 @@ struct schedule_state {
 
 struct schedule_run {
     const struct pipeline *p;
-    int64_t total; /* forward passes of a rank */
+    const struct pipeline_marks *marks; /* NULL: not asked for */
+    int64_t total;                      /* forward passes of a rank */
     int64_t warmup[SCHEDULE_MAX_RANKS];
     struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
         backward[SCHEDULE_MAX_RANKS]; /* what is next */
@@ -122,6 +123,31 @@ static int64_t pass(struct schedule_run *u, int rank, int64_t ready, int64_t tic
     return end + send;
 }
 
+/* Forward k of a rank begins. Chunk c + 1 is asked for r forwards before the first one of chunk c. */
+static void mark_forward(struct schedule_run *u, int rank, int64_t k, int64_t start)
+{
+    const struct pipeline *p = u->p;
+    const struct schedule_cursor *c = &u->forward[rank];
+    if (c->start > 0)
+        return;
+    int64_t next = (k + rank) / p->group + 1;
+    if (c->index == 0)
+        u->marks->needed[c->chunk * p->pp + rank] = start;
+    if ((k + rank) % p->group == 0 && next > 1 && next < p->vpp)
+        u->marks->asked[next * p->pp + rank] = start;
+}
+
+/* Backward j of a rank has ended: was backward j - r the last one of a chunk? Both are of the last
+ * group of micro-batches, whose passes of one chunk are at least as many as ranks. */
+static void mark_backward(struct schedule_run *u, int rank, int64_t j)
+{
+    const struct pipeline *p = u->p;
+    int64_t rest = p->micro_batches % p->group, size = rest ? rest : p->group;
+    int64_t left = u->total - 1 - (j - rank);
+    if (left % size == 0 && left / size < p->vpp)
+        u->marks->reduced[left / size * p->pp + rank] = u->now.clock[rank];
+}
+
 static void do_forward(struct schedule_run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
@@ -131,6 +157,8 @@ static void do_forward(struct schedule_run *u, int rank, int64_t step)
     int chunk = u->forward[rank].chunk;
     bool last = rank == p->pp - 1 && chunk == p->vpp - 1;
     int64_t ready = forward_ready(u, rank, step);
+    if (u->marks)
+        mark_forward(u, rank, k, max2(ready, u->now.clock[rank]));
     u->now.sent[rank] =
         pass(u, rank, ready, p->forward[chunk * p->pp + rank], last ? 0 : p->send[rank]);
     schedule_advance(p, &u->forward[rank], 1);
@@ -147,6 +175,8 @@ static void do_backward(struct schedule_run *u, int rank, int64_t step)
     int64_t ready = backward_ready(u, rank, step);
     int64_t send = first ? 0 : p->send[rank == 0 ? p->pp - 1 : rank - 1];
     u->now.returned[rank] = pass(u, rank, ready, p->backward[chunk * p->pp + rank], send);
+    if (u->marks)
+        mark_backward(u, rank, j);
     schedule_advance(p, &u->backward[rank], 1);
 }
 
@@ -243,10 +273,26 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
     return step;
 }
 
+static void begin_marks(const struct pipeline *p, const struct pipeline_marks *m)
+{
+    assert(p->vpp > 1);
+    for (int i = 0; i < 2 * p->pp; i++)
+        m->asked[i] = 0;
+}
+
 int64_t pipeline_run(const struct pipeline *p, int64_t end[])
+{
+    return pipeline_run_marked(p, end, NULL);
+}
+
+int64_t pipeline_run_marked(const struct pipeline *p, int64_t end[],
+                            const struct pipeline_marks *marks)
 {
     struct schedule_run u;
     u.p = p;
+    u.marks = marks;
+    if (marks)
+        begin_marks(p, marks);
     u.total = p->micro_batches * p->vpp;
     for (int r = 0; r < p->pp; r++)
         u.now.clock[r] = u.now.sent[r] = u.now.returned[r] = 0;
@@ -273,6 +319,8 @@ int64_t pipeline_run(const struct pipeline *p, int64_t end[])
         end[r] = u.now.clock[r];
         assert(end[r] >= 0);
         latest = max2(latest, end[r]);
+        if (marks) /* what is left is launched at the end */
+            marks->reduced[r] = end[r];
     }
     return latest;
 }
