@@ -4,8 +4,13 @@
  *     | gather | forward and backward of all micro-batches | reduce | tied | optimizer | gather |
  *       exposed part with overlap_param_gather               exposed                     without it
  *
- * A rank's reduction starts when its own backward is over; the optimizer waits for all (gradient
- * norm). The gather of a rank is hidden by the time the pipeline needs to reach it. */
+ * The optimizer waits for all ranks (gradient norm). What is exposed is what simulate/events.h finds
+ * when every collective is an event of its own (tests/unit/test_events.c compares):
+ *   one chunk a rank   buckets of the first rank go as its first forward, or last backward, goes
+ *                      through its layers. Other ranks have one bucket, launched when the first
+ *                      micro-batch has arrived, or when their last backward is over;
+ *   virtual stages     collectives of a chunk are launched as pipeline_marks says, and run one
+ *                      behind the other while other chunks compute. */
 #include "simulate/partition.h"
 
 #include "base/units.h"
@@ -25,39 +30,51 @@ double rank_buckets(const struct partition *f, int mesh, const struct rank_param
     return fmax(1, ceil((p->dense + p->experts) / size));
 }
 
-/* What shows of `total` seconds of communication that runs beside `window` seconds of compute:
- * at least one bucket. */
-static double exposed(double total, double window, double pieces, double tax)
+double stage_buckets(const struct partition *f, const struct strategy *s, int stage)
 {
-    double shown = fmin(total, fmax(total / pieces, total - window));
-    return shown + tax * (total - shown);
+    if (stage > 0 || !s->overlap_grad_reduce)
+        return 1;
+    return rank_buckets(f, f->mesh_of[0], &f->sums[f->shape_of[0]].params);
+}
+
+static const struct company UNSHARED = {OVERLAP_TAX, 1};
+
+struct company company_of(const struct pass_times *t, const struct state *st, int c)
+{
+    bool crosses = st->crossing[c] > 0;
+    return company_at(crosses ? SENDING_TAX : OVERLAP_TAX, crosses ? t->sending[c] : 0);
+}
+
+/* FSDP: every layer is a piece, every micro-batch anew. */
+static double shards_exposed(const struct partition *f, double forward_s, double backward_s,
+                             const struct rank_times *t)
+{
+    const struct company by = {t->shard_tax, 1};
+    double units = fmax(1, (double)f->scene->model->layers / f->strategy.pp);
+    double both[] = {t->shard_s, t->shard_back_s}, beside[] = {forward_s, backward_s}, sum = 0;
+    for (int i = 0; i < 2; i++)
+        sum += with_tax(both[i], pieces_shown(both[i], beside[i], units, by), by);
+    return (double)f->micro_batches * sum;
 }
 
 struct edges rank_edges(const struct partition *f, const struct strategy *s, double forward_s,
-                        double backward_s, const struct rank_times *t, double buckets)
+                        double backward_s, const struct rank_times *chunk, double buckets,
+                        const struct rank_times *all)
 {
-    struct edges e = {.after = t->reduce_s, .behind = t->optimizer_s};
-    if (s->overlap_grad_reduce)
-        e.after = exposed(t->reduce_s, backward_s, buckets, OVERLAP_TAX);
-    if (s->overlap_param_gather)
-        e.delay = exposed(t->gather_s, forward_s, buckets, OVERLAP_TAX);
-    else
-        e.behind += t->gather_s;
-    double units = fmax(1, (double)f->scene->model->layers / f->strategy.pp);
-    e.after +=
-        (double)f->micro_batches * (exposed(t->shard_s, forward_s, units, t->shard_tax) +
-                                    exposed(t->shard_back_s, backward_s, units, t->shard_tax));
+    bool one = s->vpp == 1;
+    struct edges e = {.after = all->reduce_s, .behind = all->optimizer_s};
+    if (s->overlap_grad_reduce) {
+        double shown = pieces_shown(chunk->reduce_s, one ? backward_s : 0, buckets, UNSHARED);
+        e.after = with_tax(all->reduce_s, shown, UNSHARED);
+    }
+    if (s->overlap_param_gather) {
+        double shown = pieces_shown(chunk->gather_s, one ? forward_s : 0, buckets, UNSHARED);
+        e.delay = one ? with_tax(chunk->gather_s, shown, UNSHARED) : shown;
+    } else {
+        e.behind += all->gather_s;
+    }
+    e.after += shards_exposed(f, forward_s, backward_s, all);
     return e;
-}
-
-struct edges partition_edges(const struct partition *f, const struct strategy *s,
-                             const struct pass_times *t, const struct state *st, int c)
-{
-    struct rank_times times = {st->reduce_s[c], st->gather_s[c],     st->optimizer_s[c],
-                               st->shard_s[c],  st->shard_back_s[c], st->shard_tax[c]};
-    return rank_edges(f, s, (double)t->rank_forward[c] / TICKS_PER_S,
-                      (double)t->rank_backward[c] / TICKS_PER_S, &times,
-                      rank_buckets(f, f->class[c].mesh, &f->class[c].params));
 }
 
 static int64_t to_ticks(double seconds)
@@ -65,39 +82,149 @@ static int64_t to_ticks(double seconds)
     return llround(seconds * TICKS_PER_S);
 }
 
-/* Latest end of the ranks' own reductions. */
-static int64_t pipeline_end(const struct partition *f, const struct strategy *s,
-                            const struct pass_times *t, const int64_t *after)
+static double sum_chunks(const struct partition *f, int rank, const double shape_s[])
 {
-    int64_t latest = 0;
-    if (!t->exact) {
-        for (int c = 0; c < f->classes; c++) { /* own work and fill of the class's first rank */
-            int64_t own = t->fill[c] +
-                          f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) + after[c];
-            latest = own > latest ? own : latest;
-        }
-        return latest > t->bound ? latest : t->bound;
+    double sum = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += f->strategy.pp)
+        sum += shape_s[f->shape_of[stage]];
+    return sum;
+}
+
+static void tell(const struct collective_visit *v, struct collective c)
+{
+    if (v)
+        v->call(v->context, &c);
+}
+
+/* The last chunk first, from the end of the rank's passes. */
+double reductions_shown(const struct partition *f, const struct pass_times *t,
+                        const struct state *st, int rank, struct company by,
+                        const struct collective_visit *visit)
+{
+    int pp = f->strategy.pp;
+    struct queue q = {-INFINITY, -INFINITY, 0, company_pace(by)};
+    for (int stage = f->layout.stages - pp + rank; stage >= 0; stage -= pp) {
+        double launched = (double)(t->marks.reduced[stage] - t->end[rank]) / TICKS_PER_S;
+        double start = queue_add(&q, launched, st->reduce_s[f->shape_of[stage]]);
+        tell(visit, (struct collective){rank, stage / pp, 0, true, t->end[rank] + to_ticks(start),
+                                        t->end[rank] + to_ticks(q.done)});
     }
+    return q.done;
+}
+
+/* The first chunk first; nothing computes yet beside its own gather. */
+double gathers_late(const struct partition *f, const struct pass_times *t, const struct state *st,
+                    int rank, struct company by, const struct collective_visit *visit)
+{
+    int pp = f->strategy.pp;
+    struct queue q = {0, INFINITY, INFINITY, company_pace(by)};
+    double late = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += pp) {
+        double asked = (double)t->marks.asked[stage] / TICKS_PER_S;
+        double needed = (double)t->marks.needed[stage] / TICKS_PER_S;
+        double launched = stage < 2 * pp ? 0 : late + asked;
+        double start = queue_add(&q, launched, st->gather_s[f->shape_of[stage]]);
+        late = fmax(late, q.done - needed);
+        if (stage == rank)
+            q.from = late + needed;
+        tell(visit,
+             (struct collective){rank, stage / pp, 0, false, to_ticks(start), to_ticks(q.done)});
+    }
+    return late;
+}
+
+/* Between the last backward of a rank and the optimizer. */
+static double after_of(const struct partition *f, const struct strategy *s,
+                       const struct pass_times *t, const struct state *st, int rank)
+{
+    int c = f->class_of[rank];
+    struct company by = company_of(t, st, c);
+    double backward_s = (double)t->rank_backward[c] / TICKS_PER_S;
+    double total = sum_chunks(f, rank, st->reduce_s), shown = total;
+    if (!s->overlap_grad_reduce)
+        return total;
+    if (s->vpp == 1)
+        shown = pieces_shown(total, backward_s, stage_buckets(f, s, rank), by);
+    else if (t->exact)
+        shown = reductions_shown(f, t, st, rank, by, NULL);
+    else
+        shown = st->reduce_s[f->shape_of[rank]]; /* of chunk 0, launched at the end */
+    return with_tax(total, shown, by);
+}
+
+/* Before the first forward of a rank, beside what the pipeline needs to reach it. */
+static double delay_of(const struct partition *f, const struct strategy *s,
+                       const struct pass_times *t, const struct state *st, int rank)
+{
+    int c = f->class_of[rank];
+    struct company by = company_of(t, st, c);
+    double forward_s = (double)t->rank_forward[c] / TICKS_PER_S;
+    double total = sum_chunks(f, rank, st->gather_s);
+    if (!s->overlap_param_gather)
+        return 0;
+    if (s->vpp == 1)
+        return with_tax(total, pieces_shown(total, forward_s, stage_buckets(f, s, rank), by), by);
+    double fill_s = (double)(t->exact ? t->marks.needed[rank] : t->fill[c]) / TICKS_PER_S;
+    double late = t->exact ? gathers_late(f, t, st, rank, by, NULL)
+                           : fmax(0, st->gather_s[f->shape_of[rank]] - fill_s);
+    return with_tax(total - fill_s, late, by);
+}
+
+struct edges partition_edges(const struct partition *f, const struct strategy *s,
+                             const struct pass_times *t, const struct state *st, int rank)
+{
+    int c = f->class_of[rank];
+    struct rank_times shards = {.shard_s = st->shard_s[c],
+                                .shard_back_s = st->shard_back_s[c],
+                                .shard_tax = st->shard_tax[c]};
+    double forward_s = (double)t->rank_forward[c] / TICKS_PER_S;
+    double backward_s = (double)t->rank_backward[c] / TICKS_PER_S;
+    struct edges e = {.delay = delay_of(f, s, t, st, rank),
+                      .after = after_of(f, s, t, st, rank) +
+                               shards_exposed(f, forward_s, backward_s, &shards),
+                      .behind = st->optimizer_s[c]};
+    if (!s->overlap_param_gather)
+        e.behind += sum_chunks(f, rank, st->gather_s);
+    return e;
+}
+
+/* Bounds and exact values are rounded on different ways. */
+enum { ROUNDING_TICKS = 2 };
+
+/* Own work and fill of each class's first rank. */
+static void bound_parts(const struct partition *f, const struct strategy *s,
+                        const struct pass_times *t, const struct state *st, struct step_parts *p)
+{
+    p->pipeline = t->bound;
+    for (int c = 0; c < f->classes; c++) {
+        struct edges e = partition_edges(f, s, t, st, f->class[c].rank);
+        int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) +
+                      to_ticks(e.after) - ROUNDING_TICKS;
+        int64_t late = to_ticks(e.delay) - ROUNDING_TICKS, tail = to_ticks(e.behind);
+        p->pipeline = own > p->pipeline ? own : p->pipeline;
+        p->delay = late > p->delay ? late : p->delay;
+        p->behind = tail > p->behind ? tail : p->behind;
+    }
+}
+
+static void exact_parts(const struct partition *f, const struct strategy *s,
+                        const struct pass_times *t, const struct state *st, struct step_parts *p)
+{
     for (int r = 0; r < s->pp; r++) {
-        int64_t end = t->end[r] + after[f->class_of[r]];
-        latest = end > latest ? end : latest;
+        struct edges e = partition_edges(f, s, t, st, r);
+        int64_t end = t->end[r] + to_ticks(e.after), tail = to_ticks(e.behind);
+        int64_t late = to_ticks(e.delay), all = s->vpp == 1 ? p->delay + late : late;
+        p->pipeline = end > p->pipeline ? end : p->pipeline;
+        p->delay = all > p->delay ? all : p->delay;
+        p->behind = tail > p->behind ? tail : p->behind;
     }
-    return latest;
 }
 
 struct step_parts partition_parts(const struct partition *f, const struct strategy *s,
                                   const struct pass_times *t, const struct state *st)
 {
-    int64_t after[SCHEDULE_MAX_RANKS];
     struct step_parts p = {.tied = to_ticks(st->tied_s)};
-    for (int c = 0; c < f->classes; c++) {
-        struct edges e = partition_edges(f, s, t, st, c);
-        int64_t late = to_ticks(e.delay) - t->fill[c], tail = to_ticks(e.behind);
-        after[c] = to_ticks(e.after);
-        p.delay = late > p.delay ? late : p.delay;
-        p.behind = tail > p.behind ? tail : p.behind;
-    }
-    p.pipeline = pipeline_end(f, s, t, after);
+    (t->exact ? exact_parts : bound_parts)(f, s, t, st, &p);
     assert(p.pipeline >= t->bound && p.delay >= 0 && p.behind >= 0 && p.tied >= 0);
     return p;
 }

@@ -162,17 +162,26 @@ const struct stage_state *stage_rank(struct stage_table *t, int state, enum stag
     return x;
 }
 
+/* Of a stage that is a rank's chunk 0: several on the first rank alone. */
+static double buckets_of(const struct stage_table *t, int state, enum stage_end end,
+                         const struct rank_params *p)
+{
+    bool several = end == STAGE_FIRST && t->state_strategy[state].overlap_grad_reduce;
+    return several ? rank_buckets(t->partition, 0, p) : 1;
+}
+
 const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,
                                       enum stage_end end, int first, int layers)
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
+    double buckets = buckets_of(t, state, end, p);
     if (set_times(t, state, p, x) && x->pass_times == t->pass_times)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
-    struct edges e = rank_edges(t->partition, s, (double)time->forward / TICKS_PER_S,
-                                (double)time->backward / TICKS_PER_S, &x->times,
-                                rank_buckets(t->partition, 0, p));
+    struct edges e =
+        rank_edges(t->partition, s, (double)time->forward / TICKS_PER_S,
+                   (double)time->backward / TICKS_PER_S, &x->times, buckets, &x->times);
     x->delay = llround(e.delay * TICKS_PER_S);
     x->after = llround(e.after * TICKS_PER_S);
     x->behind = llround(e.behind * TICKS_PER_S);
