@@ -207,16 +207,16 @@ struct rank_state {
 struct rank_state rank_state_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
 struct rank_times {
-    double reduce_s, gather_s; /* whole collectives of one step */
+    double reduce_s, gather_s; /* all buckets of one step */
     double optimizer_s;
     double shard_s, shard_back_s; /* FSDP collectives of one micro-batch, by pass */
     double shard_tax;             /* what a hidden second of them slows compute */
 };
 struct rank_times rank_times_of(const struct partition *, int mesh, const struct rank_params *,
-                                const struct strategy *all);
+                                double buckets, const struct strategy *all);
 /* The same of the collectives alone: those of one chunk. */
 struct rank_times chunk_times_of(const struct partition *, int mesh, const struct rank_params *,
-                                 const struct strategy *all);
+                                 double buckets, const struct strategy *all);
 
 /* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
  * and rank_times. */

@@ -24,16 +24,16 @@ static double gradient_bytes(const struct strategy *s)
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
 static void add_collectives(const struct costing *on, const struct strategy *s, double params,
-                            struct placement p, struct rank_times *t)
+                            struct placement p, double buckets, struct rank_times *t)
 {
-    double gradients = gradient_bytes(s) * params;
+    double each = params / buckets, gradients = gradient_bytes(s) * each;
     if (params <= 0 || p.ranks <= 1)
         return;
     if (shards_optimizer(s)) {
-        t->reduce_s += comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
-        t->gather_s += comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
+        t->reduce_s += buckets * comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
+        t->gather_s += buckets * comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * each, p);
     } else {
-        t->reduce_s += comm_time(on, COMM_ALL_REDUCE, gradients, p);
+        t->reduce_s += buckets * comm_time(on, COMM_ALL_REDUCE, gradients, p);
     }
 }
 
@@ -88,16 +88,17 @@ static struct sharers sharers_of(const struct partition *f, int mesh, const stru
 }
 
 struct rank_times chunk_times_of(const struct partition *f, int mesh, const struct rank_params *p,
-                                 const struct strategy *all)
+                                 double buckets, const struct strategy *all)
 {
     const struct costing *on = &f->mesh[mesh].costing;
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     struct sharers by = sharers_of(f, mesh, s);
     struct rank_times t = {0};
-    if (s->fsdp != FSDP_FULL) {
-        add_collectives(on, s, p->dense, by.dense, &t);
-        add_collectives(on, s, p->experts, by.experts, &t);
+    if (s->fsdp != FSDP_FULL) { /* experts have buckets of their own */
+        double each = (p->dense + p->experts) / buckets;
+        add_collectives(on, s, p->dense, by.dense, fmax(1, p->dense / each), &t);
+        add_collectives(on, s, p->experts, by.experts, fmax(1, p->experts / each), &t);
     }
     if (s->fsdp >= FSDP_OPTIM_GRADS)
         t.reduce_s = 0;
@@ -126,9 +127,9 @@ static void add_rank_times(const struct partition *f, int mesh, const struct ran
 }
 
 struct rank_times rank_times_of(const struct partition *f, int mesh, const struct rank_params *p,
-                                const struct strategy *all)
+                                double buckets, const struct strategy *all)
 {
-    struct rank_times t = chunk_times_of(f, mesh, p, all);
+    struct rank_times t = chunk_times_of(f, mesh, p, buckets, all);
     add_rank_times(f, mesh, p, all, &t);
     return t;
 }
@@ -243,7 +244,8 @@ void state_of(const struct partition *f, const struct strategy *s, struct arena 
 static void set_chunks(const struct partition *f, const struct strategy *s, struct state *out)
 {
     for (int i = 0; i < f->shapes; i++) {
-        struct rank_times t = chunk_times_of(f, f->shape[i].mesh, &f->sums[i].params, s);
+        double buckets = stage_buckets(f, s, i == f->shape_of[0] ? 0 : 1); /* the embedding's */
+        struct rank_times t = chunk_times_of(f, f->shape[i].mesh, &f->sums[i].params, buckets, s);
         out->reduce_s[i] = t.reduce_s;
         out->gather_s[i] = t.gather_s;
     }

@@ -139,15 +139,23 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
     return x;
 }
 
+/* Of a stage that is a rank's chunk 0: several on the first rank alone. */
+static double buckets_of(const struct stage_table *t, int state, enum stage_end end,
+                         const struct rank_params *p)
+{
+    bool several = end == STAGE_FIRST && t->state_strategy[state].overlap_grad_reduce;
+    return several ? rank_buckets(t->partition, 0, p) : 1;
+}
+
 /* Whether the times were there already. */
-static bool set_times(struct stage_table *t, int state, const struct rank_params *p,
-                      struct stage_state *x)
+static bool set_times(struct stage_table *t, int state, enum stage_end end,
+                      const struct rank_params *p, struct stage_state *x)
 {
     const struct strategy *own = &t->state_strategy[state];
     int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->partition->strategy.pp : 1; /* units are by stage */
     if (x->pp == pp)
         return true;
-    x->times = rank_times_of(t->partition, 0, p, own);
+    x->times = rank_times_of(t->partition, 0, p, buckets_of(t, state, end, p), own);
     x->pp = pp;
     return false;
 }
@@ -157,17 +165,9 @@ const struct stage_state *stage_rank(struct stage_table *t, int state, enum stag
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    if (!set_times(t, state, p, x))
+    if (!set_times(t, state, end, p, x))
         x->pass_times = 0; /* its ticks were of the times before */
     return x;
-}
-
-/* Of a stage that is a rank's chunk 0: several on the first rank alone. */
-static double buckets_of(const struct stage_table *t, int state, enum stage_end end,
-                         const struct rank_params *p)
-{
-    bool several = end == STAGE_FIRST && t->state_strategy[state].overlap_grad_reduce;
-    return several ? rank_buckets(t->partition, 0, p) : 1;
 }
 
 const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,
@@ -176,7 +176,7 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
     double buckets = buckets_of(t, state, end, p);
-    if (set_times(t, state, p, x) && x->pass_times == t->pass_times)
+    if (set_times(t, state, end, p, x) && x->pass_times == t->pass_times)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
     struct edges e =
