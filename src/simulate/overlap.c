@@ -31,12 +31,3 @@ double pieces_shown(double total, double window, double pieces, struct company b
     assert(pieces >= 1 && by.stretch >= 1);
     return fmax(total / pieces, total - beside);
 }
-
-double queue_add(struct queue *q, double launched, double length)
-{
-    double start = fmax(q->done, launched);
-    double before = fmin(length, fmax(0, q->from - start)), left = length - before;
-    double at = start + before, beside = fmin(left, fmax(0, q->to - at) / q->pace);
-    q->done = at + beside * q->pace + (left - beside);
-    return start;
-}

@@ -45,4 +45,12 @@ struct queue {
 };
 
 /* One more, launched at a moment. Returns its start. */
-double queue_add(struct queue *, double launched, double length);
+static inline double queue_add(struct queue *q, double launched, double length)
+{
+    double start = launched > q->done ? launched : q->done;
+    double wait = q->from > start ? q->from - start : 0;
+    double before = wait < length ? wait : length, left = length - before, at = start + before;
+    double room = q->to > at ? (q->to - at) / q->pace : 0, beside = room < left ? room : left;
+    q->done = at + beside * q->pace + (left - beside);
+    return start;
+}

@@ -224,8 +224,9 @@ struct state {
     double *bytes, *step_bytes, *setup_bytes; /* [classes] */
     double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
-    double *reduce_s, *gather_s; /* [shapes] of one chunk */
-    double *optimizer_s;         /* [classes] */
+    double *reduce_s, *gather_s;         /* [shapes] of one chunk */
+    double *reduce_all_s, *gather_all_s; /* [classes] of all chunks of a rank */
+    double *optimizer_s;                 /* [classes] */
     double *shard_s, *shard_back_s, *shard_tax;
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */

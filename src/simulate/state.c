@@ -249,6 +249,13 @@ static void set_chunks(const struct partition *f, const struct strategy *s, stru
         out->reduce_s[i] = t.reduce_s;
         out->gather_s[i] = t.gather_s;
     }
+    for (int c = 0; c < f->classes; c++) {
+        out->reduce_all_s[c] = out->gather_all_s[c] = 0;
+        for (int i = f->class[c].rank; i < f->layout.stages; i += f->strategy.pp) {
+            out->reduce_all_s[c] += out->reduce_s[f->shape_of[i]];
+            out->gather_all_s[c] += out->gather_s[f->shape_of[i]];
+        }
+    }
 }
 
 static double crosses_nodes(const struct partition *f, int mesh, const struct strategy *all)
@@ -262,7 +269,7 @@ void state_times(const struct partition *f, const struct strategy *s, struct are
                  struct state *out)
 {
     size_t n = (size_t)f->classes, shapes = (size_t)f->shapes;
-    double *reals = arena_array(mem, 2 * shapes + 5 * n, sizeof *reals);
+    double *reals = arena_array(mem, 2 * shapes + 7 * n, sizeof *reals);
     assert(!out->timed);
     out->timed = true;
     out->reduce_s = reals;
@@ -272,6 +279,8 @@ void state_times(const struct partition *f, const struct strategy *s, struct are
     out->shard_back_s = out->optimizer_s + 2 * n;
     out->shard_tax = out->optimizer_s + 3 * n;
     out->crossing = out->optimizer_s + 4 * n;
+    out->reduce_all_s = out->optimizer_s + 5 * n;
+    out->gather_all_s = out->optimizer_s + 6 * n;
     out->tied_s = tied_time(f, s);
     set_chunks(f, s, out);
     for (int c = 0; c < f->classes; c++) {

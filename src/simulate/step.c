@@ -77,23 +77,11 @@ struct edges rank_edges(const struct partition *f, const struct strategy *s, dou
     return e;
 }
 
+static const double S_PER_TICK = 1 / TICKS_PER_S;
+
 static int64_t to_ticks(double seconds)
 {
     return llround(seconds * TICKS_PER_S);
-}
-
-static double sum_chunks(const struct partition *f, int rank, const double shape_s[])
-{
-    double sum = 0;
-    for (int stage = rank; stage < f->layout.stages; stage += f->strategy.pp)
-        sum += shape_s[f->shape_of[stage]];
-    return sum;
-}
-
-static void tell(const struct collective_visit *v, struct collective c)
-{
-    if (v)
-        v->call(v->context, &c);
 }
 
 /* The last chunk first, from the end of the rank's passes. */
@@ -102,12 +90,15 @@ double reductions_shown(const struct partition *f, const struct pass_times *t,
                         const struct collective_visit *visit)
 {
     int pp = f->strategy.pp;
+    int64_t end = t->end[rank];
     struct queue q = {-INFINITY, -INFINITY, 0, company_pace(by)};
     for (int stage = f->layout.stages - pp + rank; stage >= 0; stage -= pp) {
-        double launched = (double)(t->marks.reduced[stage] - t->end[rank]) / TICKS_PER_S;
+        double launched = (double)(t->marks.reduced[stage] - end) * S_PER_TICK;
         double start = queue_add(&q, launched, st->reduce_s[f->shape_of[stage]]);
-        tell(visit, (struct collective){rank, stage / pp, 0, true, t->end[rank] + to_ticks(start),
-                                        t->end[rank] + to_ticks(q.done)});
+        if (visit)
+            visit->call(visit->context,
+                        &(struct collective){rank, stage / pp, 0, true, end + to_ticks(start),
+                                             end + to_ticks(q.done)});
     }
     return q.done;
 }
@@ -120,72 +111,93 @@ double gathers_late(const struct partition *f, const struct pass_times *t, const
     struct queue q = {0, INFINITY, INFINITY, company_pace(by)};
     double late = 0;
     for (int stage = rank; stage < f->layout.stages; stage += pp) {
-        double asked = (double)t->marks.asked[stage] / TICKS_PER_S;
-        double needed = (double)t->marks.needed[stage] / TICKS_PER_S;
+        double asked = (double)t->marks.asked[stage] * S_PER_TICK;
+        double needed = (double)t->marks.needed[stage] * S_PER_TICK;
         double launched = stage < 2 * pp ? 0 : late + asked;
         double start = queue_add(&q, launched, st->gather_s[f->shape_of[stage]]);
-        late = fmax(late, q.done - needed);
+        late = q.done - needed > late ? q.done - needed : late;
         if (stage == rank)
             q.from = late + needed;
-        tell(visit,
-             (struct collective){rank, stage / pp, 0, false, to_ticks(start), to_ticks(q.done)});
+        if (visit)
+            visit->call(visit->context, &(struct collective){rank, stage / pp, 0, false,
+                                                             to_ticks(start), to_ticks(q.done)});
     }
     return late;
 }
 
+/* What ranks of a class have in common. */
+struct class_view {
+    struct company by;
+    double forward_s, backward_s, shards_s;
+    double buckets; /* of chunk 0 */
+};
+
+static struct class_view view_of(const struct partition *f, const struct strategy *s,
+                                 const struct pass_times *t, const struct state *st, int c)
+{
+    struct class_view v = {.by = company_of(t, st, c),
+                           .forward_s = (double)t->rank_forward[c] / TICKS_PER_S,
+                           .backward_s = (double)t->rank_backward[c] / TICKS_PER_S,
+                           .buckets = stage_buckets(f, s, f->class[c].rank)};
+    struct rank_times shards = {.shard_s = st->shard_s[c],
+                                .shard_back_s = st->shard_back_s[c],
+                                .shard_tax = st->shard_tax[c]};
+    if (shards.shard_back_s > 0)
+        v.shards_s = shards_exposed(f, v.forward_s, v.backward_s, &shards);
+    return v;
+}
+
 /* Between the last backward of a rank and the optimizer. */
 static double after_of(const struct partition *f, const struct strategy *s,
-                       const struct pass_times *t, const struct state *st, int rank)
+                       const struct pass_times *t, const struct state *st,
+                       const struct class_view *v, int rank)
 {
-    int c = f->class_of[rank];
-    struct company by = company_of(t, st, c);
-    double backward_s = (double)t->rank_backward[c] / TICKS_PER_S;
-    double total = sum_chunks(f, rank, st->reduce_s), shown = total;
-    if (!s->overlap_grad_reduce)
-        return total;
+    double total = st->reduce_all_s[f->class_of[rank]], shown;
+    if (!s->overlap_grad_reduce || total == 0)
+        return total + v->shards_s;
     if (s->vpp == 1)
-        shown = pieces_shown(total, backward_s, stage_buckets(f, s, rank), by);
+        shown = pieces_shown(total, v->backward_s, v->buckets, v->by);
     else if (t->exact)
-        shown = reductions_shown(f, t, st, rank, by, NULL);
+        shown = reductions_shown(f, t, st, rank, v->by, NULL);
     else
         shown = st->reduce_s[f->shape_of[rank]]; /* of chunk 0, launched at the end */
-    return with_tax(total, shown, by);
+    return with_tax(total, shown, v->by) + v->shards_s;
 }
 
 /* Before the first forward of a rank, beside what the pipeline needs to reach it. */
 static double delay_of(const struct partition *f, const struct strategy *s,
-                       const struct pass_times *t, const struct state *st, int rank)
+                       const struct pass_times *t, const struct state *st,
+                       const struct class_view *v, int rank)
 {
     int c = f->class_of[rank];
-    struct company by = company_of(t, st, c);
-    double forward_s = (double)t->rank_forward[c] / TICKS_PER_S;
-    double total = sum_chunks(f, rank, st->gather_s);
-    if (!s->overlap_param_gather)
+    double total = st->gather_all_s[c];
+    if (!s->overlap_param_gather || total == 0)
         return 0;
     if (s->vpp == 1)
-        return with_tax(total, pieces_shown(total, forward_s, stage_buckets(f, s, rank), by), by);
+        return with_tax(total, pieces_shown(total, v->forward_s, v->buckets, v->by), v->by);
     double fill_s = (double)(t->exact ? t->marks.needed[rank] : t->fill[c]) / TICKS_PER_S;
-    double late = t->exact ? gathers_late(f, t, st, rank, by, NULL)
+    double late = t->exact ? gathers_late(f, t, st, rank, v->by, NULL)
                            : fmax(0, st->gather_s[f->shape_of[rank]] - fill_s);
-    return with_tax(total - fill_s, late, by);
+    return with_tax(total - fill_s, late, v->by);
+}
+
+static double behind_of(const struct strategy *s, const struct state *st, int c)
+{
+    return st->optimizer_s[c] + (s->overlap_param_gather ? 0 : st->gather_all_s[c]);
 }
 
 struct edges partition_edges(const struct partition *f, const struct strategy *s,
                              const struct pass_times *t, const struct state *st, int rank)
 {
-    int c = f->class_of[rank];
-    struct rank_times shards = {.shard_s = st->shard_s[c],
-                                .shard_back_s = st->shard_back_s[c],
-                                .shard_tax = st->shard_tax[c]};
-    double forward_s = (double)t->rank_forward[c] / TICKS_PER_S;
-    double backward_s = (double)t->rank_backward[c] / TICKS_PER_S;
-    struct edges e = {.delay = delay_of(f, s, t, st, rank),
-                      .after = after_of(f, s, t, st, rank) +
-                               shards_exposed(f, forward_s, backward_s, &shards),
-                      .behind = st->optimizer_s[c]};
-    if (!s->overlap_param_gather)
-        e.behind += sum_chunks(f, rank, st->gather_s);
-    return e;
+    struct class_view v = view_of(f, s, t, st, f->class_of[rank]);
+    return (struct edges){.delay = delay_of(f, s, t, st, &v, rank),
+                          .after = after_of(f, s, t, st, &v, rank),
+                          .behind = behind_of(s, st, f->class_of[rank])};
+}
+
+static int64_t longer(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* Bounds and exact values are rounded on different ways. */
@@ -198,25 +210,32 @@ static void bound_parts(const struct partition *f, const struct strategy *s,
     p->pipeline = t->bound;
     for (int c = 0; c < f->classes; c++) {
         struct edges e = partition_edges(f, s, t, st, f->class[c].rank);
-        int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]) +
-                      to_ticks(e.after) - ROUNDING_TICKS;
-        int64_t late = to_ticks(e.delay) - ROUNDING_TICKS, tail = to_ticks(e.behind);
-        p->pipeline = own > p->pipeline ? own : p->pipeline;
-        p->delay = late > p->delay ? late : p->delay;
-        p->behind = tail > p->behind ? tail : p->behind;
+        int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]);
+        p->pipeline = longer(p->pipeline, own + to_ticks(e.after) - ROUNDING_TICKS);
+        p->delay = longer(p->delay, to_ticks(e.delay) - ROUNDING_TICKS);
+        p->behind = longer(p->behind, to_ticks(e.behind));
     }
 }
 
+/* Without virtual stages ranks of a class are alike. */
 static void exact_parts(const struct partition *f, const struct strategy *s,
                         const struct pass_times *t, const struct state *st, struct step_parts *p)
 {
-    for (int r = 0; r < s->pp; r++) {
-        struct edges e = partition_edges(f, s, t, st, r);
-        int64_t end = t->end[r] + to_ticks(e.after), tail = to_ticks(e.behind);
-        int64_t late = to_ticks(e.delay), all = s->vpp == 1 ? p->delay + late : late;
-        p->pipeline = end > p->pipeline ? end : p->pipeline;
-        p->delay = all > p->delay ? all : p->delay;
-        p->behind = tail > p->behind ? tail : p->behind;
+    int64_t after = 0, late = 0;
+    struct class_view v;
+    for (int r = 0, before = -1; r < s->pp; r++) {
+        int c = f->class_of[r];
+        if (c != before) {
+            v = view_of(f, s, t, st, c);
+            p->behind = longer(p->behind, to_ticks(behind_of(s, st, c)));
+        }
+        if (c != before || s->vpp > 1) {
+            after = to_ticks(after_of(f, s, t, st, &v, r));
+            late = to_ticks(delay_of(f, s, t, st, &v, r));
+        }
+        p->pipeline = longer(p->pipeline, t->end[r] + after);
+        p->delay = s->vpp == 1 ? p->delay + late : longer(p->delay, late);
+        before = c;
     }
 }
 
