@@ -203,18 +203,25 @@ static int64_t longer(int64_t a, int64_t b)
 /* Bounds and exact values are rounded on different ways. */
 enum { ROUNDING_TICKS = 2 };
 
-/* Own work and fill of each class's first rank. */
+/* Own work and fill of each class's first rank; without virtual stages delays are exact. */
 static void bound_parts(const struct partition *f, const struct strategy *s,
                         const struct pass_times *t, const struct state *st, struct step_parts *p)
 {
+    int64_t late[SCHEDULE_MAX_RANKS];
     p->pipeline = t->bound;
     for (int c = 0; c < f->classes; c++) {
         struct edges e = partition_edges(f, s, t, st, f->class[c].rank);
         int64_t own = t->fill[c] + f->micro_batches * (t->rank_forward[c] + t->rank_backward[c]);
+        late[c] = to_ticks(e.delay);
         p->pipeline = longer(p->pipeline, own + to_ticks(e.after) - ROUNDING_TICKS);
-        p->delay = longer(p->delay, to_ticks(e.delay) - ROUNDING_TICKS);
+        p->delay = longer(p->delay, late[c] - ROUNDING_TICKS);
         p->behind = longer(p->behind, to_ticks(e.behind));
     }
+    if (s->vpp > 1)
+        return;
+    p->delay = 0;
+    for (int r = 0; r < s->pp && s->overlap_param_gather; r++)
+        p->delay += late[f->class_of[r]];
 }
 
 /* Without virtual stages ranks of a class are alike. */
