@@ -76,6 +76,7 @@ void host_issue(const struct block_shape *s, struct op *o)
         add_calls(o, host_call(CALL_EXPERT, s->te, fp8), o->count);
     } else {
         add_calls(o, host_call(call_of(o), s->te, fp8), 1);
+        add_calls(o, host_call(CALL_PASS, s->te, fp8), o->calls);
         if (o->kind == OP_GEMM && s->model->linear_bias)
             add_calls(o, host_call(CALL_BIAS, s->te, fp8), 1);
         if (o->kind == OP_GROUPED)

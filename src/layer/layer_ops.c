@@ -208,6 +208,16 @@ static enum scores scores_kind(const struct block_shape *s)
     return !s->stock || fused ? SCORES_FUSED : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
 }
 
+/* The fused softmax takes four rows of scores at a time, one of each head and sample
+ * (is_kernel_available in Megatron's fused_softmax.py and TransformerEngine's softmax.py). Where they
+ * are no multiple of four, torch casts, scales, masks, normalises and casts back, each a call. */
+enum { SOFTMAX_ROWS = 4, SOFTMAX_CALLS = 5 };
+
+static bool is_left_to_torch(enum scores kind, double rows)
+{
+    return kind == SCORES_FUSED && fmod(rows, SOFTMAX_ROWS) != 0;
+}
+
 /* Probabilities are kept for the softmax and for the second product, one array where both take the
  * same; dropout keeps a byte of mask, and what it dropped. The scores are there until the module
  * returns, and the product with the values beside its copy in the order of tokens. */
@@ -216,12 +226,15 @@ static void add_scores(const struct ops_builder *b, struct op *o, double out)
     const struct block_shape *s = b->s;
     enum scores kind = scores_kind(s);
     double scores = o->m * s->seq_len * o->count, mask = 0;
+    bool by_torch = is_left_to_torch(kind, o->count);
+    int passes = by_torch ? SCORES_FP32 : kind;
     if (kind != SCORES_FUSED) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;
-    o->bytes = SCORES[kind].forward * scores + 17 * mask;
-    o->bytes_back = SCORES[kind].back * scores;
+    o->calls = by_torch ? SOFTMAX_CALLS - 1 : 0;
+    o->bytes = SCORES[passes].forward * scores + 17 * mask;
+    o->bytes_back = SCORES[passes].back * scores;
     o->saved =
         (SCORES[kind].softmax + (apart ? HALF : 0) + (s->attention_dropout ? 1 : 0)) * scores +
         mask;

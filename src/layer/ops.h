@@ -80,6 +80,7 @@ struct op {
     bool hidden_back;           /* backward runs it beside the weight-gradient product */
     bool beside_attention;      /* both passes run it beside core attention (context ring) */
     double host_s, host_back_s; /* of the host that issues it (host_calls.def) */
+    double calls;               /* passes that it issues beside its own call */
     bool routes, experts;       /* the router; products of experts */
     int modules;                /* recompute modules that run it again (bits) */
     bool softmax_fp32;          /* unfused attention */

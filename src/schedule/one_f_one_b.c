@@ -31,7 +31,9 @@ struct schedule_state {
 
 struct schedule_run {
     const struct pipeline *p;
-    int64_t total; /* forward passes of a rank */
+    const struct pipeline_marks *marks; /* NULL: not asked for */
+    int64_t total;                      /* forward passes of a rank */
+    int64_t last_size, last_from;       /* of the last group: micro-batches, first backward */
     int64_t warmup[SCHEDULE_MAX_RANKS];
     struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
         backward[SCHEDULE_MAX_RANKS]; /* what is next */
@@ -122,6 +124,28 @@ static int64_t pass(struct schedule_run *u, int rank, int64_t ready, int64_t tic
     return end + send;
 }
 
+/* The next forward of a rank begins, in the first group of micro-batches. Chunk c + 1 is asked for r
+ * forwards before the first one of chunk c. */
+static void mark_forward(struct schedule_run *u, int rank, int64_t start)
+{
+    const struct pipeline *p = u->p;
+    const struct schedule_cursor *c = &u->forward[rank];
+    int next = c->chunk + (rank == 0 ? 1 : 2);
+    if (c->index == 0)
+        u->marks->needed[c->chunk * p->pp + rank] = start;
+    if (c->index == (rank == 0 ? 0 : p->group - rank) && next > 1 && next < p->vpp)
+        u->marks->asked[next * p->pp + rank] = start;
+}
+
+/* Backward j of a rank has ended: was backward j - r the last one of a chunk? Both are of the last
+ * group of micro-batches, whose passes of one chunk are at least as many as ranks. */
+static void mark_backward(struct schedule_run *u, int rank, int64_t j)
+{
+    int64_t left = u->total - 1 - (j - rank);
+    if (left % u->last_size == 0)
+        u->marks->reduced[left / u->last_size * u->p->pp + rank] = u->now.clock[rank];
+}
+
 static void do_forward(struct schedule_run *u, int rank, int64_t step)
 {
     const struct pipeline *p = u->p;
@@ -131,6 +155,8 @@ static void do_forward(struct schedule_run *u, int rank, int64_t step)
     int chunk = u->forward[rank].chunk;
     bool last = rank == p->pp - 1 && chunk == p->vpp - 1;
     int64_t ready = forward_ready(u, rank, step);
+    if (u->marks && u->forward[rank].start == 0)
+        mark_forward(u, rank, max2(ready, u->now.clock[rank]));
     u->now.sent[rank] =
         pass(u, rank, ready, p->forward[chunk * p->pp + rank], last ? 0 : p->send[rank]);
     schedule_advance(p, &u->forward[rank], 1);
@@ -147,6 +173,8 @@ static void do_backward(struct schedule_run *u, int rank, int64_t step)
     int64_t ready = backward_ready(u, rank, step);
     int64_t send = first ? 0 : p->send[rank == 0 ? p->pp - 1 : rank - 1];
     u->now.returned[rank] = pass(u, rank, ready, p->backward[chunk * p->pp + rank], send);
+    if (u->marks && j - rank >= u->last_from)
+        mark_backward(u, rank, j);
     schedule_advance(p, &u->backward[rank], 1);
 }
 
@@ -243,11 +271,31 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
     return step;
 }
 
+static void begin_marks(struct schedule_run *u)
+{
+    const struct pipeline *p = u->p;
+    int64_t rest = p->micro_batches % p->group;
+    assert(p->vpp > 1);
+    u->last_size = rest ? rest : p->group;
+    u->last_from = u->total - u->last_size * p->vpp;
+    for (int i = 0; i < 2 * p->pp; i++)
+        u->marks->asked[i] = 0;
+}
+
 int64_t pipeline_run(const struct pipeline *p, int64_t end[])
+{
+    return pipeline_run_marked(p, end, NULL);
+}
+
+int64_t pipeline_run_marked(const struct pipeline *p, int64_t end[],
+                            const struct pipeline_marks *marks)
 {
     struct schedule_run u;
     u.p = p;
+    u.marks = marks;
     u.total = p->micro_batches * p->vpp;
+    if (marks)
+        begin_marks(&u);
     for (int r = 0; r < p->pp; r++)
         u.now.clock[r] = u.now.sent[r] = u.now.returned[r] = 0;
     int64_t step = 0;
@@ -273,6 +321,8 @@ int64_t pipeline_run(const struct pipeline *p, int64_t end[])
         end[r] = u.now.clock[r];
         assert(end[r] >= 0);
         latest = max2(latest, end[r]);
+        if (marks) /* what is left is launched at the end */
+            marks->reduced[r] = end[r];
     }
     return latest;
 }

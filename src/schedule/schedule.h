@@ -49,6 +49,19 @@ void schedule_advance(const struct pipeline *, struct schedule_cursor *,
  * == 1, or micro_batches % group == 0 or >= pp (Megatron's own rule). */
 int64_t pipeline_run(const struct pipeline *, int64_t end[]);
 
+/* Moments of the interleaved schedule at which Megatron deals with a chunk's parameters, [vpp * pp]
+ * by virtual stage. All ranks launch a chunk's collective together: rank r asks for it r forwards
+ * earlier, and reduces r backwards later, than its own passes would allow (align_param_gather and
+ * align_grad_reduce: forward_step_helper_preprocess, backward_step_helper_postprocess in
+ * pipeline_parallel/schedules.py). */
+struct pipeline_marks {
+    int64_t *asked;   /* the gather is launched: chunks 0 and 1 before the first pass */
+    int64_t *needed;  /* the first forward begins as soon as its input is there */
+    int64_t *reduced; /* the reduction is launched; chunk 0 when the rank is done */
+};
+/* The same with its marks; they need vpp > 1. */
+int64_t pipeline_run_marked(const struct pipeline *, int64_t end[], const struct pipeline_marks *);
+
 /* Never above pipeline_run: for each rank, what must pass before its first and after its last
  * operation, its own work, and the waits for the first and last micro-batch to come back. With
  * `after` (may be NULL) ticks of work that rank r still has to do when its pipeline ends, the

@@ -7,6 +7,11 @@
 struct arena;
 struct plan;
 
+/* struct edges in ticks. */
+struct drawn_ticks {
+    int64_t delay, after, behind;
+};
+
 struct drawn_step {
     struct scene scene;
     const struct strategy *strategy;
@@ -15,6 +20,7 @@ struct drawn_step {
     struct state state;
     struct pipeline pipeline;
     struct step_parts parts;
+    struct drawn_ticks *edges; /* [pp] */
 };
 
 /* The same partition, pass times and state as the plan was computed with, which must be computed. What it
@@ -31,6 +37,10 @@ struct drawn_edge {
 enum { DRAWN_EDGES = 5 };
 /* Returns how many there are, in the order of their starts. */
 int drawn_step_edges(const struct drawn_step *, int rank, struct drawn_edge[DRAWN_EDGES]);
+
+/* Gathers and reductions of a rank that run beside its passes, chunk by chunk and bucket by bucket, in
+ * ticks of the step and in the order of their starts: one behind the other. */
+void drawn_collectives(const struct drawn_step *, int rank, const struct collective_visit *);
 
 /* Ticks of the whole step. */
 int64_t drawn_step_end(const struct drawn_step *);

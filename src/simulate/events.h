@@ -17,3 +17,8 @@ struct event {
  * end of the step, or -1 when the order cannot be completed. O(passes), memory for all of them. */
 int64_t events_run(const struct pipeline *, void (*visit)(void *context, const struct event *),
                    void *context);
+
+/* The same with gathers and reductions of parameters beside the passes, which wait for the one and
+ * launch the other: the end of the last of all. */
+struct step_collectives;
+int64_t events_run_step(const struct pipeline *, const struct step_collectives *);

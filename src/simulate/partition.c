@@ -319,23 +319,25 @@ static void sum_shape(struct partition *f, int i)
         block_cost_add(&f->sums[i].ends, &costs->mtp);
 }
 
+struct rank_params shape_params(const struct partition *f, const struct stage_shape *x)
+{
+    struct rank_params out = {0};
+    rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
+    return out;
+}
+
 static void find_sums(struct partition *f)
 {
-    for (int i = 0; i < f->shapes; i++)
+    for (int i = 0; i < f->shapes; i++) {
         sum_shape(f, i);
+        f->sums[i].params = shape_params(f, &f->shape[i]);
+    }
 }
 
 void partition_set_shape(struct partition *f, int shape, const struct stage_shape *x)
 {
     f->shape[shape] = *x;
     sum_shape(f, shape);
-}
-
-struct rank_params shape_params(const struct partition *f, const struct stage_shape *x)
-{
-    struct rank_params out = {0};
-    rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
-    return out;
 }
 
 /* Of all chunks of a rank. */
@@ -437,10 +439,12 @@ static void find_sends(struct partition *f)
     for (int r = 0; r < pp; r++) {
         int to = (r + 1) % pp;
         const struct partition_mesh *a = &f->mesh[f->mesh_of[r]], *b = &f->mesh[f->mesh_of[to]];
-        f->send[r] = pp == 1 ? 0
-                     : a == b
-                         ? send_ticks(a, pair_nearness(a, r - a->first_rank, to - a->first_rank))
-                         : crossing_ticks(f->scene->cluster, a, b);
+        enum nearness near =
+            a == b ? pair_nearness(a, r - a->first_rank, to - a->first_rank) : OTHER_NODE;
+        f->send_crosses[r] = pp > 1 && near == OTHER_NODE;
+        f->send[r] = pp == 1  ? 0
+                     : a == b ? send_ticks(a, near)
+                              : crossing_ticks(f->scene->cluster, a, b);
         assert(f->send[r] >= 0);
     }
 }
@@ -449,6 +453,18 @@ const struct strategy *partition_strategy(const struct partition *f, int mesh,
                                           const struct strategy *s, struct strategy *room)
 {
     return f->scene->meshes ? mesh_strategy(&f->scene->meshes->mesh[mesh], s, room) : s;
+}
+
+/* Groups that talk in passes, as layer_ops.c lays them. */
+static void find_crossing(struct partition_mesh *m)
+{
+    const struct strategy *s = &m->strategy;
+    const struct {
+        int ranks, stride;
+    } GROUP[AXES] = {
+        [AXIS_TP] = {s->tp, 1}, [AXIS_CP] = {s->cp, s->tp}, [AXIS_EP] = {s->ep, s->etp}};
+    for (int a = 0; a < AXES; a++)
+        m->crosses[a] = placement_on(&m->costing, GROUP[a].ranks, GROUP[a].stride, 0).nodes > 1;
 }
 
 static void set_mesh(struct partition *f, int i, const struct node_group *g,
@@ -463,6 +479,7 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);
     m->costing = placed_costing(f->scene, g, &m->strategy);
     m->limit = framework_limit(&one, &m->strategy);
+    find_crossing(m);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;
 }

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "schedule/schedule.h"
 #include "simulate/memory.h"
+#include "simulate/overlap.h"
 #include "simulate/plan.h"
 #include "strategy/layout.h"
 #include "strategy/mesh.h"
@@ -75,6 +76,7 @@ struct stage_shape {
  * because they are never recomputed. */
 struct stage_sums {
     struct block_cost layers, ends;
+    struct rank_params params; /* partition_init() alone sets them */
 };
 
 /* Ranks with the same shapes need the same memory, but for the micro-batches in flight: the
@@ -91,6 +93,7 @@ struct partition_mesh {
     struct strategy strategy; /* structural parameters of its own */
     double limit;             /* bytes that the framework may allocate */
     int first_rank;
+    bool crosses[AXES]; /* collectives of passes that leave a node, and so go through its NICs */
 };
 
 struct partition {
@@ -108,6 +111,7 @@ struct partition {
     uint16_t class_of[SCHEDULE_MAX_RANKS]; /* by rank */
     uint8_t mesh_of[SCHEDULE_MAX_RANKS];   /* by rank */
     int64_t send[SCHEDULE_MAX_RANKS];      /* ticks */
+    bool send_crosses[SCHEDULE_MAX_RANKS]; /* from node to node */
 };
 
 /* False, with the reason, when the layers cannot be split that way. The strategy's layout is
@@ -155,12 +159,6 @@ struct chunk_bytes shape_bytes(const struct partition *, const struct strategy *
 int effective_modules(const struct strategy *);
 int layers_again(const struct strategy *, int layers);
 
-/* Hidden communication slows the compute beside it: 1.1256 in Galvatron's measurements. */
-#define OVERLAP_TAX 0.1256
-/* Kernels that send all the while keep 20 of an H100's 132 SMs from the products beside them
- * (--moe-deepep-num-sms; NCCL's take as many). */
-#define SENDING_TAX (20.0 / (132 - 20))
-
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct partition *, const struct strategy *);
 
@@ -177,8 +175,10 @@ struct pass_times {
     double *activations;                   /* [classes] bytes kept at the fullest moment */
     double *temporary;                     /* [classes] beside them */
     int64_t *stage_forward,
-        *stage_backward; /* [pp * vpp] by virtual stage, once pass_times_stages has run */
-    int64_t *end;        /* [pp] exact, once pass_times_run has */
+        *stage_backward;         /* [pp * vpp] by virtual stage, once pass_times_stages has run */
+    int64_t *end;                /* [pp] exact, once pass_times_run has */
+    struct pipeline_marks marks; /* the same, with virtual stages */
+    double *sending;             /* [classes] part of a rank's passes in which its NICs send */
     bool exact;
 };
 /* `s` has the parameters of pass times; arrays live in the arena. Passes, fill and a first bound,
@@ -209,13 +209,16 @@ struct rank_state {
 struct rank_state rank_state_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
 struct rank_times {
-    double reduce_s, gather_s; /* whole collectives of one step */
+    double reduce_s, gather_s; /* all buckets of one step */
     double optimizer_s;
     double shard_s, shard_back_s; /* FSDP collectives of one micro-batch, by pass */
     double shard_tax;             /* what a hidden second of them slows compute */
 };
 struct rank_times rank_times_of(const struct partition *, int mesh, const struct rank_params *,
-                                const struct strategy *all);
+                                double buckets, const struct strategy *all);
+/* The same of the collectives alone: those of one chunk. */
+struct rank_times chunk_times_of(const struct partition *, int mesh, const struct rank_params *,
+                                 double buckets, const struct strategy *all);
 
 /* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
  * and rank_times. */
@@ -223,9 +226,12 @@ struct state {
     double *bytes, *step_bytes, *setup_bytes; /* [classes] */
     double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
-    double *reduce_s, *gather_s, *optimizer_s; /* [classes] */
+    double *reduce_s, *gather_s;         /* [shapes] of one chunk */
+    double *reduce_all_s, *gather_all_s; /* [classes] of all chunks of a rank */
+    double *optimizer_s;                 /* [classes] */
     double *shard_s, *shard_back_s, *shard_tax;
-    double tied_s; /* all-reduce of tied embeddings */
+    double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
+    double tied_s;    /* all-reduce of tied embeddings */
 };
 struct state state_bytes(const struct partition *,
                          struct arena *); /* arrays of bytes, in this order */
@@ -246,17 +252,43 @@ double rank_fullness(const struct partition *, int mesh, double fullest, const s
 double partition_fullness(const struct partition *, const struct pass_times *,
                           const struct state *);
 
-/* What a rank of a class does outside the passes of the pipeline. Seconds. */
+/* What a rank does outside the passes of the pipeline. Seconds. */
 struct edges {
     double delay;  /* before its first forward */
     double after;  /* between its last backward and the optimizer */
     double behind; /* optimizer and what follows */
 };
-/* `buckets` of the gradients, as overlapped reduction makes them. */
+/* From below, of a rank of which only this is known: `chunk` are the times of its chunk 0, made of so
+ * many buckets, `all` those of all chunks. Exact where a rank has one chunk, but for NICs that other
+ * collectives use. */
 struct edges rank_edges(const struct partition *, const struct strategy *, double forward_s,
-                        double backward_s, const struct rank_times *, double buckets);
+                        double backward_s, const struct rank_times *chunk, double buckets,
+                        const struct rank_times *all);
+
+/* Of one rank of the partition; from below where pass times are not exact. Without virtual stages the
+ * delays of all ranks add up, with them the longest counts. */
 struct edges partition_edges(const struct partition *, const struct strategy *,
-                             const struct pass_times *, const struct state *, int class);
+                             const struct pass_times *, const struct state *, int rank);
+
+/* By how much a rank's passes are late when they wait for the gathers of its chunks, and how long
+ * after its last pass the last reduction is done, each launched as the marks of exact pass times say.
+ * Seconds. `visit` may be NULL; ticks of a reduction count from the pipeline's beginning. */
+struct collective {
+    int rank, chunk;
+    int64_t bucket; /* of the chunk */
+    bool reduction;
+    int64_t start, end; /* ticks */
+};
+struct collective_visit {
+    void (*call)(void *context, const struct collective *);
+    void *context;
+};
+double gathers_late(const struct partition *, const struct pass_times *, const struct state *,
+                    int rank, struct company, const struct collective_visit *);
+double reductions_shown(const struct partition *, const struct pass_times *, const struct state *,
+                        int rank, struct company, const struct collective_visit *);
+/* What collectives of a class of ranks run beside. */
+struct company company_of(const struct pass_times *, const struct state *, int class);
 
 /* One step, part after part. Ticks. */
 struct step_parts {
@@ -273,8 +305,11 @@ struct step_parts partition_parts(const struct partition *, const struct strateg
 int64_t partition_step(const struct partition *, const struct strategy *, const struct pass_times *,
                        const struct state *);
 
-/* Buckets of the gradients of a rank, as overlapped reduction makes them. */
+/* Buckets of the gradients of a chunk, as overlapped reduction makes them on the first rank. */
 double rank_buckets(const struct partition *, int mesh, const struct rank_params *);
+/* Those of a virtual stage: Megatron makes several of chunk 0 of the first rank alone, one of every
+ * other chunk (distributed_data_parallel.py). */
+double stage_buckets(const struct partition *, const struct strategy *, int stage);
 
 /* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
  * gathered units of FSDP. */

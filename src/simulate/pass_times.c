@@ -10,11 +10,6 @@
 #include <assert.h>
 #include <math.h>
 
-/* What stays exposed of tensor-parallel collectives under --tp-comm-overlap: they run in chunks,
- * the first and last of which show, and products cut into as many pieces are slower. Chosen on
- * MLPerf's 18 runs on H100; doc/accuracy.md has the others. */
-static const double TP_OVERLAP_EXPOSED = 0.7;
-
 /* What a second of a collective costs of which `exposed` shows and the rest slows compute. */
 static double overlapped(double exposed, double tax)
 {
@@ -269,6 +264,27 @@ static void sum_classes(const struct partition *f, const struct strategy *s, str
     }
 }
 
+/* Part of a rank's passes in which its NICs send: collectives that leave the node, and transfers. */
+static double sending_of(const struct partition *f, const struct strategy *s,
+                         const struct pass_times *t, const double nic_s[], int c)
+{
+    int rank = f->class[c].rank, before = rank == 0 ? s->pp - 1 : rank - 1;
+    double busy = (double)(t->rank_forward[c] + t->rank_backward[c]), sum = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += s->pp)
+        sum += nic_s[f->shape_of[stage]] * TICKS_PER_S;
+    sum += s->vpp * ((f->send_crosses[rank] ? (double)f->send[rank] : 0) +
+                     (f->send_crosses[before] ? (double)f->send[before] : 0));
+    return busy > 0 ? fmin(1, sum / busy) : 0;
+}
+
+static double nic_seconds(const bool crosses[AXES], const struct pass *fw, const struct pass *bw)
+{
+    double sum = 0;
+    for (int a = 0; a < AXES; a++)
+        sum += crosses[a] ? fw->comm_s[a] + bw->comm_s[a] : 0;
+    return sum;
+}
+
 void pass_times_of(const struct partition *f, const struct strategy *s, struct arena *mem,
                    struct pass_times *t)
 {
@@ -279,11 +295,19 @@ void pass_times_of(const struct partition *f, const struct strategy *s, struct a
     t->rank_forward = ints + 2 * shapes;
     t->rank_backward = t->rank_forward + classes;
     t->fill = t->rank_backward + classes;
+    t->sending = arena_array(mem, classes + shapes, sizeof *t->sending);
     t->exact = false;
-    double fixed_s = transfer_fixed_s(f, s);
-    for (int i = 0; i < f->shapes; i++)
-        shape_ticks(f, s, i, fixed_s, &t->forward[i], &t->backward[i]);
+    double fixed_s = transfer_fixed_s(f, s), *nic_s = t->sending + classes;
+    for (int i = 0; i < f->shapes; i++) {
+        struct pass fw, bw;
+        shape_passes(f, s, i, &fw, &bw);
+        t->forward[i] = ticks(fixed_s, &fw);
+        t->backward[i] = ticks(fixed_s, &bw);
+        nic_s[i] = nic_seconds(f->mesh[f->shape[i].mesh].crosses, &fw, &bw);
+    }
     sum_classes(f, s, t);
+    for (int c = 0; c < f->classes; c++)
+        t->sending[c] = sending_of(f, s, t, nic_s, c);
 }
 
 void pass_times_stages(const struct partition *f, const struct strategy *s, struct arena *mem,
@@ -305,8 +329,10 @@ void pass_times_run(const struct partition *f, const struct strategy *s, struct 
                     struct pass_times *t)
 {
     struct pipeline p = pass_times_pipeline(f, s, t);
-    t->end = arena_array(mem, (size_t)s->pp, sizeof *t->end);
-    int64_t latest = pipeline_run(&p, t->end);
+    size_t pp = (size_t)s->pp, marks = s->vpp > 1 ? pp * (size_t)s->vpp : 0;
+    t->end = arena_array(mem, pp + 3 * marks, sizeof *t->end);
+    t->marks = (struct pipeline_marks){t->end + pp, t->end + pp + marks, t->end + pp + 2 * marks};
+    int64_t latest = pipeline_run_marked(&p, t->end, marks ? &t->marks : NULL);
     assert(latest >= t->bound);
     (void)latest;
     t->exact = true;

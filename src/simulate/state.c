@@ -27,16 +27,16 @@ static double gradient_bytes(const struct strategy *s)
 
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
 static void add_collectives(const struct costing *on, const struct strategy *s, double params,
-                            struct placement p, double *reduce_s, double *gather_s)
+                            struct placement p, double buckets, struct rank_times *t)
 {
-    double gradients = gradient_bytes(s) * params;
+    double each = params / buckets, gradients = gradient_bytes(s) * each;
     if (params <= 0 || p.ranks <= 1)
         return;
     if (shards_optimizer(s)) {
-        *reduce_s += comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
-        *gather_s += comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * params, p);
+        t->reduce_s += buckets * comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
+        t->gather_s += buckets * comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * each, p);
     } else {
-        *reduce_s += comm_time(on, COMM_ALL_REDUCE, gradients, p);
+        t->reduce_s += buckets * comm_time(on, COMM_ALL_REDUCE, gradients, p);
     }
 }
 
@@ -88,35 +88,65 @@ static double optimizer_time(const struct costing *on, const struct strategy *s,
  * optimizer nobody measured it. */
 static const double TENSOR_S = 100e-6;
 
-struct rank_times rank_times_of(const struct partition *f, int mesh, const struct rank_params *p,
-                                const struct strategy *all)
+/* Ranks that share parameters: dense ones, and experts. */
+struct sharers {
+    struct placement dense, experts;
+};
+
+static struct sharers sharers_of(const struct partition *f, int mesh, const struct strategy *s)
+{
+    const struct costing *on = &f->mesh[mesh].costing;
+    int blocks = scene_is_mixed(f->scene) ? 0 : f->strategy.pp;
+    return (struct sharers){placement_on(on, s->dp * s->cp, s->tp, blocks),
+                            placement_on(on, (int)expert_data_parallel(s), s->etp * s->ep, blocks)};
+}
+
+struct rank_times chunk_times_of(const struct partition *f, int mesh, const struct rank_params *p,
+                                 double buckets, const struct strategy *all)
 {
     const struct costing *on = &f->mesh[mesh].costing;
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
-    int blocks = scene_is_mixed(f->scene) ? 0 : f->strategy.pp;
-    struct placement dense = placement_on(on, s->dp * s->cp, s->tp, blocks);
-    struct placement experts =
-        placement_on(on, (int)expert_data_parallel(s), s->etp * s->ep, blocks);
-    bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
+    struct sharers by = sharers_of(f, mesh, s);
     struct rank_times t = {0};
-    if (!full) {
-        add_collectives(on, s, p->dense, dense, &t.reduce_s, &t.gather_s);
-        add_collectives(on, s, p->experts, experts, &t.reduce_s, &t.gather_s);
+    if (s->fsdp != FSDP_FULL) { /* experts have buckets of their own */
+        double each = (p->dense + p->experts) / buckets;
+        add_collectives(on, s, p->dense, by.dense, fmax(1, p->dense / each), &t);
+        add_collectives(on, s, p->experts, by.experts, fmax(1, p->experts / each), &t);
     }
-    if (s->fsdp >= FSDP_OPTIM_GRADS) {
+    if (s->fsdp >= FSDP_OPTIM_GRADS)
         t.reduce_s = 0;
-        add_shards(f, on, s, p->dense, dense, &t);
-        add_shards(f, on, s, p->experts, experts, &t);
+    assert(t.reduce_s >= 0 && t.gather_s >= 0);
+    return t;
+}
+
+/* Adds the optimizer, and what FSDP does in every pass. */
+static void add_rank_times(const struct partition *f, int mesh, const struct rank_params *p,
+                           const struct strategy *all, struct rank_times *t)
+{
+    const struct costing *on = &f->mesh[mesh].costing;
+    struct strategy room;
+    const struct strategy *s = partition_strategy(f, mesh, all, &room);
+    bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
+    if (s->fsdp >= FSDP_OPTIM_GRADS) {
+        struct sharers by = sharers_of(f, mesh, s);
+        add_shards(f, on, s, p->dense, by.dense, t);
+        add_shards(f, on, s, p->experts, by.experts, t);
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
-    t.optimizer_s =
+    t->optimizer_s =
         optimizer_time(on, s, full ? shard : p->dense + p->experts, shard, f->scene->stock);
     if (!f->scene->te)
-        t.optimizer_s = fmax(t.optimizer_s, TENSOR_S * p->tensors / on->group->host_speed);
-    assert(t.reduce_s >= 0 && t.gather_s >= 0 && t.shard_s >= 0 && t.shard_back_s >= 0 &&
-           t.optimizer_s >= 0);
+        t->optimizer_s = fmax(t->optimizer_s, TENSOR_S * p->tensors / on->group->host_speed);
+    assert(t->shard_s >= 0 && t->shard_back_s >= 0 && t->optimizer_s >= 0);
+}
+
+struct rank_times rank_times_of(const struct partition *f, int mesh, const struct rank_params *p,
+                                double buckets, const struct strategy *all)
+{
+    struct rank_times t = chunk_times_of(f, mesh, p, buckets, all);
+    add_rank_times(f, mesh, p, all, &t);
     return t;
 }
 
@@ -226,27 +256,56 @@ void state_of(const struct partition *f, const struct strategy *s, struct arena 
     }
 }
 
+/* Seconds of the collectives of each chunk. */
+static void set_chunks(const struct partition *f, const struct strategy *s, struct state *out)
+{
+    for (int i = 0; i < f->shapes; i++) {
+        double buckets = stage_buckets(f, s, i == f->shape_of[0] ? 0 : 1); /* the embedding's */
+        struct rank_times t = chunk_times_of(f, f->shape[i].mesh, &f->sums[i].params, buckets, s);
+        out->reduce_s[i] = t.reduce_s;
+        out->gather_s[i] = t.gather_s;
+    }
+    for (int c = 0; c < f->classes; c++) {
+        out->reduce_all_s[c] = out->gather_all_s[c] = 0;
+        for (int i = f->class[c].rank; i < f->layout.stages; i += f->strategy.pp) {
+            out->reduce_all_s[c] += out->reduce_s[f->shape_of[i]];
+            out->gather_all_s[c] += out->gather_s[f->shape_of[i]];
+        }
+    }
+}
+
+static double crosses_nodes(const struct partition *f, int mesh, const struct strategy *all)
+{
+    struct strategy room;
+    struct sharers by = sharers_of(f, mesh, partition_strategy(f, mesh, all, &room));
+    return by.dense.nodes > 1;
+}
+
 void state_times(const struct partition *f, const struct strategy *s, struct arena *mem,
                  struct state *out)
 {
-    size_t n = (size_t)f->classes;
-    double *reals = arena_array(mem, 6 * n, sizeof *reals);
+    size_t n = (size_t)f->classes, shapes = (size_t)f->shapes;
+    double *reals = arena_array(mem, 2 * shapes + 7 * n, sizeof *reals);
     assert(!out->timed);
     out->timed = true;
     out->reduce_s = reals;
-    out->gather_s = reals + n;
-    out->optimizer_s = reals + 2 * n;
-    out->shard_s = reals + 3 * n;
-    out->shard_back_s = reals + 4 * n;
-    out->shard_tax = reals + 5 * n;
+    out->gather_s = reals + shapes;
+    out->optimizer_s = out->gather_s + shapes;
+    out->shard_s = out->optimizer_s + n;
+    out->shard_back_s = out->optimizer_s + 2 * n;
+    out->shard_tax = out->optimizer_s + 3 * n;
+    out->crossing = out->optimizer_s + 4 * n;
+    out->reduce_all_s = out->optimizer_s + 5 * n;
+    out->gather_all_s = out->optimizer_s + 6 * n;
     out->tied_s = tied_time(f, s);
+    set_chunks(f, s, out);
     for (int c = 0; c < f->classes; c++) {
-        struct rank_times t = rank_times_of(f, f->class[c].mesh, &f->class[c].params, s);
-        out->reduce_s[c] = t.reduce_s;
-        out->gather_s[c] = t.gather_s;
+        struct rank_times t = {0};
+        add_rank_times(f, f->class[c].mesh, &f->class[c].params, s, &t);
         out->optimizer_s[c] = t.optimizer_s;
         out->shard_s[c] = t.shard_s;
         out->shard_back_s[c] = t.shard_back_s;
         out->shard_tax[c] = t.shard_tax;
+        out->crossing[c] = crosses_nodes(f, f->class[c].mesh, s);
     }
 }

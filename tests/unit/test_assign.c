@@ -138,7 +138,10 @@ static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
         }
         t.after[r] = e->after;
         behind = e->behind > behind ? e->behind : behind;
-        late = e->delay - fill > late ? e->delay - fill : late;
+        if (p.vpp == 1)
+            late += e->delay;
+        else
+            late = e->delay - fill > late ? e->delay - fill : late;
         fill += e->forward[0] + p.send[r];
     }
     p.forward = t.forward;

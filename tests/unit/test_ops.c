@@ -359,6 +359,28 @@ static void ways_of_context_differ_beyond_one_rank(void **state)
         }
 }
 
+/* Scores of heads and samples that are no multiple of four are left to torch: four calls more, and
+ * passes in fp32. */
+static void odd_heads_have_no_fused_softmax(void **state)
+{
+    (void)state;
+    static const struct {
+        int tp, micro_batch;
+        bool fused;
+    } CASES[] = {{4, 1, true}, {8, 1, false}, {8, 2, true}, {16, 2, false}, {16, 4, true}};
+    struct model m = from_pairs("layers=4,hidden=2048,ffn=8192,heads=16,kv=16,vocab=32000");
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct block_shape s = shape_of(&m, BLOCK_ATTENTION, CASES[i].tp, true);
+        s.micro_batch = CASES[i].micro_batch;
+        s.attention = ATTENTION_UNFUSED;
+        struct op o = op_called(&s, "core attention");
+        double scores = s.seq_len * s.seq_len * o.count;
+        near(o.launches, CASES[i].fused ? 1 : 5);
+        near(o.bytes, (CASES[i].fused ? 8 : 32) * scores);
+        near(o.bytes_back, (CASES[i].fused ? 12 : 48) * scores);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +395,7 @@ int main(void)
         cmocka_unit_test(experts_have_passes_of_their_own),
         cmocka_unit_test(operators_cost_the_host),
         cmocka_unit_test(backward_collectives),
+        cmocka_unit_test(odd_heads_have_no_fused_softmax),
         cmocka_unit_test(ways_of_context_differ_beyond_one_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

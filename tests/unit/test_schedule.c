@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { MOST = 256 };
+enum { MOST = 256, LISTED = 1024 };
 
 static uint64_t seed = 88172645463325252ull;
 
@@ -191,9 +192,63 @@ static void activations_alive_match_the_order(void **state)
     }
 }
 
+/* Passes of a rank in their order, as the events have them. */
+struct listed {
+    const struct pipeline *p;
+    int64_t count[MOST][2];
+    int64_t forward[MOST][LISTED], backward[MOST][LISTED]; /* starts, ends */
+    int chunk[MOST][LISTED];                               /* of each forward */
+};
+
+static void list_pass(void *context, const struct event *e)
+{
+    struct listed *x = context;
+    int64_t k = x->count[e->rank][e->backward]++;
+    assert_true(k < LISTED);
+    if (e->backward) {
+        x->backward[e->rank][k] = x->p->blocking_send ? e->sent : e->end;
+        return;
+    }
+    x->forward[e->rank][k] = e->start;
+    x->chunk[e->rank][k] = e->chunk;
+}
+
+/* Chunk v of rank r: needed at its first forward, asked for r passes before the first one of chunk v - 1,
+ * reduced r passes after its last backward, or at the end. */
+static void marks_are_moments_of_events(void **state)
+{
+    (void)state;
+    static struct listed x;
+    for (int i = 0; i < 1000; i++) {
+        struct case_data c;
+        int64_t end[MOST], asked[MOST], needed[MOST], reduced[MOST];
+        do
+            random_case(&c, i % 2);
+        while (c.p.vpp == 1);
+        const struct pipeline *p = &c.p;
+        int64_t total = p->micro_batches * p->vpp, rest = p->micro_batches % p->group;
+        int64_t last = rest ? rest : p->group;
+        memset(&x, 0, sizeof x);
+        x.p = p;
+        int64_t step =
+            pipeline_run_marked(p, end, &(struct pipeline_marks){asked, needed, reduced});
+        assert_int_equal(events_run(p, list_pass, &x), step);
+        for (int r = 0; r < p->pp; r++)
+            for (int v = 0; v < p->vpp; v++) {
+                int64_t first = (int64_t)v * p->group, back = total - 1 - v * last + r;
+                assert_int_equal(x.chunk[r][first], v);
+                assert_int_equal(needed[v * p->pp + r], x.forward[r][first]);
+                assert_int_equal(asked[v * p->pp + r],
+                                 v < 2 ? 0 : x.forward[r][first - p->group - r]);
+                assert_int_equal(reduced[v * p->pp + r], v == 0 ? end[r] : x.backward[r][back]);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_are_moments_of_events),
         cmocka_unit_test(recurrence_equals_events),
         cmocka_unit_test(long_runs_equal_events),
         cmocka_unit_test(bound_is_never_above),

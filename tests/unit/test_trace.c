@@ -43,6 +43,10 @@ struct track {
     int64_t optimizer;         /* its begin */
     char around[32];           /* name of the slice that is open on the optimizer's thread */
     int forwards, backwards, again, tied, transfers;
+    int collectives[2];            /* gathers and reductions beside passes */
+    int64_t had[MOST_CHUNKS];      /* end of the last gather of a chunk */
+    int64_t launched[MOST_CHUNKS]; /* begin of the first reduction of a chunk, 0 = none */
+    int chunk;                     /* of the slice that is open on the collectives' thread */
     int64_t start[2][MOST_CHUNKS][MOST_MICRO_BATCHES]; /* first begin of a pass */
 };
 
@@ -92,7 +96,20 @@ static void see_pass(struct track *t, const struct json *event, const char *name
     t->again += name[0] == 'R';
 }
 
-/* Threads in the order of their numbers: compute, communication, optimizer, transfers. */
+/* Thread 3: collectives of data parallelism, one behind the other. */
+static void see_collective(struct track *t, const struct json *event, const char *name, int64_t at)
+{
+    bool reduction = strcmp(name, "reduce") == 0;
+    t->chunk = (int)json_integer_of(json_get(json_get(event, "args"), "chunk"));
+    assert_true(reduction || strcmp(name, "gather") == 0);
+    assert_in_range(t->chunk, 0, MOST_CHUNKS - 1);
+    t->collectives[reduction]++;
+    if (reduction && t->launched[t->chunk] == 0)
+        t->launched[t->chunk] = at;
+}
+
+/* Threads in the order of their numbers: compute, communication, optimizer, data parallel,
+ * transfers. */
 static void see_begin(struct track *t, const struct json *event, int thread, int64_t at)
 {
     const char *name = json_text(json_get(event, "name"));
@@ -102,11 +119,13 @@ static void see_begin(struct track *t, const struct json *event, int thread, int
     if (thread == 0)
         see_pass(t, event, name, at);
     if (thread == 2)
-        snprintf(t->around, sizeof t->around, "%s%s", name, at == 0 ? " first" : "");
+        snprintf(t->around, sizeof t->around, "%s", name);
     if (strcmp(name, "optimizer") == 0)
         t->optimizer = at;
     t->tied += strcmp(name, "tied embeddings") == 0;
-    t->transfers += thread > 2;
+    if (thread == 3)
+        see_collective(t, event, name, at);
+    t->transfers += thread > 3;
     t->open[thread] = true;
     t->end[thread] = at;
 }
@@ -119,8 +138,10 @@ static void see_end(struct track *t, int thread, int64_t at)
     t->busy += thread <= 1 ? length : 0;
     if (thread <= 1)
         t->pass_end = at;
-    if (thread == 2 && strcmp(t->around, "parameter gather first") == 0)
+    if (thread == 2 && strcmp(t->around, "parameter gather") == 0 && t->optimizer == 0)
         t->gathered = at;
+    if (thread == 3 && t->launched[t->chunk] == 0)
+        t->had[t->chunk] = at;
     if (thread == 2 && (strcmp(t->around, "gradient reduction") == 0 ||
                         strcmp(t->around, "FSDP collectives") == 0))
         t->reduced = at;
@@ -202,6 +223,25 @@ static void judge_edges(const struct seen *x, const struct step_parts *parts, co
     assert_int_equal(reduced, parts->delay + parts->pipeline);
 }
 
+/* With virtual stages a chunk has one gather, done when its first forward begins, and one reduction,
+ * launched after its last backward began. Without, ranks behind the first have one of each. */
+static void judge_collectives(const struct strategy *s, const struct track *t, int rank)
+{
+    bool experts = model.experts > 0 && expert_data_parallel(s) > 1;
+    bool shared = (s->dp * s->cp > 1 || experts) && s->fsdp == FSDP_NONE;
+    const bool beside[] = {shared && s->overlap_param_gather, shared && s->overlap_grad_reduce};
+    int64_t last = strategy_micro_batches(s) - 1;
+    for (int i = 0; i < 2; i++) {
+        assert_true(beside[i] == (t->collectives[i] > 0));
+        if (beside[i] && (s->vpp > 1 || rank > 0))
+            assert_int_equal(t->collectives[i], s->vpp);
+    }
+    for (int v = 0; v < s->vpp && s->vpp > 1; v++) {
+        assert_true(t->had[v] <= t->start[0][v][0] + 1);
+        assert_true(!beside[1] || t->launched[v] > t->start[1][v][last]);
+    }
+}
+
 /* Passes begin where the events do and last as long together. */
 static void judge_passes(const struct plan *p, const struct seen *x)
 {
@@ -251,6 +291,7 @@ static void judge_trace(const struct plan *p)
         assert_int_equal(t->forwards, passes);
         assert_int_equal(t->backwards, passes);
         assert_true(t->again == 0 || (t->again == passes && s->recompute != RECOMPUTE_NONE));
+        judge_collectives(s, t, r);
         assert_int_equal(t->tied, model.tied && s->pp > 1 && ends);
         assert_int_equal(t->transfers, s->pp == 1 ? 0 : 2 * passes - (ends ? micro_batches : 0));
     }

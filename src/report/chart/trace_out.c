@@ -3,7 +3,8 @@
  *
  *     compute            | F0 |    | F1 |        | R0 | B0 |
  *     communication           |tp|      |tp|               |tp|      exposed seconds of the pass
- *     optimizer     |gather|                                   |reduce| |optimizer|
+ *     optimizer     |gather|                                   |reduce| |optimizer|   exposed
+ *     data parallel |gather|gather|              |reduce|   |reduce|     chunks and their buckets
  *     transfers                  |F0 to 1| |F1 to 1|
  *
  * A pass is its compute, then its exposed communication, one axis after the other: in truth they
@@ -31,7 +32,13 @@ enum { TICKS_PER_US = 1000000, US_TEXT = 48 }; /* and the room of such a number 
  * main thread. Nor are they 0, which viewers take for the idle process. */
 enum { FIRST_PROCESS = 1, FIRST_THREAD = 2 * SCHEDULE_MAX_RANKS };
 
-enum thread { COMPUTE, COMMUNICATION, OPTIMIZER, TRANSFERS }; /* and as many more as it needs */
+enum thread {
+    COMPUTE,
+    COMMUNICATION,
+    OPTIMIZER,
+    DATA_PARALLEL,
+    TRANSFERS /* and as many more as it needs */
+};
 
 /* What a pass consists of, in the order drawn. */
 enum { AGAIN, PASS, AXIS, POST = AXIS + AXES, PIECES };
@@ -65,6 +72,7 @@ struct trace {
     struct cuts *cuts[2]; /* [backward][shapes] */
     struct lanes *lanes;  /* [pp] */
     int64_t slices;
+    bool drawn_collectives; /* of the rank at hand there were some */
     struct arena *mem;
     struct str *out;
 };
@@ -205,6 +213,26 @@ static void draw_edges(struct trace *t, int rank)
         add_slice(t, rank, OPTIMIZER, edge[i].start, edge[i].end, edge[i].name, "");
 }
 
+static void draw_collective(void *context, const struct collective *c)
+{
+    struct trace *t = context;
+    char args[96];
+    if (!t->drawn_collectives)
+        name_thread(t, c->rank, DATA_PARALLEL, "data parallel");
+    t->drawn_collectives = true;
+    snprintf(args, sizeof args, ",\"args\":{\"chunk\":%d,\"bucket\":%lld}", c->chunk,
+             (long long)c->bucket);
+    add_slice(t, c->rank, DATA_PARALLEL, c->start, c->end, c->reduction ? "reduce" : "gather",
+              args);
+}
+
+static void draw_collectives(struct trace *t, int rank)
+{
+    const struct collective_visit visit = {draw_collective, t};
+    t->drawn_collectives = false;
+    drawn_collectives(t->step, rank, &visit);
+}
+
 static void find_cuts(struct trace *t)
 {
     const struct partition *f = t->step->partition;
@@ -242,6 +270,7 @@ static bool draw(struct trace *t, struct error *err)
     for (int r = 0; r < t->step->pipeline.pp; r++) {
         name_process(t, r);
         draw_edges(t, r);
+        draw_collectives(t, r);
     }
     int64_t slices = t->slices + m * each;
     if (slices > TRACE_MOST_SLICES)

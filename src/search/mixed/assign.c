@@ -524,7 +524,7 @@ static struct given_layers give(const struct assign *a, int rank, const struct k
     const struct given_layers *last = &a->given[rank - 1];
     g.before = last->before + last->entry->passing;
     g.fill = last->fill + last->entry->cost.forward[0] + a->p->pipeline.send[rank - 1];
-    g.late = longer(last->late, e->cost.delay - g.fill);
+    g.late = a->vpp == 1 ? last->late + e->cost.delay : longer(last->late, e->cost.delay - g.fill);
     return g;
 }
 

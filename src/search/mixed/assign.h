@@ -15,9 +15,10 @@ struct arena;
 /* One rank with some layers. Ticks. */
 struct rank_cost {
     const int64_t *forward, *backward; /* [vpp] of its chunks, one micro-batch */
-    int64_t delay;                     /* before its first forward: hidden while others fill */
-    int64_t after;                     /* between its last backward and the optimizer */
-    int64_t behind;                    /* optimizer and what follows */
+    int64_t delay;  /* before its first forward: hidden while others fill, or without
+                                          virtual stages added up */
+    int64_t after;  /* between its last backward and the optimizer */
+    int64_t behind; /* optimizer and what follows */
 };
 
 /* Chains that were the longest of some split: those of one pipeline hold for any times of its

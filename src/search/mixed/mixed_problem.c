@@ -85,6 +85,32 @@ static bool chunks_fit(struct problem *p, int rank, int count, const struct rank
                          buffers, state_stretch(t->partition, s)) <= 1;
 }
 
+/* Ticks of a bound that is rounded otherwise than the exact value. */
+static int64_t below(double seconds)
+{
+    int64_t ticks = llround(seconds * TICKS_PER_S) - 2;
+    return ticks > 0 ? ticks : 0;
+}
+
+/* Collectives of all chunks, one after the other; returns those of chunk 0. */
+static const struct rank_times *chunk_times(struct problem *p, int rank, int count,
+                                            struct rank_times *all)
+{
+    struct mixed_cell *c = p->c;
+    const struct rank_times *first = NULL;
+    all->reduce_s = all->gather_s = 0;
+    for (int v = 0; v < c->s.vpp; v++) {
+        enum stage_end end = end_of(v * p->pp + rank, p->pp * c->s.vpp);
+        const struct rank_times *x = &stage_rank(&c->w->table[p->type[rank]], c->state, end, 0,
+                                                 chunk_layers(count, c->s.vpp, v))
+                                          ->times;
+        first = v == 0 ? x : first;
+        all->reduce_s += x->reduce_s;
+        all->gather_s += x->gather_s;
+    }
+    return first;
+}
+
 /* A rank with several chunks has the parameters of one stage with all of its layers. */
 static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
 {
@@ -98,12 +124,12 @@ static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
     const struct stage_state *own = stage_rank(t, c->state, end, 0, count);
     if (!chunks_fit(p, rank, count, &own->memory))
         return false;
-    const struct rank_params *params = &stage_params(t, end, 0, count)->params;
+    struct rank_times all = own->times;
+    const struct rank_times *chunk = chunk_times(p, rank, count, &all);
     struct edges e = rank_edges(t->partition, &c->s, (double)forward / TICKS_PER_S,
-                                (double)backward / TICKS_PER_S, &own->times,
-                                rank_buckets(t->partition, 0, params));
-    out->delay = llround(e.delay * TICKS_PER_S);
-    out->after = llround(e.after * TICKS_PER_S);
+                                (double)backward / TICKS_PER_S, chunk, 1, &all);
+    out->delay = below(e.delay);
+    out->after = below(e.after);
     out->behind = llround(e.behind * TICKS_PER_S);
     return true;
 }

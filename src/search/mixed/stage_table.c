@@ -139,15 +139,23 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
     return x;
 }
 
+/* Of a stage that is a rank's chunk 0: several on the first rank alone. */
+static double buckets_of(const struct stage_table *t, int state, enum stage_end end,
+                         const struct rank_params *p)
+{
+    bool several = end == STAGE_FIRST && t->state_strategy[state].overlap_grad_reduce;
+    return several ? rank_buckets(t->partition, 0, p) : 1;
+}
+
 /* Whether the times were there already. */
-static bool set_times(struct stage_table *t, int state, const struct rank_params *p,
-                      struct stage_state *x)
+static bool set_times(struct stage_table *t, int state, enum stage_end end,
+                      const struct rank_params *p, struct stage_state *x)
 {
     const struct strategy *own = &t->state_strategy[state];
     int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->partition->strategy.pp : 1; /* units are by stage */
     if (x->pp == pp)
         return true;
-    x->times = rank_times_of(t->partition, 0, p, own);
+    x->times = rank_times_of(t->partition, 0, p, buckets_of(t, state, end, p), own);
     x->pp = pp;
     return false;
 }
@@ -157,7 +165,7 @@ const struct stage_state *stage_rank(struct stage_table *t, int state, enum stag
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    if (!set_times(t, state, p, x))
+    if (!set_times(t, state, end, p, x))
         x->pass_times = 0; /* its ticks were of the times before */
     return x;
 }
@@ -167,12 +175,13 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    if (set_times(t, state, p, x) && x->pass_times == t->pass_times)
+    double buckets = buckets_of(t, state, end, p);
+    if (set_times(t, state, end, p, x) && x->pass_times == t->pass_times)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
-    struct edges e = rank_edges(t->partition, s, (double)time->forward / TICKS_PER_S,
-                                (double)time->backward / TICKS_PER_S, &x->times,
-                                rank_buckets(t->partition, 0, p));
+    struct edges e =
+        rank_edges(t->partition, s, (double)time->forward / TICKS_PER_S,
+                   (double)time->backward / TICKS_PER_S, &x->times, buckets, &x->times);
     x->delay = llround(e.delay * TICKS_PER_S);
     x->after = llround(e.after * TICKS_PER_S);
     x->behind = llround(e.behind * TICKS_PER_S);
