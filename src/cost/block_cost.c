@@ -50,13 +50,16 @@ static void add_recompute(const struct op *o, const struct op_time *t, struct bl
 }
 
 /* Backward has two products for each one of forward, attention five for two. */
-static void add_flops(const struct op *o, struct block_cost *out)
+static void add_matrix(const struct op *o, const struct op_time *t, struct block_cost *out)
 {
     double pairs = 2 * o->m * o->n * o->count;
-    if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
+    bool product = o->kind == OP_GEMM || o->kind == OP_GROUPED;
+    if (product)
         out->product_flops += 3 * pairs * o->k;
-    else if (o->kind == OP_ATTENTION || o->kind == OP_SCORES)
+    else if (o->kind == OP_ATTENTION)
         out->attention_flops += 3.5 * pairs * (o->k + o->value_width);
+    if (product || o->kind == OP_ATTENTION)
+        out->matrix_s += t->forward_s + t->backward_s;
 }
 
 void block_cost_sum(const struct op *ops, const struct op_time *time, size_t count,
@@ -83,7 +86,7 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
-        add_flops(o, out);
+        add_matrix(o, t, out);
         out->host_s += o->host_s;
         out->host_back_s += o->host_back_s;
         if (o->kind == OP_COMM && o->axis == AXIS_TP) {

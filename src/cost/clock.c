@@ -27,10 +27,10 @@ static const double FP8_ENERGY = 0.55;
 
 static const struct power OTHERS = {0.8, 0};
 
-/* By which power of its load a layer is slower: a third where all of its time is the matrix units',
- * less as there is more beside them. Chosen on ranks of an H200 (`fit` in data/measured). Their usual
- * clock over the highest. */
-static const double LOAD_POWER = 0.25, FULL_CLOCK = 1620.0 / 1980;
+/* Watts rise with about the cube of the clock: that of the matrix units goes with the third root of a
+ * layer's load, up to the highest (their usual clock over it). Passes over memory are as fast at any
+ * clock. */
+static const double FULL_CLOCK = 1620.0 / 1980;
 
 static const struct power *power_of(const struct gpu *g)
 {
@@ -56,12 +56,13 @@ double throttle(const struct gpu *g, enum dtype dtype, bool burst)
 double clock_block(const struct gpu *g, bool fp8, double times, struct block_cost *b)
 {
     double usual = 1e12 * power_of(g)->usual * g->tdp_w;
-    double load =
+    double flops =
         b->attention_flops + b->product_flops * (fp8 && g->fp8_tflops > 0 ? FP8_ENERGY : 1);
-    double seconds = (b->forward_s + b->backward_s) / times;
-    if (usual <= 0 || load <= 0 || seconds <= 0)
+    double seconds = (b->forward_s + b->backward_s) / times, matrix_s = b->matrix_s / times;
+    if (usual <= 0 || flops <= 0 || seconds <= 0)
         return 1;
-    double slower = fmax(FULL_CLOCK, pow(load / seconds / usual, LOAD_POWER));
+    double units = fmax(FULL_CLOCK, cbrt(flops / seconds / usual)),
+           slower = 1 + matrix_s / seconds * (units - 1);
     block_cost_slow(b, slower);
     return slower;
 }

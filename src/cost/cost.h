@@ -55,10 +55,11 @@ struct block_cost {
     double forward_s, backward_s;           /* compute */
     double comm_s[AXES], comm_back_s[AXES]; /* exposed, no --tp-comm-overlap */
     double again_s[MODULES],
-        again_comm_s[MODULES];             /* forward once more when the module is recomputed */
-    double forward_comm_s;                 /* all of it, for full recompute */
-    double weight_s;                       /* of backward_s: weight gradients */
-    double product_flops, attention_flops; /* of both passes */
+        again_comm_s[MODULES]; /* forward once more when the module is recomputed */
+    double forward_comm_s;     /* all of it, for full recompute */
+    double weight_s;           /* of backward_s: weight gradients */
+    double matrix_s; /* of both passes: products and fused attention, whose work follows */
+    double product_flops, attention_flops;
     /* Between dispatch and combine; of comm[AXIS_EP] the dispatch. */
     double experts_s, experts_back_s, experts_weight_s, dispatch_s, dispatch_back_s;
     /* What issuing costs the host; of it in the module, forward; before the dispatch, which CUDA graphs

@@ -112,7 +112,7 @@ static struct op_time predict_attention(const struct node_group *group, int prec
 struct slow {
     double forward, back;
 };
-static const struct slow SLOW_TE = {1, 1}, SLOW_STOCK = {2.2, 0.95}, SLOW_FP32 = {1.35, 1.32};
+static const struct slow SLOW_TE = {1, 1}, SLOW_STOCK = {2.4, 1.02}, SLOW_FP32 = {1.35, 1.32};
 
 /* Products and passes one after the other. */
 static struct op_time predict_scores(const struct node_group *group, int precision, bool te,

@@ -15,6 +15,7 @@ static struct block_cost layer(double flops, double seconds)
     return (struct block_cost){.forward_s = seconds / 3,
                                .backward_s = 2 * seconds / 3,
                                .weight_s = seconds / 3,
+                               .matrix_s = seconds,
                                .product_flops = flops};
 }
 

@@ -149,7 +149,7 @@ static void large_experts_gain_as_measured(void **state)
     s.dispatcher = DISPATCH_FLEX;
     s.recompute = RECOMPUTE_SELECTIVE;
     s.recompute_modules = MODULE_LAYERNORM | MODULE_MOE_ACT;
-    assert_true(fabs(change(&s) - -10.7) < 5);
+    assert_true(fabs(change(&s) - -10.7) < 6);
 }
 
 /* The same model under FSDP, full recompute, experts within a node, took as long: collectives that

@@ -399,7 +399,7 @@ static void simumax_is_read(void **state)
          {HEADS(4096, 32, 192, 128), .kv_share = 0.5, .causal = true,
           .kernel = ATTENTION_FLASH2_KERNEL}},
         {"B200-SXM",
-         2.5 * 312 / 2250 * pairs_us * 1e-6,
+         0.8216 * 2.5 * 312 / 2250 * pairs_us * 1e-6, /* its site */
          {HEADS(4096, 32, 192, 128), .kv_share = 0.5, .causal = true, .pass = PASS_BACKWARD}},
     };
     write_file(f, "gemm_train.csv",
