@@ -102,13 +102,13 @@ refused '^astra: nothing to calibrate with: w.json: stage 0: out of memory$' w.j
 refused '^astra: empty: is empty' empty --gpu H200
 
 # A ramp's batch that the schedule cannot run, on its own and beside a good log.
-block 12 4096 >interleaved
+block 12 8192 >interleaved
 sed -i -e 's/^\(  pipeline_model_parallel_size \.*\) .*/\1 2/' -e 's/^\(  world_size \.*\) .*/\1 2/' \
     -e 's/^\(  num_layers_per_virtual_pipeline_stage \.*\) .*/\1 3/' \
     -e 's/^\(  virtual_pipeline_model_parallel_size \.*\) .*/\1 2/' \
     -e 's/^\(  micro_batch_size \.*\) .*/\1 2/' interleaved
-(cat interleaved; lines 450 | sed 's/global batch size:    16/global batch size:     6/') >odd.log
-(cat interleaved; lines 450) >even.log
+(cat interleaved; lines 1600 | sed 's/global batch size:    16/global batch size:     6/') >odd.log
+(cat interleaved; lines 1600) >even.log
 refused '^astra: nothing to calibrate with: odd.log: its steps have a batch of 6, with which its strategy cannot be predicted: 3 micro-batches cannot run interleaved over 2 stages$' \
     odd.log --gpu H200
 "$ASTRA" calibrate odd.log even.log --gpu H200 --format json >out
@@ -123,8 +123,8 @@ ranks() { # of four GPUs, two stages: 36 GiB on the first half, 37 on the second
     done
 }
 sed 's/^\(  world_size \.*\) .*/\1 4/' interleaved >four
-(cat four; lines 280; ranks) >outside.log
-(sed 's/^\(  use_tp_pp_dp_mapping \.*\) .*/\1 True/' four; lines 280; ranks) >inside.log
+(cat four; lines 800; ranks) >outside.log
+(sed 's/^\(  use_tp_pp_dp_mapping \.*\) .*/\1 True/' four; lines 800; ranks) >inside.log
 "$ASTRA" calibrate outside.log --gpu H200 --format csv >out
 grep -q '^outside.log,H200-SXM-141GB,local,memory,0,38654705664' out
 "$ASTRA" calibrate inside.log --gpu H200 --format csv >out
