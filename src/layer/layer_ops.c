@@ -220,7 +220,7 @@ static void add_scores(const struct ops_builder *b, struct op *o, double out)
     enum scores kind = !s->stock ? SCORES_TE : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
     double scores = o->m * s->seq_len * o->count, mask = 0;
     bool by_torch = is_left_to_torch(s, o->count);
-    int passes = by_torch ? SCORES_FP32 : kind;
+    enum scores passes = by_torch ? SCORES_FP32 : kind;
     if (s->stock) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
