@@ -227,7 +227,7 @@ static void add_scores(const struct ops_builder *b, struct op *o, double out)
     enum scores kind = scores_kind(s);
     double scores = o->m * s->seq_len * o->count, mask = 0;
     bool by_torch = is_left_to_torch(kind, o->count);
-    int passes = by_torch ? SCORES_FP32 : kind;
+    enum scores passes = by_torch ? SCORES_FP32 : kind;
     if (kind != SCORES_FUSED) /* made again by each layer: fp32 ones, their triangle, bytes */
         mask = (double)s->seq_len * s->seq_len;
     bool apart = s->attention_dropout || kind == SCORES_FP32;

@@ -21,8 +21,8 @@ struct beside {
     int rank;
     double now; /* compute and collectives have run until then */
     int64_t launched, finished;
-    double *left, *done; /* by launch: what is left of it, when it was done */
-    int64_t *gathered;   /* [vpp] launch of each chunk's gather */
+    double *left;      /* by launch: what is left of it */
+    int64_t *gathered; /* [vpp] launch of each chunk's gather */
 };
 
 /* One pass, the k-th of its direction on the rank. */
