@@ -375,10 +375,9 @@ struct wanted {
 
 static bool run(const struct wanted *w, struct runs *runs, struct arena *mem, struct error *err)
 {
-    int rows;
     if (!read_published(runs, mem, err))
         return false;
-    rows = runs->dense + runs->moe + runs->small;
+    int rows = runs->all;
     if (w->step_errors)
         return write_step_errors(w->step_errors, runs->row, rows, err);
     board_time(runs);

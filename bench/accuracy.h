@@ -19,6 +19,7 @@ struct row {
     struct strategy strategy;
     bool moe;
     bool small;     /* data/published_small.csv */
+    bool sweep;     /* data/published_sweeps.csv: GPUs that hardly anybody trains on */
     bool baseline;  /* of the tables as they were when the aims were set */
     bool tp_across; /* tensor parallelism reaches over more than one node or NVLink domain */
     double measured_s, predicted_s;
@@ -63,10 +64,10 @@ double rank_correlation(const double *a, const double *b, int count);
 /* Without versions and details (accuracy_errors.c). */
 const char *source_file(const char *source, struct arena *);
 
-/* Published runs: the main table, those with experts, small ones, one after the other. */
+/* Published runs: the main table, those with experts, small ones, sweeps, one after the other. */
 struct runs {
     struct row row[MOST_ROWS];
-    int dense, moe, small;
+    int dense, moe, small, all;
 };
 bool read_published(struct runs *, struct arena *, struct error *);
 

@@ -211,12 +211,12 @@ static int pick(const struct row *row, int rows, bool (*is)(const struct row *),
 
 static bool is_any(const struct row *r)
 {
-    return !r->small;
+    return !r->small && !r->sweep;
 }
 
 static bool is_dense(const struct row *r)
 {
-    return !r->small && !r->moe;
+    return is_any(r) && !r->moe;
 }
 
 static bool is_moe(const struct row *r)
@@ -227,6 +227,11 @@ static bool is_moe(const struct row *r)
 static bool is_small(const struct row *r)
 {
     return r->small;
+}
+
+static bool is_sweep(const struct row *r)
+{
+    return r->sweep;
 }
 
 static struct class_score print_all(const char *name, const struct row *row, int rows,
@@ -254,7 +259,7 @@ static void print_paces(const struct row *row, int rows)
         const struct row *of[MOST_ROWS];
         int n = 0;
         for (int i = 0; i < rows; i++)
-            if (!row[i].small && row[i].evidence.class.pace == (enum pace)p)
+            if (is_any(&row[i]) && row[i].evidence.class.pace == (enum pace)p)
                 of[n++] = &row[i];
         if (n == 0)
             continue;
@@ -274,6 +279,7 @@ bool board_errors(struct row *row, int rows, struct arena *mem, struct error *er
     struct class_score dense = print_all("dense", row, rows, is_dense);
     struct class_score moe = print_all("experts", row, rows, is_moe);
     print_all("small runs of vTrain, apart", row, rows, is_small);
+    print_all("a sweep on T4, apart", row, rows, is_sweep);
     print_paces(row, rows);
     struct worst each = print_part("GPU and precision", row, rows, is_any);
     struct worst of_dense = print_part("the same, dense", row, rows, is_dense);

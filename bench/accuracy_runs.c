@@ -89,7 +89,7 @@ static bool read_runs(const char *path, const char *baseline_end, struct row *ro
                       struct arena *mem, struct error *err)
 {
     struct csv c;
-    bool baseline = baseline_end != NULL;
+    bool baseline = baseline_end != NULL, sweep = strstr(path, "sweeps") != NULL;
     int before = *rows;
     if (!load_table(path, &c, mem, err))
         return false;
@@ -100,7 +100,8 @@ static bool read_runs(const char *path, const char *baseline_end, struct row *ro
         if (!read_run(&c, i, &row[*rows], &computed, mem, err))
             return false;
         row[*rows].baseline = baseline;
-        row[*rows].small = !baseline_end;
+        row[*rows].small = !baseline_end && !sweep;
+        row[*rows].sweep = sweep;
         *rows += computed;
         baseline = baseline && strcmp(csv_at(&c, i, 0), baseline_end) != 0;
     }
@@ -119,5 +120,7 @@ bool read_published(struct runs *r, struct arena *mem, struct error *err)
     if (!read_runs("data/published_small.csv", NULL, r->row, &rows, mem, err))
         return false;
     r->small = rows - r->dense - r->moe;
-    return true;
+    bool ok = read_runs("data/published_sweeps.csv", NULL, r->row, &rows, mem, err);
+    r->all = rows;
+    return ok;
 }

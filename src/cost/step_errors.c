@@ -176,26 +176,45 @@ struct step_evidence step_error_of(const struct step_errors *e, const struct ste
     return x.from;
 }
 
-/* One-way analysis of variance: how much of the spread of sizes lies between lines. */
-static double correlation_of(const struct step_line *line, int lines)
+/* The mean size of the errors of a line's class, whatever its pace; 0 where all were exact. The
+ * first of its lines says how many classes there are. */
+static double class_mean(const struct step_errors *e, int line, bool *first)
 {
-    double runs = 0, squares = 0, mean = 0, between = 0, within = 0;
-    for (int i = 0; i < lines; i++) {
-        runs += line[i].runs;
-        squares += (double)line[i].runs * line[i].runs;
-        mean += line[i].runs * line[i].mean_abs;
+    const struct step_line *of = &e->line[line];
+    double runs = 0, sum = 0;
+    *first = true;
+    for (int i = 0; i < e->lines; i++) {
+        const struct step_line *l = &e->line[i];
+        if (scope_of(l, &of->of, of->generation) < SCOPE_precision)
+            continue;
+        *first = *first && i >= line;
+        runs += l->runs;
+        sum += l->runs * l->mean_abs;
     }
-    if (lines < 2 || runs <= lines)
+    return sum / runs;
+}
+
+/* One-way analysis of variance within classes, sizes as shares of the class's mean: how much of their
+ * spread lies between lines. */
+static double correlation_of(const struct step_errors *e)
+{
+    double runs = 0, squares = 0, between = 0, within = 0;
+    int classes = 0;
+    for (int i = 0; i < e->lines; i++) {
+        const struct step_line *l = &e->line[i];
+        bool first;
+        double mean = class_mean(e, i, &first), n = l->runs;
+        classes += first;
+        runs += n;
+        squares += n * n;
+        between += mean > 0 ? n * pow(l->mean_abs / mean - 1, 2) : 0;
+        within += mean > 0 ? n * pow(l->deviation / mean, 2) : 0;
+    }
+    if (e->lines <= classes || runs <= e->lines)
         return 1;
-    mean /= runs;
-    for (int i = 0; i < lines; i++) {
-        const struct step_line *l = &line[i];
-        between += l->runs * (l->mean_abs - mean) * (l->mean_abs - mean);
-        within += l->runs * l->deviation * l->deviation;
-    }
-    between /= lines - 1;
-    within /= runs - lines;
-    double lines_vary = (between - within) / ((runs - squares / runs) / (lines - 1));
+    between /= e->lines - classes;
+    within /= runs - e->lines;
+    double lines_vary = (between - within) / ((runs - squares / runs) / (e->lines - 1));
     return lines_vary > 0 ? lines_vary / (lines_vary + within) : 0;
 }
 
@@ -213,7 +232,7 @@ static double pace_factor(const struct step_errors *e, enum pace p)
 
 static void finish(struct step_errors *e)
 {
-    e->correlation = correlation_of(e->line, e->lines);
+    e->correlation = correlation_of(e);
     for (int p = 0; p < PACES; p++)
         e->paces[p] = pace_factor(e, (enum pace)p);
 }
