@@ -345,7 +345,7 @@ static const struct {
     {"layers=8,hidden=1024,ffn=4096,heads=8,vocab=1024",
      "1x1:A100,1x1:H100",
      {"vpp=2", "recompute=full", "recompute_layers=1,2,3,4", "recompute_method=block"}},
-    {"layers=6,hidden=1024,ffn=4096,heads=8,vocab=32000",
+    {"layers=6,hidden=2048,ffn=8192,heads=16,vocab=32000",
      "1x1:A100,1x1:H100",
      {"vpp=1,3", "recompute=full", "recompute_method=uniform"}},
     {"layers=5,hidden=1024,ffn=4096,heads=8,vocab=1024",
