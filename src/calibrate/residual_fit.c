@@ -17,13 +17,13 @@
 
 /* Compute and scatter are those of well-known GPUs; a fit has its own, from what is stated of its
  * runs. Communication: mean errors where all of a source is left out of the fit (doc/collectives.md)
- * are 5 to 44 %, sites differ most between nodes. Host: CPUs differ, a Grace takes 1.7 times as long
- * as those our seconds are of. A factor is drawn to 1 as far as its deviation says, so that telling
+ * are 5 to 44 %, sites differ most between nodes. Host: machines of one kind differ by a
+ * quarter (data/measured). A factor is drawn to 1 as far as its deviation says, so that telling
  * a little is enough. */
 // clang-format off
 const struct fit_prior TIME_PRIOR = {
     .factors = FIT_FACTORS,
-    .deviation = {[RESIDUAL_compute] = 0.08, [RESIDUAL_intra] = 0.25, [RESIDUAL_inter] = 0.40, [RESIDUAL_host] = 0.40},
+    .deviation = {[RESIDUAL_compute] = 0.08, [RESIDUAL_intra] = 0.25, [RESIDUAL_inter] = 0.40, [RESIDUAL_host] = 0.25},
     .scatter = 0.06,
     .weight = 4,
     .telling = 0.9};

@@ -264,7 +264,7 @@ verify --profile "$SCRATCH/profile.json"
 says 0 "confirmed: compute is 2.0 % off"
 as_predicted 1.12
 verify
-says 1 "33.5 % longer than predicted,"
+says 1 "31.8 % longer than predicted,"
 verify --profile "$SCRATCH/profile.json"
 says 1 "stage 0 computes 12.0 % longer than predicted, 5 % are expected at most"
 "$ASTRA" estimate $plan --profile "$SCRATCH/profile.json" --format json --memory-margin 0.01 -o "$SCRATCH/plan.json"
