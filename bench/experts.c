@@ -87,7 +87,7 @@ static void add_word(struct str *words, const struct strategy *s, enum param p)
 
 /* What is asked of the search beside the query. Alone, precision_aware would bring offload with
  * it: a search tries the two together. */
-static void fixed_words(const struct strategy *s, enum scope scope, struct str *words)
+static void fixed_words(const struct strategy *s, enum freedom scope, struct str *words)
 {
     for (int i = 0; i < PARAMS; i++)
         if (is_kept((enum param)i) &&
@@ -200,7 +200,7 @@ static void run_search(struct bench *b, const struct search_query *sq, const cha
     b->searches++;
 }
 
-static bool find_best(struct bench *b, int row, struct asked *q, enum scope scope,
+static bool find_best(struct bench *b, int row, struct asked *q, enum freedom scope,
                       struct error *err)
 {
     struct expert *x = &b->expert[row];
@@ -238,8 +238,8 @@ static bool read_expert(struct bench *b, int row, struct error *err)
     bool ok = ask(b, row, &q, err) && set_words(&q, column(b, row, "strategy"), err) &&
               judge(b, x, &q, err);
     asked_release(&q);
-    for (int scope = 0; ok && scope < SCOPES; scope++) {
-        ok = ask(b, row, &q, err) && find_best(b, row, &q, (enum scope)scope, err);
+    for (int scope = 0; ok && scope < FREEDOMS; scope++) {
+        ok = ask(b, row, &q, err) && find_best(b, row, &q, (enum freedom)scope, err);
         asked_release(&q);
     }
     return ok;
@@ -253,7 +253,7 @@ static bool read_table(struct bench *b, struct error *err)
         !csv_parse(&b->table, text.data, text.length, path, &b->mem, err))
         return false;
     b->expert = arena_array(&b->mem, (size_t)b->table.rows, sizeof *b->expert);
-    b->searched = arena_array(&b->mem, SCOPES * (size_t)b->table.rows, sizeof *b->searched);
+    b->searched = arena_array(&b->mem, FREEDOMS * (size_t)b->table.rows, sizeof *b->searched);
     return true;
 }
 

@@ -6,10 +6,10 @@
 #include "base/str.h"
 #include "strategy/strategy.h"
 
-enum scope {
+enum freedom {
     EVERYTHING,   /* all that a search tries */
     OWN_FEATURES, /* what the expert left off stays off */
-    SCOPES
+    FREEDOMS
 };
 
 struct searched {
@@ -26,8 +26,8 @@ struct expert {
     double step_s, expected_error;
     bool allowed; /* by Megatron's rules and the engine's */
     bool fits;
-    bool inside[SCOPES]; /* the search could come upon it, memory apart */
-    const struct searched *best[SCOPES];
+    bool inside[FREEDOMS]; /* the search could come upon it, memory apart */
+    const struct searched *best[FREEDOMS];
 };
 
 /* A fact and the plans it is true of. */
@@ -43,7 +43,7 @@ struct bench {
     struct arena mem;
     struct expert *expert; /* [table.rows] */
     int searches;
-    struct searched *searched; /* [SCOPES * table.rows] */
+    struct searched *searched; /* [FREEDOMS * table.rows] */
     struct note *notes;
 };
 

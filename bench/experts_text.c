@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* Part of the expert's step that the plan found saves; far below 0 where none was found. */
-static double speedup(const struct expert *x, enum scope scope)
+static double speedup(const struct expert *x, enum freedom scope)
 {
     return x->best[scope]->found ? 1 - x->best[scope]->step_s / x->step_s : -1;
 }
 
 static bool is_slower(const struct expert *x, int scope)
 {
-    return speedup(x, (enum scope)scope) < -1e-9;
+    return speedup(x, (enum freedom)scope) < -1e-9;
 }
 
 static int by_size(const void *a, const void *b)
@@ -24,7 +24,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Least, middle and most. */
-static void print_speedups(struct bench *b, const char *source, enum scope scope)
+static void print_speedups(struct bench *b, const char *source, enum freedom scope)
 {
     double *g = arena_array(&b->mem, (size_t)b->table.rows, sizeof *g);
     int n = 0;
@@ -37,7 +37,7 @@ static void print_speedups(struct bench *b, const char *source, enum scope scope
 
 static void print_source(struct bench *b, const char *source)
 {
-    int rows = 0, allowed = 0, fits = 0, inside[SCOPES] = {0}, beyond = 0, slower = 0;
+    int rows = 0, allowed = 0, fits = 0, inside[FREEDOMS] = {0}, beyond = 0, slower = 0;
     for (int i = 0; i < b->table.rows; i++) {
         const struct expert *x = &b->expert[i];
         if (source && strcmp(source, x->source) != 0)
@@ -45,7 +45,7 @@ static void print_source(struct bench *b, const char *source)
         rows++;
         allowed += x->allowed;
         fits += x->fits;
-        for (int scope = 0; scope < SCOPES; scope++) {
+        for (int scope = 0; scope < FREEDOMS; scope++) {
             inside[scope] += x->inside[scope];
             slower += is_slower(x, scope);
         }
@@ -91,11 +91,11 @@ static void print_changes(const struct bench *b)
 {
     printf("\n%-22s %10s %12s\n", "differs in rows", "everything", "own features");
     for (int p = 0; p < PARAMS; p++) {
-        int n[SCOPES] = {0};
-        for (int i = 0; i < b->table.rows * SCOPES; i++) {
-            const struct expert *x = &b->expert[i / SCOPES];
-            n[i % SCOPES] += strategy_get(&x->best[i % SCOPES]->strategy, (enum param)p) !=
-                             strategy_get(&x->strategy, (enum param)p);
+        int n[FREEDOMS] = {0};
+        for (int i = 0; i < b->table.rows * FREEDOMS; i++) {
+            const struct expert *x = &b->expert[i / FREEDOMS];
+            n[i % FREEDOMS] += strategy_get(&x->best[i % FREEDOMS]->strategy, (enum param)p) !=
+                               strategy_get(&x->strategy, (enum param)p);
         }
         if (n[EVERYTHING] || n[OWN_FEATURES])
             printf("%-22s %10d %12d\n", param_info((enum param)p)->name, n[EVERYTHING],
@@ -136,10 +136,10 @@ static void print_rows(const struct bench *b)
 static int print_slower(const struct bench *b)
 {
     int missed = 0;
-    for (int i = 0; i < b->table.rows * SCOPES; i++) {
-        const struct expert *x = &b->expert[i / SCOPES];
-        bool in_reach = x->fits && x->inside[i % SCOPES];
-        if (!is_slower(x, i % SCOPES))
+    for (int i = 0; i < b->table.rows * FREEDOMS; i++) {
+        const struct expert *x = &b->expert[i / FREEDOMS];
+        bool in_reach = x->fits && x->inside[i % FREEDOMS];
+        if (!is_slower(x, i % FREEDOMS))
             continue;
         missed += in_reach;
         printf("%s: what was found is slower than the expert's plan, which a search %s\n", x->id,

@@ -53,7 +53,8 @@ static void test_full_clock_is_the_limit(void **state)
 static void test_eight_bits_take_less_energy(void **state)
 {
     (void)state;
-    assert_float_equal(slowed("H200", true, 600e12 / 0.55, 1), slowed("H200", false, 600e12, 1), 1e-6);
+    assert_float_equal(slowed("H200", true, 600e12 / 0.55, 1), slowed("H200", false, 600e12, 1),
+                       1e-6);
 }
 
 static void test_fewer_watts_are_slower(void **state)
