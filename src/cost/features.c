@@ -71,7 +71,8 @@ int generation_of(const struct gpu *g)
                  {"Blackwell", 2200, 3, 8}, {"Turing", 1e9, 5, 5},  {"Ada", 0, 7, 7},
                  {"CDNA", 1e9, 10, 10}};
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
-        if (strncmp(g->arch, ORDER[i].arch, strlen(ORDER[i].arch)) == 0)
+        if (g->arch[0] == ORDER[i].arch[0] &&
+            strncmp(g->arch, ORDER[i].arch, strlen(ORDER[i].arch)) == 0)
             return g->boost_mhz > ORDER[i].graphics_mhz ? ORDER[i].graphics : ORDER[i].compute;
     return 2;
 }

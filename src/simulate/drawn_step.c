@@ -99,7 +99,7 @@ static void tell_buckets(const struct drawn_step *d, int rank, struct company by
     const struct partition *f = d->partition;
     const struct pass_times *t = &d->pass_times;
     int shape = f->shape_of[rank];
-    double n = stage_buckets(f, d->strategy, rank), at = 0;
+    double n = stage_buckets(f, rank), at = 0;
     double each = (reduction ? d->state.reduce_s : d->state.gather_s)[shape] * TICKS_PER_S / n;
     double part = (double)(reduction ? t->backward : t->forward)[shape] / n;
     struct queue q = {-INFINITY, reduction ? -INFINITY : each, reduction ? 0 : INFINITY,

@@ -389,6 +389,8 @@ static void find_classes(struct partition *f)
             f->class[c].rank = r;
             f->class[c].mesh = f->mesh_of[r];
             f->class[c].params = rank_params_of(f, r);
+            f->class[c].buffers =
+                rank_buffers(f, f->mesh_of[r], r == 0, f->layout.loss_stage % f->strategy.pp == r);
         }
         f->class_of[r] = (uint16_t)c;
     }

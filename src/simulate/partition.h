@@ -84,6 +84,7 @@ struct stage_sums {
 struct rank_class {
     int rank, mesh;
     struct rank_params params;
+    double buffers; /* rank_buffers() */
 };
 
 /* A mesh as the partition sees it: what its ranks run, and on what. */
@@ -308,8 +309,9 @@ int64_t partition_step(const struct partition *, const struct strategy *, const 
 /* Buckets of the gradients of a chunk, as overlapped reduction makes them on the first rank. */
 double rank_buckets(const struct partition *, int mesh, const struct rank_params *);
 /* Those of a virtual stage: Megatron makes several of chunk 0 of the first rank alone, one of every
- * other chunk (distributed_data_parallel.py). */
-double stage_buckets(const struct partition *, const struct strategy *, int stage);
+ * other chunk (distributed_data_parallel.py). Without overlap there is one of each; it is not counted
+ * as faster for that, so that overlap is never slower. */
+double stage_buckets(const struct partition *, int stage);
 
 /* Bytes of the state that are neither weights nor gradients nor optimizer: padding of buckets,
  * gathered units of FSDP. */

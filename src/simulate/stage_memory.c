@@ -252,12 +252,6 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
     return sum;
 }
 
-static double partition_buffers(const struct partition *f, int rank)
-{
-    bool last = f->layout.loss_stage % f->strategy.pp == rank;
-    return rank_buffers(f, f->mesh_of[rank], rank == 0, last);
-}
-
 /* Outside parts grow with the framework's; the same sum as memory_device. */
 static double device_bytes(const struct scene *sc, const struct strategy *s, double framework)
 {
@@ -295,7 +289,7 @@ double partition_fullness(const struct partition *f, const struct pass_times *t,
     for (int c = 0; c < f->classes; c++) {
         struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
         double fullness = rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c],
-                                        &own, partition_buffers(f, f->class[c].rank), st->stretch);
+                                        &own, f->class[c].buffers, st->stretch);
         most = fmax(most, fullness);
     }
     return most;
@@ -331,7 +325,7 @@ static void fill_steps(const struct partition *f, const struct strategy *all, in
     use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
     use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
     use->part[MEMORY_buffers] =
-        partition_buffers(f, rank) + state_buffers(f, f->class[c].mesh, &f->class[c].params, all);
+        f->class[c].buffers + state_buffers(f, f->class[c].mesh, &f->class[c].params, all);
     out->moment = step > most.bytes
                       ? MOMENT_step
                       : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;

@@ -260,7 +260,7 @@ void state_of(const struct partition *f, const struct strategy *s, struct arena 
 static void set_chunks(const struct partition *f, const struct strategy *s, struct state *out)
 {
     for (int i = 0; i < f->shapes; i++) {
-        double buckets = stage_buckets(f, s, i == f->shape_of[0] ? 0 : 1); /* the embedding's */
+        double buckets = stage_buckets(f, i == f->shape_of[0] ? 0 : 1); /* the embedding's */
         struct rank_times t = chunk_times_of(f, f->shape[i].mesh, &f->sums[i].params, buckets, s);
         out->reduce_s[i] = t.reduce_s;
         out->gather_s[i] = t.gather_s;

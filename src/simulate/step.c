@@ -30,9 +30,9 @@ double rank_buckets(const struct partition *f, int mesh, const struct rank_param
     return fmax(1, ceil((p->dense + p->experts) / size));
 }
 
-double stage_buckets(const struct partition *f, const struct strategy *s, int stage)
+double stage_buckets(const struct partition *f, int stage)
 {
-    if (stage > 0 || !s->overlap_grad_reduce)
+    if (stage > 0)
         return 1;
     return rank_buckets(f, f->mesh_of[0], &f->sums[f->shape_of[0]].params);
 }
@@ -132,13 +132,13 @@ struct class_view {
     double buckets; /* of chunk 0 */
 };
 
-static struct class_view view_of(const struct partition *f, const struct strategy *s,
-                                 const struct pass_times *t, const struct state *st, int c)
+static struct class_view view_of(const struct partition *f, const struct pass_times *t,
+                                 const struct state *st, int c)
 {
     struct class_view v = {.by = company_of(t, st, c),
                            .forward_s = (double)t->rank_forward[c] / TICKS_PER_S,
                            .backward_s = (double)t->rank_backward[c] / TICKS_PER_S,
-                           .buckets = stage_buckets(f, s, f->class[c].rank)};
+                           .buckets = stage_buckets(f, f->class[c].rank)};
     struct rank_times shards = {.shard_s = st->shard_s[c],
                                 .shard_back_s = st->shard_back_s[c],
                                 .shard_tax = st->shard_tax[c]};
@@ -189,7 +189,7 @@ static double behind_of(const struct strategy *s, const struct state *st, int c)
 struct edges partition_edges(const struct partition *f, const struct strategy *s,
                              const struct pass_times *t, const struct state *st, int rank)
 {
-    struct class_view v = view_of(f, s, t, st, f->class_of[rank]);
+    struct class_view v = view_of(f, t, st, f->class_of[rank]);
     return (struct edges){.delay = delay_of(f, s, t, st, &v, rank),
                           .after = after_of(f, s, t, st, &v, rank),
                           .behind = behind_of(s, st, f->class_of[rank])};
@@ -233,7 +233,7 @@ static void exact_parts(const struct partition *f, const struct strategy *s,
     for (int r = 0, before = -1; r < s->pp; r++) {
         int c = f->class_of[r];
         if (c != before) {
-            v = view_of(f, s, t, st, c);
+            v = view_of(f, t, st, c);
             p->behind = longer(p->behind, to_ticks(behind_of(s, st, c)));
         }
         if (c != before || s->vpp > 1) {

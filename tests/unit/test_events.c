@@ -52,8 +52,8 @@ static int64_t events_step(const struct step *x, const struct strategy *s)
     }
     for (int r = 0; r < s->pp; r++)
         company[r] = company_of(&x->t, &x->st, f->class_of[r]);
-    struct step_collectives c = {s->overlap_param_gather, s->overlap_grad_reduce,          gather,
-                                 gather + stages,         (int64_t)stage_buckets(f, s, 0), company};
+    struct step_collectives c = {s->overlap_param_gather, s->overlap_grad_reduce,       gather,
+                                 gather + stages,         (int64_t)stage_buckets(f, 0), company};
     struct pipeline p = pass_times_pipeline(f, s, &x->t);
     int64_t end = events_run_step(&p, &c);
     assert_true(end >= 0);

@@ -140,11 +140,10 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
 }
 
 /* Of a stage that is a rank's chunk 0: several on the first rank alone. */
-static double buckets_of(const struct stage_table *t, int state, enum stage_end end,
+static double buckets_of(const struct stage_table *t, enum stage_end end,
                          const struct rank_params *p)
 {
-    bool several = end == STAGE_FIRST && t->state_strategy[state].overlap_grad_reduce;
-    return several ? rank_buckets(t->partition, 0, p) : 1;
+    return end == STAGE_FIRST ? rank_buckets(t->partition, 0, p) : 1;
 }
 
 /* Whether the times were there already. */
@@ -155,7 +154,7 @@ static bool set_times(struct stage_table *t, int state, enum stage_end end,
     int pp = own->fsdp >= FSDP_OPTIM_GRADS ? t->partition->strategy.pp : 1; /* units are by stage */
     if (x->pp == pp)
         return true;
-    x->times = rank_times_of(t->partition, 0, p, buckets_of(t, state, end, p), own);
+    x->times = rank_times_of(t->partition, 0, p, buckets_of(t, end, p), own);
     x->pp = pp;
     return false;
 }
@@ -175,7 +174,7 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
 {
     const struct rank_params *p = &stage_params(t, end, first, layers)->params;
     struct stage_state *x = state_at(t, state, at(t, end, first, layers), p);
-    double buckets = buckets_of(t, state, end, p);
+    double buckets = buckets_of(t, end, p);
     if (set_times(t, state, end, p, x) && x->pass_times == t->pass_times)
         return x;
     const struct stage_time *time = stage_time(t, s, end, first, layers);
