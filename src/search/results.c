@@ -8,6 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Jobs that take as long to the tick differ in their meshes: groups are those of one array. */
+static int compare_meshes(const struct mesh_list *a, const struct mesh_list *b)
+{
+    if (a->count != b->count)
+        return a->count - b->count;
+    for (int i = 0; i < a->count; i++) {
+        const struct mesh *x = &a->mesh[i], *y = &b->mesh[i];
+        if (x->group != y->group)
+            return x->group < y->group ? -1 : 1;
+        int order = x->stages - y->stages;
+#define X(name) order = order != 0 ? order : x->name - y->name;
+        MESH_TABLE(X)
+#undef X
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
 bool found_before(const struct limits *w, const struct found *a, const struct found *b)
 {
     double x = score_key(w, &a->score), y = score_key(w, &b->score);
@@ -18,7 +37,9 @@ bool found_before(const struct limits *w, const struct found *a, const struct fo
     if (a->score.usd != b->score.usd)
         return a->score.usd < b->score.usd;
     int order = strategy_compare(&a->strategy, &b->strategy);
-    return order != 0 ? order < 0 : a->group < b->group; /* groups are those of one array */
+    if (order == 0 && a->mixed && b->mixed)
+        order = compare_meshes(&a->mixed->meshes, &b->mixed->meshes);
+    return order != 0 ? order < 0 : a->group < b->group;
 }
 
 /* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
