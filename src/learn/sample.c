@@ -212,7 +212,8 @@ uint32_t sample_hash(const struct sample *s)
 size_t samples_join(struct sample *list, size_t count)
 {
     size_t rows = 0;
-    qsort(list, count, sizeof *list, compare);
+    if (count > 1) /* no list at all where nothing was read */
+        qsort(list, count, sizeof *list, compare);
     for (size_t first = 0, end; first < count; first = end) { /* equal keys lie together, by time */
         for (end = first + 1; end < count; end++)
             if (compare_keys(&list[first], &list[end]) != 0)
