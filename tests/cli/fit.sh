@@ -7,6 +7,7 @@ awk -F, -v OFS=, '$1 == "gemm" && $5 >= 1024 && $6 >= 1024 && $7 >= 1024 {
     $18 *= 12; $20 = ""; $21 = ""; $24 = "NVIDIA L4"; print }' data/measured/h200_operators.csv >>"$profile"
 "$ASTRA" fit "$profile" --into "$models" >"$SCRATCH/said"
 grep -q '^  gemm  *L4.* [0-9.]* %  *[0-9.]* %$' "$SCRATCH/said"
+if grep -q 'collectives were not added' "$SCRATCH/said"; then exit 1; fi # there are none
 for file in gemm grouped attention memory collectives; do
     cmp "data/efficiency/$file.ubj" "$models/$file.ubj"
 done
