@@ -77,6 +77,11 @@ int generation_of(const struct gpu *g)
     return 2;
 }
 
+enum sort sort_of(int generation)
+{
+    return generation >= 10 ? AMD : generation >= 5 ? GRAPHICS : COMPUTING;
+}
+
 double gpu_units(const struct gpu *g)
 {
     return g->sms > 0 ? g->sms : 108;

@@ -49,3 +49,5 @@ double whole_waves(const struct operation *, const struct gpu *);
 /* One number per generation of matrix units: computing chips 0 to 3, graphics chips 5 to 8, AMD
  * 10. */
 int generation_of(const struct gpu *);
+enum sort { COMPUTING, GRAPHICS, AMD };
+enum sort sort_of(int generation);

@@ -70,12 +70,6 @@ static bool same_gpu(const struct gpu *a, const struct gpu *b)
     return a == b || strcmp(a->name, b->name) == 0;
 }
 
-enum sort { COMPUTING, GRAPHICS, AMD };
-static enum sort sort_of(int generation)
-{
-    return generation >= 10 ? AMD : generation >= 5 ? GRAPHICS : COMPUTING;
-}
-
 /* The narrowest scope that a line and a class on a GPU of this generation share. */
 static enum scope scope_of(const struct step_line *l, const struct step_class *c, int generation)
 {

@@ -36,7 +36,7 @@ enum {
 enum { DOTS = 4000, LEAST_OTHERS = 2500 }; /* shown: in all, and of other sources at least */
 
 /* Drawn from the last to the first, so that our own rows lie on top. */
-enum group { OWN_FORWARD, OWN_BACKWARD, OWN_WGRAD, COMPUTING, GRAPHICS, AMD, GROUPS };
+enum group { OWN_FORWARD, OWN_BACKWARD, OWN_WGRAD, OTHERS, GROUPS = OTHERS + AMD + 1 };
 
 /* Okabe and Ito's colours, told apart by the colour-blind too. */
 static const struct {
@@ -44,9 +44,9 @@ static const struct {
 } LOOK[GROUPS] = {[OWN_FORWARD] = {"#0072b2", "forward"},
                   [OWN_BACKWARD] = {"#d55e00", "backward"},
                   [OWN_WGRAD] = {"#009e73", "wgrad"},
-                  [COMPUTING] = {"#999999", "others: computing GPUs"},
-                  [GRAPHICS] = {"#cc79a7", "others: graphics GPUs"},
-                  [AMD] = {"#e69f00", "others: AMD"}};
+                  [OTHERS + COMPUTING] = {"#999999", "others: computing GPUs"},
+                  [OTHERS + GRAPHICS] = {"#cc79a7", "others: graphics GPUs"},
+                  [OTHERS + AMD] = {"#e69f00", "others: AMD"}};
 
 static const struct plot_pen GRID = {"#dddddd", 2, NULL}, BORDER = {"#222222", 2, NULL},
                              EQUAL = {"#222222", 2, NULL}, TENTH = {"#222222", 2, "10 8"};
@@ -65,12 +65,9 @@ struct fit_picture {
 
 static enum group group_of(const struct sample *s)
 {
-    int generation = generation_of(s->gpu);
     if (s->source == SOURCE_PROFILE)
         return (enum group)(OWN_FORWARD + (int)s->op.pass);
-    if (generation >= 10)
-        return AMD;
-    return generation >= 5 ? GRAPHICS : COMPUTING;
+    return (enum group)(OTHERS + (int)sort_of(generation_of(s->gpu)));
 }
 
 static bool in_group(const struct sample *s, const void *group)
