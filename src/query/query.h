@@ -62,7 +62,7 @@ struct estimate_query {
     struct scene scene;
     struct strategy strategy;
     const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
-    struct rules rules;
+    struct rules rules, cautions;
     struct flags_texts reasons;
     int nodes;    /* of the first group */
     int64_t gpus; /* of the job */
