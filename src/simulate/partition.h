@@ -253,9 +253,7 @@ double rank_fullness(const struct partition *, int mesh, double fullest, const s
 #define HOPELESS 1e9
 double partition_fullness(const struct partition *, const struct pass_times *,
                           const struct state *);
-/* Whether the memory of some GPU is above this share of what it may use: less than what is not
- * known of a run may then be too much. */
-#define CROWDED 0.95
+/* Whether the memory of some GPU is CROWDED. */
 bool partition_crowded(const struct partition *, const struct pass_times *, const struct state *);
 
 /* What a rank does outside the passes of the pipeline. Seconds. */

@@ -53,18 +53,6 @@ bool mixed_same_row(const struct mixed_found *a, const struct mixed_found *b, en
     return true;
 }
 
-int mixed_complexity(const struct strategy *s, const struct mesh *const meshes[], int count)
-{
-    enum { TYPE_POINTS = 3 }; /* of each beyond the first */
-    int most = 0;
-    for (int i = 0; i < count; i++) {
-        struct strategy room;
-        int own = strategy_complexity(mesh_strategy(meshes[i], s, &room));
-        most = own > most ? own : most;
-    }
-    return most + TYPE_POINTS * (count - 1);
-}
-
 static int64_t gpus_of(const struct node_group *g)
 {
     return (int64_t)g->nodes_max * g->per_node;

@@ -57,8 +57,5 @@ struct mixed_result {
 /* One row of a list: the same parameters as on one type, and the same stages of each type. */
 bool mixed_same_row(const struct mixed_found *, const struct mixed_found *, enum row_of);
 
-/* strategy_complexity() of the mesh that has most, and that of a job on several types. */
-int mixed_complexity(const struct strategy *, const struct mesh *const meshes[], int count);
-
 /* Results live in the arena. The same bytes for any number of threads. */
 void mixed_run(const struct mixed_query *, struct arena *, struct mixed_result *);

@@ -374,12 +374,12 @@ static int cautions_of(struct mixed_cell *c)
 
 static unsigned state_trouble(struct mixed_cell *c)
 {
-    const struct mesh *mesh[MIX_MAX];
+    struct mesh_list all = {.count = c->set->groups};
     if (c->w->results->limits->resolution <= 0)
         return 0;
     for (int g = 0; g < c->set->groups; g++)
-        mesh[g] = &c->alone[g].mesh[0];
-    return trouble_of(cautions_of(c), false, mixed_complexity(&c->s, mesh, c->set->groups));
+        all.mesh[g] = c->alone[g].mesh[0];
+    return trouble_of(cautions_of(c), false, mesh_list_complexity(&all, &c->s));
 }
 
 /* The same, asked once for each pp, pass times and state. */
