@@ -95,7 +95,7 @@ static void sense_decides_within_the_resolution(void **state)
     struct found x[] = {made_up(1000, 1, 1, full, &w),   made_up(1009, 1, 2, simple, &w),
                         made_up(1005, 2, 1, plain, &w),  made_up(1011, 2, 2, simple, &w),
                         made_up(990, 4, 1, caution, &w), /* 1019.7 in the order */
-                        made_up(1025, 8, 1, simple, &w)};
+                        made_up(1035, 8, 1, simple, &w)};
     lists(&w, x, 6, (int64_t[]){1009, 1011, 990, 0});
     lists(&kinds, x, 6, (int64_t[]){1009, 1005, 1000, 0});
     for (int i = 0; i < 6; i++)
@@ -119,7 +119,7 @@ static void any_list_is_that_of_the_definition(void **state)
         shortlist_init(&l, &w, top, &mem);
         for (int i = 0; i < count; i++) {
             unsigned trouble = trouble_of(pick(0, 5) == 0, pick(0, 1), pick(0, 4));
-            struct found x = made_up(pick(1000, 1200), pick(1, 9), pick(1, 3),
+            struct found x = made_up(64 * pick(1000, 1200) + i, pick(1, 9), pick(1, 3),
                                      w.resolution > 0 ? trouble : 0, &w);
             if (!shortlist_refuses(&l, &x))
                 shortlist_add(&l, &x);
