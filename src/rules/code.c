@@ -2,8 +2,12 @@
  * the very instructions that it replaces: folding cannot disagree with evaluation. */
 #include "rules/code.h"
 
+#include "base/arena.h"
+#include "strategy/names.h"
+
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 /* What an instruction does to the depth of the stack. */
 static int effect(enum op op)
@@ -51,4 +55,23 @@ bool code_is_truth(const struct code *c)
     assert(c->count > 0);
     enum op op = c->list[c->count - 1].op;
     return op == OP_NOT || op == OP_BOOL || op == OP_HAS || (op >= OP_EQ && op <= OP_GE);
+}
+
+uint64_t code_depends(const struct code *code)
+{
+    uint64_t depends = 0;
+    for (int i = 0; i < code->count; i++)
+        if (code->list[i].op == OP_LOAD)
+            depends |= slot_info(code->list[i].arg)->depends;
+    return depends;
+}
+
+const struct rule_code *code_keep(const struct code *code, struct arena *mem)
+{
+    size_t bytes = (size_t)code->count * sizeof *code->list;
+    assert(code->count > 0 && code->count <= CODE_MAX && code->depth == 1);
+    struct rule_code *kept = arena_alloc(mem, sizeof *kept + bytes);
+    kept->count = code->count;
+    memcpy(kept->list, code->list, bytes);
+    return kept;
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct arena;
 struct lexer;
 
 enum op {
@@ -72,6 +74,10 @@ bool code_is_constant(const struct code *, int start);
 void code_drop(struct code *, int start);
 /* Whether the last instruction leaves 0, 1 or NaN. */
 bool code_is_truth(const struct code *);
+
+/* Bits of enum param that must be bound before it can run. */
+uint64_t code_depends(const struct code *);
+const struct rule_code *code_keep(const struct code *, struct arena *);
 
 /* The code must compute one value within CODE_STACK; `values` may be NULL if it loads nothing. */
 double code_run(const struct instruction *, int count, const double *values);

@@ -139,3 +139,8 @@ int rule_constant(const struct rule *r)
         return 0;
     return allows(r, r->code->list[0].number) ? 1 : -1;
 }
+
+bool rule_is_idle(const struct rule *r)
+{
+    return rule_constant(r) == 1 && (r->kind != RULE_AVOID || !rule_holds(r, NULL));
+}

@@ -49,25 +49,6 @@ static bool read_keyword(struct lexer *lex, enum rule_kind *kind)
                     did_you_mean(name, KEYWORDS, KINDS));
 }
 
-static uint64_t dependencies(const struct code *code)
-{
-    uint64_t depends = 0;
-    for (int i = 0; i < code->count; i++)
-        if (code->list[i].op == OP_LOAD)
-            depends |= slot_info(code->list[i].arg)->depends;
-    return depends;
-}
-
-static const struct rule_code *keep_code(const struct code *code, struct arena *mem)
-{
-    size_t bytes = (size_t)code->count * sizeof *code->list;
-    assert(code->count > 0 && code->count <= CODE_MAX && code->depth == 1);
-    struct rule_code *kept = arena_alloc(mem, sizeof *kept + bytes);
-    kept->count = code->count;
-    memcpy(kept->list, code->list, bytes);
-    return kept;
-}
-
 static const char *keep_text(const struct lexer *lex, size_t begin, size_t end, struct arena *mem)
 {
     while (end > begin && strchr(" \t\r", lex->text[end - 1]))
@@ -120,8 +101,8 @@ static bool read_rule(struct lexer *lex, struct rule *rule, struct arena *mem)
     rule->line = lex->line;
     rule->source = NULL;
     rule->text = keep_text(lex, begin, end, mem);
-    rule->depends = dependencies(&code);
-    rule->code = keep_code(&code, mem);
+    rule->depends = code_depends(&code);
+    rule->code = code_keep(&code, mem);
     if (!read_reason(lex, rule, mem))
         return false;
     return rule->kind != RULE_AVOID || take_source(lex, rule, end, mem);

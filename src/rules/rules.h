@@ -57,6 +57,13 @@ void rules_append(struct rules *, const struct rules *more, struct arena *);
 void rules_deal(const struct rules *read, struct rules *drop, struct rules *cautions,
                 struct arena *);
 
+/* The same rules where some values are known: shorter, and to be judged earlier. */
+void rules_known(const struct rules *, const bool known[SLOTS], const double values[SLOTS],
+                 struct arena *, struct rules *out);
+
+/* Leaves out what drops nothing and cautions that never hold, whatever is bound. */
+void rules_drop_idle(struct rules *);
+
 /* The value of the expression: an undefined result (division by zero) is NaN. */
 double rule_value(const struct rule *, const double values[SLOTS]);
 /* Whether the strategy in `values` passes this rule. An undefined value drops, but for a caution,
@@ -68,3 +75,5 @@ bool rule_holds(const struct rule *, const double values[SLOTS]);
 int cautions_met(const struct rules *cautions, const double values[SLOTS]);
 /* Constant rules, after folding with nothing bound: 1 always allows, -1 always drops, 0 depends. */
 int rule_constant(const struct rule *);
+/* A rule that allows everything, a caution that never holds. */
+bool rule_is_idle(const struct rule *);

@@ -32,10 +32,11 @@ static int axis_of_rule(const struct space *s, const struct rule *r)
 void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rules *r,
                     struct arena *mem)
 {
+    enum { NEVER = -1 };
     int n = 0, *at = arena_array(mem, (size_t)r->count + 1, sizeof *at);
     p->order = arena_array(mem, (size_t)r->count + 1, sizeof *p->order);
     for (int i = 0; i < r->count; i++)
-        at[i] = axis_of_rule(s, &r->rule[i]);
+        at[i] = rule_is_idle(&r->rule[i]) ? NEVER : axis_of_rule(s, &r->rule[i]);
     for (int axis = 0; axis <= s->axes; axis++) {
         p->first[axis] = n;
         for (int i = 0; i < r->count; i++)
@@ -43,7 +44,7 @@ void rule_plan_init(struct rule_plan *p, const struct space *s, const struct rul
                 p->order[n++] = &r->rule[i];
     }
     p->pairs = n - p->first[s->axes];
-    assert(n == r->count);
+    assert(n <= r->count);
 }
 
 void walk_init(struct walk *w, const struct space *s, const struct rule_plan *plan,

@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct rules NO_RULES;
-
 /* Parameters whose switches decide between plans that are as good: none may be left out unseen. */
 static uint64_t weighed(const struct search_query *q, const struct limits *limits)
 {
@@ -44,7 +42,7 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     arena_init(&w->keep);
     arena_init(&w->scratch);
     if (weighed(q, limits))
-        rule_plan_init(&w->cautions, space, q->cautions ? q->cautions : &NO_RULES, &w->keep);
+        rule_plan_init(&w->cautions, space, q->cautions, &w->keep);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -288,21 +286,6 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
     }
 }
 
-/* The activations of pass times, or the least they may be. */
-static void find_memory(struct worker *w, const struct strategy *s, bool whole,
-                        struct pass_times *t)
-{
-    struct shared_memory *x = &w->shared;
-    struct strategy of = *s;
-    of.tp_overlap = of.p2p_overlap = 0;
-    if (!x->known || x->whole < whole || memcmp(&x->of, &of, sizeof of) != 0) {
-        (whole ? pass_times_memory : pass_times_least_memory)(&w->partition, s, &w->scratch, t);
-        *x = (struct shared_memory){true, whole, of, t->activations, t->temporary};
-    }
-    t->activations = x->activations;
-    t->temporary = x->temporary;
-}
-
 static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
@@ -311,10 +294,10 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    find_memory(w, &s, false, &t);
+    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
     double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        find_memory(w, &s, true, &t);
+        pass_times_memory(&w->partition, &s, &w->scratch, &t);
         fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
@@ -460,7 +443,6 @@ static void search_partition(struct worker *w)
 {
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
-    w->shared.known = false;
     fastest.recompute = RECOMPUTE_NONE;
     if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
@@ -553,7 +535,7 @@ void cell_search(struct worker *w, struct cell *c)
     enter_cell(w, c);
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
-    c->fullness = INFINITY;
+    c->fullness = c->fits ? 0 : INFINITY;
     w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))

@@ -34,6 +34,7 @@ struct cell {
     int64_t cut_front;     /* ... nor the front */
     struct shortlist best; /* what was found; in the worker's memory */
     struct found *fastest; /* NULL, or in the worker's memory */
+    bool fits;             /* something was found before: what comes nearest is not asked for */
     double fullness;       /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
@@ -43,13 +44,6 @@ struct least_table {
     int tp_axis, cp_axis, batch_axis;
     uint64_t known; /* parameters that are bound while it is filled */
     struct least *entry;
-};
-
-/* Activations of the pass times judged last: switches that move no bytes share them. */
-struct shared_memory {
-    bool known, whole; /* whole: pass_times_memory(), not only the least */
-    struct strategy of;
-    double *activations, *temporary;
 };
 
 struct worker {
@@ -74,7 +68,6 @@ struct worker {
     bool *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
     struct state smallest; /* least bytes of any of them, class by class */
-    struct shared_memory shared;
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

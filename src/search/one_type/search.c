@@ -15,12 +15,15 @@
 #include <string.h>
 
 struct search {
-    const struct search_query *query;
+    const struct search_query *query; /* `learned` */
+    struct search_query learned; /* the one that is asked, with rules that know what is fixed */
     struct arena *mem;
     struct space space;
+    struct rules rules, cautions; /* of `learned` */
     struct rule_plan plan;
     struct costs_table costs;
     struct least_table least;
+    bool fits; /* something was found */
     int workers;
     struct worker *worker;
     struct rounds rounds;         /* of cells */
@@ -86,6 +89,7 @@ static void search_cell(void *search, int worker, void *item)
     for (int cautioned = 0; cautioned < 2; cautioned++)
         c->cut_list[cautioned] =
             shortlist_limit(&se->results->best, &c->rental, trouble_of(cautioned, false, 0));
+    c->fits = se->fits;
     c->cut_front = front_limit(&se->results->front, &c->rental);
     cell_search(&se->worker[worker], c);
 }
@@ -103,9 +107,10 @@ static void merge_cell(void *search, const void *item)
     for (int i = 0; i < c->best.count; i++)
         for (int k = 0; k < c->best.row[i].count; k++)
             shortlist_add(&se->results->best, of_group(se, &c->best.row[i].variant[k]));
+    se->fits |= c->fastest != NULL;
     if (c->fastest)
         front_add(&se->results->front, of_group(se, c->fastest));
-    if (c->fullness < se->out->fullness) {
+    if (c->nearest && c->fullness < se->out->fullness) {
         se->out->fullness = c->fullness;
         se->out->nearest = *c->nearest;
     }
@@ -201,12 +206,37 @@ void search_fixed(const struct search_query *q, double values[SLOTS])
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
 }
 
+/* What never changes in this search: all but parameters, and parameters without a choice. */
+static void learn_rules(struct search *se, const double fixed[SLOTS])
+{
+    bool known[SLOTS];
+    double values[SLOTS];
+    memcpy(values, fixed, sizeof values);
+    for (int i = 0; i < SLOTS; i++)
+        known[i] = slot_info(i)->depends == 0;
+    for (int axis = 0; axis < se->space.axes; axis++) {
+        const struct axis *a = &se->space.axis[axis];
+        for (int j = 0; j < a->params && a->options == 1; j++) {
+            known[SLOT_PARAM + a->param[j]] = true;
+            values[SLOT_PARAM + a->param[j]] = a->value[j];
+        }
+    }
+    rules_init(&se->cautions);
+    rules_known(se->query->rules, known, values, se->mem, &se->rules);
+    if (se->query->cautions)
+        rules_known(se->query->cautions, known, values, se->mem, &se->cautions);
+    rules_drop_idle(&se->cautions);
+    se->learned.rules = &se->rules;
+    se->learned.cautions = &se->cautions;
+}
+
 static void start(struct search *se, const struct search_query *q, struct arena *mem,
                   struct search_result *out)
 {
     double fixed[SLOTS];
     memset(se, 0, sizeof *se);
-    se->query = q;
+    se->learned = *q;
+    se->query = &se->learned;
     se->mem = mem;
     se->out = out;
     memset(out, 0, sizeof *out);
@@ -214,15 +244,16 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     search_fixed(q, fixed);
     space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                scene_stack(&q->scene), mem);
-    rule_plan_init(&se->plan, &se->space, q->rules, mem);
+    learn_rules(se, fixed);
+    rule_plan_init(&se->plan, &se->space, &se->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
     least_table_init(&se->least, &se->space, &se->costs, mem);
     se->results = results_join(q->results, &se->own, q->limits, q->top, mem);
     se->workers = q->threads > 1 ? q->threads : 1;
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
-        worker_init(&se->worker[i], q, se->results->limits, &se->costs, &se->least, &se->space,
-                    &se->plan, fixed);
+        worker_init(&se->worker[i], se->query, se->results->limits, &se->costs, &se->least,
+                    &se->space, &se->plan, fixed);
     se->rounds = (struct rounds){.work = &CELLS,
                                  .search = se,
                                  .workers = se->workers,
