@@ -1,4 +1,5 @@
-/* The order of plans: complexity by hand, and lists of made-up plans chosen by the definition. */
+/* The order of plans: complexity by hand, lists of made-up plans chosen by the definition, and rules
+ * that know what a search has fixed. */
 #include "order_reference.h"
 
 #include "random.h"
@@ -136,11 +137,48 @@ static void any_list_is_that_of_the_definition(void **state)
     }
 }
 
+/* Where some values are known a rule says the same, and looks at nothing of them. */
+static void known_values_change_nothing(void **state)
+{
+    struct arena mem = {0};
+    struct rules all, less;
+    struct error err = {0};
+    int shorter = 0, idle = 0;
+    (void)state;
+    rules_init(&all);
+    assert_true(rules_add_megatron(&all, &mem, &err) && rules_add_sense(&all, &mem, &err) &&
+                rules_add_engine(&all, &mem, &err) && rules_add_cautions(&all, &mem, &err));
+    for (int round = 0; round < 400; round++) {
+        bool known[SLOTS];
+        double values[SLOTS];
+        for (int i = 0; i < SLOTS; i++) {
+            known[i] = pick(0, 3) > 0;
+            values[i] = pick(0, 3) ? pick(0, 3) : pick(0, 9) ? 1 << pick(0, 12) : NAN;
+        }
+        rules_known(&all, known, values, &mem, &less);
+        assert_int_equal(less.count, all.count);
+        for (int i = 0; i < all.count; i++) {
+            double a = rule_value(&all.rule[i], values), b = rule_value(&less.rule[i], values);
+            assert_true(a == b || (isnan(a) && isnan(b)));
+            assert_true((less.rule[i].depends & ~all.rule[i].depends) == 0);
+            for (int p = 0; p < PARAMS; p++)
+                if (known[p] && less.rule[i].depends >> p & 1)
+                    assert_true(all.rule[i].depends >> p & 1); /* through a derived value */
+            shorter += less.rule[i].depends != all.rule[i].depends;
+        }
+        rules_drop_idle(&less);
+        idle += all.count - less.count;
+    }
+    assert_true(shorter > 10000 && idle > 10000);
+    arena_release(&mem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(complexity_is_a_sum),
                                        cmocka_unit_test(trouble_has_an_order),
                                        cmocka_unit_test(sense_decides_within_the_resolution),
-                                       cmocka_unit_test(any_list_is_that_of_the_definition)};
+                                       cmocka_unit_test(any_list_is_that_of_the_definition),
+                                       cmocka_unit_test(known_values_change_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

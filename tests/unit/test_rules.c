@@ -18,7 +18,6 @@
 #include <cmocka.h>
 
 #include "memory_fixture.h"
-#include "random.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -645,42 +644,6 @@ static void folding_changes_nothing(void **state)
     str_release(&numbers), str_release(&mixed);
 }
 
-/* Where some values are known a rule says the same, and looks at nothing of them. */
-static void known_values_change_nothing(void **state)
-{
-    struct arena mem = {0};
-    struct rules all, less;
-    struct error err = {0};
-    int shorter = 0, idle = 0;
-    (void)state;
-    rules_init(&all);
-    assert_true(rules_add_megatron(&all, &mem, &err) && rules_add_sense(&all, &mem, &err) &&
-                rules_add_engine(&all, &mem, &err) && rules_add_cautions(&all, &mem, &err));
-    for (int round = 0; round < 400; round++) {
-        bool known[SLOTS];
-        double values[SLOTS];
-        for (int i = 0; i < SLOTS; i++) {
-            known[i] = pick(0, 3) > 0;
-            values[i] = pick(0, 3) ? pick(0, 3) : pick(0, 9) ? 1 << pick(0, 12) : NAN;
-        }
-        rules_known(&all, known, values, &mem, &less);
-        assert_int_equal(less.count, all.count);
-        for (int i = 0; i < all.count; i++) {
-            double a = rule_value(&all.rule[i], values), b = rule_value(&less.rule[i], values);
-            assert_true(a == b || (isnan(a) && isnan(b)));
-            assert_true((less.rule[i].depends & ~all.rule[i].depends) == 0);
-            for (int p = 0; p < PARAMS; p++)
-                if (known[p] && less.rule[i].depends >> p & 1)
-                    assert_true(all.rule[i].depends >> p & 1); /* through a derived value */
-            shorter += less.rule[i].depends != all.rule[i].depends;
-        }
-        rules_drop_idle(&less);
-        idle += all.count - less.count;
-    }
-    assert_true(shorter > 10000 && idle > 10000);
-    arena_release(&mem);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -702,7 +665,6 @@ int main(void)
         cmocka_unit_test(names_are_cut_at_one_size),
         cmocka_unit_test(strange_bytes_are_errors),
         cmocka_unit_test(folding_changes_nothing),
-        cmocka_unit_test(known_values_change_nothing),
     };
     return cmocka_run_group_tests(tests, open_memory, close_memory);
 }
