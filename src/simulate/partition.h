@@ -28,7 +28,8 @@ struct scene {
     const struct node_group *group;           /* of the first mesh where there are several */
     bool te, stock;                           /* stack_of() */
     double memory_margin;                     /* fraction of the usable memory that stays free */
-    double imbalance;                         /* of experts, as in ops.h */
+    double imbalance;                         /* of experts, as in ops.h: of the run predicted */
+    double memory_imbalance;                  /* that it must fit at; 0 = the same */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
     struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
@@ -49,9 +50,17 @@ struct costing placed_costing(const struct scene *, const struct node_group *,
 /* The same query on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
 
+/* How much fuller than balanced the fullest rank's experts can be at most: all copies of all tokens of
+ * the group reach one rank, and no token one expert twice. 1 where a rank has all experts. */
+double most_imbalance(const struct model *, const struct strategy *);
+/* The scene in which nothing is held back for experts fuller than the run's. */
+struct scene scene_unreserved(const struct scene *);
+bool scene_reserves(const struct scene *, const struct strategy *); /* whether that is another */
+
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
 struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
 
+/* Seconds of the run, bytes that it must have room for: scene.memory_imbalance. */
 struct layer_costs {
     struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
     double clock[MODEL_MAX_KINDS];           /* its seconds over those of its operators */
@@ -325,6 +334,11 @@ void partition_stage(const struct partition *, const struct strategy *, const st
 /* The memory of one rank, by part, and when it is fullest; for partition_stage. */
 void partition_stage_memory(const struct partition *, const struct strategy *, int rank,
                             struct arena *, struct plan_stage *out);
+
+/* The same where experts are as full as it must have room for: whether it fits then, and the reserve
+ * that this takes. `judged` is the partition of the scene, the stage's memory of scene_unreserved(). */
+void partition_stage_reserve(const struct partition *judged, const struct strategy *, int rank,
+                             struct arena *, struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices; before a residual factor,
  * which shows in what a plan says alone. */

@@ -3,6 +3,7 @@
 
 #include "cost/step_errors.h"
 #include "model/model.h"
+#include "simulate/expert_room.h"
 #include "simulate/memory.h"
 #include "strategy/layout.h"
 #include "strategy/mesh.h"
@@ -57,6 +58,7 @@ struct plan_stage {
     enum memory_moment moment;
     double peak_bytes, device_bytes;
     double limit_bytes; /* usable memory of its GPUs less the margin */
+    double fullness;    /* of what the framework may allocate, as in partition_fullness() */
     bool fits;
 };
 
@@ -79,8 +81,8 @@ struct plan {
     struct strategy strategy;
     int64_t gpus;
     struct layout layout;
-    bool te, stock;                  /* stack_of() */
-    double memory_margin, imbalance; /* as in the scene */
+    bool te, stock;                                    /* stack_of() */
+    double memory_margin, imbalance, memory_imbalance; /* as in the scene */
     double attention_dropout, hidden_dropout;
     struct run_switches switches;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
@@ -100,6 +102,7 @@ struct plan {
     double limit_bytes; /* usable memory less the margin; of the fullest stage in a mixed job */
     int stages;
     struct plan_stage *stage;            /* [pp] */
+    struct expert_room expert_room;      /* of plans that are reported; else zero */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
     double outages_per_h;                /* of the whole job */
     double slowdown; /* expected time of a run over that without outages and checkpoints, >= 1 */

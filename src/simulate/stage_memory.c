@@ -331,18 +331,29 @@ static void fill_steps(const struct partition *f, const struct strategy *all, in
                       : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;
 }
 
-void partition_stage_memory(const struct partition *f, const struct strategy *all, int rank,
-                            struct arena *mem, struct plan_stage *out)
+/* What the framework allocates, and when most; before a residual factor. */
+static void fill_framework(const struct partition *f, const struct strategy *all, int rank,
+                           struct arena *mem, struct plan_stage *out)
 {
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
     double setup =
         memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
-    const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
+    double limit = f->mesh[f->mesh_of[rank]].limit;
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))
         fill_setup(f, all, f->class_of[rank], setup, out);
-    out->fits = memory_peak(&out->memory) <= own->limit;
+    out->fits = memory_peak(&out->memory) <= limit;
+    out->fullness = limit > 0 ? memory_peak(&out->memory) / limit : HOPELESS;
+}
+
+void partition_stage_memory(const struct partition *f, const struct strategy *all, int rank,
+                            struct arena *mem, struct plan_stage *out)
+{
+    struct strategy room;
+    const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
+    const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
+    fill_framework(f, all, rank, mem, out);
     for (int i = 0; i < MEMORY_PARTS; i++)
         out->memory.part[i] *= residual_of(&own->costing, RESIDUAL_memory);
     memory_outside(&out->memory, s, f->scene->te);
@@ -351,4 +362,22 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
     for (int i = 0; i < MEMORY_PARTS; i++)
         assert(out->memory.part[i] >= -1);
     assert(out->device_bytes >= out->peak_bytes);
+}
+
+/* The allocator's reserve of it is part of it, so that the other parts are those of the run. */
+void partition_stage_reserve(const struct partition *judged, const struct strategy *all, int rank,
+                             struct arena *mem, struct plan_stage *out)
+{
+    struct strategy room;
+    struct plan_stage then = *out;
+    int mesh = judged->mesh_of[rank];
+    const struct strategy *s = partition_strategy(judged, mesh, all, &room);
+    fill_framework(judged, all, rank, mem, &then);
+    double all_bytes =
+        memory_peak(&then.memory) * residual_of(&judged->mesh[mesh].costing, RESIDUAL_memory);
+    double more = fmax(0, all_bytes - out->peak_bytes) * (1 + memory_reserve(s, judged->scene->te));
+    out->memory.part[MEMORY_expert_reserve] = more;
+    out->device_bytes = memory_device(&out->memory);
+    out->fits = then.fits;
+    out->fullness = then.fullness;
 }
