@@ -888,6 +888,9 @@ static struct scene random_case(struct strategy *s)
     struct scene sc = scene_of(MODELS[pick(0, COUNT(MODELS) - 1)], "64x8:H100", pick(0, 1));
     sc.hidden_dropout = pick(0, 3) == 0 ? 0.1 : 0;
     sc.imbalance = model.experts > 0 && pick(0, 1) ? 1.25 : 1;
+    sc.memory_imbalance = pick(0, 1) ? 0 : sc.imbalance + 0.1 * pick(0, 5);
+    if (model.experts > 0 && pick(0, 3) == 0)
+        sc.switches.offload = OFFLOAD_EXPERT_FC1 | OFFLOAD_MOE_ACT;
     random_structure(s);
     random_recompute(s);
     random_state(s);
@@ -918,7 +921,7 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
     struct error err = {0};
     struct pass_times t, least;
     struct state st;
-    double most = 0;
+    double most = 0, reserved = 1 + memory_reserve(s, sc->te);
     layer_costs_of(sc, s, costs);
     must(partition_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
     pass_times_of(f, s, &mem, &t);
@@ -932,13 +935,16 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
     for (int r = 0; r < s->pp; r++) {
         int first = f->class[f->class_of[r]].rank;
         struct memory_use states = {{0}};
+        const struct plan_stage *x = &p->stage[r];
+        double judged = x->peak_bytes + x->memory.part[MEMORY_expert_reserve] / reserved;
         memory_of_states(&f->class[f->class_of[r]].params, s, &states);
         assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
         assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
-        assert_int_equal(p->stage[r].fits, p->stage[r].peak_bytes <= f->mesh[0].limit);
+        assert_true(x->fits == (judged <= f->mesh[0].limit) || near(judged, f->mesh[0].limit));
+        assert_true(near(x->fullness, judged / f->mesh[0].limit));
         assert_true(p->stage[r].fits == (p->stage[r].device_bytes <= p->limit_bytes) ||
                     near(p->stage[r].device_bytes, p->limit_bytes));
-        most = fmax(most, p->stage[r].peak_bytes);
+        most = fmax(most, judged);
     }
     assert_true(near(partition_fullness(f, &t, &st), most / f->mesh[0].limit));
 }
@@ -991,10 +997,73 @@ static void more_work_needs_no_less(void **state)
         q = evaluate(&sc, &t);
         never_less(&q, &p, "twice the micro-batches");
         sc.imbalance *= 1.5;
+        sc.memory_imbalance = sc.switches.offload = 0;
+        p = evaluate(&sc, &s);
+        sc.imbalance *= 1.5;
         q = evaluate(&sc, &s);
         never_less(&q, &p, "experts less balanced");
         arena_clear(&mem);
     }
+}
+
+/* Room for fuller experts: what the run needs stays, and with the reserve it is what a run with such
+ * experts needs. No second of the step changes. */
+static void fuller_experts_are_a_reserve(void **state)
+{
+    int reserved = 0;
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s), full = sc;
+        sc.memory_imbalance = 1.4;
+        sc.switches.offload = full.switches.offload = 0; /* large enough on some ranks alone */
+        full.imbalance = 1.4;
+        full.memory_imbalance = 0;
+        struct scene run = scene_unreserved(&sc);
+        struct plan p = evaluate(&sc, &s), balanced = evaluate(&run, &s), q = evaluate(&full, &s);
+        assert_true(p.step_s == balanced.step_s);
+        for (int r = 0; r < p.stages; r++) {
+            const struct plan_stage *x = &p.stage[r];
+            reserved += x->memory.part[MEMORY_expert_reserve] > 0;
+            assert_true(x->peak_bytes == balanced.stage[r].peak_bytes);
+            assert_true(balanced.stage[r].memory.part[MEMORY_expert_reserve] == 0);
+            assert_true(near(x->device_bytes, q.stage[r].device_bytes));
+            assert_int_equal(x->fits, q.stage[r].fits);
+        }
+        assert_int_equal(scene_reserves(&sc, &s), model.experts > 0 && s.ep > 1);
+        arena_clear(&mem);
+    }
+    assert_true(reserved > 0);
+}
+
+/* It fits at what is said, and a hundredth above it no more. */
+static void expert_room_is_the_edge(void **state)
+{
+    int edges = 0, any = 0;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s);
+        struct plan p = evaluate(&sc, &s);
+        double needs = plan_fullest(&p)->device_bytes / sc.group->usable_bytes;
+        sc.memory_margin = fmax(0, 1 - needs * (0.9 + 0.03 * pick(0, 8))); /* just enough, or not */
+        p = evaluate(&sc, &s);
+        struct expert_room room = expert_room_of(&p);
+        assert_true((room.possible > 1) == (model.experts > 0 && s.ep > 1));
+        assert_true(room.possible == 0 || room.possible <= s.ep);
+        sc.memory_imbalance = fmax(1, room.fits);
+        p = evaluate(&sc, &s);
+        assert_true(room.possible == 0 || plan_fits(&p) == (room.fits > 0));
+        sc.memory_imbalance = room.fits + 0.01;
+        p = evaluate(&sc, &s);
+        any += room.possible > 0 && room.fits == room.possible;
+        if (room.fits > 0 && room.fits < room.possible && sc.memory_imbalance <= room.possible) {
+            assert_false(plan_fits(&p));
+            edges++;
+        }
+        arena_clear(&mem);
+    }
+    assert_true(edges > 0 && any > 0);
 }
 
 /* Recomputing more keeps less between the passes; beside that it may need more. */
@@ -1053,16 +1122,28 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
-        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(waits_at_the_loss),
-        cmocka_unit_test(offloaded_modules),      cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),
+        cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),
+        cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),
+        cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),
+        cmocka_unit_test(waits_at_the_loss),
+        cmocka_unit_test(offloaded_modules),
+        cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),
+        cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree),
+        cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(fuller_experts_are_a_reserve),
+        cmocka_unit_test(expert_room_is_the_edge),
+        cmocka_unit_test(recompute_keeps_less),
+        cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,8 @@ static void random_query(struct asked *q)
     set(q, "set", pick(0, 2) ? "cuda_graph=none" : "cuda_graph=none,full_iteration");
     q->options.search.top = pick(1, 6);
     q->options.terms.memory_margin = pick(0, 1) ? 0.04 : 0.5;
+    if (pick(0, 2) == 0)
+        set(q, "expert-imbalance", pick(0, 1) ? "1" : "2.5");
 }
 
 static void prepare(struct asked *q, struct search_query *sq)

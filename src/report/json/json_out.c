@@ -107,6 +107,20 @@ static struct json *stage_of(const struct plan *p, int i)
     return o;
 }
 
+/* Only of plans whose experts may be uneven. */
+static void set_expert_room(struct json *o, const struct plan *p)
+{
+    const struct expert_room *x = &p->expert_room;
+    if (x->possible <= 1)
+        return;
+    struct json *room = json_new_object();
+    json_set(room, "predicted", json_new_number(p->imbalance));
+    json_set(room, "judged", json_new_number(fmax(p->imbalance, p->memory_imbalance)));
+    json_set(room, "possible", json_new_number(x->possible));
+    json_set(room, "fits_up_to", json_number_or_null(x->fits > 0, x->fits));
+    json_set(o, "expert_imbalance", room);
+}
+
 static struct json *stages_of(const struct plan *p)
 {
     if (!p->computed)
@@ -464,6 +478,7 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "breakdown", breakdown_of(p));
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
+    set_expert_room(o, p);
     json_set(o, "money", json_of_money(p));
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));

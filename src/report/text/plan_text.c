@@ -103,6 +103,17 @@ void print_advice(const struct advice_section *s, const struct report_style *sty
         typeset_item(style, s->item[i], out);
 }
 
+/* Of experts that may be uneven: how far. */
+static void print_expert_room(const struct plan *p, const struct report_style *style,
+                              struct str *out)
+{
+    struct str text = {0};
+    add_expert_room(p, &text);
+    if (text.length > 0)
+        typeset_item(style, str_text(&text), out);
+    str_release(&text);
+}
+
 void print_verdict(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
                    struct str *out)
 {
@@ -119,6 +130,7 @@ void print_verdict(const struct plan_answer *a, const struct report_style *style
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
+    print_expert_room(p, style, out);
     for (int i = 0; i < p->notes; i++)
         typeset_item(style, p->note[i], out);
     print_advice(&fix, style, out);

@@ -214,6 +214,18 @@ static void print_error(const struct search_report *r, const struct report_style
     str_release(&text);
 }
 
+/* What is known of plan 1 beside its row. */
+static void print_first(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    struct str text = {0};
+    add_expert_room(p, &text);
+    if (text.length > 0) {
+        str_add(out, "  plan 1 ");
+        typeset_wrap(style, str_text(&text), 2, out);
+    }
+    str_release(&text);
+}
+
 static void print_best(const struct search_report *r, const struct report_style *style,
                        struct str *out)
 {
@@ -239,6 +251,7 @@ static void print_best(const struct search_report *r, const struct report_style 
     print_shared(r, style, out);
     print_notes(r, style, out);
     print_error(r, style, out);
+    print_first(&r->plan[0], style, out);
     print_profile(r->plan, r->best, style, out);
 }
 
