@@ -201,6 +201,18 @@ void add_expert_room(const struct plan *p, struct str *out)
     str_addf(out, " (judged at %.4g)", judged);
 }
 
+void add_host_memory(const struct plan *p, struct str *out)
+{
+    const struct plan_stage *s = plan_fullest_host(p);
+    bool offloads = p->strategy.optimizer_offload > 0 || p->switches.offload;
+    if ((!offloads && s->host_fullness <= 0) || s->host_fullness > 1)
+        return;
+    str_addf(out, "needs %.1f ", s->host_bytes / GIB);
+    if (s->host_fullness > 0)
+        str_addf(out, "of %.1f ", s->group->host_bytes / GIB);
+    str_add(out, "GiB of a node's host memory");
+}
+
 void add_option(const struct strategy *s, enum param p, const char *between, struct str *out)
 {
     int value = strategy_get(s, p);

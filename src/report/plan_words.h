@@ -48,6 +48,10 @@ void add_memory_of_limit(const struct plan *, struct str *out);
  * uneven, or balanced ones are too much. */
 void add_expert_room(const struct plan *, struct str *out);
 
+/* "needs 212.4 of 1024.0 GiB of a node's host memory"; nothing where ranks offload nothing and nobody
+ * said what a node has, nor where it is too much: a reason says that. */
+void add_host_memory(const struct plan *, struct str *out);
+
 /* "grad-ov", "split=loss". Nothing when the value is the initial one. */
 void add_option(const struct strategy *, enum param, const char *between, struct str *out);
 

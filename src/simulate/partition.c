@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "cost/clock.h"
 #include "cost/residual.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -514,6 +515,8 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);
     m->costing = placed_costing(f->scene, g, &m->strategy);
     m->limit = framework_limit(&one, &m->strategy);
+    f->hosts |= g->host_bytes > 0;
+    m->host_ranks = host_ranks(g, strategy_gpus(&m->strategy) / f->strategy.pp * stages);
     find_crossing(m);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;
@@ -525,6 +528,7 @@ static bool set_meshes(struct partition *f, const struct layer_costs *const cost
     const struct mesh_list *l = f->scene->meshes;
     int rank = 0, pp = f->strategy.pp;
     f->meshes = l ? l->count : 1;
+    f->hosts = false;
     for (int i = 0; l && i < l->count; i++)
         rank += l->mesh[i].stages;
     if (l && rank != pp)

@@ -102,6 +102,7 @@ struct partition_mesh {
     const struct layer_costs *costs;
     struct strategy strategy; /* structural parameters of its own */
     double limit;             /* bytes that the framework may allocate */
+    int host_ranks;           /* of one node */
     int first_rank;
     bool crosses[AXES]; /* collectives of passes that leave a node, and so go through its NICs */
 };
@@ -110,6 +111,7 @@ struct partition {
     const struct scene *scene;
     struct strategy strategy; /* what all ranks share, and the first mesh's own */
     int meshes;
+    bool hosts; /* what the host of some mesh has is known: only then its bytes are summed up */
     struct partition_mesh mesh[MESHES_MAX];
     struct layout layout;
     int64_t micro_batches;
@@ -184,6 +186,7 @@ struct pass_times {
     int64_t bound;                         /* lower bound of the pipeline's end */
     double *activations;                   /* [classes] bytes kept at the fullest moment */
     double *temporary;                     /* [classes] beside them */
+    double *hosted;                        /* [classes] offloaded ones, at their fullest moment */
     int64_t *stage_forward,
         *stage_backward;         /* [pp * vpp] by virtual stage, once pass_times_stages has run */
     int64_t *end;                /* [pp] exact, once pass_times_run has */
@@ -215,6 +218,7 @@ struct rank_state {
     double bytes;       /* always */
     double step_bytes;  /* only while the optimizer steps, without activations */
     double setup_bytes; /* all there is before the first step */
+    double host_bytes;  /* of the host: host_of_states(); 0 unless partition.hosts */
 };
 struct rank_state rank_state_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
@@ -233,7 +237,7 @@ struct rank_times chunk_times_of(const struct partition *, int mesh, const struc
 /* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
  * and rank_times. */
 struct state {
-    double *bytes, *step_bytes, *setup_bytes; /* [classes] */
+    double *bytes, *step_bytes, *setup_bytes, *host_bytes; /* [classes] */
     double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
     double *reduce_s, *gather_s;         /* [shapes] of one chunk */
@@ -243,8 +247,8 @@ struct state {
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */
 };
-struct state state_bytes(const struct partition *,
-                         struct arena *); /* arrays of bytes, in this order */
+enum { STATE_ARRAYS = 4 }; /* of bytes, one behind the other in this order */
+struct state state_bytes(const struct partition *, struct arena *);
 void state_of(const struct partition *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct partition *, const struct strategy *, struct arena *, struct state *);
 
@@ -256,11 +260,13 @@ double rank_buffers(const struct partition *, int mesh, bool first, bool last);
 double rank_fullness(const struct partition *, int mesh, double fullest, const struct rank_state *,
                      double buffers, double stretch);
 
-/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
- * HOPELESS when nothing may be. */
+/* Largest allocation over the ranks as a fraction of what may be allocated, of GPUs and of hosts: fits
+ * when <= 1. HOPELESS when nothing may be. */
 #define HOPELESS 1e9
 double partition_fullness(const struct partition *, const struct pass_times *,
                           const struct state *);
+double partition_host_fullness(const struct partition *, const struct pass_times *,
+                               const struct state *);
 
 /* What a rank does outside the passes of the pipeline. Seconds. */
 struct edges {

@@ -109,7 +109,12 @@ static void fill_stages(const struct partition *f, const struct strategy *s, con
 static void fill_reserves(const struct scene *sc, const struct strategy *s, struct arena *scratch,
                           struct plan *p)
 {
-    if (!sc->meshes && !scene_reserves(sc, s))
+    bool any = !sc->meshes && scene_reserves(sc, s);
+    for (int i = 0; sc->meshes && i < sc->meshes->count && !any; i++) {
+        struct strategy room;
+        any = scene_reserves(sc, mesh_strategy(&sc->meshes->mesh[i], s, &room));
+    }
+    if (!any)
         return;
     const struct partition *f = partition_new(sc, s, &p->layout, scratch, NULL);
     for (int r = 0; f && r < s->pp; r++)
@@ -205,7 +210,7 @@ static void check_memory(struct plan *p, struct arena *mem)
     const struct plan_stage *s = &p->stage[fullest];
     assert(s->limit_bytes > 0);
     p->limit_bytes = s->limit_bytes;
-    if (s->fits)
+    if (s->fullness <= 1)
         return;
     double spared = s->device_bytes - s->memory.part[MEMORY_expert_reserve];
     const char *why = "";
@@ -216,6 +221,16 @@ static void check_memory(struct plan *p, struct arena *mem)
                     arena_format(mem, "stage %d needs %.1f GiB%s, a %s has %.1f GiB to use",
                                  fullest, s->device_bytes / GIB, why, s->group->gpu->name,
                                  s->limit_bytes / GIB));
+}
+
+static void check_host(struct plan *p, struct arena *mem)
+{
+    const struct plan_stage *s = plan_fullest_host(p);
+    if (s->host_fullness > 1)
+        plan_add_reason(
+            p, mem,
+            arena_format(mem, "a node of %s needs %.1f GiB of host memory, it has %.1f GiB",
+                         s->group->gpu->name, s->host_bytes / GIB, s->group->host_bytes / GIB));
 }
 
 /* Megatron refuses such schedules, and they cannot be computed. */
@@ -262,6 +277,7 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
     fill_rates(p);
     fill_run(p);
     check_memory(p, mem);
+    check_host(p, mem);
 }
 
 struct scene plan_scene(const struct plan *p)

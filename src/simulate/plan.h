@@ -57,9 +57,11 @@ struct plan_stage {
     struct memory_use memory;
     enum memory_moment moment;
     double peak_bytes, device_bytes;
-    double limit_bytes; /* usable memory of its GPUs less the margin */
-    double fullness;    /* of what the framework may allocate, as in partition_fullness() */
-    bool fits;
+    double limit_bytes;   /* usable memory of its GPUs less the margin */
+    double fullness;      /* of what the framework may allocate, as in partition_fullness() */
+    double host_bytes;    /* of the host of a node with its ranks */
+    double host_fullness; /* of what that has; 0 = nobody said */
+    bool fits;            /* on GPU and host */
 };
 
 /* What expected_error comes from, a profile apart. */
@@ -122,7 +124,10 @@ int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
 
 /* The stage that needs most of its memory; the plan must be computed. */
 const struct plan_stage *plan_fullest(const struct plan *);
-bool plan_fits(const struct plan *); /* every stage does */
+bool plan_fits(const struct plan *);     /* every stage does */
+int plan_shortages(const struct plan *); /* of its reasons those of memory: GPU's and host's */
+/* The stage whose nodes need most of their host's memory. */
+const struct plan_stage *plan_fullest_host(const struct plan *);
 
 enum stack plan_stack_kind(const struct plan *);
 const char *plan_stack(const struct plan *); /* its name */

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "query/query.h"
 #include "random.h"
+#include "simulate/host_memory.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -112,6 +113,39 @@ static void states_by_hand(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(STATE_CASES); i++)
         check_state(&STATE_CASES[i]);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+/* Of 1 G dense parameters over dp 8 and 2 G of experts over 2, per parameter that is offloaded: 16/3
+ * bytes of a pinned master before they are shared out, and of the share 32/3 pinned and 8 of moments. */
+static void host_states_by_hand(void **state)
+{
+    static const struct {
+        struct strategy s;
+        double gb;
+    } CASES[] = {
+        {{.dist_opt = 1}, 0},
+        {{.dist_opt = 1, .optimizer_offload = 100}, 16 + 56.0 / 3 * 1.125},
+        {{.dist_opt = 1, .optimizer_offload = 25}, 4 + 14.0 / 3 * 1.125},
+        {{.optimizer_offload = 100}, 56},
+        {{.dist_opt = 1, .fsdp = FSDP_FULL, .optimizer_offload = 100}, 56.0 / 3 * 1.125},
+        {{.dist_opt = 1, .fsdp = FSDP_NO_SHARD, .optimizer_offload = 100}, 56},
+    };
+    const struct rank_params p = {.dense = 1e9, .experts = 2e9};
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct strategy s = CASES[i].s;
+        s.tp = s.pp = s.cp = s.etp = s.optimizer_instances = 1;
+        s.dp = 8;
+        s.ep = 4;
+        if (fabs(host_of_states(&p, &s) - 1e9 * CASES[i].gb) > 1)
+            fail_msg("case %zu: %.0f", i, host_of_states(&p, &s));
+    }
+    assert_true(host_of_rank(3 * GIB, 6 * GIB) == 15 * GIB); /* 4 + 3 + 8 */
 }
 
 /* AdamW as torch has it: 4 bytes of the larger of two optimizers, this rank's share of it, beside
@@ -227,6 +261,34 @@ static struct plan evaluate(const struct scene *sc, const struct strategy *s)
 static double part_of(const struct plan *p, int rank, enum memory_part part)
 {
     return p->stage[rank].memory.part[part];
+}
+
+/* Nodes with all their GPUs in use, or with those of a small job; stages that offload what their
+ * passes keep, as many times as they are in flight. */
+static void hosts_by_hand(void **state)
+{
+    struct scene sc =
+        scene_of("layers=16,hidden=4096,ffn=16384,heads=32,vocab=1000", "2x8:H100", true);
+    (void)state;
+    struct strategy s = ways(2, 2, 1, 4);
+    struct plan p = evaluate(&sc, &s);
+    assert_true(p.stage[0].host_bytes == 4 * 4 * GIB && p.stage[0].host_fullness == 0);
+    s = ways(4, 2, 2, 4);
+    s.seq_len = 4096;
+    sc.switches.offload = OFFLOAD_CORE_ATTN; /* q, k and v, on 4 ranks */
+    cluster.group[0].host_bytes = 40 * GIB;
+    p = evaluate(&sc, &s);
+    double layer = 2.0 * 4096 * (3 * 4096 / 4);
+    assert_true(p.stage[1].host_bytes == 8 * (4 * GIB + 4.0 / 3 * 8 * layer));
+    assert_true(p.stage[0].host_bytes == 8 * (4 * GIB + 4.0 / 3 * 2 * 8 * layer));
+    assert_true(near(p.stage[0].host_fullness, p.stage[0].host_bytes / (40 * GIB)));
+    assert_true(p.feasible && plan_fits(&p) && plan_fullest_host(&p) == &p.stage[0]);
+    cluster.group[0].host_bytes = 33 * GIB;
+    p = evaluate(&sc, &s);
+    assert_true(!p.feasible && !p.stage[0].fits && p.reasons == 1 && plan_shortages(&p) == 1);
+    assert_string_equal(p.reason[0], "a node of H100-SXM5-80GB needs 36.0 GiB of host memory, it "
+                                     "has 33.0 GiB");
+    cluster.group[0].host_bytes = 0;
 }
 
 /* Parameters of DENSE in a layer: 768 x 256 + 256 x 512 + 3 x 1024 x 256, and two norms. */
@@ -897,11 +959,6 @@ static struct scene random_case(struct strategy *s)
     return sc;
 }
 
-static bool near(double a, double b)
-{
-    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
-}
-
 static void check_parts(const struct plan_stage *x)
 {
     double sum = 0, framework = 0;
@@ -1123,6 +1180,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(host_states_by_hand),
+        cmocka_unit_test(hosts_by_hand),
         cmocka_unit_test(roots_of_moments),
         cmocka_unit_test(unfused_attention),
         cmocka_unit_test(flash_attention),

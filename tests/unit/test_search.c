@@ -1,6 +1,7 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
 #include "asked.h"
+#include "base/units.h"
 #include "cost/residual.h"
 #include "random.h"
 #include "reference.h"
@@ -76,8 +77,6 @@ static void random_query(struct asked *q)
     set(q, "set", pick(0, 2) ? "cuda_graph=none" : "cuda_graph=none,full_iteration");
     q->options.search.top = pick(1, 6);
     q->options.terms.memory_margin = pick(0, 1) ? 0.04 : 0.5;
-    if (pick(0, 2) == 0)
-        set(q, "expert-imbalance", pick(0, 1) ? "1" : "2.5");
 }
 
 static void prepare(struct asked *q, struct search_query *sq)
@@ -98,6 +97,23 @@ static void random_residual(struct asked *q, struct residual *r)
     q->query.costing[0].residual = r;
 }
 
+/* Hosts that are too small for some of the states, or for all. */
+static void small_host(struct asked *q, int i)
+{
+    struct node_group *g = &q->query.cluster.group[0];
+    double states = 20 * (double)model_params_total(&q->query.model);
+    if (i % 3 < 2)
+        g->host_bytes = g->per_node * 4 * GIB - GIB + states * i / PROBLEMS;
+}
+
+static double dropped_for(const struct funnel *f, const char *reason)
+{
+    double sum = 0;
+    for (int i = 0; i < f->drops; i++)
+        sum += strstr(f->drop[i].reason, reason) ? f->drop[i].count : 0;
+    return sum;
+}
+
 static void same_lists(const struct found *a, int n, const struct found *b, int m)
 {
     assert_int_equal(n, m);
@@ -110,7 +126,7 @@ static void same_lists(const struct found *a, int n, const struct found *b, int 
 static void search_equals_brute_force(void **state)
 {
     (void)state;
-    int answered = 0;
+    int answered = 0, hosts = 0;
     double tried = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct asked q;
@@ -120,7 +136,10 @@ static void search_equals_brute_force(void **state)
         struct error err = {0};
         struct residual residual;
         random_query(&q);
+        if (i % 3 == 0)
+            set(&q, "expert-imbalance", i % 2 ? "1" : "2.5");
         prepare(&q, &sq);
+        small_host(&q, i);
         if (i % 2)
             random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
@@ -137,13 +156,15 @@ static void search_equals_brute_force(void **state)
         for (int k = 0; k < r.best; k++)
             must(search_check(&sq, &r.found[k], &err), &err);
         answered += r.best > 0;
+        hosts += r.best > 0 && dropped_for(&r.funnel, "host memory") > 0;
         tried += ref.tried;
         results_release(&ref.results);
         asked_release(&q);
     }
-    print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
-                  tried);
-    assert_true(answered > PROBLEMS / 2);
+    print_message("%d of %d problems have an answer, %d where hosts are too small for some, %.0f "
+                  "strategies tried\n",
+                  answered, PROBLEMS, hosts, tried);
+    assert_true(answered > PROBLEMS / 2 && hosts > 0);
 }
 
 static void pruned_equals_exhaustive(void **state)

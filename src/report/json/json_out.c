@@ -192,6 +192,7 @@ static struct json *node_group_of(const struct node_group *g, const struct rent 
         set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
         set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
         set_unlike(o, "host_speed", g->host_speed, u->host_speed);
+        set_unlike(o, "host_gib", g->host_bytes / GIB, u->host_bytes / GIB);
         rents_init(&usual_rent, &usual, "");
         if (rent->usd_per_hour > 0)
             set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
@@ -479,6 +480,8 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
     set_expert_room(o, p);
+    json_set(o, "host_bytes_per_node",
+             p->computed ? bytes_of(plan_fullest_host(p)->host_bytes) : json_new_null());
     json_set(o, "money", json_of_money(p));
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));

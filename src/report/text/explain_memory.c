@@ -64,7 +64,7 @@ static void add_part_cells(struct table *t, const struct plan *p, int rank, bool
 
 static void add_fullness_cells(struct table *t, const struct plan_stage *s)
 {
-    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fullness <= 1 ? "" : " !");
     table_add(t, "%s", moment_words(s->moment));
 }
 
@@ -163,7 +163,7 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
         str_addf(out, "  %-7s  ", str_text(&label));
         add_stacked_bar(p, s, bar_width(style), style, out);
         str_addf(out, "  %3.0f %%%s", 100 * s->device_bytes / s->limit_bytes,
-                 s->fits ? "" : ", does not fit");
+                 s->fullness <= 1 ? "" : ", does not fit");
         str_add(out, "\n");
     }
     str_release(&line);
