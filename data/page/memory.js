@@ -2,7 +2,7 @@
 const MEMORY = DATA.stages.parts.map(([name, help], k) => ({
     name,
     help,
-    colour: [1, 2, 9, 7, 6, 3, 4, 8, 5][k % 9],
+    colour: [1, 2, 9, 7, 6, 3, 10, 4, 8, 5][k % 10],
 }));
 
 function memoryPicture(width, plan, marks) {
@@ -85,7 +85,10 @@ function drawMemory() {
                 },
             ),
         );
-    part.node.append(legend(MEMORY.map((m) => [m.colour, m.name, m.help])));
+    const inUse = MEMORY.filter((m, k) =>
+        [...STAGES.values()].some((stages) => stages.some((s) => s.parts[k] > 0)),
+    );
+    part.node.append(legend(inUse.map((m) => [m.colour, m.name, m.help])));
     const retell = alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
         STAGES.get(plan).map(stageRow),
     );

@@ -103,7 +103,7 @@ bool group_alike(const struct node_group *a, const struct node_group *b)
     return a->gpu == b->gpu && a->per_node == b->per_node && a->domain == b->domain &&
            a->segment == b->segment && a->link_bs == b->link_bs && a->nic_bs == b->nic_bs &&
            a->oversubscription == b->oversubscription && a->usable_bytes == b->usable_bytes &&
-           a->host_speed == b->host_speed;
+           a->host_speed == b->host_speed && a->host_bytes == b->host_bytes;
 }
 
 bool cluster_one_maker(const struct cluster *c, unsigned bits)

@@ -59,6 +59,7 @@ struct node_group {
     double nic_bs;            /* NIC bandwidth per GPU, bytes/s */
     double oversubscription;  /* >= 1: how much slower the network is between far nodes */
     double usable_bytes;      /* of one GPU */
+    double host_bytes;        /* memory of a node's host; 0 = nobody said */
     double host_speed;        /* of the thread that issues a rank's calls, of an x86 server's */
 };
 

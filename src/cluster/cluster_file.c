@@ -30,6 +30,7 @@
     X(oversubscription, false,   1,            1000) \
     X(usable_gib,       false,   USABLE_MIN,   USABLE_MAX) \
     X(host_speed,       false,   0.05,         20) \
+    X(host_gib,         false,   1,            1048576) \
     X(price,            false,   PRICE_MIN,    PRICE_MAX) \
     X(mtbf_h,           false,   MTBF_H_MIN,   MTBF_H_MAX) \
     X(interruptions_per_h, false, INTERRUPTIONS_MIN, INTERRUPTIONS_MAX)
@@ -206,6 +207,7 @@ static void fill_group(struct node_group *g, const struct file_entry *e)
         g->usable_bytes = value[KEY_usable_gib] * GIB;
     if (value[KEY_host_speed] > 0)
         g->host_speed = value[KEY_host_speed];
+    g->host_bytes = value[KEY_host_gib] * GIB;
 }
 
 static bool read_group(const struct cluster_reader *r, const struct yaml *node,

@@ -140,6 +140,15 @@ void block_cost_add(struct block_cost *sum, const struct block_cost *part)
     sum->peak = peak;
 }
 
+void block_cost_take_bytes(struct block_cost *b, const struct block_cost *bytes)
+{
+    b->saved = bytes->saved;
+    b->offloaded = bytes->offloaded;
+    b->forward = bytes->forward;
+    b->peak = bytes->peak;
+    memcpy(b->dropped, bytes->dropped, sizeof b->dropped);
+}
+
 void block_cost_scale(struct block_cost *b, double times)
 {
     double *a = (double *)b, before = (times - 1) * b->saved;

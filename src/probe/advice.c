@@ -294,18 +294,19 @@ static void add_drop(const struct advice *ad, struct str *out)
     str_addf(out, " were dropped: %s", reason);
 }
 
-static void add_memory(const struct search_result *r, struct str *out)
+static void add_memory(const struct query *q, const struct search_result *r, struct str *out)
 {
+    bool hosts = false;
+    for (int g = 0; g < q->cluster.groups; g++)
+        hosts |= q->cluster.group[g].host_bytes > 0;
     if (r->fullness >= HOPELESS) {
         str_add(out, "no strategy fits in memory; what may be used does not even hold the driver's "
                      "context and "
                      "communication buffers");
         return;
     }
-    str_addf(
-        out,
-        "no strategy fits in memory; what came nearest needs %.2f times what may be allocated: ",
-        r->fullness);
+    str_addf(out, "no strategy fits in memory; what came nearest needs %.2f times what %s: ",
+             r->fullness, hosts ? "GPU or host has" : "may be allocated");
     strategy_print(&r->nearest, out);
 }
 
@@ -373,7 +374,7 @@ void advice_write(const struct query *q, const struct search_result *results, in
     if (!nearest)
         add_size(q, &s);
     else if (isfinite(nearest->fullness))
-        add_memory(nearest, &s);
+        add_memory(q, nearest, &s);
     else
         add_drop(&ad, &s);
     str_addf(&s, "; %s",

@@ -93,7 +93,7 @@ static const struct plan *nearest_plan(const struct trials *t)
 const struct fix *fix_of(const struct query *q, const struct estimate_query *e,
                          const struct plan *p, struct arena *mem)
 {
-    if (!p->computed || plan_fits(p) || p->reasons != 1)
+    if (!p->computed || plan_fits(p) || p->reasons != plan_shortages(p))
         return NULL;
     struct fixing *t = arena_alloc(mem, sizeof *t);
     struct fix *r = arena_alloc(mem, sizeof *r);

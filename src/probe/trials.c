@@ -2,7 +2,6 @@
  * seconds of a step. */
 #include "probe/probe.h"
 
-#include "cost/residual.h"
 #include "strategy/mesh_check.h"
 
 #include <math.h>
@@ -136,9 +135,7 @@ void trials_note(struct trials *t, const struct strategy *s)
     plan_evaluate(&t->asked->scene, s, NULL, &t->scratch, &p);
     if (!p.computed)
         return;
-    const struct costing on = scene_costing(&t->asked->scene, t->asked->scene.group);
-    double limit = framework_limit(&t->asked->scene, s) * residual_of(&on, RESIDUAL_memory);
-    keep_nearest(t, limit > 0 ? plan_fullest(&p)->peak_bytes / limit : HOPELESS, s);
+    keep_nearest(t, plan_fullest(&p)->fullness, s);
 }
 
 void trials_pick_known(struct trials *t, int64_t step, const struct strategy *s, struct pick *best)

@@ -72,9 +72,10 @@ struct query_terms {
     int global_batch, seq_len; /* 0 = default */
     int precision;             /* -1 = default */
     int stack;                 /* enum stack */
-    double memory_margin, imbalance;
-    int mix;    /* types in one job; 0 = default */
-    int engine; /* enum engine */
+    double memory_margin;
+    double imbalance; /* of experts, in time and memory; 0 = default */
+    int mix;          /* types in one job; 0 = default */
+    int engine;       /* enum engine */
     struct setting settings[PARAMS];
     struct rules rules, cautions; /* the user's; their code is borrowed */
     bool no_cautions;             /* but the user's */

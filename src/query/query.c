@@ -200,6 +200,20 @@ int query_global_batch(const struct query *q)
     return q->terms.global_batch ? q->terms.global_batch : default_global_batch(query_seq_len(q));
 }
 
+/* Held back for routing that drops no token: how uneven it gets is known only when the job runs. */
+static const double RESERVED_IMBALANCE = 1.2;
+
+double query_imbalance(const struct query *q)
+{
+    return q->terms.imbalance > 0 ? q->terms.imbalance : 1;
+}
+
+double query_memory_imbalance(const struct query *q)
+{
+    bool even = q->model.experts == 0 || (q->flags && q->flags->switches.even_experts);
+    return q->terms.imbalance > 0 || even ? query_imbalance(q) : RESERVED_IMBALANCE;
+}
+
 bool query_rules(const struct query *q, bool search, struct arena *mem, struct rules *rules,
                  struct error *err)
 {
@@ -232,7 +246,8 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
         .te = query_stack(q) == STACK_TE,
         .stock = query_stack(q) == STACK_LOCAL,
         .memory_margin = q->terms.memory_margin,
-        .imbalance = q->terms.imbalance,
+        .imbalance = query_imbalance(q),
+        .memory_imbalance = query_memory_imbalance(q),
         .attention_dropout = q->flags ? q->flags->attention_dropout : q->model.attention_dropout,
         .hidden_dropout = q->flags ? q->flags->hidden_dropout : q->model.hidden_dropout,
         .switches = q->flags ? q->flags->switches : (struct run_switches){0},
@@ -372,9 +387,10 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
              stack_name(query_stack(q)), 100 * q->terms.memory_margin);
-    if (q->terms.imbalance > 1 && q->model.experts > 0)
-        str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
-                 q->terms.imbalance);
+    if (query_memory_imbalance(q) > 1 && q->model.experts > 0)
+        str_addf(&s, ", %sexperts %.4g times as full as balanced ones",
+                 query_imbalance(q) > 1 ? "the fullest rank's " : "room for ",
+                 query_memory_imbalance(q));
     add_terms(q, &s);
     return str_keep(&s, mem);
 }

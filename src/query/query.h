@@ -102,6 +102,9 @@ bool query_limits(const struct query *, struct limits *, struct error *);
 enum stack query_stack(const struct query *); /* whose layers */
 int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */
+/* Of experts: of the run that is predicted, and what it must fit at. */
+double query_imbalance(const struct query *);
+double query_memory_imbalance(const struct query *);
 /* Of batch, sequence and precision: said neither by an option nor by a flag. */
 bool query_assumes(const struct query *, enum param);
 

@@ -171,7 +171,7 @@ static double memory_margin_of(const struct query *q)
 
 static double imbalance_of(const struct query *q)
 {
-    return q->terms.imbalance;
+    return query_imbalance(q);
 }
 
 /* Numbers that are known without being given, or that come in more ways than one. */

@@ -189,6 +189,31 @@ void add_memory_of_limit(const struct plan *p, struct str *out)
     str_addf(out, "%.1f/%.1f GiB", plan_fullest(p)->device_bytes / GIB, p->limit_bytes / GIB);
 }
 
+void add_expert_room(const struct plan *p, struct str *out)
+{
+    const struct expert_room *x = &p->expert_room;
+    if (x->possible <= 1 || x->fits <= 0)
+        return;
+    if (x->fits >= x->possible)
+        str_add(out, "fits at any expert imbalance");
+    else
+        str_addf(out, "fits up to an expert imbalance of %.2f", x->fits);
+    double judged = fmin(x->possible, fmax(p->imbalance, p->memory_imbalance));
+    str_addf(out, " (judged at %.4g)", judged);
+}
+
+void add_host_memory(const struct plan *p, struct str *out)
+{
+    const struct plan_stage *s = plan_fullest_host(p);
+    bool offloads = p->strategy.optimizer_offload > 0 || p->switches.offload;
+    if ((!offloads && s->host_fullness <= 0) || s->host_fullness > 1)
+        return;
+    str_addf(out, "needs %.1f ", s->host_bytes / GIB);
+    if (s->host_fullness > 0)
+        str_addf(out, "of %.1f ", s->group->host_bytes / GIB);
+    str_add(out, "GiB of a node's host memory");
+}
+
 void add_option(const struct strategy *s, enum param p, const char *between, struct str *out)
 {
     int value = strategy_get(s, p);

@@ -44,6 +44,14 @@ void add_param_of(const struct plan *, enum param, struct str *out);
 /* "64.1/76.0 GiB": the fullest stage and what it may use. */
 void add_memory_of_limit(const struct plan *, struct str *out);
 
+/* "fits up to an expert imbalance of 1.37 (judged at 1.2)"; nothing where experts cannot be
+ * uneven, or balanced ones are too much. */
+void add_expert_room(const struct plan *, struct str *out);
+
+/* "needs 212.4 of 1024.0 GiB of a node's host memory"; nothing where ranks offload nothing and nobody
+ * said what a node has, nor where it is too much: a reason says that. */
+void add_host_memory(const struct plan *, struct str *out);
+
 /* "grad-ov", "split=loss". Nothing when the value is the initial one. */
 void add_option(const struct strategy *, enum param, const char *between, struct str *out);
 

@@ -239,6 +239,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
         const struct search_query *sq = all->of[x->group - q->cluster.group];
         plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
         plan_mind(out, sq->cautions, a->mem);
+        out->expert_room = expert_room_of(out);
         return true;
     }
     struct scene sc = all->several.scene;
@@ -247,6 +248,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     sc.cluster = all->several.cluster;
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
     plan_mind(out, all->several.cautions, a->mem);
+    out->expert_room = expert_room_of(out);
     out->flagscale = q->terms.engine == ENGINE_FLAGSCALE;
     return !q->search.check || check_mixed(x, out, a->err);
 }

@@ -204,6 +204,7 @@ static void balance(struct work *w, struct scene *sc)
     if (sc->model->experts == 0)
         return;
     sc->imbalance = 1;
+    sc->memory_imbalance = 0;
     verify_note(w->out, w->mem,
                 "tokens are dealt to experts evenly, as a lone rank has no others' tokens");
 }

@@ -9,7 +9,8 @@ struct drawn_step *drawn_step_new(const struct plan *p, struct arena *mem)
 {
     struct drawn_step *d = arena_alloc(mem, sizeof *d);
     const struct strategy *s = d->strategy = &p->strategy;
-    d->scene = plan_scene(p);
+    const struct scene whole = plan_scene(p);
+    d->scene = scene_unreserved(&whole);
     d->partition = partition_new(&d->scene, s, &p->layout, mem, NULL);
     assert(d->partition);
     pass_times_of(d->partition, s, mem, &d->pass_times);

@@ -15,6 +15,7 @@ struct model;
     X(activations, true, "saved for backward, all micro-batches in flight")                        \
     X(temporary, true, "beside them at that moment, recomputed layers included")                   \
     X(buffers, true, "workspaces, buffers of communication and of gradient buckets")               \
+    X(expert_reserve, false, "room for experts fuller than those of the run predicted")            \
     X(reserve, false, "allocator reserve beyond what is allocated")                                \
     X(context, false, "driver context and libraries")                                              \
     X(communicators, false, "NCCL")

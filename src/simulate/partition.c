@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "cost/clock.h"
 #include "cost/residual.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -56,14 +57,27 @@ struct costing placed_costing(const struct scene *sc, const struct node_group *g
     return on;
 }
 
-/* At most all copies of all tokens of the group reach one rank, and no token one expert twice. */
-static double possible_imbalance(const struct scene *sc, const struct strategy *s)
+double most_imbalance(const struct model *m, const struct strategy *s)
 {
-    const struct model *m = sc->model;
-    if (m->experts == 0)
-        return 1;
-    double most = s->ep * fmin(m->topk, (double)m->experts / s->ep) / m->topk;
-    return fmax(1, fmin(sc->imbalance, most));
+    return m->experts > 0 ? s->ep * fmin(m->topk, (double)m->experts / s->ep) / m->topk : 1;
+}
+
+static double possible(const struct scene *sc, const struct strategy *s, double imbalance)
+{
+    return fmax(1, fmin(imbalance, most_imbalance(sc->model, s)));
+}
+
+struct scene scene_unreserved(const struct scene *sc)
+{
+    struct scene run = *sc;
+    run.memory_imbalance = 0;
+    return run;
+}
+
+bool scene_reserves(const struct scene *sc, const struct strategy *s)
+{
+    return sc->memory_imbalance > 0 &&
+           possible(sc, s, sc->memory_imbalance) != possible(sc, s, sc->imbalance);
 }
 
 static int block_attention(const struct scene *sc, const struct strategy *s)
@@ -106,7 +120,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .loss_te = s->loss_te,
         .offload = sc->switches.offload,
         .expert_fusion = s->expert_fusion,
-        .imbalance = possible_imbalance(sc, s),
+        .imbalance = possible(sc, s, sc->imbalance),
         .dropout = sc->hidden_dropout > 0,
         .attention_dropout = sc->attention_dropout > 0,
         .softmax_fp32 = sc->switches.softmax_fp32,
@@ -165,6 +179,24 @@ static void sum_block(const struct blocks *b, int block, struct block_cost *out)
 {
     int first = b->first[block];
     block_cost_sum(b->op + first, b->time + first, (size_t)b->count[block], out);
+}
+
+/* Of the experts' block the bytes it must have room for. What is offloaded stays so whatever the rows: a
+ * tensor that is large enough on the fullest rank alone is not. */
+static void reserve_experts(const struct scene *sc, const struct strategy *s,
+                            const struct blocks *b, struct block_cost *out)
+{
+    static const struct op_time none[OPS_MAX];
+    struct block_shape shape = block_shape_of(sc, s, BLOCK_MOE);
+    struct op op[OPS_MAX];
+    struct block_cost bytes;
+    shape.imbalance = possible(sc, s, sc->memory_imbalance);
+    int count = block_ops(&shape, op);
+    assert(count == b->count[EXPERTS]);
+    for (int i = 0; i < count; i++)
+        op[i].offloaded = b->op[b->first[EXPERTS] + i].offloaded > 0 ? op[i].saved : 0;
+    block_cost_sum(op, none, (size_t)count, &bytes);
+    block_cost_take_bytes(out, &bytes);
 }
 
 /* Bytes of one 16-bit tensor for each distinct shape of weight among the products of some blocks.
@@ -226,6 +258,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     cost_predict(&on, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
     for (int moe = 0; moe < 2; moe++)
         sum_block(&b, moe ? EXPERTS : MLP, &mlp[moe]);
+    if (scene_reserves(sc, s) && b.count[EXPERTS] > 0)
+        reserve_experts(sc, s, &b, &mlp[1]);
     for (int k = 0; k < m->kinds; k++) {
         sum_block(&b, ATTENTION + k, &out->kind[k]);
         block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
@@ -482,6 +516,8 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     m->costing = placed_costing(f->scene, g, &m->strategy);
     m->limit = framework_limit(&one, &m->strategy);
     m->crowded = crowded_fullness(&one, &m->strategy);
+    f->hosts |= g->host_bytes > 0;
+    m->host_ranks = host_ranks(g, strategy_gpus(&m->strategy) / f->strategy.pp * stages);
     find_crossing(m);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;
@@ -493,6 +529,7 @@ static bool set_meshes(struct partition *f, const struct layer_costs *const cost
     const struct mesh_list *l = f->scene->meshes;
     int rank = 0, pp = f->strategy.pp;
     f->meshes = l ? l->count : 1;
+    f->hosts = false;
     for (int i = 0; l && i < l->count; i++)
         rank += l->mesh[i].stages;
     if (l && rank != pp)

@@ -28,7 +28,8 @@ struct scene {
     const struct node_group *group;           /* of the first mesh where there are several */
     bool te, stock;                           /* stack_of() */
     double memory_margin;                     /* fraction of the usable memory that stays free */
-    double imbalance;                         /* of experts, as in ops.h */
+    double imbalance;                         /* of experts, as in ops.h: of the run predicted */
+    double memory_imbalance;                  /* that it must fit at; 0 = the same */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
     struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
@@ -49,9 +50,17 @@ struct costing placed_costing(const struct scene *, const struct node_group *,
 /* The same query on one of its meshes alone. */
 struct scene scene_on(const struct scene *, const struct node_group *);
 
+/* How much fuller than balanced the fullest rank's experts can be at most: all copies of all tokens of
+ * the group reach one rank, and no token one expert twice. 1 where a rank has all experts. */
+double most_imbalance(const struct model *, const struct strategy *);
+/* The scene in which nothing is held back for experts fuller than the run's. */
+struct scene scene_unreserved(const struct scene *);
+bool scene_reserves(const struct scene *, const struct strategy *); /* whether that is another */
+
 /* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
 struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
 
+/* Seconds of the run, bytes that it must have room for: scene.memory_imbalance. */
 struct layer_costs {
     struct block_cost kind[MODEL_MAX_KINDS]; /* attention and MLP of a whole layer */
     double clock[MODEL_MAX_KINDS];           /* its seconds over those of its operators */
@@ -94,6 +103,7 @@ struct partition_mesh {
     struct strategy strategy; /* structural parameters of its own */
     double limit;             /* bytes that the framework may allocate */
     double crowded;           /* fullness from which its GPUs are CROWDED */
+    int host_ranks;           /* of one node */
     int first_rank;
     bool crosses[AXES]; /* collectives of passes that leave a node, and so go through its NICs */
 };
@@ -102,6 +112,7 @@ struct partition {
     const struct scene *scene;
     struct strategy strategy; /* what all ranks share, and the first mesh's own */
     int meshes;
+    bool hosts; /* what the host of some mesh has is known: only then its bytes are summed up */
     struct partition_mesh mesh[MESHES_MAX];
     struct layout layout;
     int64_t micro_batches;
@@ -176,6 +187,7 @@ struct pass_times {
     int64_t bound;                         /* lower bound of the pipeline's end */
     double *activations;                   /* [classes] bytes kept at the fullest moment */
     double *temporary;                     /* [classes] beside them */
+    double *hosted;                        /* [classes] offloaded ones, at their fullest moment */
     int64_t *stage_forward,
         *stage_backward;         /* [pp * vpp] by virtual stage, once pass_times_stages has run */
     int64_t *end;                /* [pp] exact, once pass_times_run has */
@@ -207,6 +219,7 @@ struct rank_state {
     double bytes;       /* always */
     double step_bytes;  /* only while the optimizer steps, without activations */
     double setup_bytes; /* all there is before the first step */
+    double host_bytes;  /* of the host: host_of_states(); 0 unless partition.hosts */
 };
 struct rank_state rank_state_of(const struct partition *, int mesh, const struct rank_params *,
                                 const struct strategy *all);
@@ -225,7 +238,7 @@ struct rank_times chunk_times_of(const struct partition *, int mesh, const struc
 /* In two steps as well: bytes first, seconds when they are needed. Of each class as in rank_state
  * and rank_times. */
 struct state {
-    double *bytes, *step_bytes, *setup_bytes; /* [classes] */
+    double *bytes, *step_bytes, *setup_bytes, *host_bytes; /* [classes] */
     double stretch; /* bytes on the GPU, of those that the partition's own state would need */
     bool timed;     /* the rest is there */
     double *reduce_s, *gather_s;         /* [shapes] of one chunk */
@@ -235,8 +248,8 @@ struct state {
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */
 };
-struct state state_bytes(const struct partition *,
-                         struct arena *); /* arrays of bytes, in this order */
+enum { STATE_ARRAYS = 4 }; /* of bytes, one behind the other in this order */
+struct state state_bytes(const struct partition *, struct arena *);
 void state_of(const struct partition *, const struct strategy *, struct arena *, struct state *);
 void state_times(const struct partition *, const struct strategy *, struct arena *, struct state *);
 
@@ -248,13 +261,15 @@ double rank_buffers(const struct partition *, int mesh, bool first, bool last);
 double rank_fullness(const struct partition *, int mesh, double fullest, const struct rank_state *,
                      double buffers, double stretch);
 
-/* Largest allocation over the ranks as a fraction of what may be allocated: fits when <= 1.
- * HOPELESS when nothing may be. */
+/* Largest allocation over the ranks as a fraction of what may be allocated, of GPUs and of hosts: fits
+ * when <= 1. HOPELESS when nothing may be. */
 #define HOPELESS 1e9
 double partition_fullness(const struct partition *, const struct pass_times *,
                           const struct state *);
 /* Whether the memory of some GPU is CROWDED. */
 bool partition_crowded(const struct partition *, const struct pass_times *, const struct state *);
+double partition_host_fullness(const struct partition *, const struct pass_times *,
+                               const struct state *);
 
 /* What a rank does outside the passes of the pipeline. Seconds. */
 struct edges {
@@ -328,6 +343,11 @@ void partition_stage(const struct partition *, const struct strategy *, const st
 /* The memory of one rank, by part, and when it is fullest; for partition_stage. */
 void partition_stage_memory(const struct partition *, const struct strategy *, int rank,
                             struct arena *, struct plan_stage *out);
+
+/* The same where experts are as full as it must have room for: whether it fits then, and the reserve
+ * that this takes. `judged` is the partition of the scene, the stage's memory of scene_unreserved(). */
+void partition_stage_reserve(const struct partition *judged, const struct strategy *, int rank,
+                             struct arena *, struct plan_stage *out);
 
 /* What the framework may allocate so that the device's memory suffices; before a residual factor,
  * which shows in what a plan says alone. */

@@ -105,6 +105,22 @@ static void fill_stages(const struct partition *f, const struct strategy *s, con
         partition_stage(f, s, st, r, mem, &p->stage[r]);
 }
 
+/* What experts that are fuller than those of the run take beside it. */
+static void fill_reserves(const struct scene *sc, const struct strategy *s, struct arena *scratch,
+                          struct plan *p)
+{
+    bool any = !sc->meshes && scene_reserves(sc, s);
+    for (int i = 0; sc->meshes && i < sc->meshes->count && !any; i++) {
+        struct strategy room;
+        any = scene_reserves(sc, mesh_strategy(&sc->meshes->mesh[i], s, &room));
+    }
+    if (!any)
+        return;
+    const struct partition *f = partition_new(sc, s, &p->layout, scratch, NULL);
+    for (int r = 0; f && r < s->pp; r++)
+        partition_stage_reserve(f, s, r, scratch, &p->stage[r]);
+}
+
 static void fill_rates(struct plan *p)
 {
     const struct strategy *s = &p->strategy;
@@ -194,11 +210,27 @@ static void check_memory(struct plan *p, struct arena *mem)
     const struct plan_stage *s = &p->stage[fullest];
     assert(s->limit_bytes > 0);
     p->limit_bytes = s->limit_bytes;
-    if (s->fits)
+    if (s->fullness <= 1)
         return;
+    double spared = s->device_bytes - s->memory.part[MEMORY_expert_reserve];
+    const char *why = "";
+    if (spared <= s->limit_bytes)
+        why = arena_format(mem, " with experts %.4g times as full as balanced ones; balanced %.1f",
+                           p->memory_imbalance, spared / GIB);
     plan_add_reason(p, mem,
-                    arena_format(mem, "stage %d needs %.1f GiB, a %s has %.1f GiB to use", fullest,
-                                 s->device_bytes / GIB, s->group->gpu->name, s->limit_bytes / GIB));
+                    arena_format(mem, "stage %d needs %.1f GiB%s, a %s has %.1f GiB to use",
+                                 fullest, s->device_bytes / GIB, why, s->group->gpu->name,
+                                 s->limit_bytes / GIB));
+}
+
+static void check_host(struct plan *p, struct arena *mem)
+{
+    const struct plan_stage *s = plan_fullest_host(p);
+    if (s->host_fullness > 1)
+        plan_add_reason(
+            p, mem,
+            arena_format(mem, "a node of %s needs %.1f GiB of host memory, it has %.1f GiB",
+                         s->group->gpu->name, s->host_bytes / GIB, s->group->host_bytes / GIB));
 }
 
 /* Megatron refuses such schedules, and they cannot be computed. */
@@ -215,7 +247,8 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
                      struct arena *scratch, struct arena *mem, struct plan *p)
 {
     struct error why = {0};
-    struct partition *f = partition_new(sc, s, layout, scratch, &why);
+    const struct scene run = scene_unreserved(sc);
+    struct partition *f = partition_new(&run, s, layout, scratch, &why);
     struct pass_times t;
     struct state st;
     if (!f) {
@@ -239,10 +272,12 @@ static void evaluate(const struct scene *sc, const struct strategy *s, const str
     p->computed = true;
     p->step_s = (double)partition_step(f, s, &t, &st) / TICKS_PER_S;
     fill_stages(f, s, &st, mem, p);
+    fill_reserves(sc, s, scratch, p);
     fill_breakdown(f, s, &t, &st, p);
     fill_rates(p);
     fill_run(p);
     check_memory(p, mem);
+    check_host(p, mem);
 }
 
 struct scene plan_scene(const struct plan *p)
@@ -253,6 +288,7 @@ struct scene plan_scene(const struct plan *p)
                           .stock = p->stock,
                           .memory_margin = p->memory_margin,
                           .imbalance = p->imbalance,
+                          .memory_imbalance = p->memory_imbalance,
                           .attention_dropout = p->attention_dropout,
                           .hidden_dropout = p->hidden_dropout,
                           .switches = p->switches,
@@ -283,6 +319,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->feasible = true;
     p->memory_margin = sc->memory_margin;
     p->imbalance = sc->imbalance;
+    p->memory_imbalance = sc->memory_imbalance;
     p->attention_dropout = sc->attention_dropout;
     p->hidden_dropout = sc->hidden_dropout;
     p->switches = sc->switches;

@@ -3,6 +3,7 @@
 
 #include "cost/step_errors.h"
 #include "model/model.h"
+#include "simulate/expert_room.h"
 #include "simulate/memory.h"
 #include "strategy/layout.h"
 #include "strategy/mesh.h"
@@ -58,8 +59,11 @@ struct plan_stage {
     struct memory_use memory;
     enum memory_moment moment;
     double peak_bytes, device_bytes;
-    double limit_bytes; /* usable memory of its GPUs less the margin */
-    bool fits;
+    double limit_bytes;   /* usable memory of its GPUs less the margin */
+    double fullness;      /* of what the framework may allocate, as in partition_fullness() */
+    double host_bytes;    /* of the host of a node with its ranks */
+    double host_fullness; /* of what that has; 0 = nobody said */
+    bool fits;            /* on GPU and host */
 };
 
 /* Memory above this share of what a GPU may use: less than what is not known of a run may be too
@@ -86,8 +90,8 @@ struct plan {
     int64_t gpus;
     int complexity; /* strategy_complexity(), of a mixed job mesh_list_complexity() */
     struct layout layout;
-    bool te, stock;                  /* stack_of() */
-    double memory_margin, imbalance; /* as in the scene */
+    bool te, stock;                                    /* stack_of() */
+    double memory_margin, imbalance, memory_imbalance; /* as in the scene */
     double attention_dropout, hidden_dropout;
     struct run_switches switches;
     bool computed; /* false: the strategy cannot be laid out, figures are absent */
@@ -109,6 +113,7 @@ struct plan {
     double limit_bytes; /* usable memory less the margin; of the fullest stage in a mixed job */
     int stages;
     struct plan_stage *stage;            /* [pp] */
+    struct expert_room expert_room;      /* of plans that are reported; else zero */
     double usd_per_hour, usd_per_mtoken; /* 0 when no price is known */
     double outages_per_h;                /* of the whole job */
     double slowdown; /* expected time of a run over that without outages and checkpoints, >= 1 */
@@ -128,7 +133,10 @@ int plan_parts(const struct plan *, struct plan_part part[MESHES_MAX]);
 
 /* The stage that needs most of its memory; the plan must be computed. */
 const struct plan_stage *plan_fullest(const struct plan *);
-bool plan_fits(const struct plan *); /* every stage does */
+bool plan_fits(const struct plan *);     /* every stage does */
+int plan_shortages(const struct plan *); /* of its reasons those of memory: GPU's and host's */
+/* The stage whose nodes need most of their host's memory. */
+const struct plan_stage *plan_fullest_host(const struct plan *);
 
 enum stack plan_stack_kind(const struct plan *);
 const char *plan_stack(const struct plan *); /* its name */

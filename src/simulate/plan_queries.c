@@ -58,6 +58,26 @@ bool plan_fits(const struct plan *p)
     return true;
 }
 
+const struct plan_stage *plan_fullest_host(const struct plan *p)
+{
+    const struct plan_stage *most = &p->stage[0];
+    assert(p->computed && p->stages > 0);
+    for (int i = 1; i < p->stages; i++) {
+        const struct plan_stage *s = &p->stage[i];
+        if (s->host_fullness > most->host_fullness ||
+            (s->host_fullness == most->host_fullness && s->host_bytes > most->host_bytes))
+            most = s;
+    }
+    return most;
+}
+
+int plan_shortages(const struct plan *p)
+{
+    if (!p->computed)
+        return 0;
+    return (plan_fullest(p)->fullness > 1) + (plan_fullest_host(p)->host_fullness > 1);
+}
+
 bool plan_meshes_differ(const struct plan *p)
 {
     return p->meshes && meshes_differ(p->meshes, &p->strategy);

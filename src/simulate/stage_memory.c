@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/residual.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -144,6 +145,26 @@ static struct fullest rank_fullest(const struct partition *f, const struct strat
     return pipeline_fullest(&p, rank, chunk);
 }
 
+/* Offloaded activations of a rank at most: alive as long as what stays on the GPU is. */
+static double rank_hosted(const struct partition *f, const struct strategy *s, int rank, bool least,
+                          struct arena *mem)
+{
+    struct pass_times none = {0};
+    if (!f->scene->switches.offload)
+        return 0;
+    struct pipeline p = pass_times_pipeline(f, s, &none);
+    struct chunk_bytes *chunk = arena_array(mem, (size_t)s->vpp, sizeof *chunk);
+    double smallest = INFINITY;
+    for (int v = 0; v < s->vpp; v++) {
+        double hosted = shape_hosted(f, s, f->shape_of[v * s->pp + rank]);
+        chunk[v] = (struct chunk_bytes){hosted, hosted, hosted};
+        smallest = fmin(smallest, hosted);
+    }
+    for (int v = 0; v < s->vpp && least; v++)
+        chunk[v] = (struct chunk_bytes){smallest, smallest, smallest};
+    return pipeline_fullest(&p, rank, chunk).saved;
+}
+
 /* The smallest of the chunks, without what is beside it. */
 static struct chunk_bytes least_chunk(const struct chunk_bytes *chunk, int count)
 {
@@ -160,8 +181,9 @@ static void find_memory(const struct partition *f, const struct strategy *s, str
     struct chunk_bytes *shape = arena_array(mem, (size_t)f->shapes + (size_t)s->vpp, sizeof *shape);
     struct chunk_bytes *chunk = shape + f->shapes;
     struct pipeline p = pass_times_pipeline(f, s, t);
-    t->activations = arena_array(mem, 2 * classes, sizeof *t->activations);
+    t->activations = arena_array(mem, 3 * classes, sizeof *t->activations);
     t->temporary = t->activations + classes;
+    t->hosted = t->activations + 2 * classes;
     for (int i = 0; i < f->shapes; i++)
         shape[i] = shape_bytes(f, s, i);
     for (int c = 0; c < f->classes; c++) {
@@ -176,6 +198,7 @@ static void find_memory(const struct partition *f, const struct strategy *s, str
         assert(most.saved >= -1 && most.bytes >= most.saved - 1);
         t->activations[c] = most.saved;
         t->temporary[c] = most.bytes - most.saved;
+        t->hosted[c] = f->hosts ? rank_hosted(f, s, f->class[c].rank, least, mem) : 0;
     }
 }
 
@@ -294,10 +317,21 @@ double rank_fullness(const struct partition *f, int mesh, double fullest,
     return limit > 0 ? bytes * stretch / limit : HOPELESS;
 }
 
+double partition_host_fullness(const struct partition *f, const struct pass_times *t,
+                               const struct state *st)
+{
+    double most = 0;
+    for (int c = 0; f->hosts && c < f->classes; c++)
+        most =
+            fmax(most, host_fullness(&f->mesh[f->class[c].mesh], st->host_bytes[c], t->hosted[c]));
+    return most;
+}
+
 static double class_fullness(const struct partition *f, const struct pass_times *t,
                              const struct state *st, int c)
 {
-    struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
+    struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c],
+                             st->host_bytes[c]};
     return rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c], &own,
                          f->class[c].buffers, st->stretch);
 }
@@ -305,7 +339,7 @@ static double class_fullness(const struct partition *f, const struct pass_times 
 double partition_fullness(const struct partition *f, const struct pass_times *t,
                           const struct state *st)
 {
-    double most = 0;
+    double most = partition_host_fullness(f, t, st);
     for (int c = 0; c < f->classes; c++)
         most = fmax(most, class_fullness(f, t, st, c));
     return most;
@@ -356,18 +390,34 @@ static void fill_steps(const struct partition *f, const struct strategy *all, in
                       : shape_kept(f, all, f->shape_of[most.chunk * s->pp + rank]).moment;
 }
 
-void partition_stage_memory(const struct partition *f, const struct strategy *all, int rank,
-                            struct arena *mem, struct plan_stage *out)
+/* What the framework allocates, and when most; before a residual factor. */
+static void fill_framework(const struct partition *f, const struct strategy *all, int rank,
+                           struct arena *mem, struct plan_stage *out)
 {
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
     double setup =
         memory_of_setup(&f->class[f->class_of[rank]].params, s, f->scene->switches.whole_init);
     const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
+    double limit = own->limit;
     fill_steps(f, all, rank, mem, out);
     if (setup > memory_peak(&out->memory))
         fill_setup(f, all, f->class_of[rank], setup, out);
-    out->fits = memory_peak(&out->memory) <= own->limit;
+    out->fullness = limit > 0 ? memory_peak(&out->memory) / limit : HOPELESS;
+    double states = host_of_states(&f->class[f->class_of[rank]].params, s);
+    double hosted = rank_hosted(f, all, rank, false, mem);
+    out->host_bytes = host_of_node(own, states, hosted);
+    out->host_fullness = host_fullness(own, states, hosted);
+    out->fits = out->fullness <= 1 && out->host_fullness <= 1;
+}
+
+void partition_stage_memory(const struct partition *f, const struct strategy *all, int rank,
+                            struct arena *mem, struct plan_stage *out)
+{
+    struct strategy room;
+    const struct strategy *s = partition_strategy(f, f->mesh_of[rank], all, &room);
+    const struct partition_mesh *own = &f->mesh[f->mesh_of[rank]];
+    fill_framework(f, all, rank, mem, out);
     for (int i = 0; i < MEMORY_PARTS; i++)
         out->memory.part[i] *= residual_of(&own->costing, RESIDUAL_memory);
     memory_outside(&out->memory, s, f->scene->te);
@@ -376,4 +426,24 @@ void partition_stage_memory(const struct partition *f, const struct strategy *al
     for (int i = 0; i < MEMORY_PARTS; i++)
         assert(out->memory.part[i] >= -1);
     assert(out->device_bytes >= out->peak_bytes);
+}
+
+/* The allocator's reserve of it is part of it, so that the other parts are those of the run. */
+void partition_stage_reserve(const struct partition *judged, const struct strategy *all, int rank,
+                             struct arena *mem, struct plan_stage *out)
+{
+    struct strategy room;
+    struct plan_stage then = *out;
+    int mesh = judged->mesh_of[rank];
+    const struct strategy *s = partition_strategy(judged, mesh, all, &room);
+    fill_framework(judged, all, rank, mem, &then);
+    double all_bytes =
+        memory_peak(&then.memory) * residual_of(&judged->mesh[mesh].costing, RESIDUAL_memory);
+    double more = fmax(0, all_bytes - out->peak_bytes) * (1 + memory_reserve(s, judged->scene->te));
+    out->memory.part[MEMORY_expert_reserve] = more;
+    out->device_bytes = memory_device(&out->memory);
+    out->fits = then.fits;
+    out->fullness = then.fullness;
+    out->host_bytes = then.host_bytes;
+    out->host_fullness = then.host_fullness;
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -224,9 +225,9 @@ struct rank_state rank_state_of(const struct partition *f, int mesh, const struc
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     memory_of_states(p, s, &use);
-    return (struct rank_state){memory_peak(&use) + state_buffers(f, mesh, p, all),
-                               memory_of_step(p, s, f->scene->stock),
-                               memory_of_setup(p, s, f->scene->switches.whole_init)};
+    return (struct rank_state){
+        memory_peak(&use) + state_buffers(f, mesh, p, all), memory_of_step(p, s, f->scene->stock),
+        memory_of_setup(p, s, f->scene->switches.whole_init), f->hosts ? host_of_states(p, s) : 0};
 }
 
 double state_stretch(const struct partition *f, const struct strategy *s)
@@ -236,10 +237,11 @@ double state_stretch(const struct partition *f, const struct strategy *s)
 
 struct state state_bytes(const struct partition *f, struct arena *mem)
 {
-    double *bytes = arena_array(mem, 3 * (size_t)f->classes, sizeof *bytes);
+    double *bytes = arena_array(mem, STATE_ARRAYS * (size_t)f->classes, sizeof *bytes);
     return (struct state){.bytes = bytes,
                           .step_bytes = bytes + f->classes,
                           .setup_bytes = bytes + 2 * f->classes,
+                          .host_bytes = bytes + 3 * f->classes,
                           .stretch = 1};
 }
 
@@ -253,6 +255,7 @@ void state_of(const struct partition *f, const struct strategy *s, struct arena 
         out->bytes[c] = x.bytes;
         out->step_bytes[c] = x.step_bytes;
         out->setup_bytes[c] = x.setup_bytes;
+        out->host_bytes[c] = x.host_bytes;
     }
 }
 

@@ -212,6 +212,7 @@ static void pools_are_read(void **state)
         near(g->usable_bytes, g->gpu->usable_gib * GIB);
         near(g->oversubscription, 1);
         near(g->host_speed, gpu_host_speed(g->gpu));
+        assert_true(g->host_bytes == 0);
         assert_int_equal(cluster_max_gpus(&c), cases[i].max_gpus);
         assert_string_equal(c.text, cases[i].pool);
     }
@@ -323,6 +324,7 @@ static void a_file_says_what_a_pool_cannot(void **state)
                    "    oversubscription: 1.5\n"
                    "    usable_gib: 70\n"
                    "    host_speed: 0.8\n"
+                   "    host_gib: 1007.5\n"
                    "    price: 1.25\n"
                    "    mtbf_h: 50000\n"
                    "    interruptions_per_h: 0.03\n"
@@ -341,6 +343,7 @@ static void a_file_says_what_a_pool_cannot(void **state)
     near(g->oversubscription, 1.5);
     near(g->usable_bytes, 70 * GIB);
     near(g->host_speed, 0.8);
+    near(g->host_bytes, 1007.5 * GIB);
     near(c.said[0].price, 1.25);
     near(c.said[0].mtbf_h, 50000);
     near(c.said[0].interruptions_per_h, 0.03);
@@ -429,7 +432,7 @@ static void bad_files_are_refused(void **state)
         {GROUP "    colour: red\n",
          "c.yaml:4:5: unknown key 'colour'; known are gpu, nodes, gpus_per_node, gpus, nic_gbit, "
          "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, "
-         "host_speed, price, "
+         "host_speed, host_gib, price, "
          "mtbf_h, interruptions_per_h"},
         {GROUP "    gpus_per_node: 4.5\n",
          "c.yaml:4:20: gpus_per_node is '4.5', a whole number from 1 to 1024 is right"},

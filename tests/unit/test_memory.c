@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "query/query.h"
 #include "random.h"
+#include "simulate/host_memory.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -112,6 +113,39 @@ static void states_by_hand(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(STATE_CASES); i++)
         check_state(&STATE_CASES[i]);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+/* Of 1 G dense parameters over dp 8 and 2 G of experts over 2, per parameter that is offloaded: 16/3
+ * bytes of a pinned master before they are shared out, and of the share 32/3 pinned and 8 of moments. */
+static void host_states_by_hand(void **state)
+{
+    static const struct {
+        struct strategy s;
+        double gb;
+    } CASES[] = {
+        {{.dist_opt = 1}, 0},
+        {{.dist_opt = 1, .optimizer_offload = 100}, 16 + 56.0 / 3 * 1.125},
+        {{.dist_opt = 1, .optimizer_offload = 25}, 4 + 14.0 / 3 * 1.125},
+        {{.optimizer_offload = 100}, 56},
+        {{.dist_opt = 1, .fsdp = FSDP_FULL, .optimizer_offload = 100}, 56.0 / 3 * 1.125},
+        {{.dist_opt = 1, .fsdp = FSDP_NO_SHARD, .optimizer_offload = 100}, 56},
+    };
+    const struct rank_params p = {.dense = 1e9, .experts = 2e9};
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct strategy s = CASES[i].s;
+        s.tp = s.pp = s.cp = s.etp = s.optimizer_instances = 1;
+        s.dp = 8;
+        s.ep = 4;
+        if (fabs(host_of_states(&p, &s) - 1e9 * CASES[i].gb) > 1)
+            fail_msg("case %zu: %.0f", i, host_of_states(&p, &s));
+    }
+    assert_true(host_of_rank(3 * GIB, 6 * GIB) == 15 * GIB); /* 4 + 3 + 8 */
 }
 
 /* AdamW as torch has it: 4 bytes of the larger of two optimizers, this rank's share of it, beside
@@ -227,6 +261,34 @@ static struct plan evaluate(const struct scene *sc, const struct strategy *s)
 static double part_of(const struct plan *p, int rank, enum memory_part part)
 {
     return p->stage[rank].memory.part[part];
+}
+
+/* Nodes with all their GPUs in use, or with those of a small job; stages that offload what their
+ * passes keep, as many times as they are in flight. */
+static void hosts_by_hand(void **state)
+{
+    struct scene sc =
+        scene_of("layers=16,hidden=4096,ffn=16384,heads=32,vocab=1000", "2x8:H100", true);
+    (void)state;
+    struct strategy s = ways(2, 2, 1, 4);
+    struct plan p = evaluate(&sc, &s);
+    assert_true(p.stage[0].host_bytes == 4 * 4 * GIB && p.stage[0].host_fullness == 0);
+    s = ways(4, 2, 2, 4);
+    s.seq_len = 4096;
+    sc.switches.offload = OFFLOAD_CORE_ATTN; /* q, k and v, on 4 ranks */
+    cluster.group[0].host_bytes = 40 * GIB;
+    p = evaluate(&sc, &s);
+    double layer = 2.0 * 4096 * (3 * 4096 / 4);
+    assert_true(p.stage[1].host_bytes == 8 * (4 * GIB + 4.0 / 3 * 8 * layer));
+    assert_true(p.stage[0].host_bytes == 8 * (4 * GIB + 4.0 / 3 * 2 * 8 * layer));
+    assert_true(near(p.stage[0].host_fullness, p.stage[0].host_bytes / (40 * GIB)));
+    assert_true(p.feasible && plan_fits(&p) && plan_fullest_host(&p) == &p.stage[0]);
+    cluster.group[0].host_bytes = 33 * GIB;
+    p = evaluate(&sc, &s);
+    assert_true(!p.feasible && !p.stage[0].fits && p.reasons == 1 && plan_shortages(&p) == 1);
+    assert_string_equal(p.reason[0], "a node of H100-SXM5-80GB needs 36.0 GiB of host memory, it "
+                                     "has 33.0 GiB");
+    cluster.group[0].host_bytes = 0;
 }
 
 /* Parameters of DENSE in a layer: 768 x 256 + 256 x 512 + 3 x 1024 x 256, and two norms. */
@@ -888,15 +950,13 @@ static struct scene random_case(struct strategy *s)
     struct scene sc = scene_of(MODELS[pick(0, COUNT(MODELS) - 1)], "64x8:H100", pick(0, 1));
     sc.hidden_dropout = pick(0, 3) == 0 ? 0.1 : 0;
     sc.imbalance = model.experts > 0 && pick(0, 1) ? 1.25 : 1;
+    sc.memory_imbalance = pick(0, 1) ? 0 : sc.imbalance + 0.1 * pick(0, 5);
+    if (model.experts > 0 && pick(0, 3) == 0)
+        sc.switches.offload = OFFLOAD_EXPERT_FC1 | OFFLOAD_MOE_ACT;
     random_structure(s);
     random_recompute(s);
     random_state(s);
     return sc;
-}
-
-static bool near(double a, double b)
-{
-    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
 }
 
 static void check_parts(const struct plan_stage *x)
@@ -918,7 +978,7 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
     struct error err = {0};
     struct pass_times t, least;
     struct state st;
-    double most = 0;
+    double most = 0, reserved = 1 + memory_reserve(s, sc->te);
     layer_costs_of(sc, s, costs);
     must(partition_init(f, sc, (const struct layer_costs *const[]){costs}, s, NULL, &err), &err);
     pass_times_of(f, s, &mem, &t);
@@ -932,13 +992,16 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
     for (int r = 0; r < s->pp; r++) {
         int first = f->class[f->class_of[r]].rank;
         struct memory_use states = {{0}};
+        const struct plan_stage *x = &p->stage[r];
+        double judged = x->peak_bytes + x->memory.part[MEMORY_expert_reserve] / reserved;
         memory_of_states(&f->class[f->class_of[r]].params, s, &states);
         assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
         assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
-        assert_int_equal(p->stage[r].fits, p->stage[r].peak_bytes <= f->mesh[0].limit);
+        assert_true(x->fits == (judged <= f->mesh[0].limit) || near(judged, f->mesh[0].limit));
+        assert_true(near(x->fullness, judged / f->mesh[0].limit));
         assert_true(p->stage[r].fits == (p->stage[r].device_bytes <= p->limit_bytes) ||
                     near(p->stage[r].device_bytes, p->limit_bytes));
-        most = fmax(most, p->stage[r].peak_bytes);
+        most = fmax(most, judged);
     }
     assert_true(near(partition_fullness(f, &t, &st), most / f->mesh[0].limit));
 }
@@ -991,10 +1054,73 @@ static void more_work_needs_no_less(void **state)
         q = evaluate(&sc, &t);
         never_less(&q, &p, "twice the micro-batches");
         sc.imbalance *= 1.5;
+        sc.memory_imbalance = sc.switches.offload = 0;
+        p = evaluate(&sc, &s);
+        sc.imbalance *= 1.5;
         q = evaluate(&sc, &s);
         never_less(&q, &p, "experts less balanced");
         arena_clear(&mem);
     }
+}
+
+/* Room for fuller experts: what the run needs stays, and with the reserve it is what a run with such
+ * experts needs. No second of the step changes. */
+static void fuller_experts_are_a_reserve(void **state)
+{
+    int reserved = 0;
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s), full = sc;
+        sc.memory_imbalance = 1.4;
+        sc.switches.offload = full.switches.offload = 0; /* large enough on some ranks alone */
+        full.imbalance = 1.4;
+        full.memory_imbalance = 0;
+        struct scene run = scene_unreserved(&sc);
+        struct plan p = evaluate(&sc, &s), balanced = evaluate(&run, &s), q = evaluate(&full, &s);
+        assert_true(p.step_s == balanced.step_s);
+        for (int r = 0; r < p.stages; r++) {
+            const struct plan_stage *x = &p.stage[r];
+            reserved += x->memory.part[MEMORY_expert_reserve] > 0;
+            assert_true(x->peak_bytes == balanced.stage[r].peak_bytes);
+            assert_true(balanced.stage[r].memory.part[MEMORY_expert_reserve] == 0);
+            assert_true(near(x->device_bytes, q.stage[r].device_bytes));
+            assert_int_equal(x->fits, q.stage[r].fits);
+        }
+        assert_int_equal(scene_reserves(&sc, &s), model.experts > 0 && s.ep > 1);
+        arena_clear(&mem);
+    }
+    assert_true(reserved > 0);
+}
+
+/* It fits at what is said, and a hundredth above it no more. */
+static void expert_room_is_the_edge(void **state)
+{
+    int edges = 0, any = 0;
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct strategy s;
+        struct scene sc = random_case(&s);
+        struct plan p = evaluate(&sc, &s);
+        double needs = plan_fullest(&p)->device_bytes / sc.group->usable_bytes;
+        sc.memory_margin = fmax(0, 1 - needs * (0.9 + 0.03 * pick(0, 8))); /* just enough, or not */
+        p = evaluate(&sc, &s);
+        struct expert_room room = expert_room_of(&p);
+        assert_true((room.possible > 1) == (model.experts > 0 && s.ep > 1));
+        assert_true(room.possible == 0 || room.possible <= s.ep);
+        sc.memory_imbalance = fmax(1, room.fits);
+        p = evaluate(&sc, &s);
+        assert_true(room.possible == 0 || plan_fits(&p) == (room.fits > 0));
+        sc.memory_imbalance = room.fits + 0.01;
+        p = evaluate(&sc, &s);
+        any += room.possible > 0 && room.fits == room.possible;
+        if (room.fits > 0 && room.fits < room.possible && sc.memory_imbalance <= room.possible) {
+            assert_false(plan_fits(&p));
+            edges++;
+        }
+        arena_clear(&mem);
+    }
+    assert_true(edges > 0 && any > 0);
 }
 
 /* Recomputing more keeps less between the passes; beside that it may need more. */
@@ -1053,16 +1179,30 @@ static void memory_never_rises_with_tp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_by_hand),         cmocka_unit_test(roots_of_moments),
-        cmocka_unit_test(unfused_attention),      cmocka_unit_test(flash_attention),
-        cmocka_unit_test(tied_matrices),          cmocka_unit_test(rank_params_add_up),
-        cmocka_unit_test(layer_by_hand),          cmocka_unit_test(tied_gradient_waits),
-        cmocka_unit_test(buffers_by_hand),        cmocka_unit_test(waits_at_the_loss),
-        cmocka_unit_test(offloaded_modules),      cmocka_unit_test(state_buffers_by_hand),
-        cmocka_unit_test(outside_by_hand),        cmocka_unit_test(moments),
-        cmocka_unit_test(sums_equal_a_walk),      cmocka_unit_test(stages_equal_a_walk),
-        cmocka_unit_test(parts_and_search_agree), cmocka_unit_test(more_work_needs_no_less),
-        cmocka_unit_test(recompute_keeps_less),   cmocka_unit_test(memory_never_rises_with_tp),
+        cmocka_unit_test(states_by_hand),
+        cmocka_unit_test(host_states_by_hand),
+        cmocka_unit_test(hosts_by_hand),
+        cmocka_unit_test(roots_of_moments),
+        cmocka_unit_test(unfused_attention),
+        cmocka_unit_test(flash_attention),
+        cmocka_unit_test(tied_matrices),
+        cmocka_unit_test(rank_params_add_up),
+        cmocka_unit_test(layer_by_hand),
+        cmocka_unit_test(tied_gradient_waits),
+        cmocka_unit_test(buffers_by_hand),
+        cmocka_unit_test(waits_at_the_loss),
+        cmocka_unit_test(offloaded_modules),
+        cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(outside_by_hand),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(sums_equal_a_walk),
+        cmocka_unit_test(stages_equal_a_walk),
+        cmocka_unit_test(parts_and_search_agree),
+        cmocka_unit_test(more_work_needs_no_less),
+        cmocka_unit_test(fuller_experts_are_a_reserve),
+        cmocka_unit_test(expert_room_is_the_edge),
+        cmocka_unit_test(recompute_keeps_less),
+        cmocka_unit_test(memory_never_rises_with_tp),
     };
     arena_init(&mem);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,17 @@ static void random_memory(struct asked *q)
     }
 }
 
+/* The same of hosts. */
+static void random_host(struct asked *q)
+{
+    double states = 20 * (double)model_params_total(&q->query.model);
+    int some = (int)q->query.model.layers + query_seq_len(&q->query) / 512;
+    for (int g = 0; g < q->query.cluster.groups && some % 2; g++) {
+        struct node_group *group = &q->query.cluster.group[g];
+        group->host_bytes = group->per_node * 4 * GIB + states * (some % 7) / 20;
+    }
+}
+
 /* Links of other speeds than usual, and slower ones between some groups. */
 static void random_network(struct cluster *c)
 {
@@ -198,6 +209,7 @@ static void random_query(struct asked *q)
     must(asked_resolve(q, QUERY_ESTIMATE, &err), &err); /* groups that are alike stay apart */
     q->query.terms.gpus = gpus;
     random_memory(q);
+    random_host(q);
     random_network(&q->query.cluster);
 }
 

@@ -144,6 +144,7 @@ static bool same_state(const struct partition *f, const struct state *a, const s
 {
     return SAME(a->bytes, b->bytes, f->classes) && SAME(a->step_bytes, b->step_bytes, f->classes) &&
            SAME(a->setup_bytes, b->setup_bytes, f->classes) &&
+           SAME(a->host_bytes, b->host_bytes, f->classes) &&
            SAME(a->reduce_s, b->reduce_s, f->classes) &&
            SAME(a->gather_s, b->gather_s, f->classes) &&
            SAME(a->optimizer_s, b->optimizer_s, f->classes) &&

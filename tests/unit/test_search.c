@@ -1,6 +1,7 @@
 /* The search against brute force and against itself: pruned or exhaustive, on one thread or
  * several. */
 #include "asked.h"
+#include "base/units.h"
 #include "cost/residual.h"
 #include "random.h"
 #include "reference.h"
@@ -99,6 +100,23 @@ static void random_residual(struct asked *q, struct residual *r)
     q->query.costing[0].residual = r;
 }
 
+/* Hosts that are too small for some of the states, or for all. */
+static void small_host(struct asked *q, int i)
+{
+    struct node_group *g = &q->query.cluster.group[0];
+    double states = 20 * (double)model_params_total(&q->query.model);
+    if (i % 3 < 2)
+        g->host_bytes = g->per_node * 4 * GIB - GIB + states * i / PROBLEMS;
+}
+
+static double dropped_for(const struct funnel *f, const char *reason)
+{
+    double sum = 0;
+    for (int i = 0; i < f->drops; i++)
+        sum += strstr(f->drop[i].reason, reason) ? f->drop[i].count : 0;
+    return sum;
+}
+
 static void same_lists(const struct found *a, int n, const struct found *b, int m)
 {
     assert_int_equal(n, m);
@@ -133,7 +151,7 @@ static void random_order(struct search_query *sq, struct limits *limits, struct 
 static void search_equals_brute_force(void **state)
 {
     (void)state;
-    int answered = 0;
+    int answered = 0, hosts = 0;
     double tried = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct asked q;
@@ -147,8 +165,11 @@ static void search_equals_brute_force(void **state)
         const struct found *best[16];
         struct found list[16];
         random_query(&q);
+        if (i % 3 == 0)
+            set(&q, "expert-imbalance", i % 2 ? "1" : "2.5");
         prepare(&q, &sq);
         random_order(&sq, &limits, &cautions, &q.mem);
+        small_host(&q, i);
         if (i % 2)
             random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
@@ -168,13 +189,15 @@ static void search_equals_brute_force(void **state)
         for (int k = 0; k < r.best; k++)
             must(search_check(&sq, &r.found[k], &err), &err);
         answered += r.best > 0;
+        hosts += r.best > 0 && dropped_for(&r.funnel, "host memory") > 0;
         tried += ref.tried;
         reference_release(&ref);
         asked_release(&q);
     }
-    print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
-                  tried);
-    assert_true(answered > PROBLEMS / 2);
+    print_message("%d of %d problems have an answer, %d where hosts are too small for some, %.0f "
+                  "strategies tried\n",
+                  answered, PROBLEMS, hosts, tried);
+    assert_true(answered > PROBLEMS / 2 && hosts > 0);
 }
 
 static void pruned_equals_exhaustive(void **state)

@@ -375,6 +375,8 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     read_offloaded(r, w);
     r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
     r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
+    r->switches.even_experts = words_has(w, "--moe-router-force-load-balancing") ||
+                               words_has(w, "--moe-expert-capacity-factor");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");

@@ -79,8 +79,8 @@ static void add_heads(struct csv_writer *c)
         csv_text(c, str_text(&name));
         str_release(&name);
     }
-    csv_heads(c, "provenance,peak_bytes,device_bytes,limit_bytes,usd_per_hour,usd_per_mtoken,"
-                 "hours,usd_total,slowdown,feasible,reasons,cautions");
+    csv_heads(c, "provenance,peak_bytes,device_bytes,limit_bytes,host_bytes_per_node,usd_per_hour,"
+                 "usd_per_mtoken,hours,usd_total,slowdown,feasible,reasons,cautions");
 }
 
 static void add_strategy(struct csv_writer *c, const struct strategy *s)
@@ -136,6 +136,7 @@ static void add_plan(struct csv_writer *c, const struct plan *p)
     csv_number_if(c, fullest, fullest ? round(fullest->peak_bytes) : 0);
     csv_number_if(c, fullest, fullest ? round(fullest->device_bytes) : 0);
     csv_number(c, round(p->limit_bytes));
+    csv_number_if(c, fullest, fullest ? round(plan_fullest_host(p)->host_bytes) : 0);
     csv_number_if(c, p->usd_per_hour > 0, p->usd_per_hour);
     csv_number_if(c, p->usd_per_mtoken > 0, p->usd_per_mtoken);
     csv_number_if(c, p->hours > 0 && isfinite(p->hours), p->hours);

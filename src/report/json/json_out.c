@@ -109,6 +109,20 @@ static struct json *stage_of(const struct plan *p, int i)
     return o;
 }
 
+/* Only of plans whose experts may be uneven. */
+static void set_expert_room(struct json *o, const struct plan *p)
+{
+    const struct expert_room *x = &p->expert_room;
+    if (x->possible <= 1)
+        return;
+    struct json *room = json_new_object();
+    json_set(room, "predicted", json_new_number(p->imbalance));
+    json_set(room, "judged", json_new_number(fmax(p->imbalance, p->memory_imbalance)));
+    json_set(room, "possible", json_new_number(x->possible));
+    json_set(room, "fits_up_to", json_number_or_null(x->fits > 0, x->fits));
+    json_set(o, "expert_imbalance", room);
+}
+
 static struct json *stages_of(const struct plan *p)
 {
     if (!p->computed)
@@ -180,6 +194,7 @@ static struct json *node_group_of(const struct node_group *g, const struct rent 
         set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
         set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
         set_unlike(o, "host_speed", g->host_speed, u->host_speed);
+        set_unlike(o, "host_gib", g->host_bytes / GIB, u->host_bytes / GIB);
         rents_init(&usual_rent, &usual, "");
         if (rent->usd_per_hour > 0)
             set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
@@ -484,6 +499,9 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "breakdown", breakdown_of(p));
     json_set(o, "stages", stages_of(p));
     json_set(o, "limit_bytes", bytes_of(p->limit_bytes));
+    set_expert_room(o, p);
+    json_set(o, "host_bytes_per_node",
+             p->computed ? bytes_of(plan_fullest_host(p)->host_bytes) : json_new_null());
     json_set(o, "money", json_of_money(p));
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));

@@ -26,35 +26,45 @@ static const struct {
     char letter;
     int drop;
 } LOOKS[MEMORY_PARTS] = {
-    [MEMORY_weights] = {'W', 2},       [MEMORY_gradients] = {'G', 2},
-    [MEMORY_optimizer] = {'O', 2},     [MEMORY_activations] = {'A', 0},
-    [MEMORY_temporary] = {'T', 3},     [MEMORY_buffers] = {'B', 3},
-    [MEMORY_reserve] = {'R', 4},       [MEMORY_context] = {'C', 4},
-    [MEMORY_communicators] = {'N', 4},
+    [MEMORY_weights] = {'W', 2},        [MEMORY_gradients] = {'G', 2},
+    [MEMORY_optimizer] = {'O', 2},      [MEMORY_activations] = {'A', 0},
+    [MEMORY_temporary] = {'T', 3},      [MEMORY_buffers] = {'B', 3},
+    [MEMORY_expert_reserve] = {'E', 3}, [MEMORY_reserve] = {'R', 4},
+    [MEMORY_context] = {'C', 4},        [MEMORY_communicators] = {'N', 4},
 };
 
-/* The framework's parts, their sum, the others, the sum of all, the limit. */
-static void add_part_cells(struct table *t, const struct plan_stage *s, bool framework)
+/* Of most plans nothing. */
+static bool shows_part(const struct plan *p, int part)
 {
-    for (int i = 0; i < MEMORY_PARTS; i++)
-        if (memory_part_info((enum memory_part)i)->framework == framework)
-            table_add(t, "%.2f", s->memory.part[i] / GIB);
-    table_add(t, "%.2f", (framework ? s->peak_bytes : s->device_bytes) / GIB);
+    bool any = part != MEMORY_expert_reserve;
+    for (int r = 0; r < p->stages; r++)
+        any |= p->stage[r].memory.part[part] > 0;
+    return any;
 }
 
-static void add_part_columns(struct table *t, bool framework, const char *sum)
+static void add_part_columns(struct table *t, const struct plan *p, bool framework, const char *sum)
 {
     for (int i = 0; i < MEMORY_PARTS; i++) {
         const struct memory_part_info *info = memory_part_info((enum memory_part)i);
-        if (info->framework == framework)
+        if (info->framework == framework && shows_part(p, i))
             table_column(t, info->name, TABLE_RIGHT, LOOKS[i].drop);
     }
     table_column(t, sum, TABLE_RIGHT, framework);
 }
 
+/* The framework's parts, their sum, the others, the sum of all, the limit. */
+static void add_part_cells(struct table *t, const struct plan *p, int rank, bool framework)
+{
+    const struct plan_stage *s = &p->stage[rank];
+    for (int i = 0; i < MEMORY_PARTS; i++)
+        if (memory_part_info((enum memory_part)i)->framework == framework && shows_part(p, i))
+            table_add(t, "%.2f", s->memory.part[i] / GIB);
+    table_add(t, "%.2f", (framework ? s->peak_bytes : s->device_bytes) / GIB);
+}
+
 static void add_fullness_cells(struct table *t, const struct plan_stage *s)
 {
-    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fullness <= 1 ? "" : " !");
     table_add(t, "%s", moment_words(s->moment));
 }
 
@@ -64,8 +74,8 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
     static const struct table_column columns[] = {{"stage", TABLE_LEFT, 0}, {"GPU", TABLE_LEFT, 0}};
     struct table t;
     table_init(&t, columns, sizeof columns / sizeof *columns);
-    add_part_columns(&t, true, "allocated");
-    add_part_columns(&t, false, "on the GPU");
+    add_part_columns(&t, p, true, "allocated");
+    add_part_columns(&t, p, false, "on the GPU");
     table_column(&t, "limit", TABLE_RIGHT, 0);
     table_column(&t, "of it", TABLE_RIGHT, 0);
     table_column(&t, "fullest", TABLE_LEFT, 5);
@@ -74,8 +84,8 @@ static void print_parts(const struct plan *p, const struct report_style *style, 
         add_run(from, end, &t.text);
         table_take(&t);
         table_add(&t, "%s", p->stage[from].group->gpu->name);
-        add_part_cells(&t, &p->stage[from], true);
-        add_part_cells(&t, &p->stage[from], false);
+        add_part_cells(&t, p, from, true);
+        add_part_cells(&t, p, from, false);
         table_add(&t, "%.2f", p->stage[from].limit_bytes / GIB);
         add_fullness_cells(&t, &p->stage[from]);
     }
@@ -140,8 +150,9 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
     else
         str_addf(&line, "Against the limit (| at %.1f GiB):", p->limit_bytes / GIB);
     for (int i = 0; i < MEMORY_PARTS; i++)
-        str_addf(&line, "%s %c %s", i ? "," : "", LOOKS[i].letter,
-                 memory_part_info((enum memory_part)i)->name);
+        if (shows_part(p, i))
+            str_addf(&line, "%s %c %s", i ? "," : "", LOOKS[i].letter,
+                     memory_part_info((enum memory_part)i)->name);
     str_add(out, "\n  ");
     typeset_wrap(style, str_text(&line), 2, out);
     for (int from = 0, end; from < p->stages; from = end) {
@@ -152,7 +163,7 @@ static void print_bars(const struct plan *p, const struct report_style *style, s
         str_addf(out, "  %-7s  ", str_text(&label));
         add_stacked_bar(p, s, bar_width(style), style, out);
         str_addf(out, "  %3.0f %%%s", 100 * s->device_bytes / s->limit_bytes,
-                 s->fits ? "" : ", does not fit");
+                 s->fullness <= 1 ? "" : ", does not fit");
         str_add(out, "\n");
     }
     str_release(&line);

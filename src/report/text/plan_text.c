@@ -65,10 +65,10 @@ void print_plan_query(const struct plan_answer *a, const struct report_style *st
     str_release(&text);
 }
 
-/* A stage that does not fit is one reason of the plan; the others are rules. */
+/* Memory of a GPU or a host that is too small is one reason of the plan each; the others are rules. */
 static bool is_valid(const struct plan *p)
 {
-    return p->computed && p->reasons <= (plan_fits(p) ? 0 : 1);
+    return p->computed && p->reasons <= plan_shortages(p);
 }
 
 void print_source(const struct plan_answer *a, const struct report_style *style, struct str *out)
@@ -103,6 +103,17 @@ void print_advice(const struct advice_section *s, const struct report_style *sty
         typeset_item(style, s->item[i], out);
 }
 
+static void print_words(const struct plan *p, void (*add)(const struct plan *, struct str *),
+                        const struct report_style *style, struct str *out)
+{
+    struct str text = {0};
+    if (p->computed)
+        add(p, &text);
+    if (text.length > 0)
+        typeset_item(style, str_text(&text), out);
+    str_release(&text);
+}
+
 void print_verdict(const struct plan_answer *a, const struct report_style *style, struct arena *mem,
                    struct str *out)
 {
@@ -119,6 +130,8 @@ void print_verdict(const struct plan_answer *a, const struct report_style *style
     str_add(out, "\n");
     for (int i = 0; i < p->reasons; i++)
         typeset_item(style, p->reason[i], out);
+    print_words(p, add_expert_room, style, out);
+    print_words(p, add_host_memory, style, out);
     for (int i = 0; i < p->notes; i++)
         typeset_item(style, p->note[i], out);
     for (int i = 0; i < p->cautions; i++)
@@ -256,7 +269,7 @@ static void add_stage_row(struct table *t, const struct plan *p, int from, int e
     table_add(t, "%.1f GiB", s->peak_bytes / GIB);
     table_add(t, "%.1f GiB", s->device_bytes / GIB);
     table_add(t, "%.1f GiB", s->limit_bytes / GIB);
-    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fits ? "" : " !");
+    table_add(t, "%.0f %%%s", 100 * s->device_bytes / s->limit_bytes, s->fullness <= 1 ? "" : " !");
 }
 
 void print_bottleneck(const struct plan *p, const struct report_style *style, struct str *out)

@@ -230,6 +230,23 @@ static void print_error(const struct search_report *r, const struct report_style
     str_release(&text);
 }
 
+/* What is known of plan 1 beside its row. */
+static void print_first(const struct plan *p, const struct report_style *style, struct str *out)
+{
+    static void (*const WORDS[])(const struct plan *, struct str *) = {add_expert_room,
+                                                                       add_host_memory};
+    struct str text = {0};
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        str_clear(&text);
+        WORDS[i](p, &text);
+        if (text.length == 0)
+            continue;
+        str_add(out, "  plan 1 ");
+        typeset_wrap(style, str_text(&text), 2, out);
+    }
+    str_release(&text);
+}
+
 static void print_best(const struct search_report *r, const struct report_style *style,
                        struct str *out)
 {
@@ -256,6 +273,7 @@ static void print_best(const struct search_report *r, const struct report_style 
     print_notes(r, style, out);
     print_cautions(r, style, out);
     print_error(r, style, out);
+    print_first(&r->plan[0], style, out);
     print_profile(r->plan, r->best, style, out);
 }
 

@@ -9,6 +9,7 @@
 #include "search/mixed/mixed_parts.h"
 
 #include "base/arena.h"
+#include "simulate/host_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -303,6 +304,8 @@ static void set_tables(struct mixed_cell *c, const struct option_list *states)
     for (int g = 0; g < c->set->groups; g++) {
         struct stage_table *t = &c->w->table[g];
         partition_init(t->partition, &c->scene[g], &c->costs[g], &s, &any, NULL);
+        /* of a node with no other stage */
+        t->partition->mesh[0].host_ranks = host_ranks(c->set->group[g], c->block[g]);
         t->partition->strategy.vpp = t->partition->mesh[0].strategy.vpp = c->s.vpp;
         t->fixed_s = transfer_fixed_s(t->partition, &s);
         stage_table_structure(t, state, states->count, &c->w->scratch);

@@ -86,6 +86,8 @@ static bool chunks_fit(struct problem *p, int rank, int count, const struct rank
         bytes[v] = *stage_bytes(t, s, end, 0, chunk_layers(count, s->vpp, v));
     }
     double buffers = rank_buffers(t->partition, 0, rank == 0, rank == p->pp - 1);
+    if (!stage_host_fits(t, memory, 0)) /* what is offloaded is for the whole partition to say */
+        return false;
     return rank_fullness(t->partition, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory,
                          buffers, state_stretch(t->partition, s)) <= t->most;
 }

@@ -1,6 +1,7 @@
 #include "search/mixed/stage_table.h"
 
 #include "base/arena.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -102,6 +103,7 @@ const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strate
     struct stage_shape shape = shape_of(t, end, first, layers);
     partition_set_shape(t->partition, 0, &shape);
     x->bytes = shape_bytes(t->partition, s, 0);
+    x->hosted = t->partition->hosts ? shape_hosted(t->partition, s, 0) : 0;
     x->bytes_pass_times = t->pass_times;
     return &x->bytes;
 }
@@ -129,12 +131,13 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
         return x;
     struct stage_shape shape = shape_of(t, end, first, layers);
     x->params = shape_params(t->partition, &shape);
-    x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY};
+    x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < t->states; i++) {
         struct rank_state one = rank_state_of(t->partition, 0, &x->params, &t->state_strategy[i]);
         x->smallest.bytes = fmin(x->smallest.bytes, t->stretch[i] * one.bytes);
         x->smallest.step_bytes = fmin(x->smallest.step_bytes, t->stretch[i] * one.step_bytes);
         x->smallest.setup_bytes = fmin(x->smallest.setup_bytes, t->stretch[i] * one.setup_bytes);
+        x->smallest.host_bytes = fmin(x->smallest.host_bytes, one.host_bytes);
     }
     x->known = true;
     return x;
@@ -189,16 +192,22 @@ const struct stage_state *stage_state(struct stage_table *t, const struct strate
     return x;
 }
 
+bool stage_host_fits(const struct stage_table *t, const struct rank_state *own, double hosted)
+{
+    return host_fullness(&t->partition->mesh[0], own->host_bytes, hosted) <= 1;
+}
+
 bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum stage_end end,
                 int first, int layers, int64_t alive)
 {
     const struct chunk_bytes *b = stage_bytes(t, s, end, first, layers);
     const struct stage_params *p = stage_params(t, end, first, layers);
     double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
-    double buffers = t->buffers[end];
-    if (state == ANY_STATE)
-        return rank_fullness(t->partition, 0, fullest, &p->smallest, buffers, 1) <= t->most;
-    const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);
-    return rank_fullness(t->partition, 0, fullest, &x->memory, buffers, t->stretch[state]) <=
-           t->most;
+    double hosted = (double)alive * t->time[at(t, end, first, layers)].hosted;
+    const struct rank_state *own = &p->smallest;
+    if (state != ANY_STATE)
+        own = &state_at(t, state, at(t, end, first, layers), &p->params)->memory;
+    return stage_host_fits(t, own, hosted) &&
+           rank_fullness(t->partition, 0, fullest, own, t->buffers[end],
+                         state == ANY_STATE ? 1 : t->stretch[state]) <= t->most;
 }

@@ -11,6 +11,7 @@ struct stage_time {
     int64_t forward, backward; /* ticks of one micro-batch */
     int bytes_pass_times;      /* the same of: */
     struct chunk_bytes bytes;  /* stage_bytes() */
+    double hosted;             /* offloaded, with them */
 };
 
 /* Under one state: memory and seconds whatever the pass times, and ticks of a rank with this one chunk
@@ -79,3 +80,6 @@ const struct stage_params *stage_params(struct stage_table *, enum stage_end, in
 enum { ANY_STATE = -1 };
 bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
                 int first, int layers, int64_t alive);
+/* Of it what the host decides, by the ranks of this one stage on a node: from below, as others may sit
+ * beside them. */
+bool stage_host_fits(const struct stage_table *, const struct rank_state *, double hosted);

@@ -180,7 +180,7 @@ static void count_list(struct worker *w, const struct option_list *l, double bes
 
 static void list_states(struct worker *w, double pass_times)
 {
-    size_t n = 3 * (size_t)w->partition.classes; /* a state's three arrays, one behind the other */
+    size_t n = STATE_ARRAYS * (size_t)w->partition.classes;
     struct walk here = w->walk;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
@@ -241,6 +241,13 @@ static bool judge_step(struct worker *w, const struct strategy *s, struct pass_t
     return (!is_useless(w, &x, step) || w->query->exhaustive) && keep_found(w, &x);
 }
 
+/* What too full a partition has too little of. */
+static int shortage(const struct worker *w, double fullness, const struct pass_times *t,
+                    const struct state *st)
+{
+    return fullness <= partition_host_fullness(&w->partition, t, st) ? DROP_HOST : DROP_MEMORY;
+}
+
 static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
 {
     struct state *x = &w->state[option];
@@ -254,7 +261,7 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
     double fullness = partition_fullness(&w->partition, t, x);
     if (fullness > 1) {
         note_fullness(w, s, fullness);
-        count_fixed(w, DROP_MEMORY, 1);
+        count_fixed(w, shortage(w, fullness, t, x), 1);
         return;
     }
     if (!x->timed)
@@ -303,7 +310,7 @@ static void judge_pass_times(struct worker *w, struct strategy s)
     if (fullness > 1) {
         if (fullness < w->cell->fullness)
             note_nearest(w, s, &t);
-        count_fixed(w, DROP_MEMORY, w->state_count);
+        count_fixed(w, shortage(w, fullness, &t, &w->smallest), w->state_count);
         return;
     }
     pass_times_stages(&w->partition, &s, &w->scratch, &t);

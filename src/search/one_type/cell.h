@@ -9,7 +9,7 @@
 #include "search/search.h"
 
 /* Reasons of dropping that are not rules; counted behind them. */
-enum { DROP_SPLIT, DROP_MEMORY, DROP_SLOWER, DROP_FIXED };
+enum { DROP_SPLIT, DROP_MEMORY, DROP_HOST, DROP_SLOWER, DROP_FIXED };
 
 /* Least seconds of blocks, one micro-batch forward and backward: what bounds are made of. */
 struct least {

@@ -122,6 +122,7 @@ static const struct round_work CELLS = {sizeof(struct cell), 8,    1024,        
 static const char *const FIXED_REASONS[DROP_FIXED] = {
     [DROP_SPLIT] = "layers cannot be split over the stages that way, or one step takes weeks",
     [DROP_MEMORY] = "does not fit in memory",
+    [DROP_HOST] = "needs more host memory than a node has",
     [DROP_SLOWER] = "slower than the plans kept",
 };
 
