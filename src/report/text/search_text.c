@@ -471,8 +471,8 @@ static void print_effort(const struct search_report *r, struct str *out)
     str_add(out, "\n");
 }
 
-static void print_first(const struct search_report *r, const struct report_style *style,
-                        struct str *out)
+static void print_summary(const struct search_report *r, const struct report_style *style,
+                          struct str *out)
 {
     struct str text = {0};
     add_first_words(r, &text);
@@ -487,7 +487,7 @@ void report_search_text(const struct search_report *r, const struct report_style
     struct arena mem = {0};
     typeset_wrap(style, r->query, 2, out);
     if (r->best > 0) {
-        print_first(r, style, out);
+        print_summary(r, style, out);
         typeset_heading(style, "Best plans", out);
         print_best(r, style, out);
     } else {
