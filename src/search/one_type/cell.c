@@ -221,18 +221,61 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
     }
 }
 
+static bool same_recompute(const struct strategy *a, const struct strategy *b)
+{
+    return a->recompute == b->recompute && a->recompute_method == b->recompute_method &&
+           a->recompute_layers == b->recompute_layers &&
+           a->recompute_modules == b->recompute_modules;
+}
+
+/* Fills the memory of `t`, once for all that keep the same. */
+static void find_memory(struct worker *w, const struct strategy *s, bool least,
+                        struct pass_times *t)
+{
+    struct known_memory *known = &w->known_memory[least][2 * s->tp_overlap + s->p2p_overlap];
+    size_t classes = (size_t)w->partition.classes;
+    if (!known->activations || !same_recompute(&known->s, s)) {
+        known->s = *s;
+        known->s.cuda_graph = GRAPH_NONE;
+        (least ? pass_times_least_memory : pass_times_memory)(&w->partition, &known->s, &w->scratch,
+                                                              t);
+        known->activations = t->activations;
+    }
+    t->activations = known->activations;
+    if (s->cuda_graph != GRAPH_NONE) {
+        t->activations = arena_array(&w->scratch, 2 * classes, sizeof *t->activations);
+        memcpy(t->activations, known->activations, 2 * classes * sizeof *t->activations);
+    }
+    t->temporary = t->activations + classes;
+    pass_times_graph(&w->partition, s, t);
+}
+
+/* Whether these pass times are the last ones with CUDA graphs: of no use where none of those waited
+ * for the host, for they take as long and need more memory. */
+static bool graphs_in_vain(struct worker *w, struct strategy s)
+{
+    if (s.cuda_graph == GRAPH_NONE || w->waited || w->query->exhaustive)
+        return false;
+    s.cuda_graph = GRAPH_NONE;
+    return strategy_compare(&s, &w->without_graphs) == 0;
+}
+
 static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
+    if (s.cuda_graph == GRAPH_NONE) {
+        w->without_graphs = s;
+        w->waited = t.waits;
+    }
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+    find_memory(w, &s, true, &t);
     double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        pass_times_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, false, &t);
         fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
@@ -335,7 +378,7 @@ static void note_least(struct worker *w, const struct option_list *pass_times)
         return;
     for (int i = 0; i < pass_times->count; i++) {
         option_take(pass_times, i, &s);
-        pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, true, &t);
         double fullness = partition_fullness(&w->partition, &t, &w->smallest);
         if (fullness < least) {
             least = fullness;
@@ -360,11 +403,14 @@ static bool keeps_too_much(const struct strategy *t, int least_layers)
 static void judge_all_pass_times(struct worker *w, const struct option_list *pass_times,
                                  int least_layers)
 {
+    w->waited = true;
     for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
         if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
+        else if (graphs_in_vain(w, s))
+            count_fixed(w, DROP_SLOWER, w->state_count);
         else
             judge_pass_times(w, s);
     }
@@ -384,6 +430,7 @@ static void search_partition(struct worker *w)
     list_states(w, pass_times->count);
     if (w->state_count == 0)
         return;
+    memset(w->known_memory, 0, sizeof w->known_memory);
     int least_layers = least_layers_again(w);
     double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {
@@ -459,7 +506,7 @@ void cell_search(struct worker *w, struct cell *c)
     assert(c->gpus >= w->query->gpus_min && c->gpus <= w->query->gpus_max);
     enter_cell(w, c);
     c->kinds = 0;
-    c->fullness = INFINITY;
+    c->fullness = c->answered ? 0 : INFINITY;
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))
         walk_parts(w, s->first_part);

@@ -32,6 +32,7 @@ struct cell {
     int64_t cut_front;    /* ... nor the front */
     int kinds;
     struct found *kind;       /* what was found, the best of each kind; in the worker's memory */
+    bool answered;            /* something fits: what comes nearest to that is of no use */
     double fullness;          /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
@@ -41,6 +42,13 @@ struct least_table {
     int tp_axis, cp_axis, batch_axis;
     uint64_t known; /* parameters that are bound while it is filled */
     struct least *entry;
+};
+
+/* What pass times keep without CUDA graphs. Overlap of experts and delayed weight gradients change
+ * nothing of it. */
+struct known_memory {
+    struct strategy s;
+    double *activations; /* [2 * classes] and what is beside them; NULL: none yet */
 };
 
 struct worker {
@@ -60,7 +68,10 @@ struct worker {
     int state_count, state_capacity;
     struct state *state; /* owned: of the partition, by option of `state_list` */
     const struct option_list *state_list;
-    struct state smallest; /* least bytes of any of them, class by class */
+    struct state smallest;                  /* least bytes of any of them, class by class */
+    struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
+    struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
+    bool waited; /* ... and whether a pass of theirs waits for the host */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };
