@@ -227,7 +227,7 @@ static void dispatcher_options(const struct space_builder *b, struct value_list 
     push(l, DISPATCH_ALLGATHER);
     if (b->model->experts > 0)
         push(l, DISPATCH_ALLTOALL);
-    if (b->model->experts > 0 && b->te && able && b->terms.release >= 12)
+    if (b->model->experts > 0 && b->te && able && b->terms.release >= 16)
         push(l, DISPATCH_FLEX);
 }
 
@@ -252,12 +252,11 @@ static void delay_options(const struct space_builder *b, struct value_list *l)
  * lose the others, which trains other numbers. */
 static void graph_options(const struct space_builder *b, struct value_list *l)
 {
-    bool whole = b->model->experts == 0 || (b->terms.production && may_fuse_experts(b));
+    bool experts = b->model->experts > 0, new = b->terms.release >= 18;
     push(l, GRAPH_NONE);
-    if (!b->te || b->terms.release < 15)
-        return;
-    push(l, GRAPH_TE);
-    if (whole)
+    if (b->te && (experts ? new : b->terms.release >= 15))
+        push(l, GRAPH_TE);
+    if (b->te && new && (!experts || (b->terms.production && may_fuse_experts(b))))
         push(l, GRAPH_STEP);
 }
 
