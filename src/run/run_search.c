@@ -6,6 +6,7 @@
 #include "probe/advice.h"
 #include "query/query.h"
 #include "report/report.h"
+#include "run/numerics_gain.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
 
@@ -231,6 +232,16 @@ static bool check_mixed(const struct found *x, const struct plan *p, struct erro
         (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
 }
 
+/* Of a job on several types. */
+static struct scene mixed_scene(const struct totals *all, const struct found *x)
+{
+    struct scene sc = all->several.scene;
+    sc.group = x->group;
+    sc.meshes = &x->mixed->meshes;
+    sc.cluster = all->several.cluster;
+    return sc;
+}
+
 static bool evaluate(struct answering *a, const struct totals *all, const struct found *x,
                      struct plan *out)
 {
@@ -240,10 +251,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
         plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
         return true;
     }
-    struct scene sc = all->several.scene;
-    sc.group = x->group;
-    sc.meshes = &x->mixed->meshes;
-    sc.cluster = all->several.cluster;
+    struct scene sc = mixed_scene(all, x);
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
     out->flagscale = q->terms.engine == ENGINE_FLAGSCALE;
     return !q->search.check || check_mixed(x, out, a->err);
@@ -373,6 +381,16 @@ static bool search_all(struct answering *a, struct totals *all)
     return all->bests > 0 || refuse(a, all);
 }
 
+/* Seconds of a step of plan 1's layout with production numerics; 0 where they were asked for. */
+static double production_step(struct answering *a, const struct totals *all)
+{
+    const struct found *x = all->results.best.entry;
+    if (a->query->terms.numerics == NUMERICS_PRODUCTION || all->bests == 0)
+        return 0;
+    struct scene sc = x->mixed ? mixed_scene(all, x) : (struct scene){0};
+    return numerics_gain(a->query, x, &sc, a->mem);
+}
+
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
     const struct query *q = a->query;
@@ -411,10 +429,12 @@ bool run_search(struct answering *a)
         return false;
     results_init(&all->results, &all->limits, q->search.top, a->mem);
     bool ok = search_all(a, all);
+    double production_s = ok ? production_step(a, all) : 0;
     results_release(&all->results);
     if (!ok)
         return false;
     *a->err = (struct error){0};
     fill_report(a, all, search_clock_s() - start);
+    a->report->production_s = production_s;
     return true;
 }

@@ -119,7 +119,9 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
     int on = c->alone[axis] ? on_option(a) : -1;
     bool only_on =
         on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
-    for (int i = 0; i < a->options; i++) {
+    bool on_first = param_info(a->param[0])->order != ORDER_RISING; /* good ones cut the others */
+    for (int n = 0; n < a->options; n++) {
+        int i = on_first ? a->options - 1 - n : n;
         if (only_on && i != on) {
             l->slower += c->behind[axis];
             continue;
