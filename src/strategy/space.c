@@ -291,16 +291,17 @@ static bool may_be_unfused(const struct space_builder *b)
 }
 
 /* Modules that exist in the model, subsets without what a larger module already covers. Core
- * attention where scores are kept: a fused kernel keeps one number a head and token, there is
- * nothing to gain. */
+ * attention alone, as NVIDIA's recipes have it, unless scores are kept: a fused kernel keeps one number
+ * a head and token, and other modules give more for less time. */
 static bool modules_sensible(const struct model *m, int set, bool te, bool unfused)
 {
     bool dense = false, moe = m->experts > 0;
     for (int k = 0; k < m->kinds; k++)
         dense = dense || !m->kind[k].moe;
-    int exist = MODULE_LAYERNORM | (unfused ? MODULE_CORE_ATTN : 0) | (dense ? MODULE_MLP : 0) |
-                (moe ? MODULE_MOE : 0) | (moe && te ? MODULE_MOE_ACT : 0) |
-                (m->mla ? MODULE_MLA_UP : 0) | (m->shared_ffn ? MODULE_SHARED : 0);
+    int exist = MODULE_LAYERNORM | (unfused || set == MODULE_CORE_ATTN ? MODULE_CORE_ATTN : 0) |
+                (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
+                (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
+                (m->shared_ffn ? MODULE_SHARED : 0);
     if (set & ~exist)
         return false;
     return !(set & MODULE_MOE && set & (MODULE_MOE_ACT | MODULE_SHARED));
