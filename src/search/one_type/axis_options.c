@@ -59,6 +59,9 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
         for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
             needs |= plan->order[i]->depends;
     }
+    for (int axis = 0; axis < s->axes; axis++) /* without a choice: always the same */
+        for (int j = 0; s->axis[axis].options == 1 && j < s->axis[axis].params; j++)
+            own |= 1ull << s->axis[axis].param[j];
     for (int p = 0; p < PARAMS; p++)
         if ((needs & ~own) >> p & 1)
             c->key[c->keys++] = (enum param)p;
