@@ -157,8 +157,7 @@ static bool is_inside(struct bench *b, const struct search_query *sq, const stru
     struct space space;
     double values[SLOTS];
     bool inside = true;
-    space_init(&space, sq->scene.model, sq->scene.group, &sq->base, sq->settings, sq->gpus_max,
-               sq->scene.te, &b->mem);
+    search_space(sq, &b->mem, &space);
     for (int i = 0; i < space.axes; i++) {
         struct str words;
         str_init(&words);

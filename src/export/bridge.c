@@ -72,6 +72,8 @@ static const char *precision_of(const struct export_job *j)
 {
     if (!has_flag(j, "--fp8-format"))
         return has_flag(j, "--fp16") ? "fp16_mixed" : "bf16_mixed";
+    if (has_flag(j, "mxfp8"))
+        return "bf16_with_mxfp8_mixed";
     return has_flag(j, "--fp8-recipe") ? "bf16_with_fp8_current_scaling_mixed"
                                        : "bf16_with_fp8_delayed_scaling_mixed";
 }

@@ -20,6 +20,7 @@ struct export_run {
     enum stack stack;
     double attention_dropout, hidden_dropout;
     struct run_switches switches;
+    bool wide_domain; /* NVLink reaches further than eight GPUs */
 };
 
 /* The flags of Megatron-LM's pretrain_gpt.py for this plan, one word each: model, parallelism,

@@ -23,12 +23,13 @@ static void add_precision(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
+    bool blocks = s->expert_fusion && w->model->experts > 0; /* fused experts quantise these */
     writer_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
     if (s->precision != PRECISION_FP8)
         return;
     writer_pair(w, "--fp8-format", "hybrid");
-    if (undelayed && writer_has(w, "--fp8-recipe", 12))
-        writer_pair(w, "--fp8-recipe", "tensorwise");
+    if ((undelayed || blocks) && writer_has(w, "--fp8-recipe", 12))
+        writer_pair(w, "--fp8-recipe", blocks ? "mxfp8" : "tensorwise");
 }
 
 /* Megatron's default is tp; a model without experts has 1 here, whatever the default. */
@@ -109,6 +110,55 @@ static void add_p2p_overlap(struct writer *w, const struct param_flag *p)
         writer_word(w, p->flag);
 }
 
+/* DeepEP has eight GPUs in a node; HybridEP reaches larger domains, and counts nothing on the host
+ * where experts have room for so many tokens (token_dispatcher.py of core/transformer/moe). Both want
+ * probabilities in fp32. */
+static void add_dispatcher(struct writer *w, const struct param_flag *p)
+{
+    const struct strategy *s = w->strategy;
+    if (s->dispatcher == param_info(p->param)->init)
+        return;
+    add_param_word(w, p);
+    if (s->dispatcher != DISPATCH_FLEX || !writer_has(w, "--moe-flex-dispatcher-backend", 16))
+        return;
+    bool hybrid = w->run.wide_domain || s->cuda_graph == GRAPH_STEP;
+    writer_pair(w, "--moe-flex-dispatcher-backend", hybrid ? "hybridep" : "deepep");
+    writer_pair(w, "--moe-router-dtype", "fp32");
+}
+
+/* Experts whose rows are not known before routing stay outside of a layer's graph; in one of the whole
+ * step they have room for so many tokens, as in NVIDIA's recipes. Until 0.17 both were said otherwise. */
+static void add_graph(struct writer *w, const struct param_flag *p)
+{
+    int graph = w->strategy->cuda_graph;
+    bool experts = w->model->experts > 0;
+    if (graph == GRAPH_NONE || !has(w, p))
+        return;
+    add_param_word(w, p);
+    if ((graph == GRAPH_STEP || experts) && !writer_has(w, "--cuda-graph-modules", 18))
+        return;
+    if (graph == GRAPH_STEP)
+        writer_word(w, "--no-check-for-nan-in-loss-and-grad"); /* demanded */
+    if (graph == GRAPH_STEP && experts) {
+        writer_pair(w, "--moe-expert-rank-capacity-factor", "1.5");
+        writer_word(w, "--moe-paged-stash");
+    } else if (experts) {
+        writer_pair(w, "--cuda-graph-modules", "attn");
+        writer_word(w, "moe_router");
+        writer_word(w, "moe_preprocess");
+    }
+}
+
+/* The fused kernel wants gate and value in turns of 32 rows. */
+static void add_fusion(struct writer *w, const struct param_flag *p)
+{
+    if (!w->strategy->expert_fusion || !has(w, p))
+        return;
+    writer_word(w, p->flag);
+    if (w->model->gated && w->model->experts > 0)
+        writer_pair(w, "--moe-mlp-glu-interleave-size", "32");
+}
+
 static void add_loss_te(struct writer *w, const struct param_flag *p)
 {
     if (w->strategy->loss_te && has(w, p))
@@ -169,6 +219,9 @@ static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag 
     [PARAM_last_layers] = add_end,
     [PARAM_cp_comm] = add_cp_comm,
     [PARAM_p2p_overlap] = add_p2p_overlap,
+    [PARAM_dispatcher] = add_dispatcher,
+    [PARAM_cuda_graph] = add_graph,
+    [PARAM_expert_fusion] = add_fusion,
     [PARAM_fsdp] = add_fsdp,
     [PARAM_loss_te] = add_loss_te,
     [PARAM_grad_bf16] = add_gradients,
@@ -194,9 +247,10 @@ static void add_param(struct writer *w, const struct param_flag *p)
 {
     int value = strategy_get(w->strategy, p->param);
     bool left_out = p->kind != SIZE && value == param_info(p->param)->init;
-    if (p->kind == OWN)
+    assert(p->kind != OWN || OWN_PARAM[p->param]);
+    if (OWN_PARAM[p->param])
         OWN_PARAM[p->param](w, p);
-    if (p->kind == OWN || p->kind == NONE || left_out || !has(w, p))
+    if (OWN_PARAM[p->param] || p->kind == NONE || left_out || !has(w, p))
         return;
     if (p->kind == SWITCH)
         writer_word(w, p->flag);
@@ -328,17 +382,19 @@ bool export_megatron_flags(const struct model *m, const struct strategy *s, cons
 
 /* CUDA_DEVICE_MAX_CONNECTIONS: Megatron demands 1 for tensor or context parallelism before
  * Blackwell (validate_args), forbids 1 under FSDP, and advises 32 where expert communication
- * overlaps. */
+ * overlaps. NCCL_GRAPH_REGISTER: CUDA graphs with expandable segments (validate_args). */
 void export_megatron_env(const struct strategy *s, struct arena *mem, const char ***env,
                          size_t *count)
 {
-    const char **list = arena_array(mem, 2, sizeof *list);
+    const char **list = arena_array(mem, 3, sizeof *list);
     size_t n = 0;
     if (s->moe_overlap)
         list[n++] = "CUDA_DEVICE_MAX_CONNECTIONS=32";
     else if ((s->tp > 1 || s->cp > 1) && s->fsdp == FSDP_NONE)
         list[n++] = "CUDA_DEVICE_MAX_CONNECTIONS=1";
     list[n++] = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+    if (s->cuda_graph != GRAPH_NONE)
+        list[n++] = "NCCL_GRAPH_REGISTER=0";
     *env = list;
     *count = n;
 }

@@ -1,6 +1,7 @@
 /* A plan as words for the engine that runs it. */
 #include "export/export.h"
 
+#include "cluster/cluster.h"
 #include "simulate/plan.h"
 
 extern const char embedded_tools_rank_astra_sdpa_py[]; /* compiled in with what verify runs */
@@ -14,7 +15,7 @@ const char *export_module(void)
 static struct export_run plan_run(const struct plan *p)
 {
     return (struct export_run){plan_stack_kind(p), p->attention_dropout, p->hidden_dropout,
-                               p->switches};
+                               p->switches, p->group && p->group->domain > 8};
 }
 
 bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,

@@ -23,6 +23,9 @@ static const char *const OTHERS[SECTION_COUNT] = {
         "--accumulate-allreduce-grads-in-fp32 --exp-avg-sq-dtype --optimizer-cpu-offload "
         "--use-megatron-fsdp --ckpt-format --init-model-with-meta-device",
     [SECTION_PERF] =
+        "--moe-flex-dispatcher-backend --moe-router-dtype --cuda-graph-modules "
+        "--no-check-for-nan-in-loss-and-grad "
+        "--moe-expert-rank-capacity-factor --moe-paged-stash --moe-mlp-glu-interleave-size "
         "--spec --transformer-impl --no-persist-layer-norm "
         "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-rope-fusion "
         "--no-create-attention-mask-in-dataloader",

@@ -6,6 +6,7 @@
 #include "probe/advice.h"
 #include "query/query.h"
 #include "report/report.h"
+#include "run/numerics_gain.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
 
@@ -64,6 +65,7 @@ struct totals {
     struct funnel funnel;
     double *by_rule; /* [user rules] dropped in all groups */
     struct mixed_result mixed;
+    struct found first; /* of the list */
     int bests, fronts;
     struct plan *best, *front;
 };
@@ -231,6 +233,16 @@ static bool check_mixed(const struct found *x, const struct plan *p, struct erro
         (long long)x->step, ticks, p->feasible ? "" : " and does not fit");
 }
 
+/* Of a job on several types. */
+static struct scene mixed_scene(const struct totals *all, const struct found *x)
+{
+    struct scene sc = all->several.scene;
+    sc.group = x->group;
+    sc.meshes = &x->mixed->meshes;
+    sc.cluster = all->several.cluster;
+    return sc;
+}
+
 static bool evaluate(struct answering *a, const struct totals *all, const struct found *x,
                      struct plan *out)
 {
@@ -242,10 +254,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
         out->expert_room = expert_room_of(out);
         return true;
     }
-    struct scene sc = all->several.scene;
-    sc.group = x->group;
-    sc.meshes = &x->mixed->meshes;
-    sc.cluster = all->several.cluster;
+    struct scene sc = mixed_scene(all, x);
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
     plan_mind(out, all->several.cautions, a->mem);
     out->expert_room = expert_room_of(out);
@@ -277,6 +286,8 @@ static bool evaluate_all(struct answering *a, struct totals *all)
     const struct front *front = &all->results.front;
     struct found *list = arena_array(a->mem, (size_t)best->top, sizeof *list);
     int count = shortlist_rank(best, list);
+    if (count > 0)
+        all->first = list[0];
     all->best = arena_array(a->mem, (size_t)count, sizeof *all->best);
     all->front = arena_array(a->mem, (size_t)front->count, sizeof *all->front);
     for (; all->bests < count; all->bests++)
@@ -379,6 +390,16 @@ static bool search_all(struct answering *a, struct totals *all)
     return all->bests > 0 || refuse(a, all);
 }
 
+/* Seconds of a step of plan 1's layout with production numerics; 0 where they were asked for. */
+static double production_step(struct answering *a, const struct totals *all)
+{
+    const struct found *x = &all->first;
+    if (a->query->terms.numerics == NUMERICS_PRODUCTION || all->bests == 0)
+        return 0;
+    struct scene sc = x->mixed ? mixed_scene(all, x) : (struct scene){0};
+    return numerics_gain(a->query, x, &sc, a->mem);
+}
+
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
     const struct query *q = a->query;
@@ -417,10 +438,12 @@ bool run_search(struct answering *a)
         return false;
     results_init(&all->results, &all->limits, q->search.top, a->mem);
     bool ok = search_all(a, all);
+    double production_s = ok ? production_step(a, all) : 0;
     results_release(&all->results);
     if (!ok)
         return false;
     *a->err = (struct error){0};
     fill_report(a, all, search_clock_s() - start);
+    a->report->production_s = production_s;
     return true;
 }

@@ -378,6 +378,8 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     r->switches.even_experts = words_has(w, "--moe-router-force-load-balancing") ||
                                words_has(w, "--moe-expert-capacity-factor");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
+    if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL)) /* until 0.17 */
+        r->strategy.cuda_graph = GRAPH_STEP;
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;

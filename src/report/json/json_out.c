@@ -625,6 +625,8 @@ void report_search_json(const struct search_report *r, struct str *out)
     if (r->what_ifs > 0)
         json_set(o, "what_if", json_of_what_ifs(r));
     json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
+    if (r->production_s > 0)
+        json_set(o, "production_step_s", json_new_number(r->production_s));
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);
 }

@@ -460,6 +460,28 @@ static void print_mixed_effort(const struct mixed_result *m, const struct report
     str_release(&text);
 }
 
+/* What --numerics production would do on the layout of plan 1. */
+static void print_production(const struct search_report *r, const struct report_style *style,
+                             struct str *out)
+{
+    struct str text = {0};
+    if (r->best == 0 || r->production_s <= 0)
+        return;
+    double gain = 1 - r->production_s / r->plan[0].step_s;
+    str_add(&text,
+            "production numerics (--numerics production: gradients and moments in 16 bits) ");
+    if (gain >= 0.0005) {
+        str_add(&text, "would take ");
+        add_seconds(&text, r->production_s);
+        str_addf(&text, " a step on this layout, %.*f %% less", gain < 0.0095 ? 1 : 0, 100 * gain);
+    } else {
+        str_add(&text, "would gain nothing on this layout");
+    }
+    str_add(out, "\n");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
 static void print_effort(const struct search_report *r, struct str *out)
 {
     str_add(out, "\n");
@@ -509,6 +531,7 @@ void report_search_text(const struct search_report *r, const struct report_style
         str_add(out, i ? "note: " : "\nnote: ");
         typeset_wrap(style, r->note[i], 2, out);
     }
+    print_production(r, style, out);
     print_effort(r, out);
     arena_release(&mem);
 }

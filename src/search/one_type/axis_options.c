@@ -59,6 +59,9 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
         for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
             needs |= plan->order[i]->depends;
     }
+    for (int axis = 0; axis < s->axes; axis++) /* without a choice: always the same */
+        for (int j = 0; s->axis[axis].options == 1 && j < s->axis[axis].params; j++)
+            own |= 1ull << s->axis[axis].param[j];
     for (int p = 0; p < PARAMS; p++)
         if ((needs & ~own) >> p & 1)
             c->key[c->keys++] = (enum param)p;
@@ -119,7 +122,9 @@ static void list_options(struct option_cache *c, struct walk *w, int axis, struc
     int on = c->alone[axis] ? on_option(a) : -1;
     bool only_on =
         on >= 0 && !walk_bind(w, axis, on); /* what is allowed behind is the same either way */
-    for (int i = 0; i < a->options; i++) {
+    bool on_first = param_info(a->param[0])->order != ORDER_RISING; /* good ones cut the others */
+    for (int n = 0; n < a->options; n++) {
+        int i = on_first ? a->options - 1 - n : n;
         if (only_on && i != on) {
             l->slower += c->behind[axis];
             continue;

@@ -26,6 +26,15 @@ static uint64_t weighed(const struct search_query *q, const struct limits *limit
     return limits->resolution > 0 ? trouble_depends(q->cautions) : 0;
 }
 
+/* Parameters that rules on pass times and state at once look at. */
+static uint64_t paired(const struct rule_plan *plan, const struct space *s)
+{
+    uint64_t depends = 0;
+    for (int i = plan->first[s->axes]; i < plan->first[s->axes] + plan->pairs; i++)
+        depends |= plan->order[i]->depends;
+    return depends;
+}
+
 void worker_init(struct worker *w, const struct search_query *q, const struct limits *limits,
                  struct costs_table *costs, const struct least_table *table,
                  const struct space *space, const struct rule_plan *plan, const double fixed[SLOTS])
@@ -41,8 +50,11 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
+    w->graphs_paired = paired(plan, space) >> PARAM_cuda_graph & 1;
     if (weighed(q, limits))
         rule_plan_init(&w->cautions, space, q->cautions, &w->keep);
+    if (w->cautions.order)
+        w->graphs_cautioned = paired(&w->cautions, space) >> PARAM_cuda_graph & 1;
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -293,18 +305,80 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
     }
 }
 
+static bool same_recompute(const struct strategy *a, const struct strategy *b)
+{
+    return a->recompute == b->recompute && a->recompute_method == b->recompute_method &&
+           a->recompute_layers == b->recompute_layers &&
+           a->recompute_modules == b->recompute_modules;
+}
+
+/* Fills the memory of `t`, once for all that keep the same. */
+static void find_memory(struct worker *w, const struct strategy *s, bool least,
+                        struct pass_times *t)
+{
+    struct known_memory *known = &w->known_memory[least][2 * s->tp_overlap + s->p2p_overlap];
+    size_t classes = (size_t)w->partition.classes;
+    if (!known->activations || !same_recompute(&known->s, s)) {
+        known->s = *s;
+        known->s.cuda_graph = GRAPH_NONE;
+        (least ? pass_times_least_memory : pass_times_memory)(&w->partition, &known->s, &w->scratch,
+                                                              t);
+        known->activations = t->activations;
+        known->hosted = t->hosted;
+    }
+    t->activations = known->activations;
+    t->hosted = known->hosted;
+    if (s->cuda_graph != GRAPH_NONE) {
+        t->activations = arena_array(&w->scratch, 2 * classes, sizeof *t->activations);
+        memcpy(t->activations, known->activations, 2 * classes * sizeof *t->activations);
+    }
+    t->temporary = t->activations + classes;
+    pass_times_graph(&w->partition, s, t);
+}
+
+/* Whether every state that the rules allow beside graphs is allowed without. */
+static bool states_need_no_graph(struct worker *w, struct strategy s)
+{
+    for (int i = 0; i < w->state_count && w->graphs_paired; i++) {
+        struct strategy without = s;
+        option_take(w->state_list, i, &s);
+        option_take(w->state_list, i, &without);
+        without.cuda_graph = GRAPH_NONE;
+        if (pair_dropped(w, &without) && !pair_dropped(w, &s))
+            return false;
+    }
+    return true;
+}
+
+/* Whether these pass times are the last ones with CUDA graphs: of no use where none of those waited
+ * for the host, for they take as long and need more memory. */
+static bool graphs_in_vain(struct worker *w, struct strategy s)
+{
+    if (s.cuda_graph == GRAPH_NONE || w->waited || w->query->exhaustive || w->graphs_cautioned ||
+        w->waited_cautioned > w->cautioned)
+        return false;
+    struct strategy without = s;
+    without.cuda_graph = GRAPH_NONE;
+    return strategy_compare(&without, &w->without_graphs) == 0 && states_need_no_graph(w, s);
+}
+
 static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
+    if (s.cuda_graph == GRAPH_NONE) {
+        w->without_graphs = s;
+        w->waited = t.waits;
+        w->waited_cautioned = w->cautioned;
+    }
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+    find_memory(w, &s, true, &t);
     double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        pass_times_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, false, &t);
         fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
@@ -406,7 +480,7 @@ static void note_least(struct worker *w, const struct option_list *pass_times)
         return;
     for (int i = 0; i < pass_times->count; i++) {
         option_take(pass_times, i, &s);
-        pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, true, &t);
         double fullness = partition_fullness(&w->partition, &t, &w->smallest);
         if (fullness < least) {
             least = fullness;
@@ -433,6 +507,7 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
 {
     const struct space *space = w->walk.space;
     bool before = w->cautioned;
+    w->waited = true;
     for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
@@ -440,6 +515,8 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
         w->cautioned = before || cautioned_at(w, space->first_pass_times, space->first_state);
         if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
+        else if (graphs_in_vain(w, s))
+            count_fixed(w, DROP_SLOWER, w->state_count);
         else
             judge_pass_times(w, s);
     }
@@ -460,6 +537,7 @@ static void search_partition(struct worker *w)
     list_states(w, pass_times->count);
     if (w->state_count == 0)
         return;
+    memset(w->known_memory, 0, sizeof w->known_memory);
     int least_layers = least_layers_again(w);
     double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {

@@ -46,6 +46,14 @@ struct least_table {
     struct least *entry;
 };
 
+/* What pass times keep without CUDA graphs. Overlap of experts and delayed weight gradients change
+ * nothing of it. */
+struct known_memory {
+    struct strategy s;
+    double *activations; /* [2 * classes] and what is beside them; NULL: none yet */
+    double *hosted;
+};
+
 struct worker {
     const struct search_query *query;
     const struct limits *limits;
@@ -67,7 +75,12 @@ struct worker {
     struct state *state;   /* owned: of the partition, by option of `state_list` */
     bool *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
-    struct state smallest; /* least bytes of any of them, class by class */
+    struct state smallest;                  /* least bytes of any of them, class by class */
+    struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
+    struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
+    bool waited;                            /* ... whether a pass of theirs waits for the host */
+    bool waited_cautioned;                  /* ... and whether a caution holds for them */
+    bool graphs_paired, graphs_cautioned;   /* rules, cautions look at graphs and a state at once */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

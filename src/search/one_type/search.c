@@ -202,6 +202,7 @@ void search_fixed(const struct search_query *q, double values[SLOTS])
     memset(values, 0, SLOTS * sizeof *values);
     slots_set_fixed(values, q->scene.model, g, (int)((q->gpus_max + g->per_node - 1) / g->per_node),
                     scene_stack(&q->scene));
+    values[SLOT_release] = scene_release(&q->scene);
     values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
     values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
@@ -231,6 +232,12 @@ static void learn_rules(struct search *se, const double fixed[SLOTS])
     se->learned.cautions = &se->cautions;
 }
 
+void search_space(const struct search_query *q, struct arena *mem, struct space *out)
+{
+    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production};
+    space_init(out, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, terms, mem);
+}
+
 static void start(struct search *se, const struct search_query *q, struct arena *mem,
                   struct search_result *out)
 {
@@ -243,8 +250,7 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     memset(out, 0, sizeof *out);
     out->fullness = INFINITY;
     search_fixed(q, fixed);
-    space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
-               scene_stack(&q->scene), mem);
+    search_space(q, mem, &se->space);
     learn_rules(se, fixed);
     rule_plan_init(&se->plan, &se->space, &se->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
