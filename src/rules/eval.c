@@ -26,26 +26,7 @@ static double has(double set, int bits)
     return set >= 0 && set <= (1 << 30) ? ((int)set & bits) == bits : NAN;
 }
 
-static double one(enum op op, double x, int arg)
-{
-    switch (op) {
-    case OP_NEG:
-        return -x;
-    case OP_NOT:
-        return isnan(x) ? x : x == 0;
-    case OP_CEIL:
-        return ceil(x);
-    case OP_FLOOR:
-        return floor(x);
-    case OP_ABS:
-        return fabs(x);
-    case OP_HAS:
-        return has(x, arg);
-    default:
-        return truth(x);
-    }
-}
-
+/* Of two values; a comparison is undefined when one of them is. */
 static double two(enum op op, double a, double b)
 {
     switch (op) {
@@ -78,25 +59,55 @@ static double two(enum op op, double a, double b)
     }
 }
 
+static double one(enum op op, double x, int arg)
+{
+    switch (op) {
+    case OP_NEG:
+        return -x;
+    case OP_NOT:
+        return isnan(x) ? x : x == 0;
+    case OP_CEIL:
+        return ceil(x);
+    case OP_FLOOR:
+        return floor(x);
+    case OP_ABS:
+        return fabs(x);
+    case OP_HAS:
+        return has(x, arg);
+    default:
+        return truth(x);
+    }
+}
+
+/* A value and a constant behind it that are compared at once: most of what rules are made of. */
+static bool compares_constant(const struct instruction *in, int left)
+{
+    return left >= 3 && in[1].op == OP_CONST && in[2].op >= OP_EQ && in[2].op <= OP_GE;
+}
+
 double code_run(const struct instruction *list, int count, const double *values)
 {
     double stack[CODE_STACK + 1], *top = stack; /* stack[0] stays below the first value */
     *top = NAN;
     for (int i = 0; i < count;) {
         const struct instruction *in = &list[i++];
-        if (in->op == OP_LOAD)
+        if (in->op == OP_LOAD && compares_constant(in, count - i + 1)) {
+            *++top = two(in[2].op, values[in->arg], in[1].number);
+            i += 2;
+        } else if (in->op == OP_LOAD) {
             *++top = values[in->arg];
-        else if (in->op == OP_CONST)
+        } else if (in->op == OP_CONST) {
             *++top = in->number;
-        else if (in->op <= OP_HAS)
+        } else if (in->op <= OP_HAS) {
             *top = one(in->op, *top, in->arg);
-        else if (in->op < OP_AND) {
+        } else if (in->op < OP_AND) {
             top--;
             *top = two(in->op, top[0], top[1]);
-        } else if ((*top = truth(*top)) == (in->op == OP_AND))
+        } else if ((*top = truth(*top)) == (in->op == OP_AND)) {
             top--;
-        else
+        } else {
             i = in->arg;
+        }
     }
     assert(top == stack + 1); /* what an expression leaves */
     return *top;

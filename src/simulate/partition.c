@@ -519,8 +519,7 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     m->first_rank = first;
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);
     m->costing = placed_costing(f->scene, g, &m->strategy);
-    m->limit = framework_limit(&one, &m->strategy);
-    m->crowded = crowded_fullness(&one, &m->strategy);
+    mesh_set_limits(m, &one);
     f->hosts |= g->host_bytes > 0;
     m->host_ranks = host_ranks(g, strategy_gpus(&m->strategy) / f->strategy.pp * stages);
     find_crossing(m);

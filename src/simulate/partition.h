@@ -358,8 +358,8 @@ void partition_stage_reserve(const struct partition *judged, const struct strate
 /* What the framework may allocate so that the device's memory suffices; before a residual factor,
  * which shows in what a plan says alone. */
 double framework_limit(const struct scene *, const struct strategy *);
-/* What it allocates of that when the device is CROWDED. */
-double crowded_fullness(const struct scene *, const struct strategy *);
+/* Sets it for a mesh, and what of it makes its GPUs CROWDED. */
+void mesh_set_limits(struct partition_mesh *, const struct scene *);
 
 /* Bytes a GPU may use. */
 double scene_limit(const struct scene *);

@@ -315,24 +315,30 @@ double scene_limit(const struct scene *sc)
     return sc->group->usable_bytes * (1 - sc->memory_margin);
 }
 
-/* For so much of the device's memory. */
-static double framework_within(const struct scene *sc, const struct strategy *s, double device)
+/* What the framework may allocate of some of the device's memory: the rest grows with it. */
+struct framework_share {
+    double fixed, slope;
+};
+
+static struct framework_share share_of(const struct scene *sc, const struct strategy *s)
 {
+    const struct costing on = scene_costing(sc, sc->group);
     double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
     assert(fixed >= 0 && slope > 0);
-    const struct costing on = scene_costing(sc, sc->group);
-    return (device - fixed) / slope * GIB / residual_of(&on, RESIDUAL_memory);
+    return (struct framework_share){fixed, slope / GIB * residual_of(&on, RESIDUAL_memory)};
 }
 
 double framework_limit(const struct scene *sc, const struct strategy *s)
 {
-    return framework_within(sc, s, scene_limit(sc));
+    struct framework_share share = share_of(sc, s);
+    return (scene_limit(sc) - share.fixed) / share.slope;
 }
 
-double crowded_fullness(const struct scene *sc, const struct strategy *s)
+void mesh_set_limits(struct partition_mesh *m, const struct scene *sc)
 {
-    double limit = framework_limit(sc, s);
-    return limit > 0 ? framework_within(sc, s, CROWDED * scene_limit(sc)) / limit : 0;
+    struct framework_share share = share_of(sc, &m->strategy);
+    m->limit = (scene_limit(sc) - share.fixed) / share.slope;
+    m->crowded = (CROWDED * scene_limit(sc) - share.fixed) / share.slope / m->limit;
 }
 
 double rank_fullness(const struct partition *f, int mesh, double fullest,

@@ -26,13 +26,19 @@ static uint64_t weighed(const struct search_query *q, const struct limits *limit
     return limits->resolution > 0 ? trouble_depends(q->cautions) : 0;
 }
 
-/* Parameters that rules on pass times and state at once look at. */
-static uint64_t paired(const struct rule_plan *plan, const struct space *s)
+/* Whether some of these rules or cautions speak of plans without CUDA graphs, but not of the same with
+ * them. */
+static bool speaks_of_no_graph(const struct rule *const *rule, int count, struct arena *mem)
 {
-    uint64_t depends = 0;
-    for (int i = plan->first[s->axes]; i < plan->first[s->axes] + plan->pairs; i++)
-        depends |= plan->order[i]->depends;
-    return depends;
+    bool known[SLOTS] = {[PARAM_cuda_graph] = true};
+    double none[SLOTS] = {[PARAM_cuda_graph] = GRAPH_NONE};
+    for (int i = 0; i < count; i++) {
+        struct rules one = {.count = 1, .rule = (struct rule *)rule[i]}, without;
+        rules_known(&one, known, none, mem, &without);
+        if (rule[i]->depends >> PARAM_cuda_graph & 1 && !rule_is_idle(&without.rule[0]))
+            return true;
+    }
+    return false;
 }
 
 void worker_init(struct worker *w, const struct search_query *q, const struct limits *limits,
@@ -50,11 +56,13 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
-    w->graphs_paired = paired(plan, space) >> PARAM_cuda_graph & 1;
+    w->graphs_decide =
+        speaks_of_no_graph(plan->order + plan->first[space->axes], plan->pairs, &w->keep);
     if (weighed(q, limits))
         rule_plan_init(&w->cautions, space, q->cautions, &w->keep);
     if (w->cautions.order)
-        w->graphs_cautioned = paired(&w->cautions, space) >> PARAM_cuda_graph & 1;
+        w->graphs_decide |= speaks_of_no_graph(
+            w->cautions.order, w->cautions.first[space->axes] + w->cautions.pairs, &w->keep);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -88,16 +96,26 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Whether a caution holds that can be told once these axes are bound. */
-static bool cautioned_at(const struct worker *w, int first, int end)
+/* Cautions that hold, of those that can be told once these axes are bound. */
+static int cautioned_at(const struct worker *w, int first, int end)
 {
     const struct rule_plan *plan = &w->cautions;
+    int met = 0;
     if (!plan->order)
-        return false;
+        return 0;
     for (int i = plan->first[first]; i < plan->first[end]; i++)
-        if (rule_holds(plan->order[i], w->walk.values))
-            return true;
-    return false;
+        met += rule_holds(plan->order[i], w->walk.values);
+    return met;
+}
+
+/* Those of a state, whatever the pass times or beside them. */
+static int cautioned_pair(const struct worker *w)
+{
+    const struct space *s = w->walk.space;
+    int met = cautioned_at(w, s->first_state, s->axes);
+    for (int i = 0; i < w->cautions.pairs; i++)
+        met += rule_holds(w->cautions.order[w->cautions.first[s->axes] + i], w->walk.values);
+    return met;
 }
 
 /* Steps longer than this are of no use to the front. */
@@ -163,9 +181,12 @@ static void note_fullness(struct worker *w, const struct strategy *s, double ful
 /* The values that rules and cautions look at. */
 static void set_values(struct worker *w, const struct strategy *s, int first, int end)
 {
+    const int *value = (const int *)s;
     for (int p = first; p < end; p++)
-        w->walk.values[p] = strategy_get(s, (enum param)p);
+        w->walk.values[p] = value[p];
 }
+
+enum { NOT_ASKED = -1 };
 
 static void add_state(struct worker *w, int option)
 {
@@ -177,9 +198,7 @@ static void add_state(struct worker *w, int option)
     }
     struct strategy whole = w->walk.strategy;
     option_take(w->state_list, option, &whole);
-    set_values(w, &whole, PARAM_FIRST_STATE, PARAMS);
-    w->state_cautioned[w->state_count] =
-        cautioned_at(w, w->walk.space->first_state, w->walk.space->axes);
+    w->state_cautioned[w->state_count] = NOT_ASKED;
     state_of(&w->partition, &whole, &w->scratch, &w->state[w->state_count++]);
 }
 
@@ -229,8 +248,8 @@ static unsigned pair_trouble(struct worker *w, const struct strategy *s, const s
     if (w->limits->resolution <= 0)
         return 0;
     set_values(w, s, PARAM_FIRST_PASS_TIMES, PARAMS);
-    return trouble_of(cautions_met(w->query->cautions, w->walk.values),
-                      partition_crowded(&w->partition, t, st), strategy_complexity(s));
+    return trouble_of(w->cautioned + cautioned_pair(w), partition_crowded(&w->partition, t, st),
+                      strategy_complexity(s));
 }
 
 static bool judge_step(struct worker *w, const struct strategy *s, struct pass_times *t,
@@ -282,15 +301,27 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
         count_fixed(w, DROP_SLOWER, 1);
 }
 
+/* Whether a caution holds under a state, whatever the pass times. */
+static bool state_cautioned(struct worker *w, struct strategy *s, int option)
+{
+    if (w->state_cautioned[option] == NOT_ASKED) {
+        option_take(w->state_list, option, s);
+        set_values(w, s, PARAM_FIRST_STATE, PARAMS);
+        w->state_cautioned[option] =
+            cautioned_at(w, w->walk.space->first_state, w->walk.space->axes) > 0;
+    }
+    return w->state_cautioned[option];
+}
+
 /* Where a state alone brings a caution, the bound of the pass times may be enough. */
 static void judge_pairs(struct worker *w, struct strategy *s, struct pass_times *t)
 {
-    bool before = w->cautioned;
-    w->cautioned = true;
+    int before = w->cautioned;
+    w->cautioned = before + 1;
     bool slow = !before && t->bound > cut_of(w);
     w->cautioned = before;
     for (int i = 0; i < w->state_count; i++)
-        if (slow && w->state_cautioned[i])
+        if (slow && state_cautioned(w, s, i))
             count_fixed(w, DROP_SLOWER, 1);
         else
             judge_pair(w, s, t, i);
@@ -336,40 +367,42 @@ static void find_memory(struct worker *w, const struct strategy *s, bool least,
     pass_times_graph(&w->partition, s, t);
 }
 
-/* Whether every state that the rules allow beside graphs is allowed without. */
-static bool states_need_no_graph(struct worker *w, struct strategy s)
-{
-    for (int i = 0; i < w->state_count && w->graphs_paired; i++) {
-        struct strategy without = s;
-        option_take(w->state_list, i, &s);
-        option_take(w->state_list, i, &without);
-        without.cuda_graph = GRAPH_NONE;
-        if (pair_dropped(w, &without) && !pair_dropped(w, &s))
-            return false;
-    }
-    return true;
-}
-
 /* Whether these pass times are the last ones with CUDA graphs: of no use where none of those waited
  * for the host, for they take as long and need more memory. */
 static bool graphs_in_vain(struct worker *w, struct strategy s)
 {
-    if (s.cuda_graph == GRAPH_NONE || w->waited || w->query->exhaustive || w->graphs_cautioned ||
-        w->waited_cautioned > w->cautioned)
+    if (s.cuda_graph == GRAPH_NONE || w->waited || w->query->exhaustive || w->graphs_decide)
         return false;
-    struct strategy without = s;
-    without.cuda_graph = GRAPH_NONE;
-    return strategy_compare(&without, &w->without_graphs) == 0 && states_need_no_graph(w, s);
+    s.cuda_graph = GRAPH_NONE;
+    return memcmp(&s, &w->without_graphs, sizeof s) == 0;
+}
+
+static void note_plain(struct worker *w, const struct strategy *s, const struct pass_times *t)
+{
+    if (s->recompute != RECOMPUTE_NONE || w->plains == PLAIN_PASS_TIMES)
+        return;
+    struct plain_pass_times *x = &w->plain[w->plains++];
+    memcpy(x->switches, &s->tp_overlap, sizeof x->switches);
+    x->bound = t->bound;
+}
+
+/* Whether the same without recompute is too slow already. */
+static bool slow_without_recompute(const struct worker *w, const struct strategy *s)
+{
+    for (int i = 0; i < w->plains; i++)
+        if (memcmp(w->plain[i].switches, &s->tp_overlap, sizeof w->plain->switches) == 0)
+            return w->plain[i].bound > cut_of(w);
+    return false;
 }
 
 static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
+    note_plain(w, &s, &t);
     if (s.cuda_graph == GRAPH_NONE) {
         w->without_graphs = s;
         w->waited = t.waits;
-        w->waited_cautioned = w->cautioned;
     }
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
@@ -506,21 +539,26 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
                                  int least_layers)
 {
     const struct space *space = w->walk.space;
-    bool before = w->cautioned;
+    int before = w->cautioned;
     w->waited = true;
+    w->plains = 0;
     for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
-        set_values(w, &s, PARAM_FIRST_PASS_TIMES, PARAM_FIRST_STATE);
-        w->cautioned = before || cautioned_at(w, space->first_pass_times, space->first_state);
-        if (keeps_too_much(&s, least_layers))
+        if (keeps_too_much(&s, least_layers)) {
             count_fixed(w, DROP_MEMORY, w->state_count);
-        else if (graphs_in_vain(w, s))
+        } else if (graphs_in_vain(w, s)) {
             count_fixed(w, DROP_SLOWER, w->state_count);
-        else
-            judge_pass_times(w, s);
+        } else {
+            set_values(w, &s, PARAM_FIRST_PASS_TIMES, PARAM_FIRST_STATE);
+            w->cautioned = before + cautioned_at(w, space->first_pass_times, space->first_state);
+            if (s.recompute != RECOMPUTE_NONE && slow_without_recompute(w, &s))
+                count_fixed(w, DROP_SLOWER, w->state_count);
+            else
+                judge_pass_times(w, s);
+            w->cautioned = before;
+        }
     }
-    w->cautioned = before;
 }
 
 static void search_partition(struct worker *w)
@@ -560,8 +598,8 @@ static void walk_partitions(struct worker *w, int axis)
     const struct scene *scene = &w->query->scene;
     if (axis == s->first_pass_times) {
         const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
-        bool before = w->cautioned;
-        w->cautioned |= cautioned_at(w, s->first_partition, s->first_pass_times);
+        int before = w->cautioned;
+        w->cautioned += cautioned_at(w, s->first_partition, s->first_pass_times);
         if (partition_init(&w->partition, scene, &costs, &w->walk.strategy, NULL, NULL))
             search_partition(w);
         else
@@ -587,8 +625,8 @@ static void walk_partitions(struct worker *w, int axis)
 static void search_part(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    bool before = w->cautioned;
-    w->cautioned |= cautioned_at(w, s->first_part, s->first_partition);
+    int before = w->cautioned;
+    w->cautioned += cautioned_at(w, s->first_part, s->first_partition);
     if (!dropped_by_bound(w, part_bound(w), s->first_partition)) {
         part_memory(w);
         if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))

@@ -54,6 +54,13 @@ struct known_memory {
     double *hosted;
 };
 
+/* Overlap and graphs without any recompute: what recomputes takes no less. */
+enum { SWITCHES = PARAM_FIRST_STATE - PARAM_tp_overlap, PLAIN_PASS_TIMES = 16 };
+struct plain_pass_times {
+    int switches[SWITCHES]; /* parameters from tp_overlap on */
+    int64_t bound;          /* ticks, of the pipeline */
+};
+
 struct worker {
     const struct search_query *query;
     const struct limits *limits;
@@ -62,7 +69,7 @@ struct worker {
     double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
     struct rule_plan cautions; /* by the axis at which each can be told */
-    bool cautioned;            /* one holds, whatever is bound next */
+    int cautioned;             /* how many hold, whatever is bound next */
     struct partition partition;
     struct arena keep;    /* lives as long as the search */
     struct arena scratch; /* emptied after every partition */
@@ -72,15 +79,16 @@ struct worker {
     double framework_limit; /* bytes, of the cell */
     double layer_states;    /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
-    struct state *state;   /* owned: of the partition, by option of `state_list` */
-    bool *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
+    struct state *state;     /* owned: of the partition, by option of `state_list` */
+    int8_t *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
     struct state smallest;                  /* least bytes of any of them, class by class */
     struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
     struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
-    bool waited;                            /* ... whether a pass of theirs waits for the host */
-    bool waited_cautioned;                  /* ... and whether a caution holds for them */
-    bool graphs_paired, graphs_cautioned;   /* rules, cautions look at graphs and a state at once */
+    bool waited;        /* ... and whether a pass of theirs waits for the host */
+    bool graphs_decide; /* speaks_of_no_graph() */
+    int plains;
+    struct plain_pass_times plain[PLAIN_PASS_TIMES]; /* of the partition */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };
