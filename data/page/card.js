@@ -179,6 +179,12 @@ const listOf = (items, kind) =>
           )
         : "";
 
+// What is known to go wrong with such a plan: a line each.
+function cautions(i) {
+    const text = word(i, "cautions");
+    return listOf(text ? text.split("\n").map((line) => "Mind: " + line) : [], "caution");
+}
+
 // What would make the plan fit, or faster, and what Astra would run: of a plan that was given.
 function advice() {
     return DATA.advice.flatMap((a) => [
@@ -201,6 +207,7 @@ function drawCard() {
             ),
         ),
         listOf(bad ? DATA.reasons : [], "bad"),
+        cautions(0),
         ...advice(),
         el("div", { class: "tiles" }, tiles(0)),
         chips(0),

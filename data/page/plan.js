@@ -59,6 +59,7 @@ function openPlan(i) {
             close,
         ),
         against(i) || "",
+        cautions(i),
         el("div", { class: "tiles" }, tiles(i)),
         chips(i),
     );

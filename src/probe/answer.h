@@ -21,6 +21,8 @@ struct change {
     const char **set;         /* "tp=8": what differs, as --set takes it */
     const char **flag;        /* launch flags of the plan, as plan.engine has them */
     const char *add, *remove; /* flags that differ, for a shell; "" = none */
+    int cautions;
+    const struct rule **caution; /* that hold for the plan, and did not for the one asked about */
 };
 
 /* What makes `then` of the plan that was asked about. Lives in the arena. */

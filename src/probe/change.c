@@ -6,6 +6,7 @@
 #include "export/export.h"
 #include "export/shell.h"
 #include "query/query.h"
+#include "rules/rules.h"
 
 #include <string.h>
 
@@ -97,10 +98,33 @@ static bool batch_given(const struct query *q)
     return q->terms.global_batch || (q->flags && q->flags->given[PARAM_global_batch]);
 }
 
+static bool minds(const struct plan *p, const struct rule *r)
+{
+    for (int i = 0; i < p->cautions; i++)
+        if (p->caution[i]->line == r->line && strcmp(p->caution[i]->file, r->file) == 0)
+            return true;
+    return false;
+}
+
+static void fill_cautions(struct change *c, const struct query *q, const struct plan *asked,
+                          struct arena *mem)
+{
+    struct rules *cautions = arena_alloc(mem, sizeof *cautions);
+    struct plan then = *c->plan;
+    if (!query_cautions(q, mem, cautions, NULL))
+        return; /* cannot be: they were read before */
+    plan_mind(&then, cautions, mem);
+    c->caution = then.caution;
+    for (int i = 0; i < then.cautions; i++)
+        if (!minds(asked, then.caution[i]))
+            c->caution[c->cautions++] = then.caution[i];
+}
+
 void change_fill(struct change *c, const struct query *q, const struct plan *asked,
                  const struct plan *then, struct arena *mem)
 {
     *c = (struct change){.plan = then};
     fill_sets(c, &asked->strategy, batch_given(q), mem);
     fill_flags(c, asked, mem);
+    fill_cautions(c, q, asked, mem);
 }

@@ -64,7 +64,12 @@ bool option_rules(struct options *o, const char *v, struct error *err)
 {
     if (!*v)
         return fail(err, ERROR_INPUT, "--rules is empty, expected the name of a file");
-    return rules_add_file(&o->terms.rules, v, o->mem, err);
+    struct rules read;
+    rules_init(&read);
+    if (!rules_add_file(&read, v, o->mem, err))
+        return false;
+    rules_deal(&read, &o->terms.rules, &o->terms.cautions, o->mem);
+    return true;
 }
 
 /* Whether the plan has stages of these numbers is seen when there is one. */

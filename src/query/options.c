@@ -190,6 +190,7 @@ void options_init(struct options *o, struct arena *mem)
     memset(o, 0, sizeof *o);
     o->mem = mem;
     rules_init(&o->terms.rules);
+    rules_init(&o->terms.cautions);
     o->terms.precision = o->money.objective = -1;
     o->terms.stack = STACK_OPEN;
     for (int i = 0; i < OPTION_COUNT; i++)

@@ -75,7 +75,8 @@ struct query_terms {
     int mix;    /* types in one job; 0 = default */
     int engine; /* enum engine */
     struct setting settings[PARAMS];
-    struct rules rules; /* the user's; their code is borrowed */
+    struct rules rules, cautions; /* the user's; their code is borrowed */
+    bool no_cautions;             /* but the user's */
 };
 
 /* One --mtbf or --interruptions. */

@@ -214,6 +214,16 @@ bool query_rules(const struct query *q, bool search, struct arena *mem, struct r
     return true;
 }
 
+bool query_cautions(const struct query *q, struct arena *mem, struct rules *cautions,
+                    struct error *err)
+{
+    rules_init(cautions);
+    if (!q->terms.no_cautions && !rules_add_cautions(cautions, mem, err))
+        return false;
+    rules_append(cautions, &q->terms.cautions, mem);
+    return true;
+}
+
 struct scene query_scene(const struct query *q, const struct node_group *group)
 {
     return (struct scene){
@@ -263,16 +273,18 @@ bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *o
                  struct error *err)
 {
     struct rules *rules = arena_alloc(mem, sizeof *rules);
+    struct rules *cautions = arena_alloc(mem, sizeof *cautions);
     memset(out, 0, sizeof *out);
     if (!query_mixes(q))
         return false;
-    if (!query_rules(q, true, mem, rules, err))
+    if (!query_rules(q, true, mem, rules, err) || !query_cautions(q, mem, cautions, err))
         return false;
     out->scene = query_scene(q, &q->cluster.group[0]);
     out->cluster = &q->cluster;
     set_base(q, &out->base);
     out->settings = q->terms.settings;
     out->rules = rules;
+    out->cautions = cautions;
     out->gpus = q->terms.gpus;
     out->mix = mix_of(q);
     out->layouts = q->terms.engine != ENGINE_FLAGSCALE;
@@ -286,16 +298,18 @@ bool query_search(const struct query *q, int g, struct arena *mem, struct search
                   struct error *err)
 {
     struct rules *rules = arena_alloc(mem, sizeof *rules);
+    struct rules *cautions = arena_alloc(mem, sizeof *cautions);
     const struct node_group *group = &q->cluster.group[g];
     int64_t most = (int64_t)group->nodes_max * group->per_node;
     bool range = group->nodes_min < group->nodes_max;
     memset(out, 0, sizeof *out);
-    if (!query_rules(q, true, mem, rules, err))
+    if (!query_rules(q, true, mem, rules, err) || !query_cautions(q, mem, cautions, err))
         return false;
     out->scene = query_scene(q, group);
     set_base(q, &out->base);
     out->settings = q->terms.settings;
     out->rules = rules;
+    out->cautions = cautions;
     out->gpus_max = most;
     out->gpus_min = (int64_t)(range ? group->nodes_min : 1) * group->per_node;
     if (q->terms.gpus) {

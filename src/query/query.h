@@ -62,7 +62,7 @@ struct estimate_query {
     struct scene scene;
     struct strategy strategy;
     const struct layout *layout; /* NULL unless split is SPLIT_LAYOUT */
-    struct rules rules;
+    struct rules rules, cautions;
     struct flags_texts reasons;
     int nodes;    /* of the first group */
     int64_t gpus; /* of the job */
@@ -107,6 +107,9 @@ bool query_assumes(const struct query *, enum param);
 
 /* Those of Megatron and of the engine, for a search those of sense and of the pool, the user's. */
 bool query_rules(const struct query *, bool search, struct arena *, struct rules *, struct error *);
+
+/* Those that are known, and the user's. */
+bool query_cautions(const struct query *, struct arena *, struct rules *, struct error *);
 
 /* One line for people, with the defaults that were used. */
 const char *query_line(const struct query *, const struct strategy *base, struct arena *);

@@ -362,5 +362,6 @@ bool query_estimate(const struct query *q, struct arena *mem, struct estimate_qu
         return false;
     if (!hetero && q->cluster.groups > 1)
         set_meshes(q, mem, out);
-    return query_rules(q, false, mem, &out->rules, err);
+    return query_rules(q, false, mem, &out->rules, err) &&
+           query_cautions(q, mem, &out->cautions, err);
 }

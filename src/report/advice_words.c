@@ -21,6 +21,23 @@ static void take(struct advice_section *s, struct str *text, struct arena *mem)
     str_clear(text);
 }
 
+const char *caution_words(const struct rule *r, struct arena *mem)
+{
+    struct str text = {0};
+    str_add(&text, "mind: ");
+    add_caution(r, &text);
+    return str_keep(&text, mem);
+}
+
+/* What the plan of a change asks to mind, and the one before did not. */
+static void add_cautions(const struct change *c, struct str *out)
+{
+    for (int i = 0; i < c->cautions; i++) {
+        str_add(out, i ? "; " : "; but mind: ");
+        add_caution(c->caution[i], out);
+    }
+}
+
 /* "--set a=1 --set b=on (Megatron: with --a 1 --b, without --c)". */
 static void add_change(const struct change *c, struct str *out)
 {
@@ -70,6 +87,7 @@ struct advice_section fix_words(const struct plan_answer *a, struct arena *mem)
             str_add(&text, "; it changes the numerics of the training, nothing else that was tried "
                            "fits");
         add_cost(r->change.plan, &text);
+        add_cautions(&r->change, &text);
     } else {
         add_needs(a->plan, r, &text);
     }
@@ -97,6 +115,7 @@ static void add_one_speedup(const struct plan *from, const struct speedup *g, st
              100 * from->breakdown[g->part] / from->step_s,
              100 * then->breakdown[g->part] / from->step_s);
     add_change(&g->change, out);
+    add_cautions(&g->change, out);
 }
 
 static void add_searched(const struct speedups *g, struct str *out)
@@ -113,6 +132,7 @@ static void add_searched(const struct speedups *g, struct str *out)
     add_step(g->from, best, out);
     str_add(out, ": ");
     add_plan_words(&best->strategy, out);
+    add_cautions(&g->searched, out);
 }
 
 struct advice_section speedup_words(const struct plan_answer *a, struct arena *mem)
@@ -202,6 +222,7 @@ struct advice_section better_words(const struct plan_answer *a, struct arena *me
         return s;
     }
     add_better(a->plan, b->change.plan, &text);
+    add_cautions(&b->change, &text);
     take(&s, &text, mem);
     str_release(&text);
     take_words(&s, "with", b->change.add, "", mem);

@@ -11,6 +11,10 @@ struct advice_section {
     const char *item[ADVICE_ITEMS];
 };
 
+/* "mind: reason (source)". */
+struct rule;
+const char *caution_words(const struct rule *, struct arena *);
+
 /* One line on what would make the plan fit; no item where nothing is to be said, as of the others. */
 struct advice_section fix_words(const struct plan_answer *, struct arena *);
 struct advice_section speedup_words(const struct plan_answer *, struct arena *);

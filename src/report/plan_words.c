@@ -9,6 +9,7 @@
 #include "export/shell.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
+#include "rules/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -230,7 +231,7 @@ void add_shell_lines(const char *const *words, size_t count, const struct report
     str_release(&flag);
 }
 
-static bool has_note(const struct plan *p, const char *text)
+static bool has_note(const struct plan *p, const void *text)
 {
     for (int i = 0; i < p->notes; i++)
         if (strcmp(p->note[i], text) == 0)
@@ -238,19 +239,53 @@ static bool has_note(const struct plan *p, const char *text)
     return false;
 }
 
-bool add_note_of_plans(const struct plan *p, int plans, int i, int k, struct str *out)
+static bool has_caution(const struct plan *p, const void *caution)
 {
-    const char *note = p[i].note[k];
+    const struct rule *r = caution;
+    for (int i = 0; i < p->cautions; i++) /* of another group it is another copy */
+        if (p->caution[i]->line == r->line && strcmp(p->caution[i]->file, r->file) == 0)
+            return true;
+    return false;
+}
+
+/* "plans 1, 3: ". False, and nothing, where a plan before `i` has it too. */
+static bool add_plans_with(const struct plan *p, int plans, int i,
+                           bool (*has)(const struct plan *, const void *), const void *what,
+                           struct str *out)
+{
     int having = 0;
     for (int n = 0; n < plans; n++) {
-        if (n < i && has_note(&p[n], note))
+        if (n < i && has(&p[n], what))
             return false;
-        having += has_note(&p[n], note);
+        having += has(&p[n], what);
     }
     str_add(out, having > 1 ? "plans " : "plan ");
     for (int n = i; n < plans; n++)
-        if (has_note(&p[n], note))
+        if (has(&p[n], what))
             str_addf(out, "%s%d", n > i ? ", " : "", n + 1);
-    str_addf(out, ": %s", note);
+    str_add(out, ": ");
+    return true;
+}
+
+bool add_note_of_plans(const struct plan *p, int plans, int i, int k, struct str *out)
+{
+    const char *note = p[i].note[k];
+    if (!add_plans_with(p, plans, i, has_note, note, out))
+        return false;
+    str_add(out, note);
+    return true;
+}
+
+void add_caution(const struct rule *r, struct str *out)
+{
+    str_addf(out, "%s (%s)", r->reason, r->source);
+}
+
+bool add_caution_of_plans(const struct plan *p, int plans, int i, int k, struct str *out)
+{
+    const struct rule *r = p[i].caution[k];
+    if (!add_plans_with(p, plans, i, has_caution, r, out))
+        return false;
+    add_caution(r, out);
     return true;
 }

@@ -51,6 +51,11 @@ void add_option(const struct strategy *, enum param, const char *between, struct
  * before has it too. */
 bool add_note_of_plans(const struct plan *, int plans, int i, int k, struct str *out);
 
+/* "reason (source)". */
+void add_caution(const struct rule *, struct str *out);
+/* As notes: caution k of plan i, "plans 1, 3: reason (source)". */
+bool add_caution_of_plans(const struct plan *, int plans, int i, int k, struct str *out);
+
 /* Flags as lines for bash, joined by backslashes: a flag stays with its values. */
 void add_shell_lines(const char *const *words, size_t count, const struct report_style *,
                      struct str *out);

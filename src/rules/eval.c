@@ -109,12 +109,28 @@ double rule_value(const struct rule *r, const double values[SLOTS])
 
 static bool allows(const struct rule *r, double value)
 {
-    return !isnan(value) && (value != 0) != r->reject;
+    return r->kind == RULE_AVOID || (!isnan(value) && (value != 0) == (r->kind == RULE_REQUIRE));
 }
 
 bool rule_allows(const struct rule *r, const double values[SLOTS])
 {
     return allows(r, rule_value(r, values));
+}
+
+bool rule_holds(const struct rule *r, const double values[SLOTS])
+{
+    double value = rule_value(r, values);
+    return !isnan(value) && value != 0;
+}
+
+int cautions_met(const struct rules *cautions, const double values[SLOTS])
+{
+    int met = 0;
+    for (int i = 0; i < cautions->count; i++) {
+        assert(cautions->rule[i].kind == RULE_AVOID);
+        met += rule_holds(&cautions->rule[i], values);
+    }
+    return met;
 }
 
 int rule_constant(const struct rule *r)

@@ -15,6 +15,11 @@
 extern const char embedded_rules_megatron_rules[];
 extern const char embedded_rules_sense_rules[];
 extern const char embedded_rules_engine_rules[];
+extern const char embedded_rules_cautions_rules[];
+
+static const char *const KEYWORDS[] = {
+    [RULE_REQUIRE] = "require", [RULE_REJECT] = "reject", [RULE_AVOID] = "avoid"};
+enum { KINDS = sizeof KEYWORDS / sizeof *KEYWORDS };
 
 void rules_init(struct rules *r)
 {
@@ -28,19 +33,20 @@ static struct rule *next_rule(struct rules *r, struct arena *mem)
     return &r->rule[r->count];
 }
 
-static bool read_keyword(struct lexer *lex, bool *reject)
+static bool read_keyword(struct lexer *lex, enum rule_kind *kind)
 {
-    static const char *const keywords[] = {"require", "reject"};
     char name[NAME_BYTES] = "";
     if (lex->token.kind == TOKEN_NAME)
         lex_name(lex, &lex->token, name);
-    *reject = strcmp(name, "reject") == 0;
-    if (*reject || strcmp(name, "require") == 0)
-        return lex_next(lex);
-    return lex_fail(
-        lex, lex->token.begin - (lex->token.kind == TOKEN_STRING),
-        "a rule starts with require (keep what satisfies it) or reject (drop what does)%s",
-        did_you_mean(name, keywords, 2));
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(name, KEYWORDS[i]) == 0) {
+            *kind = (enum rule_kind)i;
+            return lex_next(lex);
+        }
+    return lex_fail(lex, lex->token.begin - (lex->token.kind == TOKEN_STRING),
+                    "a rule starts with require (keep what satisfies it), reject (drop what does) "
+                    "or avoid (say so)%s",
+                    did_you_mean(name, KEYWORDS, KINDS));
 }
 
 static uint64_t dependencies(const struct code *code)
@@ -87,20 +93,38 @@ static bool read_reason(struct lexer *lex, struct rule *rule, struct arena *mem)
            lex_expected(lex, "an operator, or a \"reason\" as the end of the rule");
 }
 
+/* A caution is no more than what its source is worth: "reason, source", the last comma between. */
+static bool take_source(struct lexer *lex, struct rule *rule, size_t at, struct arena *mem)
+{
+    const char *comma = strrchr(rule->reason, ',');
+    size_t length = comma ? (size_t)(comma - rule->reason) : 0;
+    const char *source = comma ? comma + 1 + strspn(comma + 1, " \t") : "";
+    if (rule->reason == rule->text || length == 0 || !*source)
+        return lex_fail(lex, at,
+                        "a caution says why and who says so: avoid EXPRESSION \"reason, source\", "
+                        "the source behind the last comma");
+    rule->source = source;
+    rule->reason = arena_copy(mem, rule->reason, length);
+    return true;
+}
+
 static bool read_rule(struct lexer *lex, struct rule *rule, struct arena *mem)
 {
     struct code code;
     size_t begin = lex->token.end;
-    if (!read_keyword(lex, &rule->reject))
+    if (!read_keyword(lex, &rule->kind))
         return false;
     if (!parse_expression(lex, &code))
         return false;
     size_t end = lex->token.begin - (lex->token.kind == TOKEN_STRING);
     rule->line = lex->line;
+    rule->source = NULL;
     rule->text = keep_text(lex, begin, end, mem);
     rule->depends = dependencies(&code);
     rule->code = keep_code(&code, mem);
-    return read_reason(lex, rule, mem);
+    if (!read_reason(lex, rule, mem))
+        return false;
+    return rule->kind != RULE_AVOID || take_source(lex, rule, end, mem);
 }
 
 static bool read_lines(struct rules *r, struct lexer *lex, struct arena *mem)
@@ -157,10 +181,26 @@ bool rules_add_engine(struct rules *r, struct arena *mem, struct error *err)
     return rules_add(r, text, strlen(text), "engine.rules", mem, err);
 }
 
+bool rules_add_cautions(struct rules *r, struct arena *mem, struct error *err)
+{
+    const char *text = embedded_rules_cautions_rules;
+    return rules_add(r, text, strlen(text), "cautions.rules", mem, err);
+}
+
 void rules_append(struct rules *r, const struct rules *more, struct arena *mem)
 {
     for (int i = 0; i < more->count; i++) {
         *next_rule(r, mem) = more->rule[i];
         r->count++;
+    }
+}
+
+void rules_deal(const struct rules *read, struct rules *drop, struct rules *cautions,
+                struct arena *mem)
+{
+    for (int i = 0; i < read->count; i++) {
+        struct rules *to = read->rule[i].kind == RULE_AVOID ? cautions : drop;
+        *next_rule(to, mem) = read->rule[i];
+        to->count++;
     }
 }

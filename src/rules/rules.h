@@ -1,6 +1,7 @@
 /* Rules drop strategies that make no sense. A rule file has lines
  *     require EXPR "reason"      drop what does not satisfy EXPR
  *     reject  EXPR "reason"      drop what satisfies EXPR
+ *     avoid   EXPR "reason, source"   a caution: keep what satisfies EXPR, and say so
  * and comments (#). The expression language is in doc/rules.md. Rules are parsed once, folded,
  * compiled to a compact form, and tell which slots they need so that the search can apply them
  * early. */
@@ -15,9 +16,12 @@
 struct arena;
 struct rule_code;
 
+enum rule_kind { RULE_REQUIRE, RULE_REJECT, RULE_AVOID };
+
 struct rule {
-    bool reject;
+    enum rule_kind kind;
     const char *reason; /* as written, or the expression's text when none was given */
+    const char *source; /* of a caution: who says so, written behind the reason; else NULL */
     const char *text;   /* the expression as written */
     const char *file;   /* where it stands */
     int line;
@@ -44,13 +48,23 @@ bool rules_add_megatron(struct rules *, struct arena *, struct error *);
 bool rules_add_sense(struct rules *, struct arena *, struct error *);
 /* What Megatron accepts and then cannot run. From data/rules/engine.rules. */
 bool rules_add_engine(struct rules *, struct arena *, struct error *);
+/* What runs, but is known to go wrong or is bad practice. From data/rules/cautions.rules. */
+bool rules_add_cautions(struct rules *, struct arena *, struct error *);
 
 /* Adds rules that were parsed before; they share their code and texts. */
 void rules_append(struct rules *, const struct rules *more, struct arena *);
+/* The same of a file that may have both: rules that drop, and cautions. */
+void rules_deal(const struct rules *read, struct rules *drop, struct rules *cautions,
+                struct arena *);
 
 /* The value of the expression: an undefined result (division by zero) is NaN. */
 double rule_value(const struct rule *, const double values[SLOTS]);
-/* Whether the strategy in `values` passes this rule. An undefined value drops. */
+/* Whether the strategy in `values` passes this rule. An undefined value drops, but for a caution,
+ * which drops nothing. */
 bool rule_allows(const struct rule *, const double values[SLOTS]);
+/* Whether the expression is true: that is what a caution warns of. An undefined one is not. */
+bool rule_holds(const struct rule *, const double values[SLOTS]);
+/* How many of the cautions hold. */
+int cautions_met(const struct rules *cautions, const double values[SLOTS]);
 /* Constant rules, after folding with nothing bound: 1 always allows, -1 always drops, 0 depends. */
 int rule_constant(const struct rule *);

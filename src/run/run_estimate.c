@@ -51,6 +51,7 @@ void run_evaluate(struct astra *a, const struct estimate_query *e)
 {
     plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
     a->plan.flagscale = a->query.flags && a->query.flags->hetero;
+    plan_mind(&a->plan, &e->cautions, &a->mem);
     if (!e->placed) {
         a->plan.gpus = e->gpus;
         a->plan.reasons = 0;

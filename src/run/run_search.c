@@ -238,6 +238,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     if (!x->mixed) {
         const struct search_query *sq = all->of[x->group - q->cluster.group];
         plan_evaluate(&sq->scene, &x->strategy, NULL, a->mem, out);
+        plan_mind(out, sq->cautions, a->mem);
         return true;
     }
     struct scene sc = all->several.scene;
@@ -245,6 +246,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     sc.meshes = &x->mixed->meshes;
     sc.cluster = all->several.cluster;
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
+    plan_mind(out, all->several.cautions, a->mem);
     out->flagscale = q->terms.engine == ENGINE_FLAGSCALE;
     return !q->search.check || check_mixed(x, out, a->err);
 }

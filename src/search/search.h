@@ -44,6 +44,7 @@ struct search_query {
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
     const struct rules *rules;      /* all that apply */
+    const struct rules *cautions;   /* said, never dropped by; NULL: none */
     int64_t gpus_min, gpus_max;     /* to use */
     bool any_gpus;                  /* false: whole nodes only */
     int top;                        /* how many kinds of plan to return */

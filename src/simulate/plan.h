@@ -13,6 +13,8 @@ struct cluster;
 struct costing;
 struct node_group;
 struct rent;
+struct rule;
+struct rules;
 
 /* Where a step's seconds go on its busiest rank; exposed parts that add up to step_s. */
 #define BREAKDOWN_TABLE(X)                                                                         \
@@ -89,6 +91,8 @@ struct plan {
     const char **reason; /* why not */
     int notes;
     const char **note; /* where its ranks lie: groups that straddle nodes, parts of racks */
+    int cautions;
+    const struct rule **caution; /* those that hold for it, plan_mind() fills them */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, tflops_per_gpu, mfu;
     double expected_error;
     const char *provenance; /* "measured steps", "measured kernels", "transferred", "datasheet",
@@ -128,6 +132,10 @@ const char *plan_stack(const struct plan *); /* its name */
 bool plan_meshes_differ(const struct plan *);
 bool plan_on_flagscale(const struct plan *);
 const char *plan_engine(const struct plan *);
+
+/* Notes which of the cautions hold for the plan, of a mixed job on any of its groups. They must live
+ * as long as the plan. */
+void plan_mind(struct plan *, const struct rules *cautions, struct arena *);
 
 /* Marks the plan infeasible. `text` must live as long as the plan. */
 void plan_add_reason(struct plan *, struct arena *, const char *text);

@@ -19,7 +19,13 @@ static void check_rule(const struct rule *r, const double values[SLOTS])
 {
     double value = rule_value(r, values);
     int constant = rule_constant(r);
-    require_true(rule_allows(r, values) == (!isnan(value) && (value != 0) != r->reject));
+    bool holds = !isnan(value) && value != 0;
+    require_true(rule_holds(r, values) == holds);
+    if (r->kind == RULE_AVOID)
+        require_true(rule_allows(r, values) && r->source && r->source[0] != 0);
+    else
+        require_true(rule_allows(r, values) ==
+                     (r->kind == RULE_REQUIRE ? holds : !isnan(value) && !holds));
     require_true(constant == 0 || rule_allows(r, values) == (constant == 1));
     require_true(r->text[0] != 0 && r->reason[0] != 0 && r->line >= 1);
     require_true(r->depends >> PARAMS == 0);

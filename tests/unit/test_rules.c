@@ -113,6 +113,14 @@ static bool suite_next(struct suite *s, struct suite_case *c)
     return true;
 }
 
+static const char *verdict(const struct rule *r, const double values[SLOTS])
+{
+    if (r->kind != RULE_AVOID)
+        return rule_allows(r, values) ? "keep" : "drop";
+    assert_true(rule_allows(r, values));
+    return rule_holds(r, values) ? "mind" : "keep";
+}
+
 /* What becomes of a case of the language suites. */
 static const char *outcome_of(const struct suite_case *c)
 {
@@ -124,7 +132,7 @@ static const char *outcome_of(const struct suite_case *c)
         return arena_format(&mem, "error: %s", err.text);
     if (rules.count != 1 || !set_values(values, c->strategy))
         return "a case that cannot be read";
-    return rule_allows(&rules.rule[0], values) ? "keep" : "drop";
+    return verdict(&rules.rule[0], values);
 }
 
 static void run_language(const char *path, int least)
@@ -153,20 +161,23 @@ static void language_suite_holds(void **state)
 
 /* The suites of the shipped rules: the first line names a rule by a part of its reason, or all. */
 
-enum { SEEN_KEEP = 1, SEEN_DROP = 2, SHIPPED_MAX = 200 };
+enum { SEEN_KEEP = 1, SEEN_OTHER = 2, SHIPPED_MAX = 200 };
 
+/* The first verdict that does not keep, if there is one. */
 static bool judge(const struct rules *rules, const char *part, const double values[SLOTS],
-                  int *seen, bool *keeps)
+                  int *seen, const char **outcome)
 {
     int found = 0, all = strcmp(part, "*") == 0;
-    *keeps = true;
+    *outcome = "keep";
     for (int i = 0; i < rules->count; i++) {
         if (!all && !strstr(rules->rule[i].reason, part))
             continue;
-        bool allows = rule_allows(&rules->rule[i], values);
-        *keeps = *keeps && allows;
+        const char *one = verdict(&rules->rule[i], values);
+        bool kept = strcmp(one, "keep") == 0;
+        if (!kept)
+            *outcome = one;
         if (!all)
-            seen[i] |= allows ? SEEN_KEEP : SEEN_DROP;
+            seen[i] |= kept ? SEEN_KEEP : SEEN_OTHER;
         found++;
     }
     return all || found == 1;
@@ -181,16 +192,16 @@ static void run_shipped(const struct rules *rules, const char *path)
     suite_open(&suite, path);
     while (suite_next(&suite, &c)) {
         double values[SLOTS];
-        bool keeps,
-            known = set_values(values, c.strategy) && judge(rules, c.rule, values, seen, &keeps);
-        if (known && strcmp(c.outcome, keeps ? "keep" : "drop") == 0)
+        const char *outcome;
+        bool known = set_values(values, c.strategy) && judge(rules, c.rule, values, seen, &outcome);
+        if (known && strcmp(c.outcome, outcome) == 0)
             continue;
         print_error("%s:%d: %s\n", path, c.line, known ? "judged the other way" : "no such case");
         wrong++;
     }
     for (int i = 0; i < rules->count; i++)
-        if (seen[i] != (SEEN_KEEP | SEEN_DROP)) {
-            print_error("%s: no keep or no drop for \"%s\"\n", path, rules->rule[i].reason);
+        if (seen[i] != (SEEN_KEEP | SEEN_OTHER)) {
+            print_error("%s: not both verdicts for \"%s\"\n", path, rules->rule[i].reason);
             wrong++;
         }
     assert_int_equal(wrong, 0);
@@ -242,6 +253,48 @@ static void engine_rules_hold(void **state)
         fail_msg("%s", err.text);
     check_shipped(&rules, 1);
     run_shipped(&rules, "tests/rules/engine.txt");
+}
+
+static void cautions_hold(void **state)
+{
+    struct rules rules;
+    struct error err = {0};
+    (void)state;
+    rules_init(&rules);
+    if (!rules_add_cautions(&rules, &mem, &err))
+        fail_msg("%s", err.text);
+    check_shipped(&rules, 1);
+    for (int i = 0; i < rules.count; i++)
+        assert_int_equal(rules.rule[i].kind, RULE_AVOID);
+    run_shipped(&rules, "tests/rules/cautions.txt");
+}
+
+/* Cautions are counted, go a way of their own, and drop nothing. */
+static void cautions_are_dealt_out(void **state)
+{
+    static const char text[] = "avoid tp > 1 \"slow, a, b\"\nrequire tp < 8\n"
+                               "avoid pp > 1\"bubbles,me\"\navoid 1 / 0 \"undefined, nobody\"\n";
+    struct rules read, drop, cautions;
+    struct error err = {0};
+    double values[SLOTS];
+    (void)state;
+    rules_init(&read);
+    rules_init(&drop);
+    rules_init(&cautions);
+    assert_true(rules_add(&read, text, strlen(text), "both", &mem, &err));
+    rules_deal(&read, &drop, &cautions, &mem);
+    assert_int_equal(drop.count, 1);
+    assert_int_equal(cautions.count, 3);
+    assert_string_equal(cautions.rule[0].reason, "slow, a");
+    assert_string_equal(cautions.rule[0].source, "b");
+    assert_string_equal(cautions.rule[1].source, "me");
+    assert_int_equal(rule_constant(&cautions.rule[2]), 1);
+    assert_true(set_values(values, "tp=1"));
+    assert_int_equal(cautions_met(&cautions, values), 0);
+    assert_true(set_values(values, "tp=8 pp=2"));
+    assert_int_equal(cautions_met(&cautions, values), 2);
+    for (int i = 0; i < cautions.count; i++)
+        assert_true(rule_allows(&cautions.rule[i], values));
 }
 
 static void example_file_loads(void **state)
@@ -365,21 +418,22 @@ static void texts_are_kept(void **state)
 {
     static const struct {
         const char *line, *text, *reason;
-        bool reject;
+        enum rule_kind kind;
     } cases[] = {
-        {"require tp == 1", "tp == 1", "tp == 1", false},
-        {"  reject\t$tp == 1   \"because\"  # not this", "$tp == 1", "because", true},
-        {"require tp==1\"\"", "tp==1", "tp==1", false},
-        {"require tp==1 \" \t \"", "tp==1", "tp==1", false},
-        {"require tp == 1 \"caf\xc3\xa9 # \t x\"\r", "tp == 1", "caf\xc3\xa9 # \t x", false},
-        {"require tp == 1\t\r\n", "tp == 1", "tp == 1", false},
+        {"require tp == 1", "tp == 1", "tp == 1", RULE_REQUIRE},
+        {"  reject\t$tp == 1   \"because\"  # not this", "$tp == 1", "because", RULE_REJECT},
+        {"require tp==1\"\"", "tp==1", "tp==1", RULE_REQUIRE},
+        {"require tp==1 \" \t \"", "tp==1", "tp==1", RULE_REQUIRE},
+        {"require tp == 1 \"caf\xc3\xa9 # \t x\"\r", "tp == 1", "caf\xc3\xa9 # \t x", RULE_REQUIRE},
+        {"require tp == 1\t\r\n", "tp == 1", "tp == 1", RULE_REQUIRE},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct rule *r = one_rule(cases[i].line);
         assert_string_equal(r->text, cases[i].text);
         assert_string_equal(r->reason, cases[i].reason);
-        assert_true(r->reject == cases[i].reject);
+        assert_int_equal(r->kind, cases[i].kind);
+        assert_null(r->source);
     }
 }
 
@@ -595,6 +649,8 @@ int main(void)
         cmocka_unit_test(megatron_rules_hold),
         cmocka_unit_test(sense_rules_hold),
         cmocka_unit_test(engine_rules_hold),
+        cmocka_unit_test(cautions_hold),
+        cmocka_unit_test(cautions_are_dealt_out),
         cmocka_unit_test(example_file_loads),
         cmocka_unit_test(names_are_unique_and_resolve),
         cmocka_unit_test(words_are_no_names),

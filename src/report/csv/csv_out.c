@@ -80,7 +80,7 @@ static void add_heads(struct csv_writer *c)
         str_release(&name);
     }
     csv_heads(c, "provenance,peak_bytes,device_bytes,limit_bytes,usd_per_hour,usd_per_mtoken,"
-                 "hours,usd_total,slowdown,feasible,reasons");
+                 "hours,usd_total,slowdown,feasible,reasons,cautions");
 }
 
 static void add_strategy(struct csv_writer *c, const struct strategy *s)
@@ -143,6 +143,7 @@ static void add_plan(struct csv_writer *c, const struct plan *p)
     csv_number_if(c, isfinite(p->slowdown) && p->slowdown >= 1, p->slowdown);
     csv_text(c, p->feasible ? "yes" : "no");
     csv_list(c, p->reason, (size_t)p->reasons, "; ");
+    csv_number(c, p->cautions);
 }
 
 /* What makes the other plan, as --set takes it; empty without one. */

@@ -15,6 +15,7 @@
 #include "query/query_file.h"
 #include "report/plan_words.h"
 #include "report/report.h"
+#include "rules/rules.h"
 #include "search/mixed/mixed.h"
 
 #include <limits.h>
@@ -271,12 +272,27 @@ static void set_figures(struct json *o, const struct plan *p)
     }
 }
 
+static struct json *cautions_of(const struct rule *const *caution, int count)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < count; i++) {
+        struct json *o = json_new_object();
+        json_set(o, "reason", json_new_string(caution[i]->reason));
+        json_set(o, "source", json_new_string(caution[i]->source));
+        json_set(o, "rule", json_new_string(caution[i]->text));
+        json_append(list, o);
+    }
+    return list;
+}
+
 static struct json *change_of(const struct change *c)
 {
     struct json *x = json_new_object();
     json_set(x, "set", json_new_strings((const char *const *)c->set, c->sets));
     json_set(x, "flags", json_new_strings((const char *const *)c->flag, c->flags));
     json_set(x, "step_s", json_new_number(c->plan->step_s));
+    if (c->cautions > 0)
+        json_set(x, "cautions", cautions_of((const struct rule *const *)c->caution, c->cautions));
     return x;
 }
 
@@ -458,6 +474,8 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "reasons", json_new_strings(p->reason, (size_t)p->reasons));
     if (p->notes > 0)
         json_set(o, "notes", json_new_strings(p->note, (size_t)p->notes));
+    if (p->cautions > 0)
+        json_set(o, "cautions", cautions_of((const struct rule *const *)p->caution, p->cautions));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
     json_set(o, "evidence", evidence_of(&p->evidence));

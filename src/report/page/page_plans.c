@@ -72,6 +72,15 @@ static void add_provenance(const struct plan *p, struct str *out)
     str_add(out, p->provenance ? p->provenance : "");
 }
 
+/* A line each. */
+static void add_cautions(const struct plan *p, struct str *out)
+{
+    for (int i = 0; i < p->cautions; i++) {
+        str_add(out, i ? "\n" : "");
+        add_caution(p->caution[i], out);
+    }
+}
+
 static const struct {
     const char *name, *help;
     void (*add)(const struct plan *, struct str *);
@@ -81,6 +90,7 @@ static const struct {
     {"engine", "what runs the plan", add_engine},
     {"env", "environment that all ranks need", add_env},
     {"provenance", "what the error comes from", add_provenance},
+    {"cautions", "what to mind", add_cautions},
 };
 
 static double gpus_of(const struct plan *p)

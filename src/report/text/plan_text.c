@@ -121,6 +121,8 @@ void print_verdict(const struct plan_answer *a, const struct report_style *style
         typeset_item(style, p->reason[i], out);
     for (int i = 0; i < p->notes; i++)
         typeset_item(style, p->note[i], out);
+    for (int i = 0; i < p->cautions; i++)
+        typeset_item(style, caution_words(p->caution[i], mem), out);
     print_advice(&fix, style, out);
 }
 

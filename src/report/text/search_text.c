@@ -63,6 +63,21 @@ static void print_notes(const struct search_report *r, const struct report_style
     str_release(&text);
 }
 
+/* Of the plans with a mark. */
+static void print_cautions(const struct search_report *r, const struct report_style *style,
+                           struct str *out)
+{
+    struct str text = {0};
+    for (int i = 0; i < r->best; i++)
+        for (int k = 0; k < r->plan[i].cautions; k++)
+            if (add_caution_of_plans(r->plan, r->best, i, k, &text)) {
+                str_add(out, "  ! mind, ");
+                typeset_wrap(style, str_text(&text), 4, out);
+                str_clear(&text);
+            }
+    str_release(&text);
+}
+
 enum plan_column {
     RANK,
     GPU,
@@ -159,7 +174,7 @@ static void add_shape_cells(struct table *t, const struct plan *p)
 static void add_plan_row(struct table *t, const struct search_report *r, int i)
 {
     const struct plan *p = &r->plan[i];
-    table_add(t, "%d", i + 1);
+    table_add(t, "%s%d", p->cautions > 0 ? "! " : "", i + 1);
     add_gpu_names(p, &t->text);
     table_take(t);
     add_shape_cells(t, p);
@@ -238,6 +253,7 @@ static void print_best(const struct search_report *r, const struct report_style 
     table_print(&t, style, out);
     print_shared(r, style, out);
     print_notes(r, style, out);
+    print_cautions(r, style, out);
     print_error(r, style, out);
     print_profile(r->plan, r->best, style, out);
 }

@@ -18,9 +18,10 @@ struct mixed_query {
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
     const struct rules *rules;
-    int64_t gpus; /* exactly so many; 0 = at most the pool */
-    int mix;      /* most types in one job, at least 2 are used */
-    bool layouts; /* stock Megatron: virtual stages too, and ends without layers */
+    const struct rules *cautions; /* said, never dropped by; NULL: none */
+    int64_t gpus;                 /* exactly so many; 0 = at most the pool */
+    int mix;                      /* most types in one job, at least 2 are used */
+    bool layouts;                 /* stock Megatron: virtual stages too, and ends without layers */
     bool
         per_type_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
     bool front;          /* every plan that no other beats in speed and money, not the best alone */
