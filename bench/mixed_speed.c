@@ -226,7 +226,8 @@ static void beside_plain(int layers)
     start = clock_s(CLOCK_MONOTONIC);
     mixed_reference_run(&plain, &mq);
     double slow = clock_s(CLOCK_MONOTONIC) - start;
-    if (r.best < 1 || plain.kinds < 1 || r.found[0].step != plain.kind[0].step)
+    const struct found *best = mixed_reference_best(&plain);
+    if (r.best < 1 || !best || r.found[0].step != best->step)
         give_up("the search and plain enumeration differ: one of them is wrong");
     printf("  %2d layers  %8.4f s (%5.0f simulated)  plain %8.2f s (%7.0f plans, each simulated)  "
            "%6.0f times\n",

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "search/mixed/mixed.h"
+#include "order_reference.h"
 #include "strategy/mesh_check.h"
 
 #include <assert.h>
@@ -26,8 +26,8 @@ struct mixed_reference {
     int layers[LAYOUT_MAX_STAGES]; /* by rank */
     struct layout layout;
     struct arena mem, scratch;
-    int kinds, capacity;
-    struct mixed_found *kind; /* owned; the best of each */
+    const struct limits *limits; /* NULL: speed alone */
+    struct choices choices;      /* owned, their plans in `mem` */
     double plans, fitting;
     double gpus;  /* of the set */
     double limit; /* give up after so many plans; 0 = never */
@@ -60,24 +60,61 @@ static struct strategy reference_first(const struct mixed_reference *r)
     return s;
 }
 
-static void reference_keep(struct mixed_reference *r, int64_t step)
+/* Cautions that hold on any group; the values are there. */
+static int reference_cautions(const struct mixed_reference *r)
 {
-    struct mixed_found x = {.step = step,
-                            .gpus = mesh_list_gpus(&r->meshes, &r->strategy),
-                            .strategy = reference_first(r),
-                            .meshes = r->meshes,
-                            .layout = r->layout};
-    int at = 0;
-    while (at < r->kinds && !mixed_same_kind(&r->kind[at], &x))
-        at++;
-    if (at < r->kinds && r->kind[at].step <= step)
-        return;
-    if (at == r->capacity) {
-        r->capacity = r->capacity ? 2 * r->capacity : 64;
-        r->kind = memory_grow(r->kind, (size_t)r->capacity * sizeof *r->kind);
+    const struct rules *cautions = r->query->cautions;
+    int met = 0;
+    for (int i = 0; cautions && i < cautions->count; i++) {
+        bool holds = false;
+        for (int g = 0; g < r->groups; g++)
+            holds = holds || rule_holds(&cautions->rule[i], r->values[g]);
+        met += holds;
     }
-    r->kind[at] = x;
-    r->kinds += at == r->kinds;
+    return met;
+}
+
+/* GPUs of all groups, as a job rents them. */
+static struct rental reference_rental(const struct mixed_reference *r)
+{
+    struct rental h = {0};
+    for (int i = 0; i < r->meshes.count; i++) {
+        const struct mesh *m = &r->meshes.mesh[i];
+        rental_add(&h, r->limits, r->query->scene.rent, m->group,
+                   mesh_stage_gpus(m, &r->strategy) * m->stages);
+    }
+    rental_finish(&h, r->limits);
+    return h;
+}
+
+static void reference_keep(struct mixed_reference *r, const struct plan *p)
+{
+    struct mixed_found plan = {.step = llround(p->step_s * TICKS_PER_S),
+                               .gpus = mesh_list_gpus(&r->meshes, &r->strategy),
+                               .strategy = reference_first(r),
+                               .meshes = r->meshes,
+                               .layout = r->layout};
+    struct found x = {.step = plan.step,
+                      .gpus = plan.gpus,
+                      .strategy = plan.strategy,
+                      .group = r->meshes.mesh[0].group,
+                      .mixed = &plan};
+    struct rental h = reference_rental(r);
+    int complexity = 0;
+    for (int i = 0; i < r->meshes.count; i++) {
+        struct strategy room;
+        int own = strategy_complexity(mesh_strategy(&r->meshes.mesh[i], &r->strategy, &room));
+        complexity = own > complexity ? own : complexity;
+    }
+    x.trouble =
+        choices_trouble(r->limits, p, reference_cautions(r), complexity + 3 * (r->groups - 1));
+    found_judge(&x, r->limits, &h);
+    struct found *kept = choices_add(&r->choices, &x, r->limits->row);
+    if (kept) {
+        struct mixed_found *own = arena_alloc(&r->mem, sizeof *own);
+        *own = plan;
+        kept->mixed = own;
+    }
 }
 
 /* Chunks of a rank as even as possible, the first ones larger. */
@@ -105,7 +142,7 @@ static void reference_judge(struct mixed_reference *r)
     plan_evaluate(&sc, &r->strategy, &r->layout, &r->scratch, &p);
     if (p.computed && p.feasible) {
         r->fitting++;
-        reference_keep(r, llround(p.step_s * TICKS_PER_S));
+        reference_keep(r, &p);
     }
     arena_clear(&r->scratch);
 }
@@ -323,16 +360,11 @@ static void reference_set(struct mixed_reference *r)
     reference_walk(r, 0);
 }
 
-static int reference_by_step(const void *x, const void *y)
-{
-    const struct mixed_found *a = x, *b = y;
-    return a->step < b->step ? -1 : a->step > b->step;
-}
-
 static void mixed_reference_run(struct mixed_reference *r, const struct mixed_query *q)
 {
     const struct cluster *c = q->cluster;
     r->query = q;
+    r->limits = r->limits ? r->limits : &SPEED_ALONE;
     arena_init(&r->mem);
     arena_init(&r->scratch);
     for (int bits = 1; bits < 1 << c->groups; bits++) {
@@ -348,13 +380,17 @@ static void mixed_reference_run(struct mixed_reference *r, const struct mixed_qu
             r->groups <= q->mix && one_maker)
             reference_set(r);
     }
-    if (r->kinds > 0)
-        qsort(r->kind, (size_t)r->kinds, sizeof *r->kind, reference_by_step);
+}
+
+/* The first of them; NULL: there is none. */
+static inline const struct found *mixed_reference_best(const struct mixed_reference *r)
+{
+    return choices_next(&r->choices, r->limits, NULL, 0);
 }
 
 static void mixed_reference_release(struct mixed_reference *r)
 {
-    free(r->kind);
+    choices_release(&r->choices);
     arena_release(&r->mem);
     arena_release(&r->scratch);
 }

@@ -19,24 +19,27 @@ struct money_terms {
     struct money_type type[3];
     double tokens;
     double write_s, restart_s, interval_s; /* of a checkpoint; 0 = the best interval */
+    double resolution;
 };
 
 struct money_limits {
     double usd, seconds; /* INFINITY = none */
 };
 
-/* The best of one kind of plan. */
+/* The best of one row with one trouble. */
 struct money_plan {
     int64_t step, gpus;
-    double hours, usd; /* of the run */
-    bool mixed;
-    const struct node_group *group; /* where it is on one */
+    double hours, usd;               /* of the run */
+    const struct mixed_found *mixed; /* NULL: on one group */
+    const struct node_group *group;  /* the first one's */
     struct strategy strategy;
+    unsigned trouble;
 };
 
 struct money_reference {
     const struct money_terms *terms;
     const struct cluster *cluster;
+    struct limits limits; /* none, but for the order */
     int count, capacity;
     struct money_plan *plan; /* owned */
     bool whole;              /* false: more plans than brute force should walk */
@@ -108,18 +111,25 @@ static struct money_plan *money_room(struct money_reference *r)
     return &r->plan[r->count++];
 }
 
+static bool money_same_row(const struct money_plan *a, const struct money_plan *b)
+{
+    struct found x = {.strategy = a->strategy, .group = a->group, .mixed = a->mixed};
+    struct found y = {.strategy = b->strategy, .group = b->group, .mixed = b->mixed};
+    return choices_same_row(&x, &y, ROW_LAYOUT);
+}
+
 /* A plan on one type. */
-static void money_take(void *context, const struct plan *p)
+static void money_take(void *context, const struct plan *p, const struct found *f)
 {
     struct money_reference *r = context;
-    struct money_plan x = {.step = llround(p->step_s * TICKS_PER_S),
-                           .gpus = strategy_gpus(&p->strategy),
+    struct money_plan x = {.step = f->step,
+                           .gpus = f->gpus,
                            .group = p->group,
-                           .strategy = p->strategy};
+                           .strategy = p->strategy,
+                           .trouble = f->trouble};
     int64_t gpus[CLUSTER_MAX_GROUPS] = {0};
     int at = 0;
-    while (at < r->count && !(r->plan[at].group == x.group &&
-                              strategy_same_kind(&r->plan[at].strategy, &x.strategy)))
+    while (at < r->count && (r->plan[at].trouble != x.trouble || !money_same_row(&r->plan[at], &x)))
         at++;
     if (at < r->count && r->plan[at].step <= x.step)
         return;
@@ -128,13 +138,19 @@ static void money_take(void *context, const struct plan *p)
     *(at < r->count ? &r->plan[at] : money_room(r)) = x;
 }
 
-static void money_take_mixed(struct money_reference *r, const struct mixed_found *f)
+static void money_take_mixed(struct money_reference *r, const struct found *f, struct arena *mem)
 {
-    struct money_plan x = {
-        .step = f->step, .gpus = f->gpus, .mixed = true, .strategy = f->strategy};
+    struct mixed_found *own = arena_alloc(mem, sizeof *own);
+    struct money_plan x = {.step = f->step,
+                           .gpus = f->gpus,
+                           .mixed = own,
+                           .group = f->group,
+                           .strategy = f->strategy,
+                           .trouble = f->trouble};
     int64_t gpus[CLUSTER_MAX_GROUPS] = {0};
-    for (int i = 0; i < f->meshes.count; i++) {
-        const struct mesh *m = &f->meshes.mesh[i];
+    *own = *f->mixed;
+    for (int i = 0; i < own->meshes.count; i++) {
+        const struct mesh *m = &own->meshes.mesh[i];
         gpus[m->group - r->cluster->group] += mesh_stage_gpus(m, &f->strategy) * m->stages;
     }
     money_price(r, gpus, &x);
@@ -176,21 +192,24 @@ static void money_reference_run(struct money_reference *r, struct asked *asked, 
     struct error err = {0};
     r->cluster = &q->cluster;
     r->whole = true;
+    r->limits = SPEED_ALONE;
+    r->limits.resolution = r->terms->resolution;
     for (int g = 0; g < q->cluster.groups && r->whole; g++) {
         struct search_query sq;
         struct reference one = {.limit = limit, .each = money_take, .context = r};
         if (!query_search(q, g, &asked->mem, &sq, &err))
             continue; /* fewer GPUs than asked for */
+        sq.limits = &r->limits;
         reference_run(&one, &sq, &asked->mem);
-        results_release(&one.results);
+        reference_release(&one);
         r->whole = one.valid < limit;
     }
     if (r->whole && query_mixed(q, &asked->mem, &mq, &err)) {
-        struct mixed_reference several = {.limit = limit};
+        struct mixed_reference several = {.limit = limit, .limits = &r->limits};
         mixed_reference_run(&several, &mq);
         r->whole = !reference_gave_up(&several);
-        for (int i = 0; i < several.kinds; i++)
-            money_take_mixed(r, &several.kind[i]);
+        for (int i = 0; i < several.choices.count; i++)
+            money_take_mixed(r, &several.choices.x[i], &asked->mem);
         mixed_reference_release(&several);
     }
     money_filter(r);
@@ -208,10 +227,40 @@ static bool money_keeps(const struct money_plan *p, struct money_limits l)
     return p->usd < l.usd + 0.005 && p->hours * 3600 <= l.seconds;
 }
 
+/* What the order compares. */
+static double money_key(const struct money_plan *p, bool cheap)
+{
+    return (cheap ? p->usd : p->hours) * (trouble_cautions(p->trouble) ? 1.03 : 1);
+}
+
 static bool money_before(const struct money_plan *a, const struct money_plan *b, bool cheap)
 {
-    double x = cheap ? a->usd : a->hours, y = cheap ? b->usd : b->hours;
+    double x = money_key(a, cheap), y = money_key(b, cheap);
+    if (a->trouble != b->trouble)
+        return a->trouble < b->trouble;
     return x != y ? x < y : cheap ? a->hours < b->hours : a->usd < b->usd;
+}
+
+/* The first of those that are left, by the definition of the order. */
+static const struct money_plan *money_next(const struct money_reference *r, struct money_limits l,
+                                           bool cheap, const struct money_plan *const *taken,
+                                           int count)
+{
+    const struct money_plan *best = NULL;
+    double least = INFINITY;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < r->count; i++) {
+            const struct money_plan *x = &r->plan[i];
+            bool left = money_keeps(x, l);
+            for (int k = 0; k < count; k++)
+                left = left && !money_same_row(x, taken[k]);
+            if (left && pass == 0)
+                least = fmin(least, money_key(x, cheap));
+            else if (left && money_key(x, cheap) <= least * (1 + r->limits.resolution) &&
+                     (!best || money_before(x, best, cheap)))
+                best = x;
+        }
+    return best;
 }
 
 /* The best `top` plans within the limits, best first; how many there are. */
@@ -219,16 +268,26 @@ static int money_best(const struct money_reference *r, struct money_limits l, bo
                       const struct money_plan *out[])
 {
     int count = 0;
+    while (count < top && (out[count] = money_next(r, l, cheap, out, count)))
+        count++;
+    return count;
+}
+
+/* The fastest or the cheapest within the limits, to the second and the cent; NULL: none. */
+static const struct money_plan *money_exact(const struct money_reference *r, struct money_limits l,
+                                            bool cheap)
+{
+    const struct money_plan *best = NULL;
     for (int i = 0; i < r->count; i++) {
         const struct money_plan *x = &r->plan[i];
-        int at = count;
-        while (at > 0 && money_before(x, out[at - 1], cheap))
-            at--;
-        if (at == top || !money_keeps(x, l))
-            continue;
-        count += count < top;
-        memmove(&out[at + 1], &out[at], (size_t)(count - 1 - at) * sizeof *out);
-        out[at] = x;
+        double a = cheap ? x->usd : x->hours, b = !best   ? INFINITY
+                                                  : cheap ? best->usd
+                                                          : best->hours;
+        double c = cheap ? x->hours : x->usd, d = !best   ? INFINITY
+                                                  : cheap ? best->hours
+                                                          : best->usd;
+        if (money_keeps(x, l) && (a < b || (a == b && c < d)))
+            best = x;
     }
-    return count;
+    return best;
 }

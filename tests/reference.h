@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "search/results.h"
+#include "order_reference.h"
 #include "search/search.h"
 
 #include <math.h>
@@ -17,10 +17,13 @@ struct reference {
     double values[SLOTS];
     struct strategy strategy;
     struct arena scratch;
-    struct results results; /* owned: standings_release() */
+    const struct limits *limits;
+    struct choices choices; /* owned: reference_release() */
+    struct front front;     /* owned */
     double tried, valid, fitting;
     double limit; /* stop after so many strategies that the rules allow; 0 = never */
-    void (*each)(void *context, const struct plan *); /* told of all that fit; may be NULL */
+    /* Told of all that fit; may be NULL. */
+    void (*each)(void *context, const struct plan *, const struct found *);
     void *context;
 };
 
@@ -48,12 +51,16 @@ static void reference_try(struct reference *r)
                           .gpus = strategy_gpus(&r->strategy),
                           .strategy = r->strategy,
                           .group = group};
-        struct rental h = rental_of(r->results.limits, r->query->scene.rent, group, x.gpus);
-        x.score = score_of(&h, x.step);
+        struct rental h = rental_of(r->limits, r->query->scene.rent, group, x.gpus);
+        const struct rules *cautions = r->query->cautions;
+        x.trouble = choices_trouble(r->limits, &p, cautions ? cautions_met(cautions, r->values) : 0,
+                                    strategy_complexity(&r->strategy));
+        found_judge(&x, r->limits, &h);
         r->fitting++;
-        results_add(&r->results, &x);
+        choices_add(&r->choices, &x, r->limits->row);
+        front_add(&r->front, &x);
         if (r->each)
-            r->each(r->context, &p);
+            r->each(r->context, &p, &x);
     }
     arena_clear(&r->scratch);
 }
@@ -77,10 +84,18 @@ static void reference_run(struct reference *r, const struct search_query *q, str
     r->query = q;
     r->tried = r->valid = r->fitting = 0;
     arena_init(&r->scratch);
-    results_init(&r->results, q->limits ? q->limits : &SPEED_ALONE, q->top, mem);
+    r->limits = q->limits ? q->limits : &SPEED_ALONE;
+    r->choices = (struct choices){0};
+    front_init(&r->front);
     search_fixed(q, r->values);
     space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
                scene_stack(&q->scene), mem);
     reference_walk_from(r, 0);
     arena_release(&r->scratch);
+}
+
+static inline void reference_release(struct reference *r)
+{
+    choices_release(&r->choices);
+    front_release(&r->front);
 }

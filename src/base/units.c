@@ -84,6 +84,21 @@ bool parse_factor(const char *text, double *out)
     return *out > 0;
 }
 
+bool parse_share(const char *text, double *out)
+{
+    char number[64];
+    size_t n = strlen(text);
+    bool percent = n > 0 && text[n - 1] == '%';
+    if (n >= sizeof number)
+        return false;
+    memcpy(number, text, n + 1);
+    number[n - percent] = 0;
+    if (!parse_real(number, out))
+        return false;
+    *out /= percent ? 100 : 1;
+    return true;
+}
+
 void add_count(struct str *s, double v)
 {
     static const struct suffix scale[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};

@@ -20,6 +20,8 @@ bool parse_length(const char *text, double *out);
 bool parse_duration(const char *text, double *out_s);
 /* "+10%", "-20%", "x2": what an amount is multiplied with, above 0. False on anything else. */
 bool parse_factor(const char *text, double *out);
+/* 0.01 or 1%. */
+bool parse_share(const char *text, double *out);
 
 void add_count(struct str *, double value);     /* 1234567 -> 1.23M */
 void add_usd(struct str *, double usd);         /* $123.45, $1,234,568 */

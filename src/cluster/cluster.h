@@ -38,6 +38,8 @@ const struct gpu *gpu_find(const char *name,
 
 /* How fast one thread of the CPU issues calls that such GPUs usually have, of an x86 server's. */
 double gpu_host_speed(const struct gpu *);
+/* Of the link between the two, per GPU and direction: PCIe, or what they are soldered to. */
+double gpu_host_gbs(const struct gpu *);
 
 /* As the driver names a device, "NVIDIA H100 80GB HBM3"; NULL when it is not in the table. */
 const struct gpu *gpu_of_device(const char *said);

@@ -23,22 +23,36 @@ const struct gpu *gpu_table(size_t *count)
 
 static const struct {
     const char *name;
-    double speed;
+    double speed, link_gbs;
     const char *gpus, *source;
 } HOSTS[] = {
 #define HOST(...) {__VA_ARGS__},
 #include "cluster/hosts.def"
 #undef HOST
 };
+enum { HOST_COUNT = sizeof HOSTS / sizeof *HOSTS };
+
+/* Its line, or HOST_COUNT. */
+static size_t host_of(const struct gpu *g)
+{
+    char word[LONGEST_NAME + 1];
+    for (size_t i = 0; i < HOST_COUNT; i++)
+        for (const char *at = HOSTS[i].gpus; next_word(&at, word, sizeof word);)
+            if (same_name(word, g->name))
+                return i;
+    return HOST_COUNT;
+}
 
 double gpu_host_speed(const struct gpu *g)
 {
-    char word[LONGEST_NAME + 1];
-    for (size_t i = 0; i < sizeof HOSTS / sizeof *HOSTS; i++)
-        for (const char *at = HOSTS[i].gpus; next_word(&at, word, sizeof word);)
-            if (same_name(word, g->name))
-                return HOSTS[i].speed;
-    return 1;
+    size_t host = host_of(g);
+    return host < HOST_COUNT ? HOSTS[host].speed : 1;
+}
+
+double gpu_host_gbs(const struct gpu *g)
+{
+    size_t host = host_of(g);
+    return host < HOST_COUNT ? HOSTS[host].link_gbs : g->pcie_gbs;
 }
 
 static bool is_called(const struct gpu *g, const char *name)

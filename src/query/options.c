@@ -101,6 +101,7 @@ static bool read_figure(const struct reading *r)
     enum option_kind kind = r->option->kind;
     double n;
     bool ok = kind == KIND_REAL     ? parse_real(r->value, &n)
+              : kind == KIND_SHARE  ? parse_share(r->value, &n)
               : kind == KIND_AMOUNT ? parse_amount(r->value, &n)
                                     : parse_duration(r->value, &n);
     if (!ok || n < r->option->lo || n > r->option->hi)
@@ -170,11 +171,11 @@ static bool read_own(const struct reading *r)
 }
 
 static bool (*const READERS[])(const struct reading *) = {
-    [KIND_SWITCH] = read_switch,   [KIND_WHOLE] = read_whole,   [KIND_LENGTH] = read_whole,
-    [KIND_COUNT] = read_whole,     [KIND_REAL] = read_figure,   [KIND_AMOUNT] = read_figure,
-    [KIND_DURATION] = read_figure, [KIND_CHOICE] = read_choice, [KIND_WORD] = read_choice,
-    [KIND_TEXT] = read_text,       [KIND_OUTPUT] = read_text,   [KIND_LIST] = read_text,
-    [KIND_OWN] = read_own,
+    [KIND_SWITCH] = read_switch, [KIND_WHOLE] = read_whole,     [KIND_LENGTH] = read_whole,
+    [KIND_COUNT] = read_whole,   [KIND_REAL] = read_figure,     [KIND_SHARE] = read_figure,
+    [KIND_AMOUNT] = read_figure, [KIND_DURATION] = read_figure, [KIND_CHOICE] = read_choice,
+    [KIND_WORD] = read_choice,   [KIND_TEXT] = read_text,       [KIND_OUTPUT] = read_text,
+    [KIND_LIST] = read_text,     [KIND_OWN] = read_own,
 };
 
 static bool read_value(struct options *into, const struct option *o, const char *value,

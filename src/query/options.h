@@ -32,6 +32,7 @@ enum option_kind {
     KIND_LENGTH,   /* int: the same, 128k is 131072 (parse_length) */
     KIND_COUNT,    /* int64_t: as KIND_WHOLE */
     KIND_REAL,     /* double in a range */
+    KIND_SHARE,    /* the same, as 0.01 or 1% */
     KIND_AMOUNT,   /* the same as 1.5T */
     KIND_DURATION, /* the same in seconds, as 10m */
     KIND_CHOICE,   /* int: which word of the argument */
@@ -106,8 +107,9 @@ struct outage_options {
 };
 
 struct search_options {
-    int top, threads; /* threads 0 = all cores */
-    bool exhaustive, check, stats;
+    int top, threads;  /* threads 0 = all cores */
+    double resolution; /* as in struct limits */
+    bool variants, exhaustive, check, stats;
 };
 
 /* A script to write. */

@@ -77,6 +77,8 @@ bool query_limits(const struct query *q, struct limits *out, struct error *err)
                            .most_time = INFINITY,
                            .most_usd = INFINITY,
                            .by_gpus = q->cluster.groups == 1,
+                           .resolution = q->search.resolution,
+                           .row = q->search.variants ? ROW_KIND : ROW_LAYOUT,
                            .outage = q->run.outage};
     if (q->deadline_s > 0)
         out->most_time = q->deadline_s / steps * TICKS_PER_S;

@@ -23,17 +23,8 @@ static bool parse_mtbf(const char *text, double *hours)
 /* "0.02" or "2%". 0 takes back what a cluster file says. */
 static bool parse_interruptions(const char *text, double *per_h)
 {
-    char number[64];
-    size_t n = strlen(text);
-    if (n == 0 || n >= sizeof number)
+    if (!parse_share(text, per_h))
         return false;
-    bool percent = text[n - 1] == '%';
-    memcpy(number, text, n + 1);
-    if (percent)
-        number[n - 1] = 0;
-    if (!parse_real(number, per_h))
-        return false;
-    *per_h = percent ? *per_h / 100 : *per_h;
     return *per_h == 0 || (*per_h >= INTERRUPTIONS_MIN && *per_h <= INTERRUPTIONS_MAX);
 }
 

@@ -260,9 +260,18 @@ static bool add_plans_with(const struct plan *p, int plans, int i,
         having += has(&p[n], what);
     }
     str_add(out, having > 1 ? "plans " : "plan ");
-    for (int n = i; n < plans; n++)
-        if (has(&p[n], what))
-            str_addf(out, "%s%d", n > i ? ", " : "", n + 1);
+    for (int n = i, end; n < plans; n = end) {
+        for (end = n; end < plans && has(&p[end], what);)
+            end++;
+        if (end > n)
+            str_addf(out,
+                     end - n > 2   ? "%s%d-%d"
+                     : end - n > 1 ? "%s%d, %d"
+                                   : "%s%d",
+                     n > i ? ", " : "", n + 1, end);
+        else
+            end = n + 1;
+    }
     str_add(out, ": ");
     return true;
 }

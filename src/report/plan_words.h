@@ -47,7 +47,7 @@ void add_memory_of_limit(const struct plan *, struct str *out);
 /* "grad-ov", "split=loss". Nothing when the value is the initial one. */
 void add_option(const struct strategy *, enum param, const char *between, struct str *out);
 
-/* Note k of plan i with the plans that have it, "plans 1, 3: ...". False, and nothing, where a plan
+/* Note k of plan i with the plans that have it, "plans 1, 3-5: ...". False, and nothing, where a plan
  * before has it too. */
 bool add_note_of_plans(const struct plan *, int plans, int i, int k, struct str *out);
 

@@ -45,24 +45,32 @@ static const struct plan *fastest(const struct plan *front, int count, const str
     return NULL;
 }
 
-/* With 10 % more of one limit; NULL when that is no better than the plan that was chosen. */
+/* What the limits allow, to the cent and the second; the plan that was chosen may be a little slower or
+ * dearer, and better in other ways. */
+static const struct plan *reached(const struct money *m)
+{
+    const struct plan *p = m->objective == OBJECTIVE_COST ? m->cheapest : m->fastest;
+    return p ? p : m->chosen;
+}
+
+/* With 10 % more of one limit; NULL when that is no better. */
 static const struct plan *with_more(const struct money *m, struct run_limits l,
                                     const struct plan *front, int count)
 {
     bool cost = m->objective == OBJECTIVE_COST;
     const struct plan *p = cost ? cheapest(front, count, &l) : fastest(front, count, &l);
-    bool better = p && (cost ? p->usd_total < m->chosen->usd_total : p->hours < m->chosen->hours);
+    bool better = p && (cost ? p->usd_total < reached(m)->usd_total : p->hours < reached(m)->hours);
     return better ? p : NULL;
 }
 
-/* What is beyond the chosen plan on the front breaks a limit: the budget where the fastest is asked
+/* What is beyond that on the front breaks a limit: the budget where the fastest is asked
  * for, the deadline where the cheapest is. */
 static enum limit binding(const struct money *m, const struct plan *front, int count)
 {
     if (m->objective == OBJECTIVE_COST)
-        return m->deadline_s > 0 && front[0].usd_total < m->chosen->usd_total ? LIMIT_DEADLINE
+        return m->deadline_s > 0 && front[0].usd_total < reached(m)->usd_total ? LIMIT_DEADLINE
                                                                               : LIMIT_NONE;
-    return m->budget_usd > 0 && front[count - 1].hours < m->chosen->hours ? LIMIT_BUDGET
+    return m->budget_usd > 0 && front[count - 1].hours < reached(m)->hours ? LIMIT_BUDGET
                                                                           : LIMIT_NONE;
 }
 

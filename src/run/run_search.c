@@ -273,10 +273,12 @@ static bool evaluate_all(struct answering *a, struct totals *all)
 {
     const struct shortlist *best = &all->results.best;
     const struct front *front = &all->results.front;
-    all->best = arena_array(a->mem, (size_t)best->count, sizeof *all->best);
+    struct found *list = arena_array(a->mem, (size_t)best->top, sizeof *list);
+    int count = shortlist_rank(best, list);
+    all->best = arena_array(a->mem, (size_t)count, sizeof *all->best);
     all->front = arena_array(a->mem, (size_t)front->count, sizeof *all->front);
-    for (; all->bests < best->count; all->bests++)
-        if (!evaluate(a, all, &best->entry[all->bests], &all->best[all->bests]))
+    for (; all->bests < count; all->bests++)
+        if (!evaluate(a, all, &list[all->bests], &all->best[all->bests]))
             return false;
     for (; all->fronts < front->count; all->fronts++)
         if (!evaluate(a, all, &front->entry[front->count - 1 - all->fronts],

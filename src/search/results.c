@@ -27,11 +27,46 @@ static int compare_meshes(const struct mesh_list *a, const struct mesh_list *b)
     return 0;
 }
 
-bool found_before(const struct limits *w, const struct found *a, const struct found *b)
+enum { COMPLEXITY_BITS = 16 };
+
+unsigned trouble_of(int cautions, bool crowded, int complexity)
 {
-    double x = score_key(w, &a->score), y = score_key(w, &b->score);
-    if (x != y)
-        return x < y;
+    assert(cautions >= 0 && complexity >= 0 && complexity < 1 << COMPLEXITY_BITS);
+    return ((unsigned)cautions << 1 | crowded) << COMPLEXITY_BITS | (unsigned)complexity;
+}
+
+int trouble_cautions(unsigned trouble)
+{
+    return (int)(trouble >> (COMPLEXITY_BITS + 1));
+}
+
+uint64_t trouble_depends(const struct rules *cautions)
+{
+    uint64_t depends = 0;
+    for (int p = 0; p < PARAMS; p++)
+        if (param_info((enum param)p)->complexity != 0)
+            depends |= 1ull << p;
+    for (int i = 0; cautions && i < cautions->count; i++)
+        depends |= cautions->rule[i].depends;
+    return depends;
+}
+
+/* What is added to what the objective looks at. */
+static double weight(const struct found *x)
+{
+    return trouble_cautions(x->trouble) ? 1 + CAUTION_SHARE : 1;
+}
+
+void found_judge(struct found *x, const struct limits *w, const struct rental *h)
+{
+    x->score = score_of(h, x->step);
+    x->key = score_key(w, &x->score) * weight(x);
+}
+
+bool found_before(const struct found *a, const struct found *b)
+{
+    if (a->key != b->key)
+        return a->key < b->key;
     if (a->score.time != b->score.time)
         return a->score.time < b->score.time;
     if (a->score.usd != b->score.usd)
@@ -42,69 +77,166 @@ bool found_before(const struct limits *w, const struct found *a, const struct fo
     return order != 0 ? order < 0 : a->group < b->group;
 }
 
-/* Plans that differ only in recompute, overlap, optimizer and split, on the same GPUs. */
-static bool same_kind(const struct found *a, const struct found *b)
+/* Plans that are alternatives on the same GPUs. */
+static bool same_row(const struct found *a, const struct found *b, enum row_of row)
 {
     if (a->mixed || b->mixed)
-        return a->mixed && b->mixed && mixed_same_kind(a->mixed, b->mixed);
-    return a->group == b->group && strategy_same_kind(&a->strategy, &b->strategy);
+        return a->mixed && b->mixed && mixed_same_row(a->mixed, b->mixed, row);
+    return a->group == b->group && strategy_same_row(&a->strategy, &b->strategy, row);
 }
 
-void shortlist_init(struct shortlist *l, int limit, struct arena *mem)
+/* The largest key that is as good as this one. */
+static double reach(const struct shortlist *l, double key)
 {
-    assert(limit >= 1);
-    l->count = 0;
-    l->limit = limit;
-    l->entry = arena_array(mem, (size_t)limit, sizeof *l->entry);
+    return key * (1 + l->limits->resolution);
 }
 
-static int same_kind_index(const struct shortlist *l, const struct found *x)
+/* Nothing with a larger key can be listed: even when the last row is chosen, one with a key that is
+ * not above that of row `top` is left. */
+static double largest_key(const struct shortlist *l)
+{
+    return l->count < l->top ? INFINITY : reach(l, l->row[l->top - 1].variant[0].key);
+}
+
+void shortlist_init(struct shortlist *l, const struct limits *w, int top, struct arena *mem)
+{
+    assert(top >= 1);
+    *l = (struct shortlist){.limits = w, .top = top, .mem = mem};
+}
+
+static int row_index(const struct shortlist *l, const struct found *x)
 {
     for (int i = 0; i < l->count; i++)
-        if (same_kind(&l->entry[i], x))
+        if (same_row(&l->row[i].variant[0], x, l->limits->row))
             return i;
     return -1;
 }
 
-static void remove_at(struct shortlist *l, int i)
+/* Whenever `b` could be chosen of a row, `a` is. */
+static bool beats(const struct found *a, const struct found *b)
 {
-    l->count--;
-    memmove(&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof *l->entry);
+    return a->trouble <= b->trouble && !found_before(b, a);
 }
 
-void shortlist_add(struct shortlist *l, const struct limits *w, const struct found *x)
+static bool row_refuses(const struct shortlist *l, const struct plan_row *row,
+                        const struct found *x)
 {
-    if (!score_allowed(w, &x->score) ||
-        (l->count == l->limit && !found_before(w, x, &l->entry[l->limit - 1])))
+    if (x->key > reach(l, row->variant[0].key))
+        return true;
+    for (int i = 0; i < row->count; i++)
+        if (beats(&row->variant[i], x))
+            return true;
+    return false;
+}
+
+bool shortlist_refuses(const struct shortlist *l, const struct found *x)
+{
+    if (!score_allowed(l->limits, &x->score) || x->key > largest_key(l))
+        return true;
+    int i = row_index(l, x);
+    return i >= 0 && row_refuses(l, &l->row[i], x);
+}
+
+/* What it beats, and what is too far behind it, leaves. */
+static void row_add(struct shortlist *l, struct plan_row *row, const struct found *x)
+{
+    int kept = 0, at;
+    for (int i = 0; i < row->count; i++)
+        if (!beats(x, &row->variant[i]) && row->variant[i].key <= reach(l, x->key))
+            row->variant[kept++] = row->variant[i];
+    row->count = kept;
+    row->variant =
+        arena_room(l->mem, row->variant, row->count, &row->capacity, sizeof *row->variant);
+    for (at = row->count++; at > 0 && found_before(x, &row->variant[at - 1]); at--)
+        row->variant[at] = row->variant[at - 1];
+    row->variant[at] = *x;
+    for (int i = 1; i < row->count; i++)
+        assert(found_before(&row->variant[i - 1], &row->variant[i]) &&
+               row->variant[i - 1].trouble > row->variant[i].trouble);
+}
+
+void shortlist_add(struct shortlist *l, const struct found *x)
+{
+    if (shortlist_refuses(l, x))
         return;
-    int same = same_kind_index(l, x);
-    if (same >= 0) {
-        if (!found_before(w, x, &l->entry[same]))
-            return;
-        remove_at(l, same);
+    int i = row_index(l, x);
+    if (i < 0) {
+        l->row = arena_room(l->mem, l->row, l->count, &l->capacity, sizeof *l->row);
+        i = l->count++;
+        l->row[i] = (struct plan_row){0};
     }
-    int at = l->count;
-    while (at > 0 && found_before(w, x, &l->entry[at - 1]))
-        at--;
-    if (l->count == l->limit)
+    row_add(l, &l->row[i], x);
+    for (; i > 0 && found_before(&l->row[i].variant[0], &l->row[i - 1].variant[0]); i--) {
+        struct plan_row row = l->row[i];
+        l->row[i] = l->row[i - 1];
+        l->row[i - 1] = row;
+    }
+    while (l->row[l->count - 1].variant[0].key > largest_key(l))
         l->count--;
-    memmove(&l->entry[at + 1], &l->entry[at], (size_t)(l->count - at) * sizeof *l->entry);
-    l->entry[at] = *x;
-    l->count++;
-    assert(l->count <= l->limit && (at == 0 || found_before(w, &l->entry[at - 1], x)));
 }
 
-int64_t shortlist_limit(const struct shortlist *l, const struct limits *w, const struct rental *h)
+int64_t shortlist_limit(const struct shortlist *l, const struct rental *h)
 {
-    double time = w->most_time, usd = w->most_usd;
-    if (l->count == l->limit) {
-        const struct score *last = &l->entry[l->limit - 1].score;
-        if (w->objective == OBJECTIVE_COST)
-            usd = fmin(usd, last->usd);
-        else
-            time = fmin(time, last->time);
+    return step_within_key(l->limits, h, largest_key(l));
+}
+
+int64_t shortlist_row_limit(const struct shortlist *l, const struct rental *h,
+                            const struct found *x)
+{
+    int i = row_index(l, x);
+    return i < 0 ? INT64_MAX : step_within_key(l->limits, h, reach(l, l->row[i].variant[0].key));
+}
+
+int64_t shortlist_beaten_from(const struct shortlist *l, const struct rental *h,
+                              const struct found *x)
+{
+    int i = row_index(l, x);
+    for (int k = 0; i >= 0 && k < l->row[i].count; k++)
+        if (l->row[i].variant[k].trouble <= x->trouble)
+            return step_within_key(l->limits, h, l->row[i].variant[k].key / weight(x));
+    return INT64_MAX;
+}
+
+/* The one with least trouble that is as good as the best of all rows that are left. */
+static const struct found *variant_within(const struct plan_row *row, double key)
+{
+    int i = row->count - 1;
+    while (row->variant[i].key > key)
+        i--;
+    return &row->variant[i];
+}
+
+static int next_row(const struct shortlist *l, const bool *taken, const struct found **chosen)
+{
+    int best = -1;
+    double within = 0;
+    for (int i = 0; i < l->count; i++) {
+        if (taken[i])
+            continue;
+        if (best < 0)
+            within = reach(l, l->row[i].variant[0].key);
+        if (l->row[i].variant[0].key > within)
+            break;
+        const struct found *x = variant_within(&l->row[i], within);
+        if (best < 0 || x->trouble < (*chosen)->trouble ||
+            (x->trouble == (*chosen)->trouble && found_before(x, *chosen))) {
+            *chosen = x;
+            best = i;
+        }
     }
-    return step_within_score(h, time, usd);
+    return best;
+}
+
+int shortlist_rank(const struct shortlist *l, struct found out[])
+{
+    bool *taken = arena_array(l->mem, (size_t)l->count + 1, sizeof *taken);
+    const struct found *chosen = NULL;
+    int n = 0;
+    for (int i; n < l->top && (i = next_row(l, taken, &chosen)) >= 0; n++) {
+        taken[i] = true;
+        out[n] = *chosen;
+    }
+    return n;
 }
 
 /* The front is sorted by time, along which the cost falls. */
@@ -141,7 +273,7 @@ static void make_room(struct front *f)
     f->entry = memory_grow(f->entry, (size_t)f->capacity * sizeof *f->entry);
 }
 
-void front_add(struct front *f, const struct limits *w, const struct found *x)
+void front_add(struct front *f, const struct found *x)
 {
     int at = count_within(f, x->score.time);
     if (!(x->score.usd < INFINITY))
@@ -149,7 +281,7 @@ void front_add(struct front *f, const struct limits *w, const struct found *x)
     if (at > 0) { /* the cheapest of those that are as fast */
         const struct found *old = &f->entry[at - 1];
         bool equal = old->score.time == x->score.time && old->score.usd == x->score.usd;
-        if (equal ? !found_before(w, x, old) : old->score.usd <= x->score.usd)
+        if (equal ? !found_before(x, old) : old->score.usd <= x->score.usd)
             return;
         at -= old->score.time == x->score.time;
     }
@@ -191,7 +323,7 @@ int64_t front_limit(const struct front *f, const struct rental *h)
 void results_init(struct results *s, const struct limits *w, int top, struct arena *mem)
 {
     s->limits = w;
-    shortlist_init(&s->best, top, mem);
+    shortlist_init(&s->best, w, top, mem);
     front_init(&s->front);
 }
 
@@ -211,6 +343,6 @@ void results_release(struct results *s)
 
 void results_add(struct results *s, const struct found *x)
 {
-    shortlist_add(&s->best, s->limits, x);
-    front_add(&s->front, s->limits, x);
+    shortlist_add(&s->best, x);
+    front_add(&s->front, x);
 }

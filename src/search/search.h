@@ -35,6 +35,8 @@ struct found {
     int64_t gpus;
     struct strategy strategy;
     struct score score;
+    double key;                      /* found_judge(): what the order compares */
+    unsigned trouble;                /* ... and what decides between keys that are alike */
     const struct node_group *group;  /* the first one's where there are several */
     const struct mixed_found *mixed; /* where the stages of a mixed job lie; NULL: on one group */
 };
@@ -47,7 +49,7 @@ struct search_query {
     const struct rules *cautions;   /* said, never dropped by; NULL: none */
     int64_t gpus_min, gpus_max;     /* to use */
     bool any_gpus;                  /* false: whole nodes only */
-    int top;                        /* how many kinds of plan to return */
+    int top;                        /* how many rows to return */
     const struct limits *limits;    /* NULL: speed, without limits */
     struct results *results;        /* of all searches of a query, which what is found joins;
                                      * NULL: this is the only one */
@@ -59,7 +61,7 @@ struct search_query {
 
 struct search_result {
     int best;
-    struct found *found; /* [best] best first: at most one of each kind: strategy_same_kind() */
+    struct found *found; /* [best] best first: at most one of each row: strategy_same_row() */
     int front;
     struct found *pareto; /* [front] cheapest first: none is both slower and dearer than another */
     struct funnel funnel;

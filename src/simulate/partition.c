@@ -481,6 +481,7 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     m->strategy = *partition_strategy(f, i, &f->strategy, &room);
     m->costing = placed_costing(f->scene, g, &m->strategy);
     m->limit = framework_limit(&one, &m->strategy);
+    m->crowded = crowded_fullness(&one, &m->strategy);
     find_crossing(m);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;

@@ -93,6 +93,7 @@ struct partition_mesh {
     const struct layer_costs *costs;
     struct strategy strategy; /* structural parameters of its own */
     double limit;             /* bytes that the framework may allocate */
+    double crowded;           /* fullness from which its GPUs are CROWDED */
     int first_rank;
     bool crosses[AXES]; /* collectives of passes that leave a node, and so go through its NICs */
 };
@@ -252,6 +253,8 @@ double rank_fullness(const struct partition *, int mesh, double fullest, const s
 #define HOPELESS 1e9
 double partition_fullness(const struct partition *, const struct pass_times *,
                           const struct state *);
+/* Whether the memory of some GPU is CROWDED. */
+bool partition_crowded(const struct partition *, const struct pass_times *, const struct state *);
 
 /* What a rank does outside the passes of the pipeline. Seconds. */
 struct edges {
@@ -329,6 +332,8 @@ void partition_stage_memory(const struct partition *, const struct strategy *, i
 /* What the framework may allocate so that the device's memory suffices; before a residual factor,
  * which shows in what a plan says alone. */
 double framework_limit(const struct scene *, const struct strategy *);
+/* What it allocates of that when the device is CROWDED. */
+double crowded_fullness(const struct scene *, const struct strategy *);
 
 /* Bytes a GPU may use. */
 double scene_limit(const struct scene *);

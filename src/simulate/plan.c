@@ -277,6 +277,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->rent = sc->rent;
     p->strategy = *s;
     p->gpus = sc->meshes ? mesh_list_gpus(sc->meshes, s) : strategy_gpus(s);
+    p->complexity = sc->meshes ? mesh_list_complexity(sc->meshes, s) : strategy_complexity(s);
     p->te = sc->te;
     p->stock = sc->stock;
     p->feasible = true;

@@ -62,6 +62,10 @@ struct plan_stage {
     bool fits;
 };
 
+/* Memory above this share of what a GPU may use: less than what is not known of a run may be too
+ * much. */
+#define CROWDED 0.95
+
 /* What expected_error comes from, a profile apart. */
 struct plan_evidence {
     struct step_class class;
@@ -80,6 +84,7 @@ struct plan {
     bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
     struct strategy strategy;
     int64_t gpus;
+    int complexity; /* strategy_complexity(), of a mixed job mesh_list_complexity() */
     struct layout layout;
     bool te, stock;                  /* stack_of() */
     double memory_margin, imbalance; /* as in the scene */

@@ -66,3 +66,10 @@ int64_t step_within_score(const struct rental *h, double time, double usd)
     double step = time / h->slowdown;
     return step < 9e18 ? (int64_t)step + 1 : INT64_MAX;
 }
+
+int64_t step_within_key(const struct limits *w, const struct rental *h, double key)
+{
+    bool cost = w->objective == OBJECTIVE_COST;
+    return step_within_score(h, cost ? w->most_time : fmin(w->most_time, key),
+                             cost ? fmin(w->most_usd, key) : w->most_usd);
+}

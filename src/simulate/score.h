@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simulate/outage.h"
+#include "strategy/strategy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,12 +13,17 @@ struct rent;
 
 enum objective { OBJECTIVE_SPEED, OBJECTIVE_COST };
 
+#define RESOLUTION_USUAL 0.01 /* of predicted times: a smaller difference is none */
+
 /* What is asked for, of any plan. */
 struct limits {
     enum objective objective;
-    double most_time; /* ticks of a step; INFINITY = no limit */
-    double most_usd;  /* USD an hour x ticks of a step; INFINITY = no limit */
-    bool by_gpus;     /* no price is known: a GPU-hour counts as one USD */
+    double most_time;  /* ticks of a step; INFINITY = no limit */
+    double most_usd;   /* USD an hour x ticks of a step; INFINITY = no limit */
+    bool by_gpus;      /* no price is known: a GPU-hour counts as one USD */
+    double resolution; /* differences of the objective below it are none, and other things decide;
+                        * 0 = the objective alone */
+    enum row_of row;      /* of what each row of the list has the best */
     struct outage outage;
 };
 
@@ -55,6 +61,8 @@ double score_key(const struct limits *, const struct score *);
 
 /* The longest step, in ticks, whose time and cost are not above these, give or take one. */
 int64_t step_within_score(const struct rental *, double time, double usd);
+/* The same of what the objective looks at, within the limits. */
+int64_t step_within_key(const struct limits *, const struct rental *, double key);
 
 /* Speed without limits: what is asked where nothing else is said. */
 extern const struct limits SPEED_ALONE;

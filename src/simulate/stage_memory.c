@@ -265,12 +265,24 @@ double scene_limit(const struct scene *sc)
     return sc->group->usable_bytes * (1 - sc->memory_margin);
 }
 
-double framework_limit(const struct scene *sc, const struct strategy *s)
+/* For so much of the device's memory. */
+static double framework_within(const struct scene *sc, const struct strategy *s, double device)
 {
     double fixed = device_bytes(sc, s, 0), slope = device_bytes(sc, s, GIB) - fixed;
     assert(fixed >= 0 && slope > 0);
     const struct costing on = scene_costing(sc, sc->group);
-    return (scene_limit(sc) - fixed) / slope * GIB / residual_of(&on, RESIDUAL_memory);
+    return (device - fixed) / slope * GIB / residual_of(&on, RESIDUAL_memory);
+}
+
+double framework_limit(const struct scene *sc, const struct strategy *s)
+{
+    return framework_within(sc, s, scene_limit(sc));
+}
+
+double crowded_fullness(const struct scene *sc, const struct strategy *s)
+{
+    double limit = framework_limit(sc, s);
+    return limit > 0 ? framework_within(sc, s, CROWDED * scene_limit(sc)) / limit : 0;
 }
 
 double rank_fullness(const struct partition *f, int mesh, double fullest,
@@ -282,17 +294,30 @@ double rank_fullness(const struct partition *f, int mesh, double fullest,
     return limit > 0 ? bytes * stretch / limit : HOPELESS;
 }
 
+static double class_fullness(const struct partition *f, const struct pass_times *t,
+                             const struct state *st, int c)
+{
+    struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
+    return rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c], &own,
+                         f->class[c].buffers, st->stretch);
+}
+
 double partition_fullness(const struct partition *f, const struct pass_times *t,
                           const struct state *st)
 {
     double most = 0;
-    for (int c = 0; c < f->classes; c++) {
-        struct rank_state own = {st->bytes[c], st->step_bytes[c], st->setup_bytes[c]};
-        double fullness = rank_fullness(f, f->class[c].mesh, t->activations[c] + t->temporary[c],
-                                        &own, f->class[c].buffers, st->stretch);
-        most = fmax(most, fullness);
-    }
+    for (int c = 0; c < f->classes; c++)
+        most = fmax(most, class_fullness(f, t, st, c));
     return most;
+}
+
+bool partition_crowded(const struct partition *f, const struct pass_times *t,
+                       const struct state *st)
+{
+    for (int c = 0; c < f->classes; c++)
+        if (class_fullness(f, t, st, c) > f->mesh[f->class[c].mesh].crowded)
+            return true;
+    return false;
 }
 
 /* Before there are buffers and an optimizer: what memory_of_setup adds up. */

@@ -34,6 +34,18 @@ int64_t mesh_list_gpus(const struct mesh_list *l, const struct strategy *s)
     return sum;
 }
 
+int mesh_list_complexity(const struct mesh_list *l, const struct strategy *s)
+{
+    enum { TYPE_POINTS = 3 };
+    int most = 0;
+    for (int i = 0; i < l->count; i++) {
+        struct strategy room;
+        int own = strategy_complexity(mesh_strategy(&l->mesh[i], s, &room));
+        most = own > most ? own : most;
+    }
+    return most + TYPE_POINTS * (l->count - 1);
+}
+
 bool mesh_list_uniform(const struct mesh_list *l)
 {
     for (int i = 0; i < l->count; i++)

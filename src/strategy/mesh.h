@@ -38,5 +38,8 @@ const struct strategy *mesh_strategy(const struct mesh *, const struct strategy 
 int64_t mesh_stage_gpus(const struct mesh *, const struct strategy *);
 int64_t mesh_list_gpus(const struct mesh_list *, const struct strategy *);
 
+/* strategy_complexity() on the mesh that has most, and more for each type of GPU beyond the first. */
+int mesh_list_complexity(const struct mesh_list *, const struct strategy *);
+
 /* Whether one strategy runs on all ranks, so that stock Megatron can. */
 bool mesh_list_uniform(const struct mesh_list *);

@@ -86,6 +86,7 @@ void slots_set_fixed(double values[SLOTS], const struct model *m, const struct n
     values[SLOT_cluster_max_gpus] = values[SLOT_cluster_min_gpus] = (double)nodes * g->per_node;
     values[SLOT_cluster_granule] = g->per_node;
     values[SLOT_cluster_compute_capability] = gpu_capability(g->gpu);
+    values[SLOT_cluster_host_gbs] = gpu_host_gbs(g->gpu);
     values[SLOT_stack_te] = stack == STACK_TE;
     values[SLOT_stack_local] = stack == STACK_LOCAL;
 }

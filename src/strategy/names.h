@@ -17,7 +17,8 @@ struct node_group;
     X(expert_dp, DEPENDS(tp) | DEPENDS(cp) | DEPENDS(dp) | DEPENDS(ep) | DEPENDS(etp))
 
 #define CLUSTER_FIELD_TABLE(X)                                                                     \
-    X(gpus_per_node) X(domain) X(nodes) X(max_gpus) X(min_gpus) X(granule) X(compute_capability)
+    X(gpus_per_node)                                                                               \
+    X(domain) X(nodes) X(max_gpus) X(min_gpus) X(granule) X(compute_capability) X(host_gbs)
 
 enum slot {
     SLOT_PARAM = 0,

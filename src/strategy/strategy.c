@@ -7,7 +7,7 @@
 
 static const struct param_info INFO[PARAMS] = {
 #define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, order, section, shown,     \
-              short_name, alternatives, words, help)                                               \
+              short_name, alternatives, complexity, words, help)                                   \
     {#field,                                                                                       \
      PARAM_##kind,                                                                                 \
      lo,                                                                                           \
@@ -21,6 +21,7 @@ static const struct param_info INFO[PARAMS] = {
      SHOWN_##shown,                                                                                \
      short_name,                                                                                   \
      alternatives,                                                                                 \
+     complexity,                                                                                   \
      words,                                                                                        \
      help},
 #include "strategy/params.def"
@@ -68,13 +69,40 @@ int strategy_compare(const struct strategy *a, const struct strategy *b)
     return 0;
 }
 
-bool strategy_same_kind(const struct strategy *a, const struct strategy *b)
+bool strategy_same_row(const struct strategy *a, const struct strategy *b, enum row_of row)
 {
+    static const enum param_differs last[] = {
+        [ROW_LAYOUT] = DIFFERS_LAYOUT, [ROW_KIND] = DIFFERS_KIND};
     return true
 #define PARAM(field, kind, lo, hi, init, costs, axis, options, differs, ...)                       \
-    &&(DIFFERS_##differs != DIFFERS_KIND || a->field == b->field)
+    &&(DIFFERS_##differs < DIFFERS_LAYOUT || DIFFERS_##differs > last[row] || a->field == b->field)
 #include "strategy/params.def"
         ;
+}
+
+static int steps_of(const struct param_info *p, int value)
+{
+    if (p->kind == PARAM_SET)
+        return __builtin_popcount((unsigned)value);
+    if (p->kind == PARAM_WORD)
+        return value;
+    int doublings = 0;
+    for (int64_t reached = p->init; reached < value; reached *= 2)
+        doublings++;
+    return doublings;
+}
+
+int strategy_complexity(const struct strategy *s)
+{
+    int points = 0;
+    for (int i = 0; i < PARAMS; i++) {
+        int value = strategy_get(s, (enum param)i);
+        if (INFO[i].complexity == STEPS)
+            points += steps_of(&INFO[i], value);
+        else if (value != INFO[i].init)
+            points += INFO[i].complexity;
+    }
+    return points;
 }
 
 /* The index of `word` (length n) in the blank-separated `words`, or -1. */

@@ -39,7 +39,8 @@ enum param_differs {
     DIFFERS_JOB,      /* trainings of different jobs: the query says which */
     DIFFERS_NUMERICS, /* they train other numbers: never a search's to choose */
     DIFFERS_ENGINE,   /* they need other engines or kernels: nor this */
-    DIFFERS_KIND,     /* plans of two kinds, of each of which a search returns the best */
+    DIFFERS_LAYOUT,   /* plans of two layouts, of each of which a search lists the best */
+    DIFFERS_KIND,     /* two kinds of plan of one layout: --variants lists the best of each */
     DIFFERS_VARIANT   /* variants of one kind */
 };
 
@@ -71,6 +72,9 @@ enum param_shown {
     SHOWN_OPTION  /* among the options, by its short name, where it is not the initial value */
 };
 
+/* A point for each doubling of a number, each word behind the first, each member of a set. */
+enum { STEPS = -1 };
+
 struct param_info {
     const char *name;
     enum param_kind kind;
@@ -83,6 +87,7 @@ struct param_info {
     enum param_shown shown;
     const char *short_name;
     int alternatives;  /* place on the page of alternatives, from 1 on; 0 = it has none */
+    int complexity;    /* points where it is not initial, or STEPS */
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
 };
@@ -167,8 +172,14 @@ void strategy_init(struct strategy *); /* every field at its init value */
  * zero, positive. */
 int strategy_compare(const struct strategy *, const struct strategy *);
 
-/* Plans that differ only in recompute, overlap, optimizer and split are variants of one kind. */
-bool strategy_same_kind(const struct strategy *, const struct strategy *);
+/* Which strategies are alternatives of one row of a list. */
+enum row_of { ROW_LAYOUT, ROW_KIND };
+/* The same layout: tp, cp, pp, dp, ep and etp. The same kind: micro-batch and vpp too; plans that
+ * differ only in recompute, overlap, optimizer and split are variants of it. */
+bool strategy_same_row(const struct strategy *, const struct strategy *, enum row_of);
+
+/* What a plan asks of those who set it up and look after it: the sum of the points of params.def. */
+int strategy_complexity(const struct strategy *);
 
 /* "full", "4", "on", "core_attn,mlp" <-> the integer of this parameter. */
 bool param_parse(enum param, const char *text, int *value, struct error *);

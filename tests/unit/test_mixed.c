@@ -201,45 +201,24 @@ static void random_query(struct asked *q)
     random_network(&q->query.cluster);
 }
 
-struct known {
-    int count;
-    struct found plan[3];
-};
-
-/* Plans on one type of which the search is told: faster and slower ones than it will find. */
-static void random_known(const struct mixed_reference *ref, const struct mixed_query *mq,
-                         struct known *known)
+/* Plans on one type of which the search is told: faster and slower ones than it will find. They are
+ * among the choices then. */
+static void random_known(struct mixed_reference *ref, const struct mixed_query *mq,
+                         struct results *results)
 {
-    known->count = ref->kinds > 0 && pick(0, 1) ? pick(1, 3) : 0;
-    for (int i = 0; i < known->count; i++) {
-        const struct mixed_found *like = &ref->kind[pick(0, ref->kinds - 1)];
-        struct found *x = &known->plan[i];
-        x->step = like->step + pick(-1, 1) * (like->step / pick(2, 1000));
-        x->strategy = like->strategy;
-        x->strategy.tp = 100 + i; /* a kind of its own */
-        x->score = (struct score){(double)x->step, INFINITY};
-        x->group = mq->cluster->group;
+    int choices = ref->choices.count, count = choices > 0 && pick(0, 1) ? pick(1, 3) : 0;
+    struct rental free = {.slowdown = 1};
+    for (int i = 0; i < count; i++) {
+        struct found x = ref->choices.x[pick(0, choices - 1)];
+        x.step += pick(-1, 1) * (x.step / pick(2, 1000));
+        x.strategy.tp = 100 + i; /* a row of its own */
+        x.mixed = NULL;
+        x.group = mq->cluster->group;
+        found_judge(&x, ref->limits, &free);
+        x.score.usd = INFINITY;
+        results_add(results, &x);
+        choices_add(&ref->choices, &x, ref->limits->row);
     }
-}
-
-/* The steps of the best of all: of the kinds and of what is known. */
-static int best_steps(const struct mixed_found *kind, int kinds, const struct known *known, int top,
-                      int64_t out[])
-{
-    int count = 0;
-    for (int i = 0; i < kinds + known->count; i++) {
-        int64_t step = i < kinds ? kind[i].step : known->plan[i - kinds].step;
-        int at = count;
-        while (at > 0 && out[at - 1] > step)
-            at--;
-        if (at == top)
-            continue;
-        count += count < top;
-        for (int k = count - 1; k > at; k--)
-            out[k] = out[k - 1];
-        out[at] = step;
-    }
-    return count;
 }
 
 static void must_be_as_said(const struct mixed_query *mq, const struct mixed_found *x,
@@ -259,11 +238,18 @@ struct tally {
     int own; /* found plans whose meshes differ */
 };
 
-static void show_plan(const char *who, const struct mixed_found *x)
+static void show_plan(const char *who, const struct found *found)
 {
+    const struct mixed_found *x = found->mixed;
     struct str text = {0};
-    strategy_print(&x->strategy, &text);
-    print_error("%s %lld: %s |", who, (long long)x->step, text.data);
+    strategy_print(&found->strategy, &text);
+    print_error("%s %lld, trouble %x: %s |", who, (long long)found->step, found->trouble,
+                text.data);
+    str_release(&text);
+    if (!x) {
+        print_error(" known\n");
+        return;
+    }
     for (int i = 0; i < x->meshes.count; i++) {
         const struct mesh *m = &x->meshes.mesh[i];
         print_error(" %d:%s", m->stages, m->group->gpu->name);
@@ -274,27 +260,45 @@ static void show_plan(const char *who, const struct mixed_found *x)
     for (int i = 0; i < x->layout.stages; i++)
         print_error(" %d", x->layout.layers[i]);
     print_error("\n");
-    str_release(&text);
 }
 
 /* Whether they agree. */
 static bool compare(int number, const struct mixed_reference *ref, const struct mixed_query *mq,
-                    const struct known *known, const struct mixed_result *r)
+                    const struct found have[], int count)
 {
-    int64_t want[3], have[3];
-    int limits = best_steps(ref->kind, ref->kinds, known, mq->top, want);
-    int found = best_steps(r->found, r->best, known, mq->top, have);
-    bool same = limits == found && memcmp(want, have, (size_t)found * sizeof *have) == 0;
+    enum { TOP_MAX = 3 };
+    const struct found *want[TOP_MAX];
+    int wanted = choices_rank(&ref->choices, ref->limits, mq->top, want);
+    bool same = wanted == count;
+    for (int i = 0; i < wanted && same; i++)
+        same = want[i]->step == have[i].step && want[i]->trouble == have[i].trouble;
     if (same)
         return true;
-    print_error("problem %d:\n", number);
-    for (int i = 0; i < ref->kinds && i < mq->top; i++)
-        show_plan("best ", &ref->kind[i]);
-    for (int i = 0; i < r->best; i++)
-        show_plan("found", &r->found[i]);
-    for (int i = 0; i < known->count; i++)
-        print_error("known %lld\n", (long long)known->plan[i].step);
+    print_error("problem %d, resolution %g:\n", number, ref->limits->resolution);
+    for (int i = 0; i < wanted; i++)
+        show_plan("best ", want[i]);
+    for (int i = 0; i < count; i++)
+        show_plan("found", &have[i]);
     return false;
+}
+
+/* What decides within the resolution. */
+static void random_order(struct mixed_query *mq, struct limits *limits, struct rules *cautions,
+                         struct arena *mem)
+{
+    static const char *const lines[] = {
+        "avoid tp > 1 \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
+        "avoid recompute == full \"a, b\"\navoid pp > 2 || cluster.gpus_per_node > 2 \"a, b\"",
+        "avoid overlap_grad_reduce && dp > 1 \"a, b\"", "# none"};
+    static const double resolutions[] = {0, 0.01, 0.05, 0.3};
+    struct error err = {0};
+    const char *text = lines[pick(0, 3)];
+    rules_init(cautions);
+    must(rules_add(cautions, text, strlen(text), "test", mem, &err), &err);
+    *limits = SPEED_ALONE;
+    limits->resolution = resolutions[pick(0, 3)];
+    limits->row = pick(0, 1) ? ROW_LAYOUT : ROW_KIND;
+    mq->cautions = cautions;
 }
 
 /* False: no plans to compare, or more than brute force should walk. */
@@ -304,8 +308,9 @@ static bool solve_one(int number, struct tally *t)
     struct mixed_query mq;
     struct mixed_result r;
     struct mixed_reference ref = {.limit = MOST_PLANS};
-    struct known known = {0};
     struct results results;
+    struct limits limits;
+    struct rules cautions;
     struct error err = {0};
     random_query(&q);
     q.query.terms.engine =
@@ -313,24 +318,26 @@ static bool solve_one(int number, struct tally *t)
     must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
     if (number % 2)
         random_residuals(&q.query);
+    random_order(&mq, &limits, &cautions, &q.mem);
     mq.threads = 1 + number % 2;
+    ref.limits = mq.limits = &limits;
     mixed_reference_run(&ref, &mq);
     bool solved = ref.plans > 0 && !reference_gave_up(&ref);
-    random_known(&ref, &mq, &known);
     if (solved) {
-        results_init(&results, &SPEED_ALONE, mq.top, &q.mem);
-        for (int i = 0; i < known.count; i++)
-            results_add(&results, &known.plan[i]);
+        struct found have[3];
+        int answers = ref.choices.count;
+        results_init(&results, &limits, mq.top, &q.mem);
+        random_known(&ref, &mq, &results);
         mq.results = &results;
         mixed_run(&mq, &q.mem, &r);
+        t->wrong += !compare(number, &ref, &mq, have, shortlist_rank(&results.best, have));
         results_release(&results);
-        t->wrong += !compare(number, &ref, &mq, &known, &r);
         for (int i = 0; i < r.best; i++)
             must_be_as_said(&mq, &r.found[i], &q.mem);
-        t->answered += ref.kinds > 0;
+        t->answered += answers > 0;
         for (int i = 0; i < r.best; i++)
             t->own += r.found[i].meshes.mesh[0].own;
-        t->tight += ref.kinds > 0 && ref.fitting < ref.plans;
+        t->tight += answers > 0 && ref.fitting < ref.plans;
         t->plans += ref.plans;
     }
     mixed_reference_release(&ref);
@@ -384,7 +391,7 @@ static void ask_sweep(struct asked *q, size_t i)
 
 static void any_memory_is_used(void **state)
 {
-    enum { STEPS = 48 };
+    enum { SIZES = 48 };
     (void)state;
     for (size_t i = 0; i < COUNT(SWEEPS); i++) {
         struct asked q;
@@ -395,15 +402,17 @@ static void any_memory_is_used(void **state)
         int answers = 0, wrong = 0;
         ask_sweep(&q, i);
         must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
-        for (int k = 0; k < STEPS && in_time(15); k++) {
+        for (int k = 0; k < SIZES && in_time(15); k++) {
             struct mixed_reference ref = {.limit = 0};
             for (int g = 0; g < q.query.cluster.groups; g++)
                 q.query.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;
             mixed_reference_run(&ref, &mq);
             mixed_run(&mq, &q.mem, &r);
-            wrong += !compare((int)i * STEPS + k, &ref, &mq, &(struct known){0}, &r);
-            answers += ref.kinds > 0 && ref.kind[0].step != last;
-            last = ref.kinds > 0 ? ref.kind[0].step : 0;
+            const struct found *best = mixed_reference_best(&ref);
+            int64_t step = best ? best->step : 0;
+            wrong += step != (r.best > 0 ? r.found[0].step : 0);
+            answers += best && step != last;
+            last = step;
             mixed_reference_release(&ref);
         }
         asked_release(&q);

@@ -33,6 +33,7 @@ static void set_defaults(double values[SLOTS])
     values[SLOT_cluster_gpus_per_node] = values[SLOT_cluster_domain] = 8;
     values[SLOT_cluster_max_gpus] = 8;
     values[SLOT_cluster_compute_capability] = 9;
+    values[SLOT_cluster_host_gbs] = 64;
     values[SLOT_stack_local] = 0;
 }
 
@@ -263,7 +264,7 @@ static void cautions_hold(void **state)
     rules_init(&rules);
     if (!rules_add_cautions(&rules, &mem, &err))
         fail_msg("%s", err.text);
-    check_shipped(&rules, 1);
+    check_shipped(&rules, 15);
     for (int i = 0; i < rules.count; i++)
         assert_int_equal(rules.rule[i].kind, RULE_AVOID);
     run_shipped(&rules, "tests/rules/cautions.txt");
@@ -356,12 +357,13 @@ static void generations_have_their_capability(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         double values[SLOTS];
-        struct gpu gpu = {.arch = cases[i].arch};
+        struct gpu gpu = {.name = "GB200", .arch = cases[i].arch, .pcie_gbs = 32};
         struct node_group group = {.gpu = &gpu, .per_node = 4, .domain = 72};
         slots_set_fixed(values, &model, &group, 3, STACK_TE);
         assert_true(values[SLOT_cluster_compute_capability] == cases[i].capability);
         assert_true(values[SLOT_cluster_max_gpus] == 12 && values[SLOT_cluster_domain] == 72);
         assert_true(values[SLOT_MODEL + MODEL_layers] == 7 && values[SLOT_stack_te] == 1);
+        assert_true(values[SLOT_cluster_host_gbs] == 225);
     }
 }
 

@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 /* 70 take 40 s; all agreed when this was written. */
+#ifndef PROBLEMS
 enum { PROBLEMS = 10 };
+#endif
 
 static void must(bool ok, const struct error *err)
 {
@@ -102,7 +105,29 @@ static void same_lists(const struct found *a, int n, const struct found *b, int 
     for (int i = 0; i < n; i++) {
         assert_int_equal(a[i].step, b[i].step);
         assert_int_equal(a[i].gpus, b[i].gpus);
+        assert_int_equal(a[i].trouble, b[i].trouble);
     }
+}
+
+/* What decides within the resolution: cautions of any kind, and rows of either. */
+static void random_order(struct search_query *sq, struct limits *limits, struct rules *cautions,
+                         struct arena *mem)
+{
+    static const char *const lines[] = {
+        "avoid tp_overlap \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
+        "avoid recompute == full \"a, b\"\navoid pp > 2 || fsdp != none \"a, b\"",
+        "avoid optimizer_offload > 0 \"a, b\"\navoid overlap_grad_reduce && tp > 1 \"a, b\"",
+        "# none"};
+    static const double resolutions[] = {0, 0.01, 0.05, 0.3};
+    struct error err = {0};
+    const char *text = lines[pick(0, 3)];
+    rules_init(cautions);
+    must(rules_add(cautions, text, strlen(text), "test", mem, &err), &err);
+    *limits = SPEED_ALONE;
+    limits->resolution = resolutions[pick(0, 3)];
+    limits->row = pick(0, 2) ? ROW_LAYOUT : ROW_KIND;
+    sq->limits = limits;
+    sq->cautions = cautions;
 }
 
 static void search_equals_brute_force(void **state)
@@ -117,26 +142,34 @@ static void search_equals_brute_force(void **state)
         struct reference ref = {.limit = 0};
         struct error err = {0};
         struct residual residual;
+        struct limits limits;
+        struct rules cautions;
+        const struct found *best[16];
+        struct found list[16];
         random_query(&q);
         prepare(&q, &sq);
+        random_order(&sq, &limits, &cautions, &q.mem);
         if (i % 2)
             random_residual(&q, &residual);
         sq.threads = 1 + i % 2;
         search_run(&sq, &q.mem, &r);
         reference_run(&ref, &sq, &q.mem);
-        const struct front *front = &ref.results.front;
+        const struct front *front = &ref.front;
+        int bests = choices_rank(&ref.choices, &limits, sq.top, best);
+        for (int k = 0; k < bests; k++)
+            list[k] = *best[k];
         for (int k = 0; k < r.front / 2; k++) { /* the reference has the fastest first */
             struct found x = r.pareto[k];
             r.pareto[k] = r.pareto[r.front - 1 - k];
             r.pareto[r.front - 1 - k] = x;
         }
-        same_lists(r.found, r.best, ref.results.best.entry, ref.results.best.count);
+        same_lists(r.found, r.best, list, bests);
         same_lists(r.pareto, r.front, front->entry, front->count);
         for (int k = 0; k < r.best; k++)
             must(search_check(&sq, &r.found[k], &err), &err);
         answered += r.best > 0;
         tried += ref.tried;
-        results_release(&ref.results);
+        reference_release(&ref);
         asked_release(&q);
     }
     print_message("%d of %d problems have an answer, %.0f strategies tried\n", answered, PROBLEMS,
@@ -167,6 +200,9 @@ static void pruned_equals_exhaustive(void **state)
         set(&q, "set", "optimizer_offload=0");
         set(&q, "set", "recompute_layers=0,1,3");
         prepare(&q, &sq);
+        struct limits limits = SPEED_ALONE;
+        limits.resolution = RESOLUTION_USUAL;
+        sq.limits = i == 0 ? NULL : &limits;
         search_run(&sq, &q.mem, &pruned);
         sq.exhaustive = true;
         search_run(&sq, &q.mem, &all);
@@ -196,6 +232,9 @@ static void threads_change_nothing(void **state)
     set(&q, "model", "llama3-8b");
     set(&q, "cluster", "16x8:H100");
     prepare(&q, &sq);
+    struct limits limits = SPEED_ALONE;
+    limits.resolution = RESOLUTION_USUAL;
+    sq.limits = &limits;
     sq.threads = 1;
     search_run(&sq, &q.mem, &one);
     sq.threads = 5;

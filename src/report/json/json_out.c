@@ -13,6 +13,7 @@
 #include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"
+#include "report/first_words.h"
 #include "report/plan_words.h"
 #include "report/report.h"
 #include "rules/rules.h"
@@ -478,6 +479,7 @@ struct json *json_of_plan(const struct plan *p)
         json_set(o, "cautions", cautions_of((const struct rule *const *)p->caution, p->cautions));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
+    json_set(o, "complexity", json_new_integer(p->complexity));
     json_set(o, "evidence", evidence_of(&p->evidence));
     json_set(o, "breakdown", breakdown_of(p));
     json_set(o, "stages", stages_of(p));
@@ -580,10 +582,21 @@ void report_plan_json(const struct plan_answer *a, struct str *out)
     dump(o, out);
 }
 
+static struct json *summary_of(const struct search_report *r)
+{
+    struct str text = {0};
+    add_first_words(r, &text);
+    struct json *o = json_new_string(str_text(&text));
+    str_release(&text);
+    return o;
+}
+
 void report_search_json(const struct search_report *r, struct str *out)
 {
     struct json *o = json_new_object();
     json_set(o, "question", query_of(r));
+    if (r->best > 0)
+        json_set(o, "summary", summary_of(r));
     json_set(o, "best", plans_of(r->plan, r->best));
     json_set(o, "pareto", plans_of(r->pareto, r->front));
     if (r->money)

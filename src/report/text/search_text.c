@@ -10,6 +10,7 @@
 #include "cluster/cluster.h"
 #include "export/export.h"
 #include "report/chart/front_chart.h"
+#include "report/first_words.h"
 #include "report/plan_words.h"
 #include "report/text/plan_text.h"
 #include "report/text/table.h"
@@ -452,12 +453,23 @@ static void print_effort(const struct search_report *r, struct str *out)
     str_add(out, "\n");
 }
 
+static void print_first(const struct search_report *r, const struct report_style *style,
+                        struct str *out)
+{
+    struct str text = {0};
+    add_first_words(r, &text);
+    str_add(out, "\n");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
 void report_search_text(const struct search_report *r, const struct report_style *style,
                         struct str *out)
 {
     struct arena mem = {0};
     typeset_wrap(style, r->query, 2, out);
     if (r->best > 0) {
+        print_first(r, style, out);
         typeset_heading(style, "Best plans", out);
         print_best(r, style, out);
     } else {

@@ -22,31 +22,32 @@ struct mixed {
     struct results own, *results; /* the query's, or `own` where it has none */
 };
 
-static bool same_mesh(const struct mesh *a, const struct mesh *b)
+static bool same_mesh(const struct mesh *a, const struct mesh *b, enum row_of row)
 {
     return a->stages == b->stages && a->own == b->own &&
-           (!a->own || (a->tp == b->tp && a->dp == b->dp && a->micro_batch == b->micro_batch));
+           (!a->own || (a->tp == b->tp && a->dp == b->dp &&
+                        (row == ROW_LAYOUT || a->micro_batch == b->micro_batch)));
 }
 
 /* Where types differ, a strategy has what is first along the pipeline: the meshes say it all. */
-static bool same_ways(const struct mixed_found *a, const struct mixed_found *b)
+static bool same_ways(const struct mixed_found *a, const struct mixed_found *b, enum row_of row)
 {
     const struct strategy *x = &a->strategy, *y = &b->strategy;
-    return a->meshes.mesh[0].own ||
-           (x->tp == y->tp && x->dp == y->dp && x->micro_batch == y->micro_batch);
+    return a->meshes.mesh[0].own || (x->tp == y->tp && x->dp == y->dp &&
+                                     (row == ROW_LAYOUT || x->micro_batch == y->micro_batch));
 }
 
-bool mixed_same_kind(const struct mixed_found *a, const struct mixed_found *b)
+bool mixed_same_row(const struct mixed_found *a, const struct mixed_found *b, enum row_of row)
 {
     const struct strategy *x = &a->strategy, *y = &b->strategy;
-    if (!same_ways(a, b) || x->cp != y->cp || x->ep != y->ep || x->etp != y->etp ||
-        x->vpp != y->vpp || a->meshes.count != b->meshes.count)
+    if (!same_ways(a, b, row) || x->cp != y->cp || x->ep != y->ep || x->etp != y->etp ||
+        (row == ROW_KIND && x->vpp != y->vpp) || a->meshes.count != b->meshes.count)
         return false;
     for (int i = 0; i < a->meshes.count; i++) {
         int j = 0;
         while (j < b->meshes.count && b->meshes.mesh[j].group != a->meshes.mesh[i].group)
             j++;
-        if (j == b->meshes.count || !same_mesh(&a->meshes.mesh[i], &b->meshes.mesh[j]))
+        if (j == b->meshes.count || !same_mesh(&a->meshes.mesh[i], &b->meshes.mesh[j], row))
             return false;
     }
     return true;
@@ -130,7 +131,7 @@ static bool is_seed(const struct mixed *m, const struct strategy *s)
     const struct shortlist *best = &m->results->best;
     const struct front *front = &m->results->front;
     for (int i = 0; i < best->count; i++)
-        if (is_like(s, &best->entry[i]))
+        if (is_like(s, &best->row[i].variant[0]))
             return true;
     for (int i = 0; i < front->count; i++)
         if (is_like(s, &front->entry[i]))
@@ -200,7 +201,7 @@ static void search_structure(void *search, int worker, void *item)
 static int64_t threshold(const struct mixed *m)
 {
     static const struct rental free = {.usd_per_h = 0, .slowdown = 1};
-    return shortlist_limit(&m->results->best, m->results->limits, &free);
+    return shortlist_limit(&m->results->best, &free);
 }
 
 static bool none_has_a_place(const void *search, const void *item)
@@ -210,21 +211,21 @@ static bool none_has_a_place(const void *search, const void *item)
     return !m->query->front && !next->seed && next->bound >= threshold(m);
 }
 
+static const struct found *checked(const struct structure *st, const struct found *x)
+{
+    assert(x->step >= st->bound && x->gpus == mesh_list_gpus(&x->mixed->meshes, &x->strategy));
+    return x;
+}
+
 static void merge_structure(void *search, const void *item)
 {
     struct mixed *m = search;
     const struct structure *st = item;
-    for (int k = 0; k < st->kinds; k++) {
-        const struct mixed_found *x = &st->kind[k];
-        assert(x->step >= st->bound && x->gpus == mesh_list_gpus(&x->meshes, &x->strategy));
-        struct found found = {.step = x->step,
-                              .gpus = x->gpus,
-                              .strategy = x->strategy,
-                              .score = x->score,
-                              .group = x->meshes.mesh[0].group,
-                              .mixed = x};
-        results_add(m->results, &found);
-    }
+    for (int i = 0; i < st->best.count; i++)
+        for (int k = 0; k < st->best.row[i].count; k++)
+            shortlist_add(&m->results->best, checked(st, &st->best.row[i].variant[k]));
+    for (int i = 0; i < st->fronts; i++)
+        front_add(&m->results->front, checked(st, &st->front[i]));
 }
 
 static const struct round_work STRUCTURES = {sizeof(struct structure),
@@ -294,28 +295,31 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
 }
 
 /* What stays of it outlives the workers. */
-static void keep_one(struct mixed *m, struct found *x)
+static bool keep_one(struct mixed *m, struct found *x)
 {
+    if (!x->mixed)
+        return false;
     struct mixed_found *kept = arena_alloc(m->mem, sizeof *kept);
     *kept = *x->mixed;
     x->mixed = kept;
+    return true;
 }
 
 static void copy_found(struct mixed *m, struct mixed_result *out)
 {
     struct shortlist *best = &m->results->best;
     struct front *front = &m->results->front;
-    out->found = arena_array(m->mem, (size_t)best->count, sizeof *out->found);
+    struct found *list = arena_array(m->mem, (size_t)best->top, sizeof *list);
     for (int i = 0; i < best->count; i++)
-        if (best->entry[i].mixed) {
-            keep_one(m, &best->entry[i]);
-            out->found[out->best++] = *best->entry[i].mixed;
-        }
+        for (int k = 0; k < best->row[i].count; k++)
+            keep_one(m, &best->row[i].variant[k]);
     for (int i = 0; i < front->count; i++)
-        if (front->entry[i].mixed) {
-            keep_one(m, &front->entry[i]);
-            out->pareto++;
-        }
+        out->pareto += keep_one(m, &front->entry[i]);
+    int count = shortlist_rank(best, list);
+    out->found = arena_array(m->mem, (size_t)best->top, sizeof *out->found);
+    for (int i = 0; i < count; i++)
+        if (list[i].mixed)
+            out->found[out->best++] = *list[i].mixed;
 }
 
 static void fill_result(struct mixed *m, struct mixed_result *out)

@@ -25,7 +25,7 @@ struct mixed_query {
     bool
         per_type_meshes; /* types may have their own tp, dp, micro-batch and recompute (FlagScale) */
     bool front;          /* every plan that no other beats in speed and money, not the best alone */
-    int top;             /* how many kinds of plan to return */
+    int top;             /* how many rows to return */
     const struct limits *limits; /* NULL: speed, without limits */
     struct results *results;     /* of all searches of a query: only what has a place among them
                                   * is looked for, and joins them; NULL: this is the only one */
@@ -37,7 +37,6 @@ struct mixed_query {
 struct mixed_found {
     int64_t step; /* ticks */
     int64_t gpus;
-    struct score score;
     struct strategy strategy; /* split is SPLIT_LAYOUT */
     struct mesh_list meshes;
     struct layout layout;
@@ -45,7 +44,7 @@ struct mixed_found {
 
 struct mixed_result {
     int best;
-    struct mixed_found *found; /* [best] best first, one of each kind */
+    struct mixed_found *found; /* [best] best first, one of each row */
     int pareto;                /* of the results' front, those on several types */
     double generated;          /* strategies of every set of types, stages not counted */
     double structures;         /* sets of parameters but for stages, pass times and state */
@@ -55,8 +54,8 @@ struct mixed_result {
     double unproven;           /* of these, given up at the limit of their search */
 };
 
-/* One kind: the same parameters that say what lies where, and the same stages of each type. */
-bool mixed_same_kind(const struct mixed_found *, const struct mixed_found *);
+/* One row of a list: the same parameters as on one type, and the same stages of each type. */
+bool mixed_same_row(const struct mixed_found *, const struct mixed_found *, enum row_of);
 
 /* Results live in the arena. The same bytes for any number of threads. */
 void mixed_run(const struct mixed_query *, struct arena *, struct mixed_result *);

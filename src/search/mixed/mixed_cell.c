@@ -400,6 +400,10 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);
+    if (!st->searched)
+        shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
+    st->searched = true;
+    st->best.mem = &w->keep; /* another worker may have begun */
     w->counts.structures++;
     list_pps(&c);
     if (c.pps > 0)

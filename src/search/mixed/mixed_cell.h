@@ -33,8 +33,10 @@ struct structure {
     int seed;                /* above 0: taken first, the larger the sooner */
     int64_t bound;           /* ticks: nothing is faster */
     bool deferred;           /* some of its assignments were put off */
-    int kinds, capacity;
-    struct mixed_found *kind; /* the best of each, best first; in the worker's memory */
+    bool searched;           /* what was found is there, in the worker's memory: */
+    struct shortlist best;
+    int fronts, capacity;
+    struct found *front; /* of use to the front when found */
 };
 
 /* Of one set: its walk and lists of options. */

@@ -15,6 +15,7 @@ struct room {
     uint16_t *layers[MIX_MAX];      /* [alive_max + 1] */
     int rules_pp, rules_pass_times; /* what the rules were asked of last, */
     bool rules_allow;               /* and their answer */
+    unsigned trouble;               /* and that of plans whose memory is not crowded */
 };
 
 enum { SLOW_PASS_TIMES = 16 };
@@ -73,6 +74,10 @@ void cell_find_rates(struct mixed_cell *);
 
 /* A plan on the GPUs of c->rental that is not faster than this is of no use. */
 int64_t cell_cut(const struct mixed_cell *);
+/* The same of plans of the row and trouble of this one. */
+int64_t cell_cut_of(const struct mixed_cell *, const struct found *);
+/* Whether a plan with this score, of any row, is of use to the front. */
+bool cell_front_of_use(const struct mixed_cell *, const struct found *);
 /* Sets the rental: for c->stages of each type, or the least that any pp stages take. */
 void cell_rent(struct mixed_cell *);
 void cell_rent_least(struct mixed_cell *, int pp);

@@ -110,8 +110,9 @@ static void add_structure(struct choosing *c)
     *st = *c->base;
     st->per_type = meshes;
     st->seed = 0;
-    st->kinds = 0;
-    st->kind = NULL;
+    st->searched = false;
+    st->fronts = st->capacity = 0;
+    st->front = NULL;
 }
 
 static void choose(struct choosing *c, int g, double rate)

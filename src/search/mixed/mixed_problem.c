@@ -20,6 +20,11 @@ struct problem {
     int least[SCHEDULE_MAX_RANKS], most[SCHEDULE_MAX_RANKS]; /* layers of each rank */
     int64_t send[SCHEDULE_MAX_RANKS];
     int64_t tax;                 /* transfer_tax() */
+    bool weighs;                 /* more than time decides */
+    bool crowded;                /* the last split: partition_crowded() */
+    bool uncrowded;              /* only splits that are not */
+    struct mixed_found plan;     /* this one, without its layers */
+    struct found found;          /* the same in the order of plans */
     struct assign_chains chains; /* that one state has learned, for the next */
 };
 
@@ -82,7 +87,7 @@ static bool chunks_fit(struct problem *p, int rank, int count, const struct rank
     }
     double buffers = rank_buffers(t->partition, 0, rank == 0, rank == p->pp - 1);
     return rank_fullness(t->partition, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory,
-                         buffers, state_stretch(t->partition, s)) <= 1;
+                         buffers, state_stretch(t->partition, s)) <= t->most;
 }
 
 /* Ticks of a bound that is rounded otherwise than the exact value. */
@@ -185,7 +190,8 @@ static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
     pass_times_of(w->partition, &p->c->s, &w->problem, &t);
     pass_times_memory(w->partition, &p->c->s, &w->problem, &t);
     state_of(w->partition, &p->c->s, &w->problem, &st);
-    if (partition_fullness(w->partition, &t, &st) > 1)
+    p->crowded = p->weighs && partition_crowded(w->partition, &t, &st);
+    if (partition_fullness(w->partition, &t, &st) > 1 || (p->crowded && p->uncrowded))
         return INT64_MAX;
     pass_times_stages(w->partition, &p->c->s, &w->problem, &t);
     pass_times_run(w->partition, &p->c->s, &w->problem, &t);
@@ -193,6 +199,15 @@ static int64_t step_of(void *context, const int layers[], int64_t *pipeline)
     struct step_parts parts = partition_parts(w->partition, &p->c->s, &t, &st);
     *pipeline = parts.pipeline;
     return parts.delay + parts.pipeline + parts.tied + parts.behind;
+}
+
+/* Of the split that is best: its layers stay in p->layout. */
+static bool split_crowded(struct problem *p, const int layers[])
+{
+    int64_t pipeline;
+    p->crowded = false;
+    step_of(p, layers, &pipeline);
+    return p->crowded;
 }
 
 static void place_types(struct problem *p)
@@ -271,63 +286,44 @@ static struct strategy first_strategy(const struct problem *p)
     return s;
 }
 
-static struct mixed_found found_of(const struct problem *p, const struct assign_result *r)
+/* What is known of a plan before its layers are. */
+static void set_plan(struct problem *p)
 {
-    struct mixed_found x = {.step = r->step,
-                            .gpus = mesh_list_gpus(&p->meshes, &p->c->s),
-                            .score = score_of(&p->c->rental, r->step),
-                            .strategy = first_strategy(p),
-                            .meshes = p->meshes,
-                            .layout = p->layout};
-    return x;
+    p->plan.gpus = mesh_list_gpus(&p->meshes, &p->c->s);
+    p->plan.strategy = first_strategy(p);
+    p->plan.meshes = p->meshes;
+    p->found = (struct found){.gpus = p->plan.gpus,
+                              .strategy = p->plan.strategy,
+                              .group = p->meshes.mesh[0].group,
+                              .mixed = &p->plan};
 }
 
-/* Room for one more: as many as are of use to the list of the best, or any number where the front
- * is asked for too. */
-static bool make_room(struct mixed_cell *c)
+static void keep_front(struct mixed_cell *c, const struct found *x)
 {
     struct structure *st = c->st;
-    if (st->kinds < st->capacity)
-        return true;
-    if (st->capacity > 0 && !c->w->query->front)
-        return false;
-    int capacity = st->capacity ? 2 * st->capacity : c->w->query->top;
-    struct mixed_found *more = arena_array(&c->w->keep, (size_t)capacity, sizeof *more);
-    if (st->kinds > 0)
-        memcpy(more, st->kind, (size_t)st->kinds * sizeof *more);
-    st->kind = more;
-    st->capacity = capacity;
-    return true;
+    st->front = arena_room(&c->w->keep, st->front, st->fronts, &st->capacity, sizeof *st->front);
+    st->front[st->fronts++] = *x;
 }
 
-/* Sorted, one of each kind. */
-static void keep_found(struct mixed_cell *c, const struct mixed_found *x)
+/* A split that was found joins what its structure has. */
+static void keep_found(struct problem *p, int64_t step, bool crowded)
 {
-    struct structure *st = c->st;
-    const struct limits *w = c->w->results->limits;
-    for (int i = 0; i < st->kinds; i++)
-        if (mixed_same_kind(&st->kind[i], x)) {
-            st->kinds--;
-            memmove(&st->kind[i], &st->kind[i + 1], (size_t)(st->kinds - i) * sizeof *st->kind);
-            break;
-        }
-    if (!make_room(c) && score_key(w, &st->kind[--st->kinds].score) <= score_key(w, &x->score)) {
-        st->kinds++; /* as good as the last */
+    struct mixed_cell *c = p->c;
+    struct found x = p->found;
+    x.step = p->plan.step = step;
+    p->plan.layout = p->layout;
+    if (crowded)
+        x.trouble |= trouble_of(0, true, 0);
+    found_judge(&x, c->w->results->limits, &c->rental);
+    bool front = cell_front_of_use(c, &x), list = !shortlist_refuses(&c->st->best, &x);
+    if (!front && !list)
         return;
-    }
-    int at = st->kinds++;
-    for (; at > 0 && score_key(w, &st->kind[at - 1].score) > score_key(w, &x->score); at--)
-        st->kind[at] = st->kind[at - 1];
-    st->kind[at] = *x;
-}
-
-static int64_t kind_cut(const struct mixed_cell *c, const struct problem *p, int64_t cut)
-{
-    struct mixed_found x = {.strategy = c->s, .meshes = p->meshes};
-    for (int i = 0; i < c->st->kinds; i++)
-        if (mixed_same_kind(&c->st->kind[i], &x))
-            return c->st->kind[i].step < cut ? c->st->kind[i].step : cut;
-    return cut;
+    struct mixed_found *kept = arena_alloc(&c->w->keep, sizeof *kept);
+    *kept = p->plan;
+    x.mixed = kept;
+    shortlist_add(&c->st->best, &x);
+    if (front)
+        keep_front(c, &x);
 }
 
 /* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the
@@ -361,6 +357,31 @@ static bool rules_allow(struct mixed_cell *c)
     return allow;
 }
 
+/* Cautions that hold on any of the types. The values are there: rules_allow(). */
+static int cautions_of(struct mixed_cell *c)
+{
+    const struct rules *r = c->w->query->cautions;
+    const struct walk *w = mixed_walk(c->w, c->set);
+    int met = 0;
+    for (int i = 0; r && i < r->count; i++) {
+        bool holds = rule_holds(&r->rule[i], w->values);
+        for (int g = 0; g < w->others && !holds; g++)
+            holds = rule_holds(&r->rule[i], w->other[g]);
+        met += holds;
+    }
+    return met;
+}
+
+static unsigned state_trouble(struct mixed_cell *c)
+{
+    struct mesh_list all = {.count = c->set->groups};
+    if (c->w->results->limits->resolution <= 0)
+        return 0;
+    for (int g = 0; g < c->set->groups; g++)
+        all.mesh[g] = c->alone[g].mesh[0];
+    return trouble_of(cautions_of(c), false, mesh_list_complexity(&all, &c->s));
+}
+
 /* The same, asked once for each pp, pass times and state. */
 static bool state_allowed(struct mixed_cell *c)
 {
@@ -369,6 +390,7 @@ static bool state_allowed(struct mixed_cell *c)
         x->rules_pp = c->s.pp;
         x->rules_pass_times = c->w->table[0].pass_times;
         x->rules_allow = rules_allow(c);
+        x->trouble = state_trouble(c);
     }
     return x->rules_allow;
 }
@@ -408,23 +430,45 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
     return true;
 }
 
-static void solve_state(struct problem *p)
+static void set_uncrowded(struct problem *p, bool uncrowded)
+{
+    p->uncrowded = uncrowded;
+    for (int g = 0; g < p->c->set->groups; g++) {
+        struct stage_table *t = &p->c->w->table[g];
+        t->most = uncrowded ? t->partition->mesh[0].crowded : 1;
+    }
+}
+
+/* The fastest split below the cut joins what was found. Whether it is crowded. */
+static bool solve_below(struct problem *p, int64_t cut)
 {
     struct mixed_cell *c = p->c;
     struct assign_problem a;
     struct assign_result r;
-    int64_t cut = kind_cut(c, p, cell_cut(c));
     if (!pose(p, cut, &a))
-        return;
+        return false;
     c->w->counts.problems++;
     assign_run(&a, cut, &c->w->problem, &r);
     c->st->deferred |= !r.proven && c->w->scouting;
     c->w->counts.unproven += !r.proven && !c->w->scouting;
     if (r.step == INT64_MAX)
+        return false;
+    bool crowded = split_crowded(p, r.layers);
+    keep_found(p, r.step, crowded);
+    return crowded;
+}
+
+/* Where the fastest split is crowded, one that is not may be as good. */
+static void solve_state(struct problem *p)
+{
+    struct mixed_cell *c = p->c;
+    p->found.trouble = c->room[c->state].trouble;
+    p->found.strategy = p->plan.strategy = first_strategy(p);
+    if (!solve_below(p, cell_cut_of(c, &p->found)))
         return;
-    set_layout(p, r.layers);
-    struct mixed_found x = found_of(p, &r);
-    keep_found(c, &x);
+    set_uncrowded(p, true);
+    solve_below(p, cell_cut_of(c, &p->found));
+    set_uncrowded(p, false);
 }
 
 /* Whether FlagScale does not run such meshes, under the current state or whatever it is. */
@@ -446,6 +490,7 @@ void cell_solve(struct mixed_cell *c)
     struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
     struct assign_problem a;
     p->c = c;
+    p->weighs = c->w->results->limits->resolution > 0;
     place_types(p);
     find_sends(p, p->send);
     p->tax = transfer_tax(p);
@@ -455,12 +500,14 @@ void cell_solve(struct mixed_cell *c)
         return;
     }
     c->w->counts.judged++;
-    int64_t cut = kind_cut(c, p, cell_cut(c)), bound = INT64_MAX;
+    set_plan(p);
+    int64_t cut = cell_cut_of(c, &p->found), bound = INT64_MAX;
     if (pose(p, cut, &a))
         bound = assign_bound(&a, cut, &c->w->problem);
     for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
         option_take(c->state_list, c->state, &c->s);
-        cut = kind_cut(c, p, cell_cut(c));
+        p->found.trouble = 0;
+        cut = cell_cut_of(c, &p->found);
         if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
             solve_state(p);
     }

@@ -63,50 +63,50 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The last of what was found here that has a place among the best: those beyond the limits of
- * the query, which the front may have a use for, have none. NULL: places are left. */
-static const struct score *last_placed(const struct mixed_cell *c)
-{
-    int places = c->w->query->top;
-    for (int i = 0; i < c->st->kinds; i++) {
-        const struct score *x = &c->st->kind[i].score;
-        places -= score_allowed(limits(c), x);
-        if (places == 0)
-            return x;
-    }
-    return NULL;
-}
-
-/* Places among the best that what was found here leaves. */
-static int64_t limit_of_kinds(const struct mixed_cell *c)
-{
-    const struct limits *w = limits(c);
-    const struct score *last = last_placed(c);
-    if (!last)
-        return INT64_MAX;
-    bool cost = w->objective == OBJECTIVE_COST;
-    return step_within_score(&c->rental, cost ? INFINITY : last->time, cost ? last->usd : INFINITY);
-}
-
 /* Beyond it something found here is faster and cheaper. */
 static int64_t limit_of_front(const struct mixed_cell *c)
 {
     double time = INFINITY;
-    for (int i = 0; i < c->st->kinds; i++) {
-        const struct score *x = &c->st->kind[i].score;
+    for (int i = 0; i < c->st->fronts; i++) {
+        const struct score *x = &c->st->front[i].score;
         time = fmin(time, fmax(x->time, x->usd / c->rental.usd_per_h));
     }
     return step_within_score(&c->rental, time, INFINITY);
 }
 
+static int64_t front_cut(const struct mixed_cell *c)
+{
+    if (!c->w->query->front || !(c->rental.usd_per_h < INFINITY))
+        return 0;
+    return smaller(front_limit(&c->w->results->front, &c->rental), limit_of_front(c));
+}
+
+static int64_t list_cut(const struct mixed_cell *c)
+{
+    return smaller(shortlist_limit(&c->w->results->best, &c->rental),
+                   shortlist_limit(&c->st->best, &c->rental));
+}
+
 int64_t cell_cut(const struct mixed_cell *c)
 {
-    const struct results *s = c->w->results;
-    int64_t best = smaller(shortlist_limit(&s->best, s->limits, &c->rental), limit_of_kinds(c));
-    if (!c->w->query->front || !(c->rental.usd_per_h < INFINITY))
-        return best;
-    int64_t front = smaller(front_limit(&s->front, &c->rental), limit_of_front(c));
-    return best > front ? best : front;
+    int64_t list = list_cut(c), front = front_cut(c);
+    return list > front ? list : front;
+}
+
+int64_t cell_cut_of(const struct mixed_cell *c, const struct found *x)
+{
+    const struct shortlist *all = &c->w->results->best, *own = &c->st->best;
+    int64_t front = front_cut(c), list = list_cut(c);
+    list = smaller(list, shortlist_row_limit(own, &c->rental, x));
+    list = smaller(list, shortlist_row_limit(all, &c->rental, x));
+    list = smaller(list, shortlist_beaten_from(own, &c->rental, x));
+    list = smaller(list, shortlist_beaten_from(all, &c->rental, x));
+    return list > front ? list : front;
+}
+
+bool cell_front_of_use(const struct mixed_cell *c, const struct found *x)
+{
+    return x->step < front_cut(c);
 }
 
 int64_t cell_enter_pp(struct mixed_cell *c, const struct stage_count *x)

@@ -12,6 +12,7 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
                        const struct results *results, const struct mixed_set *sets, int count)
 {
     const struct model *m = q->scene.model;
+    uint64_t weighed = results->limits->resolution > 0 ? trouble_depends(q->cautions) : 0;
     memset(w, 0, sizeof *w);
     w->query = q;
     w->results = results;
@@ -28,12 +29,12 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
         for (int g = 1; g < sets[i].groups; g++)
             walk_add_group(&x->walk, x->other, sets[i].fixed[g]);
         option_cache_init(&x->pass_times, s, &sets[i].plan, s->first_pass_times, s->first_state,
-                          true);
-        option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true);
+                          true, weighed);
+        option_cache_init(&x->states, s, &sets[i].plan, s->first_state, s->axes - 1, true, weighed);
         option_cache_init(&x->per_type_pass_times, s, &sets[i].plan, s->first_pass_times,
-                          s->first_state, false);
-        option_cache_init(&x->per_type_states, s, &sets[i].plan, s->first_state, s->axes - 1,
-                          false);
+                          s->first_state, false, 0);
+        option_cache_init(&x->per_type_states, s, &sets[i].plan, s->first_state, s->axes - 1, false,
+                          0);
     }
     w->start_of = arena_array(&w->keep, 2 * ((size_t)m->layers + 1), sizeof *w->start_of);
     w->first_with = w->start_of + m->layers + 1;

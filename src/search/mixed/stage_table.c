@@ -47,6 +47,7 @@ void stage_table_structure(struct stage_table *t, const struct strategy *states,
                            struct arena *mem)
 {
     t->states = count;
+    t->most = 1;
     t->state_strategy = states;
     t->params = arena_array(mem, entries(t), sizeof *t->params);
     t->stretch = arena_array(mem, (size_t)count, sizeof *t->stretch);
@@ -196,7 +197,8 @@ bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum
     double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
     double buffers = t->buffers[end];
     if (state == ANY_STATE)
-        return rank_fullness(t->partition, 0, fullest, &p->smallest, buffers, 1) <= 1;
+        return rank_fullness(t->partition, 0, fullest, &p->smallest, buffers, 1) <= t->most;
     const struct stage_state *x = state_at(t, state, at(t, end, first, layers), &p->params);
-    return rank_fullness(t->partition, 0, fullest, &x->memory, buffers, t->stretch[state]) <= 1;
+    return rank_fullness(t->partition, 0, fullest, &x->memory, buffers, t->stretch[state]) <=
+           t->most;
 }

@@ -39,6 +39,7 @@ struct stage_table {
     const uint16_t *start_of;   /* [layers + 1] by first layer */
     const uint16_t *first_with; /* [starts] the first layer of each */
     double fixed_s;             /* of transfers, each pass */
+    double most;                /* fullness that fits */
     double buffers[STAGE_ENDS];
     int pass_times; /* the number of the current one */
     struct stage_time *time;

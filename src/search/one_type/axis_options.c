@@ -28,9 +28,9 @@ static void forget(struct option_cache *c)
  * the one whose optimizer takes longest add up, without it only each rank's own two. A rule
  * judged later that looks at the switch may allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s,
-                          const struct rule_plan *plan)
+                          const struct rule_plan *plan, uint64_t weighed)
 {
-    uint64_t paired = 0, behind = 0;
+    uint64_t paired = weighed, behind = 0;
     for (int i = plan->first[c->last]; i < plan->first[s->axes] + plan->pairs; i++)
         paired |= plan->order[i]->depends;
     for (int axis = c->last - 1; axis >= c->first; axis--) {
@@ -44,7 +44,7 @@ static void find_switches(struct option_cache *c, const struct space *s,
 }
 
 void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan,
-                       int first, int last, bool dominance)
+                       int first, int last, bool dominance, uint64_t weighed)
 {
     uint64_t needs = 0, own = 0;
     assert(0 <= first && first < last && last <= s->axes);
@@ -63,7 +63,7 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
         if ((needs & ~own) >> p & 1)
             c->key[c->keys++] = (enum param)p;
     if (dominance)
-        find_switches(c, s, plan);
+        find_switches(c, s, plan, weighed);
     forget(c);
 }
 

@@ -33,9 +33,10 @@ struct option_cache {
     struct arena mem;
 };
 
-/* `dominance`: leave out what an overlap switched on makes better or equal. */
+/* `dominance`: leave out what an overlap switched on makes better or equal, but for those of the
+ * parameters `weighed`, of which off may be the better one. */
 void option_cache_init(struct option_cache *, const struct space *, const struct rule_plan *,
-                       int first, int last, bool dominance);
+                       int first, int last, bool dominance, uint64_t weighed);
 void option_cache_release(struct option_cache *);
 
 /* For the parameters bound in the walk; valid until the next call. The walk's parameters of

@@ -20,13 +20,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void worker_init(struct worker *w, const struct search_query *q, struct costs_table *costs,
-                 const struct least_table *table, const struct space *space,
-                 const struct rule_plan *plan, const double fixed[SLOTS])
+/* Parameters whose switches decide between plans that are as good: none may be left out unseen. */
+static uint64_t weighed(const struct search_query *q, const struct limits *limits)
+{
+    return limits->resolution > 0 ? trouble_depends(q->cautions) : 0;
+}
+
+void worker_init(struct worker *w, const struct search_query *q, const struct limits *limits,
+                 struct costs_table *costs, const struct least_table *table,
+                 const struct space *space, const struct rule_plan *plan, const double fixed[SLOTS])
 {
     const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
     w->query = q;
+    w->limits = limits;
     w->costs = costs;
     w->table = table;
     for (int i = 0; i < m->layers; i++)
@@ -35,8 +42,9 @@ void worker_init(struct worker *w, const struct search_query *q, struct costs_ta
     arena_init(&w->keep);
     arena_init(&w->scratch);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
-                      !q->exhaustive);
-    option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive);
+                      !q->exhaustive, weighed(q, limits));
+    option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
+                      weighed(q, limits));
     w->dropped = arena_array(&w->keep, (size_t)q->rules->count + DROP_FIXED, sizeof *w->dropped);
 }
 
@@ -60,56 +68,55 @@ void count_dropped(struct worker *w, const struct rule *rule, int axis)
     w->dropped[rule - w->query->rules->rule] += (int64_t)w->walk.space->size_from[axis + 1];
 }
 
-/* The best of this kind so far, or NULL. Newest first: a kind's strategies come together. */
-static struct found *kind_of(struct cell *c, const struct strategy *s)
-{
-    for (int i = c->kinds - 1; i >= 0; i--)
-        if (strategy_same_kind(&c->kind[i].strategy, s))
-            return &c->kind[i];
-    return NULL;
-}
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Steps longer than this are of no use to the shortlist and none to the front. */
-static int64_t cut_of(const struct worker *w)
+/* Steps longer than this are of no use to the front. */
+static int64_t front_cut(const struct cell *c)
 {
-    struct cell *c = w->cell;
-    const struct found *same = kind_of(c, &w->walk.strategy);
-    int64_t best = INT64_MAX;
-    if (w->query->exhaustive)
-        return INT64_MAX;
-    for (int i = 0; i < c->kinds; i++)
-        best = smaller(best, c->kind[i].step);
-    int64_t kind = same ? smaller(c->cut_kind, same->step) : c->cut_kind;
-    int64_t front = smaller(c->cut_front, best);
-    return kind > front ? kind : front;
+    return c->fastest ? smaller(c->cut_front, c->fastest->step) : c->cut_front;
 }
 
-/* False when the kind has a better one. */
-static bool keep_found(struct worker *w, const struct strategy *s, int64_t step)
+/* ... and none to the list either. */
+static int64_t cut_of(const struct worker *w)
+{
+    const struct cell *c = w->cell;
+    const struct found here = {.strategy = w->walk.strategy};
+    if (w->query->exhaustive)
+        return INT64_MAX;
+    int64_t list = smaller(c->cut_list, shortlist_limit(&c->best, &c->rental));
+    list = smaller(list, shortlist_row_limit(&c->best, &c->rental, &here));
+    int64_t front = front_cut(c);
+    return list > front ? list : front;
+}
+
+/* Whether a strategy with such a step, or one that is not shorter, has no use. */
+static bool is_useless(const struct worker *w, struct found *x, int64_t step)
+{
+    const struct cell *c = w->cell;
+    x->step = step;
+    found_judge(x, w->limits, &c->rental);
+    return step > front_cut(c) && (step > c->cut_list || shortlist_refuses(&c->best, x));
+}
+
+/* False when there are better ones. */
+static bool keep_found(struct worker *w, const struct found *x)
 {
     struct cell *c = w->cell;
-    assert(step >= 0 && (step >= c->bound || c->bound == INT64_MAX));
-    assert(strategy_gpus(s) == c->gpus);
-    struct found x = {.step = step, .gpus = strategy_gpus(s), .strategy = *s},
-                 *same = kind_of(c, s);
-    if (!same) {
-        struct found *more = arena_array(&w->keep, (size_t)c->kinds + 1, sizeof *more);
-        if (c->kinds > 0)
-            memcpy(more, c->kind, (size_t)c->kinds * sizeof *more);
-        c->kind = more;
-        same = &c->kind[c->kinds++];
-    } else if (step > same->step ||
-               (step == same->step && strategy_compare(s, &same->strategy) >= 0)) {
-        return false;
-    }
-    *same = x;
-    w->kept++;
-    return true;
+    assert(x->step >= 0 && (x->step >= c->bound || c->bound == INT64_MAX));
+    assert(x->gpus == c->gpus && strategy_gpus(&x->strategy) == c->gpus);
+    bool faster = !c->fastest || x->step < c->fastest->step ||
+                  (x->step == c->fastest->step && found_before(x, c->fastest));
+    bool listed = !shortlist_refuses(&c->best, x);
+    if (faster && !c->fastest)
+        c->fastest = arena_alloc(&w->keep, sizeof *c->fastest);
+    if (faster)
+        *c->fastest = *x;
+    shortlist_add(&c->best, x);
+    w->kept += faster || listed;
+    return faster || listed;
 }
 
 static void note_fullness(struct worker *w, const struct strategy *s, double fullness)
@@ -160,6 +167,13 @@ static void list_states(struct worker *w, double pass_times)
     }
 }
 
+/* The values that rules and cautions look at, of a pair of pass times and state. */
+static void set_pair(struct worker *w, const struct strategy *s)
+{
+    for (int p = PARAM_FIRST_PASS_TIMES; p < PARAMS; p++)
+        w->walk.values[p] = strategy_get(s, (enum param)p);
+}
+
 /* Rules that look at parameters of pass times and state. */
 static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
 {
@@ -167,26 +181,41 @@ static const struct rule *pair_dropped(struct worker *w, const struct strategy *
     int first = plan->first[w->walk.space->axes];
     if (plan->pairs == 0)
         return NULL;
-    for (int p = PARAM_FIRST_PASS_TIMES; p < PARAMS; p++)
-        w->walk.values[p] = strategy_get(s, (enum param)p);
+    set_pair(w, s);
     for (int i = first; i < first + plan->pairs; i++)
         if (!rule_allows(plan->order[i], w->walk.values))
             return plan->order[i];
     return NULL;
 }
 
-/* The exact step where the bound allows it, else anything above the cut. */
-static int64_t step_within(struct worker *w, const struct strategy *s, struct pass_times *t,
-                           const struct state *st)
+static unsigned pair_trouble(struct worker *w, const struct strategy *s, const struct pass_times *t,
+                             const struct state *st)
 {
-    int64_t cut = cut_of(w), bound = partition_step(&w->partition, s, t, st);
-    if (t->exact || bound > cut)
-        return bound;
-    pass_times_run(&w->partition, s, &w->scratch, t);
-    w->simulated++;
+    if (w->limits->resolution <= 0)
+        return 0;
+    set_pair(w, s);
+    return trouble_of(cautions_met(w->query->cautions, w->walk.values),
+                      partition_crowded(&w->partition, t, st), strategy_complexity(s));
+}
+
+static bool judge_step(struct worker *w, const struct strategy *s, struct pass_times *t,
+                       const struct state *st)
+{
+    struct found x = {.gpus = w->cell->gpus, .strategy = *s};
     int64_t step = partition_step(&w->partition, s, t, st);
-    assert(step >= bound);
-    return step;
+    if (step > cut_of(w))
+        return false;
+    x.trouble = pair_trouble(w, s, t, st);
+    if (is_useless(w, &x, step) && !w->query->exhaustive)
+        return false;
+    if (!t->exact) {
+        pass_times_run(&w->partition, s, &w->scratch, t);
+        w->simulated++;
+        int64_t bound = step;
+        step = partition_step(&w->partition, s, t, st);
+        assert(step >= bound);
+    }
+    return (!is_useless(w, &x, step) || w->query->exhaustive) && keep_found(w, &x);
 }
 
 static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
@@ -207,8 +236,7 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
     }
     if (!x->timed)
         state_times(&w->partition, s, &w->scratch, x);
-    int64_t step = step_within(w, s, t, x);
-    if (step > cut_of(w) || !keep_found(w, s, step))
+    if (!judge_step(w, s, t, x))
         count_fixed(w, DROP_SLOWER, 1);
 }
 
@@ -458,7 +486,8 @@ void cell_search(struct worker *w, struct cell *c)
     const struct space *s = w->walk.space;
     assert(c->gpus >= w->query->gpus_min && c->gpus <= w->query->gpus_max);
     enter_cell(w, c);
-    c->kinds = 0;
+    shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
+    c->fastest = NULL;
     c->fullness = INFINITY;
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))

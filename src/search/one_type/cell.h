@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "search/one_type/axis_options.h"
 #include "search/one_type/costs_table.h"
+#include "search/results.h"
 #include "search/search.h"
 
 /* Reasons of dropping that are not rules; counted behind them. */
@@ -28,10 +29,10 @@ struct cell {
     struct rental rental; /* of these GPUs */
     int64_t bound;        /* ticks: no strategy of the cell is faster */
     double key;           /* what the objective makes of it */
-    int64_t cut_kind;     /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
+    int64_t cut_list;     /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
     int64_t cut_front;    /* ... nor the front */
-    int kinds;
-    struct found *kind;       /* what was found, the best of each kind; in the worker's memory */
+    struct shortlist best;    /* what was found; in the worker's memory */
+    struct found *fastest;    /* NULL, or in the worker's memory */
     double fullness;          /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
@@ -45,6 +46,7 @@ struct least_table {
 
 struct worker {
     const struct search_query *query;
+    const struct limits *limits;
     struct costs_table *costs;
     const struct least_table *table;
     double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
@@ -65,9 +67,9 @@ struct worker {
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };
 
-void worker_init(struct worker *, const struct search_query *, struct costs_table *,
-                 const struct least_table *, const struct space *, const struct rule_plan *,
-                 const double fixed[SLOTS]);
+void worker_init(struct worker *, const struct search_query *, const struct limits *,
+                 struct costs_table *, const struct least_table *, const struct space *,
+                 const struct rule_plan *, const double fixed[SLOTS]);
 void worker_release(struct worker *);
 
 /* Searches the cell within its cuts. */

@@ -83,21 +83,26 @@ static void search_cell(void *search, int worker, void *item)
 {
     struct search *se = search;
     struct cell *c = item;
-    c->cut_kind = shortlist_limit(&se->results->best, se->results->limits, &c->rental);
+    c->cut_list = shortlist_limit(&se->results->best, &c->rental);
     c->cut_front = front_limit(&se->results->front, &c->rental);
     cell_search(&se->worker[worker], c);
+}
+
+static const struct found *of_group(const struct search *se, struct found *x)
+{
+    x->group = se->query->scene.group;
+    return x;
 }
 
 static void merge_cell(void *search, const void *item)
 {
     struct search *se = search;
     const struct cell *c = item;
-    for (int i = 0; i < c->kinds; i++) {
-        struct found *x = &c->kind[i];
-        x->score = score_of(&c->rental, x->step);
-        x->group = se->query->scene.group;
-        results_add(se->results, x);
-    }
+    for (int i = 0; i < c->best.count; i++)
+        for (int k = 0; k < c->best.row[i].count; k++)
+            shortlist_add(&se->results->best, of_group(se, &c->best.row[i].variant[k]));
+    if (c->fastest)
+        front_add(&se->results->front, of_group(se, c->fastest));
     if (c->fullness < se->out->fullness) {
         se->out->fullness = c->fullness;
         se->out->nearest = *c->nearest;
@@ -171,8 +176,9 @@ static void copy_found(struct search *se, struct search_result *out)
 {
     const struct shortlist *best = &se->results->best;
     const struct front *front = &se->results->front;
-    out->found = arena_array(se->mem, (size_t)best->count, sizeof *out->found);
-    out->best = of_this_group(se, best->entry, best->count, out->found);
+    struct found *list = arena_array(se->mem, (size_t)best->top, sizeof *list);
+    out->found = arena_array(se->mem, (size_t)best->top, sizeof *out->found);
+    out->best = of_this_group(se, list, shortlist_rank(best, list), out->found);
     out->pareto = arena_array(se->mem, (size_t)front->count, sizeof *out->pareto);
     out->front = of_this_group(se, front->entry, front->count, out->pareto);
     for (int i = 0; i < out->front / 2; i++) {
@@ -209,16 +215,17 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
     least_table_init(&se->least, &se->space, &se->costs, mem);
+    se->results = results_join(q->results, &se->own, q->limits, q->top, mem);
     se->workers = q->threads > 1 ? q->threads : 1;
     se->worker = arena_array(mem, (size_t)se->workers, sizeof *se->worker);
     for (int i = 0; i < se->workers; i++)
-        worker_init(&se->worker[i], q, &se->costs, &se->least, &se->space, &se->plan, fixed);
+        worker_init(&se->worker[i], q, se->results->limits, &se->costs, &se->least, &se->space,
+                    &se->plan, fixed);
     se->rounds = (struct rounds){.work = &CELLS,
                                  .search = se,
                                  .workers = se->workers,
                                  .progress = q->progress,
                                  .progress_context = q->progress_context};
-    se->results = results_join(q->results, &se->own, q->limits, q->top, mem);
 }
 
 static void finish(struct search *se)
