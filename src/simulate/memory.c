@@ -126,10 +126,18 @@ void rank_params_add_stage(struct rank_params *out, const struct model *m, const
     add_ends(out, m, s, x, te);
 }
 
+/* Beside a bf16 weight the precision-aware optimizer keeps the 16 bits that the master weight has more
+ * (store_param_remainders, TE fused_adam.py); with a part on the host, and in fp8, the whole. */
+static double master_bytes(const struct strategy *s)
+{
+    bool rest = s->precision_aware && s->optimizer_offload == 0 && s->precision == PRECISION_BF16;
+    return rest ? 2 : 4;
+}
+
 /* Bytes of optimizer state per parameter before sharding: master weight and two moments. */
 static double optimizer_bytes(const struct strategy *s)
 {
-    return 4 + 2.0 * (s->precision_aware ? s->moments_bytes : 4);
+    return master_bytes(s) + 2.0 * (s->precision_aware ? s->moments_bytes : 4);
 }
 
 double kept_gradient_bytes(const struct strategy *s)

@@ -179,7 +179,7 @@ static void etp_options(const struct space_builder *b, struct value_list *l)
 
 static void micro_batch_options(const struct space_builder *b, struct value_list *l)
 {
-    push_powers(l, b->base->global_batch < 64 ? b->base->global_batch : 64);
+    push_divisors(l, b->base->global_batch, 64);
 }
 
 static void vpp_options(const struct space_builder *b, struct value_list *l)

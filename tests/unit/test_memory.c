@@ -55,22 +55,28 @@ static const struct state_case STATE_CASES[] = {
     {"two instances", /* 12 x (1 / 4 + 2 / 1) */
      {.optimizer_instances = 2, .dist_opt = 1},
      {6, 12, 27, 0, 22}},
-    {"moments of two bytes", /* 8 x 1.125 */
+    {"moments of two bytes, and what the master has more" /* 6 x 1.125 */,
      {.dist_opt = 1, .precision_aware = 1, .moments_bytes = 2},
+     {6, 12, 6.75, 0, 22}},
+    {"the whole master beside fp8 weights", /* 8 x 1.125 */
+     {.precision = PRECISION_FP8, .dist_opt = 1, .precision_aware = 1, .moments_bytes = 2},
      {6, 12, 9, 0, 22}},
+    {"full precision, without offload", /* 10 x 1.125 */
+     {.dist_opt = 1, .precision_aware = 1},
+     {6, 12, 11.25, 0, 22}},
     {"moments of two bytes, not asked for", {.moments_bytes = 2}, {6, 12, 36, 0, 0}},
-    {"fp8 moments, bf16 gradients kept", /* 6 x 1.125; max(6 + 4, 4 + 12) */
+    {"fp8 moments, bf16 gradients kept", /* 4 x 1.125; max(6 + 4, 4 + 12) */
      {.dist_opt = 1, .precision_aware = 1, .moments_bytes = 1, .main_grads_bf16 = 1},
-     {6, 6, 6.75, 0, 16}},
+     {6, 6, 4.5, 0, 16}},
     {"half on the host", {.dist_opt = 1, .optimizer_offload = 50}, {6, 12, 6.75, 0, 22}},
     {"all on the host", {.optimizer_offload = 100}, {6, 12, 0, 0, 0}},
     {"bf16 gradients: fp32 copies for the step", {.grad_bf16 = 1}, {6, 6, 36, 12, 0}},
     {"the same, distributed", /* 4 x 1.125 */
      {.grad_bf16 = 1, .dist_opt = 1},
      {6, 6, 13.5, 4.5, 16}},
-    {"bf16 gradients all the way", /* 12 x 1.125, no copies */
+    {"bf16 gradients all the way", /* 10 x 1.125, no copies */
      {.grad_bf16 = 1, .dist_opt = 1, .precision_aware = 1, .main_grads_bf16 = 1},
-     {6, 6, 13.5, 0, 16}},
+     {6, 6, 11.25, 0, 16}},
     /* FSDP switches the distributed optimizer on, but no_shard divides nothing */
     {"fsdp, no_shard", {.dist_opt = 1, .fsdp = FSDP_NO_SHARD}, {6, 12, 36, 0, 22}},
     {"fsdp, no_shard, bf16 gradients",

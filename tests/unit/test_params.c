@@ -320,6 +320,22 @@ static void axes_have_every_parameter(void **state)
         assert_int_equal(bound[p], 1);
 }
 
+/* Micro-batches of 3, 6, 12 ... are tried where they divide the batch. */
+static void micro_batches_divide(void **state)
+{
+    struct setting settings[PARAMS] = {{0}};
+    struct strategy base = strategy_of("");
+    struct space space;
+    (void)state;
+    arena_clear(&mem);
+    load("llama3-8b", "8x8:H100");
+    base.global_batch = 96;
+    space_init(&space, &model, &cluster.group[0], &base, settings, 64, STACK_TE, &mem);
+    for (int batch = 1; batch <= 100; batch++)
+        assert_int_equal(space_lists(&space, PARAM_micro_batch, batch),
+                         96 % batch == 0 && batch <= 64);
+}
+
 /* Where reports and exports show it: each has a section of its flags, short names and places on the
  * page are of one parameter each, and what is shown within another's column is on its axis. */
 static void reports_show_each_once(void **state)
@@ -348,6 +364,7 @@ int main(void)
         cmocka_unit_test(costs_look_where_the_table_says),
         cmocka_unit_test(levels_come_after_their_costs),
         cmocka_unit_test(axes_have_every_parameter),
+        cmocka_unit_test(micro_batches_divide),
         cmocka_unit_test(reports_show_each_once),
     };
     arena_init(&mem);
