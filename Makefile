@@ -142,8 +142,9 @@ verification: $(BUILD)/astra $(BUILD)/bench-calibrate_sites ## compare predictio
 	@$(BUILD)/bench-calibrate_sites > $(BUILD)/calibrate_sites.txt
 	@cat $(BUILD)/calibrate_sites.txt
 	@sh tools/fill_block.sh doc/evidence/calibrate.md sites $(BUILD)/calibrate_sites.txt
-experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
-	@$<
+experts: $(BUILD)/bench-experts ## compare published plans with what a search finds: doc/evidence/experts.md
+	@$< > $(BUILD)/experts.txt; code=$$?; cat $(BUILD)/experts.txt; [ $$code -le 1 ] || exit $$code; \
+	    sh tools/fill_block.sh doc/evidence/experts.md experts $(BUILD)/experts.txt; exit $$code
 first-plans: $(BUILD)/astra ## ask forty questions, write their first plans into doc/evidence/first-plans.md
 	@ASTRA=$(BUILD)/astra sh bench/first_plans.sh doc/evidence/first-plans.md
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md

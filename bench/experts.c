@@ -124,7 +124,7 @@ static bool find_best(struct bench *b, struct expert *x, struct asked *q, struct
     const struct strategy *s = &x->strategy;
     const char *gpus = arena_format(&q->mem, "%d", s->tp * s->cp * s->pp * s->dp);
     const struct option_value o[] = {
-        {"gpus", gpus}, {"threads", "2"}, {"top", "1"}, {"no-cautions", NULL}};
+        {"gpus", gpus}, {"threads", "2"}, {"top", "1"}, {"no-cautions", NULL}, {"resolution", "0"}};
     struct search_query sq;
     if (!ask_all(q, o, COUNT(o), err) || !asked_resolve(q, QUERY_SEARCH, err) ||
         !query_search(&q->query, 0, &q->mem, &sq, err))

@@ -53,7 +53,7 @@ static bool belongs(const struct group *g, const struct expert *x)
 
 /* Middle, least and most. */
 static void print_spread(struct bench *b, const struct group *g,
-                         double (*value)(const struct expert *), double scale, const char *form)
+                         double (*value)(const struct expert *), double scale, int decimals)
 {
     double *v = arena_array(&b->mem, (size_t)b->experts, sizeof *v);
     int n = 0;
@@ -63,7 +63,7 @@ static void print_spread(struct bench *b, const struct group *g,
     qsort(v, (size_t)n, sizeof *v, by_size);
     const double three[] = {(v[(n - 1) / 2] + v[n / 2]) / 2, v[0], v[n - 1]};
     for (int i = 0; i < 3; i++)
-        printf(form, three[i]);
+        printf(" %*.*f", 7 - decimals, decimals, three[i]);
 }
 
 static void print_group(struct bench *b, const struct group *g)
@@ -84,9 +84,9 @@ static void print_group(struct bench *b, const struct group *g)
     }
     printf("%-43s %-7s %4d %4d %4d %6d %5d %6d", g->name ? g->name : "all", release, rows, allowed,
            fits, inside, valid, slower);
-    print_spread(b, g, gain, 100, " %6.1f");
-    print_spread(b, g, own_of_measured, 1, " %5.2f");
-    print_spread(b, g, best_of_measured, 1, " %5.2f");
+    print_spread(b, g, gain, 100, 1);
+    print_spread(b, g, own_of_measured, 1, 2);
+    print_spread(b, g, best_of_measured, 1, 2);
     printf("\n");
 }
 
@@ -99,10 +99,12 @@ static bool is_first(const struct bench *b, int row)
     return i == row;
 }
 
-/* Newest first: names of containers are their dates. */
+/* Containers, whose names are their dates, first, and the newest of them. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct group *)b)->name, ((const struct group *)a)->name);
+    const char *x = ((const struct group *)a)->name, *y = ((const struct group *)b)->name;
+    bool dated = *x < 'A', other = *y < 'A';
+    return dated != other ? other - dated : strcmp(y, x);
 }
 
 static void print_groups(struct bench *b, bool nvidia)
