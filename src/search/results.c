@@ -52,15 +52,15 @@ uint64_t trouble_depends(const struct rules *cautions)
 }
 
 /* What is added to what the objective looks at. */
-static double weight(const struct found *x)
+static double weight(unsigned trouble)
 {
-    return trouble_cautions(x->trouble) ? 1 + CAUTION_SHARE : 1;
+    return trouble_cautions(trouble) ? 1 + CAUTION_SHARE : 1;
 }
 
 void found_judge(struct found *x, const struct limits *w, const struct rental *h)
 {
     x->score = score_of(h, x->step);
-    x->key = score_key(w, &x->score) * weight(x);
+    x->key = score_key(w, &x->score) * weight(x->trouble);
 }
 
 bool found_before(const struct found *a, const struct found *b)
@@ -175,16 +175,18 @@ void shortlist_add(struct shortlist *l, const struct found *x)
         l->count--;
 }
 
-int64_t shortlist_limit(const struct shortlist *l, const struct rental *h)
+int64_t shortlist_limit(const struct shortlist *l, const struct rental *h, unsigned trouble)
 {
-    return step_within_key(l->limits, h, largest_key(l));
+    return step_within_key(l->limits, h, largest_key(l) / weight(trouble));
 }
 
 int64_t shortlist_row_limit(const struct shortlist *l, const struct rental *h,
                             const struct found *x)
 {
     int i = row_index(l, x);
-    return i < 0 ? INT64_MAX : step_within_key(l->limits, h, reach(l, l->row[i].variant[0].key));
+    return i < 0 ? INT64_MAX
+                 : step_within_key(l->limits, h,
+                                   reach(l, l->row[i].variant[0].key) / weight(x->trouble));
 }
 
 int64_t shortlist_beaten_from(const struct shortlist *l, const struct rental *h,
@@ -193,7 +195,7 @@ int64_t shortlist_beaten_from(const struct shortlist *l, const struct rental *h,
     int i = row_index(l, x);
     for (int k = 0; i >= 0 && k < l->row[i].count; k++)
         if (l->row[i].variant[k].trouble <= x->trouble)
-            return step_within_key(l->limits, h, l->row[i].variant[k].key / weight(x));
+            return step_within_key(l->limits, h, l->row[i].variant[k].key / weight(x->trouble));
     return INT64_MAX;
 }
 

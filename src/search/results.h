@@ -43,8 +43,9 @@ void shortlist_init(struct shortlist *, const struct limits *, int top, struct a
 void shortlist_add(struct shortlist *, const struct found *);
 /* Whether this would not be added. */
 bool shortlist_refuses(const struct shortlist *, const struct found *);
-/* No plan on these GPUs with a longer step can enter; the second: of the row of this one. */
-int64_t shortlist_limit(const struct shortlist *, const struct rental *);
+/* No plan on these GPUs with a longer step, and this trouble or more, can enter; the second: of the
+ * row of this one. */
+int64_t shortlist_limit(const struct shortlist *, const struct rental *, unsigned trouble);
 int64_t shortlist_row_limit(const struct shortlist *, const struct rental *, const struct found *);
 /* The step from which on a plan of this row and trouble, on these GPUs, is beaten. */
 int64_t shortlist_beaten_from(const struct shortlist *, const struct rental *,

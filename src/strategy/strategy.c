@@ -97,7 +97,7 @@ int strategy_complexity(const struct strategy *s)
     int points = 0;
     for (int i = 0; i < PARAMS; i++) {
         int value = strategy_get(s, (enum param)i);
-        if (INFO[i].complexity == STEPS)
+        if (INFO[i].complexity == BY_STEP)
             points += steps_of(&INFO[i], value);
         else if (value != INFO[i].init)
             points += INFO[i].complexity;

@@ -73,7 +73,7 @@ enum param_shown {
 };
 
 /* A point for each doubling of a number, each word behind the first, each member of a set. */
-enum { STEPS = -1 };
+enum { BY_STEP = -1 };
 
 struct param_info {
     const char *name;
@@ -87,7 +87,7 @@ struct param_info {
     enum param_shown shown;
     const char *short_name;
     int alternatives;  /* place on the page of alternatives, from 1 on; 0 = it has none */
-    int complexity;    /* points where it is not initial, or STEPS */
+    int complexity;    /* points where it is not initial, or BY_STEP */
     const char *words; /* blank-separated, "" unless WORD or SET */
     const char *help;
 };

@@ -391,7 +391,7 @@ static void ask_sweep(struct asked *q, size_t i)
 
 static void any_memory_is_used(void **state)
 {
-    enum { SIZES = 48 };
+    enum { STEPS = 48 };
     (void)state;
     for (size_t i = 0; i < COUNT(SWEEPS); i++) {
         struct asked q;
@@ -402,7 +402,7 @@ static void any_memory_is_used(void **state)
         int answers = 0, wrong = 0;
         ask_sweep(&q, i);
         must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
-        for (int k = 0; k < SIZES && in_time(15); k++) {
+        for (int k = 0; k < STEPS && in_time(15); k++) {
             struct mixed_reference ref = {.limit = 0};
             for (int g = 0; g < q.query.cluster.groups; g++)
                 q.query.cluster.group[g].usable_bytes = (2 + 0.25 * k) * GIB;

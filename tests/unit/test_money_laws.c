@@ -59,6 +59,7 @@ static void ask(const struct wish *w, struct answer *a)
     memset(a, 0, sizeof *a);
     asked_init(&a->query);
     arena_init(&a->mem);
+    must(asked_set(&a->query, "resolution", "0", &a->err), &a->err); /* laws of the exact best */
     for (int i = 0; i < w->options; i++)
         must(asked_set(&a->query, w->option[i].name, w->option[i].value, &a->err), &a->err);
     struct answering s = {

@@ -85,6 +85,8 @@ static void set_init(struct mixed *m, struct mixed_set *set)
                scene_stack(&q->scene), m->mem);
     space_put_pp_last(&set->space);
     rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
+    if (q->cautions && m->results->limits->resolution > 0)
+        rule_plan_init(&set->cautions, &set->space, q->cautions, m->mem);
     for (int g = 0; g < set->groups; g++) {
         const struct node_group *group = set->group[g];
         set->scene[g] = scene_on(&q->scene, group);
@@ -201,7 +203,7 @@ static void search_structure(void *search, int worker, void *item)
 static int64_t threshold(const struct mixed *m)
 {
     static const struct rental free = {.usd_per_h = 0, .slowdown = 1};
-    return shortlist_limit(&m->results->best, &free);
+    return shortlist_limit(&m->results->best, &free, 0);
 }
 
 static bool none_has_a_place(const void *search, const void *item)

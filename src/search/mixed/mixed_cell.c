@@ -393,6 +393,24 @@ static void list_options(struct mixed_cell *c, const struct option_list **pass_t
     sw->walk.others = others;
 }
 
+/* Whether a caution holds on some type, whatever stages, pass times and state are. Where types differ
+ * the walk has what the first one runs: unknown. */
+static bool cautioned(struct mixed_cell *c)
+{
+    const struct walk *w = mixed_walk(c->w, c->set);
+    const struct rule_plan *plan = &c->set->cautions;
+    if (!plan->order || c->st->per_type)
+        return false;
+    for (int i = plan->first[0]; i < plan->first[c->set->space.first_pass_times]; i++) {
+        bool holds = rule_holds(plan->order[i], w->values);
+        for (int g = 0; g < w->others && !holds; g++)
+            holds = rule_holds(plan->order[i], w->other[g]);
+        if (holds)
+            return true;
+    }
+    return false;
+}
+
 void structure_search(struct mixed_worker *w, struct structure *st)
 {
     const struct option_list *pass_times, *states;
@@ -400,6 +418,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);
+    c.trouble = trouble_of(cautioned(&c), false, 0);
     if (!st->searched)
         shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
     st->searched = true;

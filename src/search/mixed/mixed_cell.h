@@ -15,7 +15,7 @@ struct mixed_set {
     const struct node_group *group[MIX_MAX];
     struct scene scene[MIX_MAX]; /* of each alone */
     struct space space;
-    struct rule_plan plan;
+    struct rule_plan plan, cautions;
     struct costs_table costs[MIX_MAX];
     double fixed[MIX_MAX][SLOTS];
 };

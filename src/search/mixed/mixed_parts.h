@@ -38,6 +38,7 @@ struct mixed_cell {
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
     int64_t block[MIX_MAX];          /* GPUs of a stage */
     int64_t micro_batches;
+    unsigned trouble; /* that all of its plans have, at least */
     bool any;
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */

@@ -294,6 +294,7 @@ static void set_plan(struct problem *p)
     p->plan.meshes = p->meshes;
     p->found = (struct found){.gpus = p->plan.gpus,
                               .strategy = p->plan.strategy,
+                              .trouble = p->c->trouble,
                               .group = p->meshes.mesh[0].group,
                               .mixed = &p->plan};
 }
@@ -506,7 +507,7 @@ void cell_solve(struct mixed_cell *c)
         bound = assign_bound(&a, cut, &c->w->problem);
     for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
         option_take(c->state_list, c->state, &c->s);
-        p->found.trouble = 0;
+        p->found.trouble = c->trouble;
         cut = cell_cut_of(c, &p->found);
         if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
             solve_state(p);

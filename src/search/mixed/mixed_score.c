@@ -81,22 +81,22 @@ static int64_t front_cut(const struct mixed_cell *c)
     return smaller(front_limit(&c->w->results->front, &c->rental), limit_of_front(c));
 }
 
-static int64_t list_cut(const struct mixed_cell *c)
+static int64_t list_cut(const struct mixed_cell *c, unsigned trouble)
 {
-    return smaller(shortlist_limit(&c->w->results->best, &c->rental),
-                   shortlist_limit(&c->st->best, &c->rental));
+    return smaller(shortlist_limit(&c->w->results->best, &c->rental, trouble),
+                   shortlist_limit(&c->st->best, &c->rental, trouble));
 }
 
 int64_t cell_cut(const struct mixed_cell *c)
 {
-    int64_t list = list_cut(c), front = front_cut(c);
+    int64_t list = list_cut(c, c->trouble), front = front_cut(c);
     return list > front ? list : front;
 }
 
 int64_t cell_cut_of(const struct mixed_cell *c, const struct found *x)
 {
     const struct shortlist *all = &c->w->results->best, *own = &c->st->best;
-    int64_t front = front_cut(c), list = list_cut(c);
+    int64_t front = front_cut(c), list = list_cut(c, x->trouble);
     list = smaller(list, shortlist_row_limit(own, &c->rental, x));
     list = smaller(list, shortlist_row_limit(all, &c->rental, x));
     list = smaller(list, shortlist_beaten_from(own, &c->rental, x));

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct rules NO_RULES;
+
 /* Parameters whose switches decide between plans that are as good: none may be left out unseen. */
 static uint64_t weighed(const struct search_query *q, const struct limits *limits)
 {
@@ -41,6 +43,8 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
+    if (weighed(q, limits))
+        rule_plan_init(&w->cautions, space, q->cautions ? q->cautions : &NO_RULES, &w->keep);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -51,6 +55,7 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
 void worker_release(struct worker *w)
 {
     free(w->state);
+    free(w->state_cautioned);
     option_cache_release(&w->pass_times);
     option_cache_release(&w->states);
     arena_release(&w->keep);
@@ -73,6 +78,18 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Whether a caution holds that can be told once these axes are bound. */
+static bool cautioned_at(const struct worker *w, int first, int end)
+{
+    const struct rule_plan *plan = &w->cautions;
+    if (!plan->order)
+        return false;
+    for (int i = plan->first[first]; i < plan->first[end]; i++)
+        if (rule_holds(plan->order[i], w->walk.values))
+            return true;
+    return false;
+}
+
 /* Steps longer than this are of no use to the front. */
 static int64_t front_cut(const struct cell *c)
 {
@@ -83,10 +100,12 @@ static int64_t front_cut(const struct cell *c)
 static int64_t cut_of(const struct worker *w)
 {
     const struct cell *c = w->cell;
-    const struct found here = {.strategy = w->walk.strategy};
+    const struct found here = {.strategy = w->walk.strategy,
+                               .trouble = trouble_of(w->cautioned, false, 0)};
     if (w->query->exhaustive)
         return INT64_MAX;
-    int64_t list = smaller(c->cut_list, shortlist_limit(&c->best, &c->rental));
+    int64_t list =
+        smaller(c->cut_list[w->cautioned], shortlist_limit(&c->best, &c->rental, here.trouble));
     list = smaller(list, shortlist_row_limit(&c->best, &c->rental, &here));
     int64_t front = front_cut(c);
     return list > front ? list : front;
@@ -98,7 +117,8 @@ static bool is_useless(const struct worker *w, struct found *x, int64_t step)
     const struct cell *c = w->cell;
     x->step = step;
     found_judge(x, w->limits, &c->rental);
-    return step > front_cut(c) && (step > c->cut_list || shortlist_refuses(&c->best, x));
+    bool cautioned = trouble_cautions(x->trouble) > 0;
+    return step > front_cut(c) && (step > c->cut_list[cautioned] || shortlist_refuses(&c->best, x));
 }
 
 /* False when there are better ones. */
@@ -130,14 +150,26 @@ static void note_fullness(struct worker *w, const struct strategy *s, double ful
     }
 }
 
+/* The values that rules and cautions look at. */
+static void set_values(struct worker *w, const struct strategy *s, int first, int end)
+{
+    for (int p = first; p < end; p++)
+        w->walk.values[p] = strategy_get(s, (enum param)p);
+}
+
 static void add_state(struct worker *w, int option)
 {
     if (w->state_count == w->state_capacity) {
         w->state_capacity = w->state_capacity ? 2 * w->state_capacity : 64;
         w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
+        w->state_cautioned =
+            memory_grow(w->state_cautioned, (size_t)w->state_capacity * sizeof *w->state_cautioned);
     }
     struct strategy whole = w->walk.strategy;
     option_take(w->state_list, option, &whole);
+    set_values(w, &whole, PARAM_FIRST_STATE, PARAMS);
+    w->state_cautioned[w->state_count] =
+        cautioned_at(w, w->walk.space->first_state, w->walk.space->axes);
     state_of(&w->partition, &whole, &w->scratch, &w->state[w->state_count++]);
 }
 
@@ -167,13 +199,6 @@ static void list_states(struct worker *w, double pass_times)
     }
 }
 
-/* The values that rules and cautions look at, of a pair of pass times and state. */
-static void set_pair(struct worker *w, const struct strategy *s)
-{
-    for (int p = PARAM_FIRST_PASS_TIMES; p < PARAMS; p++)
-        w->walk.values[p] = strategy_get(s, (enum param)p);
-}
-
 /* Rules that look at parameters of pass times and state. */
 static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
 {
@@ -181,7 +206,7 @@ static const struct rule *pair_dropped(struct worker *w, const struct strategy *
     int first = plan->first[w->walk.space->axes];
     if (plan->pairs == 0)
         return NULL;
-    set_pair(w, s);
+    set_values(w, s, PARAM_FIRST_PASS_TIMES, PARAMS);
     for (int i = first; i < first + plan->pairs; i++)
         if (!rule_allows(plan->order[i], w->walk.values))
             return plan->order[i];
@@ -193,7 +218,7 @@ static unsigned pair_trouble(struct worker *w, const struct strategy *s, const s
 {
     if (w->limits->resolution <= 0)
         return 0;
-    set_pair(w, s);
+    set_values(w, s, PARAM_FIRST_PASS_TIMES, PARAMS);
     return trouble_of(cautions_met(w->query->cautions, w->walk.values),
                       partition_crowded(&w->partition, t, st), strategy_complexity(s));
 }
@@ -240,6 +265,20 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
         count_fixed(w, DROP_SLOWER, 1);
 }
 
+/* Where a state alone brings a caution, the bound of the pass times may be enough. */
+static void judge_pairs(struct worker *w, struct strategy *s, struct pass_times *t)
+{
+    bool before = w->cautioned;
+    w->cautioned = true;
+    bool slow = !before && t->bound > cut_of(w);
+    w->cautioned = before;
+    for (int i = 0; i < w->state_count; i++)
+        if (slow && w->state_cautioned[i])
+            count_fixed(w, DROP_SLOWER, 1);
+        else
+            judge_pair(w, s, t, i);
+}
+
 /* `smallest` is of no one state: the one that comes nearest. */
 static void note_nearest(struct worker *w, struct strategy s, const struct pass_times *t)
 {
@@ -247,6 +286,21 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
         option_take(w->state_list, i, &s);
         note_fullness(w, &s, partition_fullness(&w->partition, t, &w->state[i]));
     }
+}
+
+/* The activations of pass times, or the least they may be. */
+static void find_memory(struct worker *w, const struct strategy *s, bool whole,
+                        struct pass_times *t)
+{
+    struct shared_memory *x = &w->shared;
+    struct strategy of = *s;
+    of.tp_overlap = of.p2p_overlap = 0;
+    if (!x->known || x->whole < whole || memcmp(&x->of, &of, sizeof of) != 0) {
+        (whole ? pass_times_memory : pass_times_least_memory)(&w->partition, s, &w->scratch, t);
+        *x = (struct shared_memory){true, whole, of, t->activations, t->temporary};
+    }
+    t->activations = x->activations;
+    t->temporary = x->temporary;
 }
 
 static void judge_pass_times(struct worker *w, struct strategy s)
@@ -257,10 +311,10 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+    find_memory(w, &s, false, &t);
     double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        pass_times_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, true, &t);
         fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
@@ -274,8 +328,7 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    for (int i = 0; i < w->state_count; i++)
-        judge_pair(w, &s, &t, i);
+    judge_pairs(w, &s, &t);
 }
 
 /* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none
@@ -388,20 +441,26 @@ static bool keeps_too_much(const struct strategy *t, int least_layers)
 static void judge_all_pass_times(struct worker *w, const struct option_list *pass_times,
                                  int least_layers)
 {
+    const struct space *space = w->walk.space;
+    bool before = w->cautioned;
     for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
+        set_values(w, &s, PARAM_FIRST_PASS_TIMES, PARAM_FIRST_STATE);
+        w->cautioned = before || cautioned_at(w, space->first_pass_times, space->first_state);
         if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
         else
             judge_pass_times(w, s);
     }
+    w->cautioned = before;
 }
 
 static void search_partition(struct worker *w)
 {
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
+    w->shared.known = false;
     fastest.recompute = RECOMPUTE_NONE;
     if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
@@ -434,10 +493,13 @@ static void walk_partitions(struct worker *w, int axis)
     const struct scene *scene = &w->query->scene;
     if (axis == s->first_pass_times) {
         const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
+        bool before = w->cautioned;
+        w->cautioned |= cautioned_at(w, s->first_partition, s->first_pass_times);
         if (partition_init(&w->partition, scene, &costs, &w->walk.strategy, NULL, NULL))
             search_partition(w);
         else
             count_fixed(w, DROP_SPLIT, s->size_from[axis]);
+        w->cautioned = before;
         arena_clear(&w->scratch);
         return;
     }
@@ -458,11 +520,14 @@ static void walk_partitions(struct worker *w, int axis)
 static void search_part(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    if (dropped_by_bound(w, part_bound(w), s->first_partition))
-        return;
-    part_memory(w);
-    if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))
-        walk_partitions(w, s->first_partition);
+    bool before = w->cautioned;
+    w->cautioned |= cautioned_at(w, s->first_part, s->first_partition);
+    if (!dropped_by_bound(w, part_bound(w), s->first_partition)) {
+        part_memory(w);
+        if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))
+            walk_partitions(w, s->first_partition);
+    }
+    w->cautioned = before;
 }
 
 static void walk_parts(struct worker *w, int axis)
@@ -489,6 +554,7 @@ void cell_search(struct worker *w, struct cell *c)
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
     c->fullness = INFINITY;
+    w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))
         walk_parts(w, s->first_part);

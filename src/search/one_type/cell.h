@@ -26,14 +26,15 @@ enum { CELL_AXES = PARAM_FIRST_PART }; /* at most one axis for each parameter of
 struct cell {
     uint16_t option[CELL_AXES]; /* of the axes before first_part */
     int64_t gpus;
-    struct rental rental; /* of these GPUs */
-    int64_t bound;        /* ticks: no strategy of the cell is faster */
-    double key;           /* what the objective makes of it */
-    int64_t cut_list;     /* ticks: slower ones cannot enter the shortlist, or are beyond a limit */
-    int64_t cut_front;    /* ... nor the front */
-    struct shortlist best;    /* what was found; in the worker's memory */
-    struct found *fastest;    /* NULL, or in the worker's memory */
-    double fullness;          /* of what came nearest to fitting */
+    struct rental rental;  /* of these GPUs */
+    int64_t bound;         /* ticks: no strategy of the cell is faster */
+    double key;            /* what the objective makes of it */
+    int64_t cut_list[2];   /* ticks: slower ones cannot enter the shortlist, or are beyond a limit;
+                           * the second where a caution holds */
+    int64_t cut_front;     /* ... nor the front */
+    struct shortlist best; /* what was found; in the worker's memory */
+    struct found *fastest; /* NULL, or in the worker's memory */
+    double fullness;       /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
 
@@ -44,6 +45,13 @@ struct least_table {
     struct least *entry;
 };
 
+/* Activations of the pass times judged last: switches that move no bytes share them. */
+struct shared_memory {
+    bool known, whole; /* whole: pass_times_memory(), not only the least */
+    struct strategy of;
+    double *activations, *temporary;
+};
+
 struct worker {
     const struct search_query *query;
     const struct limits *limits;
@@ -51,6 +59,8 @@ struct worker {
     const struct least_table *table;
     double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
+    struct rule_plan cautions; /* by the axis at which each can be told */
+    bool cautioned;            /* one holds, whatever is bound next */
     struct partition partition;
     struct arena keep;    /* lives as long as the search */
     struct arena scratch; /* emptied after every partition */
@@ -60,9 +70,11 @@ struct worker {
     double framework_limit; /* bytes, of the cell */
     double layer_states;    /* least bytes of the states of one layer; 0 when not known */
     int state_count, state_capacity;
-    struct state *state; /* owned: of the partition, by option of `state_list` */
+    struct state *state;   /* owned: of the partition, by option of `state_list` */
+    bool *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
     struct state smallest; /* least bytes of any of them, class by class */
+    struct shared_memory shared;
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

@@ -83,7 +83,9 @@ static void search_cell(void *search, int worker, void *item)
 {
     struct search *se = search;
     struct cell *c = item;
-    c->cut_list = shortlist_limit(&se->results->best, &c->rental);
+    for (int cautioned = 0; cautioned < 2; cautioned++)
+        c->cut_list[cautioned] =
+            shortlist_limit(&se->results->best, &c->rental, trouble_of(cautioned, false, 0));
     c->cut_front = front_limit(&se->results->front, &c->rental);
     cell_search(&se->worker[worker], c);
 }
