@@ -73,7 +73,7 @@ static bool judge(struct bench *b, struct expert *x, struct asked *q, struct err
     if (!asked_estimate(q, &e, err) || !lay_out(expert_column(x, "layout"), &e, &q->mem, err))
         return false;
     x->strategy = e.strategy;
-    slots_set_fixed(values, e.scene.model, e.scene.group, e.nodes, scene_stack(&e.scene));
+    estimate_slots(&e, 0, values);
     x->allowed = rules_hold(b, &e.rules, values, x, "refused") && e.reasons.count == 0;
     for (int i = 0; i < e.reasons.count; i++)
         add_note(b, x, arena_format(&b->mem, "refused: %s", e.reasons.text[i]));
@@ -123,8 +123,9 @@ static bool find_best(struct bench *b, struct expert *x, struct asked *q, struct
 {
     const struct strategy *s = &x->strategy;
     const char *gpus = arena_format(&q->mem, "%d", s->tp * s->cp * s->pp * s->dp);
-    const struct option_value o[] = {
-        {"gpus", gpus}, {"threads", "2"}, {"top", "1"}, {"no-cautions", NULL}, {"resolution", "0"}};
+    const struct option_value o[] = {{"gpus", gpus},      {"threads", "2"},
+                                     {"top", "1"},        {"no-cautions", NULL},
+                                     {"resolution", "0"}, {"numerics", "production"}};
     struct search_query sq;
     if (!ask_all(q, o, COUNT(o), err) || !asked_resolve(q, QUERY_SEARCH, err) ||
         !query_search(&q->query, 0, &q->mem, &sq, err))

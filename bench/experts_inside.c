@@ -78,8 +78,7 @@ bool is_inside(struct bench *b, const struct search_query *sq, const struct expe
     struct space space;
     double values[SLOTS];
     bool inside = true;
-    space_init(&space, sq->scene.model, sq->scene.group, &sq->base, sq->settings, sq->gpus_max,
-               scene_stack(&sq->scene), &b->mem);
+    search_space(sq, &b->mem, &space);
     for (int i = 0; i < space.axes; i++)
         if (!axis_has(&space.axis[i], &x->strategy)) {
             inside = false;

@@ -340,6 +340,8 @@ static void reference_set(struct mixed_reference *r)
     int64_t gpus = 0;
     memcpy(settings, q->settings, sizeof settings);
     settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
+    if (settings[PARAM_cuda_graph].count == 0)
+        settings[PARAM_cuda_graph] = (struct setting){1, {GRAPH_NONE}};
     if (q->scene.model->kinds > 1)
         settings[PARAM_vpp] = (struct setting){1, {1}};
     for (int g = 0; g < r->groups; g++) {
@@ -354,8 +356,8 @@ static void reference_set(struct mixed_reference *r)
         r->values[g][SLOT_cluster_max_gpus] = (double)gpus;
         r->values[g][SLOT_cluster_min_gpus] = r->values[g][SLOT_cluster_granule] = 1;
     }
-    space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, scene_stack(&q->scene),
-               &r->mem);
+    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production};
+    space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, terms, &r->mem);
     strategy_init(&r->strategy);
     reference_walk(r, 0);
 }

@@ -88,8 +88,7 @@ static void reference_run(struct reference *r, const struct search_query *q, str
     r->choices = (struct choices){0};
     front_init(&r->front);
     search_fixed(q, r->values);
-    space_init(&r->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
-               scene_stack(&q->scene), mem);
+    search_space(q, mem, &r->space);
     reference_walk_from(r, 0);
     arena_release(&r->scratch);
 }

@@ -125,6 +125,7 @@ static const struct rule *broken_on(const struct probe *t, const struct scene *s
 {
     double values[SLOTS];
     slots_set_fixed(values, sc->model, g, g->nodes_max, scene_stack(sc));
+    values[SLOT_release] = query_release(t->query);
     slots_set_strategy(values, s);
     for (int i = 0; i < t->rules.count; i++)
         if (!rule_allows(&t->rules.rule[i], values))

@@ -67,11 +67,15 @@ enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
 
 /* What a job is asked to be. Plain values: a copy with one thing changed is what probes ask with
  * (query_derive). */
+enum { NUMERICS_SAFE, NUMERICS_PRODUCTION };
+
 struct query_terms {
     int64_t gpus;              /* 0 = at most the pool */
     int global_batch, seq_len; /* 0 = default */
     int precision;             /* -1 = default */
     int stack;                 /* enum stack */
+    double release;            /* of Megatron core, as rules know it; 0 = the newest */
+    int numerics;              /* which word of --numerics */
     double memory_margin, imbalance;
     int mix;    /* types in one job; 0 = default */
     int engine; /* enum engine */

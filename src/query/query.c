@@ -171,6 +171,11 @@ bool query_costs_hold(const struct query *q, struct error *err)
     return !q->resources || resources_hold(q->resources, err);
 }
 
+double query_release(const struct query *q)
+{
+    return q->terms.release > 0 ? q->terms.release : RELEASE_HEAD;
+}
+
 enum stack query_stack(const struct query *q)
 {
     return q->terms.stack == STACK_OPEN ? STACK_TE : (enum stack)q->terms.stack;
@@ -231,6 +236,7 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
         .group = group,
         .te = query_stack(q) == STACK_TE,
         .stock = query_stack(q) == STACK_LOCAL,
+        .release = q->terms.release,
         .memory_margin = q->terms.memory_margin,
         .imbalance = q->terms.imbalance,
         .attention_dropout = q->flags ? q->flags->attention_dropout : q->model.attention_dropout,
@@ -283,6 +289,7 @@ bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *o
     out->cluster = &q->cluster;
     set_base(q, &out->base);
     out->settings = q->terms.settings;
+    out->production = q->terms.numerics == NUMERICS_PRODUCTION;
     out->rules = rules;
     out->cautions = cautions;
     out->gpus = q->terms.gpus;
@@ -308,6 +315,7 @@ bool query_search(const struct query *q, int g, struct arena *mem, struct search
     out->scene = query_scene(q, group);
     set_base(q, &out->base);
     out->settings = q->terms.settings;
+    out->production = q->terms.numerics == NUMERICS_PRODUCTION;
     out->rules = rules;
     out->cautions = cautions;
     out->gpus_max = most;
@@ -372,6 +380,8 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     param_print(PARAM_precision, base->precision, &s);
     str_addf(&s, "%s, stack %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
              stack_name(query_stack(q)), 100 * q->terms.memory_margin);
+    if (q->terms.numerics == NUMERICS_PRODUCTION)
+        str_add(&s, ", production numerics");
     if (q->terms.imbalance > 1 && q->model.experts > 0)
         str_addf(&s, ", the fullest rank's experts %.2f times as full as balanced ones",
                  q->terms.imbalance);

@@ -100,6 +100,7 @@ enum objective query_objective(const struct query *);
 bool query_limits(const struct query *, struct limits *, struct error *);
 
 enum stack query_stack(const struct query *); /* whose layers */
+double query_release(const struct query *);   /* of Megatron core, as rules know it */
 int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */
 /* Of batch, sequence and precision: said neither by an option nor by a flag. */

@@ -315,6 +315,7 @@ void estimate_slots(const struct estimate_query *e, int g, double values[SLOTS])
     const struct node_group *group = estimate_group(e, g);
     slots_set_fixed(values, e->scene.model, group, e->scene.meshes ? group->nodes_max : e->nodes,
                     scene_stack(&e->scene));
+    values[SLOT_release] = scene_release(&e->scene);
     estimate_set_strategy(e, g, &e->strategy, values);
 }
 

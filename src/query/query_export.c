@@ -6,6 +6,7 @@
 #include "export/job.h"
 #include "query/query_parts.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,12 @@ bool option_format(struct options *o, const char *v, struct error *err)
 
 bool option_release(struct options *o, const char *v, struct error *err)
 {
+    int minor = 0, patch = 0;
     o->export.version = arena_string(o->mem, v);
-    return export_release(v, NULL, NULL, err);
+    if (!export_release(v, &minor, &patch, err))
+        return false;
+    o->terms.release = minor == INT_MAX ? RELEASE_HEAD : minor + patch / 100.0;
+    return true;
 }
 
 bool option_job_name(struct options *o, const char *v, struct error *err)
@@ -124,7 +129,6 @@ bool options_export(const struct options *o, struct error *err)
         {"hosts", "slurm torchrun flagscale", x->hosts > 0},
         {"hostfile", "flagscale", x->hostfile},
         {"job-name", "slurm k8s skypilot flagscale", x->job_name},
-        {"megatron-version", "megatron torchrun slurm k8s skypilot bridge flagscale", x->version},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].given && !x->format)

@@ -45,6 +45,7 @@ struct search_query {
     struct scene scene;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
+    bool production;                /* numerics that NVIDIA's recipes set are tried too */
     const struct rules *rules;      /* all that apply */
     const struct rules *cautions;   /* said, never dropped by; NULL: none */
     int64_t gpus_min, gpus_max;     /* to use */
@@ -69,6 +70,8 @@ struct search_result {
     struct strategy nearest;
 };
 
+/* What a search walks; it lives in the arena. */
+void search_space(const struct search_query *, struct arena *, struct space *);
 /* The values of what is no parameter, as the rules of a search see them. */
 void search_fixed(const struct search_query *, double values[SLOTS]);
 

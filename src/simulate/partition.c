@@ -19,6 +19,11 @@ enum stack scene_stack(const struct scene *sc)
     return stack_of(sc->te, sc->stock);
 }
 
+double scene_release(const struct scene *sc)
+{
+    return sc->release > 0 ? sc->release : RELEASE_HEAD;
+}
+
 struct costing scene_costing(const struct scene *sc, const struct node_group *g)
 {
     struct costing on = {0};

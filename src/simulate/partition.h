@@ -25,10 +25,11 @@ struct rent;
 /* One query on one group of nodes, or on the meshes of a mixed job. */
 struct scene {
     const struct model *model;
-    const struct node_group *group;           /* of the first mesh where there are several */
-    bool te, stock;                           /* stack_of() */
-    double memory_margin;                     /* fraction of the usable memory that stays free */
-    double imbalance;                         /* of experts, as in ops.h */
+    const struct node_group *group; /* of the first mesh where there are several */
+    bool te, stock;                 /* stack_of() */
+    double release;                 /* of Megatron core, as rules know it; 0: the newest */
+    double memory_margin;           /* fraction of the usable memory that stays free */
+    double imbalance;               /* of experts, as in ops.h */
     double attention_dropout, hidden_dropout; /* rates: masks are kept */
     struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
@@ -39,6 +40,7 @@ struct scene {
     bool part;                      /* of a mixed job: its other ranks are not known here */
 };
 enum stack scene_stack(const struct scene *);
+double scene_release(const struct scene *); /* RELEASE_HEAD: the newest */
 bool scene_is_mixed(const struct scene *);
 /* Products add their weight gradients to the buffer as they compute them. */
 bool scene_adds_wgrads(const struct scene *);
@@ -147,6 +149,7 @@ int layers_alike(const struct model *, int first, int end);
 /* Seconds of one pass of a stage, by where they go. */
 struct pass {
     double compute_s, recompute_s, comm_s[AXES];
+    bool waits; /* for the host */
 };
 void shape_passes(const struct partition *, const struct strategy *all, int shape,
                   struct pass *forward, struct pass *backward);
@@ -181,6 +184,7 @@ struct pass_times {
     int64_t *end;                /* [pp] exact, once pass_times_run has */
     struct pipeline_marks marks; /* the same, with virtual stages */
     double *sending;             /* [classes] part of a rank's passes in which its NICs send */
+    bool waits;                  /* a pass waits for the host */
     bool exact;
 };
 /* `s` has the parameters of pass times; arrays live in the arena. Passes, fill and a first bound,
@@ -193,6 +197,8 @@ void pass_times_memory(const struct partition *, const struct strategy *, struct
  * rank. */
 void pass_times_least_memory(const struct partition *, const struct strategy *, struct arena *,
                              struct pass_times *);
+/* What CUDA graphs of `s` need more than the memory found without them. */
+void pass_times_graph(const struct partition *, const struct strategy *, struct pass_times *);
 /* Spreads the passes over the virtual stages and sharpens the bound, O(pp vpp). */
 void pass_times_stages(const struct partition *, const struct strategy *, struct arena *,
                        struct pass_times *);

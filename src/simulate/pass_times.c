@@ -161,6 +161,8 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
     }
     forward->compute_s += fmax(0, late);
     backward->compute_s += fmax(0, late_back);
+    forward->waits = late > 0;
+    backward->waits = late_back > 0;
 }
 
 void shape_passes(const struct partition *f, const struct strategy *all, int shape,
@@ -177,6 +179,7 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
     forward->compute_s = l->forward_s + e->forward_s;
     backward->compute_s = l->backward_s + e->backward_s;
     forward->recompute_s = 0;
+    forward->waits = backward->waits = false;
     backward->recompute_s = layers_again_s(f, shape, whole) + modules_again(l, modules);
     for (int a = 0; a < AXES; a++) {
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
@@ -299,13 +302,14 @@ void pass_times_of(const struct partition *f, const struct strategy *s, struct a
     t->rank_backward = t->rank_forward + classes;
     t->fill = t->rank_backward + classes;
     t->sending = arena_array(mem, classes + shapes, sizeof *t->sending);
-    t->exact = false;
+    t->exact = t->waits = false;
     double fixed_s = transfer_fixed_s(f, s), *nic_s = t->sending + classes;
     for (int i = 0; i < f->shapes; i++) {
         struct pass fw, bw;
         shape_passes(f, s, i, &fw, &bw);
         t->forward[i] = ticks(fixed_s, &fw);
         t->backward[i] = ticks(fixed_s, &bw);
+        t->waits |= fw.waits || bw.waits;
         nic_s[i] = nic_seconds(f->mesh[f->shape[i].mesh].crosses, &fw, &bw);
     }
     sum_classes(f, s, t);

@@ -23,6 +23,7 @@ static const struct slot_info INFO[SLOTS] = {
 #undef X
             [SLOT_stack_te] = {"stack.te", PARAMS, 0},
     [SLOT_stack_local] = {"stack.local", PARAMS, 0},
+    [SLOT_release] = {"release", PARAMS, 0},
 };
 
 static const struct {
@@ -89,6 +90,7 @@ void slots_set_fixed(double values[SLOTS], const struct model *m, const struct n
     values[SLOT_cluster_host_gbs] = gpu_host_gbs(g->gpu);
     values[SLOT_stack_te] = stack == STACK_TE;
     values[SLOT_stack_local] = stack == STACK_LOCAL;
+    values[SLOT_release] = RELEASE_HEAD;
 }
 
 void slots_set_derived(double v[SLOTS])

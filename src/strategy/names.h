@@ -32,6 +32,7 @@ enum slot {
 #undef X
             SLOT_stack_te, /* 1 or 0, as the next */
     SLOT_stack_local,
+    SLOT_release, /* of Megatron core: 18 is 0.18.0, 18.02 is 0.18.2; RELEASE_HEAD */
     SLOTS
 };
 
@@ -51,7 +52,8 @@ int slot_find(const char *name);
 enum { SLOT_NAMES_MAX = 256 };
 size_t slot_names(const char *names[SLOT_NAMES_MAX]);
 
-/* What does not change during a search. `nodes` is how many of the group are used at most. */
+/* What does not change during a search, with the newest release. `nodes` is how many of the group are
+ * used at most. */
 void slots_set_fixed(double values[SLOTS], const struct model *, const struct node_group *,
                      int nodes, enum stack);
 /* Parameters and derived values of one strategy. Derived values may be fractions or infinite

@@ -70,7 +70,7 @@ struct space_builder {
     const struct strategy *base;
     const struct setting *settings;
     int64_t max_gpus;
-    enum stack stack;
+    struct space_terms terms;
     bool te;
     struct arena *mem;
     enum param param; /* whose values are listed */
@@ -215,15 +215,55 @@ static void cp_comm_options(const struct space_builder *b, struct value_list *l)
     push_range(l, CP_P2P, CP_A2A);
 }
 
+static bool is_of(const struct gpu *gpu, const char *arch)
+{
+    return strncmp(gpu->arch, arch, strlen(arch)) == 0;
+}
+
+/* `flex` sends through DeepEP or HybridEP, which NVIDIA's containers have for these GPUs. */
 static void dispatcher_options(const struct space_builder *b, struct value_list *l)
 {
-    push(l, b->model->experts > 0 ? DISPATCH_ALLTOALL : DISPATCH_ALLGATHER);
+    bool able = is_of(b->group->gpu, "Hopper") || is_of(b->group->gpu, "Blackwell");
+    push(l, DISPATCH_ALLGATHER);
+    if (b->model->experts > 0)
+        push(l, DISPATCH_ALLTOALL);
+    if (b->model->experts > 0 && b->te && able && b->terms.release >= 12)
+        push(l, DISPATCH_FLEX);
+}
+
+/* TransformerEngine's fused experts: MXFP8 on Blackwell. */
+static bool may_fuse_experts(const struct space_builder *b)
+{
+    return b->model->experts > 0 && b->te && b->base->precision == PRECISION_FP8 &&
+           is_of(b->group->gpu, "Blackwell") && b->terms.release >= 18;
+}
+
+static void fusion_options(const struct space_builder *b, struct value_list *l)
+{
+    push_range(l, 0, may_fuse_experts(b));
+}
+
+static void delay_options(const struct space_builder *b, struct value_list *l)
+{
+    push_range(l, 0, b->model->experts > 0 && b->te && b->terms.release >= 13);
+}
+
+/* Those of layers are TransformerEngine's: local ones take as long. Graphs of the whole step need every size before it: experts then have room for so many tokens and
+ * lose the others, which trains other numbers. */
+static void graph_options(const struct space_builder *b, struct value_list *l)
+{
+    bool whole = b->model->experts == 0 || (b->terms.production && may_fuse_experts(b));
+    push(l, GRAPH_NONE);
+    if (!b->te || b->terms.release < 15)
+        return;
+    push(l, GRAPH_TE);
+    if (whole)
+        push(l, GRAPH_STEP);
 }
 
 static void grouped_options(const struct space_builder *b, struct value_list *l)
 {
-    const char *arch = b->group->gpu->arch; /* grouped products need compute capability 8 */
-    bool able = strcmp(arch, "Volta") != 0 && strcmp(arch, "Turing") != 0;
+    bool able = gpu_capability(b->group->gpu) >= 8;
     push(l, b->model->experts > 0 && b->te && able);
 }
 
@@ -245,9 +285,9 @@ static void on_options(const struct space_builder *b, struct value_list *l)
 static bool may_be_unfused(const struct space_builder *b)
 {
     const struct setting *s = &b->settings[PARAM_attention];
-    bool any = s->count == 0 && attention_is_unfused(b->stack, ATTENTION_AUTO, b->group->gpu);
+    bool any = s->count == 0 && attention_is_unfused(b->terms.stack, ATTENTION_AUTO, b->group->gpu);
     for (int i = 0; i < s->count; i++)
-        any = any || attention_is_unfused(b->stack, s->value[i], b->group->gpu);
+        any = any || attention_is_unfused(b->terms.stack, s->value[i], b->group->gpu);
     return any;
 }
 
@@ -287,14 +327,73 @@ static void recompute_options(const struct space_builder *b, struct value_list *
         push_recompute(l, RECOMPUTE_FULL, METHOD_BLOCK, n, 0);
 }
 
-/* Offload needs the precision-aware optimizer, which otherwise changes nothing at full
- * precision. */
-static void offload_options(const struct space_builder *b, struct value_list *l)
+static void fp8_params_options(const struct space_builder *b, struct value_list *l)
 {
-    (void)b;
-    for (int percent = 0; percent <= 100; percent += 25) {
-        push(l, percent > 0);
-        push(l, percent);
+    push_range(l, 0, b->terms.production && b->base->precision == PRECISION_FP8);
+}
+
+/* TransformerEngine's loss was taken from core 0.12 on, until 0.18.2 refused it (args:1698 of
+ * megatron.rules). */
+static void loss_te_options(const struct space_builder *b, struct value_list *l)
+{
+    push_range(l, 0, b->te && b->terms.release >= 12 && b->terms.release <= 18);
+}
+
+/* In the order of params.def. */
+struct optimizer_option {
+    int grad_bf16, precision_aware, main_grads_bf16, moments_bytes, offload;
+};
+static const enum param OPTIMIZER_PARAMS[] = {PARAM_grad_bf16, PARAM_precision_aware,
+                                              PARAM_main_grads_bf16, PARAM_moments_bytes,
+                                              PARAM_optimizer_offload};
+enum { OPTIMIZER_PARAM_COUNT = sizeof OPTIMIZER_PARAMS / sizeof *OPTIMIZER_PARAMS };
+static_assert(sizeof(struct optimizer_option) == OPTIMIZER_PARAM_COUNT * sizeof(int),
+              "an option has one number for each parameter");
+
+static void push_option(struct value_list *l, const int value[OPTIMIZER_PARAM_COUNT])
+{
+    for (int i = 0; i + OPTIMIZER_PARAM_COUNT <= l->count; i += OPTIMIZER_PARAM_COUNT)
+        if (memcmp(&l->value[i], value, OPTIMIZER_PARAM_COUNT * sizeof *value) == 0)
+            return;
+    for (int i = 0; i < OPTIMIZER_PARAM_COUNT; i++)
+        push(l, value[i]);
+}
+
+/* With the values that --set asks for, whatever the others are: rules drop what does not go
+ * together. */
+static void push_as_asked(const struct space_builder *b, struct value_list *l, int at,
+                          int value[OPTIMIZER_PARAM_COUNT])
+{
+    if (at == OPTIMIZER_PARAM_COUNT) {
+        push_option(l, value);
+        return;
+    }
+    const struct setting *s = &b->settings[OPTIMIZER_PARAMS[at]];
+    int usual = value[at];
+    for (int i = 0; i < s->count || i == 0; i++) {
+        value[at] = s->count ? s->value[i] : usual;
+        push_as_asked(b, l, at + 1, value);
+    }
+    value[at] = usual;
+}
+
+static void push_optimizer(const struct space_builder *b, struct value_list *l,
+                           struct optimizer_option o)
+{
+    int value[OPTIMIZER_PARAM_COUNT];
+    memcpy(value, &o, sizeof value);
+    push_as_asked(b, l, 0, value);
+}
+
+/* The precision-aware optimizer at full precision, with parts of it on the host; in production also
+ * gradients in 16 bits, and with them moments. */
+static void optimizer_options(const struct space_builder *b, struct value_list *l)
+{
+    bool all = b->terms.production;
+    for (int half = 0; half <= all; half++) {
+        push_optimizer(b, l, (struct optimizer_option){half, 0, 0, 4, 0});
+        for (int percent = 0; percent <= 100; percent += 25)
+            push_optimizer(b, l, (struct optimizer_option){half, 1, half, half ? 2 : 4, percent});
     }
 }
 
@@ -328,10 +427,10 @@ static void count_sizes(struct space *s)
 
 void space_init(struct space *s, const struct model *m, const struct node_group *g,
                 const struct strategy *base, const struct setting settings[PARAMS],
-                int64_t max_gpus, enum stack stack, struct arena *mem)
+                int64_t max_gpus, struct space_terms terms, struct arena *mem)
 {
-    struct space_builder b = {s,   m,     g, base, settings, max_gpus, stack, stack == STACK_TE,
-                              mem, PARAMS};
+    struct space_builder b = {
+        s, m, g, base, settings, max_gpus, terms, terms.stack == STACK_TE, mem, PARAMS};
     s->axes = 0;
     for (int p = 0; p < PARAMS; p++) {
         if (p == PARAM_FIRST_PART)

@@ -11,7 +11,7 @@ struct arena;
 struct model;
 struct node_group;
 
-enum { AXIS_PARAMS = 4, SETTING_VALUES = 64 };
+enum { AXIS_PARAMS = 5, SETTING_VALUES = 64 };
 
 struct axis {
     int params;
@@ -37,11 +37,18 @@ struct space {
     double size_from[PARAMS + 1]; /* product of the options of axes i and behind */
 };
 
+/* What else decides which options there are. */
+struct space_terms {
+    enum stack stack;
+    double release;  /* of Megatron core: names.h */
+    bool production; /* also options that train other numbers, as NVIDIA's recipes set them */
+};
+
 /* `base` has the fixed parameters (global_batch, seq_len, precision). `max_gpus` limits the
  * lists. */
 void space_init(struct space *, const struct model *, const struct node_group *,
                 const struct strategy *base, const struct setting settings[PARAMS],
-                int64_t max_gpus, enum stack, struct arena *);
+                int64_t max_gpus, struct space_terms, struct arena *);
 
 /* Whether a parameter with an axis of its own may have this value. */
 bool space_lists(const struct space *, enum param, int value);

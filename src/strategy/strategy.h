@@ -101,6 +101,9 @@ bool stack_find(const char *name, enum stack *out);
 /* As later stages hold it: `stock` are local layers as they come. */
 enum stack stack_of(bool te, bool stock);
 
+/* Newer than every release of Megatron core: 0.N.P is N + P / 100. */
+#define RELEASE_HEAD 99.0
+
 /* Modules whose inputs --offload-modules sends to the host. */
 enum {
     OFFLOAD_ATTN_NORM = 1,

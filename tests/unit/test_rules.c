@@ -35,6 +35,7 @@ static void set_defaults(double values[SLOTS])
     values[SLOT_cluster_compute_capability] = 9;
     values[SLOT_cluster_host_gbs] = 64;
     values[SLOT_stack_local] = 0;
+    values[SLOT_release] = RELEASE_HEAD;
 }
 
 static bool set_slot(double values[SLOTS], const char *name, const char *text)

@@ -49,6 +49,19 @@ static const char *const SPLITS[] = {"split=even,uneven", "split=even,loss", "sp
 static const char *const POOLS[] = {"1x4:A100", "2x2:H100",       "3x4:L40S", "2x4:V100",
                                     "1x8:A100", "1..4x2:H100@50", "2x8:H100"};
 
+/* One of the switches that multiply the space is open, the others are not. */
+static void free_one(struct asked *q, int which)
+{
+    set(q, "set",
+        which == 0 ? "cuda_graph=none,transformer_engine,full_iteration" : "cuda_graph=none");
+    set(q, "set", which == 1 ? "delay_wgrad=off,on" : "delay_wgrad=off");
+    set(q, "set", which == 2 ? "dispatcher=flex,allgather" : "dispatcher=alltoall,allgather");
+    if (which == 3)
+        set(q, "megatron-version", "0.17"); /* takes TransformerEngine's loss */
+    if (which == 4)
+        set(q, "numerics", "production");
+}
+
 /* A small query: the space is cut to what brute force can walk. */
 static void random_query(struct asked *q)
 {
@@ -76,7 +89,7 @@ static void random_query(struct asked *q)
     set(q, "set", pick(0, 1) ? "optimizer_offload=0" : "optimizer_offload=0,50");
     set(q, "set", pick(0, 1) ? "fsdp=none" : "overlap_param_gather=off");
     set(q, "set", "ep=1,4");
-    set(q, "set", pick(0, 2) ? "cuda_graph=none" : "cuda_graph=none,full_iteration");
+    free_one(q, pick(0, 4));
     q->options.search.top = pick(1, 6);
     q->options.terms.memory_margin = pick(0, 1) ? 0.04 : 0.5;
 }

@@ -77,12 +77,16 @@ static void set_init(struct mixed *m, struct mixed_set *set)
     settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
     for (int g = 0; g < set->groups; g++)
         gpus += gpus_of(set->group[g]);
+    if (settings[PARAM_cuda_graph].count == 0) /* hosts differ: --set has them */
+        settings[PARAM_cuda_graph] = (struct setting){1, {GRAPH_NONE}};
     if (!q->layouts || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
         settings[PARAM_vpp] = (struct setting){1, {1}};
     else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
         settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};
-    space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
-               scene_stack(&q->scene), m->mem);
+    space_init(
+        &set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
+        (struct space_terms){scene_stack(&q->scene), scene_release(&q->scene), q->production},
+        m->mem);
     space_put_pp_last(&set->space);
     rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
     if (q->cautions && m->results->limits->resolution > 0)
@@ -94,6 +98,7 @@ static void set_init(struct mixed *m, struct mixed_set *set)
         costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
         slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max,
                         scene_stack(&q->scene));
+        set->fixed[g][SLOT_release] = scene_release(&q->scene);
         set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
         set->fixed[g][SLOT_cluster_min_gpus] = 1;
         set->fixed[g][SLOT_cluster_granule] = 1;

@@ -17,6 +17,7 @@ struct mixed_query {
     const struct cluster *cluster;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
+    bool production;                /* numerics that NVIDIA's recipes set are tried too */
     const struct rules *rules;
     const struct rules *cautions; /* said, never dropped by; NULL: none */
     int64_t gpus;                 /* exactly so many; 0 = at most the pool */

@@ -288,33 +288,61 @@ static void note_nearest(struct worker *w, struct strategy s, const struct pass_
     }
 }
 
-/* The activations of pass times, or the least they may be. */
-static void find_memory(struct worker *w, const struct strategy *s, bool whole,
+static bool same_recompute(const struct strategy *a, const struct strategy *b)
+{
+    return a->recompute == b->recompute && a->recompute_method == b->recompute_method &&
+           a->recompute_layers == b->recompute_layers &&
+           a->recompute_modules == b->recompute_modules;
+}
+
+/* Fills the memory of `t`, once for all that keep the same. */
+static void find_memory(struct worker *w, const struct strategy *s, bool least,
                         struct pass_times *t)
 {
-    struct shared_memory *x = &w->shared;
-    struct strategy of = *s;
-    of.tp_overlap = of.p2p_overlap = 0;
-    if (!x->known || x->whole < whole || memcmp(&x->of, &of, sizeof of) != 0) {
-        (whole ? pass_times_memory : pass_times_least_memory)(&w->partition, s, &w->scratch, t);
-        *x = (struct shared_memory){true, whole, of, t->activations, t->temporary};
+    struct known_memory *known = &w->known_memory[least][2 * s->tp_overlap + s->p2p_overlap];
+    size_t classes = (size_t)w->partition.classes;
+    if (!known->activations || !same_recompute(&known->s, s)) {
+        known->s = *s;
+        known->s.cuda_graph = GRAPH_NONE;
+        (least ? pass_times_least_memory : pass_times_memory)(&w->partition, &known->s, &w->scratch,
+                                                              t);
+        known->activations = t->activations;
     }
-    t->activations = x->activations;
-    t->temporary = x->temporary;
+    t->activations = known->activations;
+    if (s->cuda_graph != GRAPH_NONE) {
+        t->activations = arena_array(&w->scratch, 2 * classes, sizeof *t->activations);
+        memcpy(t->activations, known->activations, 2 * classes * sizeof *t->activations);
+    }
+    t->temporary = t->activations + classes;
+    pass_times_graph(&w->partition, s, t);
+}
+
+/* Whether these pass times are the last ones with CUDA graphs: of no use where none of those waited
+ * for the host, for they take as long and need more memory. */
+static bool graphs_in_vain(struct worker *w, struct strategy s)
+{
+    if (s.cuda_graph == GRAPH_NONE || w->waited || w->query->exhaustive)
+        return false;
+    s.cuda_graph = GRAPH_NONE;
+    return strategy_compare(&s, &w->without_graphs) == 0;
 }
 
 static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
+    if (s.cuda_graph == GRAPH_NONE) {
+        w->without_graphs = s;
+        w->waited = t.waits;
+    }
     if (t.bound > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, w->state_count);
         return;
     }
-    find_memory(w, &s, false, &t);
+    find_memory(w, &s, true, &t);
     double fullness = partition_fullness(&w->partition, &t, &w->smallest);
     if (fullness <= 1 && s.vpp > 1) {
-        find_memory(w, &s, true, &t);
+        find_memory(w, &s, false, &t);
         fullness = partition_fullness(&w->partition, &t, &w->smallest);
     }
     if (fullness > 1) {
@@ -416,7 +444,7 @@ static void note_least(struct worker *w, const struct option_list *pass_times)
         return;
     for (int i = 0; i < pass_times->count; i++) {
         option_take(pass_times, i, &s);
-        pass_times_least_memory(&w->partition, &s, &w->scratch, &t);
+        find_memory(w, &s, true, &t);
         double fullness = partition_fullness(&w->partition, &t, &w->smallest);
         if (fullness < least) {
             least = fullness;
@@ -443,6 +471,7 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
 {
     const struct space *space = w->walk.space;
     bool before = w->cautioned;
+    w->waited = true;
     for (int i = 0; i < pass_times->count; i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
@@ -450,6 +479,8 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
         w->cautioned = before || cautioned_at(w, space->first_pass_times, space->first_state);
         if (keeps_too_much(&s, least_layers))
             count_fixed(w, DROP_MEMORY, w->state_count);
+        else if (graphs_in_vain(w, s))
+            count_fixed(w, DROP_SLOWER, w->state_count);
         else
             judge_pass_times(w, s);
     }
@@ -460,7 +491,6 @@ static void search_partition(struct worker *w)
 {
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
-    w->shared.known = false;
     fastest.recompute = RECOMPUTE_NONE;
     if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
@@ -471,6 +501,7 @@ static void search_partition(struct worker *w)
     list_states(w, pass_times->count);
     if (w->state_count == 0)
         return;
+    memset(w->known_memory, 0, sizeof w->known_memory);
     int least_layers = least_layers_again(w);
     double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {
@@ -553,7 +584,7 @@ void cell_search(struct worker *w, struct cell *c)
     enter_cell(w, c);
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
-    c->fullness = INFINITY;
+    c->fullness = c->answered ? 0 : INFINITY;
     w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))

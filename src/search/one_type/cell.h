@@ -34,6 +34,7 @@ struct cell {
     int64_t cut_front;     /* ... nor the front */
     struct shortlist best; /* what was found; in the worker's memory */
     struct found *fastest; /* NULL, or in the worker's memory */
+    bool answered;         /* something fits: what comes nearest to that is of no use */
     double fullness;       /* of what came nearest to fitting */
     struct strategy *nearest; /* NULL, or in the worker's memory */
 };
@@ -45,11 +46,11 @@ struct least_table {
     struct least *entry;
 };
 
-/* Activations of the pass times judged last: switches that move no bytes share them. */
-struct shared_memory {
-    bool known, whole; /* whole: pass_times_memory(), not only the least */
-    struct strategy of;
-    double *activations, *temporary;
+/* What pass times keep without CUDA graphs. Overlap of experts and delayed weight gradients change
+ * nothing of it. */
+struct known_memory {
+    struct strategy s;
+    double *activations; /* [2 * classes] and what is beside them; NULL: none yet */
 };
 
 struct worker {
@@ -73,8 +74,10 @@ struct worker {
     struct state *state;   /* owned: of the partition, by option of `state_list` */
     bool *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
-    struct state smallest; /* least bytes of any of them, class by class */
-    struct shared_memory shared;
+    struct state smallest;                  /* least bytes of any of them, class by class */
+    struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
+    struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
+    bool waited; /* ... and whether a pass of theirs waits for the host */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

@@ -87,6 +87,7 @@ static void search_cell(void *search, int worker, void *item)
         c->cut_list[cautioned] =
             shortlist_limit(&se->results->best, &c->rental, trouble_of(cautioned, false, 0));
     c->cut_front = front_limit(&se->results->front, &c->rental);
+    c->answered = se->results->front.count > 0;
     cell_search(&se->worker[worker], c);
 }
 
@@ -105,7 +106,7 @@ static void merge_cell(void *search, const void *item)
             shortlist_add(&se->results->best, of_group(se, &c->best.row[i].variant[k]));
     if (c->fastest)
         front_add(&se->results->front, of_group(se, c->fastest));
-    if (c->fullness < se->out->fullness) {
+    if (c->nearest && c->fullness < se->out->fullness) {
         se->out->fullness = c->fullness;
         se->out->nearest = *c->nearest;
     }
@@ -196,9 +197,16 @@ void search_fixed(const struct search_query *q, double values[SLOTS])
     memset(values, 0, SLOTS * sizeof *values);
     slots_set_fixed(values, q->scene.model, g, (int)((q->gpus_max + g->per_node - 1) / g->per_node),
                     scene_stack(&q->scene));
+    values[SLOT_release] = scene_release(&q->scene);
     values[SLOT_cluster_max_gpus] = (double)q->gpus_max;
     values[SLOT_cluster_min_gpus] = (double)q->gpus_min;
     values[SLOT_cluster_granule] = q->any_gpus ? 1 : g->per_node;
+}
+
+void search_space(const struct search_query *q, struct arena *mem, struct space *out)
+{
+    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production};
+    space_init(out, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, terms, mem);
 }
 
 static void start(struct search *se, const struct search_query *q, struct arena *mem,
@@ -212,8 +220,7 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     memset(out, 0, sizeof *out);
     out->fullness = INFINITY;
     search_fixed(q, fixed);
-    space_init(&se->space, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max,
-               scene_stack(&q->scene), mem);
+    search_space(q, mem, &se->space);
     rule_plan_init(&se->plan, &se->space, q->rules, mem);
     costs_table_init(&se->costs, &q->scene, &se->space, mem);
     least_table_init(&se->least, &se->space, &se->costs, mem);
