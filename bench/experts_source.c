@@ -73,4 +73,6 @@ void expert_place(struct expert *x, struct arena *mem)
         x->group = arena_copy(mem, source, strcspn(source, " "));
     else if (!x->nvidia)
         x->group = arena_format(mem, "%s, others", x->group);
+    else if (csv_column(x->table, "layout") >= 0) /* the table of models with experts */
+        x->group = arena_format(mem, "%s experts", x->group);
 }

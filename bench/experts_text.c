@@ -170,13 +170,13 @@ static void print_plan(const struct strategy *s, double step_s)
 
 static void print_rows(const struct bench *b)
 {
-    printf("\n%-12s %-11s %-11s %-36s %8s %-36s %8s %8s %6s\n", "id", "container", "cluster",
+    printf("\n%-12s %-16s %-11s %-36s %8s %-36s %8s %8s %6s\n", "id", "container", "cluster",
            "expert: tp/pp/vpp/cp/dp/ep/mb", "step s", "found", "step s", "measured", "gain %");
     for (int i = 0; i < b->experts; i++) {
         const struct expert *x = &b->expert[i];
         if (!x->nvidia)
             continue;
-        printf("%-12s %-11.11s %-11.11s ", x->id, x->group, x->cluster);
+        printf("%-12s %-16.16s %-11.11s ", x->id, x->group, x->cluster);
         print_plan(&x->strategy, x->step_s);
         print_plan(&x->best->strategy, x->best->step_s);
         printf("%8.3f %6.1f%s%s\n", x->measured_s, 100 * gain(x), x->allowed ? "" : " refused",
