@@ -61,7 +61,7 @@ TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
 BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' sh tools/setup.sh
 SETUP_FLAGS := --check
-demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy step-errors verification experts mixed fit: SETUP_FLAGS :=
+demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy step-errors verification experts first-plans mixed fit: SETUP_FLAGS :=
 format format-check lint slurm browser: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
@@ -142,8 +142,11 @@ verification: $(BUILD)/astra $(BUILD)/bench-calibrate_sites ## compare predictio
 	@$(BUILD)/bench-calibrate_sites > $(BUILD)/calibrate_sites.txt
 	@cat $(BUILD)/calibrate_sites.txt
 	@sh tools/fill_block.sh doc/evidence/calibrate.md sites $(BUILD)/calibrate_sites.txt
-experts: $(BUILD)/bench-experts ## compare published plans with what a search finds
-	@$<
+experts: $(BUILD)/bench-experts ## compare published plans with what a search finds: doc/evidence/experts.md
+	@$< > $(BUILD)/experts.txt; code=$$?; cat $(BUILD)/experts.txt; [ $$code -le 1 ] || exit $$code; \
+	    sh tools/fill_block.sh doc/evidence/experts.md experts $(BUILD)/experts.txt; exit $$code
+first-plans: $(BUILD)/astra ## ask forty questions, write their first plans into doc/evidence/first-plans.md
+	@ASTRA=$(BUILD)/astra sh bench/first_plans.sh doc/evidence/first-plans.md
 mixed: $(BUILD)/bench-mixed_gains ## what mixed pools gain: the table of doc/evidence/mixed.md
 	@$<
 fit: $(BUILD)/fit ## learn all models anew: PROFILES= SOURCES= INTO= PLOTS=, doc/operators.md
@@ -248,7 +251,7 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
 $(BUILD)/bench-accuracy: $(patsubst %,$(BUILD)/bench/accuracy_%.o,time runs errors picture rank memory golden)
-$(BUILD)/bench-experts: $(BUILD)/bench/experts_text.o
+$(BUILD)/bench-experts: $(patsubst %,$(BUILD)/bench/experts_%.o,inside source text)
 $(BUILD)/bench-%: $(BUILD)/bench/%.o $(LIB_OBJ) $(BUILD)/objects
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
@@ -257,7 +260,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIBS)
 
 FORCE:
-.PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy step-errors verification experts \
+.PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy step-errors verification experts first-plans \
         mixed fit slurm browser format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

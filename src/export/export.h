@@ -25,7 +25,7 @@ struct export_run {
 
 /* The flags of Megatron-LM's pretrain_gpt.py for this plan, one word each: model, parallelism,
  * batch, recompute, optimizer, overlap, precision. Data, learning rate and run length are the
- * user's. `layout` is needed for split=uneven and split=layout, else may be NULL. `version` is a
+ * user's. `layout` is needed where layout_is_string(), else may be NULL. `version` is a
  * release of Megatron core ("0.12", "core_v0.12.0"), or NULL or "HEAD" for the newest;
  * `run` may be NULL. False when the version is unknown, or older than a
  * flag the plan needs. */

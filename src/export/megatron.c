@@ -51,17 +51,12 @@ static bool counts_loss(const struct strategy *s)
     return s->split == SPLIT_LOSS || s->split == SPLIT_BOTH;
 }
 
-static bool has_layout_string(const struct strategy *s)
-{
-    return s->split == SPLIT_UNEVEN || s->split == SPLIT_LAYOUT;
-}
-
 /* Layers per virtual stage, understood by every release, where all ranks have the same number. */
 static void add_vpp(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     int layers = w->model->layers + counts_embedding(s) + counts_loss(s);
-    if (s->vpp == 1 || has_layout_string(s))
+    if (s->vpp == 1 || layout_is_string(s->split))
         return;
     if (s->split != SPLIT_ENDS && layers % (s->pp * s->vpp) == 0)
         writer_number(w, "--num-layers-per-virtual-pipeline-stage", layers / (s->pp * s->vpp));
@@ -77,7 +72,7 @@ static void add_split(struct writer *w, const struct param_flag *p)
         writer_word(w, "--account-for-embedding-in-pipeline-split");
     if (counts_loss(s) && writer_has(w, "--account-for-loss-in-pipeline-split", 11))
         writer_word(w, "--account-for-loss-in-pipeline-split");
-    if (!has_layout_string(s) || !has(w, p))
+    if (!layout_is_string(s->split) || !has(w, p))
         return;
     assert(w->layout);
     layout_print(w->layout, w->model, &text);

@@ -21,7 +21,7 @@ static struct export_run plan_run(const struct plan *p)
 bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,
                     const char ***words, size_t *count, struct error *err)
 {
-    bool needs_layout = p->strategy.split == SPLIT_UNEVEN || p->strategy.split == SPLIT_LAYOUT;
+    bool needs_layout = layout_is_string(p->strategy.split);
     struct export_run run = plan_run(p);
     if (plan_on_flagscale(p))
         return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,

@@ -79,7 +79,7 @@ static bool changes_besides(const struct flag_change *c, enum param p)
 {
     const struct query *q = c->query;
     if (p == PARAM_split)
-        return c->before->split == SPLIT_LAYOUT || c->before->split == SPLIT_UNEVEN;
+        return layout_is_string(c->before->split);
     if (p == PARAM_fsdp)
         return words_there(q->flags->words, "--use-torch-fsdp2");
     if (p == PARAM_seq_len)

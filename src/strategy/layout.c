@@ -82,6 +82,23 @@ static bool count_uneven(int counts[], const struct model *m, const struct strat
     return true;
 }
 
+/* As many on every virtual stage; the last one, which has the loss and multi-token prediction besides,
+ * takes what is left. */
+static bool count_rest(int counts[], const struct model *m, const struct strategy *s,
+                       struct error *err)
+{
+    int stages = s->pp * s->vpp, each = (m->layers + stages - 1) / stages;
+    int rest = m->layers - each * (stages - 1);
+    if (rest < 0)
+        return fail(err, ERROR_INFEASIBLE,
+                    "%d layers do not fill pp x vpp - 1 = %d stages with %d each", m->layers,
+                    stages - 1, each);
+    for (int i = 0; i < stages - 1; i++)
+        counts[i] = each;
+    counts[stages - 1] = rest;
+    return true;
+}
+
 /* first_layers and last_layers are given per rank; what is left goes evenly to the other ranks. */
 static bool ends_fit(const struct model *m, const struct strategy *s, int *middle,
                      struct error *err)
@@ -132,9 +149,9 @@ bool layout_of(struct layout *l, const struct model *m, const struct strategy *s
 {
     static bool (*const count[])(int[], const struct model *, const struct strategy *,
                                  struct error *) = {
-        [SPLIT_EVEN] = count_even,     [SPLIT_EMBEDDING] = count_even, [SPLIT_LOSS] = count_even,
-        [SPLIT_BOTH] = count_even,     [SPLIT_UNEVEN] = count_uneven,  [SPLIT_ENDS] = count_ends,
-        [SPLIT_LAYOUT] = count_layout,
+        [SPLIT_EVEN] = count_even, [SPLIT_EMBEDDING] = count_even, [SPLIT_LOSS] = count_even,
+        [SPLIT_BOTH] = count_even, [SPLIT_UNEVEN] = count_uneven,  [SPLIT_REST] = count_rest,
+        [SPLIT_ENDS] = count_ends, [SPLIT_LAYOUT] = count_layout,
     };
     int counts[LAYOUT_MAX_STAGES];
     if (s->pp * s->vpp > LAYOUT_MAX_STAGES)
@@ -144,6 +161,11 @@ bool layout_of(struct layout *l, const struct model *m, const struct strategy *s
         return false;
     deal_out(l, m, counts, s->pp * s->vpp);
     return true;
+}
+
+bool layout_is_string(int split)
+{
+    return split == SPLIT_UNEVEN || split == SPLIT_REST || split == SPLIT_LAYOUT;
 }
 
 /* The number at `digits`, cut where it is past every limit. */

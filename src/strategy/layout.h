@@ -24,6 +24,9 @@ struct layout {
  * when the layers cannot be split that way. SPLIT_LAYOUT is parsed by layout_parse instead. */
 bool layout_of(struct layout *, const struct model *, const struct strategy *, struct error *);
 
+/* Splits that only a layout string tells Megatron. */
+bool layout_is_string(int split);
+
 /* Megatron's --pipeline-model-parallel-layout: "Et*20|t*12L". Sets split to SPLIT_LAYOUT and
  * vpp. */
 bool layout_parse(struct layout *, const char *text, const struct model *, struct strategy *,

@@ -195,7 +195,7 @@ static void vpp_options(const struct space_builder *b, struct value_list *l)
 static void split_options(const struct space_builder *b, struct value_list *l)
 {
     (void)b;
-    push_range(l, SPLIT_EVEN, SPLIT_UNEVEN);
+    push_range(l, SPLIT_EVEN, SPLIT_REST);
 }
 
 static void onoff_options(const struct space_builder *b, struct value_list *l)

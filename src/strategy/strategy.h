@@ -144,6 +144,7 @@ enum {
     SPLIT_LOSS,
     SPLIT_BOTH,
     SPLIT_UNEVEN,
+    SPLIT_REST,
     SPLIT_ENDS,
     SPLIT_LAYOUT
 };

@@ -65,7 +65,7 @@ static bool again(struct flags_result *r, struct arena *mem)
     struct layout l = r->layout;
     const char **flags;
     size_t count;
-    bool string = r->strategy.split == SPLIT_UNEVEN || r->strategy.split == SPLIT_LAYOUT;
+    bool string = layout_is_string(r->strategy.split);
     if ((string || r->hetero) && !r->has_layout && !layout_of(&l, &r->model, &r->strategy, NULL))
         return false;
     if (!export(r, &l, mem, &flags, &count))

@@ -1158,10 +1158,11 @@ static void random_split(struct strategy *s, const struct model *m, struct layou
     s->split = pick(SPLIT_EVEN, SPLIT_LAYOUT);
     s->first_layers = s->split == SPLIT_ENDS ? pick(1, 9) : 0;
     s->last_layers = s->split == SPLIT_ENDS ? pick(0, 9) : 0;
-    if (s->split == SPLIT_UNEVEN && s->pp * s->vpp > m->layers)
+    bool counted = s->split == SPLIT_UNEVEN || s->split == SPLIT_REST;
+    if (counted && !layout_of(l, m, s, NULL))
         s->pp = s->vpp = 1;
     *l = (struct layout){0};
-    if (s->split == SPLIT_UNEVEN && !layout_of(l, m, s, NULL))
+    if (counted && !layout_of(l, m, s, NULL))
         fail_msg("%d layers over %d x %d", m->layers, s->pp, s->vpp);
     if (s->split != SPLIT_LAYOUT)
         return;
@@ -1349,10 +1350,10 @@ static void trip(const struct model *m)
         fail_msg("%s: %s", flags, r.reasons.text[0]);
     if (!model_same(m, &r.model, difference, sizeof difference))
         fail_msg("%s: %s", flags, difference);
-    assert_int_equal(r.has_layout, s.split == SPLIT_UNEVEN || s.split == SPLIT_LAYOUT);
+    assert_int_equal(r.has_layout, layout_is_string(s.split));
     if (r.has_layout)
         assert_memory_equal(&r.layout, &l, sizeof l);
-    if (s.split == SPLIT_UNEVEN)
+    if (layout_is_string(s.split))
         s.split = SPLIT_LAYOUT;
     assert_same_strategy(&s, &r.strategy, flags);
     assert_string_equal(exported(&r.model, &r.strategy, &r.layout, NULL, torch), flags);

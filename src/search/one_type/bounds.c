@@ -175,12 +175,15 @@ static struct fewest fewest_layers(const struct worker *w)
     int layers = w->query->scene.model->layers;
     bool embedding = s->split == SPLIT_BOTH || s->split == SPLIT_EMBEDDING;
     bool loss = s->split == SPLIT_BOTH || s->split == SPLIT_LOSS;
-    double chunk = (layers + embedding + loss) / (s->pp * s->vpp);
+    int stages = s->pp * s->vpp, chunk = (layers + embedding + loss) / stages;
+    int most =
+        (layers + stages - 1) / stages; /* of split rest: the last chunk takes what is left */
     if (s->split >= SPLIT_ENDS)
         return (struct fewest){-1, -1, -1};
     /* the first chunk, a layer short for the embedding, is the one most often in flight: as if
      * all were */
-    return (struct fewest){chunk, (chunk - embedding) * s->vpp, chunk * s->vpp - loss};
+    int last = s->split == SPLIT_REST ? most * (s->vpp - stages) + layers : chunk * s->vpp - loss;
+    return (struct fewest){chunk, (chunk - embedding) * s->vpp, last};
 }
 
 /* With vpp and split known: the last rank waits for one chunk of each rank before it, forward
