@@ -210,11 +210,27 @@ static void add_plan_notes(struct json *list, const struct search_report *r)
 }
 
 /* And what flags cannot say of the model. */
+/* What is known of plan 1 beside its figures. */
+static void add_first(struct json *list, const struct plan *p,
+                      void (*add)(const struct plan *, struct str *))
+{
+    struct str text = {0}, line = {0};
+    if (p->computed)
+        add(p, &text);
+    str_addf(&line, "plan 1 %s", str_text(&text));
+    if (text.length > 0)
+        json_append(list, json_new_string(str_text(&line)));
+    str_release(&text);
+    str_release(&line);
+}
+
 static struct json *notes_of(const struct search_report *r, struct arena *mem)
 {
     const char *untold = export_untold_text(r->model, INT_MAX, mem);
     struct json *list = json_new_strings(r->note, (size_t)r->notes);
     add_plan_notes(list, r);
+    add_first(list, &r->plan[0], add_expert_room);
+    add_first(list, &r->plan[0], add_host_memory);
     if (untold)
         json_append(list, json_new_string(arena_format(
                               mem, "The flags are for timing, not for training: %s", untold)));
