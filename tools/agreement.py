@@ -55,6 +55,8 @@ EXPLAINED = [
      r"layers between the ends need stages", "stages of less than no layers: a wrong model"),
     (r"tp must divide the (MLP width|width)|etp must divide", "model: utils.py:595"),
     (r"attention local is what", "model: --spec local is no pair, transformer/spec_utils.py:47"),
+    (r"CUDA graphs of the whole step with", "first step: counts of tokens go to the host"),
+    (r"CUDA graphs are planned with Tr", "local graphs of local layers are not planned"),
     (r"recompute of .* --moe-layer-recompute", "--moe-layer-recompute comes behind the checks"),
 ]
 
@@ -298,6 +300,8 @@ def wild_flags(rng, model):
         "--optimizer": [rng.choice(["adam", "sgd"])],
         "--spec": ["local"],
         "--delay-wgrad-compute": [],
+        "--cuda-graph-impl": [rng.choice(["local", "transformer_engine", "full_iteration"])],
+        "--no-check-for-nan-in-loss-and-grad": [],
         "--defer-embedding-wgrad-compute": [],
         "--cpu-offloading-num-layers": [rng.choice([0, 1, 8])],
         "--decrease-batch-size-if-needed": [],

@@ -282,6 +282,20 @@ static double copied_bytes(const struct model *m, const struct layer_costs *cost
     return 2 * most;
 }
 
+/* What DeepEP receives into (csrc/legacy/config.hpp of DeepEP, with its settings for large groups and the
+ * 20 SMs that Megatron asks for): from the GPUs of a node, and from those with the same place on other
+ * nodes, twice. HybridEP is taken to need as much. */
+static double flex_bytes(const struct model *m, const struct strategy *s)
+{
+    enum { CHANNELS = 10, PEERS = 8, ROWS = 720, REMOTE_ROWS = 128 };
+    double ranks = (double)s->ep * s->etp, row = 2.0 * m->hidden + 128 * (8 + 4 + 4);
+    if (m->experts == 0 || s->dispatcher != DISPATCH_FLEX || ranks <= 1)
+        return 0;
+    double rows = ranks <= PEERS ? 256 : ranks <= 64 ? 288 : ROWS;
+    double remote = ranks > PEERS ? 2 * REMOTE_ROWS * ranks / PEERS : 0;
+    return CHANNELS * row * (rows * fmin(ranks, PEERS) + remote);
+}
+
 /* What stays beside states and activations: workspaces, unread weight gradients; the gradient that
  * goes back to the stage before, interleaved also an output that was just sent and an input that
  * came early; the buffer that products gather their input into (`te` has its own
@@ -299,7 +313,7 @@ double rank_buffers(const struct partition *f, int mesh, bool first, bool last)
         sum += one * s->tp;
     if (m->experts > 0 && s->ep * s->etp > 1 && s->dispatcher == DISPATCH_ALLGATHER)
         sum += one * s->ep * s->etp;
-    return sum;
+    return sum + flex_bytes(m, s);
 }
 
 /* Outside parts grow with the framework's; the same sum as memory_device. */
