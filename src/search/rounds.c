@@ -56,7 +56,8 @@ static void run_round(struct rounds *r, long count)
 void rounds_run(struct rounds *r)
 {
     const struct round_work *w = r->work;
-    for (long size = w->first; r->taken < r->count; size *= 2) {
+    long size = w->first;
+    for (int round = 1; r->taken < r->count; size *= round < w->steady ? 1 : 2, round++) {
         long left = r->count - r->taken;
         if (w->done && w->done(r->search, r->item[r->taken]))
             return;

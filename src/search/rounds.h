@@ -10,7 +10,8 @@
  * all else is of the calling thread. */
 struct round_work {
     size_t size;         /* of an item */
-    long first, largest; /* items of the first round; each has twice as many as the one before */
+    long first, largest; /* items of the first rounds, and of any */
+    int steady;          /* so many have as many, then each has twice as many as the one before */
     void (*bound)(void *search, int worker, void *item);
     /* Of two pointers to items, in the order to take them. Total: the order of listing decides. */
     int (*compare)(const void *, const void *);

@@ -238,6 +238,7 @@ static void merge_structure(void *search, const void *item)
 static const struct round_work STRUCTURES = {sizeof(struct structure),
                                              4,
                                              32,
+                                             1,
                                              bound_structure,
                                              compare_structures,
                                              none_has_a_place,

@@ -26,6 +26,7 @@ struct search {
     bool fits; /* something was found */
     int workers;
     struct worker *worker;
+    struct round_work work;
     struct rounds rounds;         /* of cells */
     struct results own, *results; /* the query's, or `own` where it has none */
     struct search_result *out;
@@ -116,8 +117,8 @@ static void merge_cell(void *search, const void *item)
     }
 }
 
-static const struct round_work CELLS = {sizeof(struct cell), 8,    1024,        bound_cell,
-                                        compare_cells,       NULL, search_cell, merge_cell};
+static const struct round_work CELLS = {
+    sizeof(struct cell), 8, 1024, 8, bound_cell, compare_cells, NULL, search_cell, merge_cell};
 
 static const char *const FIXED_REASONS[DROP_FIXED] = {
     [DROP_SPLIT] = "layers cannot be split over the stages that way, or one step takes weeks",
@@ -261,7 +262,9 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     for (int i = 0; i < se->workers; i++)
         worker_init(&se->worker[i], se->query, se->results->limits, &se->costs, &se->least,
                     &se->space, &se->plan, fixed);
-    se->rounds = (struct rounds){.work = &CELLS,
+    se->work = CELLS;
+    se->work.first = q->top > CELLS.first ? q->top : CELLS.first; /* then the list has a last row */
+    se->rounds = (struct rounds){.work = &se->work,
                                  .search = se,
                                  .workers = se->workers,
                                  .progress = q->progress,
