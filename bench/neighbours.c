@@ -77,6 +77,8 @@ static struct found like_of(struct asked *q)
             like = r.found[0];
     }
     like.score = (struct score){1e300, INFINITY};
+    like.key = 1e300;
+    like.trouble = 0;
     return like;
 }
 

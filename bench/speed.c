@@ -133,7 +133,7 @@ static double reference_rate(const char *model, const char *pool)
     printf(
         "  plain reference      %-10s %-10s %9.0f judged/s and core (%.0f valid of %.0f tried)\n",
         model, pool, rate, ref.valid, ref.tried);
-    results_release(&ref.results);
+    reference_release(&ref);
     asked_release(&q);
     return rate;
 }

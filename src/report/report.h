@@ -53,7 +53,8 @@ struct search_report {
     const struct money *money; /* NULL: nothing but speed was asked for */
     const struct funnel *funnel;
     const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */
-    double production_s; /* a step of plan 1's layout with production numerics; 0: not known, or asked */
+    double
+        production_s; /* a step of plan 1's layout with production numerics; 0: not known, or asked */
     double elapsed_s;
     bool stats; /* text: show the funnel */
     int notes;

@@ -69,9 +69,9 @@ static enum limit binding(const struct money *m, const struct plan *front, int c
 {
     if (m->objective == OBJECTIVE_COST)
         return m->deadline_s > 0 && front[0].usd_total < reached(m)->usd_total ? LIMIT_DEADLINE
-                                                                              : LIMIT_NONE;
+                                                                               : LIMIT_NONE;
     return m->budget_usd > 0 && front[count - 1].hours < reached(m)->hours ? LIMIT_BUDGET
-                                                                          : LIMIT_NONE;
+                                                                           : LIMIT_NONE;
 }
 
 static bool asks_more_than_speed(const struct query *q, const struct plan *best)

@@ -23,7 +23,7 @@ struct limits {
     bool by_gpus;      /* no price is known: a GPU-hour counts as one USD */
     double resolution; /* differences of the objective below it are none, and other things decide;
                         * 0 = the objective alone */
-    enum row_of row;      /* of what each row of the list has the best */
+    enum row_of row;   /* of what each row of the list has the best */
     struct outage outage;
 };
 

@@ -48,7 +48,10 @@ static bool take(struct flags_result *r, int argc, const char *const *argv, int6
 static bool export(const struct flags_result *r, const struct layout *l, struct arena *mem,
                    const char ***flags, size_t *count)
 {
-    const struct export_run run = {r->stack, r->attention_dropout, r->hidden_dropout, r->switches};
+    const struct export_run run = {.stack = r->stack,
+                                   .attention_dropout = r->attention_dropout,
+                                   .hidden_dropout = r->hidden_dropout,
+                                   .switches = r->switches};
     struct mesh_list meshes = r->meshes;
     size_t gpus;
     struct node_group group = {.gpu = gpu_table(&gpus)};
