@@ -108,7 +108,7 @@ enum astra_status astra_script_files(struct astra *);
  * shown with a caret. */
 const char *astra_message(const struct astra *);
 
-/* Figures of the latest answer for programs. Search: the best plans, fastest first; estimate:
+/* Figures of the latest answer for programs. Search: the best plans in its order; estimate:
  * one. */
 struct astra_plan {
     int tp, cp, pp, vpp, dp, ep, etp, micro_batch, global_batch, seq_len;

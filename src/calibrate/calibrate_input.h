@@ -4,7 +4,7 @@
 #include "query/query.h"
 
 /* Few log factors from observations that each tell a mixture of them: ridge regression with priors,
- * robust against single bad observations (residual_fit.c). doc/calibrate.md has the formulas. */
+ * robust against single bad observations (residual_fit.c). Formulas: doc/evidence/calibrate.md. */
 
 enum { FIT_FACTORS = 4 }; /* most that one fit has */
 
