@@ -7,12 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The order of a search, so that what is found is what one would put first. */
+static struct limits fastest_by_sense(const struct query *q)
+{
+    struct limits limits = SPEED_ALONE;
+    limits.resolution = q->search.resolution;
+    return limits;
+}
+
 static void search_group(const struct query *q, int g, struct arena *mem, struct search_query *sq,
                          struct probe_found *out)
 {
     struct search_result result = {0};
+    struct limits limits = fastest_by_sense(q);
     sq->top = 1;
     sq->exhaustive = false;
+    sq->limits = &limits;
     search_run(sq, mem, &result);
     out->funnel = result.funnel;
     out->fullness = result.fullness;
@@ -45,7 +55,9 @@ static void search_several(const struct query *q, struct arena *mem, struct prob
     struct mixed_result result;
     if (!query_mixed(q, mem, &mq, NULL))
         return;
+    struct limits limits = fastest_by_sense(q);
     mq.top = 1;
+    mq.limits = &limits;
     mixed_run(&mq, mem, &result);
     out->found = result.best > 0;
     if (!out->found)

@@ -110,6 +110,8 @@ const struct speedups *speedups_of(const struct query *q, const struct estimate_
         return g;
     struct query_terms terms = probe_terms(q, &from.strategy);
     const struct plan *best = probe_best(q, &terms, 0, &from.scene, mem);
+    if (best && best->step_s >= g->from->step_s) /* within the resolution the simpler is first */
+        best = g->from;
     g->found = best;
     if (best)
         change_fill(&g->searched, q, p, best, mem);

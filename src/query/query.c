@@ -397,6 +397,8 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
              stack_name(query_stack(q)), 100 * q->terms.memory_margin);
     if (q->terms.numerics == NUMERICS_PRODUCTION)
         str_add(&s, ", production numerics");
+    if (q->terms.release > 0 && q->terms.release < RELEASE_HEAD)
+        str_addf(&s, ", Megatron core 0.%d", (int)q->terms.release);
     if (query_memory_imbalance(q) > 1 && q->model.experts > 0)
         str_addf(&s, ", %sexperts %.4g times as full as balanced ones",
                  query_imbalance(q) > 1 ? "the fullest rank's " : "room for ",

@@ -124,8 +124,7 @@ static void add_searched(const struct speedups *g, struct str *out)
     const struct plan *best = g->searched.plan;
     const char *s = gpus > 1 ? "s" : "";
     if (!g->found || best->step_s >= g->from->step_s) {
-        str_addf(out, "%s finds no faster plan on %lld GPU%s",
-                 g->count ? "search" : "this plan is the best, search", (long long)gpus, s);
+        str_addf(out, "a search puts no faster plan first on %lld GPU%s", (long long)gpus, s);
         return;
     }
     str_addf(out, "the best plan that search finds on %lld GPU%s takes ", (long long)gpus, s);

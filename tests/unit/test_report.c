@@ -904,9 +904,9 @@ static void searches_that_find_little_say_so(void **state)
         const char *want;
     } cases[] = {
         {0, 0,
-         "  - no single change is 1 % faster; searched: this plan is the best, search finds no "},
-        {0, 0, " finds no faster plan on 16 GPUs\n"},
-        {-0.1, 1, "\n  - searched: search finds no faster plan on 16 GPUs\n"},
+         "  - no single change is 1 % faster; searched: a search puts no faster plan first "},
+        {0, 0, " faster plan first on 16 GPUs\n"},
+        {-0.1, 1, "\n  - searched: a search puts no faster plan first on 16 GPUs\n"},
         {0.0002, 0, ", less than 0.1 % shorter: tp 2, "},
         {0.004, 0, ", 0.4 % shorter: tp 2, "},
     };

@@ -22,9 +22,8 @@ static void forget(struct option_cache *c)
     c->bytes = 0;
 }
 
-/* Some switches move no bytes and never make a step longer: transfers that do not block (a later
- * start of nothing), and at most the whole of a collective shown (simulate/step.c,
- * simulate/pass_times.c). The gather of parameters is not among them: with it hidden, the rank that gathers longest and
+/* A switch that moves no bytes and never makes a step longer: at most the whole of a collective is
+ * shown (simulate/step.c). The gather of parameters is not among them: with it hidden, the rank that gathers longest and
  * the one whose optimizer takes longest add up, without it only each rank's own two. A rule
  * judged later that looks at the switch may allow one and not the other: then both stay. */
 static void find_switches(struct option_cache *c, const struct space *s,
