@@ -30,11 +30,11 @@ cat >"$SCRATCH/own.rules" <<'END'
 avoid dp == 16 "too many, a friend, and another"
 reject tp > 2 "not here"
 END
-"$ASTRA" search $pool --top 3 --no-cautions --rules "$SCRATCH/own.rules" >"$SCRATCH/own"
+"$ASTRA" search $pool --top 3 --resolution 0 --no-cautions --rules "$SCRATCH/own.rules" >"$SCRATCH/own"
 has own '! mind, plan.*: too many, a friend (and another)'
 lacks own 'own.rules:1: this rule' # it is no rule that dropped nothing
 echo 'reject tp > 2 "not here"' >"$SCRATCH/own.rules"
-"$ASTRA" search $pool --top 3 --no-cautions --rules "$SCRATCH/own.rules" >"$SCRATCH/without"
+"$ASTRA" search $pool --top 3 --resolution 0 --no-cautions --rules "$SCRATCH/own.rules" >"$SCRATCH/without"
 sed -n 's/  *[!]* *[0-9]*  *\(16 .*GiB\).*/\1/p' "$SCRATCH/own" >"$SCRATCH/plans"
 sed -n 's/  *[!]* *[0-9]*  *\(16 .*GiB\).*/\1/p' "$SCRATCH/without" | cmp - "$SCRATCH/plans" ||
     fault "a caution drops plans"

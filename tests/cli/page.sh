@@ -84,7 +84,7 @@ while read -r value; do
 done <"$SCRATCH/impossible"
 
 # What stages have of their own is not changed for all of them.
-"$ASTRA" search --model llama3-70b --cluster 4x8:H100,8x8:A100 --engine flagscale --top 1 \
+"$ASTRA" search --model llama3-70b --cluster 4x8:H100,8x8:A100 --engine flagscale --top 1 --resolution 0 \
     --report "$SCRATCH/meshes.html" >"$SCRATCH/out"
 grep -q '"param":"tp_overlap"' "$SCRATCH/meshes.html" || fault "meshes: no other values"
 grep -q '"param":"\(tp\|dp\|micro_batch\|recompute\)"' "$SCRATCH/meshes.html" &&
