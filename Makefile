@@ -119,7 +119,8 @@ fuzz-run: $(FUZZERS)
 mutants: programs | build/setup/test ## which tests notice random faults: SEED=1 FAULTS=60 MINUTES=60
 	@SEED='$(SEED)' FAULTS='$(FAULTS)' MINUTES='$(MINUTES)' $(RUN_TESTS:tests/run_cases.sh=tools/mutants.sh)
 
-optimum: $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench-neighbours ## hold mixed searches to brute force
+optimum: $(BUILD)/unit/test_search $(BUILD)/unit/test_mixed $(BUILD)/unit/test_money_search $(BUILD)/bench-neighbours ## hold searches to brute force
+	@$(BUILD)/unit/test_search 60
 	@$(BUILD)/unit/test_mixed 500
 	@$(BUILD)/unit/test_money_search 1000
 	@$(BUILD)/bench-neighbours
