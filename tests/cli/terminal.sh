@@ -59,7 +59,8 @@ for width in 60 100; do
     fits $width models
     fits $width prices
     fits $width search --model llama3-8b --cluster 4x8:H100 --stats
-    fits $width search --model mixtral-8x7b --cluster 2x8:H100,2x8:A100 --stats --tokens 1T
+    fits $width search --model mixtral-8x7b --cluster 2x8:H100,2x8:A100 --stats --tokens 1T \
+        --set dispatcher=alltoall --set micro_batch=1,2
     fits $width search --model llama3-8b --cluster 1..8x8:H100,1..8x8:A100 --tokens 100B \
         --budget 1M --mtbf 50000h --what-if gpus=16 --what-if price:h100=-20% --what-if gpus=1
     fits $width estimate $mixed --set pp=2 --set tp=4
@@ -108,7 +109,7 @@ plain 'a dumb terminal'
 plain 'in a pipe'
 
 # Progress: on a terminal, with what is left, and wiped; nothing of it in a pipe.
-slow='search --model llama3-8b --cluster 16x8:H100 --exhaustive --threads 1'
+slow='search --model llama3-8b --cluster 16x8:H100 --exhaustive --threads 1 --set cp=1 --set cuda_graph=none'
 on_terminal 80 $slow
 if ! grep -q 'elapsed [0-9.]* ms' "$SCRATCH/out"; then
     tr '\r' '\n' <"$SCRATCH/raw" | grep -q '^\[[#.]*\]  *[0-9]* %' ||
