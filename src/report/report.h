@@ -46,6 +46,7 @@ struct improvement {
     const char *why_not;                    /* it is not put in; NULL = it is, or there is none */
     const char *also;                       /* flags that follow a changed variable; NULL = none */
     const char *diff;                       /* NULL = nothing is written */
+    bool newest;                            /* flags are added, and nobody said for which release */
     double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
 };
 

@@ -216,6 +216,8 @@ static bool try_both(struct astra *a, struct improvement *i)
         i->why_not = "its lines end in a carriage return";
         return false;
     }
+    for (size_t k = 0; k < i->answer->better->edits; k++)
+        i->newest |= i->answer->better->edit[k].kind == EDIT_ADD && !a->options.export.version;
     if (put_in(a, &old, false, i, &first) || put_in(a, &old, true, i, &second))
         return true;
     str_clear(&a->script);

@@ -100,6 +100,11 @@ tail -n 1 variables.sh.new | grep -qx 'echo "done"' || fault "the last command"
 improve strings.sh
 improve job.sbatch
 
+# New flags are the newest unless a release is named.
+"$ASTRA" improve array.sh --gpu H100 | grep -q '^mind: new flags are those of .* HEAD' || fault "HEAD"
+"$ASTRA" improve array.sh --gpu H100 --megatron-version 0.12 >text
+! grep -q HEAD text || fault "HEAD, whatever the release: $(cat text)"
+
 # The old file itself: its permissions stay.
 cp array.sh own.sh
 chmod 750 own.sh

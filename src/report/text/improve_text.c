@@ -84,6 +84,11 @@ void report_improve_text(const struct improvement *i, const struct report_style 
         if (i->also)
             typeset_wrap(style, arena_format(&mem, "also changed: %s", i->also), 6, out);
         print_cautions(&i->answer->better->change, style, out);
+        if (i->newest)
+            typeset_wrap(style,
+                         "mind: new flags are those of Megatron-LM's HEAD; --megatron-version says "
+                         "which release you have",
+                         6, out);
         str_addf(out, "\n%s", i->diff);
     } else {
         const struct advice_section better = better_words(i->answer, &mem);
