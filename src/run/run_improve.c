@@ -4,6 +4,7 @@
 #include "run/commands.h"
 
 #include "base/file.h"
+#include "export/export.h"
 #include "export/rewrite.h"
 #include "import/shell/launch.h"
 #include "probe/probe.h"
@@ -203,12 +204,21 @@ static bool is_plain_script(const struct launch *l, struct error *err)
     return true;
 }
 
+/* The release that was named has all flags of the plan. */
+static bool release_has(struct astra *a, const struct plan *p, struct error *err)
+{
+    const char **words;
+    size_t count;
+    return plan_flags_for(p, a->options.export.version, &a->mem, &words, &count, err);
+}
+
 static bool try_both(struct astra *a, struct improvement *i)
 {
     const struct launch *l = imported_launch(&a->options);
     struct text old;
     struct error first = {0}, second = {0};
-    if (!is_plain_script(l, &first) || !file_read(l->path, &a->mem, &old, &first)) {
+    if (!is_plain_script(l, &first) || !release_has(a, i->answer->better->change.plan, &first) ||
+        !file_read(l->path, &a->mem, &old, &first)) {
         i->why_not = arena_string(&a->mem, first.text);
         return false;
     }

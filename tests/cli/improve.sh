@@ -102,7 +102,7 @@ improve job.sbatch
 
 # New flags are the newest unless a release is named.
 "$ASTRA" improve array.sh --gpu H100 | grep -q '^mind: new flags are those of .* HEAD' || fault "HEAD"
-"$ASTRA" improve array.sh --gpu H100 --megatron-version 0.12 >text
+"$ASTRA" improve array.sh --gpu H100 --megatron-version 0.19 >text
 ! grep -q HEAD text || fault "HEAD, whatever the release: $(cat text)"
 
 # The old file itself: its permissions stay.
@@ -121,6 +121,8 @@ refused() { # SCRIPT REASON [WORDS...]
     grep -q -e '- with --' text || fault "$script: no flags: $(cat text)"
     [ ! -e none ] || fault "$script: written"
 }
+printf 'require fsdp != none "sharded"\n' >sharded.rules
+refused array.sh 'has since 0.14' --megatron-version 0.12 --rules sharded.rules
 sed 's|^TP=8|TP=$((16 / 2))|' variables.sh >arithmetic.sh
 refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
 sed 's|^TP=8|TP=4\nTP=8|' variables.sh >twice.sh
