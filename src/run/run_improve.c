@@ -198,6 +198,9 @@ static bool is_plain_script(const struct launch *l, struct error *err)
         return fail(err, ERROR_INPUT, "it is no shell script");
     if (strcmp(l->path, "-") == 0)
         return fail(err, ERROR_INPUT, "standard input is read once: give the file's name");
+    for (int i = 0; i < l->count; i++)
+        if (strncmp(l->word[i].text, "--deepspeed", 11) == 0)
+            return fail(err, ERROR_INPUT, "it runs with DeepSpeed, whose Megatron has other flags");
     for (int i = 0; i < l->notes.count; i++)
         if (strstr(l->notes.text[i], "another training"))
             return fail(err, ERROR_INPUT, "it starts several trainings");
