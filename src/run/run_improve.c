@@ -190,6 +190,14 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+static bool has_flag(const struct launch *l, const char *flag)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strncmp(l->word[i].text, flag, strlen(flag)) == 0)
+            return true;
+    return false;
+}
+
 /* What no edit of this text can be sure of. A script inside of YAML is not told from it. */
 static bool is_plain_script(const struct launch *l, struct error *err)
 {
@@ -198,9 +206,11 @@ static bool is_plain_script(const struct launch *l, struct error *err)
         return fail(err, ERROR_INPUT, "it is no shell script");
     if (strcmp(l->path, "-") == 0)
         return fail(err, ERROR_INPUT, "standard input is read once: give the file's name");
-    for (int i = 0; i < l->count; i++)
-        if (strncmp(l->word[i].text, "--deepspeed", 11) == 0)
-            return fail(err, ERROR_INPUT, "it runs with DeepSpeed, whose Megatron has other flags");
+    if (!has_flag(l, "--seq-length") ||
+        (!has_flag(l, "--micro-batch-size") && !has_flag(l, "--tensor-model-parallel-size")))
+        return fail(err, ERROR_INPUT, "its flags do not say what is trained in which batches");
+    if (has_flag(l, "--deepspeed"))
+        return fail(err, ERROR_INPUT, "it runs with DeepSpeed, whose Megatron has other flags");
     for (int i = 0; i < l->notes.count; i++)
         if (strstr(l->notes.text[i], "another training"))
             return fail(err, ERROR_INPUT, "it starts several trainings");

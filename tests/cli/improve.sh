@@ -125,6 +125,8 @@ printf 'require fsdp != none "sharded"\n' >sharded.rules
 refused array.sh 'has since 0.14' --megatron-version 0.12 --rules sharded.rules
 sed 's|^TP=8|TP=$((16 / 2))|' variables.sh >arithmetic.sh
 refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
+sed '/^PARALLEL_ARGS/,/^)/d; /--micro-batch-size/d' array.sh >model.sh
+refused model.sh 'do not say what is trained in which batches'
 sed 's|--bf16|--bf16 --deepspeed|' variables.sh >deepspeed.sh
 refused deepspeed.sh 'it runs with DeepSpeed'
 sed 's|^TP=8|TP=4\nTP=8|' variables.sh >twice.sh
