@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All commands take them all, but for export: what it writes is for --to to say. They go on with
+/* All commands take them all, but for export and improve: what they write is a script. They go on with
  * the library's last group. */
 static const struct astra_option OWN[] = {
     {"format", "text|json|csv", "search estimate explain verify gpus prices models fit calibrate",

@@ -41,14 +41,15 @@ static const char *answer(struct astra *a, const struct request *r)
 }
 
 /* A script beside an answer takes the output's name, and leaves standard output to the answer;
- * without a name it is written instead. A profile without a name is not written. */
+ * without a name it is written instead. A profile or an improved script without a name is not
+ * written. */
 static bool write_answer(struct astra *a, const struct request *r)
 {
-    bool profile = r->command->ask == astra_calibrate;
-    const char *script = profile && !r->output ? "" : astra_script(a), *text;
+    bool beside = r->command->ask == astra_calibrate || r->command->ask == astra_improve;
+    const char *script = beside && !r->output ? "" : astra_script(a), *text;
     struct request terminal = *r;
     terminal.output = NULL;
-    if (!*script && profile)
+    if (!*script && beside)
         return write_out(NULL, answer(a, &terminal));
     if (!*script)
         return !*(text = answer(a, r)) || write_out(r->output, text);
@@ -58,7 +59,8 @@ static bool write_answer(struct astra *a, const struct request *r)
         complain("%s", astra_message(a));
         return false;
     }
-    return !r->output || r->command->takes_plan || write_out(NULL, answer(a, &terminal));
+    return !r->output || (r->command->takes_plan && !beside) ||
+           write_out(NULL, answer(a, &terminal));
 }
 
 static int run(const struct request *r)

@@ -76,6 +76,10 @@ astra_explain(struct astra *); /* as estimate; prints why it is fast, slow or in
 /* A script or configuration that starts the plan, in the format of "to"; the plan is loaded or
  * given by flags. Its answer is the same whatever the format of astra_print. */
 enum astra_status astra_export(struct astra *);
+/* The launch script that was loaded with the better plan put in: astra_script() is its new text, the
+ * answer both predictions and what differs. ASTRA_NONE: no better plan is found, or it cannot be
+ * put in safely; then the answer has the flags to change. */
+enum astra_status astra_improve(struct astra *);
 /* Runs one rank of each kind of stage of the plan on the GPU of this machine, with the Python and
  * Megatron-LM of "python" and "megatron", and compares; or with "dry-run" says what would run.
  * ASTRA_NONE: measurements do not confirm the plan, its answer can be printed. Interrupts that would
@@ -98,7 +102,7 @@ const char *astra_print(struct astra *, enum astra_format);
 /* The same in text for a terminal, in at most this many columns. */
 const char *astra_print_terminal(struct astra *, int columns, enum astra_look);
 /* What astra_export wrote, or astra_search for its best plan where "export" is set, or the profile
- * of astra_calibrate; else "". */
+ * of astra_calibrate, or the new script of astra_improve; else "". */
 const char *astra_script(const struct astra *);
 /* Puts the files in place that belong to the script: FlagScale's hostfile where "hostfile" is set,
  * the module of stack torch where the script goes to a file.

@@ -90,7 +90,12 @@ enum astra_status astra_set(struct astra *a, const char *option, const char *val
 
 enum astra_status astra_flags(struct astra *a, size_t count, const char *const *words)
 {
+    const char **copy = arena_array(&a->given_mem, count + 1, sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_string(&a->given_mem, words[i]);
     a->error = (struct error){0};
+    a->flags = count;
+    a->flag = copy;
     return status_of(a, options_flags(&a->options, count, words, &a->error));
 }
 
@@ -163,6 +168,12 @@ enum astra_status astra_explain(struct astra *a)
 {
     begin(a);
     return status_of(a, run_estimate(a, true));
+}
+
+enum astra_status astra_improve(struct astra *a)
+{
+    begin(a);
+    return status_of(a, run_improve(a));
 }
 
 /* Whether it fits is for its maker to say, who knew margin and rules; that Megatron takes it is

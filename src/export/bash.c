@@ -45,13 +45,16 @@ void add_bash_about(const struct export_job *j, struct str *out)
         add_order(j, out);
 }
 
-void add_bash_variables(const struct export_job *j, struct str *out)
+void add_bash_variables(const struct export_job *j, const char *megatron, struct str *out)
 {
     str_add(out,
             "# Set these, here or in the environment. Without DATA_PATH the run is a short one "
             "on\n# made-up data, for timing.\n");
-    str_add(out, j->flagscale ? ": \"${FLAGSCALE:?the folder of FlagScale}\"\n"
-                              : ": \"${MEGATRON:?the folder of Megatron-LM}\"\n");
+    if (megatron)
+        str_addf(out, ": \"${MEGATRON:=%s}\" # its folder in the image\n", megatron);
+    else
+        str_add(out, j->flagscale ? ": \"${FLAGSCALE:?the folder of FlagScale}\"\n"
+                                  : ": \"${MEGATRON:?the folder of Megatron-LM}\"\n");
     for (const struct run_row *r = NULL; (r = run_next_variable(r, RUN_ALL));) {
         str_addf(out, ": \"${%s:=%s}\"", r->variable, r->value);
         str_addf(out, "%s%s\n", *r->help ? " # " : "", r->help);

@@ -12,6 +12,7 @@ static const struct export_format FORMATS[] = {
     {"torchrun", export_torchrun},
     {"slurm", export_slurm},
     {"k8s", export_k8s},
+    {"pytorchjob", export_pytorchjob},
     {"skypilot", export_skypilot},
     {"bridge", export_bridge},
     {"flagscale", export_flagscale},
@@ -27,11 +28,11 @@ const struct export_format *export_format_find(const char *name, struct error *e
             return &FORMATS[i];
         names[i] = FORMATS[i].name;
     }
-    fail(
-        err, ERROR_INPUT,
-        "'%s' is no format of export: expected megatron, torchrun, slurm, k8s, skypilot, bridge or "
-        "flagscale%s",
-        name, did_you_mean(name, names, FORMAT_COUNT));
+    fail(err, ERROR_INPUT,
+         "'%s' is no format of export: expected megatron, torchrun, slurm, k8s, pytorchjob, "
+         "skypilot, "
+         "bridge or flagscale%s",
+         name, did_you_mean(name, names, FORMAT_COUNT));
     return NULL;
 }
 
@@ -73,7 +74,8 @@ bool job_needs_no_module(const struct export_job *j, const char *format, struct 
     return !j->module ||
            fail(err, ERROR_INPUT,
                 "%s: stack torch needs the module " EXPORT_MODULE ", which such a file does not "
-                "bring along; use --to torchrun, slurm, k8s or skypilot, or plan with --stack te "
+                "bring along; use --to torchrun, slurm, k8s, pytorchjob or skypilot, or plan with "
+                "--stack te "
                 "or local",
                 format);
 }

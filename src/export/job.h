@@ -62,8 +62,8 @@ const struct export_format *export_format_find(const char *name, struct error *)
 void export_hostfile(const struct export_job *, struct str *out);
 
 /* The formats, each in a file of its own. */
-export_write export_megatron_args, export_torchrun, export_slurm, export_k8s, export_skypilot,
-    export_bridge, export_flagscale;
+export_write export_megatron_args, export_torchrun, export_slurm, export_k8s, export_pytorchjob,
+    export_skypilot, export_bridge, export_flagscale;
 
 /* Whether all nodes are alike: one part, and the last node is as full as the others. */
 bool job_is_even(const struct export_job *);
@@ -128,8 +128,9 @@ bool run_sets_connections(const struct export_job *);
 
 /* What the job is, as comments. */
 void add_bash_about(const struct export_job *, struct str *out);
-/* Variables that are the user's to set: where things are, data, length of the run. */
-void add_bash_variables(const struct export_job *, struct str *out);
+/* Variables that are the user's to set: where things are, data, length of the run. Megatron's folder
+ * is this one until it is set; NULL = it must be set. */
+void add_bash_variables(const struct export_job *, const char *megatron, struct str *out);
 /* The environment that the plan needs. */
 void add_bash_environment(const struct export_job *, struct str *out);
 /* Environment, flags by section, and RUN_ARGS made of the variables. */

@@ -64,6 +64,8 @@ bool export_skypilot(const struct export_job *j, struct str *out, struct error *
     str_addf(out, "\nnum_nodes: %lld\nresources:\n  accelerators: \"%s:%d\"\n", (long long)j->nodes,
              name, j->part[0].per_node);
     str_addf(out, "  image_id: \"docker:" RUN_IMAGE "\" # %s\n", run_image_needs(j));
+    str_add(out, j->nodes > 1 ? "  network_tier: best # EFA, InfiniBand, GPUDirect: what there is\n"
+                              : "");
     add_envs(out);
     str_addf(out,
              "setup: |\n  MEGATRON=${MEGATRON/#\\~/$HOME}\n"

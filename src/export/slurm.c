@@ -64,7 +64,7 @@ static void add_directives(const struct export_job *j, struct str *out)
 
 static void add_variables(const struct export_job *j, struct str *out)
 {
-    add_bash_variables(j, out);
+    add_bash_variables(j, NULL, out);
     str_add(out, ": \"${CONTAINER_IMAGE:=}\" # for pyxis; empty: no container\n"
                  ": \"${CONTAINER_MOUNTS:=}\" # as in /data:/data,/code:/code\n"
                  "# Jobs that share a node do not meet at one port.\n"

@@ -60,7 +60,7 @@ bool export_torchrun(const struct export_job *j, struct str *out, struct error *
     add_bash_about(j, out);
     str_add(out, j->nodes > 1 ? "# To be started on every node.\n" : "");
     str_add(out, "set -euo pipefail\n\n");
-    add_bash_variables(j, out);
+    add_bash_variables(j, NULL, out);
     add_node_variables(j, out);
     str_add(out, "\n");
     add_bash_settings(j, out);

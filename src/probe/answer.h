@@ -11,6 +11,7 @@
 
 struct drawn_step;
 struct estimate_query;
+struct flag_edit;
 struct plan_source;
 struct query;
 
@@ -76,6 +77,8 @@ struct better_plan {
     struct change change; /* to it: the user's own flags with `add`, without `remove` */
     const char *env;      /* "NAME=VALUE" that it needs besides, "" = none */
     const char *unset;    /* variable that must have no such value, "" = none */
+    size_t edits;
+    struct flag_edit *edit; /* the same of each of the user's flags; valid where `better` is */
 };
 
 /* GPUs, batch, sequence and numerics stay. Runs a search, but for a job on several groups of nodes:

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "export/export.h"
+#include "export/rewrite.h"
 #include "export/shell.h"
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
@@ -58,6 +59,8 @@ struct flag_change {
     const char *const *user;
     size_t users;
     struct arena *mem;
+    size_t edits;
+    struct flag_edit *edit; /* room for one of each flag */
 };
 
 static bool param_changes(const struct flag_change *c, enum param p)
@@ -185,22 +188,36 @@ static bool is_first(const struct flag_change *c, size_t i)
     return true;
 }
 
+static void add_edit(struct flag_change *c, enum flag_edit_kind kind, const char *name,
+                     const char *const *value, size_t values)
+{
+    const struct words *w = c->query->flags->words;
+    const char *today = words_today(name);
+    size_t olds = kind == EDIT_ADD ? 0 : (size_t)words_count(w, today);
+    const char **old = arena_array(c->mem, olds + 1, sizeof *old);
+    for (size_t i = 0; i < olds; i++)
+        old[i] = words_at(w, today, (int)i);
+    c->edit[c->edits++] = (struct flag_edit){kind, name, olds, values, old, value};
+}
+
 /* The user's words that stay, and their number; names of the others to `removed`. */
-static size_t keep_words(const struct flag_change *c, const char **result, struct str *removed)
+static size_t keep_words(struct flag_change *c, const char **result, struct str *removed)
 {
     size_t count = 0;
     for (size_t i = 0, n; i < c->users; i += n) {
         n = flag_words(c->user, c->users, i);
         bool gone = strncmp(c->user[i], "--", 2) == 0 && is_removed(c, i);
-        if (gone && is_first(c, i))
+        if (gone && is_first(c, i)) {
             add_flag_word(removed, name_at(c, i));
+            add_edit(c, EDIT_REMOVE, name_at(c, i), NULL, 0);
+        }
         for (size_t k = 0; k < n && !gone; k++)
             result[count++] = c->user[i + k];
     }
     return count;
 }
 
-static size_t add_words(const struct flag_change *c, const char **result, struct str *added)
+static size_t add_words(struct flag_change *c, const char **result, struct str *added)
 {
     size_t count = 0;
     for (size_t i = 0, n; i < c->nows; i += n) {
@@ -208,6 +225,9 @@ static size_t add_words(const struct flag_change *c, const char **result, struct
         if (!flag_changes(c, c->now[i]) ||
             (user_says(c, c->now + i, n) && !is_removed_name(c, c->now[i])))
             continue;
+        bool there =
+            words_there(c->query->flags->words, c->now[i]) && !is_removed_name(c, c->now[i]);
+        add_edit(c, there ? EDIT_SET : EDIT_ADD, c->now[i], c->now + i + 1, n - 1);
         for (size_t k = 0; k < n; k++) {
             add_flag_word(added, c->now[i + k]);
             result[count++] = c->now[i + k];
@@ -250,10 +270,13 @@ bool better_flags(const struct query *q, const struct estimate_query *e, const s
                             .mem = mem};
     const char **result = arena_array(mem, x.users + x.nows + 1, sizeof *result);
     struct str added = {0}, removed = {0};
+    x.edit = arena_array(mem, x.users + x.nows + 1, sizeof *x.edit);
     size_t count = keep_words(&x, result, &removed);
     count += add_words(&x, result + count, &added);
     c->add = arena_string(mem, str_text(&added));
     c->remove = arena_string(mem, str_text(&removed));
+    out->edit = x.edit;
+    out->edits = x.edits;
     str_release(&added);
     str_release(&removed);
     return c->flags > 0 && words_say(&x, (const char *const *)result, count, e->gpus);

@@ -128,7 +128,7 @@ bool options_export(const struct options *o, struct error *err)
         {"launcher", "slurm", o->times[OPTION_launcher]},
         {"hosts", "slurm torchrun flagscale", x->hosts > 0},
         {"hostfile", "flagscale", x->hostfile},
-        {"job-name", "slurm k8s skypilot flagscale", x->job_name},
+        {"job-name", "slurm k8s pytorchjob skypilot flagscale", x->job_name},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].given && !x->format)

@@ -298,3 +298,16 @@ const struct plan_source *imported_source(const struct query *q, struct arena *m
         }
     return s;
 }
+
+bool import_text(struct options *o, const char *text, size_t length, const char *path,
+                 struct error *err)
+{
+    struct launch l;
+    struct text t = {text, length};
+    return read_launch(o, &t, path, &l, err) && take_launch(o, &l, err);
+}
+
+const struct launch *imported_launch(const struct options *o)
+{
+    return o->imported ? &o->imported->launch : NULL;
+}

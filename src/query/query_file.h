@@ -9,6 +9,7 @@
 
 struct arena;
 struct flags_result;
+struct launch;
 struct options;
 struct query;
 struct text;
@@ -23,6 +24,13 @@ bool import_plan(struct options *, const struct text *, const char *path, struct
 
 /* The same with a log that the caller fed: its block of arguments has to be there. */
 bool import_log(struct options *, struct train_log *, const char *path, struct error *);
+
+/* The same of a launch script that is at hand; `path` is for messages. */
+bool import_text(struct options *, const char *text, size_t length, const char *path,
+                 struct error *);
+
+/* The launch that was read from a file; NULL without one. */
+const struct launch *imported_launch(const struct options *);
 
 /* Options that only count together with a file are not there without one. */
 bool imported_options_count(const struct options *, struct error *);

@@ -40,6 +40,16 @@ struct what_if {
     const char *message;     /* why there is none */
 };
 
+/* A launch script with the better plan put in. */
+struct improvement {
+    const struct plan_answer *answer;       /* of the script as it was */
+    const char *why_not;                    /* it is not put in; NULL = it is, or there is none */
+    const char *also;                       /* flags that follow a changed variable; NULL = none */
+    const char *diff;                       /* NULL = nothing is written */
+    bool newest;                            /* flags are added, and nobody said for which release */
+    double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
+};
+
 /* A whole answer of `search`. Plans are evaluated ones. */
 struct search_report {
     const struct model *model;
@@ -70,6 +80,7 @@ void report_search_csv(const struct search_report *, struct str *out);
 void report_plan_text(const struct plan_answer *, const struct report_style *, struct str *out);
 void report_plan_json(const struct plan_answer *, struct str *out);
 void report_plan_csv(const struct plan_answer *, struct str *out);
+void report_improve_text(const struct improvement *, const struct report_style *, struct str *out);
 
 /* data/schema/verify.schema.json */
 void report_verify_text(const struct verify_report *, const struct report_style *, struct str *out);

@@ -22,7 +22,8 @@ enum answer_kind {
     ANSWER_PRICES,
     ANSWER_SCRIPT,
     ANSWER_VERIFY,
-    ANSWER_CALIBRATE
+    ANSWER_CALIBRATE,
+    ANSWER_IMPROVE
 };
 
 struct astra {
@@ -36,6 +37,9 @@ struct astra {
     struct plan plan;          /* of an estimate */
     struct plan_answer answer; /* about it */
     struct estimate_query asked;
+    size_t flags; /* words behind those of a file */
+    const char *const *flag;
+    struct improvement improvement;
     struct search_report report;
     struct price_list prices;
     struct price_ask price_ask;
@@ -95,6 +99,12 @@ bool money_refuse(const struct query *, const struct plan *front, int count, str
  * Fills the plan of the session and what is said of it. False with a message; an infeasible plan
  * is an answer all the same. */
 bool run_estimate(struct astra *, bool explain);
+
+/* run_improve.c: the script that was read, with the better plan put in.
+ *
+ * Fills the script and what is said of it. False with a message where there is no better plan or it
+ * cannot be put in; the answer then has the flags. */
+bool run_improve(struct astra *);
 
 /* The plan alone, held to the rules; and the rules alone. */
 void run_evaluate(struct astra *, const struct estimate_query *);

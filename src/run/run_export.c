@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "cost/placement.h"
 #include "export/export.h"
 #include "export/job.h"
@@ -49,11 +50,18 @@ static const char *title_of(const struct plan *p, struct arena *mem)
     return str_keep(&text, mem);
 }
 
-/* Characters of the model's name that a name of a job may have. */
+/* After the model, or after its size where flags alone say what it is. Other characters than a name of
+ * a job may have become '-'. */
 static const char *name_of(const struct plan *p, struct arena *mem)
 {
     const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
-    char *name = arena_format(mem, "astra-%.50s", p->model->name);
+    struct str text = {0};
+    bool flags = strcmp(p->model->name, "flags") == 0;
+    str_add(&text, flags ? "gpt-" : p->model->name);
+    if (flags)
+        add_count(&text, (double)model_params_total(p->model));
+    char *name = arena_format(mem, "%.56s", str_text(&text));
+    str_release(&text);
     for (char *c = name; *c; c++)
         if (!strchr(letters, *c))
             *c = '-';

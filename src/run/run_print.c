@@ -65,6 +65,8 @@ static const char *print(struct astra *a, enum astra_format format,
         print_prices(a, format, style);
     else if (a->kind == ANSWER_SCRIPT)
         str_add(&a->text, str_text(&a->script));
+    else if (a->kind == ANSWER_IMPROVE)
+        report_improve_text(&a->improvement, style, &a->text);
     else if (a->kind == ANSWER_VERIFY)
         print_verify(a, format, style);
     else if (a->kind == ANSWER_CALIBRATE)

@@ -37,9 +37,8 @@ start() { # SCRIPT
         WARMUP_ITERS=0 LR=1 MIN_LR=1 EVAL_ITERS=0 EVAL_INTERVAL=1 bash "$1" | sed '/^--train-iters$/,$d'
 }
 
-# Words of a YAML list of arguments, and of FlagScale's keys.
-arguments() { sed -n '/^      *args:$/,/^      *resources:$/s/^ *- "\(.*\)"$/\1/p' "$1" |
-    awk '/pretrain_gpt.py$/ { n++; next } n == 1' | sed '/^--train-iters$/,$d'; }
+# The script in a ConfigMap, and the words of FlagScale's keys.
+mounted() { sed -e '1,/^  train.sh: |$/d' -e '/^---$/,$d' -e 's/^    //' "$1"; }
 keys() {
     awk '/^train:/ { on = 1 } /^    (logging|run):|^  data:/ { on = 0; next } /^  model:/ { on = 1 }
         on && /^      [a-z]/ { key = $1; sub(/:$/, "", key); gsub(/_/, "-", key); print "--" key
@@ -76,8 +75,12 @@ all_formats() { # PLAN NODES
 
 one_type() { # PLAN NODES
     all_formats "$@"
-    write k8s
-    arguments "$SCRATCH/out" | same k8s
+    for format in k8s pytorchjob; do
+        write $format
+        mounted "$SCRATCH/out" >"$SCRATCH/run"
+        shellcheck "$SCRATCH/run" || fault "shellcheck: script of $format"
+        start "$SCRATCH/run" | same $format
+    done
     write skypilot
     sed -n '/^run: |$/,$s/^  //p' "$SCRATCH/out" >"$SCRATCH/run"
     shellcheck -s bash -e SC2154 "$SCRATCH/run" || fault "shellcheck: run of skypilot"
@@ -106,7 +109,7 @@ cat >"$SCRATCH/gemma.json" <<EOF
 EOF
 estimate untold.json --model "$SCRATCH/gemma.json" --cluster 1x8:H100 --format json
 plan=$SCRATCH/untold.json
-for format in megatron torchrun slurm k8s skypilot bridge flagscale; do
+for format in megatron torchrun slurm k8s pytorchjob skypilot bridge flagscale; do
     write $format
     grep -q '^# Not for training.*embed_scale is 8: .*activation is gelu: ' "$SCRATCH/out" ||
         fault "$format does not name what it leaves out"
@@ -195,9 +198,6 @@ for format in megatron bridge; do
     plan=$SCRATCH/sharded.json
     [ "$(connections $format)" = unset ] || fault "$format with FSDP: set"
 done
-write k8s
-grep -A 1 'name: CUDA_DEVICE_MAX_CONNECTIONS' "$SCRATCH/out" | grep -q 'value: "8"' ||
-    fault "k8s with FSDP: the image's own"
 write flagscale
 grep -qx '    CUDA_DEVICE_MAX_CONNECTIONS: 8' "$SCRATCH/out" || fault "flagscale with FSDP"
 
@@ -238,10 +238,12 @@ rm "$SCRATCH/bin/nvidia-smi"
 # Images are the user's; names of pods have room.
 estimate amd.json --model llama3-8b --cluster 2x8:MI300X --format json --set dist_opt=on --set tp=2
 plan=$SCRATCH/amd.json
-for format in k8s skypilot; do
+for format in k8s pytorchjob skypilot; do
     write $format
     grep -q 'IMAGE" # set' "$SCRATCH/out" || fault "$format: image"
 done
+write k8s
+grep -q ' amd.com/gpu.product-name: "AMD_Instinct_MI300X_OAM" ' "$SCRATCH/out" || fault "AMD's label"
 pod() { # JOB-NAME NAME
     write k8s --job-name "$1"
     grep -qx "  name: $2" "$SCRATCH/out" || fault "pods of $1: $(grep '^  name' "$SCRATCH/out")"
@@ -249,9 +251,18 @@ pod() { # JOB-NAME NAME
 pod a.. a
 pod A_1.b a-1-b
 pod 1 astra
-long=$(printf 'a%.0s' $(seq 54))
+long=$(printf 'a%.0s' $(seq 48))
 pod "$long" "$long"
 pod "${long}bcdefghij" "$long"
+
+# What a script alone describes is named by its size.
+write torchrun
+cp "$SCRATCH/out" "$SCRATCH/own.sh"
+estimate own.json "$SCRATCH/own.sh" --cluster 2x8:MI300X --format json
+plan=$SCRATCH/own.json
+write slurm
+grep -qx '#SBATCH --job-name=gpt-8.03B' "$SCRATCH/out" || fault "$(grep job-name "$SCRATCH/out")"
+plan=$SCRATCH/amd.json
 
 # A patch release is the one that is cloned.
 write skypilot --megatron-version 0.17.1

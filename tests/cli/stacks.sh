@@ -37,7 +37,7 @@ read_back() { # STACK SCRIPT
 }
 
 plan torch
-for format in torchrun slurm skypilot megatron; do
+for format in torchrun slurm k8s pytorchjob skypilot megatron; do
     script=$SCRATCH/beside/$format
     "$ASTRA" export "$SCRATCH/torch.json" --to $format -o "$script"
     grep -q -e '--spec astra_sdpa layer_spec' "$script" || fault "$format does not name the module"
@@ -45,6 +45,7 @@ for format in torchrun slurm skypilot megatron; do
     rm "$SCRATCH/beside/astra_sdpa.py"
     read_back torch "$script"
     case $format in
+    k8s | pytorchjob) sed -e '1,/^  train.sh: |$/d' -e '/^---$/,$d' -e 's/^    //' "$script" >"$SCRATCH/script" ;;
     skypilot) sed -e '1,/^run: |$/d' -e 's/^  //' "$script" >"$SCRATCH/script" ;;
     megatron) { cat "$script"; echo 'exec torchrun'; } >"$SCRATCH/script" ;;
     *) cp "$script" "$SCRATCH/script" ;;
@@ -54,10 +55,6 @@ for format in torchrun slurm skypilot megatron; do
 done
 "$ASTRA" export "$SCRATCH/torch.json" --to torchrun | cmp - "$SCRATCH/beside/torchrun" ||
     fault "another script on standard output"
-"$ASTRA" export "$SCRATCH/torch.json" --to k8s >"$SCRATCH/k8s"
-sed -n '/astra_sdpa.py: |$/,/^---$/s/^    //p' "$SCRATCH/k8s" >"$SCRATCH/mounted"
-diff -B "$module" "$SCRATCH/mounted" || fault "k8s: no module"
-grep -q 'value: "$(MEGATRON):/astra"' "$SCRATCH/k8s" || fault "k8s: the module is not in the path"
 for format in bridge flagscale; do
     code=0
     "$ASTRA" export "$SCRATCH/torch.json" --to $format -o "$SCRATCH/none" 2>"$SCRATCH/err" || code=$?

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "cluster/cluster.h"
 #include "export/export.h"
 #include "export/job.h"
 #include "export/shell.h"
@@ -12,6 +13,7 @@
 #include "query/options.h"
 #include "strategy/strategy.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -206,30 +208,47 @@ static const struct yaml *yaml_at(const struct yaml *y, const char *path)
     return y;
 }
 
-#define POD "spec:pytorchReplicaSpecs:Worker:template:spec:"
+#define WORKER "spec:pytorchReplicaSpecs:Worker:template:spec:"
+#define PATCH "spec:runtimePatches:0:trainingRuntimeSpec:template:spec:replicatedJobs:0:"
+#define NODE PATCH "template:spec:template:spec:"
 
 static const struct {
     const char *to, *path, *text; /* text NULL: it is there */
 } FIELDS[] = {
-    {"k8s", "apiVersion", "kubeflow.org/v1"},
-    {"k8s", "kind", "PyTorchJob"},
+    {"k8s", "apiVersion", "trainer.kubeflow.org/v1alpha1"},
+    {"k8s", "kind", "TrainJob"},
     {"k8s", "metadata:name", "try-1-b"},
-    {"k8s", "spec:nprocPerNode", "8"},
-    {"k8s", "spec:pytorchReplicaSpecs:Master:replicas", "1"},
-    {"k8s", "spec:pytorchReplicaSpecs:Master:restartPolicy", "OnFailure"},
-    {"k8s", "spec:pytorchReplicaSpecs:Worker:replicas", "1"},
-    {"k8s", POD "nodeSelector:nvidia.com/gpu.product", NULL},
-    {"k8s", POD "containers:0:name", "pytorch"},
-    {"k8s", POD "containers:0:command:0", "torchrun"},
-    {"k8s", POD "containers:0:args:0", "$(MEGATRON)/pretrain_gpt.py"},
-    {"k8s", POD "containers:0:args:1", "--num-layers"},
-    {"k8s", POD "containers:0:env:0:name", "MEGATRON"},
-    {"k8s", POD "containers:0:image", NULL},
-    {"k8s", POD "containers:0:volumeMounts:0:mountPath", "/dev/shm"},
-    {"k8s", POD "volumes:0:emptyDir:medium", "Memory"},
+    {"k8s", "spec:runtimeRef:name", "torch-distributed"},
+    {"k8s", "spec:trainer:numNodes", "2"},
+    {"k8s", "spec:trainer:numProcPerNode", "8"},
+    {"k8s", "spec:trainer:image", NULL},
+    {"k8s", "spec:trainer:command:1", "/astra/train.sh"},
+    {"k8s", "spec:trainer:resourcesPerNode:limits:nvidia.com/gpu", "8"},
+    {"k8s", "spec:runtimePatches:0:manager", "astra"},
+    {"k8s", PATCH "name", "node"},
+    {"k8s", NODE "nodeSelector:nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"},
+    {"k8s", NODE "containers:0:name", "node"},
+    {"k8s", NODE "containers:0:volumeMounts:1:mountPath", "/astra"},
+    {"k8s", NODE "volumes:0:emptyDir:medium", "Memory"},
+    {"k8s", NODE "volumes:1:configMap:name", "try-1-b"},
+    {"pytorchjob", "apiVersion", "kubeflow.org/v1"},
+    {"pytorchjob", "kind", "PyTorchJob"},
+    {"pytorchjob", "metadata:name", "try-1-b"},
+    {"pytorchjob", "spec:nprocPerNode", "8"},
+    {"pytorchjob", "spec:pytorchReplicaSpecs:Master:replicas", "1"},
+    {"pytorchjob", "spec:pytorchReplicaSpecs:Master:restartPolicy", "OnFailure"},
+    {"pytorchjob", "spec:pytorchReplicaSpecs:Worker:replicas", "1"},
+    {"pytorchjob", WORKER "nodeSelector:nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"},
+    {"pytorchjob", WORKER "containers:0:name", "pytorch"},
+    {"pytorchjob", WORKER "containers:0:command:1", "/astra/train.sh"},
+    {"pytorchjob", WORKER "containers:0:image", NULL},
+    {"pytorchjob", WORKER "containers:0:resources:limits:nvidia.com/gpu", "8"},
+    {"pytorchjob", WORKER "containers:0:volumeMounts:0:mountPath", "/dev/shm"},
+    {"pytorchjob", WORKER "volumes:1:configMap:name", "try-1-b"},
     {"skypilot", "name", "Try_1.b"},
     {"skypilot", "num_nodes", "2"},
     {"skypilot", "resources:accelerators", "H100:8"},
+    {"skypilot", "resources:network_tier", "best"},
     {"skypilot", "envs:MEGATRON", NULL},
     {"skypilot", "setup", NULL},
     {"skypilot", "run", NULL},
@@ -256,7 +275,8 @@ static void yaml_has_the_fields(void **state)
                                    FIELDS[i].to);
         struct arena mem;
         struct error err = {0};
-        const char *text = astra_script(a);
+        const char *text = astra_script(a), *second = strstr(text, "\n---\n");
+        text = second ? second + strlen("\n---\n") : text; /* behind the ConfigMap */
         arena_init(&mem);
         const struct yaml *y = yaml_parse(text, strlen(text), FIELDS[i].to, &mem, &err);
         if (!y)
@@ -268,6 +288,27 @@ static void yaml_has_the_fields(void **state)
             assert_string_equal(found->text, FIELDS[i].text);
         arena_release(&mem);
         astra_free(a);
+    }
+}
+
+/* Sorted, of types that there are, and what Kubernetes takes for the value of a label. */
+static void labels_are_of_types(void **state)
+{
+    static const char *const rows[][2] = {
+#define LABEL(gpu, label) {gpu, label},
+#include "export/gpu_labels.def"
+#undef LABEL
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *label = rows[i][1];
+        const struct gpu *gpu = gpu_find(rows[i][0], NULL);
+        assert_non_null(gpu);
+        assert_string_equal(gpu->name, rows[i][0]);
+        assert_true(i == 0 || strcmp(rows[i - 1][0], rows[i][0]) < 0);
+        assert_true(strlen(label) <= 63);
+        for (const char *c = label; *c; c++)
+            assert_true(isalnum((unsigned char)*c) || strchr("-_.", *c));
     }
 }
 
@@ -427,6 +468,7 @@ int main(void)
         cmocka_unit_test(comments_stay_comments),
         cmocka_unit_test(flags_have_their_section),
         cmocka_unit_test(yaml_has_the_fields),
+        cmocka_unit_test(labels_are_of_types),
         cmocka_unit_test(bridge_loses_nothing),
         cmocka_unit_test(bridge_is_read_back),
         cmocka_unit_test(patterns_are_lists),

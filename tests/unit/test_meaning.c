@@ -431,6 +431,15 @@ static const struct {
     const char *section, *class, *names;
 } BRIDGE_NAMES[] = {
 #define BRIDGE_NAMES(section, class, names) {#section, class, names},
+#define BRIDGE_VALUES(setting, values)
+#include "bridge_names.def"
+};
+
+static const struct {
+    const char *setting, *values;
+} BRIDGE_VALUES[] = {
+#define BRIDGE_NAMES(section, class, names)
+#define BRIDGE_VALUES(setting, values) {#setting, values},
 #include "bridge_names.def"
 };
 
@@ -442,13 +451,18 @@ static bool bridge_knows(const char *section, const char *name)
     return is_one_of(section, "mixed_precision comm_overlap"); /* have no dot */
 }
 
-/* "model.num_layers=32": what stands before the '='. */
+/* "model.num_layers=32": what stands before the '=', and behind it where few values are right. */
 static void assert_bridge_takes(const char *path)
 {
-    char section[32], name[96] = "";
+    char section[32], name[96] = "", setting[128] = "", value[64] = "";
     sscanf(path, "%31[^.= ].%95[^= ]", section, name);
     if (!bridge_knows(section, name))
         fail_msg("Megatron-Bridge has no %s.%s", section, name);
+    sscanf(path, "%127[^= ]=%63[^ '\n]", setting, value);
+    for (size_t i = 0; i < COUNT(BRIDGE_VALUES) && *value; i++)
+        if (strcmp(BRIDGE_VALUES[i].setting, setting) == 0 &&
+            !is_one_of(value, BRIDGE_VALUES[i].values))
+            fail_msg("Megatron-Bridge takes no %s for %s", value, setting);
 }
 
 /* Every line of the table, whether a plan here has it or not. */

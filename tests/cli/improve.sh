@@ -1,0 +1,151 @@
+# The user's own script with the better plan put in: just the flags that change, read back before it
+# counts; left alone where that is not safe. New scripts hold before bash and shellcheck, and the
+# printed change is what makes the new one of the old one.
+set -eu
+fault() { echo "$*"; exit 1; }
+cd "$SCRATCH"
+
+model='--num-layers 16 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32
+    --group-query-attention --num-query-groups 8 --vocab-size 128256 --max-position-embeddings 4096
+    --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear
+    --attention-dropout 0 --hidden-dropout 0'
+cat >array.sh <<END
+#!/bin/bash
+# Our training: it's the small one.
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+MODEL_ARGS=(
+    $model # as in the paper
+)
+PARALLEL_ARGS=(
+    # all of a node
+    --tensor-model-parallel-size 8 # --tensor-model-parallel-size 4 was slower
+    --pipeline-model-parallel-size=1
+    --sequence-parallel
+)
+TRAINING_ARGS=(
+    --seq-length 4096
+    --micro-batch-size 1
+    --global-batch-size 64
+    --bf16
+    --lr 3e-4 # don't touch
+    --recompute-granularity full
+    --recompute-method uniform
+    --recompute-num-layers 1
+)
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\
+    "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" --mock-data
+END
+cat >variables.sh <<END
+#!/bin/bash
+TP=8
+: "\${MBS:=1}"
+NAME="small-tp\${TP}"
+echo "TP=\$TP"
+
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\
+    $(echo $model) \\
+    --tensor-model-parallel-size \${TP} \\
+    --sequence-parallel \\
+    --seq-length 4096 \\
+    --micro-batch-size "\$MBS" \\
+    --global-batch-size 64 \\
+    --bf16 \\
+    --save "checkpoints/\$NAME" \\
+    --recompute-activations
+echo "done"
+END
+cat >strings.sh <<END
+#!/bin/bash
+GPT_ARGS="
+    $model
+    --tensor-model-parallel-size 8 --seq-length 4096 --micro-batch-size 1 \\
+    --global-batch-size 64 --bf16 \\
+    --recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \$GPT_ARGS --data-path "\$DATA"
+END
+{
+    printf '#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=8\nset -euo pipefail\n'
+    sed -n '/^[A-Z]*_ARGS=(/,/^)$/p' array.sh
+    echo 'srun python pretrain_gpt.py "${MODEL_ARGS[@]}" "${PARALLEL_ARGS[@]}" "${TRAINING_ARGS[@]}"'
+} >job.sbatch
+
+found() { shellcheck -s bash -f gcc "$1" | sed 's/.*\[SC/SC/' | sort -u; }
+improve() { # SCRIPT: the new one is SCRIPT.new, the answer in `text`
+    "$ASTRA" improve "$@" --gpu H100 -o "$1.new" >text || fault "$1 is not improved"
+    bash -n "$1.new" || fault "$1: bash does not take the new one"
+    found "$1" >before || true
+    found "$1.new" >after || true
+    [ -z "$(comm -13 before after)" ] || fault "shellcheck: $1: $(comm -13 before after)"
+    "$ASTRA" improve "$@" --gpu H100 >printed
+    diff -u "$1" "$1.new" | sed 1,2d >want || true
+    sed '1,/^+++ /d' printed | diff want - || fault "$1: the diff says something else"
+    grep -q '^now: ' text && grep -q '^then: ' text || fault "$1: no predictions: $(cat text)"
+    code=0 # nothing is left to improve, and the prediction is that of the script
+    "$ASTRA" improve "$1.new" --gpu H100 -o none >again 2>err || code=$?
+    [ $code -eq 1 ] && [ ! -e none ] || fault "$1: exit code $code of the new one"
+    step=$(sed -n 's/^then: .*: \([0-9.]* m\{0,1\}s\) a step.*/\1/p' text)
+    grep -q "^now: .*: $step a step" again || fault "$1: not $step: $(head -n 1 again)"
+}
+
+improve array.sh
+for kept in '# Our training' '# all of a node' '--lr 3e-4 # don' '# --tensor-model-parallel-size 4 was'; do
+    grep -qF -e "$kept" array.sh.new || fault "lost: $kept"
+done
+grep -q -e '^    --tensor-model-parallel-size [124] #' array.sh.new || fault "$(cat array.sh.new)"
+improve variables.sh
+grep -q '^TP=[124]$' variables.sh.new || fault "the variable is not set: $(cat variables.sh.new)"
+grep -q '^also changed: --save checkpoints/small-tp[124]$' text || fault "$(cat text)"
+! grep -q -e --recompute variables.sh.new || fault "recompute is left"
+tail -n 1 variables.sh.new | grep -qx 'echo "done"' || fault "the last command"
+improve strings.sh
+improve job.sbatch
+
+# New flags are the newest unless a release is named.
+"$ASTRA" improve array.sh --gpu H100 | grep -q '^mind: new flags are those of .* HEAD' || fault "HEAD"
+"$ASTRA" improve array.sh --gpu H100 --megatron-version 0.19 >text
+! grep -q HEAD text || fault "HEAD, whatever the release: $(cat text)"
+
+# The old file itself: its permissions stay.
+cp array.sh own.sh
+chmod 750 own.sh
+"$ASTRA" improve own.sh --gpu H100 -o own.sh >text
+cmp own.sh array.sh.new
+[ -x own.sh ] || fault "no longer executable"
+
+# What is not safe is left alone; the flags are printed, and no file is written.
+refused() { # SCRIPT REASON [WORDS...]
+    script=$1 reason=$2 code=0
+    shift 2
+    "$ASTRA" improve "$script" --gpu H100 -o none "$@" >text 2>err || code=$?
+    [ $code -eq 1 ] && grep -qF -e "$reason" err || fault "$script: exit code $code: $(cat err)"
+    grep -q -e '- with --' text || fault "$script: no flags: $(cat text)"
+    [ ! -e none ] || fault "$script: written"
+}
+printf 'require fsdp != none "sharded"\n' >sharded.rules
+refused array.sh 'has since 0.14' --megatron-version 0.12 --rules sharded.rules
+sed 's|^TP=8|TP=$((16 / 2))|' variables.sh >arithmetic.sh
+refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
+sed '/^PARALLEL_ARGS/,/^)/d; /--micro-batch-size/d' array.sh >model.sh
+refused model.sh 'do not say what is trained in which batches'
+sed 's|--bf16|--bf16 --deepspeed|' variables.sh >deepspeed.sh
+refused deepspeed.sh 'it runs with DeepSpeed'
+sed 's|^TP=8|TP=4\nTP=8|' variables.sh >twice.sh
+refused twice.sh 'in the variable TP, which is assigned 2 times'
+sed 's|^TP=8||' variables.sh >given.sh
+refused given.sh 'in the variable TP, which the script does not assign' --env TP=8
+{ cat variables.sh; sed -n '/^torchrun/,/recompute/p' variables.sh | sed 's/--num-layers 16/--num-layers 8/'; } >several.sh
+refused several.sh 'it starts several trainings'
+sed 's/    --tensor-model-parallel-size 8.*//' array.sh >elsewhere.sh
+refused elsewhere.sh '--tensor-model-parallel-size does not stand in the script' -- \
+    --tensor-model-parallel-size 8
+sed 's/$/\r/' strings.sh >crlf.sh
+code=0
+"$ASTRA" improve crlf.sh --gpu H100 -o none >text 2>err || code=$?
+[ $code -ne 0 ] && [ ! -e none ] || fault "carriage returns: $code"
+refused - 'give the file' <array.sh
+code=0
+"$ASTRA" improve --cluster 1x8:H100 2>err || code=$?
+[ $code -eq 2 ] && grep -q 'a launch script is missing' err || fault "without a script: $code"
+code=0
+"$ASTRA" improve array.sh --gpu H100 -o no/folder >text 2>err || code=$?
+[ $code -eq 3 ] || fault "no folder: $code"
