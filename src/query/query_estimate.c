@@ -100,6 +100,8 @@ static bool finish_flags(struct query *q, struct flags_result *f, int64_t world,
     if (o->times[OPTION_set] > 0)
         return fail(err, ERROR_INPUT,
                     "--set and Megatron flags together: put the value into the flags");
+    if (!imported_settle(o, f, err))
+        return false;
     if (!flags_model(f, o->has_model ? &o->model : NULL, err))
         return imported_name_place(o, err);
     if (!options_agree(q, f, err))

@@ -240,7 +240,8 @@ static void add_launch(struct launch *l, struct arena *mem, struct str *out)
         str_addf(out, "%s%s", strncmp(f.word[i], "--", 2) == 0 ? (i ? "\n" : "") : " ", f.word[i]);
     str_add(out, "\n");
     for (int i = 0; i < f.opens; i++)
-        str_addf(out, "open: %s\n", f.open[i].message);
+        str_addf(out, "open: %s%s%s\n", f.open[i].what, f.open[i].give ? ": give " : "",
+                 f.open[i].give ? f.open[i].give : "");
     for (int i = 0; i < l->notes.count; i++)
         str_addf(out, "note: %s\n", l->notes.text[i]);
 }
@@ -288,7 +289,7 @@ static void test_files(void **state)
                        &err))
             print_error("%s", str_text(&got));
         else if (strcmp(str_text(&got), expected.data) != 0)
-            print_error("%s says:\n%s", path, str_text(&got));
+            fprintf(stderr, "%s says:\n%s--\n", path, str_text(&got)); /* print_error cuts */
         assert_string_equal(str_text(&got), expected.data);
         str_release(&got);
         files++;

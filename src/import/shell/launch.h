@@ -47,12 +47,20 @@ bool launch_is_known(const char *word);
 /* For people: marks are replaced by what stands in the file. */
 const char *launch_text(const struct launch *, const char *word, struct arena *);
 
-/* A flag that is there with a value that is not known. */
+/* The first unknown part of a word; NULL = there is none. */
+const struct launch_unknown *launch_unknown_of(const struct launch *, const char *word);
+
+/* A flag that is there with a value that is not known, or is not taken. */
 struct launch_open {
     const char *flag;
-    bool doubled; /* the flag may be there: a value elsewhere does not settle it */
-    const char
-        *message; /* "train.sh:12: --micro-batch-size is ${MBS}, which ...: give --env ..." */
+    bool doubled;     /* the flag may be there: a value elsewhere does not settle it */
+    const char *what; /* "train.sh:12: --micro-batch-size is ${MBS}, which is not set" */
+    const char *give; /* "--env MBS=VALUE"; NULL = `what` is all that can be said */
+};
+
+/* Flags that are left out, and what they may change (NULL = nothing that takes time or memory). */
+struct launch_strange {
+    const char *flag, *changes;
 };
 
 struct launch_flags {
@@ -61,12 +69,19 @@ struct launch_flags {
     int *line;         /* of each */
     int opens, open_capacity;
     struct launch_open *open;
-    int strangers; /* flags that Megatron does not know */
+    int strangers, stranger_capacity;
+    struct launch_strange *stranger; /* each once */
+    int strays, stray_capacity;
+    const char **stray;  /* words that belong to no flag */
+    const char *refused; /* why no figure can be given; NULL = nothing was */
 };
 
-/* Parts the flags whose values are known from the others. Unknown words that belong to no flag are
- * left out and go to the notes. */
+/* Parts the flags whose values are known from the others, flags of other dialects read as what they mean
+ * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
+
+/* launch_dialect.c: the words of the launch with those of other dialects replaced by what they mean. */
+void launch_translate(struct launch *, struct arena *);
 
 /* `file:line: ` before a message that names a flag of the launch, `file: ` before any other. */
 void launch_name_place(const struct launch *, const struct launch_flags *, struct error *);
