@@ -28,6 +28,8 @@ static bool is_name(const char *text, size_t length)
 
 bool option_env(struct options *o, const char *v, struct error *err)
 {
+    if (o->envs == ENVS_MAX)
+        return fail(err, ERROR_INPUT, "--args and --env have more than %d words", ENVS_MAX);
     size_t n = strcspn(v, "=");
     if (!v[n] || !is_name(v, n))
         return fail(err, ERROR_INPUT, "--env is '%s', expected NAME=VALUE, as in TP=8", v);
@@ -37,6 +39,36 @@ bool option_env(struct options *o, const char *v, struct error *err)
     o->env[o->envs++] =
         (struct script_env){arena_copy(o->mem, v, n), arena_string(o->mem, v + n + 1)};
     return true;
+}
+
+/* The next word of a command line, its quotes taken off; NULL = there is none, or a quote is not closed. */
+static const char *next_argument(const char **at, struct arena *mem)
+{
+    struct str s = {0};
+    const char *p = *at + strspn(*at, " \t\n");
+    char quote = 0;
+    bool any = *p != 0;
+    for (; *p && (quote || !strchr(" \t\n", *p)); p++) {
+        if (*p == quote)
+            quote = 0;
+        else if (!quote && (*p == '"' || *p == '\''))
+            quote = *p;
+        else
+            str_add_bytes(&s, p, 1);
+    }
+    *at = quote ? NULL : p;
+    const char *word = str_keep(&s, mem);
+    return any && !quote ? word : NULL;
+}
+
+bool option_args(struct options *o, const char *v, struct error *err)
+{
+    const char *at = v, *word;
+    for (int n = 1; (word = next_argument(&at, o->mem)); n++) {
+        if (!option_env(o, arena_format(o->mem, "%d=%s", n, word), err))
+            return false;
+    }
+    return at || fail(err, ERROR_INPUT, "--args has a quote that is not closed");
 }
 
 /* What is read of a file. */
@@ -82,7 +114,8 @@ static bool read_launch(struct options *o, const struct text *t, const char *pat
                     "%s: is empty, expected a plan, a launch script, a log or overrides", path);
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, out, o->mem, err);
-    return script_read(path, t->data, t->length, o->env, o->envs, out, o->mem, err) &&
+    return script_read(path, t->data, t->length, o->env, o->envs, strcmp(path, "-") != 0, out,
+                       o->mem, err) &&
            overrides_of_launch(out, o->mem, err);
 }
 
@@ -201,6 +234,8 @@ bool imported_options_count(const struct options *o, struct error *err)
                     "--gpu %s counts with a launch script or a log, which say how many there are: "
                     "give --cluster",
                     o->gpu->name);
+    if (o->times[OPTION_args] > 0)
+        return fail(err, ERROR_INPUT, "--args are those of a launch script, and none is read");
     return o->envs == 0 || fail(err, ERROR_INPUT,
                                 "--env %s=... sets a variable of a launch script, and none is read",
                                 o->env[0].name);

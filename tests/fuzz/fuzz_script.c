@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     arena_init(&mem);
     const char *text = arena_copy(&mem, (const char *)data, size);
-    bool ok = script_read("fuzz.sh", text, size, env, (int)(size % 3), &l, &mem, &err) &&
+    bool ok = script_read("fuzz.sh", text, size, env, (int)(size % 3), false, &l, &mem, &err) &&
               overrides_of_launch(&l, &mem, &err);
     if (ok) {
         launch_split(&l, &f, &mem);

@@ -197,7 +197,7 @@ static void test_small_scripts(void **state)
         struct str words;
         arena_init(&mem);
         str_init(&words);
-        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, &l, &mem, &err))
+        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, false, &l, &mem, &err))
             add_words(&l, &mem, &words);
         else
             str_add(&words, err.text);
@@ -222,7 +222,7 @@ static void test_env(void **state)
     (void)state;
     arena_init(&mem);
     str_init(&words);
-    assert_true(script_read("t.sh", script, strlen(script), env, 3, &l, &mem, &err));
+    assert_true(script_read("t.sh", script, strlen(script), env, 3, false, &l, &mem, &err));
     add_words(&l, &mem, &words);
     assert_string_equal(str_text(&words), "[--a] [8] [2] [x] [y] [first] [$2] [1]");
     str_release(&words);
@@ -258,7 +258,7 @@ static bool read_file(const char *path, const struct text *t, struct launch *l, 
         return true;
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, l, mem, err);
-    return script_read(path, t->data, t->length, NULL, 0, l, mem, err) &&
+    return script_read(path, t->data, t->length, NULL, 0, true, l, mem, err) &&
            overrides_of_launch(l, mem, err);
 }
 
