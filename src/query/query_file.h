@@ -38,6 +38,9 @@ bool imported_read(const struct options *, struct error *);
 bool imported_settle(const struct options *, struct flags_result *, struct error *);
 /* Names the file in a message about its flags. Always false. */
 bool imported_name_place(const struct options *, struct error *);
+/* The GPUs to plan for: those of the cluster, unless the file's parallelism or batch do not go into them, and go into the
+ * fewer that it names itself. */
+int64_t imported_world(const struct options *, int64_t cluster);
 /* Once the flags are read: nothing with an effect was left open. A note where the file counts other GPUs. */
 bool imported_holds(const struct options *, struct flags_result *, int64_t world, struct error *);
 

@@ -201,8 +201,27 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
     return true;
 }
 
+static bool goes_into(const struct flags_result *f, int64_t gpus)
+{
+    const struct strategy *s = &f->strategy;
+    int64_t replica = (int64_t)s->tp * s->cp * s->pp, dp = gpus / replica;
+    bool batch =
+        !f->given[PARAM_global_batch] || (dp > 0 && s->global_batch % (s->micro_batch * dp) == 0);
+    bool experts = f->model.experts == 0 || dp * s->tp * s->cp % ((int64_t)s->ep * s->etp) == 0;
+    return gpus % replica == 0 && dp > 0 && batch && experts;
+}
+
+int64_t imported_world(const struct options *o, int64_t cluster)
+{
+    int64_t own = o->imported ? o->imported->launch.gpus : 0;
+    bool log = own && strcmp(o->imported->launch.kind, "training log") == 0;
+    if (own == 0 || own >= cluster || log || goes_into(&o->flags, cluster))
+        return cluster;
+    return goes_into(&o->flags, own) ? own : cluster;
+}
+
 /* A log tells what ran, and on how much. Of what may run, options count more than the file: the cluster that was named
- * is planned. */
+ * is planned, or as much of it as the file can use. */
 bool imported_holds(const struct options *o, struct flags_result *f, int64_t world,
                     struct error *err)
 {
@@ -213,16 +232,14 @@ bool imported_holds(const struct options *o, struct flags_result *f, int64_t wor
     if (other && strcmp(l->kind, "training log") == 0)
         return fail(err, ERROR_INPUT,
                     "%s:%d: runs on %lld GPUs, the cluster has %lld: give the cluster that it runs "
-                    "on, "
-                    "or --gpus %lld to count all of them",
+                    "on, or --gpus %lld to count all of them",
                     l->path, l->line, (long long)l->gpus, (long long)world, (long long)world) ||
                error_in_file(err);
     if (other && f->notes.count < FLAGS_MAX_TEXTS)
         f->notes.text[f->notes.count++] =
             arena_format(o->mem,
                          "line %d: runs on %lld GPUs; the %lld of the cluster are planned (--gpus "
-                         "%lld or another "
-                         "--cluster plans others)",
+                         "%lld plans its own)",
                          l->line, (long long)l->gpus, (long long)world, (long long)l->gpus);
     return ask_all(o, f, err);
 }

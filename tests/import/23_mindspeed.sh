@@ -12,4 +12,4 @@ torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py $MOE_ARGS $MLA_ARGS \
     --untie-embeddings-and-output-weights --disable-bias-linear --seq-length 4096 \
     --use-fused-rmsnorm --use-fused-swiglu --swap-attention --reuse-fp32-param \
     --vocab-size 102400 --micro-batch-size 1 --global-batch-size 64 --bf16 --tokenizer-name-or-path ./model_from_hf \
-    --moe-layer-freq-list
+    --moe-layer-freq-list --transformer-impl local --spec mindspeed_llm.specs.of_their_own layer_spec

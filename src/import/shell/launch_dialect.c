@@ -15,6 +15,7 @@ struct translation {
     int count, capacity, firsts, first_capacity, lasts, last_capacity;
     struct launch_word *word, *first;
     struct launch_word *last; /* worked out of several flags: these win */
+    bool chunked;             /* a layout says how layers lie in virtual stages */
 };
 
 static void add(struct translation *t, const char *text, int line)
@@ -59,20 +60,73 @@ static int64_t number_of(const struct launch *l, const char *flag, int64_t missi
     return text && parse_int(text, &n) && n >= 0 && n <= 1 << 20 ? n : text ? -1 : missing;
 }
 
-/* The first layers have no experts; of the others, every so many. */
+enum { LAYERS_MOST = 4096, CHUNKS_MOST = 1024 };
+
+/* Whether "94,95" has a number in it. */
+static bool lists(const char *text, int64_t number)
+{
+    int64_t n;
+    for (const char *p = text ? text : ""; *p; p += *p == ',') {
+        char item[24];
+        size_t length = strcspn(p, ",");
+        if (length < sizeof item) {
+            memcpy(item, p, length);
+            item[length] = 0;
+            if (parse_int(item, &n) && n == number)
+                return true;
+        }
+        p += length;
+    }
+    return false;
+}
+
+/* The first layers have no experts; of the others, every so many. Layers that do nothing are no layers. */
 static bool dense_layers(struct translation *t, const char *value, int line)
 {
     int64_t dense, layers = number_of(t->from, "--num-layers", -1);
     int64_t every = number_of(t->from, "--moe-layer-freq", 1);
+    const char *idle = value_of(t->from, "--noop-layers");
     struct str s = {0};
-    if (!parse_int(value, &dense) || layers < 1 || layers > 4096 || every < 1)
+    if (!parse_int(value, &dense) || (dense > 0 && (layers < 1 || layers > LAYERS_MOST)))
         return false;
+    every = every < 1 ? 1 : every;
     for (int64_t i = 0; i < layers && dense > 0; i++)
-        str_addf(&s, "%s%d", i ? "," : "[", i >= dense && i % every == 0);
+        if (!lists(idle, i))
+            str_addf(&s, "%s%d", s.length ? "," : "[", i >= dense && i % every == 0);
     if (dense > 0)
         add_last(t, "--moe-layer-freq", arena_format(t->mem, "%s]", str_text(&s)), line);
     str_release(&s);
     return true;
+}
+
+/* Layers that do nothing leave the others where they are: a layout says so, chunk by chunk. */
+static bool idle_layers(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    int64_t layers = number_of(l, "--num-layers", -1);
+    int64_t stages = number_of(l, "--pipeline-model-parallel-size", 1);
+    int64_t mtp = number_of(l, "--mtp-num-layers", 0), left = 0;
+    if (layers < 1 || layers > LAYERS_MOST || stages < 1 || layers % stages || mtp < 0 || mtp > 8 ||
+        value_of(l, "--num-layer-list"))
+        return false;
+    int64_t each = number_of(l, "--num-layers-per-virtual-pipeline-stage", layers / stages);
+    if (each < 1 || layers / stages % each || layers / each > CHUNKS_MOST)
+        return false;
+    struct str s = {0};
+    for (int64_t i = 0; i < layers; i++) {
+        str_add(&s, i == 0 ? "E" : i % each == 0 ? "|" : "");
+        str_add(&s, lists(value, i) ? "" : "t");
+        left += !lists(value, i);
+    }
+    for (int64_t i = 0; i < mtp; i++)
+        str_add(&s, "m");
+    add_last(t, "--num-layers", arena_format(t->mem, "%lld", (long long)left), line);
+    if (stages > 1)
+        add_last(t, "--pipeline-model-parallel-layout", arena_format(t->mem, "%sL", str_text(&s)),
+                 line);
+    t->chunked = stages > 1;
+    str_release(&s);
+    return left > 0;
 }
 
 static bool shared_experts(struct translation *t, const char *value, int line)
@@ -111,6 +165,7 @@ static const struct {
     bool (*work_out)(struct translation *, const char *value, int line);
 } WORKED_OUT[] = {
     {"--first-k-dense-replace", dense_layers},
+    {"--noop-layers", idle_layers},
     {"--n-shared-experts", shared_experts},
     {"--num-layer-list", stage_layers},
 };
@@ -198,9 +253,53 @@ static int translate_flag(struct translation *t, int i)
     return 1;
 }
 
+/* MindSpeed calls its own fused layers "local": Megatron's rules on local ones do not hold for them. */
+static bool has_layers_of_mindspeed(const struct launch *l)
+{
+    static const char flags[] = "--use-fused-rmsnorm --use-fused-swiglu --use-fused-rotary-pos-emb";
+    const char *impl = value_of(l, "--transformer-impl");
+    bool found = false;
+    for (int i = 0; i < l->count; i++)
+        found |= strncmp(l->word[i].text, "mindspeed", 9) == 0 || is_one_of(l->word[i].text, flags);
+    return found && impl && strcmp(impl, "local") == 0;
+}
+
+/* A flag and its value are taken out. */
+static void drop(struct translation *t, const char *flag)
+{
+    int kept = 0;
+    for (int i = 0; i < t->count; i++) {
+        bool joined = strncmp(t->word[i].text, flag, strlen(flag)) == 0 &&
+                      t->word[i].text[strlen(flag)] == '=';
+        if (strcmp(t->word[i].text, flag) == 0)
+            i++;
+        else if (!joined)
+            t->word[kept++] = t->word[i];
+    }
+    t->count = kept;
+}
+
+/* Layers that another program defines; those of `astra export` are known, and local ones are spoken of later. */
+static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
+{
+    const char *spec = value_of(l, "--spec"), *impl = value_of(l, "--transformer-impl");
+    bool local = impl && strcmp(impl, "local") == 0 && !mindspeed;
+    if (spec && strcmp(spec, TORCH_MODULE) != 0 && !local)
+        launch_note(
+            l, arena_format(mem,
+                            "--spec %s: its layers are planned as Megatron's, which may be others",
+                            spec));
+}
+
 void launch_translate(struct launch *l, struct arena *mem)
 {
     struct translation t = {.from = l, .mem = mem};
+    note_spec(l, has_layers_of_mindspeed(l), mem);
+    if (has_layers_of_mindspeed(l)) {
+        add_last(&t, "--transformer-impl", "transformer_engine", 0);
+        launch_note(l, "--transformer-impl local: MindSpeed's fused layers are planned as "
+                       "TransformerEngine's");
+    }
     for (int i = 0; i < l->count;) {
         if (words_is_flag(l->word[i].text) && launch_is_known(l->word[i].text)) {
             i += translate_flag(&t, i);
@@ -209,6 +308,8 @@ void launch_translate(struct launch *l, struct arena *mem)
         add(&t, l->word[i].text, l->word[i].line);
         i++;
     }
+    if (t.chunked)
+        drop(&t, "--num-layers-per-virtual-pipeline-stage");
     for (int i = 0; i < t.lasts; i++)
         add(&t, t.last[i].text, t.last[i].line);
     struct launch_word *all = arena_array(mem, (size_t)(t.firsts + t.count) + 1, sizeof *all);

@@ -21,5 +21,6 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --recompute-num-layers 2
 --fp16
 --vocab-file gpt2-vocab.json
-note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --deepspeed-activation-checkpointing, --deepspeed_config, --deepspeed
+note: line 9: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --deepspeed-activation-checkpointing, --deepspeed_config
 note: not known and left out, may change anything: --use-mpi
