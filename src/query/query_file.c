@@ -119,15 +119,29 @@ static bool read_launch(struct options *o, const struct text *t, const char *pat
            overrides_of_launch(out, o->mem, err);
 }
 
-/* The nodes that the file names, with the GPUs of --gpu. */
-static bool take_cluster(struct options *o, const struct launch *l, struct error *err)
+static bool set_nodes(struct options *o, int64_t nodes, int64_t per_node, const char **text,
+                      struct error *err)
+{
+    *text =
+        arena_format(o->mem, "%lldx%lld:%s", (long long)nodes, (long long)per_node, o->gpu->name);
+    return options_set(o, "cluster", *text, err);
+}
+
+/* The nodes that the file names, with the GPUs of --gpu; as many to a node as that type has, where the file does not
+ * say. */
+static bool take_cluster(struct options *o, const struct launch *l, const char **assumed,
+                         struct error *err)
 {
     const struct gpu *gpu = o->gpu;
+    const char *text;
     if (!gpu)
         return true;
     if (o->has_cluster)
         return fail(err, ERROR_INPUT, "--gpu %s and --cluster are given: one of them is enough",
                     gpu->name);
+    if (!l->gpus && l->said_nodes)
+        return set_nodes(o, l->said_nodes, l->said_per_node ? l->said_per_node : gpu->per_node,
+                         assumed, err);
     if (!l->gpus)
         return fail(err, ERROR_INPUT,
                     "%s: does not say how many GPUs it runs on: give --cluster instead of --gpu",
@@ -136,10 +150,7 @@ static bool take_cluster(struct options *o, const struct launch *l, struct error
     if (l->gpus % per_node != 0)
         return fail(err, ERROR_INPUT, "%s: runs on %lld GPUs: give --cluster instead of --gpu",
                     l->path, (long long)l->gpus);
-    return options_set(o, "cluster",
-                       arena_format(o->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
-                                    (long long)per_node, gpu->name),
-                       err);
+    return set_nodes(o, l->gpus / per_node, per_node, &text, err);
 }
 
 /* Nodes that the scheduler puts in one rack, where the pool has racks of several. */
@@ -170,7 +181,7 @@ static bool take_launch(struct options *o, const struct launch *l, struct error 
 {
     struct imported *i = arena_alloc(o->mem, sizeof *i);
     i->launch = *l;
-    if (!is_planned(&i->launch, o->mem, err) || !take_cluster(o, l, err))
+    if (!is_planned(&i->launch, o->mem, err) || !take_cluster(o, l, &i->assumed_nodes, err))
         return false;
     take_segment(o, l);
     launch_split(&i->launch, &i->flags, o->mem);
@@ -294,9 +305,11 @@ static void take_assumptions(const struct query *q, struct plan_source *s, struc
 
 static const char *assumption_words(const struct flags_assumption *a, struct arena *mem)
 {
-    return arena_format(
-        mem, "assumed: %s %s, because %s (%s states it); adds ±%.0f %% to the error of the step",
-        a->what, a->value, a->why, a->option, 100 * a->error);
+    const char *error =
+        a->error > 0 ? arena_format(mem, "; adds ±%.0f %% to the error of the step", 100 * a->error)
+                     : "";
+    return arena_format(mem, "assumed: %s %s, because %s (%s states it)%s", a->what, a->value,
+                        a->why, a->option, error);
 }
 
 const struct plan_source *imported_source(const struct query *q, struct arena *mem)

@@ -198,6 +198,10 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
     if (f->vocab_missing && !o->has_model)
         assume_vocab(o, f);
     assume_sequence(o, f);
+    if (o->imported->assumed_nodes)
+        flags_assume(f,
+                     (struct flags_assumption){"cluster", o->imported->assumed_nodes, "--cluster",
+                                               "the file does not say all of it", 0});
     return true;
 }
 

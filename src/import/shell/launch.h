@@ -37,9 +37,10 @@ struct launch {
     const struct launch_word *word;
     int unknowns;
     const struct launch_unknown *unknown;
-    int64_t nodes, per_node; /* both 0 = not known */
-    int64_t gpus;            /* 0 = not known */
-    int64_t segment;         /* nodes that lie together; 0 = not said */
+    int64_t nodes, per_node;           /* both 0 = not known */
+    int64_t gpus;                      /* 0 = not known */
+    int64_t said_nodes, said_per_node; /* where the number of GPUs is not known: what is; 0 = not */
+    int64_t segment;                   /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
 };
 

@@ -93,6 +93,8 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
     out->unknowns = s->unknowns;
     out->unknown = s->unknown;
     note_unread(s, out);
+    out->said_nodes = out->said_nodes ? out->said_nodes : s->nodes;
+    out->said_per_node = out->said_per_node ? out->said_per_node : s->gpus;
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
     for (int i = 0; i < s->launches; i++)
         if (i != best && s->launch[i].line != out->line && !same_words(&s->launch[i], out) &&

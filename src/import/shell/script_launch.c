@@ -119,11 +119,9 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
         tasks = all = 0;
     if (torchrun) {
         const char *nnodes = option(w, count, "--nnodes");
-        set_world(l,
-                  nnodes          ? nodes_of(nnodes)
-                  : srun && nodes ? nodes
-                                  : 1,
-                  option_count(w, count, "--nproc-per-node", NULL));
+        l->said_nodes = nnodes ? nodes_of(nnodes) : srun && nodes ? nodes : 1;
+        l->said_per_node = option_count(w, count, "--nproc-per-node", NULL);
+        set_world(l, l->said_nodes, l->said_per_node);
     } else if (srun && tasks) {
         set_world(l, nodes ? nodes : 1, tasks);
     } else if (srun && (all || s->tasks)) {

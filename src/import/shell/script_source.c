@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SOURCES_DEEP = 8 }; /* files in files */
+
 /* What stands for the folder of the script, or for the folder it is started in. */
 static bool is_own_folder(const char *command)
 {
@@ -65,7 +67,7 @@ bool script_source(struct script *s, const char *name)
     struct text text;
     struct error ignored;
     bool ok;
-    if (!path || s->depth >= SCRIPT_DEPTH || ++s->files > SCRIPT_FILES ||
+    if (!path || s->sources == SOURCES_DEEP || ++s->files > SCRIPT_FILES ||
         !lies_inside(folder, path) || !file_read(path, s->mem, &text, &ignored) ||
         !script_spend(s, 1, text.length) || !script_is_text(path, text.data, text.length, &ignored))
         return false;
@@ -78,8 +80,6 @@ bool script_source(struct script *s, const char *name)
     const struct node *n = script_parse(&lx, &ok);
     if (!ok)
         return false;
-    s->depth++;
     run_file(s, n);
-    s->depth--;
     return true;
 }
