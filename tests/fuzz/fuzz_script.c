@@ -17,7 +17,7 @@ static void check(const struct launch_flags *f)
         if (!launch_is_known(f->word[i]))
             abort();
     for (int i = 0; i < f->opens; i++)
-        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].message))
+        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].what))
             abort();
 }
 

@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "import/log/train_log.h"
+#include "import/megatron/foreign_flags.h"
 #include "import/megatron/overrides.h"
+#include "import/megatron/tokenizers.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
 #include "import/shell/script.h"
@@ -197,7 +199,8 @@ static void test_small_scripts(void **state)
         struct str words;
         arena_init(&mem);
         str_init(&words);
-        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, false, &l, &mem, &err))
+        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, false, &l, &mem,
+                        &err))
             add_words(&l, &mem, &words);
         else
             str_add(&words, err.text);
@@ -298,6 +301,61 @@ static void test_files(void **state)
     arena_release(&mem);
 }
 
+/* Sorted by flag, and what stands for a flag is flags of Megatron's. */
+static void test_dialects(void **state)
+{
+    static const struct foreign_flag ROWS[] = {
+#define FOREIGN(name, value, treatment, text) {name, value, treatment, text},
+#include "import/megatron/foreign_flags.def"
+#undef FOREIGN
+    };
+    char word[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        assert_true(i == 0 || strcmp(ROWS[i - 1].name, ROWS[i].name) <= 0);
+        for (const char *at = ROWS[i].treatment == MEANS ? ROWS[i].text : "";
+             next_word(&at, word, sizeof word);)
+            if (strncmp(word, "--", 2) == 0)
+                assert_true(words_most_values(word) >= 0);
+        assert_true((ROWS[i].treatment == HARMLESS) == !*ROWS[i].text);
+    }
+}
+
+/* What may be guessed of names that nobody knows. */
+static void test_guesses(void **state)
+{
+    static const struct {
+        const char *flag, *changes;
+    } NAMES[] = {
+        {"--log-batch-size-to-tensorboard", NULL},
+        {"--zero-stage-of-mine", "memory and time"},
+        {"--num-query-heads", "the model's shape"},
+        {"--ds_parallel_size", "how the work is split"},
+        {"--fused-thing", "the time"},
+        {"--use-mpi", "anything"},
+    };
+    static const struct {
+        const char *text;
+        int entries;
+    } TOKENIZERS[] = {
+        {"/models/Meta-Llama-3-8B", 128256},
+        {"GPTSentencePieceTokenizer", 0},
+        {"/opt/train.sh", 0},
+        {"Qwen2.5-7B", 152064},
+        {"options.sh", 0},
+        {"Llama2Tokenizer", 32000},
+    };
+    const char *name;
+    (void)state;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const char *changes = foreign_may_change(NAMES[i].flag);
+        assert_true(changes == NAMES[i].changes ||
+                    (changes && NAMES[i].changes && strcmp(changes, NAMES[i].changes) == 0));
+    }
+    for (size_t i = 0; i < sizeof TOKENIZERS / sizeof *TOKENIZERS; i++)
+        assert_int_equal(tokenizer_entries(TOKENIZERS[i].text, &name), TOKENIZERS[i].entries);
+}
+
 static void test_names(void **state)
 {
     static const char *const table[][2] = {
@@ -315,10 +373,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_scripts),
-        cmocka_unit_test(test_env),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,23 +16,37 @@ static const struct foreign_flag FOREIGN_FLAGS[] = {
 
 enum { FOREIGN_COUNT = sizeof FOREIGN_FLAGS / sizeof *FOREIGN_FLAGS };
 
-static bool has_row(const char *name, const char *value)
+/* The first row of a flag; NULL = there is none. */
+static const struct foreign_flag *first_row(const char *name)
 {
-    for (int i = 0; i < FOREIGN_COUNT; i++)
-        if (strcmp(FOREIGN_FLAGS[i].name, name) == 0 && strcmp(FOREIGN_FLAGS[i].value, value) == 0)
-            return true;
-    return false;
+    int lo = 0, hi = FOREIGN_COUNT;
+    while (lo < hi) {
+        int middle = (lo + hi) / 2;
+        if (strcmp(FOREIGN_FLAGS[middle].name, name) < 0)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < FOREIGN_COUNT && strcmp(FOREIGN_FLAGS[lo].name, name) == 0 ? &FOREIGN_FLAGS[lo]
+                                                                           : NULL;
+}
+
+static const struct foreign_flag *row_from(const struct foreign_flag *from, const char *name,
+                                           const char *value)
+{
+    const struct foreign_flag *end = FOREIGN_FLAGS + FOREIGN_COUNT;
+    for (const struct foreign_flag *f = from; f && f < end && strcmp(f->name, name) == 0; f++)
+        if (strcmp(f->value, value) == 0)
+            return f;
+    return NULL;
 }
 
 const struct foreign_flag *foreign_next(const char *name, const char *value,
                                         const struct foreign_flag *after)
 {
-    const char *wanted = value && has_row(name, value) ? value : "";
-    const struct foreign_flag *end = FOREIGN_FLAGS + FOREIGN_COUNT;
-    for (const struct foreign_flag *f = after ? after + 1 : FOREIGN_FLAGS; f < end; f++)
-        if (strcmp(f->name, name) == 0 && strcmp(f->value, wanted) == 0)
-            return f;
-    return NULL;
+    const struct foreign_flag *first = first_row(name);
+    const char *wanted = value && row_from(first, name, value) ? value : "";
+    return row_from(after ? after + 1 : first, name, wanted);
 }
 
 /* Words of names, by what they speak of; the first line that has one of a name's words counts. */

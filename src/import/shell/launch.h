@@ -72,6 +72,7 @@ struct launch_flags {
     struct launch_open *open;
     int strangers, stranger_capacity;
     struct launch_strange *stranger; /* each once */
+    int nameless;                    /* mentions of others */
     int strays, stray_capacity;
     const char **stray;  /* words that belong to no flag */
     const char *refused; /* why no figure can be given; NULL = nothing was */

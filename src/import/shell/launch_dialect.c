@@ -15,6 +15,7 @@ struct translation {
     int count, capacity, firsts, first_capacity, lasts, last_capacity;
     struct launch_word *word, *first;
     struct launch_word *last; /* worked out of several flags: these win */
+    int worked[4];            /* mentions of each: the first counts */
     bool chunked;             /* a layout says how layers lie in virtual stages */
 };
 
@@ -163,7 +164,7 @@ static bool stage_layers(struct translation *t, const char *value, int line)
 static const struct {
     const char *flag;
     bool (*work_out)(struct translation *, const char *value, int line);
-} WORKED_OUT[] = {
+} WORKED_OUT[4] = {
     {"--first-k-dense-replace", dense_layers},
     {"--noop-layers", idle_layers},
     {"--n-shared-experts", shared_experts},
@@ -174,7 +175,7 @@ static bool work_out(struct translation *t, const char *name, const char *value,
 {
     for (size_t i = 0; i < sizeof WORKED_OUT / sizeof *WORKED_OUT; i++)
         if (value && launch_is_known(value) && strcmp(name, WORKED_OUT[i].flag) == 0)
-            return WORKED_OUT[i].work_out(t, value, line);
+            return t->worked[i]++ || WORKED_OUT[i].work_out(t, value, line);
     return false;
 }
 

@@ -83,15 +83,22 @@ static const char *slip(const struct launch_flags *f, const char *name)
     return NULL;
 }
 
-static void add_stranger(struct launch_flags *f, const char *flag, const char *changes,
-                         struct arena *mem)
+enum { STRANGERS_MOST = 256 }; /* of which the names are kept */
+
+/* Reading what a name speaks of takes a while: a file with very many flags of its own has that done for the first. */
+static void add_stranger(struct launch_flags *f, const char *flag, bool harmless, struct arena *mem)
 {
+    if (f->strangers == STRANGERS_MOST) {
+        f->nameless++;
+        return;
+    }
     for (int i = 0; i < f->strangers; i++)
         if (strcmp(f->stranger[i].flag, flag) == 0)
             return;
     f->stranger =
         arena_room(mem, f->stranger, f->strangers, &f->stranger_capacity, sizeof *f->stranger);
-    f->stranger[f->strangers++] = (struct launch_strange){flag, changes};
+    f->stranger[f->strangers++] =
+        (struct launch_strange){flag, harmless ? NULL : foreign_may_change(flag)};
 }
 
 /* A flag of no table of Megatron's; false where no row is about it. */
@@ -102,7 +109,7 @@ static bool take_row(struct launch *l, struct launch_flags *f, const char *name,
     for (const struct foreign_flag *row = NULL; (row = foreign_next(name, value, row));) {
         found |= row->treatment != MEANS;
         if (row->treatment == HARMLESS)
-            add_stranger(f, name, NULL, mem);
+            add_stranger(f, name, true, mem);
         else if (row->treatment == NOTES)
             launch_note(l, arena_format(mem, "line %d: %s: %s", line, name, row->text));
         else if (row->treatment == REFUSES && !f->refused)
@@ -139,7 +146,7 @@ static int take_foreign(struct launch *l, int i, const char *name, struct launch
     if (near && !f->refused)
         f->refused = arena_format(mem, "%s: unknown flag %s (did you mean %s?)",
                                   place(l, w->line, mem), name, near);
-    add_stranger(f, name, foreign_may_change(name), mem);
+    add_stranger(f, name, false, mem);
     return n;
 }
 
@@ -246,6 +253,8 @@ static void note_strangers(struct launch *l, const struct launch_flags *f, struc
                    ? arena_format(mem, "not known and left out, may change %s: %s", changes, names)
                    : arena_format(mem, "left out, no effect on time or memory: %s", names));
     }
+    if (f->nameless)
+        launch_note(l, arena_format(mem, "%d more flags are not known and left out", f->nameless));
     struct str s = {0};
     for (int i = 0; i < f->strays && i < 8; i++)
         str_addf(&s, "%s'%.60s'", i ? ", " : "", f->stray[i]);
