@@ -78,7 +78,7 @@ static const struct {
      "split impl handler pad "
      "padding truncate temperature verbose workers worker format dropout init std epsilon eps "
      "coeff loss beta betas "
-     "rope rotary factor storage stage deterministic nan reset language task instruction chat "
+     "rope rotary stage deterministic nan reset language task instruction chat "
      "label labels mask ref "
      "actor critic advantage grpo ppo kl gamma lambd clip samples sample response input apply "
      "interval fp32 shape",

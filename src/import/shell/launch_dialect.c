@@ -15,7 +15,7 @@ struct translation {
     int count, capacity, firsts, first_capacity, lasts, last_capacity;
     struct launch_word *word, *first;
     struct launch_word *last; /* worked out of several flags: these win */
-    int worked[4];            /* mentions of each: the first counts */
+    int worked[5];            /* mentions of each: the first counts */
     bool chunked;             /* a layout says how layers lie in virtual stages */
 };
 
@@ -161,22 +161,44 @@ static bool stage_layers(struct translation *t, const char *value, int line)
     return ok && stages > 0;
 }
 
+/* Experts are split over both as one: each tensor-parallel rank has experts of its own. */
+static bool extended_experts(struct translation *t, const char *value, int line)
+{
+    int64_t tp = number_of(t->from, "--tensor-model-parallel-size", 1);
+    int64_t ep = number_of(t->from, "--expert-model-parallel-size", 1);
+    (void)value;
+    if (tp < 1 || ep < 1)
+        return false;
+    add_last(t, "--expert-model-parallel-size", arena_format(t->mem, "%lld", (long long)(tp * ep)),
+             line);
+    add_last(t, "--expert-tensor-parallel-size", "1", line);
+    return true;
+}
+
 static const struct {
     const char *flag;
+    bool is_switch;
     bool (*work_out)(struct translation *, const char *value, int line);
-} WORKED_OUT[4] = {
-    {"--first-k-dense-replace", dense_layers},
-    {"--noop-layers", idle_layers},
-    {"--n-shared-experts", shared_experts},
-    {"--num-layer-list", stage_layers},
+} WORKED_OUT[5] = {
+    {"--first-k-dense-replace", false, dense_layers},
+    {"--moe-tp-extend-ep", true, extended_experts},
+    {"--noop-layers", false, idle_layers},
+    {"--n-shared-experts", false, shared_experts},
+    {"--num-layer-list", false, stage_layers},
 };
 
-static bool work_out(struct translation *t, const char *name, const char *value, int line)
+/* How many words were read: 0 = none, it is no such flag, or cannot be worked out. */
+static int work_out(struct translation *t, const char *name, const char *value, int behind,
+                    int line)
 {
-    for (size_t i = 0; i < sizeof WORKED_OUT / sizeof *WORKED_OUT; i++)
-        if (value && launch_is_known(value) && strcmp(name, WORKED_OUT[i].flag) == 0)
-            return t->worked[i]++ || WORKED_OUT[i].work_out(t, value, line);
-    return false;
+    for (size_t i = 0; i < sizeof WORKED_OUT / sizeof *WORKED_OUT; i++) {
+        bool takes = !WORKED_OUT[i].is_switch;
+        if (strcmp(name, WORKED_OUT[i].flag) != 0 || (takes && !(value && launch_is_known(value))))
+            continue;
+        bool read = t->worked[i]++ || WORKED_OUT[i].work_out(t, value, line);
+        return read ? 1 + (takes ? behind : 0) : 0;
+    }
+    return 0;
 }
 
 /* The words of one row; false where it needs a value and there is none. */
@@ -239,8 +261,9 @@ static int translate_flag(struct translation *t, int i)
     const char *value = w->text[n] ? w->text + n + 1 : next ? w[1].text : NULL;
     int used = 1 + (!w->text[n] && next);
     bool valued = false, noted = false;
-    if (work_out(t, name, value, w->line))
-        return used;
+    int worked = work_out(t, name, value, used - 1, w->line);
+    if (worked)
+        return worked;
     bool read = put_rows(t, name, value, w->line, &valued, &noted);
     if (words_most_values(name) == 0 && says(value, "false False"))
         return used; /* a switch that is off */
