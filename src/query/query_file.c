@@ -190,7 +190,7 @@ static bool take_launch(struct options *o, const struct launch *l, struct error 
     o->imported = i;
     if (!options_flags(o, 0, NULL, &i->trouble)) /* flags behind the file may settle it */
         imported_name_place(o, &i->trouble);
-    return true;
+    return imported_model(o, i, err);
 }
 
 /* A log, where its block was found; otherwise by the beginning of the text. */

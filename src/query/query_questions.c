@@ -198,6 +198,9 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
     if (f->vocab_missing && !o->has_model)
         assume_vocab(o, f);
     assume_sequence(o, f);
+    if (o->imported->named_model && o->has_model)
+        flags_assume(f, (struct flags_assumption){"model", o->model.name, "--model",
+                                                  o->imported->named_model, 0.01});
     if (o->imported->assumed_nodes)
         flags_assume(f,
                      (struct flags_assumption){"cluster", o->imported->assumed_nodes, "--cluster",

@@ -129,3 +129,12 @@ grep -q 'assumed: cluster 2x4:GB200' "$SCRATCH/out"
 printf 'torchrun --nproc_per_node 8 pretrain_gpt.py %s --global-batch-size 8\n' "$base" >"$SCRATCH/few.sh"
 "$ASTRA" estimate "$SCRATCH/few.sh" --cluster 8x8:H100 >"$SCRATCH/out"
 grep -q 'planned on the 8 GPUs that the file names' "$SCRATCH/out"
+
+# A model by its name; one that only looks like it is asked for.
+"$ASTRA" estimate tests/import/27_swift.sh --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q 'assumed: model qwen2.5-7b, because the file names Qwen/Qwen2.5-7B-Instruct' "$SCRATCH/out"
+grep -q '^tp=2 pp=1 dp=4 micro_batch=1 seq_parallel .*recompute=full .*dist_opt' "$SCRATCH/out"
+code=0
+sed 's/Qwen2.5-7B/Qwen2.5-VL-7B/' tests/import/27_swift.sh |
+    "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'num-layers is missing' "$SCRATCH/err"

@@ -37,7 +37,7 @@ struct flags_assumption {
     double error;             /* relative, of the step time, that the guess may be off by */
 };
 
-enum { FLAGS_MAX_ASSUMPTIONS = 4 };
+enum { FLAGS_MAX_ASSUMPTIONS = 5 };
 
 struct flags_result {
     bool has_model;     /* --num-layers, --hidden-size and --num-attention-heads are there */

@@ -82,7 +82,11 @@ struct launch_flags {
  * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
-/* launch_dialect.c: the words of the launch with those of other dialects replaced by what they mean. */
+/* launch_dialect.c: the last value of a flag; NULL = it is not there, or not known. */
+const char *launch_value(const struct launch *, const char *flag);
+/* The dashes of Megatron's names where the file has underscores: --hidden_size. Any other name as it is. */
+const char *launch_dashed(const char *name, struct arena *);
+/* The words of the launch with those of other dialects replaced by what they mean. */
 void launch_translate(struct launch *, struct arena *);
 
 /* `file:line: ` before a message that names a flag of the launch, `file: ` before any other. */

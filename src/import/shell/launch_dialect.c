@@ -39,8 +39,7 @@ static void add_last(struct translation *t, const char *flag, const char *value,
     t->last[t->lasts++] = (struct launch_word){value, line};
 }
 
-/* The last value of a flag; NULL = it is not there, or not known. */
-static const char *value_of(const struct launch *l, const char *flag)
+const char *launch_value(const struct launch *l, const char *flag)
 {
     const char *value = NULL;
     size_t n = strlen(flag);
@@ -56,7 +55,7 @@ static const char *value_of(const struct launch *l, const char *flag)
 
 static int64_t number_of(const struct launch *l, const char *flag, int64_t missing)
 {
-    const char *text = value_of(l, flag);
+    const char *text = launch_value(l, flag);
     int64_t n;
     return text && parse_int(text, &n) && n >= 0 && n <= 1 << 20 ? n : text ? -1 : missing;
 }
@@ -86,7 +85,7 @@ static bool dense_layers(struct translation *t, const char *value, int line)
 {
     int64_t dense, layers = number_of(t->from, "--num-layers", -1);
     int64_t every = number_of(t->from, "--moe-layer-freq", 1);
-    const char *idle = value_of(t->from, "--noop-layers");
+    const char *idle = launch_value(t->from, "--noop-layers");
     struct str s = {0};
     if (!parse_int(value, &dense) || (dense > 0 && (layers < 1 || layers > LAYERS_MOST)))
         return false;
@@ -108,7 +107,7 @@ static bool idle_layers(struct translation *t, const char *value, int line)
     int64_t stages = number_of(l, "--pipeline-model-parallel-size", 1);
     int64_t mtp = number_of(l, "--mtp-num-layers", 0), left = 0;
     if (layers < 1 || layers > LAYERS_MOST || stages < 1 || layers % stages || mtp < 0 || mtp > 8 ||
-        value_of(l, "--num-layer-list"))
+        launch_value(l, "--num-layer-list"))
         return false;
     int64_t each = number_of(l, "--num-layers-per-virtual-pipeline-stage", layers / stages);
     if (each < 1 || layers / stages % each || layers / each > CHUNKS_MOST)
@@ -218,8 +217,7 @@ static bool put(struct translation *t, const struct foreign_flag *f, const char 
     return true;
 }
 
-/* The dashes of Megatron's names where the file has underscores: --hidden_size. */
-static const char *dashed(const char *name, struct arena *mem)
+const char *launch_dashed(const char *name, struct arena *mem)
 {
     if (words_most_values(name) >= 0 || !strchr(name, '_'))
         return name;
@@ -256,7 +254,7 @@ static int translate_flag(struct translation *t, int i)
 {
     const struct launch_word *w = &t->from->word[i];
     size_t n = strcspn(w->text, "=");
-    const char *written = arena_copy(t->mem, w->text, n), *name = dashed(written, t->mem);
+    const char *written = arena_copy(t->mem, w->text, n), *name = launch_dashed(written, t->mem);
     bool next = i + 1 < t->from->count && !words_is_flag(w[1].text);
     const char *value = w->text[n] ? w->text + n + 1 : next ? w[1].text : NULL;
     int used = 1 + (!w->text[n] && next);
@@ -281,7 +279,7 @@ static int translate_flag(struct translation *t, int i)
 static bool has_layers_of_mindspeed(const struct launch *l)
 {
     static const char flags[] = "--use-fused-rmsnorm --use-fused-swiglu --use-fused-rotary-pos-emb";
-    const char *impl = value_of(l, "--transformer-impl");
+    const char *impl = launch_value(l, "--transformer-impl");
     bool found = false;
     for (int i = 0; i < l->count; i++)
         found |= strncmp(l->word[i].text, "mindspeed", 9) == 0 || is_one_of(l->word[i].text, flags);
@@ -303,10 +301,21 @@ static void drop(struct translation *t, const char *flag)
     t->count = kept;
 }
 
+/* `megatron sft` of ms-swift: its own defaults stand before what is said. */
+static void add_defaults(struct translation *t)
+{
+    static const char *const SWIFT[] = {"--use-distributed-optimizer", "--global-batch-size", "16",
+                                        "--recompute-granularity", "selective"};
+    const char *program = t->from->program;
+    for (size_t i = 0;
+         program && strcmp(program, "megatron") == 0 && i < sizeof SWIFT / sizeof *SWIFT; i++)
+        add_first(t, SWIFT[i], t->from->line);
+}
+
 /* Layers that another program defines; those of `astra export` are known, and local ones are spoken of later. */
 static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
 {
-    const char *spec = value_of(l, "--spec"), *impl = value_of(l, "--transformer-impl");
+    const char *spec = launch_value(l, "--spec"), *impl = launch_value(l, "--transformer-impl");
     bool local = impl && strcmp(impl, "local") == 0 && !mindspeed;
     if (spec && strcmp(spec, TORCH_MODULE) != 0 && !local)
         launch_note(
@@ -318,6 +327,7 @@ static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
 void launch_translate(struct launch *l, struct arena *mem)
 {
     struct translation t = {.from = l, .mem = mem};
+    add_defaults(&t);
     note_spec(l, has_layers_of_mindspeed(l), mem);
     if (has_layers_of_mindspeed(l)) {
         add_last(&t, "--transformer-impl", "transformer_engine", 0);
