@@ -168,9 +168,7 @@ bool matches_pattern(const char *pattern, const char *text)
     return !pattern[strspn(pattern, "*")];
 }
 
-/* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are
- * far. */
-static size_t distance(const char *a, const char *b)
+size_t name_distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
     size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
@@ -201,7 +199,7 @@ const char *nearest_name(const char *word, const char *const *names, size_t coun
     if (limit < 2)
         limit = 2;
     for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, names[i]);
+        size_t d = name_distance(word, names[i]);
         if (d < best) {
             best = d;
             name = names[i];

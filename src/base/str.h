@@ -31,6 +31,8 @@ bool parse_real(const char *text, double *out); /* finite only */
 
 bool same_name(const char *a, const char *b); /* ASCII case ignored; '-' and '_' are equal */
 
+/* Edit distance with insertion, deletion, replacement at cost 1; words over 63 characters are far. */
+size_t name_distance(const char *a, const char *b);
 bool is_one_of(const char *word, const char *words); /* `words` have one blank between them */
 /* The next of such words, cut where it does not fit; false and "" behind the last. */
 bool next_word(const char **words, char *out, size_t size);

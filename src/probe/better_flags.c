@@ -242,7 +242,9 @@ static bool words_say(const struct flag_change *c, const char *const *words, siz
 {
     struct flags_result r;
     struct model model = c->query->model;
-    if (!flags_import((int)count, words, &r, c->mem, NULL) || !flags_model(&r, &model, NULL) ||
+    bool (*read)(int, const char *const *, struct flags_result *, struct arena *, struct error *) =
+        c->query->flags && c->query->flags->of_file ? flags_import_file : flags_import;
+    if (!read((int)count, words, &r, c->mem, NULL) || !flags_model(&r, &model, NULL) ||
         !flags_finish(&r, world, NULL) || r.reasons.count > 0)
         return false;
     for (int p = 0; p < PARAMS; p++) {

@@ -31,12 +31,15 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
     const char **copy = arena_array(o->mem, before + count + 1, sizeof *copy);
     for (size_t i = 0; i < before + count; i++)
         copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
-    o->has_flags = flags_import((int)(before + count), copy, &o->flags, o->mem, err);
+    o->has_flags = (o->imported ? flags_import_file : flags_import)((int)(before + count), copy,
+                                                                    &o->flags, o->mem, err);
     return o->has_flags;
 }
 
 static bool is_whole(const struct options *o, enum query_kind kind, struct error *err)
 {
+    if (!imported_read(o, err))
+        return false;
     if (kind == QUERY_SEARCH && o->has_flags)
         return fail(err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
     if (!o->has_cluster)

@@ -100,6 +100,8 @@ static bool finish_flags(struct query *q, struct flags_result *f, int64_t world,
     if (o->times[OPTION_set] > 0)
         return fail(err, ERROR_INPUT,
                     "--set and Megatron flags together: put the value into the flags");
+    if (!imported_settle(o, f, err))
+        return false;
     if (!flags_model(f, o->has_model ? &o->model : NULL, err))
         return imported_name_place(o, err);
     if (!options_agree(q, f, err))
@@ -155,10 +157,20 @@ bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
         return false;
     if (!o->has_flags)
         return true;
+    int64_t most = world;
+    if (q->cluster.groups == 1 && !q->terms.gpus)
+        world = imported_world(o, most);
+    q->terms.gpus = world < most ? world : q->terms.gpus;
     struct flags_result *f = arena_alloc(mem, sizeof *f);
     *f = o->flags;
     if (!finish_flags(q, f, world, err))
         return false;
+    if (world < most)
+        add_text(&f->notes,
+                 arena_format(mem,
+                              "planned on the %lld GPUs that the file names: its "
+                              "parallelism and batch do not go into the %lld of the cluster",
+                              (long long)world, (long long)most));
     q->flags = f;
     q->model = f->model;
     if (q->terms.stack == STACK_OPEN)

@@ -6,22 +6,16 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "import/log/train_log.h"
+#include "import/megatron/foreign_flags.h"
 #include "import/megatron/overrides.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
 #include "query/query.h"
 #include "query/query_parts.h"
+#include "query/query_read.h"
 #include "simulate/plan.h"
 
 #include <string.h>
-
-struct imported {
-    struct launch launch;
-    struct launch_flags flags;
-};
-
-/* Flags that are read and checked and change no figure. */
-static const char *const IDLE[] = {"--train-iters", "--train-samples"};
 
 static bool is_name(const char *text, size_t length)
 {
@@ -34,6 +28,8 @@ static bool is_name(const char *text, size_t length)
 
 bool option_env(struct options *o, const char *v, struct error *err)
 {
+    if (o->envs == ENVS_MAX)
+        return fail(err, ERROR_INPUT, "--args and --env have more than %d words", ENVS_MAX);
     size_t n = strcspn(v, "=");
     if (!v[n] || !is_name(v, n))
         return fail(err, ERROR_INPUT, "--env is '%s', expected NAME=VALUE, as in TP=8", v);
@@ -43,6 +39,36 @@ bool option_env(struct options *o, const char *v, struct error *err)
     o->env[o->envs++] =
         (struct script_env){arena_copy(o->mem, v, n), arena_string(o->mem, v + n + 1)};
     return true;
+}
+
+/* The next word of a command line, its quotes taken off; NULL = there is none, or a quote is not closed. */
+static const char *next_argument(const char **at, struct arena *mem)
+{
+    struct str s = {0};
+    const char *p = *at + strspn(*at, " \t\n");
+    char quote = 0;
+    bool any = *p != 0;
+    for (; *p && (quote || !strchr(" \t\n", *p)); p++) {
+        if (*p == quote)
+            quote = 0;
+        else if (!quote && (*p == '"' || *p == '\''))
+            quote = *p;
+        else
+            str_add_bytes(&s, p, 1);
+    }
+    *at = quote ? NULL : p;
+    const char *word = str_keep(&s, mem);
+    return any && !quote ? word : NULL;
+}
+
+bool option_args(struct options *o, const char *v, struct error *err)
+{
+    const char *at = v, *word;
+    for (int n = 1; (word = next_argument(&at, o->mem)); n++) {
+        if (!option_env(o, arena_format(o->mem, "%d=%s", n, word), err))
+            return false;
+    }
+    return at || fail(err, ERROR_INPUT, "--args has a quote that is not closed");
 }
 
 /* What is read of a file. */
@@ -88,19 +114,34 @@ static bool read_launch(struct options *o, const struct text *t, const char *pat
                     "%s: is empty, expected a plan, a launch script, a log or overrides", path);
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, out, o->mem, err);
-    return script_read(path, t->data, t->length, o->env, o->envs, out, o->mem, err) &&
+    return script_read(path, t->data, t->length, o->env, o->envs, strcmp(path, "-") != 0, out,
+                       o->mem, err) &&
            overrides_of_launch(out, o->mem, err);
 }
 
-/* The nodes that the file names, with the GPUs of --gpu. */
-static bool take_cluster(struct options *o, const struct launch *l, struct error *err)
+static bool set_nodes(struct options *o, int64_t nodes, int64_t per_node, const char **text,
+                      struct error *err)
+{
+    *text =
+        arena_format(o->mem, "%lldx%lld:%s", (long long)nodes, (long long)per_node, o->gpu->name);
+    return options_set(o, "cluster", *text, err);
+}
+
+/* The nodes that the file names, with the GPUs of --gpu; as many to a node as that type has, where the file does not
+ * say. */
+static bool take_cluster(struct options *o, const struct launch *l, const char **assumed,
+                         struct error *err)
 {
     const struct gpu *gpu = o->gpu;
+    const char *text;
     if (!gpu)
         return true;
     if (o->has_cluster)
         return fail(err, ERROR_INPUT, "--gpu %s and --cluster are given: one of them is enough",
                     gpu->name);
+    if (!l->gpus && l->said_nodes)
+        return set_nodes(o, l->said_nodes, l->said_per_node ? l->said_per_node : gpu->per_node,
+                         assumed, err);
     if (!l->gpus)
         return fail(err, ERROR_INPUT,
                     "%s: does not say how many GPUs it runs on: give --cluster instead of --gpu",
@@ -109,10 +150,7 @@ static bool take_cluster(struct options *o, const struct launch *l, struct error
     if (l->gpus % per_node != 0)
         return fail(err, ERROR_INPUT, "%s: runs on %lld GPUs: give --cluster instead of --gpu",
                     l->path, (long long)l->gpus);
-    return options_set(o, "cluster",
-                       arena_format(o->mem, "%lldx%lld:%s", (long long)(l->gpus / per_node),
-                                    (long long)per_node, gpu->name),
-                       err);
+    return set_nodes(o, l->gpus / per_node, per_node, &text, err);
 }
 
 /* Nodes that the scheduler puts in one rack, where the pool has racks of several. */
@@ -124,22 +162,35 @@ static void take_segment(struct options *o, const struct launch *l)
         g->segment = (int)l->segment;
 }
 
+/* Programs that train something else than a decoder, or nothing. */
+static bool is_planned(struct launch *l, struct arena *mem, struct error *err)
+{
+    const char *note, *why = l->program ? foreign_program(l->program, &note) : NULL;
+    if (why)
+        return fail(err, ERROR_INPUT,
+                    "%s:%d: %s is not planned: %s; flags behind -- without a file are planned as a "
+                    "decoder's",
+                    l->path, l->line, l->program, why) ||
+               error_in_file(err);
+    if (l->program && note)
+        launch_note(l, arena_format(mem, "%s: %s", l->program, note));
+    return true;
+}
+
 static bool take_launch(struct options *o, const struct launch *l, struct error *err)
 {
     struct imported *i = arena_alloc(o->mem, sizeof *i);
-    struct error inner = {0};
     i->launch = *l;
-    if (!take_cluster(o, l, err))
+    if (!is_planned(&i->launch, o->mem, err) || !take_cluster(o, l, &i->assumed_nodes, err))
         return false;
     take_segment(o, l);
     launch_split(&i->launch, &i->flags, o->mem);
+    if (i->flags.refused)
+        return fail(err, ERROR_INPUT, "%s", i->flags.refused) || error_in_file(err);
     o->imported = i;
-    if (options_flags(o, 0, NULL, &inner))
-        return true;
-    if (err)
-        *err = inner;
-    imported_name_place(o, err);
-    return false;
+    if (!options_flags(o, 0, NULL, &i->trouble)) /* flags behind the file may settle it */
+        imported_name_place(o, &i->trouble);
+    return imported_model(o, i, err);
 }
 
 /* A log, where its block was found; otherwise by the beginning of the text. */
@@ -194,6 +245,8 @@ bool imported_options_count(const struct options *o, struct error *err)
                     "--gpu %s counts with a launch script or a log, which say how many there are: "
                     "give --cluster",
                     o->gpu->name);
+    if (o->times[OPTION_args] > 0)
+        return fail(err, ERROR_INPUT, "--args are those of a launch script, and none is read");
     return o->envs == 0 || fail(err, ERROR_INPUT,
                                 "--env %s=... sets a variable of a launch script, and none is read",
                                 o->env[0].name);
@@ -205,60 +258,20 @@ const char *const *imported_words(const struct options *o, size_t *count)
     return o->imported ? o->imported->flags.word : NULL;
 }
 
-/* What may be behind a message about something that is missing, and how to give it. */
-static void add_help(const struct imported *i, const char *flag, struct error *err)
-{
-    struct error inner = *err;
-    if (i->flags.opens > 0)
-        fail(err, inner.kind, "%s (not known: %s)", inner.text, i->flags.open[0].message);
-    else if (i->launch.notes.count > 0)
-        fail(err, inner.kind, "%s (%s)", inner.text, i->launch.notes.text[0]);
-    inner = *err;
-    fail(err, inner.kind, "%s; flags behind the file are added to its own, as in -- %s ...",
-         inner.text, flag);
-    error_in_file(err);
-}
-
 bool imported_name_place(const struct options *o, struct error *err)
 {
-    const struct imported *i = o->imported;
-    if (!i || !err)
-        return false;
-    struct error before = *err;
-    launch_name_place(&i->launch, &i->flags, err);
-    if (*before.missing)
-        add_help(i, before.missing, err);
+    if (o->imported && err)
+        launch_name_place(&o->imported->launch, &o->imported->flags, err);
     return false;
 }
 
-static bool is_idle(const char *flag)
+bool imported_read(const struct options *o, struct error *err)
 {
-    for (size_t k = 0; k < sizeof IDLE / sizeof *IDLE; k++)
-        if (strcmp(flag, IDLE[k]) == 0)
-            return true;
+    if (!o->imported || o->has_flags)
+        return true;
+    if (err)
+        *err = o->imported->trouble;
     return false;
-}
-
-bool imported_holds(const struct options *o, const struct flags_result *flags, int64_t world,
-                    struct error *err)
-{
-    const struct imported *i = o->imported;
-    if (!i)
-        return true;
-    const struct launch *l = &i->launch;
-    for (int k = 0; k < i->flags.opens; k++) {
-        const char *flag = i->flags.open[k].flag;
-        bool settled = words_there(flags->words, flag) && !i->flags.open[k].doubled;
-        if (!settled && words_asked(flags->words, flag) && !is_idle(flag))
-            return fail(err, ERROR_INPUT, "%s", i->flags.open[k].message) || error_in_file(err);
-    }
-    if (!l->gpus || l->gpus == world || o->terms.gpus)
-        return true;
-    return fail(err, ERROR_INPUT,
-                "%s:%d: runs on %lld GPUs, the cluster has %lld: give the cluster that it runs on, "
-                "or --gpus %lld to count all of them",
-                l->path, l->line, (long long)l->gpus, (long long)world, (long long)world) ||
-           error_in_file(err);
 }
 
 /* Of flags without a file, only what is planned otherwise than they say. */
@@ -275,6 +288,30 @@ static const struct plan_source *flags_source(const struct query *q, struct aren
     return s;
 }
 
+/* The sequence follows from the model, once that is known. */
+static void take_assumptions(const struct query *q, struct plan_source *s, struct arena *mem)
+{
+    struct flags_assumption *a = arena_array(mem, FLAGS_MAX_ASSUMPTIONS, sizeof *a);
+    for (int k = 0; k < q->flags->assumptions; k++) {
+        a[s->assumptions] = q->flags->assumption[k];
+        if (q->terms.precision >= 0 && strcmp(a[s->assumptions].what, "precision") == 0)
+            continue;
+        if (!a[s->assumptions].value)
+            a[s->assumptions].value = arena_format(mem, "%d", default_seq_len(&q->model));
+        s->assumptions++;
+    }
+    s->assumption = a;
+}
+
+static const char *assumption_words(const struct flags_assumption *a, struct arena *mem)
+{
+    const char *error =
+        a->error > 0 ? arena_format(mem, "; adds ±%.0f %% to the error of the step", 100 * a->error)
+                     : "";
+    return arena_format(mem, "assumed: %s %s, because %s (%s states it)%s", a->what, a->value,
+                        a->why, a->option, error);
+}
+
 const struct plan_source *imported_source(const struct query *q, struct arena *mem)
 {
     const struct imported *i = q->given->imported;
@@ -286,7 +323,12 @@ const struct plan_source *imported_source(const struct query *q, struct arena *m
                               .kind = i->launch.kind,
                               .program = i->launch.program,
                               .line = i->launch.line};
-    s->note = arena_array(mem, FLAGS_MAX_TEXTS * 2, sizeof *s->note);
+    take_assumptions(q, s, mem);
+    s->strangers = i->flags.strangers;
+    s->stranger = i->flags.stranger;
+    s->note = arena_array(mem, FLAGS_MAX_TEXTS * 2 + FLAGS_MAX_ASSUMPTIONS, sizeof *s->note);
+    for (int k = 0; k < s->assumptions; k++)
+        s->note[s->notes++] = assumption_words(&s->assumption[k], mem);
     for (size_t k = 0; k < sizeof read / sizeof *read; k++)
         for (int n = 0; n < read[k]->count; n++)
             s->note[s->notes++] = read[k]->text[n];

@@ -8,8 +8,10 @@
 #include <stdint.h>
 
 struct arena;
+struct flags_assumption;
 struct flags_result;
 struct launch;
+struct launch_strange;
 struct options;
 struct query;
 struct text;
@@ -37,11 +39,18 @@ bool imported_options_count(const struct options *, struct error *);
 
 /* Flags of the file that was read; NULL and 0 without one. */
 const char *const *imported_words(const struct options *, size_t *count);
+/* False where the flags of the file, with those behind it, could not be read. */
+bool imported_read(const struct options *, struct error *);
+/* Before the model is looked at: what nobody says is assumed where it may be, and all that is left to ask is asked at
+ * once (query_questions.c). */
+bool imported_settle(const struct options *, struct flags_result *, struct error *);
 /* Names the file in a message about its flags. Always false. */
 bool imported_name_place(const struct options *, struct error *);
-/* Once the flags are read: nothing with an effect was left open, and the number of GPUs agrees. */
-bool imported_holds(const struct options *, const struct flags_result *, int64_t world,
-                    struct error *);
+/* The GPUs to plan for: those of the cluster, unless the file's parallelism or batch do not go into them, and go into the
+ * fewer that it names itself. */
+int64_t imported_world(const struct options *, int64_t cluster);
+/* Once the flags are read: nothing with an effect was left open. A note where the file counts other GPUs. */
+bool imported_holds(const struct options *, struct flags_result *, int64_t world, struct error *);
 
 /* The file that the plan was read from, or flags. */
 struct plan_source {
@@ -51,6 +60,10 @@ struct plan_source {
     int flags, idle;         /* flags that are there, and of these those without effect */
     int notes;
     const char **note; /* what was left out, or planned otherwise */
+    int assumptions;
+    const struct flags_assumption *assumption; /* what nobody said */
+    int strangers;
+    const struct launch_strange *stranger; /* flags that Megatron does not know */
 };
 
 /* What was read, for people; NULL without a file, unless flags have notes. Lives in the arena. */

@@ -12,10 +12,10 @@ option_reader option_model, option_cluster, option_gpu, option_precision, option
 option_reader option_provider, option_rate;      /* query_prices.c */
 option_reader option_mtbf, option_interruptions; /* query_outages.c */
 option_reader option_format, option_release, option_job_name, option_hosts,
-    option_hostfile;          /* query_export.c */
-option_reader option_env;     /* query_file.c */
-option_reader option_profile; /* query_profile.c */
-option_reader option_what_if; /* query_change.c */
+    option_hostfile;                   /* query_export.c */
+option_reader option_env, option_args; /* query_file.c */
+option_reader option_profile;          /* query_profile.c */
+option_reader option_what_if;          /* query_change.c */
 
 /* The factors that a plan was made with, unless --profile is given; `list` may be NULL. */
 struct json;

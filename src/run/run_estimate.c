@@ -6,6 +6,9 @@
 #include "report/chart/trace_out.h"
 #include "simulate/drawn_step.h"
 
+#include <math.h>
+#include <string.h>
+
 /* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
  * of those where it does not; NULL when it holds everywhere. */
 static const char *where_broken(struct astra *a, const struct estimate_query *e,
@@ -45,11 +48,24 @@ void run_judge_rules(struct astra *a, const struct estimate_query *e)
     }
 }
 
+/* Guesses are independent of each other and of the model's own error: their squares add up. */
+static void widen_error(struct astra *a)
+{
+    const struct flags_result *f = a->query.flags;
+    double sum = a->plan.expected_error * a->plan.expected_error;
+    for (int i = 0; f && i < f->assumptions; i++)
+        if (a->query.terms.precision < 0 || strcmp(f->assumption[i].what, "precision") != 0)
+            sum += f->assumption[i].error * f->assumption[i].error;
+    if (f && f->assumptions > 0)
+        a->plan.expected_error = sqrt(sum);
+}
+
 /* Why stages cannot be placed is among the query's reasons: the simulation only sees that they
  * are not. */
 void run_evaluate(struct astra *a, const struct estimate_query *e)
 {
     plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
+    widen_error(a);
     a->plan.flagscale = a->query.flags && a->query.flags->hetero;
     plan_mind(&a->plan, &e->cautions, &a->mem);
     a->plan.expert_room = expert_room_of(&a->plan);

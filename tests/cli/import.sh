@@ -90,3 +90,51 @@ for format in megatron torchrun slurm bridge; do
 done
 "$ASTRA" export "$SCRATCH/plan.json" --to slurm --launcher srun -o "$SCRATCH/export.srun"
 "$ASTRA" estimate "$SCRATCH/export.srun" --gpu H100 --format csv | unnamed | diff "$SCRATCH/plain.csv" -
+
+# What a file does not say is assumed, widens the error, and can be stated behind it or beside it.
+error_of() { sed -n 's/^ *"expected_error": \([0-9.]*\).*/\1/p' "$1" | head -n 1; }
+"$ASTRA" estimate tests/import/20_assumed.sh --cluster 1x8:H100 --format json >"$SCRATCH/guess.json"
+"$ASTRA" estimate tests/import/20_assumed.sh --cluster 1x8:H100 --format json -- --bf16 --vocab-size 128256 \
+    >"$SCRATCH/said.json"
+"$ASTRA" estimate tests/import/20_assumed.sh --cluster 1x8:H100 --precision fp16 --format json >"$SCRATCH/fp16.json"
+grep -q '"option": "--precision"' "$SCRATCH/guess.json"
+grep -q '"option": "-- --vocab-size"' "$SCRATCH/guess.json"
+grep -q '"assumed": \[\]' "$SCRATCH/said.json"
+grep -q '"precision": "fp16"' "$SCRATCH/fp16.json"
+[ "$(grep -c '"option": "--precision"' "$SCRATCH/fp16.json")" -eq 0 ]
+awk -v a="$(error_of "$SCRATCH/guess.json")" -v b="$(error_of "$SCRATCH/said.json")" 'BEGIN {
+    wide = sqrt(b * b + 0.1 * 0.1 + 0.01 * 0.01)
+    exit !(b > 0 && a > wide - 0.0001 && a < wide + 0.0001) }'
+
+# Files that are sourced: not through a link that leads out, not without end, and never run.
+mkdir -p "$SCRATCH/own" "$SCRATCH/other"
+echo 'TP=4' >"$SCRATCH/other/out.sh"
+ln -sf ../other/out.sh "$SCRATCH/own/link.sh"
+printf 'touch "%s"\nTP=2\n. ./again.sh\n. ./again.sh\n' "$touched" >"$SCRATCH/own/again.sh"
+for name in link.sh ../other/out.sh "$SCRATCH/other/out.sh"; do
+    printf '. %s\npretrain_gpt.py %s --tensor-model-parallel-size $TP\n' "$name" "$base" >"$SCRATCH/own/run.sh"
+    code=0
+    "$ASTRA" estimate "$SCRATCH/own/run.sh" --cluster 1x8:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+    [ $code -eq 2 ] && grep -q 'give --env TP=VALUE' "$SCRATCH/err"
+done
+printf '. ./again.sh\npretrain_gpt.py %s --tensor-model-parallel-size $TP\n' "$base" >"$SCRATCH/own/run.sh"
+"$ASTRA" estimate "$SCRATCH/own/run.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q '^tp=2 ' "$SCRATCH/out"
+[ ! -e "$touched" ] || { echo "something was executed"; exit 1; }
+
+# Nodes of the headers, and as many GPUs to each as the type has; an own number that goes where the cluster does not.
+printf '#!/bin/sh\n#SBATCH --nodes=2\ndeepspeed pretrain_gpt.py %s\n' "$base" >"$SCRATCH/nodes.sh"
+"$ASTRA" estimate "$SCRATCH/nodes.sh" --gpu GB200 >"$SCRATCH/out"
+grep -q 'assumed: cluster 2x4:GB200' "$SCRATCH/out"
+printf 'torchrun --nproc_per_node 8 pretrain_gpt.py %s --global-batch-size 8\n' "$base" >"$SCRATCH/few.sh"
+"$ASTRA" estimate "$SCRATCH/few.sh" --cluster 8x8:H100 >"$SCRATCH/out"
+grep -q 'planned on the 8 GPUs that the file names' "$SCRATCH/out"
+
+# A model by its name; one that only looks like it is asked for.
+"$ASTRA" estimate tests/import/27_swift.sh --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q 'assumed: model qwen2.5-7b, because the file names Qwen/Qwen2.5-7B-Instruct' "$SCRATCH/out"
+grep -q '^tp=2 pp=1 dp=4 micro_batch=1 seq_parallel .*recompute=full .*dist_opt' "$SCRATCH/out"
+code=0
+sed 's/Qwen2.5-7B/Qwen2.5-VL-7B/' tests/import/27_swift.sh |
+    "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'num-layers is missing' "$SCRATCH/err"

@@ -17,7 +17,7 @@ static void check(const struct launch_flags *f)
         if (!launch_is_known(f->word[i]))
             abort();
     for (int i = 0; i < f->opens; i++)
-        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].message))
+        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].what))
             abort();
 }
 
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     arena_init(&mem);
     const char *text = arena_copy(&mem, (const char *)data, size);
-    bool ok = script_read("fuzz.sh", text, size, env, (int)(size % 3), &l, &mem, &err) &&
+    bool ok = script_read("fuzz.sh", text, size, env, (int)(size % 3), false, &l, &mem, &err) &&
               overrides_of_launch(&l, &mem, &err);
     if (ok) {
         launch_split(&l, &f, &mem);

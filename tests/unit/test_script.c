@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "import/log/train_log.h"
+#include "import/megatron/foreign_flags.h"
 #include "import/megatron/overrides.h"
+#include "import/megatron/tokenizers.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
 #include "import/shell/script.h"
@@ -197,7 +199,8 @@ static void test_small_scripts(void **state)
         struct str words;
         arena_init(&mem);
         str_init(&words);
-        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, &l, &mem, &err))
+        if (script_read("t.sh", CASES[i].script, strlen(CASES[i].script), NULL, 0, false, &l, &mem,
+                        &err))
             add_words(&l, &mem, &words);
         else
             str_add(&words, err.text);
@@ -222,7 +225,7 @@ static void test_env(void **state)
     (void)state;
     arena_init(&mem);
     str_init(&words);
-    assert_true(script_read("t.sh", script, strlen(script), env, 3, &l, &mem, &err));
+    assert_true(script_read("t.sh", script, strlen(script), env, 3, false, &l, &mem, &err));
     add_words(&l, &mem, &words);
     assert_string_equal(str_text(&words), "[--a] [8] [2] [x] [y] [first] [$2] [1]");
     str_release(&words);
@@ -240,7 +243,8 @@ static void add_launch(struct launch *l, struct arena *mem, struct str *out)
         str_addf(out, "%s%s", strncmp(f.word[i], "--", 2) == 0 ? (i ? "\n" : "") : " ", f.word[i]);
     str_add(out, "\n");
     for (int i = 0; i < f.opens; i++)
-        str_addf(out, "open: %s\n", f.open[i].message);
+        str_addf(out, "open: %s%s%s\n", f.open[i].what, f.open[i].give ? ": give " : "",
+                 f.open[i].give ? f.open[i].give : "");
     for (int i = 0; i < l->notes.count; i++)
         str_addf(out, "note: %s\n", l->notes.text[i]);
 }
@@ -257,7 +261,7 @@ static bool read_file(const char *path, const struct text *t, struct launch *l, 
         return true;
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, l, mem, err);
-    return script_read(path, t->data, t->length, NULL, 0, l, mem, err) &&
+    return script_read(path, t->data, t->length, NULL, 0, true, l, mem, err) &&
            overrides_of_launch(l, mem, err);
 }
 
@@ -288,13 +292,68 @@ static void test_files(void **state)
                        &err))
             print_error("%s", str_text(&got));
         else if (strcmp(str_text(&got), expected.data) != 0)
-            print_error("%s says:\n%s", path, str_text(&got));
+            fprintf(stderr, "%s says:\n%s--\n", path, str_text(&got)); /* print_error cuts */
         assert_string_equal(str_text(&got), expected.data);
         str_release(&got);
         files++;
     }
     assert_true(files >= 15);
     arena_release(&mem);
+}
+
+/* Sorted by flag, and what stands for a flag is flags of Megatron's. */
+static void test_dialects(void **state)
+{
+    static const struct foreign_flag ROWS[] = {
+#define FOREIGN(name, value, treatment, text) {name, value, treatment, text},
+#include "import/megatron/foreign_flags.def"
+#undef FOREIGN
+    };
+    char word[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        assert_true(i == 0 || strcmp(ROWS[i - 1].name, ROWS[i].name) <= 0);
+        for (const char *at = ROWS[i].treatment == MEANS ? ROWS[i].text : "";
+             next_word(&at, word, sizeof word);)
+            if (strncmp(word, "--", 2) == 0)
+                assert_true(words_most_values(word) >= 0);
+        assert_true((ROWS[i].treatment == HARMLESS) == !*ROWS[i].text);
+    }
+}
+
+/* What may be guessed of names that nobody knows. */
+static void test_guesses(void **state)
+{
+    static const struct {
+        const char *flag, *changes;
+    } NAMES[] = {
+        {"--log-batch-size-to-tensorboard", NULL},
+        {"--zero-stage-of-mine", "memory and time"},
+        {"--num-query-heads", "the model's shape"},
+        {"--ds_parallel_size", "how the work is split"},
+        {"--fused-thing", "the time"},
+        {"--use-mpi", "anything"},
+    };
+    static const struct {
+        const char *text;
+        int entries;
+    } TOKENIZERS[] = {
+        {"/models/Meta-Llama-3-8B", 128256},
+        {"GPTSentencePieceTokenizer", 0},
+        {"/opt/train.sh", 0},
+        {"Qwen2.5-7B", 152064},
+        {"options.sh", 0},
+        {"Llama2Tokenizer", 32000},
+    };
+    const char *name;
+    (void)state;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        const char *changes = foreign_may_change(NAMES[i].flag);
+        assert_true(changes == NAMES[i].changes ||
+                    (changes && NAMES[i].changes && strcmp(changes, NAMES[i].changes) == 0));
+    }
+    for (size_t i = 0; i < sizeof TOKENIZERS / sizeof *TOKENIZERS; i++)
+        assert_int_equal(tokenizer_entries(TOKENIZERS[i].text, &name), TOKENIZERS[i].entries);
 }
 
 static void test_names(void **state)
@@ -314,10 +373,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_scripts),
-        cmocka_unit_test(test_env),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,12 +121,16 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     bool narrow = words_has(w, "--fp8-format") || words_has(w, "--fp4-format");
     if (bf16 && fp16)
         return fail(err, ERROR_INPUT, "--bf16 and --fp16 exclude each other");
-    if (!bf16 && !fp16)
+    if (!bf16 && !fp16 && r->of_file)
+        flags_assume(r,
+                     (struct flags_assumption){"precision", narrow ? "bf16 beside fp8" : "bf16",
+                                               "--precision", "nothing says the precision", 0.10});
+    else if (!bf16 && !fp16)
         return fail(err, ERROR_INPUT,
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
                     "--bf16") ||
                error_missing(err, "--bf16");
-    r->given[PARAM_precision] = true;
+    r->given[PARAM_precision] = bf16 || fp16;
     r->strategy.precision = narrow ? PRECISION_FP8 : fp16 ? PRECISION_FP16 : PRECISION_BF16;
     return true;
 }
@@ -405,8 +409,8 @@ static bool read_effects(struct flags_result *r, const struct words *w, struct e
     return true;
 }
 
-bool flags_import(int argc, const char *const *argv, struct flags_result *r, struct arena *mem,
-                  struct error *err)
+static bool import(int argc, const char *const *argv, bool of_file, struct flags_result *r,
+                   struct arena *mem, struct error *err)
 {
     static bool (*const read[])(struct flags_result *, const struct words *, struct error *) = {
         read_effects, read_precision, read_sequence,    read_tensor_parallel, read_context_parallel,
@@ -414,7 +418,8 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
         read_offload, read_run,       flags_read_model, flags_read_hetero,
     };
     const struct words *w = words_read(argc, argv, mem, err);
-    *r = (struct flags_result){.mem = mem, .words = w, .word = argv, .word_count = argc};
+    *r = (struct flags_result){
+        .mem = mem, .words = w, .word = argv, .word_count = argc, .of_file = of_file};
     if (!w)
         return false;
     strategy_init(&r->strategy);
@@ -425,6 +430,32 @@ bool flags_import(int argc, const char *const *argv, struct flags_result *r, str
         if (!read[i](r, w, err))
             return false;
     return true;
+}
+
+bool flags_import(int argc, const char *const *argv, struct flags_result *r, struct arena *mem,
+                  struct error *err)
+{
+    return import(argc, argv, false, r, mem, err);
+}
+
+bool flags_import_file(int argc, const char *const *argv, struct flags_result *r, struct arena *mem,
+                       struct error *err)
+{
+    return import(argc, argv, true, r, mem, err);
+}
+
+void flags_assume(struct flags_result *r, struct flags_assumption a)
+{
+    if (r->assumptions < FLAGS_MAX_ASSUMPTIONS)
+        r->assumption[r->assumptions++] = a;
+}
+
+bool flags_only_noted(const char *flag)
+{
+    for (size_t i = 0; i < sizeof EFFECTS / sizeof *EFFECTS; i++)
+        if (strcmp(flag, EFFECTS[i].flag) == 0)
+            return EFFECTS[i].treatment == NOTE;
+    return false;
 }
 
 /* vpp from layers per virtual stage, as validate_args computes it. */

@@ -29,6 +29,16 @@ struct flags_texts {
     const char *text[FLAGS_MAX_TEXTS]; /* in the arena; more than fit are dropped */
 };
 
+/* A fact that nobody said and that was taken for likely. */
+struct flags_assumption {
+    const char *what, *value; /* "precision", "bf16" */
+    const char *option;       /* that states it: "--precision" */
+    const char *why;          /* "the tokenizer is called llama3" */
+    double error;             /* relative, of the step time, that the guess may be off by */
+};
+
+enum { FLAGS_MAX_ASSUMPTIONS = 5 };
+
 struct flags_result {
     bool has_model;     /* --num-layers, --hidden-size and --num-attention-heads are there */
     bool vocab_missing; /* has_model without a vocabulary: model.vocab is 1 */
@@ -53,6 +63,10 @@ struct flags_result {
 
     struct flags_texts reasons; /* why Megatron would refuse the plan */
     struct flags_texts notes;   /* "--flag: what is planned instead" */
+    int assumptions;
+    struct flags_assumption assumption[FLAGS_MAX_ASSUMPTIONS];
+
+    bool of_file; /* missing facts are assumed */
 
     /* Kept for flags_finish. */
     const struct words *words; /* in the arena */
@@ -68,6 +82,13 @@ struct flags_result {
  * or has a wrong one, or describes what cannot be planned. Words must outlive the result. */
 bool flags_import(int argc, const char *const *argv, struct flags_result *, struct arena *,
                   struct error *);
+
+/* The same for the flags of a file: bf16 is assumed where no precision is said. */
+bool flags_import_file(int argc, const char *const *argv, struct flags_result *, struct arena *,
+                       struct error *);
+void flags_assume(struct flags_result *, struct flags_assumption);
+/* Whether a flag only has a note: what its value is changes no figure. */
+bool flags_only_noted(const char *flag);
 
 /* `given` is the model named beside the flags, or NULL: then the flags must describe one. False
  * where they do not, or where flags and `given` disagree. Afterwards `model` is complete. */

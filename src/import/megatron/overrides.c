@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/dest_names.h"
+#include "import/megatron/foreign_flags.h"
 
 #include <string.h>
 
@@ -67,11 +68,23 @@ static const char *unquoted(const char *value, struct arena *mem)
     return quoted ? arena_copy(mem, value + 1, n - 2) : value;
 }
 
-/* A name that is nearly one of ours is a slip. Looking for that one takes a millisecond. */
+/* A name that is one or two letters away from one of ours is a slip, others are settings of the program's own. Looking
+ * for the nearest takes a millisecond. */
 static const char *slip(struct override_reader *r, const char *name)
 {
-    enum { LOOKED_AT = 8 };
-    return ++r->strangers <= LOOKED_AT ? dest_nearest(name, r->mem) : NULL;
+    enum { LOOKED_AT = 8, LETTERS = 2 };
+    const char *near = ++r->strangers <= LOOKED_AT ? dest_nearest(name, r->mem) : NULL;
+    return near && name_distance(name, near) <= LETTERS ? near : NULL;
+}
+
+/* What a setting without a flag may change, by its name. */
+static void note_setting(struct override_reader *r, const char *key, const char *name)
+{
+    const char *changes = foreign_may_change(name);
+    launch_note(r->out, changes
+                            ? arena_format(r->mem, "%s has no flag and is left out, may change %s",
+                                           key, changes)
+                            : arena_format(r->mem, "%s has no flag and is left out", key));
 }
 
 static bool read_setting(struct override_reader *r, const char *word, int line)
@@ -87,7 +100,7 @@ static bool read_setting(struct override_reader *r, const char *word, int line)
         return fail(r->err, ERROR_INPUT, "%s:%d: unknown setting %s (did you mean %.*s.%s?)",
                     r->path, line, key, (int)(dot - key), key, near);
     if (in_section(key))
-        launch_note(r->out, arena_format(r->mem, "%s has no flag and is left out", key));
+        note_setting(r, key, name);
     return true;
 }
 

@@ -123,6 +123,21 @@ static bool is_real(const char *word)
            same_name(plain, "nan");
 }
 
+/* Python's numbers may have single underscores between digits: 220_000_000. */
+const char *words_plain(const char *word, struct arena *mem)
+{
+    bool plain = isdigit((unsigned char)*word) && strchr(word, '_');
+    for (const char *p = word; plain && *p; p++)
+        plain = isdigit((unsigned char)*p) || (*p == '_' && p[-1] != '_' && p[1]);
+    if (!plain)
+        return word;
+    struct str s = {0};
+    for (const char *p = word; *p; p++)
+        if (*p != '_')
+            str_add_bytes(&s, p, 1);
+    return str_keep(&s, mem);
+}
+
 static bool check_value(const struct flag *f, const char *value, struct error *err)
 {
     int64_t ignored;
@@ -188,7 +203,8 @@ static bool read_flag(struct words *w, int argc, const char *const *argv, int *u
     const char *name = arena_copy(mem, argv[0], length);
     const struct old_flag *old = find_old(name);
     const struct flag *known = find_flag(old && old->treatment == RENAMED ? old->text : name);
-    struct mention m = {.there = true, .joined = argv[0][length] ? argv[0] + length + 1 : NULL};
+    struct mention m = {.there = true,
+                        .joined = argv[0][length] ? words_plain(argv[0] + length + 1, mem) : NULL};
     struct flag as_written = {.name = name, .type = TEXT};
     if (!old && !known)
         return unknown_flag(name, err);
@@ -225,15 +241,17 @@ const struct words *words_read(int argc, const char *const *argv, struct arena *
 {
     struct words *w = arena_alloc(mem, sizeof *w);
     w->asked = arena_array(mem, FLAG_COUNT, sizeof *w->asked);
-    const char *before = NULL;
+    const char *before = NULL, **plain = arena_array(mem, (size_t)argc + 1, sizeof *plain);
     int used = 0;
+    for (int i = 0; i < argc; i++)
+        plain[i] = words_plain(argv[i], mem);
     for (int i = argc > 0 && ends_in_py(argv[0]) && !words_is_flag(argv[0]); i < argc; i += used) {
         if (!words_is_flag(argv[i])) {
             stray_word(argv[i], before, err);
             return NULL;
         }
         before = argv[i];
-        if (!read_flag(w, argc - i, argv + i, &used, mem, err))
+        if (!read_flag(w, argc - i, plain + i, &used, mem, err))
             return NULL;
     }
     return w;
@@ -287,6 +305,23 @@ bool words_takes(const char *flag, const char *value)
 {
     const struct flag *f = find_flag(flag);
     return f && check_value(f, value, NULL);
+}
+
+const char *words_expected(const char *flag)
+{
+    const struct flag *f = find_flag(flag);
+    enum type type = f ? f->type : TEXT;
+    return type == INT    ? "a whole number"
+           : type == REAL ? "a number"
+           : type == WORD ? f->choices
+                          : "a value";
+}
+
+int words_least_values(const char *flag)
+{
+    const struct flag *f = find_flag(flag);
+    const struct old_flag *old = f ? NULL : find_old(flag);
+    return f ? least_values(f->arity) : old ? least_values(old->arity) : 0;
 }
 
 const char *words_choice(const char *flag, const char *value, struct arena *mem)

@@ -30,6 +30,11 @@ bool words_is_flag(const char *word);
 /* The table itself. How many values a flag takes at most: 0 for a switch, -1 = it is no flag, old
  * ones included. */
 int words_most_values(const char *flag);
+int words_least_values(const char *flag);
+/* What its values are: "a whole number", or the words it takes. */
+const char *words_expected(const char *flag);
+/* A number as Python takes it, 220_000_000, without the underscores; any other word as it is. */
+const char *words_plain(const char *word, struct arena *);
 /* Today's name of a flag that was renamed; of any other, the name itself. */
 const char *words_today(const char *flag);
 const char *words_nearest(const char *flag); /* NULL = none is near */

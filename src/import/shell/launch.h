@@ -37,9 +37,10 @@ struct launch {
     const struct launch_word *word;
     int unknowns;
     const struct launch_unknown *unknown;
-    int64_t nodes, per_node; /* both 0 = not known */
-    int64_t gpus;            /* 0 = not known */
-    int64_t segment;         /* nodes that lie together; 0 = not said */
+    int64_t nodes, per_node;           /* both 0 = not known */
+    int64_t gpus;                      /* 0 = not known */
+    int64_t said_nodes, said_per_node; /* where the number of GPUs is not known: what is; 0 = not */
+    int64_t segment;                   /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
 };
 
@@ -47,12 +48,20 @@ bool launch_is_known(const char *word);
 /* For people: marks are replaced by what stands in the file. */
 const char *launch_text(const struct launch *, const char *word, struct arena *);
 
-/* A flag that is there with a value that is not known. */
+/* The first unknown part of a word; NULL = there is none. */
+const struct launch_unknown *launch_unknown_of(const struct launch *, const char *word);
+
+/* A flag that is there with a value that is not known, or is not taken. */
 struct launch_open {
     const char *flag;
-    bool doubled; /* the flag may be there: a value elsewhere does not settle it */
-    const char
-        *message; /* "train.sh:12: --micro-batch-size is ${MBS}, which ...: give --env ..." */
+    bool doubled;     /* the flag may be there: a value elsewhere does not settle it */
+    const char *what; /* "train.sh:12: --micro-batch-size is ${MBS}, which is not set" */
+    const char *give; /* "--env MBS=VALUE"; NULL = `what` is all that can be said */
+};
+
+/* Flags that are left out, and what they may change (NULL = nothing that takes time or memory). */
+struct launch_strange {
+    const char *flag, *changes;
 };
 
 struct launch_flags {
@@ -61,12 +70,24 @@ struct launch_flags {
     int *line;         /* of each */
     int opens, open_capacity;
     struct launch_open *open;
-    int strangers; /* flags that Megatron does not know */
+    int strangers, stranger_capacity;
+    struct launch_strange *stranger; /* each once */
+    int nameless;                    /* mentions of others */
+    int strays, stray_capacity;
+    const char **stray;  /* words that belong to no flag */
+    const char *refused; /* why no figure can be given; NULL = nothing was */
 };
 
-/* Parts the flags whose values are known from the others. Unknown words that belong to no flag are
- * left out and go to the notes. */
+/* Parts the flags whose values are known from the others, flags of other dialects read as what they mean
+ * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
+
+/* launch_dialect.c: the last value of a flag; NULL = it is not there, or not known. */
+const char *launch_value(const struct launch *, const char *flag);
+/* The dashes of Megatron's names where the file has underscores: --hidden_size. Any other name as it is. */
+const char *launch_dashed(const char *name, struct arena *);
+/* The words of the launch with those of other dialects replaced by what they mean. */
+void launch_translate(struct launch *, struct arena *);
 
 /* `file:line: ` before a message that names a flag of the launch, `file: ` before any other. */
 void launch_name_place(const struct launch *, const struct launch_flags *, struct error *);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Bytes that no script has would be taken for marks of our own. */
-static bool is_text(const char *path, const char *text, size_t length, struct error *err)
+bool script_is_text(const char *path, const char *text, size_t length, struct error *err)
 {
     int line = 1;
     for (size_t i = 0; i < length; i++) {
@@ -93,6 +93,8 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
     out->unknowns = s->unknowns;
     out->unknown = s->unknown;
     note_unread(s, out);
+    out->said_nodes = out->said_nodes ? out->said_nodes : s->nodes;
+    out->said_per_node = out->said_per_node ? out->said_per_node : s->gpus;
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
     for (int i = 0; i < s->launches; i++)
         if (i != best && s->launch[i].line != out->line && !same_words(&s->launch[i], out) &&
@@ -104,15 +106,16 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
 }
 
 bool script_read(const char *path, const char *text, size_t length, const struct script_env *env,
-                 int envs, struct launch *out, struct arena *mem, struct error *err)
+                 int envs, bool follow, struct launch *out, struct arena *mem, struct error *err)
 {
     struct script *s = arena_alloc(mem, sizeof *s);
     struct script_lexer lx = {
         .path = path, .at = text, .end = text + length, .line = 1, .mem = mem, .err = err};
     bool ok;
-    if (!is_text(path, text, length, err))
+    if (!script_is_text(path, text, length, err))
         return false;
     s->path = path;
+    s->follows = follow;
     s->mem = mem;
     s->err = err;
     set_env(s, env, envs);

@@ -16,7 +16,7 @@ struct script_env {
     const char *name, *value;
 };
 
-/* `text` has no NUL. False on what no shell would take (an unclosed quote, with its line), on what
+/* `follow`: files that are sourced and lie in the script's folder or below are read too. `text` has no NUL. False on what no shell would take (an unclosed quote, with its line), on what
  * grows without end, and where no training is started. Everything lives in the arena. */
 bool script_read(const char *path, const char *text, size_t length, const struct script_env *env,
-                 int envs, struct launch *out, struct arena *, struct error *);
+                 int envs, bool follow, struct launch *out, struct arena *, struct error *);

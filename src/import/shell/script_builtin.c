@@ -80,7 +80,7 @@ static enum answer do_exit(struct script *s, const struct fields *f)
 static enum answer do_return(struct script *s, const struct fields *f)
 {
     int64_t n;
-    s->leaves = s->functions > 0 ? LEAVE_FUNCTION : LEAVE_SCRIPT;
+    s->leaves = s->functions + s->sources > 0 ? LEAVE_FUNCTION : LEAVE_SCRIPT;
     s->status = ANSWER_MAYBE;
     if (f->count > 1 && parse_int(f->word[1].text, &n))
         s->status = n == 0 ? ANSWER_YES : ANSWER_NO;
@@ -105,7 +105,8 @@ static enum answer do_break(struct script *s, const struct fields *f)
 
 static enum answer do_source(struct script *s, const struct fields *f)
 {
-    note_source(s, joined(s, f, 0));
+    if (f->count < 2 || !script_source(s, f->word[1].text))
+        note_source(s, joined(s, f, 0));
     return ANSWER_YES;
 }
 

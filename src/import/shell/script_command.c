@@ -27,12 +27,18 @@ static const char *assigned(const struct raw *r, size_t *name, bool *added, bool
     return p < end && *p == '=' ? p + 1 : NULL;
 }
 
-/* [KEY]=VALUE among the elements of a list. */
+/* [KEY]=VALUE among the elements of a list; [0]*3+[1]*58 is a word. */
 static bool has_keys(const struct raw *r)
 {
-    for (int i = 0; i < r->count; i++)
-        if (r->element[i].length > 0 && r->element[i].text[0] == '[')
+    for (int i = 0; i < r->count; i++) {
+        const struct raw *e = &r->element[i];
+        const char *end = e->text + e->length;
+        const char *close =
+            e->length > 0 && *e->text == '[' ? memchr(e->text, ']', e->length) : NULL;
+        close = close && close + 1 < end && close[1] == '+' ? close + 1 : close;
+        if (close && close + 1 < end && close[1] == '=')
             return true;
+    }
     return false;
 }
 

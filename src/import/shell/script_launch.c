@@ -119,11 +119,9 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
         tasks = all = 0;
     if (torchrun) {
         const char *nnodes = option(w, count, "--nnodes");
-        set_world(l,
-                  nnodes          ? nodes_of(nnodes)
-                  : srun && nodes ? nodes
-                                  : 1,
-                  option_count(w, count, "--nproc-per-node", NULL));
+        l->said_nodes = nnodes ? nodes_of(nnodes) : srun && nodes ? nodes : 1;
+        l->said_per_node = option_count(w, count, "--nproc-per-node", NULL);
+        set_world(l, l->said_nodes, l->said_per_node);
     } else if (srun && tasks) {
         set_world(l, nodes ? nodes : 1, tasks);
     } else if (srun && (all || s->tasks)) {
@@ -136,7 +134,7 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
 }
 
 /* Words that are flags of Megatron's. */
-static int known_flags(const struct launch_word *w, int count, int *first)
+static int known_flags(struct script *s, const struct launch_word *w, int count, int *first)
 {
     int known = 0;
     for (int i = 0; i < count; i++) {
@@ -146,7 +144,7 @@ static int known_flags(const struct launch_word *w, int count, int *first)
             continue;
         memcpy(name, w[i].text, n);
         name[n] = 0;
-        if (words_most_values(name) < 0)
+        if (words_most_values(launch_dashed(name, s->mem)) < 0)
             continue;
         if (known++ == 0)
             *first = i;
@@ -176,6 +174,16 @@ static void add_launch(struct script *s, const struct launch *l, int score)
     s->launch[s->launches++] = *l;
 }
 
+/* Where `megatron sft` of ms-swift stands; -1 = nowhere. */
+static int swift_at(const struct fields *f)
+{
+    for (int i = 0; i + 1 < f->count; i++)
+        if (strcmp(base_name(f->word[i].text), "megatron") == 0 &&
+            is_one_of(f->word[i + 1].text, "pt sft"))
+            return i;
+    return -1;
+}
+
 void script_look_for_launch(struct script *s, const struct fields *f, int line)
 {
     int program = 0, first = 0;
@@ -183,9 +191,10 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
         program++;
     bool named = program < f->count;
     int begin = named ? program + 1 : 0;
-    int known = known_flags(f->word + begin, f->count - begin, &first);
+    int known = known_flags(s, f->word + begin, f->count - begin, &first);
+    int swift = named ? -1 : swift_at(f);
     if (!named) /* the program is a module, or not known */
-        program = begin = first;
+        program = begin = swift >= 0 ? swift + 2 : first;
     const struct launch_word *rest = f->word + begin;
     int count = f->count - begin, overrides = overrides_of(rest, count);
     bool pretrains = named && strncmp(base_name(f->word[program].text), "pretrain", 8) == 0;
@@ -193,7 +202,9 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
         return;
     struct launch l = {.path = s->path,
                        .line = line,
-                       .program = named ? base_name(f->word[program].text) : NULL,
+                       .program = named        ? base_name(f->word[program].text)
+                                  : swift >= 0 ? "megatron"
+                                               : NULL,
                        .count = count,
                        .word = rest};
     struct fields before = {0};
@@ -215,7 +226,7 @@ void script_look_for_flags(struct script *s)
             const struct value *value = v->value;
             if (!value || !value->array)
                 continue;
-            int score = known_flags(value->word, value->count, &first) +
+            int score = known_flags(s, value->word, value->count, &first) +
                         overrides_of(value->word, value->count);
             if (score <= best)
                 continue;

@@ -15,6 +15,7 @@
 
 enum {
     SCRIPT_DEPTH = 64,      /* of anything inside itself */
+    SCRIPT_FILES = 64,      /* that are sourced */
     SCRIPT_STEPS = 2000000, /* commands, and values compared */
     SCRIPT_BYTES = 64 << 20 /* of all that is expanded */
 };
@@ -161,6 +162,9 @@ struct script {
     struct arena *mem;
     struct error *err;
     bool failed;
+    bool follows;    /* files that are sourced */
+    int sources;     /* that we are in */
+    int files;       /* opened so far */
     int line, depth; /* of the command at hand */
     int64_t steps, bytes;
     struct variable *bucket[SCRIPT_BUCKETS];
@@ -189,6 +193,8 @@ struct script {
     int64_t nodes, tasks, per_node, gpus, segment; /* of #SBATCH; 0 = not said */
 };
 
+/* script.c: bytes that no script has would be taken for marks of our own. */
+bool script_is_text(const char *path, const char *text, size_t length, struct error *);
 bool script_fail(struct script *, int line, const char *message); /* the first one counts */
 bool script_spend(struct script *, int64_t steps, size_t bytes);
 struct variable *script_variable(struct script *, const char *name, size_t length);
@@ -278,6 +284,11 @@ void script_set_arguments(struct script *, const struct fields *, int from);
 /* What the variable holds is not known any more. */
 void script_forget(struct script *, const char *name, size_t length, const char *why);
 void script_forget_assigned(struct script *, const char *arithmetic, size_t length);
+
+/* ---- script_source.c ---- */
+
+/* The commands of a file in the script's folder; false where it is not there, lies elsewhere or is no script. */
+bool script_source(struct script *, const char *name);
 
 /* ---- script_launch.c ---- */
 

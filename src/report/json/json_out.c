@@ -12,6 +12,7 @@
 #include "export/export.h"
 #include "price/rent.h"
 #include "probe/answer.h"
+#include "import/shell/launch.h"
 #include "query/query_file.h"
 #include "report/first_words.h"
 #include "report/plan_words.h"
@@ -345,6 +346,36 @@ static void set_speedups(struct json *o, const struct speedups *g)
         json_set(o, "searched", change_of(&g->searched));
 }
 
+/* Of a file: what was assumed, and flags that Megatron does not know. */
+static void set_read(struct json *x, const struct plan_source *s)
+{
+    if (!s->file)
+        return;
+    struct json *assumed = json_new_array(), *harmless = json_new_array();
+    struct json *unknown = json_new_array();
+    for (int i = 0; i < s->assumptions; i++) {
+        const struct flags_assumption *a = &s->assumption[i];
+        struct json *o = json_new_object();
+        json_set(o, "what", json_new_string(a->what));
+        json_set(o, "value", json_new_string(a->value));
+        json_set(o, "option", json_new_string(a->option));
+        json_set(o, "error", json_new_number(a->error));
+        json_append(assumed, o);
+    }
+    for (int i = 0; i < s->strangers; i++) {
+        const struct launch_strange *f = &s->stranger[i];
+        struct json *o = f->changes ? json_new_object() : NULL;
+        if (o) {
+            json_set(o, "flag", json_new_string(f->flag));
+            json_set(o, "may_change", json_new_string(f->changes));
+        }
+        json_append(o ? unknown : harmless, o ? o : json_new_string(f->flag));
+    }
+    json_set(x, "assumed", assumed);
+    json_set(x, "harmless", harmless);
+    json_set(x, "unknown", unknown);
+}
+
 /* Only of a plan that was read from a file, or from flags about which there is something to say. */
 static void set_source(struct json *o, const struct plan_source *s)
 {
@@ -358,6 +389,7 @@ static void set_source(struct json *o, const struct plan_source *s)
     json_set(x, "flags", json_new_integer(s->flags));
     json_set(x, "without_effect", json_new_integer(s->idle));
     json_set(x, "notes", json_new_strings(s->note, (size_t)s->notes));
+    set_read(x, s);
     json_set(o, "source", x);
 }
 

@@ -1,0 +1,23 @@
+/* Flags of earlier releases, forks and wrappers, and what may be guessed of those that nobody knows. */
+#pragma once
+
+enum foreign_treatment { MEANS, HARMLESS, NOTES, REFUSES };
+
+struct foreign_flag {
+    const char *name, *value;
+    enum foreign_treatment treatment;
+    const char *text;
+};
+
+/* The first row behind `after` (NULL = of all) that is about the flag with this value (NULL = none is there); rows that
+ * name the value before those that take any. NULL = there is none. */
+const struct foreign_flag *foreign_next(const char *name, const char *value,
+                                        const struct foreign_flag *after);
+
+/* What a flag may change, by the words that its name is made of: "the model's shape". NULL = likely nothing that takes
+ * time or memory. */
+const char *foreign_may_change(const char *name);
+
+/* Why a program trains no decoder, and what can be done; NULL = it may. `note` is set where a figure can be given all the
+ * same, with a word of warning. */
+const char *foreign_program(const char *program, const char **note);

@@ -1,0 +1,26 @@
+sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
+--group-query-attention
+--moe-router-topk 1
+--moe-layer-freq 2
+--recompute-granularity full
+--recompute-method uniform
+--recompute-num-layers 1
+--use-distributed-optimizer
+--tensor-model-parallel-size 2
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--num-query-groups 4
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 2
+--global-batch-size 256
+--num-experts 16
+--expert-model-parallel-size 4
+--moe-router-topk 2
+--recompute-num-layers 2
+--fp16
+--vocab-file gpt2-vocab.json
+note: line 9: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --deepspeed-activation-checkpointing, --deepspeed_config
+note: not known and left out, may change anything: --use-mpi
