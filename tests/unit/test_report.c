@@ -903,8 +903,7 @@ static void searches_that_find_little_say_so(void **state)
         int speedups;
         const char *want;
     } cases[] = {
-        {0, 0,
-         "  - no single change is 1 % faster; searched: a search puts no faster plan first "},
+        {0, 0, "  - no single change is 1 % faster; searched: a search puts no faster plan first "},
         {0, 0, " faster plan first on 16 GPUs\n"},
         {-0.1, 1, "\n  - searched: a search puts no faster plan first on 16 GPUs\n"},
         {0.0002, 0, ", less than 0.1 % shorter: tp 2, "},
