@@ -109,7 +109,7 @@ int64_t cut_of(const struct worker *w)
     if (w->query->exhaustive)
         return INT64_MAX;
     int64_t list =
-        smaller(c->cut_list[w->cautioned], shortlist_limit(&c->best, &c->rental, here.trouble));
+        smaller(c->cut_list[w->cautioned > 0], shortlist_limit(&c->best, &c->rental, here.trouble));
     list = smaller(list, shortlist_row_limit(&c->best, &c->rental, &here));
     int64_t front = front_cut(c);
     return list > front ? list : front;
