@@ -46,6 +46,7 @@ export async function marksAreThose() {
     ]);
     same("contents", await count("#contents a"), await count("section.chart"));
     await page.locator("#front summary").click();
+    await page.waitForSelector("#front tbody tr");
     same("front as a table", await count("#front tbody tr"), pareto.length);
     await page.context().close();
 }
