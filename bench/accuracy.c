@@ -60,22 +60,11 @@ static void judge(const struct estimate_query *e, struct judged *out, struct are
     plan_evaluate(&e->scene, &e->strategy, e->layout, mem, &out->plan);
 }
 
-/* A pipeline layout ("" = none) is no value of --set: it takes the place of the row's split. */
-static bool lay_out(const char *text, struct estimate_query *e, struct arena *mem,
-                    struct error *err)
-{
-    if (!*text)
-        return true;
-    struct layout *l = arena_alloc(mem, sizeof *l);
-    e->layout = l;
-    return layout_parse(l, text, e->scene.model, &e->strategy, err);
-}
-
 static bool answer(struct asked *q, const char *layout, struct judged *out, struct arena *mem,
                    struct error *err)
 {
     struct estimate_query e;
-    bool ok = asked_estimate(q, &e, err) && lay_out(layout, &e, mem, err);
+    bool ok = asked_estimate(q, &e, err) && asked_lay_out(layout, &e, mem, err);
     if (ok)
         judge(&e, out, mem);
     ok = ok && query_costs_hold(&q->query, err);

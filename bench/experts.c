@@ -53,24 +53,13 @@ static bool set_words(struct asked *q, const char *text, struct error *err)
     return true;
 }
 
-/* A pipeline layout ("" = none) is no value of --set: it takes the place of the row's split. */
-static bool lay_out(const char *text, struct estimate_query *e, struct arena *mem,
-                    struct error *err)
-{
-    if (!*text)
-        return true;
-    struct layout *l = arena_alloc(mem, sizeof *l);
-    e->layout = l;
-    return layout_parse(l, text, e->scene.model, &e->strategy, err);
-}
-
 /* The expert's plan as `astra estimate` judges it. */
 static bool judge(struct bench *b, struct expert *x, struct asked *q, struct error *err)
 {
     struct estimate_query e;
     struct plan plan;
     double values[SLOTS] = {0};
-    if (!asked_estimate(q, &e, err) || !lay_out(expert_column(x, "layout"), &e, &q->mem, err))
+    if (!asked_estimate(q, &e, err) || !asked_lay_out(expert_column(x, "layout"), &e, &q->mem, err))
         return false;
     x->strategy = e.strategy;
     estimate_slots(&e, 0, values);

@@ -57,3 +57,14 @@ static inline bool asked_estimate(struct asked *a, struct estimate_query *out, s
 {
     return asked_resolve(a, QUERY_ESTIMATE, err) && query_estimate(&a->query, &a->mem, out, err);
 }
+
+/* A pipeline layout ("" = none) is no value of --set: it takes the place of the row's split. */
+static inline bool asked_lay_out(const char *text, struct estimate_query *e, struct arena *mem,
+                                 struct error *err)
+{
+    if (!*text)
+        return true;
+    struct layout *l = arena_alloc(mem, sizeof *l);
+    e->layout = l;
+    return layout_parse(l, text, e->scene.model, &e->strategy, err);
+}

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cautions_met.h"
 #include "order_reference.h"
 #include "search/search.h"
 
@@ -52,8 +53,7 @@ static void reference_try(struct reference *r)
                           .strategy = r->strategy,
                           .group = group};
         struct rental h = rental_of(r->limits, r->query->scene.rent, group, x.gpus);
-        const struct rules *cautions = r->query->cautions;
-        x.trouble = choices_trouble(r->limits, &p, cautions ? cautions_met(cautions, r->values) : 0,
+        x.trouble = choices_trouble(r->limits, &p, cautions_met(r->query->cautions, r->values),
                                     strategy_complexity(&r->strategy));
         found_judge(&x, r->limits, &h);
         r->fitting++;

@@ -134,16 +134,6 @@ bool rule_holds(const struct rule *r, const double values[SLOTS])
     return !isnan(value) && value != 0;
 }
 
-int cautions_met(const struct rules *cautions, const double values[SLOTS])
-{
-    int met = 0;
-    for (int i = 0; i < cautions->count; i++) {
-        assert(cautions->rule[i].kind == RULE_AVOID);
-        met += rule_holds(&cautions->rule[i], values);
-    }
-    return met;
-}
-
 int rule_constant(const struct rule *r)
 {
     if (r->code->count != 1 || r->code->list[0].op != OP_CONST)

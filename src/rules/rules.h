@@ -71,8 +71,6 @@ double rule_value(const struct rule *, const double values[SLOTS]);
 bool rule_allows(const struct rule *, const double values[SLOTS]);
 /* Whether the expression is true: that is what a caution warns of. An undefined one is not. */
 bool rule_holds(const struct rule *, const double values[SLOTS]);
-/* How many of the cautions hold. */
-int cautions_met(const struct rules *cautions, const double values[SLOTS]);
 /* Constant rules, after folding with nothing bound: 1 always allows, -1 always drops, 0 depends. */
 int rule_constant(const struct rule *);
 /* A rule that allows everything, a caution that never holds. */

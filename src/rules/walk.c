@@ -100,6 +100,14 @@ bool walk_allows(const struct walk *w, const struct rule *r)
     return allows;
 }
 
+bool walk_holds(const struct walk *w, const struct rule *r)
+{
+    bool holds = rule_holds(r, w->values);
+    for (int i = 0; i < w->others && !holds; i++)
+        holds = rule_holds(r, w->other[i]);
+    return holds;
+}
+
 const struct rule *walk_bind(struct walk *w, int axis, int option)
 {
     walk_set(w, axis, option);

@@ -33,5 +33,7 @@ void walk_set(struct walk *, int axis, int option);
 const struct rule *walk_bind(struct walk *, int axis, int option);
 /* Whether a rule allows what is bound, on every group. */
 bool walk_allows(const struct walk *, const struct rule *);
+/* Whether it holds, on some group. */
+bool walk_holds(const struct walk *, const struct rule *);
 /* The same walk on one more group of a mixed job; `other` has room for one more. */
 void walk_add_group(struct walk *, double (*other)[SLOTS], const double fixed[SLOTS]);

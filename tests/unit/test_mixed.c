@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cost/residual.h"
 #include "mixed_reference.h"
-#include "random.h"
+#include "random_order.h"
 #include "search/results.h"
 
 #include <setjmp.h>
@@ -294,24 +294,11 @@ static bool compare(int number, const struct mixed_reference *ref, const struct 
     return false;
 }
 
-/* What decides within the resolution. */
-static void random_order(struct mixed_query *mq, struct limits *limits, struct rules *cautions,
-                         struct arena *mem)
-{
-    static const char *const lines[] = {
-        "avoid tp > 1 \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
-        "avoid recompute == full \"a, b\"\navoid pp > 2 || cluster.gpus_per_node > 2 \"a, b\"",
-        "avoid overlap_grad_reduce && dp > 1 \"a, b\"", "# none"};
-    static const double resolutions[] = {0, 0.01, 0.05, 0.3};
-    struct error err = {0};
-    const char *text = lines[pick(0, 3)];
-    rules_init(cautions);
-    must(rules_add(cautions, text, strlen(text), "test", mem, &err), &err);
-    *limits = SPEED_ALONE;
-    limits->resolution = resolutions[pick(0, 3)];
-    limits->row = pick(0, 1) ? ROW_LAYOUT : ROW_KIND;
-    mq->cautions = cautions;
-}
+/* Cautions of any kind. */
+static const char *const CAUTIONS[] = {
+    "avoid tp > 1 \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
+    "avoid recompute == full \"a, b\"\navoid pp > 2 || cluster.gpus_per_node > 2 \"a, b\"",
+    "avoid overlap_grad_reduce && dp > 1 \"a, b\"", "# none"};
 
 /* False: no plans to compare, or more than brute force should walk. */
 static bool solve_one(int number, struct tally *t)
@@ -330,7 +317,8 @@ static bool solve_one(int number, struct tally *t)
     must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
     if (number % 2)
         random_residuals(&q.query);
-    random_order(&mq, &limits, &cautions, &q.mem);
+    must(random_order(CAUTIONS, COUNT(CAUTIONS), &limits, &cautions, &q.mem, &err), &err);
+    mq.cautions = &cautions;
     mq.threads = 1 + number % 2;
     ref.limits = mq.limits = &limits;
     mixed_reference_run(&ref, &mq);

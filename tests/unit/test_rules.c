@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "cautions_met.h"
 #include "memory_fixture.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))

@@ -3,7 +3,7 @@
 #include "asked.h"
 #include "base/units.h"
 #include "cost/residual.h"
-#include "random.h"
+#include "random_order.h"
 #include "reference.h"
 
 #include <setjmp.h>
@@ -139,26 +139,11 @@ static void same_lists(const struct found *a, int n, const struct found *b, int 
     }
 }
 
-/* What decides within the resolution: cautions of any kind, and rows of either. */
-static void random_order(struct search_query *sq, struct limits *limits, struct rules *cautions,
-                         struct arena *mem)
-{
-    static const char *const lines[] = {
-        "avoid tp_overlap \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
-        "avoid recompute == full \"a, b\"\navoid pp > 2 || fsdp != none \"a, b\"",
-        "avoid optimizer_offload > 0 \"a, b\"\navoid overlap_grad_reduce && tp > 1 \"a, b\"",
-        "# none"};
-    static const double resolutions[] = {0, 0.01, 0.05, 0.3};
-    struct error err = {0};
-    const char *text = lines[pick(0, 3)];
-    rules_init(cautions);
-    must(rules_add(cautions, text, strlen(text), "test", mem, &err), &err);
-    *limits = SPEED_ALONE;
-    limits->resolution = resolutions[pick(0, 3)];
-    limits->row = pick(0, 2) ? ROW_LAYOUT : ROW_KIND;
-    sq->limits = limits;
-    sq->cautions = cautions;
-}
+/* Cautions of any kind. */
+static const char *const CAUTIONS[] = {
+    "avoid tp_overlap \"a, b\"\navoid vpp > 1 && dist_opt \"a, b\"",
+    "avoid recompute == full \"a, b\"\navoid pp > 2 || fsdp != none \"a, b\"",
+    "avoid optimizer_offload > 0 \"a, b\"\navoid overlap_grad_reduce && tp > 1 \"a, b\"", "# none"};
 
 static void search_equals_brute_force(void **state)
 {
@@ -180,7 +165,9 @@ static void search_equals_brute_force(void **state)
         if (i % 3 == 0)
             set(&q, "expert-imbalance", i % 2 ? "1" : "2.5");
         prepare(&q, &sq);
-        random_order(&sq, &limits, &cautions, &q.mem);
+        must(random_order(CAUTIONS, 4, &limits, &cautions, &q.mem, &err), &err);
+        sq.limits = &limits;
+        sq.cautions = &cautions;
         small_host(&q, i);
         if (i % 2)
             random_residual(&q, &residual);

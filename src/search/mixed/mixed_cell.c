@@ -404,13 +404,9 @@ static bool cautioned(struct mixed_cell *c)
     const struct rule_plan *plan = &c->set->cautions;
     if (!plan->order || c->st->per_type)
         return false;
-    for (int i = plan->first[0]; i < plan->first[c->set->space.first_pass_times]; i++) {
-        bool holds = rule_holds(plan->order[i], w->values);
-        for (int g = 0; g < w->others && !holds; g++)
-            holds = rule_holds(plan->order[i], w->other[g]);
-        if (holds)
+    for (int i = plan->first[0]; i < plan->first[c->set->space.first_pass_times]; i++)
+        if (walk_holds(w, plan->order[i]))
             return true;
-    }
     return false;
 }
 

@@ -366,12 +366,8 @@ static int cautions_of(struct mixed_cell *c)
     const struct rules *r = c->w->query->cautions;
     const struct walk *w = mixed_walk(c->w, c->set);
     int met = 0;
-    for (int i = 0; r && i < r->count; i++) {
-        bool holds = rule_holds(&r->rule[i], w->values);
-        for (int g = 0; g < w->others && !holds; g++)
-            holds = rule_holds(&r->rule[i], w->other[g]);
-        met += holds;
-    }
+    for (int i = 0; r && i < r->count; i++)
+        met += walk_holds(w, &r->rule[i]);
     return met;
 }
 
