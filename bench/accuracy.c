@@ -67,7 +67,6 @@ static bool answer(struct asked *q, const char *layout, struct judged *out, stru
     bool ok = asked_estimate(q, &e, err) && asked_lay_out(layout, &e, mem, err);
     if (ok)
         judge(&e, out, mem);
-    ok = ok && query_costs_hold(&q->query, err);
     asked_release(q);
     return ok;
 }
@@ -304,8 +303,8 @@ static bool is_known(const struct operators *o, const struct operation *a)
     return false;
 }
 
-static bool print_operators(const struct operators *o, enum family family, int pass, bool fp8,
-                            bool large, struct error *err)
+static void print_operators(const struct operators *o, enum family family, int pass, bool fp8,
+                            bool large)
 {
     static const char *const PASS[] = {"forward", "backward", "wgrad"};
     struct tally t = {0};
@@ -316,8 +315,7 @@ static bool print_operators(const struct operators *o, enum family family, int p
             (s->op.dtype == DTYPE_FP8) != fp8 || (large && !operation_is_large(&s->op)) ||
             is_known(o, &s->op))
             continue;
-        if (!learned_predict(o->models, s->gpu, &s->op, 1, &predicted, err))
-            return false;
+        learned_predict(o->models, s->gpu, &s->op, 1, &predicted);
         double error = predicted / s->time_s - 1;
         t.sum += error;
         t.size += fabs(error);
@@ -327,7 +325,6 @@ static bool print_operators(const struct operators *o, enum family family, int p
         printf("%-10s %-4s %-9s %-16s %5d %+7.1f %% %6.1f %%\n", model_name((int)family),
                fp8 ? "fp8" : "", PASS[pass], large ? "m n k >= 1024" : "", t.count,
                100 * t.sum / t.count, 100 * t.size / t.count);
-    return true;
 }
 
 static bool board_operators(struct arena *mem, struct error *err)
@@ -344,17 +341,16 @@ static bool board_operators(struct arena *mem, struct error *err)
     if (!read_profile("data/measured/h200_operators_test.csv", &o.test, err) ||
         !learned_load(&o.models, NULL, err))
         return false;
-    bool ok = learned_ready(o.models, (1u << FAMILIES) - 1, 2, err);
     printf("\n%-42s %5s %9s %8s\n", "operators on an H200, measured afterwards", "rows", "mean",
            "mean abs");
-    for (int i = 0; ok && i < FAMILIES * 2 * PASSES * 2; i++) {
+    for (int i = 0; i < FAMILIES * 2 * PASSES * 2; i++) {
         enum family family = (enum family)(i / (4 * PASSES));
         bool large = i % 2 == 0;
         if (!large || family == FAMILY_GEMM)
-            ok = print_operators(&o, family, i / 2 % PASSES, i / (2 * PASSES) % 2, large, err);
+            print_operators(&o, family, i / 2 % PASSES, i / (2 * PASSES) % 2, large);
     }
     learned_free(o.models);
-    return ok;
+    return true;
 }
 
 /* What to write: the table of step errors and nothing else, or pictures beside what is printed. */

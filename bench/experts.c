@@ -125,7 +125,7 @@ static bool find_best(struct bench *b, struct expert *x, struct asked *q, struct
     if (!best->key)
         run_search(b, &sq, key, best);
     x->best = best;
-    return query_costs_hold(&q->query, err);
+    return true;
 }
 
 static bool read_expert(struct bench *b, struct expert *x, struct error *err)

@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All commands take them all, but for export and improve: what they write is a script. They go on with
- * the library's last group. */
+/* All commands take them all, but for export and improve: what they write is a script; and for mcp,
+ * which prints nothing of its own. They go on with the library's last group. */
+#define PRINTING "search estimate explain improve export verify gpus prices models fit calibrate"
 static const struct astra_option OWN[] = {
     {"format", "text|json|csv", "search estimate explain verify gpus prices models fit calibrate",
      "what to print", "Output", "text", ASTRA_TAKES_WORD, false},
-    {"output", "FILE", "", "write there instead (-o FILE): all of it or nothing", "Output", "",
-     ASTRA_TAKES_FILE, false},
-    {"no-color", "", "", "no colours on a terminal (NO_COLOR in the environment does the same)",
-     "Output", "", ASTRA_TAKES_NOTHING, false},
+    {"output", "FILE", PRINTING, "write there instead (-o FILE): all of it or nothing", "Output",
+     "", ASTRA_TAKES_NEW_FILE, false},
+    {"no-color", "", PRINTING,
+     "no colours on a terminal (NO_COLOR in the environment does the same)", "Output", "",
+     ASTRA_TAKES_NOTHING, false},
     {"help", "", "", "this text", "Output", "", ASTRA_TAKES_NOTHING, false},
     {0},
 };
@@ -116,7 +118,8 @@ static bool read_own(struct argument_reader *rd, const struct astra_option *o)
 {
     const struct command *c = rd->request->command;
     if (!command_takes(c, o)) {
-        complain("--%s is no option of %s: --to says what is written", o->name, c->name);
+        complain("--%s is no option of %s%s", o->name, c->name,
+                 strcmp(c->name, "export") == 0 ? ": --to says what is written" : "");
         return false;
     }
     return take_argument(rd, o->argument) && set_own(rd->request, o->name, rd->value);

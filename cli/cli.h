@@ -98,6 +98,11 @@ enum astra_look look_wanted(const struct request *);
 int terminal_columns(void);     /* of standard output, for text: never very few */
 int columns_of(int descriptor); /* as the terminal has them */
 
+/* The first Ctrl-C ends this search with what it has found; the next one ends the process. NULL: the
+ * first one does. */
+void interrupt_begin(struct astra *);
+void interrupt_end(void);
+
 /* A line on standard error, once the work has lasted a second. */
 struct progress {
     double start_s, drawn_s;

@@ -4,6 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+static enum astra_status serve_mcp(struct astra *a)
+{
+    if (is_terminal(0))
+        complain("waits for messages of a client, a line each; doc/mcp.md says how one starts it");
+    return astra_mcp(a, 0, 1);
+}
+
 static const struct command COMMANDS[] = {
 #define COMMAND(name, arguments, plan, flags, ask, words, help, about, ...)                        \
     {#name, arguments, help, about, plan, flags, ask, words, {__VA_ARGS__}},

@@ -12,6 +12,7 @@ static const char *const KINDS[] = {
     [ASTRA_TAKES_POOL] = "pool",       [ASTRA_TAKES_GPU] = "gpu",
     [ASTRA_TAKES_GPU_VALUE] = "ofgpu", [ASTRA_TAKES_PARAM] = "parameter",
     [ASTRA_TAKES_FILE] = "file",       [ASTRA_TAKES_FOLDER] = "folder",
+    [ASTRA_TAKES_NEW_FILE] = "file",
 };
 
 static void print_names(struct astra *a, const char *variable, const char *of)

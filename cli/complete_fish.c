@@ -14,6 +14,7 @@ static const char *const VALUES[] = {
     [ASTRA_TAKES_PARAM] = " -x -a '$__astra_parameters='",
     [ASTRA_TAKES_FILE] = " -r -F",
     [ASTRA_TAKES_FOLDER] = " -x -a '(__fish_complete_directories)'",
+    [ASTRA_TAKES_NEW_FILE] = " -r -F",
 };
 
 /* Within single quotes. */

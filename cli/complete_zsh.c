@@ -13,6 +13,7 @@ static const char *const ACTIONS[] = {
     [ASTRA_TAKES_PARAM] = "_astra_parameters",
     [ASTRA_TAKES_FILE] = "_files",
     [ASTRA_TAKES_FOLDER] = "_files -/",
+    [ASTRA_TAKES_NEW_FILE] = "_files",
 };
 
 /* Within single quotes, and within [...] or behind a colon of a specification. */

@@ -27,8 +27,10 @@ static enum astra_status ask(struct astra *a, const struct request *r)
     if (is_terminal(2) && !is_dumb())
         astra_on_progress(a, progress_draw, &progress);
     enum astra_status status = put_query(a, r);
+    interrupt_begin(r->command->ask == astra_search ? a : NULL);
     if (status == ASTRA_OK)
         status = r->command->ask(a);
+    interrupt_end();
     progress_end(&progress);
     return status;
 }
@@ -79,7 +81,8 @@ static int run(const struct request *r)
 static int run_version(int count, char **words)
 {
     (void)count, (void)words;
-    printf("astra %s\n", astra_version());
+    bool known = strcmp(ASTRA_COMMIT, "") != 0;
+    printf(known ? "astra %s (%s)\n" : "astra %s\n", astra_version(), ASTRA_COMMIT);
     return ASTRA_OK;
 }
 
@@ -96,8 +99,8 @@ static const struct own_command OWN_COMMANDS[] = {
      "make install puts it where the shell looks for it; otherwise for bash: "
      "source <(astra completions bash).",
      run_completions},
-    {"version", "", "also --version", "Prints the name of the program and its version.",
-     run_version},
+    {"version", "", "also --version",
+     "Prints the name of the program, its version and the commit it was built from.", run_version},
     {0},
 };
 

@@ -80,6 +80,8 @@ static bool write_file(const char *path, const char *text)
     bool exists = stat(path, &st) == 0, ok;
     if (exists && !S_ISREG(st.st_mode)) {
         ok = write_straight(path, text);
+    } else if (exists && access(path, W_OK) != 0) { /* a rename would not ask */
+        ok = false;
     } else {
         char *real = exists ? realpath(path, NULL) : NULL;
         ok = replace(real ? real : path, exists ? &st : NULL, text);

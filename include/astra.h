@@ -56,6 +56,9 @@ enum astra_status astra_flags(struct astra *, size_t count, const char *const *w
  * search), a launch script, the log of a training, or a list of overrides. Nothing is executed.
  * Flags that are given afterwards are added to those of the file. */
 enum astra_status astra_load_plan(struct astra *, const char *path);
+/* The same of a text at hand; `name` stands for its path in messages. No other file is read that it
+ * names. */
+enum astra_status astra_load_text(struct astra *, const char *name, const char *text);
 
 /* The file that the caller will write the answer to, or NULL: a file of the query (--plot,
  * --report, --trace) may not have the same name. */
@@ -67,6 +70,14 @@ void astra_on_memory_shortage(void (*end)(size_t bytes));
 
 /* Called now and then during a long search from the thread that asked, with 0..1. */
 void astra_on_progress(struct astra *, void (*progress)(void *context, double done), void *context);
+
+/* Ends the search that this query is at, or else its next one, with the best plans found until then:
+ * their answer says how far they are from the best possible at most. From any thread, or from a
+ * signal handler, while another thread searches. */
+void astra_cancel(struct astra *);
+/* Asked now and then during a search, from the thread that asked: true ends it likewise. NULL: nobody
+ * is asked. */
+void astra_on_cancel(struct astra *, bool (*cancelled)(void *context), void *context);
 
 enum astra_status
 astra_search(struct astra *); /* the best plans and the front of speed and money */
@@ -95,6 +106,12 @@ enum astra_status astra_fit(struct astra *);
 /* Residual factors from the logs and results of "from", for "profile" of later queries. Its answer
  * is a report; astra_script() is the profile, "" where no factor can be fitted (ASTRA_NONE). */
 enum astra_status astra_calibrate(struct astra *);
+
+/* A server of the Model Context Protocol (doc/mcp.md) on two open descriptors, until the client goes
+ * away. Files below folders of "allow" may be read, none is written; "call-limit" and
+ * "message-limit" bound a call and a message. Each call runs in a process of its own, so that it can
+ * be ended: for a process without other threads. */
+enum astra_status astra_mcp(struct astra *, int in, int out);
 
 /* The latest answer. An estimate of an infeasible plan can be printed too. "" when there is
  * none. */
@@ -139,7 +156,8 @@ enum astra_takes {
     ASTRA_TAKES_GPU_VALUE, /* GPU=... */
     ASTRA_TAKES_PARAM,     /* PARAMETER=... */
     ASTRA_TAKES_FILE,
-    ASTRA_TAKES_FOLDER
+    ASTRA_TAKES_FOLDER,
+    ASTRA_TAKES_NEW_FILE /* that is written */
 };
 
 /* Options as tables, for programs that build a command line on them. Name NULL ends the list. */

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
+#include "mcp/mcp_server.h"
 #include "query/query_file.h"
 #include "report/chart/front_chart.h"
 #include "run/commands.h"
@@ -105,6 +106,17 @@ void astra_on_progress(struct astra *a, void (*progress)(void *context, double d
     a->progress_context = context;
 }
 
+void astra_cancel(struct astra *a)
+{
+    atomic_store(&a->cancel, true);
+}
+
+void astra_on_cancel(struct astra *a, bool (*cancelled)(void *context), void *context)
+{
+    a->cancelled = cancelled;
+    a->cancelled_context = context;
+}
+
 void astra_on_memory_shortage(void (*end)(size_t bytes))
 {
     arena_out_of_memory = end;
@@ -119,6 +131,12 @@ enum astra_status astra_load_plan(struct astra *a, const char *path)
 {
     a->error = (struct error){0};
     return status_of(a, import_file(&a->options, path, &a->error));
+}
+
+enum astra_status astra_load_text(struct astra *a, const char *name, const char *text)
+{
+    a->error = (struct error){0};
+    return status_of(a, import_at_hand(&a->options, text, name, &a->error));
 }
 
 static bool write_script(struct astra *a, const struct plan *p)
@@ -137,6 +155,9 @@ static bool search(struct astra *a)
                               .err = &a->error,
                               .progress = a->progress,
                               .progress_context = a->progress_context,
+                              .cancel = &a->cancel,
+                              .cancelled = a->cancelled,
+                              .cancelled_context = a->cancelled_context,
                               .share = 1.0 / (1 + a->options.what_if.count),
                               .start_s = search_clock_s()};
     const struct query **changed;
@@ -154,6 +175,7 @@ enum astra_status astra_search(struct astra *a)
 {
     begin(a);
     bool ok = search(a);
+    atomic_store(&a->cancel, false);
     a->kind = ok ? ANSWER_SEARCH : ANSWER_NONE;
     return status_of(a, ok);
 }
@@ -275,6 +297,15 @@ enum astra_status astra_list_prices(struct astra *a)
         return status_of(a, false);
     a->kind = ANSWER_PRICES;
     return ASTRA_OK;
+}
+
+enum astra_status astra_mcp(struct astra *a, int in, int out)
+{
+    const struct serve_options *o = &a->options.serve;
+    struct mcp_terms terms = {.call_s = o->call_s, .message_bytes = (size_t)o->message_bytes};
+    begin(a);
+    return status_of(a, mcp_allow(&terms, o->allow.text, o->allow.count, &a->mem, &a->error) &&
+                            mcp_serve(&terms, in, out, &a->error));
 }
 
 const char *astra_script(const struct astra *a)

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 3
 ROOMS='base model cluster price strategy rules layer schedule cost simulate search import export query
-       probe calibrate verify learn report run'
+       probe calibrate verify learn report run mcp'
 found=$(mktemp) || exit 3
 trap 'rm -f "$found"' EXIT
 failed=0

@@ -26,7 +26,7 @@ warnings() { # COMPILER OPTIONS...
     for file in $FILES; do
         case $file in *.c) echo "$file" ;; esac
     done | xargs -P "$jobs" -n 1 "$compiler" -std=c17 $WARN -Wconversion $INCLUDE -Itests -Itools \
-        -DASTRA_VERSION='""' -DASTRA_DATE='""' "$@"
+        -DASTRA_VERSION='""' -DASTRA_DATE='""' -DASTRA_COMMIT='""' "$@"
 }
 
 check format format

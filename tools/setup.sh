@@ -2,9 +2,10 @@
 # Sees to it that what a task needs is installed: setup.sh [--check] SET...   (sets: table below)
 # Silent when nothing is missing. Otherwise installs with apt-get, as root or through sudo; with
 # --check, or where that cannot be, says what to install and stops with exit code 3. CC names the
-# compiler.
+# compiler, PYTHON the interpreter that modules are looked for in.
 set -eu
 CC=${CC:-gcc}
+PYTHON=${PYTHON:-/usr/bin/python3}
 
 # sets         probe                 Debian package
 table='
@@ -15,7 +16,7 @@ build,clang    command:objcopy       binutils
 build,clang    header:stdio.h        libc6-dev
 build,clang    header:jansson.h      libjansson-dev
 build,clang    header:yaml.h         libyaml-dev
-build,clang    header:xgboost/c_api.h libxgboost-dev
+test,fit       header:xgboost/c_api.h libxgboost-dev
 test           header:cmocka.h       libcmocka-dev
 test           command:pkg-config    pkg-config
 test           command:bash          bash
@@ -32,9 +33,23 @@ slurm          command:sbatch        slurm-client
 slurm          command:munged        munge
 slurm          command:jq            jq
 browser        command:chromium      chromium
-browser        command:node          nodejs
-browser        command:npm           npm
+browser,mcp    command:node          nodejs
+browser,mcp    command:npm           npm
 browser        a_font                fonts-dejavu-core
+python,wheel,deb interpreter         python3
+python         module:ensurepip      python3-venv
+python         module:nbclient       python3-nbclient
+python         module:ipykernel      python3-ipykernel
+python         module:pandas         python3-pandas
+python         module:mypy           mypy
+deb            command:dh            debhelper
+deb            command:dh_python3    dh-python
+deb            command:dpkg-buildpackage dpkg-dev
+deb-test       command:lintian       lintian
+deb-test       command:mmdebstrap    mmdebstrap
+aarch64        command:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+aarch64        cross_links           libc6-dev-arm64-cross
+aarch64        command:qemu-aarch64-static qemu-user-static
 '
 
 # Daemons lie in sbin, where a user's PATH need not lead.
@@ -52,12 +67,21 @@ fuzzer_links() {
 # It refuses to start where the debugging symbols of the C library are not installed.
 valgrind_runs() { valgrind -q true >/dev/null 2>&1; }
 
+cross_links() {
+    echo 'int main(void) { return 0; }' |
+        aarch64-linux-gnu-gcc -x c -static -o /dev/null - 2>/dev/null
+}
+
 # Without any, a browser draws boxes for letters.
 a_font() { ls -d /usr/share/fonts/*/* >/dev/null 2>&1; }
+
+interpreter() { have "$PYTHON"; }
+has_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
 
 present() {
     case $1 in
     command:*) have "${1#command:}" ;;
+    module:*) has_module "${1#module:}" ;;
     header:*) has_header "${1#header:}" ;;
     *) "$1" ;;
     esac
@@ -129,7 +153,7 @@ install_missing() {
     fi
     rm -f "$log"
     look
-    [ -z "$missing" ] || give_up "installed, but still not usable with CC='$CC'"
+    [ -z "$missing" ] || give_up "installed, but still not usable with CC='$CC' PYTHON='$PYTHON'"
 }
 
 check=no
@@ -140,9 +164,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | valgrind | format | lint | slurm | browser) ;;
+    build | clang | test | fit | valgrind | format | lint | slurm | mcp | browser | python | wheel | deb | deb-test | aarch64) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, valgrind, format, lint, slurm or browser"
+        say "unknown set '$want', expected build, clang, test, fit, valgrind, format, lint, slurm, mcp, browser, python, wheel, deb, deb-test or aarch64"
         exit 3
         ;;
     esac

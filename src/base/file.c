@@ -1,7 +1,8 @@
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/file.h"
 
 #include "base/arena.h"
+#include "base/confine.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -27,9 +28,19 @@ static bool read_stream(FILE *f, const char *path, struct str *s, struct error *
     return true;
 }
 
+/* Who is confined has other things coming in there. */
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0 && !is_confined();
+}
+
 static FILE *open_input(const char *path, struct error *err)
 {
     struct stat st;
+    if (is_confined()) {
+        int handle = confined_open(path, err);
+        return handle < 0 ? NULL : fdopen(handle, "rb");
+    }
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         fail(err, ERROR_INPUT, "%s: is a folder, a file was expected", path);
         return NULL;
@@ -42,7 +53,7 @@ static FILE *open_input(const char *path, struct error *err)
 
 bool file_read(const char *path, struct arena *mem, struct text *out, struct error *err)
 {
-    bool standard = strcmp(path, "-") == 0;
+    bool standard = is_standard(path);
     FILE *f = standard ? stdin : open_input(path, err);
     if (!f)
         return false;
@@ -61,7 +72,7 @@ bool file_read(const char *path, struct arena *mem, struct text *out, struct err
 bool file_stream(const char *path, bool (*take)(void *context, const char *data, size_t length),
                  void *context, struct error *err)
 {
-    bool standard = strcmp(path, "-") == 0;
+    bool standard = is_standard(path);
     FILE *f = standard ? stdin : open_input(path, err);
     char chunk[65536];
     size_t n;
@@ -77,7 +88,7 @@ bool file_stream(const char *path, bool (*take)(void *context, const char *data,
 
 bool file_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    return path_permitted(path) && access(path, F_OK) == 0;
 }
 
 /* The folder of a file, with its last "/"; "./" where none is named. */
@@ -116,9 +127,24 @@ bool file_same(const char *path, const char *other)
            folder_of(other, &two) && same_place(&one, &two);
 }
 
+bool file_lies_in(const char *folder, const char *path)
+{
+    char *outer = realpath(folder, NULL), *inner = realpath(path, NULL);
+    size_t n = outer ? strlen(outer) : 0;
+    struct stat st;
+    bool inside = outer && inner && strncmp(inner, outer, n) == 0 &&
+                  (inner[n] == '/' || strcmp(outer, "/") == 0) && stat(inner, &st) == 0 &&
+                  S_ISREG(st.st_mode); /* a pipe would wait for who fills it */
+    free(outer);
+    free(inner);
+    return inside;
+}
+
 static bool is_replaceable(const char *path, struct error *err)
 {
     struct stat st;
+    if (!writing_permitted(path, err))
+        return false;
     return stat(path, &st) != 0 || S_ISREG(st.st_mode) ||
            fail(err, ERROR_SYSTEM, "%s: is no plain file, which alone can be replaced", path);
 }
@@ -190,7 +216,7 @@ bool file_write(const char *path, const void *data, size_t size, struct error *e
 bool folder_exists(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return path_permitted(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int by_name(const void *a, const void *b)
@@ -202,9 +228,10 @@ bool folder_names(const char *path, struct arena *mem, const char *const **out, 
 {
     const char **name = NULL;
     size_t count = 0, capacity = 0;
-    DIR *folder = opendir(path);
+    DIR *folder = path_permitted(path) ? opendir(path) : NULL;
     if (!folder)
-        return fail(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        return fail(err, ERROR_INPUT, "%s: %s", path,
+                    is_confined() ? "is no folder that may be read" : strerror(errno));
     for (struct dirent *e; (e = readdir(folder));) {
         if (e->d_name[0] == '.')
             continue;
@@ -224,6 +251,8 @@ bool folder_names(const char *path, struct arena *mem, const char *const **out, 
 
 bool folder_make(const char *path, struct error *err)
 {
+    if (!writing_permitted(path, err))
+        return false;
     if (mkdir(path, 0777) == 0 || errno == EEXIST)
         return true;
     return fail(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));

@@ -22,9 +22,16 @@ bool file_read(const char *path, struct arena *, struct text *out, struct error 
 bool file_stream(const char *path, bool (*take)(void *context, const char *data, size_t length),
                  void *context, struct error *);
 
+/* For the whole process: only plain files below these folders are read (canonical names, NULL ends;
+ * links are followed before that is judged), any other is as if it were not there, and nothing is
+ * written. The list must stay; NULL takes it back (confine.c). */
+void files_confine(const char *const *folders);
+
 bool file_exists(const char *path);
 /* Whether two names lead to one file, also to one that is not there yet. */
 bool file_same(const char *path, const char *other);
+/* Whether it is a plain file in the folder or below it; links are followed before that is judged. */
+bool file_lies_in(const char *folder, const char *path);
 /* Whether file_write() may begin: the folder is there and takes files. */
 bool file_writable(const char *path, struct error *);
 

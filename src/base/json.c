@@ -141,10 +141,36 @@ struct json *json_new_array(void)
     return out(json_array());
 }
 
+/* Bytes of the UTF-8 character that begins here, 0 = none does. jansson is the judge. */
+static size_t character_bytes(const char *text)
+{
+    for (size_t n = 1; n <= 4 && text[n - 1]; n++) {
+        json_t *v = json_stringn(text, n);
+        json_decref(v);
+        if (v)
+            return n;
+    }
+    return 0;
+}
+
+/* What is not UTF-8, as where a long message was cut or a file is in another encoding, is '?'. */
+static json_t *repaired(const char *text)
+{
+    struct str s = {0};
+    while (*text) {
+        size_t n = character_bytes(text);
+        str_add_bytes(&s, n ? text : "?", n ? n : 1);
+        text += n ? n : 1;
+    }
+    json_t *v = json_string(str_text(&s));
+    str_release(&s);
+    return v;
+}
+
 struct json *json_new_string(const char *text)
 {
     json_t *v = json_string(text); /* NULL when not UTF-8 */
-    return out(v ? v : json_string("?"));
+    return out(v ? v : repaired(text));
 }
 
 struct json *json_new_strings(const char *const *text, size_t count)
@@ -220,6 +246,15 @@ void json_dump(const struct json *v, struct str *s)
         arena_out_of_memory(0);
     str_add(s, text);
     str_add(s, "\n");
+    free(text);
+}
+
+void json_dump_line(const struct json *v, struct str *s)
+{
+    char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    if (!text)
+        arena_out_of_memory(0);
+    str_add(s, text);
     free(text);
 }
 

@@ -39,7 +39,7 @@ void json_each(const struct json *object,
 /* Writing. Adders take ownership of `value`. Non-finite numbers become null. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
-struct json *json_new_string(const char *);
+struct json *json_new_string(const char *); /* bytes that are not UTF-8 become '?' */
 struct json *json_new_strings(const char *const *, size_t count); /* a list */
 struct json *json_new_integer(int64_t);
 struct json *json_new_cents(double usd); /* to the cent */
@@ -53,7 +53,8 @@ struct json *json_text_or_null(const char *);
 struct json *json_new_copy(const struct json *, const char *without);
 void json_set(struct json *object, const char *key, struct json *value);
 void json_append(struct json *array, struct json *value);
-void json_dump(const struct json *, struct str *out); /* indented by 2, final newline */
+void json_dump(const struct json *, struct str *out);      /* indented by 2, final newline */
+void json_dump_line(const struct json *, struct str *out); /* one line without its end */
 /* As short as it gets, 9 digits a number, for a <script> of a page: nothing in it can end that, or
  * begin anything. */
 void json_dump_script(const struct json *, struct str *out);

@@ -1,6 +1,8 @@
 /* Builds the tree from libyaml's events, one recursive step per level: the depth limit keeps the
- * stack small whatever the input is. What makes YAML surprising (anchors, aliases, tags, several
- * documents) is refused, so that the file means what it looks like. */
+ * stack small whatever the input is. In files of our own what makes YAML surprising (anchors, aliases,
+ * tags, several documents) is refused, so that the file means what it looks like; in those of others it
+ * is read. An alias is a copy of one node that shares what lies below it: ten of tens of tens take no
+ * memory, and are counted before anybody walks over them. */
 #include "base/yaml.h"
 
 #include "base/arena.h"
@@ -11,7 +13,12 @@
 #include <yaml.h>
 
 /* MAX_KEYS bounds the search for duplicates, which is quadratic. */
-enum { MAX_DEPTH = 32, MAX_KEYS = 1000 };
+enum { MAX_DEPTH = 32, MAX_DEPTH_LAX = 64, MAX_KEYS = 1000, MAX_ANCHORS = 1000 };
+
+struct yaml_anchor {
+    const char *name;
+    const struct yaml *node;
+};
 
 struct yaml_reader {
     yaml_parser_t parser; /* owned */
@@ -20,6 +27,9 @@ struct yaml_reader {
     size_t length;
     struct arena *mem;
     struct error *err;
+    bool lax; /* a file of someone else's */
+    int nodes, anchors;
+    struct yaml_anchor *anchor; /* MAX_ANCHORS; of the document at hand */
 };
 
 static bool show(const struct yaml_reader *r, yaml_mark_t at)
@@ -64,6 +74,8 @@ static bool next_event(struct yaml_reader *r)
 
 static bool is_plain(struct yaml_reader *r, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
+    if (r->lax)
+        return true;
     if (anchor)
         return wrong(r, "an anchor (&) is not supported here");
     if (tag)
@@ -84,6 +96,58 @@ static bool read_text(struct yaml_reader *r, const char **text)
     return true;
 }
 
+static struct yaml *new_node(struct yaml_reader *r)
+{
+    struct yaml *node = arena_alloc(r->mem, sizeof *node);
+    node->size = 1;
+    node->line = (int)r->event.start_mark.line + 1;
+    node->column = (int)r->event.start_mark.column + 1;
+    return ++r->nodes <= YAML_MOST_NODES || wrong(r, "more than %d values", YAML_MOST_NODES) ? node
+                                                                                             : NULL;
+}
+
+/* What a node holds counts for it. */
+static bool count_in(struct yaml_reader *r, struct yaml *node, const struct yaml *inner)
+{
+    node->size += inner->size; /* both are at most YAML_MOST_NODES */
+    return node->size <= YAML_MOST_NODES ||
+           wrong(r, "more than %d values when aliases (*) are written out", YAML_MOST_NODES);
+}
+
+static bool keep_anchor(struct yaml_reader *r, const char *name, const struct yaml *node)
+{
+    if (!name)
+        return true;
+    if (r->anchors == MAX_ANCHORS)
+        return wrong(r, "more than %d anchors (&)", MAX_ANCHORS);
+    r->anchor[r->anchors++] = (struct yaml_anchor){name, node};
+    return true;
+}
+
+static struct yaml *copy_node(struct yaml_reader *r, const struct yaml *from, const char *key)
+{
+    struct yaml *node = new_node(r);
+    if (!node)
+        return NULL;
+    *node = *from;
+    node->next = NULL;
+    node->key = key;
+    return node;
+}
+
+/* The last anchor of the name counts. One that the alias itself is a part of is not known yet. */
+static struct yaml *read_alias(struct yaml_reader *r)
+{
+    const char *name = (const char *)r->event.data.alias.anchor;
+    for (int i = r->anchors - 1; r->lax && i >= 0; i--)
+        if (strcmp(r->anchor[i].name, name) == 0)
+            return copy_node(r, r->anchor[i].node, NULL);
+    wrong(r,
+          r->lax ? "the alias *%s has no anchor before it" : "an alias (*) is not supported here",
+          name);
+    return NULL;
+}
+
 static struct yaml *read_node(struct yaml_reader *r, int depth);
 
 static bool read_list(struct yaml_reader *r, struct yaml *list, int depth)
@@ -95,7 +159,7 @@ static bool read_list(struct yaml_reader *r, struct yaml *list, int depth)
         if (r->event.type == YAML_SEQUENCE_END_EVENT)
             return true;
         struct yaml *item = read_node(r, depth + 1);
-        if (!item)
+        if (!item || !count_in(r, list, item))
             return false;
         *tail = item;
         tail = &item->next;
@@ -114,10 +178,13 @@ static struct yaml *read_member(struct yaml_reader *r, const struct yaml *map, i
     }
     if (!read_text(r, &key))
         return NULL;
-    if (yaml_get(map, key)) {
+    struct yaml *before = (struct yaml *)yaml_get(map, key); /* nobody else has it yet */
+    if (before && !r->lax) {
         wrong(r, "the key '%s' stands here twice", key);
         return NULL;
     }
+    if (before && strcmp(key, "<<") != 0)
+        before->replaced = true;
     struct yaml *value = next_event(r) ? read_node(r, depth + 1) : NULL;
     if (value) {
         value->key = key;
@@ -127,6 +194,43 @@ static struct yaml *read_member(struct yaml_reader *r, const struct yaml *map, i
     return value;
 }
 
+/* The members of another map, but for those whose keys are there. */
+static bool merge(struct yaml_reader *r, struct yaml *map, const struct yaml *other)
+{
+    struct yaml *last = NULL;
+    int keys = 0;
+    for (const struct yaml *m = map->item; m; m = m->next, keys++)
+        last = (struct yaml *)m;
+    for (const struct yaml *m = other->kind == YAML_MAP ? other->item : NULL; m; m = m->next) {
+        if (m->replaced || yaml_get(map, m->key))
+            continue;
+        struct yaml *copy = copy_node(r, m, m->key);
+        if (!copy || !count_in(r, map, copy))
+            return false;
+        if (++keys > MAX_KEYS)
+            return wrong(r, "more than %d keys in one map", MAX_KEYS);
+        last->next = copy;
+        last = copy;
+    }
+    return true;
+}
+
+/* <<: *base, or a list of them, where the first counts. */
+static bool read_merges(struct yaml_reader *r, struct yaml *map)
+{
+    for (const struct yaml *m = map->item; m; m = m->next) {
+        if (strcmp(m->key, "<<") != 0 || m->replaced)
+            continue;
+        ((struct yaml *)m)->replaced = true;
+        if (!merge(r, map, m))
+            return false;
+        for (const struct yaml *i = m->kind == YAML_LIST ? m->item : NULL; i; i = i->next)
+            if (!merge(r, map, i))
+                return false;
+    }
+    return true;
+}
+
 static bool read_map(struct yaml_reader *r, struct yaml *map, int depth)
 {
     const struct yaml **tail = &map->item;
@@ -134,11 +238,11 @@ static bool read_map(struct yaml_reader *r, struct yaml *map, int depth)
         return false;
     for (int keys = 0; next_event(r); keys++) {
         if (r->event.type == YAML_MAPPING_END_EVENT)
-            return true;
+            return !r->lax || read_merges(r, map);
         if (keys == MAX_KEYS)
             return wrong(r, "more than %d keys in one map", MAX_KEYS);
         struct yaml *member = read_member(r, map, depth);
-        if (!member)
+        if (!member || !count_in(r, map, member))
             return false;
         *tail = member;
         tail = &member->next;
@@ -146,27 +250,47 @@ static bool read_map(struct yaml_reader *r, struct yaml *map, int depth)
     return false;
 }
 
+static const char *anchor_of(const yaml_event_t *e)
+{
+    if (e->type == YAML_SCALAR_EVENT)
+        return (const char *)e->data.scalar.anchor;
+    if (e->type == YAML_MAPPING_START_EVENT)
+        return (const char *)e->data.mapping_start.anchor;
+    return e->type == YAML_SEQUENCE_START_EVENT ? (const char *)e->data.sequence_start.anchor
+                                                : NULL;
+}
+
+static bool read_scalar(struct yaml_reader *r, struct yaml *node)
+{
+    yaml_scalar_style_t style = r->event.data.scalar.style;
+    bool block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+    node->kind = YAML_SCALAR;
+    node->plain = style == YAML_PLAIN_SCALAR_STYLE;
+    node->text_line = node->line + block;
+    return read_text(r, &node->text);
+}
+
 /* The node that the current event begins, NULL with the error when there is something wrong. */
 static struct yaml *read_node(struct yaml_reader *r, int depth)
 {
-    struct yaml *node = arena_alloc(r->mem, sizeof *node);
-    bool ok;
-    node->line = (int)r->event.start_mark.line + 1;
-    node->column = (int)r->event.start_mark.column + 1;
-    if (depth > MAX_DEPTH)
-        ok = wrong(r, "nested deeper than %d levels", MAX_DEPTH);
-    else if (r->event.type == YAML_SEQUENCE_START_EVENT) {
+    const int deepest = r->lax ? MAX_DEPTH_LAX : MAX_DEPTH;
+    if (r->event.type == YAML_ALIAS_EVENT)
+        return read_alias(r);
+    struct yaml *node = new_node(r);
+    const char *anchor = anchor_of(&r->event);
+    bool ok = node != NULL;
+    anchor = anchor ? arena_string(r->mem, anchor) : NULL;
+    if (ok && depth > deepest)
+        ok = wrong(r, "nested deeper than %d levels", deepest);
+    else if (ok && r->event.type == YAML_SEQUENCE_START_EVENT) {
         node->kind = YAML_LIST;
         ok = read_list(r, node, depth);
-    } else if (r->event.type == YAML_MAPPING_START_EVENT) {
+    } else if (ok && r->event.type == YAML_MAPPING_START_EVENT) {
         node->kind = YAML_MAP;
         ok = read_map(r, node, depth);
-    } else if (r->event.type == YAML_SCALAR_EVENT) {
-        node->kind = YAML_SCALAR;
-        ok = read_text(r, &node->text);
-    } else
-        ok = wrong(r, "an alias (*) is not supported here");
-    return ok ? node : NULL;
+    } else if (ok)
+        ok = read_scalar(r, node);
+    return ok && (!r->lax || keep_anchor(r, anchor, node)) ? node : NULL;
 }
 
 static const struct yaml *read_document(struct yaml_reader *r)
@@ -187,17 +311,55 @@ static const struct yaml *read_document(struct yaml_reader *r)
     return root;
 }
 
+/* All documents; those without anything in them are left out. */
+static const struct yaml *read_documents(struct yaml_reader *r)
+{
+    const struct yaml *first = NULL, **tail = &first;
+    r->anchor = arena_array(r->mem, MAX_ANCHORS, sizeof *r->anchor);
+    if (!next_event(r)) /* the stream begins */
+        return NULL;
+    while (next_event(r) && r->event.type == YAML_DOCUMENT_START_EVENT) {
+        struct yaml *root = next_event(r) ? read_node(r, 1) : NULL;
+        if (!root || !next_event(r)) /* the document ends */
+            return NULL;
+        r->anchors = 0;
+        if (root->kind == YAML_SCALAR && !*root->text)
+            continue;
+        *tail = root;
+        tail = &root->next;
+    }
+    if (r->event.type != YAML_STREAM_END_EVENT)
+        return NULL;
+    if (!first)
+        wrong(r, "nothing in it");
+    return first;
+}
+
+static const struct yaml *parse(struct yaml_reader *r,
+                                const struct yaml *(*read)(struct yaml_reader *))
+{
+    if (!yaml_parser_initialize(&r->parser))
+        arena_out_of_memory(sizeof r->parser);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text, r->length);
+    const struct yaml *root = read(r);
+    yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
+    return root;
+}
+
 const struct yaml *yaml_parse(const char *text, size_t length, const char *name, struct arena *mem,
                               struct error *err)
 {
     struct yaml_reader r = {.name = name, .text = text, .length = length, .mem = mem, .err = err};
-    if (!yaml_parser_initialize(&r.parser))
-        arena_out_of_memory(sizeof r.parser);
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);
-    const struct yaml *root = read_document(&r);
-    yaml_event_delete(&r.event);
-    yaml_parser_delete(&r.parser);
-    return root;
+    return parse(&r, read_document);
+}
+
+const struct yaml *yaml_parse_all(const char *text, size_t length, const char *name,
+                                  struct arena *mem, struct error *err)
+{
+    struct yaml_reader r = {
+        .name = name, .text = text, .length = length, .mem = mem, .err = err, .lax = true};
+    return parse(&r, read_documents);
 }
 
 const struct yaml *yaml_get(const struct yaml *map, const char *key)
@@ -205,7 +367,7 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key)
     if (map->kind != YAML_MAP)
         return NULL;
     for (const struct yaml *m = map->item; m; m = m->next)
-        if (strcmp(m->key, key) == 0)
+        if (!m->replaced && strcmp(m->key, key) == 0)
             return m;
     return NULL;
 }

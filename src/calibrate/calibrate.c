@@ -505,5 +505,5 @@ bool calibrate_run(const struct options *o, struct resources *resources, struct 
         at += file[i].table ? file[i].csv.rows : 1;
     }
     assert(at == inputs);
-    return calibrate_fit(input, inputs, mem, out, err) && resources_hold(resources, err);
+    return calibrate_fit(input, inputs, mem, out, err);
 }

@@ -73,6 +73,8 @@ static bool names_file(const char *text)
 bool cluster_load(struct cluster *c, const char *text, struct arena *mem, struct error *err)
 {
     struct text file;
+    if (*text == '{') /* JSON is YAML */
+        return cluster_from_yaml(c, text, strlen(text), "cluster", mem, err);
     if (!names_file(text))
         return cluster_from_pool(c, text, err);
     return file_read(text, mem, &file, err) &&

@@ -87,7 +87,8 @@ struct cluster {
     char text[256]; /* as the user wrote it */
 };
 
-/* `text` is a pool string ("64x8:H100", "1..16x8:A100@50,8x8:H100") or a path to a YAML file. */
+/* `text` is a pool string ("64x8:H100", "1..16x8:A100@50,8x8:H100") or a path to a YAML file,
+ * or what it holds as JSON, from its brace on. */
 bool cluster_load(struct cluster *, const char *text, struct arena *, struct error *);
 bool cluster_from_pool(struct cluster *, const char *pool, struct error *);
 bool cluster_from_yaml(struct cluster *, const char *text, size_t length, const char *name,

@@ -6,14 +6,14 @@
  * and read off by straight lines. Lines between rising points rise; both ends above bytes over
  * bandwidth, all of the line is above it. f does not see bandwidths, and a maximum of falling
  * functions falls: more bandwidth is never slower. O(1) per query, some 20 ns; a new curve costs
- * one prediction of 31 log2(nodes) rows, 0.1 to 0.5 ms. */
+ * one prediction of 31 log2(nodes) rows, some 0.5 us each. */
 #include "cost/comm.h"
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
 #include "cost/group_costs.h"
 #include "cost/residual.h"
+#include "cost/trees.h"
 
 #include <assert.h>
 #include <math.h>
@@ -110,8 +110,7 @@ static int fewer_nodes(const struct comm_call *c, struct comm_call out[HALVINGS]
     return count;
 }
 
-bool comm_curve_fill(struct comm_curve *out, const struct booster *model, const struct comm_call *c,
-                     struct error *err)
+void comm_curve_fill(struct comm_curve *out, const struct trees *model, const struct comm_call *c)
 {
     float x[HALVINGS][CURVE_POINTS][COMM_FEATURES], f[HALVINGS][CURVE_POINTS];
     struct comm_call call[HALVINGS];
@@ -120,12 +119,12 @@ bool comm_curve_fill(struct comm_curve *out, const struct booster *model, const 
     for (int k = 0; k < calls; k++)
         for (int i = 0; i < CURVE_POINTS; i++)
             comm_features(&call[k], ldexp(1, CURVE_FIRST + i), x[k][i]);
-    size_t rows = (size_t)calls * CURVE_POINTS;
-    bool ok = !model || booster_predict(model, x[0][0], rows, COMM_FEATURES, f[0], err);
+    assert(!model || model->columns == COMM_FEATURES);
+    if (model)
+        trees_predict(model, x[0][0], (size_t)calls * CURVE_POINTS, f[0]);
     *out = (struct comm_curve){0};
     for (int k = calls - 1; k >= 0; k--)
-        raise_points(out, &call[k], model && ok ? f[k] : NULL);
-    return ok;
+        raise_points(out, &call[k], model ? f[k] : NULL);
 }
 
 double comm_curve_time(const struct comm_curve *c, double bytes)
@@ -155,9 +154,8 @@ struct comm_entry {
 
 struct comm_table {
     const struct node_group *group;
-    const struct booster *model;
+    const struct trees *model;
     pthread_mutex_t lock;
-    atomic_bool failed; /* some curve is analytic because the model did not answer */
     _Atomic(struct comm_entry *) chain[CHAINS]; /* owned */
 };
 
@@ -252,8 +250,7 @@ static const struct comm_entry *make(struct comm_table *t, enum comm_kind kind, 
     struct comm_entry *e = memory_grow(NULL, sizeof *e);
     struct comm_call call = comm_call_of(t->group, kind, p);
     *e = (struct comm_entry){.kind = kind, .placement = p};
-    if (!comm_curve_fill(&e->curve, t->model, &call, NULL))
-        atomic_store(&t->failed, true);
+    comm_curve_fill(&e->curve, t->model, &call);
     if (call.pcie)
         relate_pcie(t, e);
     else
@@ -270,14 +267,9 @@ static const struct comm_entry *entry_of(struct comm_table *t, enum comm_kind ki
     return e ? e : make(t, kind, p);
 }
 
-bool comm_table_new(struct comm_table **out, const struct node_group *g,
-                    const struct booster *model, struct error *err)
+bool comm_table_new(struct comm_table **out, const struct node_group *g, const struct trees *model,
+                    struct error *err)
 {
-    struct placement p = {2, 1, 2, g->link_bs, 0};
-    struct comm_call call = comm_call_of(g, COMM_SEND, p);
-    struct comm_curve curve;
-    if (!comm_curve_fill(&curve, model, &call, err))
-        return false;
     struct comm_table *t = memory_grow(NULL, sizeof *t);
     memset(t, 0, sizeof *t);
     t->group = g;
@@ -301,11 +293,6 @@ void comm_table_free(struct comm_table *t)
         }
     pthread_mutex_destroy(&t->lock);
     free(t);
-}
-
-bool comm_table_failed(const struct comm_table *t)
-{
-    return atomic_load(&t->failed);
 }
 
 double comm_table_time(struct comm_table *t, enum comm_kind kind, double bytes, struct placement p)

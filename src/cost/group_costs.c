@@ -28,8 +28,6 @@ struct group_costs {
     pthread_mutex_t lock; /* of all below */
     struct arena mem;
     size_t used;
-    struct error trouble;
-    atomic_bool failed;
 };
 
 bool group_costs_new(struct group_costs **out, const struct node_group *g,
@@ -39,7 +37,7 @@ bool group_costs_new(struct group_costs **out, const struct node_group *g,
     memset(c, 0, sizeof *c);
     c->gpu = g->gpu;
     c->learned = learned;
-    if (!comm_table_new(&c->comm, g, learned->model[MODEL_COMM].booster, err)) {
+    if (!comm_table_new(&c->comm, g, learned->model[MODEL_COMM].trees, err)) {
         free(c);
         return false;
     }
@@ -67,13 +65,6 @@ struct comm_table *group_costs_comm(struct group_costs *c)
 const struct learned *group_costs_models(const struct group_costs *c)
 {
     return c->learned;
-}
-
-bool group_costs_failed(const struct group_costs *c, struct error *err)
-{
-    if (comm_table_failed(c->comm))
-        return !fail(err, ERROR_SYSTEM, "the model of collectives did not answer");
-    return atomic_load(&c->failed) && !fail(err, ERROR_SYSTEM, "%s", c->trouble.text);
 }
 
 static uint64_t mix(uint64_t hash, double value)
@@ -126,15 +117,6 @@ static void enter(struct group_costs *c, const struct operation *o, double time_
     pthread_mutex_unlock(&c->lock);
 }
 
-static void give_up(struct group_costs *c, const struct error *why)
-{
-    pthread_mutex_lock(&c->lock);
-    if (!atomic_load(&c->failed))
-        c->trouble = *why;
-    atomic_store(&c->failed, true);
-    pthread_mutex_unlock(&c->lock);
-}
-
 struct curve_limits {
     struct operation op[BATCH];
     size_t at[BATCH]; /* where the answer goes */
@@ -144,18 +126,13 @@ struct curve_limits {
 static void predict(struct group_costs *c, const struct curve_limits *w, double *out_s)
 {
     double time_s[BATCH];
-    struct error err = {0};
     if (w->count == 0)
         return;
     assert(w->count <= BATCH);
-    bool ok = learned_predict(c->learned, c->gpu, w->op, w->count, time_s, &err);
-    if (!ok)
-        give_up(c, &err);
+    learned_predict(c->learned, c->gpu, w->op, w->count, time_s);
     for (size_t i = 0; i < w->count; i++) {
-        out_s[w->at[i]] =
-            ok ? time_s[i] : base_time(&w->op[i], c->gpu, SUSTAINED, &c->learned->curves);
-        if (ok)
-            enter(c, &w->op[i], time_s[i]);
+        out_s[w->at[i]] = time_s[i];
+        enter(c, &w->op[i], time_s[i]);
     }
 }
 

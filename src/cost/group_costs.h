@@ -8,7 +8,7 @@
 struct comm_table;
 struct group_costs;
 
-/* Group and models are borrowed and must outlive it; the trees of the models must be ready. */
+/* Group and models are borrowed and must outlive it. */
 bool group_costs_new(struct group_costs **out, const struct node_group *, const struct learned *,
                      struct error *);
 void group_costs_free(struct group_costs *);
@@ -19,10 +19,6 @@ void group_costs_times(struct group_costs *, const struct operation *, size_t co
 
 struct comm_table *group_costs_comm(struct group_costs *);
 const struct learned *group_costs_models(const struct group_costs *);
-
-/* True when libxgboost could not answer at some time (system trouble): times since then are those
- * of the base formulas, and no answer that used them may be given. */
-bool group_costs_failed(const struct group_costs *, struct error *);
 
 /* Analytic operator times, for what no learned model covers (rates.c). Seconds. */
 struct op_time analytic_time_of(const struct costing *, int precision, bool te, const struct op *);

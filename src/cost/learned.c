@@ -1,13 +1,14 @@
-/* Loading and asking the learned models. Their trees go to libxgboost only after size and checksum
- * are those of the manifest: it trusts its input. Scores of GPUs come from `astra fit`. */
+/* Loading and asking the learned models. Files must have the size and checksum that the manifest
+ * says: trees of another write would fit their scores by chance. Scores of GPUs come from
+ * `astra fit`. */
 #include "cost/learned.h"
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/parallel.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
+#include "cost/comm_features.h"
+#include "cost/trees.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,21 +19,22 @@
 enum { SHARE_ROWS = 4096 };
 
 extern const char embedded_efficiency_models_json[];
-#define MODEL_FILE(id, file) extern const char embedded_efficiency_##file##_ubj[];
+#define MODEL_FILE(id, file) extern const struct trees builtin_trees_##file;
 #include "cost/models.def"
 #undef MODEL_FILE
 
 static const struct {
-    const char *name, *builtin;
-} FILES[LEARNED_MODELS] = {
-#define MODEL_FILE(id, file) [id] = {#file, embedded_efficiency_##file##_ubj},
+    const char *name;
+    const struct trees *trees;
+} BUILTIN[LEARNED_MODELS] = {
+#define MODEL_FILE(id, file) [id] = {#file, &builtin_trees_##file},
 #include "cost/models.def"
 #undef MODEL_FILE
 };
 
 const char *model_name(int model)
 {
-    return FILES[model].name;
+    return BUILTIN[model].name;
 }
 
 /* FNV-1a over eight bytes at a time. */
@@ -63,33 +65,50 @@ static bool broken(struct loader *l, const char *where, const char *what)
                 what);
 }
 
-static bool load_bytes(struct loader *l, const struct json *j, int model)
+static bool is_described(struct loader *l, const struct json *j, const struct text *file,
+                         const char *path)
 {
-    struct learned_model *m = &l->to->model[model];
     char hash[20];
     size_t expected = (size_t)json_integer_of(json_get(j, "bytes"));
-    if (l->folder) {
-        struct text text;
-        const char *path = arena_format(l->to->mem, "%s/%s.ubj", l->folder, m->name);
-        if (!file_read(path, l->to->mem, &text, l->err))
-            return false;
-        m->bytes = text.data;
-        m->size = text.length;
-    } else {
-        m->bytes = FILES[model].builtin;
-        m->size = expected;
-    }
-    if (m->size != expected)
-        return fail(l->err, ERROR_INPUT, "%s/%s.ubj has %zu bytes, models.json says %zu",
-                    l->folder ? l->folder : "", m->name, m->size, expected);
-    if (!l->folder)
-        return true; /* the program's own */
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)model_hash(m->bytes, m->size));
-    if (strcmp(hash, json_text(json_get(j, "hash"))) != 0)
-        return fail(l->err, ERROR_INPUT,
-                    "%s/%s.ubj is not the file that models.json describes: it hashes to %s",
-                    l->folder, m->name, hash);
+    if (file->length != expected)
+        return fail(l->err, ERROR_INPUT, "%s has %zu bytes, models.json says %zu", path,
+                    file->length, expected);
+    snprintf(hash, sizeof hash, "%016llx",
+             (unsigned long long)model_hash(file->data, file->length));
+    return strcmp(hash, json_text(json_get(j, "hash"))) == 0 ||
+           fail(l->err, ERROR_INPUT,
+                "%s is not the file that models.json describes: it hashes to %s", path, hash);
+}
+
+static int columns_of(int model)
+{
+    return model == MODEL_COMM ? COMM_FEATURES : features_count((enum family)model);
+}
+
+static bool load_trees(struct loader *l, const struct json *j, int model)
+{
+    struct learned_model *m = &l->to->model[model];
+    struct arena *mem = l->to->mem;
+    const char *path = arena_format(mem, "%s/%s.ubj", l->folder, m->name);
+    struct trees *trees = arena_alloc(mem, sizeof *trees);
+    struct text file;
+    if (!file_read(path, mem, &file, l->err) || !is_described(l, j, &file, path) ||
+        !trees_read(trees, file.data, file.length, path, mem, l->err))
+        return false;
+    if (trees->columns != columns_of(model))
+        return fail(l->err, ERROR_INPUT, "%s was trained on %d features, this version has %d", path,
+                    trees->columns, columns_of(model));
+    m->trees = trees;
+    m->bytes = file.data;
+    m->size = file.length;
     return true;
+}
+
+/* The program's own are checked by the build and by tests. */
+static void take_builtin(struct learned_model *m, const struct json *j, int model)
+{
+    m->trees = BUILTIN[model].trees;
+    m->size = (size_t)json_integer_of(json_get(j, "bytes"));
 }
 
 static bool check_features(struct loader *l, const struct json *list, enum family family)
@@ -179,7 +198,9 @@ static bool load_model(struct loader *l, const struct json *j, int model)
     m->name = model_name(model);
     if (!json_is_object(j))
         return broken(l, m->name, " is missing");
-    if (!load_bytes(l, j, model))
+    if (!l->folder)
+        take_builtin(m, j, model);
+    else if (!load_trees(l, j, model))
         return false;
     if (model == MODEL_COMM)
         return true;
@@ -259,37 +280,9 @@ void learned_free(struct learned *l)
 {
     if (!l)
         return;
-    for (int i = 0; i < LEARNED_MODELS; i++)
-        booster_free(l->model[i].booster);
     struct arena *mem = l->mem;
     arena_release(mem);
     free(mem);
-}
-
-struct building {
-    struct learned *l;
-    unsigned models;
-    struct error err[LEARNED_MODELS];
-    bool failed[LEARNED_MODELS];
-};
-
-static void build(void *context, int worker, long item)
-{
-    struct building *b = context;
-    struct learned_model *m = &b->l->model[item];
-    (void)worker;
-    if (b->models >> item & 1 && !m->booster)
-        b->failed[item] = !booster_load(&m->booster, m->bytes, m->size, m->name, &b->err[item]);
-}
-
-bool learned_ready(struct learned *l, unsigned models, int threads, struct error *err)
-{
-    struct building b = {.l = l, .models = models};
-    parallel_for(threads < 2 ? threads : 2, LEARNED_MODELS, build, &b);
-    for (int i = 0; i < LEARNED_MODELS; i++)
-        if (b.failed[i])
-            return fail(err, b.err[i].kind, "%s", b.err[i].text);
-    return true;
 }
 
 /* More rows seldom take less time, but trees may step down: the shortest of the times of the rows,
@@ -302,8 +295,8 @@ static int ahead_of(enum family family)
 
 /* A batch of at most SHARE_ROWS rows: each operation as it is and with more rows, one after the
  * other. */
-static bool predict_some(const struct learned *l, const struct gpu *g, const struct operation *op,
-                         size_t count, double *out_s, struct error *err)
+static void predict_some(const struct learned *l, const struct gpu *g, const struct operation *op,
+                         size_t count, double *out_s)
 {
     enum family family = op->family;
     const struct learned_model *m = &l->model[family];
@@ -317,26 +310,24 @@ static bool predict_some(const struct learned *l, const struct gpu *g, const str
         o.m = ldexp(o.m, (int)(i % each));
         features_of(&o, g, SUSTAINED, x + i * columns);
     }
-    bool ok = booster_predict(m->booster, x, count * each, (int)columns, f, err);
-    for (size_t i = 0; ok && i < count * each; i++) {
+    assert(m->trees->columns == (int)columns);
+    trees_predict(m->trees, x, count * each, f);
+    for (size_t i = 0; i < count * each; i++) {
         struct operation o = op[i / each];
         o.m = ldexp(o.m, (int)(i % each));
         double t = learned_time(&o, g, SUSTAINED, &l->curves, f[i] + (score ? score->offset : 0));
         out_s[i / each] = i % each == 0 ? t : fmin(t, out_s[i / each]);
     }
     free(x);
-    return ok;
 }
 
-bool learned_predict(const struct learned *l, const struct gpu *g, const struct operation *op,
-                     size_t count, double *out_s, struct error *err)
+void learned_predict(const struct learned *l, const struct gpu *g, const struct operation *op,
+                     size_t count, double *out_s)
 {
     for (size_t at = 0; at < count; at += SHARE_ROWS) {
         size_t some = count - at < SHARE_ROWS ? count - at : SHARE_ROWS;
-        if (!predict_some(l, g, op + at, some, out_s + at, err))
-            return false;
+        predict_some(l, g, op + at, some, out_s + at);
     }
-    return true;
 }
 
 /* Models of a single GPU cannot tell how far off they are elsewhere: the worst of our own families

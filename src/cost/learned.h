@@ -1,4 +1,4 @@
-/* The learned models: one booster per operator family and one for collectives, with what is known
+/* The learned models: trees per operator family and for collectives, with what is known
  * of their errors. They come compiled in, or from a folder that `astra fit` wrote; both are the
  * same files: models.json with provenance and errors, and a UBJSON file per model. */
 #pragma once
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct arena;
-struct booster;
 struct gpu;
+struct trees;
 
 enum {
     LEARNED_MODELS = FAMILIES + 1,
@@ -34,8 +34,8 @@ struct gpu_score {
 };
 
 struct learned_model {
-    struct booster *booster; /* owned; NULL until needed */
-    const void *bytes;       /* UBJSON */
+    const struct trees *trees;
+    const void *bytes; /* of its file, UBJSON; NULL: compiled in */
     size_t size;
     const char *name;
     struct gpu_score gpu[LEARNED_GPUS];
@@ -59,20 +59,16 @@ struct learned {
     struct step_errors steps; /* compiled in, whatever the models */
 };
 
-/* Reads and checks everything but builds no trees yet. `folder` NULL: the models compiled in. */
+/* `folder` NULL: the models compiled in. */
 bool learned_load(struct learned **out, const char *folder, struct error *);
-/* A manifest alone: its trees are not looked at and must not be built. `name` is for messages. */
+/* A manifest alone; the trees are those compiled in. `name` is for messages. */
 bool learned_parse(struct learned **out, const char *text, size_t length, const char *name,
                    struct error *);
 void learned_free(struct learned *);
 
-/* Builds the trees of these models (bits 1 << family), on so many threads, two at most. Not
- * thread-safe. */
-bool learned_ready(struct learned *, unsigned models, int threads, struct error *);
-
-/* Seconds of operations of one family in a training step. Its trees must be ready. */
-bool learned_predict(const struct learned *, const struct gpu *, const struct operation *,
-                     size_t count, double *out_s, struct error *);
+/* Seconds of operations of one family in a training step. */
+void learned_predict(const struct learned *, const struct gpu *, const struct operation *,
+                     size_t count, double *out_s);
 
 enum provenance { MEASURED, TRANSFERRED, DATASHEET };
 struct coverage {

@@ -91,18 +91,25 @@ static size_t backslash_before(const struct rewrite *r, size_t line_start)
     return at;
 }
 
+/* A line with its end, or with the backslash before it where it is the last of a command. */
+static struct span whole_line(const struct rewrite *r, struct span line, bool goes_on)
+{
+    struct span before = {0, 0};
+    if (line.start > 0)
+        before = place_line(r, line.start - 1);
+    if (!goes_on && line.start > 0 && place_goes_on(r, &before))
+        return (struct span){backslash_before(r, line.start), line.end};
+    return (struct span){line.start, line.end + (line.end < r->length)};
+}
+
 static bool remove_span(struct rewrite *r, struct span s, struct error *err)
 {
     struct span line = place_line(r, s.start);
     bool goes_on = place_goes_on(r, &line), alone = place_is_blank(r, line.start, s.start);
     bool ends = place_is_blank(r, s.end, line.end - goes_on);
     if (alone && ends) {
-        struct span before = {0, 0};
-        if (line.start > 0)
-            before = place_line(r, line.start - 1);
-        if (!goes_on && line.start > 0 && place_goes_on(r, &before))
-            return add_edit(r, backslash_before(r, line.start), line.end, "", err);
-        return add_edit(r, line.start, line.end + (line.end < r->length), "", err);
+        struct span whole = whole_line(r, line, goes_on);
+        return add_edit(r, whole.start, whole.end, "", err);
     }
     size_t start = s.start;
     while (start > line.start && strchr(" \t", r->text[start - 1]))
@@ -114,6 +121,15 @@ static bool remove_span(struct rewrite *r, struct span s, struct error *err)
     return add_edit(r, s.start, s.end, "", err);
 }
 
+/* A variable that only the removed value spoke of would be left over: its line goes too, where it has that alone. */
+static bool remove_variable(struct rewrite *r, struct span value, struct error *err)
+{
+    struct span line;
+    if (!place_only_use(r, value, &line))
+        return true;
+    return add_edit(r, line.start, line.end + (line.end < r->length), "", err);
+}
+
 static bool remove_flag(struct rewrite *r, const struct flag_edit *e, struct error *err)
 {
     struct span flag, value[MOST_VALUES];
@@ -122,6 +138,9 @@ static bool remove_flag(struct rewrite *r, const struct flag_edit *e, struct err
     if (!place_flag(r, e->name, &flag, err) ||
         !place_values(r, e->name, &flag, e->olds, value, err))
         return false;
+    for (size_t i = 0; i < e->olds; i++)
+        if (!remove_variable(r, value[i], err))
+            return false;
     return remove_span(r, (struct span){flag.start, e->olds ? value[e->olds - 1].end : flag.end},
                        err);
 }
@@ -283,6 +302,29 @@ static int by_place(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
+static bool meets_another(const struct rewrite *r, const struct text_edit *one, struct span s)
+{
+    for (int i = 0; i < r->edits; i++)
+        if (&r->edit[i] != one && r->edit[i].start <= s.end && r->edit[i].end >= s.start)
+            return true;
+    return false;
+}
+
+/* A line of which nothing is left goes too. */
+static void drop_empty_line(struct rewrite *r, struct text_edit *e)
+{
+    struct span line = place_line(r, e->start);
+    bool goes_on = place_goes_on(r, &line);
+    if (*e->text || e->end > line.end || !place_is_blank(r, line.start, e->start) ||
+        !place_is_blank(r, e->end, line.end - goes_on))
+        return;
+    struct span whole = whole_line(r, line, goes_on);
+    if (!meets_another(r, e, whole)) {
+        e->start = whole.start;
+        e->end = whole.end;
+    }
+}
+
 /* What two flags say in one variable is one edit, and so is what goes side by side. */
 bool rewrite_sort(struct rewrite *r, struct error *err)
 {
@@ -304,6 +346,8 @@ bool rewrite_sort(struct rewrite *r, struct error *err)
             r->edit[kept++] = *x;
     }
     r->edits = kept;
+    for (int i = 0; i < r->edits; i++)
+        drop_empty_line(r, &r->edit[i]);
     return true;
 }
 

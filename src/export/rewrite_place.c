@@ -233,6 +233,34 @@ static bool follow(const struct rewrite *r, struct span word, const char *what, 
     return follow(r, value, what, old, depth + 1, out, err);
 }
 
+/* How often a name stands there as a word of its own, comments left out. */
+static int mentions_of(const struct rewrite *r, const char *name)
+{
+    size_t n = strlen(name);
+    int count = 0;
+    for (const char *at = r->text; (at = strstr(at, name)); at += n) {
+        bool whole = (at == r->text || !strchr(NAME_CHARS, at[-1])) &&
+                     (!at[n] || !strchr(NAME_CHARS, at[n]));
+        count += whole && r->state[at - r->text] != BYTE_COMMENT;
+    }
+    return count;
+}
+
+bool place_only_use(const struct rewrite *r, struct span word, struct span *line)
+{
+    struct span name, usual, value;
+    int count;
+    if (!variable_in(r, unquoted(r, word), &name, &usual) || usual.start < usual.end)
+        return false;
+    size_t length = name.end - name.start;
+    const char *text = arena_copy(r->mem, r->text + name.start, length);
+    if (!place_assignment(r, text, length, &value, &count) || mentions_of(r, text) != 2)
+        return false;
+    *line = place_line(r, value.start);
+    return value.start >= length + 1 && place_is_blank(r, line->start, value.start - length - 1) &&
+           place_is_blank(r, value.end, line->end);
+}
+
 bool place_literal(const struct rewrite *r, struct span word, const char *what, const char *old,
                    struct span *out, struct error *err)
 {

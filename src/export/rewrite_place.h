@@ -15,6 +15,10 @@ bool place_flag(const struct rewrite *, const char *name, struct span *, struct 
 /* The next `count` words behind a flag, on its line. */
 bool place_values(const struct rewrite *, const char *name, const struct span *flag, size_t count,
                   struct span *value, struct error *);
+/* The line of an assignment that nothing but this word, "$NAME", looks at, and that has nothing else on it. False where
+ * it is no such variable. */
+bool place_only_use(const struct rewrite *, struct span word, struct span *line);
+
 /* The literal that a word means, or the one that the variable in it is assigned: what has to become
  * another for the word to do so. It must say `old` now. */
 bool place_literal(const struct rewrite *, struct span word, const char *what, const char *old,

@@ -75,16 +75,14 @@ static size_t rows_of(const struct measured_rows *d, const struct gpu *g)
     return count;
 }
 
-static bool find_residuals(struct addition *a, struct measured_rows *d, struct error *err)
+static void find_residuals(struct addition *a, struct measured_rows *d)
 {
     for (size_t i = 0; i < d->rows; i++) {
         const struct sample *s = &d->sample[i];
         double predicted;
-        if (!learned_predict(a->models, s->gpu, &s->op, 1, &predicted, err))
-            return false;
+        learned_predict(a->models, s->gpu, &s->op, 1, &predicted);
         d->residual[i] = log(s->time_s / predicted);
     }
-    return true;
 }
 
 /* Peaks catch times in too large a unit, nothing but this those in too small a one. */
@@ -158,8 +156,7 @@ static bool add_family(struct addition *a, enum family family, struct error *err
     struct measured_rows d = rows_of_family(&a->samples, family, a->mem);
     size_t count;
     const struct gpu *table = gpu_table(&count);
-    if (!find_residuals(a, &d, err))
-        return false;
+    find_residuals(a, &d);
     for (size_t g = 0; g < count; g++)
         if (!add_gpu(a, &d, family, &table[g], err))
             return false;
@@ -195,8 +192,6 @@ static bool add(const struct fit_query *q, struct addition *a, struct error *err
                     "from them");
     if (a->samples.ops == 0)
         return nothing_usable(&a->samples, err);
-    if (!learned_ready(a->models, (1u << FAMILIES) - 1, 2, err))
-        return false;
     for (int i = 0; i < FAMILIES; i++)
         if (!add_family(a, (enum family)i, err))
             return false;

@@ -3,6 +3,7 @@
  * again by tools/fit. */
 #pragma once
 
+#include "base/file.h"
 #include "cost/learned.h"
 #include "learn/sample.h"
 
@@ -35,6 +36,9 @@ struct fit_report {
 
 /* The report lives in the arena. Nothing is written unless everything went well. */
 bool fit_run(const struct fit_query *, struct arena *, struct fit_report *out, struct error *);
+
+/* model_file.c: a model's file; that of one that is compiled in is put into the arena. */
+struct text model_file(const struct learned_model *, int model, struct arena *);
 
 /* fit_write.c: the files of a folder, all of them or none. `added` rows of a profile more than its
  * sources have. */

@@ -25,12 +25,12 @@ static struct json *number(double x)
     return json_new_number(parse_real(text, &shorter) ? shorter : x);
 }
 
-static struct json *trees(const void *bytes, size_t size)
+static struct json *trees(struct text file)
 {
     char hash[20];
     struct json *j = json_new_object();
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)model_hash(bytes, size));
-    json_set(j, "bytes", json_new_integer((int64_t)size));
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)model_hash(file.data, file.length));
+    json_set(j, "bytes", json_new_integer((int64_t)file.length));
     json_set(j, "hash", json_new_string(hash));
     return j;
 }
@@ -58,10 +58,11 @@ static struct json *curve_lines(const struct memory_curves *c)
     return list;
 }
 
-static struct json *family_lines(const struct learned_model *m, enum family family,
-                                 const struct memory_curves *curves)
+static struct json *family_lines(const struct learned *l, enum family family)
 {
-    struct json *j = trees(m->bytes, m->size), *names = json_new_array(), *gpus = json_new_array();
+    const struct learned_model *m = &l->model[family];
+    struct json *j = trees(model_file(m, (int)family, l->mem)), *names = json_new_array(),
+                *gpus = json_new_array();
     for (int i = 0; i < features_count(family); i++)
         json_append(names, json_new_string(feature_name(family, i)));
     for (int i = 0; i < m->gpus; i++)
@@ -71,7 +72,7 @@ static struct json *family_lines(const struct learned_model *m, enum family fami
     json_set(j, "arch_error", number(m->arch_error));
     json_set(j, "gpus", gpus);
     if (family == FAMILY_MEMORY)
-        json_set(j, "curves", curve_lines(curves));
+        json_set(j, "curves", curve_lines(&l->curves));
     return j;
 }
 
@@ -109,9 +110,11 @@ static bool write_all(const struct learned *l, struct json *j, const char *folde
     struct folder f = {.written = 0};
     struct str text = {0};
     bool ok = folder_make(folder, err);
-    for (int i = 0; ok && i < LEARNED_MODELS; i++)
-        ok = write_one(&f, arena_format(l->mem, "%s/%s.ubj", folder, model_name(i)),
-                       l->model[i].bytes, l->model[i].size, err);
+    for (int i = 0; ok && i < LEARNED_MODELS; i++) {
+        struct text file = model_file(&l->model[i], i, l->mem);
+        ok = write_one(&f, arena_format(l->mem, "%s/%s.ubj", folder, model_name(i)), file.data,
+                       file.length, err);
+    }
     json_dump(j, &text);
     ok = ok && write_one(&f, arena_format(l->mem, "%s/models.json", folder), str_text(&text),
                          text.length, err);
@@ -129,8 +132,8 @@ bool learned_write(const struct learned *l, size_t added, const char *folder, st
     json_set(j, "rows_by_source", source_lines(l, added));
     for (int i = 0; i < LEARNED_MODELS; i++)
         json_set(j, model_name(i),
-                 i == MODEL_COMM ? trees(l->model[i].bytes, l->model[i].size)
-                                 : family_lines(&l->model[i], (enum family)i, &l->curves));
+                 i == MODEL_COMM ? trees(model_file(&l->model[i], i, l->mem))
+                                 : family_lines(l, (enum family)i));
     bool ok = write_all(l, j, folder, err);
     json_release(j);
     return ok;

@@ -82,8 +82,8 @@ bool model_meaning_parse(enum model_meaning, const char *text, double *out);
 /* As model_meaning_parse takes it, short: 500000, 1e-05, yarn. */
 void model_meaning_print(enum model_meaning, double value, char *out, size_t size);
 
-/* `text` is a preset name, a path to an HF config.json (or the folder that holds one), or inline
- * key=value pairs. The error names the place, the value and what would be right. */
+/* `text` is a preset name, a path to an HF config.json (or the folder that holds one), what such a
+ * file holds (from its brace on), or inline key=value pairs. The error names the place, the value and what would be right. */
 bool model_load(struct model *, const char *text, struct arena *, struct error *);
 /* The parts of model_load, for tests and fuzzing. `name` is used in messages. */
 bool model_from_hf(struct model *, const char *json, size_t length, const char *name,
@@ -123,6 +123,15 @@ struct model_preset {
     const char *source;      /* of the count */
 };
 const struct model_preset *model_presets(void);
+/* The preset that a name of others means (model_names.c): an id, a path, a recipe; NULL = none. `differs` is what of the
+ * model is not the preset's, "" = nothing that has a cost. */
+const char *model_named(const char *text);
+const char *model_named_as(const char *text, const char **differs);
+/* What kind of model without a preset a name speaks of; NULL = it does not say. `decoder`: there is one in it that could
+ * be planned. */
+const char *model_named_other(const char *text, bool *decoder);
+/* Presets whose names begin like this one; returns how many, at most `most`. */
+int model_names_near(const char *text, const char *near[], int most);
 
 /* Parameter counts, unpadded vocabulary, without MTP layers: makers state those apart (DeepSeek-V3:
  * 671B and 11.5B). Active is per token: top-k experts only, both embeddings counted. */

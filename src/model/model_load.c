@@ -44,6 +44,15 @@ static bool load_file(struct model *m, const char *path, struct arena *mem, stru
     return true;
 }
 
+/* A config.json itself, where a file would be one thing too many. */
+static bool load_inline(struct model *m, const char *text, struct error *err)
+{
+    if (!model_from_hf(m, text, strlen(text), "model", err))
+        return false;
+    set_name(m, "inline");
+    return true;
+}
+
 static bool unknown_preset(const char *text, struct arena *mem, struct error *err)
 {
     const struct model_preset *presets = model_presets();
@@ -62,6 +71,8 @@ static bool unknown_preset(const char *text, struct arena *mem, struct error *er
 
 bool model_load(struct model *m, const char *text, struct arena *mem, struct error *err)
 {
+    if (*text == '{')
+        return load_inline(m, text, err);
     for (const struct model_preset *p = model_presets(); p->name; p++)
         if (same_name(text, p->name))
             return load_preset(m, p, err);

@@ -85,6 +85,10 @@ struct better_plan {
  * `why_not` says so. Never NULL. */
 const struct better_plan *better_of(const struct query *, const struct estimate_query *,
                                     const struct plan *, struct arena *);
+/* The same among plans that keep what the file says by words of another dialect, or by its defaults: these can be read,
+ * and not be written. */
+const struct better_plan *better_held(const struct query *, const struct estimate_query *,
+                                      const struct plan *, struct arena *);
 
 /* better_flags.c: fills `add` and `remove` of the change. The user's flags without the one and with
  * the other behind them are the plan of the change. False when no such list of flags is found. */

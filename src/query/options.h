@@ -114,6 +114,7 @@ struct outage_options {
 struct search_options {
     int top, threads;  /* threads 0 = all cores */
     double resolution; /* as in struct limits */
+    double limit_s;    /* of the search; 0 = none */
     bool variants, exhaustive, check, stats;
 };
 
@@ -149,6 +150,14 @@ struct calibrate_options {
     struct texts from, held_out; /* fitted, and only compared with */
 };
 
+/* What clients of a server may do. */
+enum { ALLOW_MAX = 16 };
+struct serve_options {
+    struct texts allow; /* folders whose files may be read */
+    double call_s;      /* longest that one call may take */
+    int message_bytes;
+};
+
 /* What is shown of an answer, and files that are written beside it; NULL = all, and none. */
 struct output_options {
     const char *stage; /* of explain */
@@ -174,6 +183,7 @@ struct options {
     struct cluster cluster;
     struct flags_result flags;
     const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */
+    const char *at_hand;             /* its text where it is no file; NULL = it is one */
     int plan;                        /* of the best of a search that it holds */
     int envs;                        /* variables of a launch script */
     struct script_env env[ENVS_MAX];
@@ -191,6 +201,7 @@ struct options {
     struct fit_options fit;
     struct calibrate_options calibrate;
     struct output_options output;
+    struct serve_options serve;
 };
 
 void options_init(struct options *, struct arena *mem);

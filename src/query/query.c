@@ -82,14 +82,11 @@ static int query_threads(const struct query *q)
 /* Residual factors, and learned times where the groups do not have them. */
 static bool time_groups(struct query *q, struct error *err)
 {
-    unsigned models = 1u << FAMILY_GEMM | 1u << FAMILY_ATTENTION | 1u << FAMILY_MEMORY |
-                      1u << MODEL_COMM | (q->model.experts > 0 ? 1u << FAMILY_GROUPED : 0);
     struct learned *learned;
     if (!q->resources)
         return true;
     if (!query_set_residuals(q, err) ||
-        !resources_models(q->resources, q->given->efficiency, &learned, err) ||
-        !learned_ready(learned, models, query_threads(q), err))
+        !resources_models(q->resources, q->given->efficiency, &learned, err))
         return false;
     for (int g = 0; g < q->cluster.groups; g++)
         if (!q->costing[g].costs &&
@@ -167,11 +164,6 @@ struct scene query_rebase(const struct query *from, const struct query *to, cons
         out.meshes = meshes;
     }
     return out;
-}
-
-bool query_costs_hold(const struct query *q, struct error *err)
-{
-    return !q->resources || resources_hold(q->resources, err);
 }
 
 double query_release(const struct query *q)

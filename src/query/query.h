@@ -80,9 +80,6 @@ void estimate_slots(const struct estimate_query *, int g, double values[SLOTS]);
 void estimate_set_strategy(const struct estimate_query *, int g, const struct strategy *,
                            double values[SLOTS]);
 
-/* Once an answer is there: no model of operators failed on the way. */
-bool query_costs_hold(const struct query *, struct error *);
-
 /* Residual factors of the profile (query_profile.c) for a type of GPU that need not be in the pool;
  * NULL = none. */
 const struct residual *query_residual(const struct query *, const struct gpu *, enum stack);

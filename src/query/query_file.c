@@ -10,6 +10,7 @@
 #include "import/megatron/overrides.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
+#include "import/yaml/yaml_launch.h"
 #include "query/query.h"
 #include "query/query_parts.h"
 #include "query/query_read.h"
@@ -36,8 +37,8 @@ bool option_env(struct options *o, const char *v, struct error *err)
     for (const char *p = v; *p; p++)
         if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t')
             return fail(err, ERROR_INPUT, "--env %.*s has a control character", (int)n, v);
-    o->env[o->envs++] =
-        (struct script_env){arena_copy(o->mem, v, n), arena_string(o->mem, v + n + 1)};
+    o->env[o->envs++] = (struct script_env){.name = arena_copy(o->mem, v, n),
+                                            .value = arena_string(o->mem, v + n + 1)};
     return true;
 }
 
@@ -107,16 +108,18 @@ static bool is_json(const struct text *t)
 
 /* The training that a text describes. */
 static bool read_launch(struct options *o, const struct text *t, const char *path,
-                        struct launch *out, struct error *err)
+                        struct launch *out, const char **call, const char **why, struct error *err)
 {
     if (t->length == 0 || strspn(t->data, " \t\r\n") == t->length)
         return fail(err, ERROR_INPUT,
                     "%s: is empty, expected a plan, a launch script, a log or overrides", path);
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, out, o->mem, err);
-    return script_read(path, t->data, t->length, o->env, o->envs, strcmp(path, "-") != 0, out,
-                       o->mem, err) &&
-           overrides_of_launch(out, o->mem, err);
+    if (yaml_launch_is(t->data, t->length))
+        return yaml_launch_read(path, t->data, t->length, o->env, o->envs,
+                                imported_follows(o, path), out, o->mem, err) &&
+               overrides_of_launch(out, o->mem, err);
+    return imported_script(o, t, path, out, call, why, err);
 }
 
 static bool set_nodes(struct options *o, int64_t nodes, int64_t per_node, const char **text,
@@ -177,9 +180,9 @@ static bool is_planned(struct launch *l, struct arena *mem, struct error *err)
     return true;
 }
 
-static bool take_launch(struct options *o, const struct launch *l, struct error *err)
+static bool take_launch(struct options *o, const struct launch *l, struct imported *i,
+                        struct error *err)
 {
-    struct imported *i = arena_alloc(o->mem, sizeof *i);
     i->launch = *l;
     if (!is_planned(&i->launch, o->mem, err) || !take_cluster(o, l, &i->assumed_nodes, err))
         return false;
@@ -198,30 +201,46 @@ static bool take_pieces(struct options *o, struct file_pieces *p, const char *pa
                         struct error *err)
 {
     struct launch l;
+    struct imported *i = arena_alloc(o->mem, sizeof *i);
     struct text text = {str_text(&p->head), p->head.length};
     if (train_log_launch(&p->log, path, &l))
-        return take_launch(o, &l, err);
+        return take_launch(o, &l, i, err);
     if (p->cut)
         return fail(err, ERROR_INPUT,
                     "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
                     FILE_LIMIT >> 20);
     if (is_json(&text))
         return import_plan(o, &text, path, err);
-    return read_launch(o, &text, path, &l, err) && take_launch(o, &l, err);
+    return read_launch(o, &text, path, &l, &i->assumed_call, &i->call_why, err) &&
+           take_launch(o, &l, i, err);
+}
+
+/* `text` NULL: that of the file. */
+static bool import_pieces(struct options *o, const char *path, const char *text, struct error *err)
+{
+    struct file_pieces p = {0};
+    path = arena_string(o->mem, path);
+    str_init(&p.head);
+    train_log_init(&p.log, o->mem);
+    if (text)
+        take_piece(&p, text, strlen(text));
+    bool ok = (text || file_stream(path, take_piece, &p, err)) && take_pieces(o, &p, path, err);
+    train_log_release(&p.log);
+    str_release(&p.head);
+    return ok;
 }
 
 bool import_file(struct options *o, const char *path, struct error *err)
 {
-    struct file_pieces p = {0};
     if (!*path)
         return fail(err, ERROR_INPUT, "the name of the plan is empty, expected a file");
-    path = arena_string(o->mem, path);
-    str_init(&p.head);
-    train_log_init(&p.log, o->mem);
-    bool ok = file_stream(path, take_piece, &p, err) && take_pieces(o, &p, path, err);
-    train_log_release(&p.log);
-    str_release(&p.head);
-    return ok;
+    return import_pieces(o, path, NULL, err);
+}
+
+bool import_at_hand(struct options *o, const char *text, const char *name, struct error *err)
+{
+    o->at_hand = arena_string(o->mem, text);
+    return import_pieces(o, name, o->at_hand, err);
 }
 
 bool import_log(struct options *o, struct train_log *log, const char *path, struct error *err)
@@ -233,7 +252,7 @@ bool import_log(struct options *o, struct train_log *log, const char *path, stru
                     "%s: has no block of Megatron's arguments, which say what ran: a log of rank 0 "
                     "or of all ranks from its beginning is right",
                     path);
-    return take_launch(o, &l, err);
+    return take_launch(o, &l, arena_alloc(o->mem, sizeof(struct imported)), err);
 }
 
 bool imported_options_count(const struct options *o, struct error *err)
@@ -345,8 +364,10 @@ bool import_text(struct options *o, const char *text, size_t length, const char 
                  struct error *err)
 {
     struct launch l;
+    struct imported *i = arena_alloc(o->mem, sizeof *i);
     struct text t = {text, length};
-    return read_launch(o, &t, path, &l, err) && take_launch(o, &l, err);
+    return read_launch(o, &t, path, &l, &i->assumed_call, &i->call_why, err) &&
+           take_launch(o, &l, i, err);
 }
 
 const struct launch *imported_launch(const struct options *o)

@@ -21,6 +21,9 @@ struct train_log;
  * that is there stays. "-" is standard input. Nothing in the file is executed. */
 bool import_file(struct options *, const char *path, struct error *);
 
+/* The same of a text that is no file: files beside it are not looked for. `name` is for messages. */
+bool import_at_hand(struct options *, const char *text, const char *name, struct error *);
+
 /* A plan that Astra wrote, in JSON; `path` is for messages (query_plan.c). */
 bool import_plan(struct options *, const struct text *, const char *path, struct error *);
 
@@ -51,6 +54,9 @@ bool imported_name_place(const struct options *, struct error *);
 int64_t imported_world(const struct options *, int64_t cluster);
 /* Once the flags are read: nothing with an effect was left open. A note where the file counts other GPUs. */
 bool imported_holds(const struct options *, struct flags_result *, int64_t world, struct error *);
+
+/* Notes on what looks misread (query_doubts.c). */
+void imported_doubts(const struct options *, struct flags_result *);
 
 /* The file that the plan was read from, or flags. */
 struct plan_source {

@@ -40,9 +40,13 @@ static const char IDLE[] =
 
 enum { QUESTIONS = 256, ERROR_BYTES = 1700 }; /* of an error's text */
 
+enum { NAMED = 6 }; /* flags that follow from one cause, by name */
+
 struct question {
-    const char *what, *give;
+    const char *what, *give, *cause;
     size_t rank;
+    int flags, more;
+    const char *flag[NAMED]; /* that the cause decides */
 };
 
 struct questions {
@@ -50,20 +54,61 @@ struct questions {
     struct question question[QUESTIONS];
 };
 
-static void ask(struct questions *q, const char *flag, const char *what, const char *give)
+static size_t rank_of(const char *flag)
 {
     size_t rank = 0, ranks = sizeof ORDER / sizeof *ORDER;
     while (rank < ranks && strcmp(flag, ORDER[rank]) != 0)
         rank++;
-    for (int i = 0; i < q->count; i++)
-        if (strcmp(q->question[i].what, what) == 0)
+    return rank;
+}
+
+/* One more flag that a cause decides, those that matter most first. */
+static void add_flag(struct question *q, const char *flag)
+{
+    int at = q->flags;
+    for (int i = 0; i < q->flags; i++)
+        if (strcmp(q->flag[i], flag) == 0)
             return;
+    if (q->flags == NAMED) {
+        q->more++;
+        at = NAMED - 1;
+        if (rank_of(q->flag[at]) <= rank_of(flag))
+            return;
+    }
+    q->flags += q->flags < NAMED;
+    for (; at > 0 && rank_of(q->flag[at - 1]) > rank_of(flag); at--)
+        q->flag[at] = q->flag[at - 1];
+    q->flag[at] = flag;
+}
+
+static struct question *same_question(struct questions *q, const char *cause, const char *what)
+{
+    for (int i = 0; i < q->count; i++) {
+        const char *other = q->question[i].cause;
+        if (strcmp(q->question[i].what, what) == 0 || (cause && other && strcmp(cause, other) == 0))
+            return &q->question[i];
+    }
+    return NULL;
+}
+
+static void ask(struct questions *q, const char *flag, const char *cause, const char *what,
+                const char *give)
+{
+    struct question new = {.what = what, .give = give, .cause = cause, .rank = rank_of(flag)};
+    struct question *old = same_question(q, cause, what);
+    if (old) {
+        new = *old;
+        new.rank = rank_of(flag) < old->rank ? rank_of(flag) : old->rank;
+        memmove(old, old + 1, (size_t)(q->question + q->count - old - 1) * sizeof *old);
+        q->count--;
+    }
     if (q->count == QUESTIONS)
         return;
+    add_flag(&new, flag);
     int at = q->count++;
-    for (; at > 0 && q->question[at - 1].rank > rank; at--)
+    for (; at > 0 && q->question[at - 1].rank > new.rank; at--)
         q->question[at] = q->question[at - 1];
-    q->question[at] = (struct question){what, give, rank};
+    q->question[at] = new;
 }
 
 static bool matters(const struct flags_result *f, const struct launch_open *open)
@@ -88,34 +133,86 @@ static void ask_model(struct questions *q, const struct options *o, const struct
     const struct imported *i = o->imported;
     if (o->has_model || f->has_model)
         return;
+    if (i->unknown_model && f->model.layers == 0) {
+        ask(q, NEEDED[0], NULL, arena_format(o->mem, "%s: %s", i->launch.path, i->unknown_model),
+            "--model NAME or --model PATH/config.json");
+        return;
+    }
     for (size_t k = 0; k < sizeof NEEDED / sizeof *NEEDED; k++)
         if (!words_there(f->words, NEEDED[k]) && !is_open(i, NEEDED[k]) &&
             !(k == 0 && words_there(f->words, "--encoder-num-layers")))
-            ask(q, NEEDED[k], arena_format(o->mem, "%s: %s is missing", i->launch.path, NEEDED[k]),
+            ask(q, NEEDED[k], NULL,
+                arena_format(o->mem, "%s: %s is missing", i->launch.path, NEEDED[k]),
                 arena_format(o->mem, "-- %s VALUE, or --model NAME", NEEDED[k]));
 }
 
-/* A line of the list: "line 12: --num-layers is $1, which is not set: --env 1=VALUE". The file was named above. */
-static void add_question(const struct question *q, const char *path, struct str *s)
+static bool is_argument(const char *cause)
 {
-    const char *what = q->what;
+    return cause && strchr("123456789", *cause);
+}
+
+/* --args "ENV SIZE ...", as the script calls them; NULL where no argument is asked for. */
+static const char *arguments_template(const struct options *o, const struct questions *q)
+{
+    const struct launch *l = &o->imported->launch;
+    struct str s = {0};
+    bool asked = false;
+    for (int i = 0; i < q->count; i++)
+        asked |= is_argument(q->question[i].cause);
+    for (int i = 0; i < l->arguments; i++)
+        str_addf(&s, "%s%s", i ? " " : "",
+                 l->argument[i] ? l->argument[i] : arena_format(o->mem, "ARGUMENT%d", i + 1));
+    const char *words = str_keep(&s, o->mem);
+    return asked && *words ? arena_format(o->mem, "--args \"%s\"", words) : NULL;
+}
+
+/* " (7B, 13B or 65B)": the words that the script compares a variable with; "" = none. */
+static const char *choices_of(const struct options *o, const char *cause)
+{
+    const struct launch *l = &o->imported->launch;
+    const struct launch_choice *c = NULL;
+    struct str s = {0};
+    for (int i = 0; i < l->choices && cause; i++)
+        c = strcmp(l->choice[i].name, cause) == 0 ? &l->choice[i] : c;
+    for (int i = 0; c && i < c->count; i++)
+        str_addf(&s, "%s%s", i == 0 ? " (" : i + 1 < c->count ? ", " : " or ", c->word[i]);
+    str_add(&s, s.length ? ")" : "");
+    return str_keep(&s, o->mem);
+}
+
+/* "$2 MODEL_SIZE (7B or 13B) decides --num-layers and --hidden-size": one line for all that follows from a cause. */
+static const char *cause_words(const struct options *o, const struct question *q)
+{
+    const struct launch *l = &o->imported->launch;
+    struct str s = {0};
+    int64_t n;
+    if (is_argument(q->cause) && parse_int(q->cause, &n))
+        str_addf(&s, "$%s %s", q->cause,
+                 n <= l->arguments && l->argument[n - 1] ? l->argument[n - 1] : "");
+    else
+        str_add(&s, q->cause);
+    str_addf(&s, "%s decides ", choices_of(o, q->cause));
+    for (int i = 0; i < q->flags; i++)
+        str_addf(&s, "%s%s", i == 0 ? "" : i + 1 < q->flags ? ", " : " and ", q->flag[i]);
+    if (q->more)
+        str_addf(&s, " and %d more", q->more);
+    return str_keep(&s, o->mem);
+}
+
+/* A line of the list: "line 12: --num-layers is $1, which is not set: --env 1=VALUE". The file was named above. */
+static void add_question(const struct options *o, const struct question *q, struct str *s)
+{
+    const char *what = q->what, *path = o->imported->launch.path;
+    if (q->cause && (q->flags > 1 || is_argument(q->cause))) {
+        str_addf(s, "\n  %s%s%s", cause_words(o, q), is_argument(q->cause) ? "" : ": give ",
+                 is_argument(q->cause) ? "" : q->give);
+        return;
+    }
     size_t n = strlen(path);
     if (strncmp(what, path, n) == 0 && what[n] == ':')
         what += n + 1;
-    str_addf(s, "\n  %s%s%s%s", *what == ' ' ? "" : "line ", what + (*what == ' '),
-             q->give ? ": give " : "", q->give ? q->give : "");
-}
-
-static bool asks_for_arguments(const struct questions *q)
-{
-    static const char env[] = "--env ";
-    for (int i = 0; i < q->count; i++) {
-        const char *give = q->question[i].give;
-        if (give && strncmp(give, env, sizeof env - 1) == 0 &&
-            strchr("123456789", give[sizeof env - 1]))
-            return true;
-    }
-    return false;
+    str_addf(s, "\n  %s%s%s%s%s", *what == ' ' ? "" : "line ", what + (*what == ' '),
+             q->give ? ": give " : "", q->give ? q->give : "", choices_of(o, q->cause));
 }
 
 /* One question is a line; several are a list. */
@@ -123,36 +220,63 @@ static bool answer(const struct options *o, const struct questions *q, struct er
 {
     const char *path = o->imported->launch.path;
     const struct question *one = &q->question[0];
+    const char *arguments = arguments_template(o, q);
     struct str s = {0};
     int said = 0;
     if (q->count == 0)
         return true;
-    if (q->count == 1) {
-        fail(err, ERROR_INPUT, "%s%s%s", one->what, one->give ? ": give " : "",
-             one->give ? one->give : "");
+    if (q->count == 1 && one->flags < 2 && !is_argument(one->cause)) {
+        fail(err, ERROR_INPUT, "%s%s%s%s", one->what, one->give ? ": give " : "",
+             one->give ? one->give : "", choices_of(o, one->cause));
         return error_in_file(err);
     }
-    str_addf(&s, "%s: %d things are not known, those that matter most first:", path, q->count);
+    str_addf(&s,
+             q->count == 1 ? "%s: %d thing is not known:"
+                           : "%s: %d things are not known, those that matter most first:",
+             path, q->count);
     for (; said < q->count && s.length < ERROR_BYTES; said++)
-        add_question(&q->question[said], path, &s);
+        add_question(o, &q->question[said], &s);
     if (said < q->count)
         str_addf(&s, "\n  and %d more", q->count - said);
-    if (asks_for_arguments(q))
-        str_add(&s, "\n  all arguments of the script at once: give --args \"...\"");
+    if (arguments)
+        str_addf(&s, "\n  give the arguments of the script: %s", arguments);
     fail(err, ERROR_INPUT, "%s", str_text(&s));
     str_release(&s);
     return error_in_file(err);
 }
 
-static bool ask_all(const struct options *o, const struct flags_result *f, struct error *err)
+static struct questions *all_questions(const struct options *o, const struct flags_result *f)
 {
-    const struct imported *i = o->imported;
     struct questions *q = arena_alloc(o->mem, sizeof *q);
     ask_model(q, o, f);
-    for (int k = 0; k < i->flags.opens; k++)
-        if (matters(f, &i->flags.open[k]))
-            ask(q, i->flags.open[k].flag, i->flags.open[k].what, i->flags.open[k].give);
-    return answer(o, q, err);
+    for (int k = 0; k < o->imported->flags.opens; k++) {
+        const struct launch_open *open = &o->imported->flags.open[k];
+        if (matters(f, open))
+            ask(q, open->flag, open->cause, open->what, open->give);
+    }
+    return q;
+}
+
+static bool ask_all(const struct options *o, const struct flags_result *f, struct error *err)
+{
+    return answer(o, all_questions(o, f), err);
+}
+
+int imported_asks(const struct options *o)
+{
+    return all_questions(o, &o->flags)->count;
+}
+
+/* What stands behind a flag, in the next word or behind "=" (where part of it is not known); NULL = another flag. */
+static const char *behind_flag(const struct launch *l, int i, const char *flag)
+{
+    size_t n = strlen(flag);
+    const char *word = l->word[i].text;
+    if (strncmp(word, flag, n) != 0)
+        return NULL;
+    return word[n] == '='                 ? word + n + 1
+           : !word[n] && i + 1 < l->count ? l->word[i + 1].text
+                                          : NULL;
 }
 
 /* Names that speak of the tokenizer, best first: what its flags say, the program, the script. */
@@ -165,9 +289,11 @@ static void assume_vocab(const struct options *o, struct flags_result *f)
     const char *name = NULL;
     int vocab = 0;
     for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS && !vocab; k++)
-        for (int i = 0; i + 1 < l->count && !vocab; i++)
-            if (strcmp(l->word[i].text, FLAGS[k]) == 0)
-                vocab = tokenizer_entries(launch_text(l, l->word[i + 1].text, o->mem), &name);
+        for (int i = 0; i < l->count && !vocab; i++) {
+            const char *value = behind_flag(l, i, FLAGS[k]);
+            if (value)
+                vocab = tokenizer_entries(launch_text(l, value, o->mem), &name);
+        }
     if (!vocab)
         vocab = tokenizer_entries(l->path, &name);
     if (!vocab && l->program &&
@@ -198,9 +324,13 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
     if (f->vocab_missing && !o->has_model)
         assume_vocab(o, f);
     assume_sequence(o, f);
+    f->model_named = o->imported->named_model != NULL;
     if (o->imported->named_model && o->has_model)
-        flags_assume(f, (struct flags_assumption){"model", o->model.name, "--model",
+        flags_assume(f, (struct flags_assumption){"model", o->imported->named_preset, "--model",
                                                   o->imported->named_model, 0.01});
+    if (o->imported->assumed_call)
+        flags_assume(f, (struct flags_assumption){"arguments", o->imported->assumed_call, "--args",
+                                                  o->imported->call_why, 0});
     if (o->imported->assumed_nodes)
         flags_assume(f,
                      (struct flags_assumption){"cluster", o->imported->assumed_nodes, "--cluster",
@@ -248,5 +378,6 @@ bool imported_holds(const struct options *o, struct flags_result *f, int64_t wor
                          "line %d: runs on %lld GPUs; the %lld of the cluster are planned (--gpus "
                          "%lld plans its own)",
                          l->line, (long long)l->gpus, (long long)world, (long long)l->gpus);
+    imported_doubts(o, f);
     return ask_all(o, f, err);
 }

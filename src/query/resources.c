@@ -76,11 +76,3 @@ bool resources_time(struct resources *r, const struct node_group *g, struct lear
     *out = k->costs;
     return true;
 }
-
-bool resources_hold(const struct resources *r, struct error *err)
-{
-    for (const struct kept_costs *k = r->kept; k; k = k->next)
-        if (group_costs_failed(k->costs, err))
-            return false;
-    return true;
-}

@@ -23,5 +23,3 @@ bool resources_models(struct resources *, const char *folder, struct learned **,
 /* The learned times of a group, which must not change while they are asked. */
 bool resources_time(struct resources *, const struct node_group *, struct learned *,
                     struct group_costs **out, struct error *);
-/* No model failed to answer. */
-bool resources_hold(const struct resources *, struct error *);

@@ -42,11 +42,13 @@ struct what_if {
 
 /* A launch script with the better plan put in. */
 struct improvement {
-    const struct plan_answer *answer;       /* of the script as it was */
-    const char *why_not;                    /* it is not put in; NULL = it is, or there is none */
-    const char *also;                       /* flags that follow a changed variable; NULL = none */
-    const char *diff;                       /* NULL = nothing is written */
-    bool newest;                            /* flags are added, and nobody said for which release */
+    const struct plan_answer *answer; /* of the script as it was */
+    const char *why_not;              /* it is not put in; NULL = it is, or there is none */
+    const char *also;                 /* flags that follow a changed variable; NULL = none */
+    const char *diff;                 /* NULL = nothing is written */
+    bool newest;                      /* flags are added, and nobody said for which release */
+    double
+        best_step_s; /* of the plan that also changes what the script says in other words; 0 = it is this one */
     double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
 };
 
@@ -66,7 +68,11 @@ struct search_report {
     double
         production_s; /* a step of plan 1's layout with production numerics; 0: not known, or asked */
     double elapsed_s;
-    bool stats; /* text: show the funnel */
+    bool open;   /* not all was looked at: the search was stopped, or gave some of it up */
+    double left; /* of it, groups of strategies for want of time */
+    double gap;  /* share that the best objective found is above the least of what is open, at most;
+                  * INFINITY: not known */
+    bool stats;  /* text: show the funnel */
     int notes;
     const char **note; /* what the user should know: rules without effect */
     int what_ifs;

@@ -85,15 +85,52 @@ static bool compares_constant(const struct instruction *in, int left)
     return left >= 3 && in[1].op == OP_CONST && in[2].op >= OP_EQ && in[2].op <= OP_GE;
 }
 
+/* Of two values that are defined. */
+static inline bool compare(enum op op, double a, double b)
+{
+    switch (op) {
+    case OP_EQ:
+        return a == b;
+    case OP_NE:
+        return a != b;
+    case OP_LT:
+        return a < b;
+    case OP_LE:
+        return a <= b;
+    case OP_GT:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+/* The truth of what was just compared is on top: through all && and || that look at it next, to
+ * the instruction behind them. `*kept`: it is still there. */
+static inline int decide(const struct instruction *list, int count, int i, bool met, bool *kept)
+{
+    *kept = true;
+    while (i < count && list[i].op >= OP_AND) {
+        if (met == (list[i].op == OP_AND)) {
+            *kept = false;
+            return i + 1;
+        }
+        i = list[i].arg;
+    }
+    return i;
+}
+
 double code_run(const struct instruction *list, int count, const double *values)
 {
     double stack[CODE_STACK + 1], *top = stack; /* stack[0] stays below the first value */
     *top = NAN;
     for (int i = 0; i < count;) {
         const struct instruction *in = &list[i++];
-        if (in->op == OP_LOAD && compares_constant(in, count - i + 1)) {
-            *++top = two(in[2].op, values[in->arg], in[1].number);
-            i += 2;
+        if (in->op == OP_LOAD && compares_constant(in, count - i + 1) &&
+            !isunordered(values[in->arg], in[1].number)) {
+            bool met = compare(in[2].op, values[in->arg], in[1].number), kept;
+            i = decide(list, count, i + 2, met, &kept);
+            if (kept)
+                *++top = met;
         } else if (in->op == OP_LOAD) {
             *++top = values[in->arg];
         } else if (in->op == OP_CONST) {

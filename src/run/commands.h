@@ -1,6 +1,8 @@
 /* The commands: what stands behind `struct astra`, and a function for each of them. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/str.h"
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
@@ -52,6 +54,9 @@ struct astra {
     const char *staged; /* a file of the script, written beside its place; NULL = none */
     void (*progress)(void *context, double done);
     void *progress_context;
+    atomic_bool cancel; /* the search that runs, or the next one, is to end */
+    bool (*cancelled)(void *context);
+    void *cancelled_context;
 };
 
 /* run_search.c: from a query to the whole answer of a search. */
@@ -64,6 +69,9 @@ struct answering {
     void *progress_context;
     double done_before, share; /* of all that is asked, 0..1 */
     double start_s;            /* by search_clock_s(): when it was asked; 0 = now */
+    const atomic_bool *cancel; /* as in struct stop */
+    bool (*cancelled)(void *context);
+    void *cancelled_context;
 };
 
 bool run_search(struct answering *);

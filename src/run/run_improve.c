@@ -23,6 +23,7 @@ static bool options_again(const struct astra *a, const struct str *text, struct 
         if (!derived && !options_set(to, g->option->name, g->value, err))
             return false;
     }
+    to->at_hand = from->at_hand;
     return import_text(to, str_text(text), text->length, imported_launch(from)->path, err) &&
            options_flags(to, a->flags, a->flag, err);
 }
@@ -209,20 +210,31 @@ static bool is_plain_script(const struct launch *l, struct error *err)
     if (!has_flag(l, "--seq-length") ||
         (!has_flag(l, "--micro-batch-size") && !has_flag(l, "--tensor-model-parallel-size")))
         return fail(err, ERROR_INPUT, "its flags do not say what is trained in which batches");
-    if (has_flag(l, "--deepspeed"))
-        return fail(err, ERROR_INPUT, "it runs with DeepSpeed, whose Megatron has other flags");
     for (int i = 0; i < l->notes.count; i++)
         if (strstr(l->notes.text[i], "another training"))
             return fail(err, ERROR_INPUT, "it starts several trainings");
     return true;
 }
 
-/* The release that was named has all flags of the plan. */
+/* The release that was named has all flags of the plan. Of MindSpeed it is known that it keeps those of its release. */
 static bool release_has(struct astra *a, const struct plan *p, struct error *err)
 {
-    const char **words;
+    const char **words, *fork = launch_fork(imported_launch(&a->options));
+    bool release_counts = fork && strcmp(fork, "MindSpeed") == 0;
     size_t count;
+    if (fork && !(release_counts && a->options.export.version))
+        return fail(err, ERROR_INPUT, "it runs with %s, which has other flags than Megatron%s",
+                    fork, release_counts ? ": --megatron-version says whose it has" : "");
     return plan_flags_for(p, a->options.export.version, &a->mem, &words, &count, err);
+}
+
+static bool read_script(struct astra *a, struct text *out, struct error *err)
+{
+    const char *text = a->options.at_hand;
+    if (!text)
+        return file_read(imported_launch(&a->options)->path, &a->mem, out, err);
+    *out = (struct text){text, strlen(text)};
+    return true;
 }
 
 static bool try_both(struct astra *a, struct improvement *i)
@@ -231,7 +243,7 @@ static bool try_both(struct astra *a, struct improvement *i)
     struct text old;
     struct error first = {0}, second = {0};
     if (!is_plain_script(l, &first) || !release_has(a, i->answer->better->change.plan, &first) ||
-        !file_read(l->path, &a->mem, &old, &first)) {
+        !read_script(a, &old, &first)) {
         i->why_not = arena_string(&a->mem, first.text);
         return false;
     }
@@ -246,6 +258,22 @@ static bool try_both(struct astra *a, struct improvement *i)
     str_clear(&a->script);
     i->diff = NULL;
     i->why_not = arena_string(&a->mem, first.text);
+    return false;
+}
+
+/* Once more with a plan that keeps what this script cannot be told. The first answer stays where that is no better. */
+static bool try_held(struct astra *a, struct improvement *i)
+{
+    const struct better_plan *first = a->answer.better;
+    const struct better_plan *held = better_held(&a->query, &a->asked, &a->plan, &a->mem);
+    const char *why_not = i->why_not;
+    a->answer.better = held;
+    if (!held->why_not && held->better && try_both(a, i)) {
+        i->best_step_s = first->change.plan->step_s;
+        return true;
+    }
+    a->answer.better = first;
+    i->why_not = why_not;
     return false;
 }
 
@@ -268,7 +296,7 @@ bool run_improve(struct astra *a)
     if (!b->better)
         return fail(&a->error, ERROR_INFEASIBLE, "%s: no plan is found that is better by %.0f %%",
                     path, 100 * LEAST_SPEEDUP);
-    return try_both(a, i) ||
+    return try_both(a, i) || try_held(a, i) ||
            fail(&a->error, ERROR_INFEASIBLE, "%s: left as it is, change the flags yourself: %s",
                 path, i->why_not);
 }

@@ -7,8 +7,10 @@
 #include "query/query.h"
 #include "report/report.h"
 #include "run/numerics_gain.h"
+#include "run/scout.h"
 #include "search/mixed/mixed.h"
 #include "search/results.h"
+#include "search/stop.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,10 +56,15 @@ static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena 
     sum->kept += f->kept;
 }
 
+enum { MOST_SEARCHES = CLUSTER_MAX_GROUPS + 1 }; /* each type alone, then several at once */
+
 struct totals {
     const struct query *query;
     struct search_result result[CLUSTER_MAX_GROUPS];
     int searched;
+    struct stop stop;         /* of the search at hand */
+    double until_s;           /* when all must be done, by stop_clock_s() */
+    bool open[MOST_SEARCHES]; /* not looked at to its end */
     struct limits limits;
     struct results results;
     struct search_query *of[CLUSTER_MAX_GROUPS]; /* the query on each group; NULL: not asked */
@@ -176,30 +183,25 @@ static struct progress_part *part_of(const struct answering *a, int g)
     return p;
 }
 
-static bool search_group(struct answering *a, int g, struct totals *all)
+static bool pose_group(struct answering *a, int g, struct totals *all)
 {
     const struct query *q = all->query;
     struct search_query *sq = arena_alloc(a->mem, sizeof *sq);
-    struct search_result *r = &all->result[all->searched];
     if (!query_search(q, g, a->mem, sq, a->err))
         return a->err->kind == ERROR_INFEASIBLE; /* too small: another group may do */
     sq->limits = &all->limits;
     sq->results = &all->results;
+    sq->stop = &all->stop;
     sq->progress = a->progress ? tell_progress : NULL;
     sq->progress_context = part_of(a, g);
     all->of[g] = sq;
-    search_run(sq, a->mem, r);
-    all->searched++;
-    if (q->search.check && !check_all(sq, r, a->err))
-        return false;
-    add_funnel(&all->funnel, &r->funnel, a->mem);
-    add_rule_counts(q, sq->rules, &r->funnel, all);
+    all->open[g] = true;
     a->report->query = query_line(q, &sq->base, a->mem);
     return true;
 }
 
 /* Jobs on several types, where the pool is of that kind. */
-static bool search_mixed(struct answering *a, struct totals *all)
+static bool pose_mixed(struct answering *a, struct totals *all)
 {
     struct mixed_query *mq = &all->several;
     struct error err = {0};
@@ -210,15 +212,119 @@ static bool search_mixed(struct answering *a, struct totals *all)
     }
     mq->limits = &all->limits;
     mq->results = &all->results;
+    mq->stop = &all->stop;
     mq->front = true;
     mq->progress = a->progress ? tell_progress : NULL;
     mq->progress_context = part_of(a, a->query->cluster.groups);
-    mixed_run(mq, a->mem, &all->mixed);
+    all->open[a->query->cluster.groups] = true;
+    a->report->query = query_line(a->query, &mq->base, a->mem);
+    return true;
+}
+
+/* Searches number i until that moment: a type, or several at once behind the last. */
+static void search_until(struct answering *a, struct totals *all, int i, double until_s)
+{
+    all->stop.until_s = until_s;
+    atomic_store(&all->stop.over, false);
+    if (i < a->query->cluster.groups) {
+        struct search_result *r = &all->result[i];
+        search_run(all->of[i], a->mem, r);
+        all->open[i] = r->left > 0;
+    } else {
+        mixed_run(&all->several, a->mem, &all->mixed);
+        all->open[i] = all->mixed.left > 0;
+    }
+}
+
+static int open_from(const struct totals *all, int i)
+{
+    int count = 0;
+    for (; i < MOST_SEARCHES; i++)
+        count += all->open[i];
+    return count;
+}
+
+/* One after the other, each with an equal part of what is left until then. Those that have time
+ * enough leave theirs to the others. */
+static void search_open(struct answering *a, struct totals *all, double until_s)
+{
+    for (int i = 0; i < MOST_SEARCHES; i++) {
+        if (!all->open[i])
+            continue;
+        double now = stop_clock_s(), part = (until_s - now) / open_from(all, i);
+        search_until(a, all, i, isinf(until_s) ? INFINITY : now + part);
+    }
+}
+
+static bool cancelled(const struct answering *a)
+{
+    return (a->cancel && atomic_load(a->cancel)) ||
+           (a->cancelled && a->cancelled(a->cancelled_context));
+}
+
+static const double SCOUT_SHARE = 0.4; /* of the time */
+
+/* The usual ways of a search alone: its results join the others, its counters nothing. */
+static void scout(struct answering *a, struct totals *all, int i, double until_s)
+{
+    bool experts = a->query->model.experts > 0;
+    all->stop.until_s = until_s;
+    atomic_store(&all->stop.over, false);
+    if (i < a->query->cluster.groups) {
+        struct search_query few = *all->of[i];
+        struct search_result r;
+        few.settings = scout_settings(few.settings, experts, a->mem);
+        few.progress = NULL;
+        search_run(&few, a->mem, &r);
+    } else {
+        struct mixed_query few = all->several;
+        struct mixed_result r;
+        few.settings = scout_settings(few.settings, experts, a->mem);
+        few.progress = NULL;
+        few.front = false;
+        mixed_run(&few, a->mem, &r);
+    }
+}
+
+static void scout_all(struct answering *a, struct totals *all, double until_s)
+{
+    for (int i = 0; i < MOST_SEARCHES; i++)
+        if (all->open[i]) {
+            double now = stop_clock_s();
+            scout(a, all, i, now + (until_s - now) / open_from(all, i));
+        }
+}
+
+/* With little time every search gets some, for any of them may have the best plans. Where time is
+ * left, those that were stopped begin again, cut by all that was found. */
+static void search_in_time(struct answering *a, struct totals *all)
+{
+    double now = stop_clock_s();
+    if (!isinf(all->until_s))
+        scout_all(a, all, now + (all->until_s - now) * SCOUT_SHARE);
+    search_open(a, all, all->until_s);
+    while (open_from(all, 0) > 0 && !cancelled(a) && stop_clock_s() < all->until_s)
+        search_open(a, all, all->until_s);
+}
+
+static bool add_group(struct answering *a, int g, struct totals *all)
+{
+    const struct query *q = all->query;
+    const struct search_query *sq = all->of[g];
+    const struct search_result *r = &all->result[g];
+    if (q->search.check && !check_all(sq, r, a->err))
+        return false;
+    add_funnel(&all->funnel, &r->funnel, a->mem);
+    add_rule_counts(q, sq->rules, &r->funnel, all);
+    all->result[all->searched++] = *r;
+    return true;
+}
+
+static void add_mixed(struct totals *all)
+{
     all->funnel.generated += all->mixed.generated;
     all->funnel.judged += all->mixed.judged;
     all->funnel.simulated += all->mixed.simulated;
-    a->report->query = query_line(a->query, &mq->base, a->mem);
-    return true;
 }
 
 /* From scratch it is as fast as the search says, and fits. */
@@ -379,15 +485,31 @@ static bool refuse(struct answering *a, const struct totals *all)
     return false;
 }
 
+/* Stopped before anything was found. */
+static bool refuse_early(struct answering *a)
+{
+    return fail(a->err, ERROR_INFEASIBLE,
+                "no plan was found before the search was stopped: more time (--time-limit), or "
+                "less to choose from (--set, --gpus)");
+}
+
 static bool search_all(struct answering *a, struct totals *all)
 {
     const struct query *q = a->query;
-    for (int g = 0; g < q->cluster.groups; g++)
-        if (!search_group(a, g, all))
+    int groups = q->cluster.groups;
+    for (int g = 0; g < groups; g++)
+        if (!pose_group(a, g, all))
             return false;
-    if (!search_mixed(a, all) || !query_costs_hold(q, a->err) || !evaluate_all(a, all))
+    if (!pose_mixed(a, all))
         return false;
-    return all->bests > 0 || refuse(a, all);
+    search_in_time(a, all);
+    for (int g = 0; g < groups; g++)
+        if (all->of[g] && !add_group(a, g, all))
+            return false;
+    add_mixed(all);
+    if (!evaluate_all(a, all))
+        return false;
+    return all->bests > 0 || (open_from(all, 0) > 0 ? refuse_early(a) : refuse(a, all));
 }
 
 /* Seconds of a step of plan 1's layout with production numerics; 0 where they were asked for. */
@@ -398,6 +520,30 @@ static double production_step(struct answering *a, const struct totals *all)
         return 0;
     struct scene sc = x->mixed ? mixed_scene(all, x) : (struct scene){0};
     return numerics_gain(a->query, x, &sc, a->mem);
+}
+
+/* The least objective of what was found, whatever its cautions. */
+static double best_key(const struct totals *all)
+{
+    const struct shortlist *best = &all->results.best;
+    double least = INFINITY;
+    for (int i = 0; i < best->count; i++)
+        for (int k = 0; k < best->row[i].count; k++)
+            least = fmin(least, score_key(&all->limits, &best->row[i].variant[k].score));
+    return least;
+}
+
+/* How far that is, at most, above the least of what was not looked at. */
+static void fill_gap(const struct totals *all, struct search_report *out)
+{
+    double open = all->mixed.found ? all->mixed.open_key : INFINITY, best = best_key(all);
+    out->left = all->mixed.left;
+    for (int i = 0; i < all->searched; i++) {
+        open = fmin(open, all->result[i].open_key);
+        out->left += all->result[i].left;
+    }
+    out->open = out->left > 0 || all->mixed.unproven > 0;
+    out->gap = open <= 0 ? INFINITY : fmax(0, best / open - 1);
 }
 
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
@@ -437,13 +583,21 @@ bool run_search(struct answering *a)
     if (!query_limits(q, &all->limits, a->err))
         return false;
     results_init(&all->results, &all->limits, q->search.top, a->mem);
+    all->until_s = q->search.limit_s > 0 ? stop_clock_s() + q->search.limit_s : INFINITY;
+    all->stop = (struct stop){
+        .asked = a->cancel, .wish = a->cancelled, .wish_context = a->cancelled_context};
     bool ok = search_all(a, all);
     double production_s = ok ? production_step(a, all) : 0;
+    struct search_report gap = {0};
+    fill_gap(all, &gap);
     results_release(&all->results);
     if (!ok)
         return false;
     *a->err = (struct error){0};
     fill_report(a, all, search_clock_s() - start);
     a->report->production_s = production_s;
+    a->report->open = gap.open;
+    a->report->left = gap.left;
+    a->report->gap = gap.gap;
     return true;
 }

@@ -12,6 +12,7 @@
 struct arena;
 struct mixed_found;
 struct results;
+struct stop;
 
 /* What happened to the strategies of a space. Every strategy is counted once: generated is the
  * sum of what was dropped (early cuts by their product) and kept. */
@@ -56,6 +57,7 @@ struct search_query {
                                      * NULL: this is the only one */
     int threads;
     bool exhaustive;                              /* no bounds: run every strategy that fits */
+    struct stop *stop;                            /* when to end early; NULL: never */
     void (*progress)(void *context, double done); /* may be NULL; 0..1, from the calling thread */
     void *progress_context;
 };
@@ -66,6 +68,8 @@ struct search_result {
     int front;
     struct found *pareto; /* [front] cheapest first: none is both slower and dearer than another */
     struct funnel funnel;
+    double left;     /* cells that were not searched to their end; 0: the answer is proven */
+    double open_key; /* no plan in them has a smaller objective (score_key); INFINITY: none left */
     double fullness; /* of the strategy that came nearest to fitting, when nothing fits */
     struct strategy nearest;
 };

@@ -137,4 +137,63 @@ grep -q '^tp=2 pp=1 dp=4 micro_batch=1 seq_parallel .*recompute=full .*dist_opt'
 code=0
 sed 's/Qwen2.5-7B/Qwen2.5-VL-7B/' tests/import/27_swift.sh |
     "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
-[ $code -eq 2 ] && grep -q 'num-layers is missing' "$SCRATCH/err"
+[ $code -eq 2 ] && grep -q 'which is a vision-language model, .*: give --model NAME' "$SCRATCH/err"
+
+# What is read beside the script is a plain file of its folder: a pipe there is not waited for, and DeepSpeed's
+# configuration is not looked for elsewhere.
+mkdir "$SCRATCH/beside" "$SCRATCH/elsewhere"
+echo '{"zero_optimization": {"stage": 3}}' >"$SCRATCH/elsewhere/ds.json"
+ln -s ../elsewhere/ds.json "$SCRATCH/beside/link.json"
+mkfifo "$SCRATCH/beside/pipe"
+for name in pipe link.json ../elsewhere/ds.json "$SCRATCH/elsewhere/ds.json" .; do
+    printf 'source pipe\ntorchrun pretrain_gpt.py %s --deepspeed --deepspeed_config %s\n' \
+        "$base" "$name" >"$SCRATCH/beside/train.sh"
+    "$ASTRA" estimate "$SCRATCH/beside/train.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+    grep -q "DeepSpeed's settings are not read" "$SCRATCH/out" || { cat "$SCRATCH/out"; exit 1; }
+done
+
+# Very many names take no longer each than a few.
+{
+    awk 'BEGIN { for (i = 0; i < 400000; i++) print "V" i "=" i }'
+    printf 'torchrun pretrain_gpt.py %s --tensor-model-parallel-size $V2\n' "$base"
+} >"$SCRATCH/names.sh"
+(ulimit -t 8 && "$ASTRA" estimate "$SCRATCH/names.sh" --cluster 1x8:H100 >"$SCRATCH/out")
+grep -q '^tp=2 ' "$SCRATCH/out"
+
+# The call in a comment stands for arguments that are not given, and is said; those that are given count.
+cat >"$SCRATCH/called.sh" <<END
+# bash called.sh 2 8
+TP=\$1
+GBS=\${2}
+torchrun --nproc_per_node 8 pretrain_gpt.py $base --tensor-model-parallel-size \$TP --global-batch-size \$GBS
+END
+"$ASTRA" estimate "$SCRATCH/called.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q 'assumed: arguments 2 8, because the comment in line 1 calls it so' "$SCRATCH/out"
+grep -q '^tp=2 pp=1 dp=4' "$SCRATCH/out"
+"$ASTRA" estimate "$SCRATCH/called.sh" --cluster 1x8:H100 --args '4 16' >"$SCRATCH/out"
+grep -q '^tp=4 pp=1 dp=2' "$SCRATCH/out" && ! grep -q 'calls it so' "$SCRATCH/out"
+
+# What is printed into files and other commands is neither written nor run.
+cat >"$SCRATCH/piped.sh" <<END
+echo x > "$touched"
+echo 'touch "$touched"' | sh
+cat <<X | tee "$touched" | bash -s
+touch "$touched"
+X
+sed -i 's/x/y/' "$touched"
+torchrun pretrain_gpt.py $base
+END
+"$ASTRA" estimate "$SCRATCH/piped.sh" --cluster 1x8:H100 >"$SCRATCH/out"
+[ ! -e "$touched" ] || { echo "something was written"; exit 1; }
+
+# How many GPUs each launcher starts.
+while IFS='|' read -r gpus launcher; do
+    printf '%s pretrain_gpt.py %s\n' "$launcher" "$base" >"$SCRATCH/started.sh"
+    "$ASTRA" estimate "$SCRATCH/started.sh" --cluster 8x8:H100 >"$SCRATCH/out"
+    grep -q "line 1: runs on $gpus GPUs" "$SCRATCH/out" || { echo "$launcher"; exit 1; }
+done <<'END'
+8|deepspeed --num_gpus 4 --num_nodes=2
+16|mpirun -np 16 -npernode 8 python
+24|mpiexec -n 24 python
+32|msrun --worker_num=32 --local_worker_num=8
+END

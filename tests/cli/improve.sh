@@ -100,6 +100,31 @@ tail -n 1 variables.sh.new | grep -qx 'echo "done"' || fault "the last command"
 improve strings.sh
 improve job.sbatch
 
+# What other words mean stays as it is: here all of the recomputation.
+sed 's|--recompute-activations|--checkpoint-activations --use-flash-attn|' variables.sh >earlier.sh
+improve earlier.sh
+grep -q '^mind: what words of a fork or an earlier release mean is kept; a plan that' text || fault "$(cat text)"
+grep -q -e '--checkpoint-activations --use-flash-attn$' earlier.sh.new || fault "$(cat earlier.sh.new)"
+
+# Blanks are kept, the last line needs no end, a default is changed where it stands.
+{ sed 's|^    |\t|; s|^TP=8|TP=${TP:-8}|; $d' variables.sh; printf 'echo "done"'; } >tabs.sh
+improve tabs.sh
+grep -q '^TP=${TP:-[124]}$' tabs.sh.new || fault "the default: $(cat tabs.sh.new)"
+[ "$(tail -c 1 tabs.sh.new)" = '"' ] || fault "the last line has an end now"
+
+# A line that loses all of its flags is gone.
+awk '/--recompute-granularity/ { printf "%s", $0; next } /--recompute-method/ { printf " %s %s", $1, $2; next }
+    /--recompute-num/ { print " " $1, $2; next } { print }' array.sh >one_line.sh
+improve one_line.sh
+! grep -q '^ *$' one_line.sh.new || fault "an empty line: $(cat one_line.sh.new)"
+
+# So is a variable that only they used; one that is used elsewhere stays.
+sed 's|^TP=8|TP=8\nMETHOD=uniform\nLAYERS=1\necho $LAYERS|
+    s|--recompute-activations|--recompute-granularity full --recompute-method $METHOD --recompute-num-layers $LAYERS|' \
+    variables.sh >unused.sh
+improve unused.sh
+! grep -q METHOD unused.sh.new && grep -q '^LAYERS=1$' unused.sh.new || fault "$(cat unused.sh.new)"
+
 # New flags are the newest unless a release is named.
 "$ASTRA" improve array.sh --gpu H100 | grep -q '^mind: new flags are those of .* HEAD' || fault "HEAD"
 "$ASTRA" improve array.sh --gpu H100 --megatron-version 0.19 >text
@@ -112,6 +137,15 @@ chmod 750 own.sh
 cmp own.sh array.sh.new
 [ -x own.sh ] || fault "no longer executable"
 
+# What is read-only stays, but for who may write anything.
+cp array.sh fixed.sh
+chmod 444 fixed.sh
+if [ ! -w fixed.sh ]; then
+    code=0
+    "$ASTRA" improve fixed.sh --gpu H100 -o fixed.sh >text 2>err || code=$?
+    [ $code -eq 3 ] && cmp fixed.sh array.sh || fault "read-only: $code"
+fi
+
 # What is not safe is left alone; the flags are printed, and no file is written.
 refused() { # SCRIPT REASON [WORDS...]
     script=$1 reason=$2 code=0
@@ -122,13 +156,20 @@ refused() { # SCRIPT REASON [WORDS...]
     [ ! -e none ] || fault "$script: written"
 }
 printf 'require fsdp != none "sharded"\n' >sharded.rules
-refused array.sh 'has since 0.14' --megatron-version 0.12 --rules sharded.rules
+code=0 # what the release has no flags for is not looked at
+"$ASTRA" improve array.sh --gpu H100 --megatron-version 0.12 --rules sharded.rules >text 2>err || code=$?
+[ $code -eq 1 ] && grep -q 'no plan is found that is better' err || fault "sharded: $code: $(cat err)"
 sed 's|^TP=8|TP=$((16 / 2))|' variables.sh >arithmetic.sh
 refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
 sed '/^PARALLEL_ARGS/,/^)/d; /--micro-batch-size/d' array.sh >model.sh
 refused model.sh 'do not say what is trained in which batches'
 sed 's|--bf16|--bf16 --deepspeed|' variables.sh >deepspeed.sh
 refused deepspeed.sh 'it runs with DeepSpeed'
+sed 's|--bf16|--bf16 --use-fused-rmsnorm|' variables.sh >mindspeed.sh
+refused mindspeed.sh 'it runs with MindSpeed'
+"$ASTRA" improve mindspeed.sh --gpu H100 --megatron-version 0.12 >text || fault "MindSpeed of 0.12"
+sed 's|--bf16|--bf16 --micro-batch-size 2|' variables.sh >mentioned.sh
+refused mentioned.sh '--micro-batch-size stands there more than once'
 sed 's|^TP=8|TP=4\nTP=8|' variables.sh >twice.sh
 refused twice.sh 'in the variable TP, which is assigned 2 times'
 sed 's|^TP=8||' variables.sh >given.sh

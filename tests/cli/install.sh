@@ -29,6 +29,18 @@ LD_LIBRARY_PATH="$PREFIX/lib" ldd "$SCRATCH/with_so" |
     grep -q "libastra.so.${VERSION%%.*} => $PREFIX/lib/"
 "$PREFIX/bin/astra" --version >"$SCRATCH/version"
 
+# They need the C library, jansson and libyaml, and sanitizers where these are built in: libxgboost
+# is for training and tests.
+for file in bin/astra "lib/libastra.so.$VERSION"; do
+    objdump -p "$PREFIX/$file" | awk '$1 == "NEEDED" { print $2 }' >"$SCRATCH/needed"
+    if grep -vE '^(lib(jansson|yaml-0|m|c|pthread|dl|rt|gcc_s|asan|ubsan)|ld-linux.*)[.]so' \
+        "$SCRATCH/needed"; then
+        echo "$file needs it"
+        exit 1
+    fi
+done
+if grep -rl 'include <xgboost' src cli include examples; then exit 1; fi
+
 # Completions and manual pages are there; a page of someone else's is not ours to remove.
 bash -n "$PREFIX/share/bash-completion/completions/astra"
 [ -s "$PREFIX/share/zsh/site-functions/_astra" ]

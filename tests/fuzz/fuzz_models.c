@@ -1,5 +1,5 @@
 /* Any bytes as the manifest of learned models: refused with a message that begins with its name,
- * or scores and curves whose every number is in range. Trees are not looked at. */
+ * or scores and curves whose every number is in range. Trees are those compiled in. */
 #include "cost/learned.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ static bool is_in(double x, double lo, double hi)
 
 static void check_model(const struct learned_model *m)
 {
-    assert(m->name && !m->booster && m->gpus >= 0 && m->gpus <= LEARNED_GPUS);
+    assert(m->name && m->trees && m->gpus >= 0 && m->gpus <= LEARNED_GPUS);
     assert(is_in(m->gpu_error, 0, 100) && is_in(m->arch_error, 0, 100));
     for (int i = 0; i < m->gpus; i++) {
         const struct gpu_score *s = &m->gpu[i];

@@ -23,7 +23,7 @@ static void check(const struct launch_flags *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct script_env env[] = {{"TP", "8"}, {"1", "first"}};
+    static const struct script_env env[] = {{"TP", "8", false}, {"1", "first", false}};
     struct arena mem;
     struct launch l;
     struct launch_flags f;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -318,6 +320,52 @@ static void file_errors_name_the_path(void **state)
     arena_release(&mem);
 }
 
+/* A folder with a file, a link that leads out, a pipe, and a neighbour whose name begins alike. */
+static void confined_readers_see_allowed_folders_alone(void **state)
+{
+    static const char *const NOT_READ[] = {"out/secret", "in/link", "in/../out/secret", "in/pipe",
+                                           "in",         "in/none", "inner/secret",     "-"};
+    char folder[] = P_tmpdir "/astra-XXXXXX";
+    struct arena mem;
+    struct text text;
+    struct error err = {0};
+    const char *const *names;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    int before = open(".", O_RDONLY);
+    assert_true(before >= 0 && chdir(folder) == 0);
+    assert_true(mkdir("in", 0700) == 0 && mkdir("out", 0700) == 0 && mkdir("inner", 0700) == 0);
+    write_file("in/a", "a", 1);
+    write_file("out/secret", "s", 1);
+    write_file("inner/secret", "s", 1);
+    assert_true(symlink("../out/secret", "in/link") == 0 && mkfifo("in/pipe", 0600) == 0);
+    assert_true(symlink("a", "in/alias") == 0);
+    char *allowed = realpath("in", NULL);
+    const char *const list[] = {allowed, NULL};
+    arena_init(&mem);
+    files_confine(list);
+    assert_true(file_read("in/a", &mem, &text, &err) && file_read("in/alias", &mem, &text, &err));
+    assert_true(file_exists("in/a") && folder_exists("in") &&
+                folder_names("in", &mem, &names, &err));
+    for (size_t i = 0; i < COUNT(NOT_READ); i++)
+        assert_false(file_read(NOT_READ[i], &mem, &text, &err));
+    assert_string_equal(err.text, "-: cannot be read: it is no plain file below an allowed folder");
+    assert_false(file_exists("out/secret") || file_exists("in/link") || folder_exists("out"));
+    assert_false(folder_names("out", &mem, &names, &err));
+    assert_false(file_write("in/new", "x", 1, &err) || folder_make("in/made", &err));
+    assert_false(file_writable("in/a", &err));
+    assert_string_equal(err.text, "in/a: cannot be written: nothing is written here");
+    files_confine(NULL);
+    assert_true(file_read("out/secret", &mem, &text, &err) && !file_exists("in/new"));
+    const char *const made[] = {"in/a",     "out/secret", "inner/secret", "in/link", "in/pipe",
+                                "in/alias", "in",         "out",          "inner"};
+    for (size_t i = 0; i < COUNT(made); i++)
+        assert_int_equal(remove(made[i]), 0);
+    assert_true(fchdir(before) == 0 && close(before) == 0 && rmdir(folder) == 0);
+    free(allowed);
+    arena_release(&mem);
+}
+
 /* CSV */
 
 static void tables_are_read(void **state)
@@ -436,13 +484,17 @@ static void json_is_written_in_order(void **state)
     json_append(list, json_new_number((double)NAN));
     json_append(list, json_new_bool(false));
     json_append(list, json_new_string("a\"b"));
-    json_append(list, json_new_string("\xff")); /* not UTF-8 */
+    json_append(list, json_new_string("\xff\xc3\xa9\xc3")); /* in part not UTF-8 */
     json_set(v, "a", list);
     str_init(&out);
     json_dump(v, &out);
     assert_string_equal(str_text(&out),
                         "{\n  \"z\": 9223372036854775807,\n  \"a\": [\n    0.1,\n"
-                        "    null,\n    false,\n    \"a\\\"b\",\n    \"?\"\n  ]\n}\n");
+                        "    null,\n    false,\n    \"a\\\"b\",\n    \"?\xc3\xa9?\"\n  ]\n}\n");
+    str_clear(&out);
+    json_dump_line(v, &out);
+    assert_string_equal(str_text(&out), "{\"z\":9223372036854775807,\"a\":[0.1,null,false,"
+                                        "\"a\\\"b\",\"?\xc3\xa9?\"]}");
     str_release(&out);
     json_release(v);
 }
@@ -582,6 +634,77 @@ static void yaml_maps_are_bounded(void **state)
     arena_release(&mem);
 }
 
+/* Files of others: replaced members are marked !, documents have --- between them. */
+static void flatten_all(const struct yaml *v, struct str *out)
+{
+    str_addf(out, "%s%s%s", v->replaced ? "!" : "", v->key ? v->key : "", v->key ? "=" : "");
+    if (v->kind == YAML_SCALAR)
+        str_addf(out, v->plain ? "%s" : "'%s'", v->text);
+    else
+        str_add(out, v->kind == YAML_LIST ? "[" : "{");
+    for (const struct yaml *m = v->item; m; m = m->next) {
+        flatten_all(m, out);
+        str_add(out, m->next ? " " : "");
+    }
+    if (v->kind != YAML_SCALAR)
+        str_add(out, v->kind == YAML_LIST ? "]" : "}");
+}
+
+static void yaml_of_others_is_read(void **state)
+{
+    static const struct {
+        const char *text, *tree; /* or the message */
+    } cases[] = {
+        {"a: &x {b: 1, c: 2}\nd: *x\ne:\n  <<: *x\n  c: 3\n",
+         "{a={b=1 c=2} d={b=1 c=2} e={!<<={b=1 c=2} c=3 b=1}}"},
+        {"a: &x {b: 1}\nc: &y {b: 2, d: 3}\ne: {<<: [*x, *y]}\n",
+         "{a={b=1} c={b=2 d=3} e={!<<=[{b=1} {b=2 d=3}] b=1 d=3}}"},
+        {"a: 1\nb: 2\na: 3\n", "{!a=1 b=2 a=3}"},
+        {"a: !!str 1\nb: !ENV '2'\n", "{a=1 b='2'}"},
+        {"a: 1\n---\nb: 2\n---\n", "{a=1}---{b=2}"},
+        {"&x a: *x\n", "t:1:7: the alias *x has no anchor before it"},
+        {"a: &x [*x]\n", "t:1:8: the alias *x has no anchor before it"},
+        {"---\n---\n", "t:3:1: nothing in it"},
+        {"[1]: 2\n", "t:1:1: a key must be a word"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct arena mem;
+        struct str tree = {0};
+        struct error err = {0};
+        arena_init(&mem);
+        const struct yaml *v =
+            yaml_parse_all(cases[i].text, strlen(cases[i].text), "t", &mem, &err);
+        for (const struct yaml *d = v; d; d = d->next) {
+            str_add(&tree, d == v ? "" : "---");
+            flatten_all(d, &tree);
+        }
+        assert_string_equal(v ? str_text(&tree) : err.text, cases[i].tree);
+        str_release(&tree);
+        arena_release(&mem);
+    }
+}
+
+/* Ten of tens of tens, and a block of text, whose lines begin below its sign. */
+static void yaml_aliases_are_bounded(void **state)
+{
+    struct arena mem;
+    struct error err = {0};
+    struct str text = {0};
+    (void)state;
+    arena_init(&mem);
+    str_add(&text, "a0: &a0 [x]\n");
+    for (int i = 1; i < 30; i++)
+        str_addf(&text, "a%d: &a%d [*a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1);
+    assert_null(yaml_parse_all(str_text(&text), text.length, "t", &mem, &err));
+    assert_string_equal(err.text,
+                        "t:12:28: more than 500000 values when aliases (*) are written out");
+    str_release(&text);
+    const struct yaml *v = yaml_parse_all("run: |\n  x\n", 11, "t", &mem, &err);
+    assert_int_equal(yaml_get(v, "run")->text_line, 2);
+    arena_release(&mem);
+}
+
 static void yaml_members_are_found(void **state)
 {
     struct arena mem;
@@ -621,6 +744,7 @@ int main(void)
         cmocka_unit_test(overflowing_arrays_call_the_handler),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(file_errors_name_the_path),
+        cmocka_unit_test(confined_readers_see_allowed_folders_alone),
         cmocka_unit_test(tables_are_read),
         cmocka_unit_test(broken_tables_name_the_line),
         cmocka_unit_test(json_is_read),
@@ -631,6 +755,8 @@ int main(void)
         cmocka_unit_test(yaml_surprises_are_refused),
         cmocka_unit_test(yaml_depth_is_limited),
         cmocka_unit_test(yaml_maps_are_bounded),
+        cmocka_unit_test(yaml_of_others_is_read),
+        cmocka_unit_test(yaml_aliases_are_bounded),
         cmocka_unit_test(yaml_members_are_found),
         cmocka_unit_test(medians_lie_in_the_middle),
     };

@@ -1,10 +1,10 @@
-/* Collectives: hand-computed times, and laws that hold whatever the model says: it is trained on
+/* Collectives: hand-computed times, and laws that hold whatever the model says: it is
  * noise here. */
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
 #include "cost/comm.h"
+#include "cost/trees.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,14 +15,14 @@
 
 #include <cmocka.h>
 
-enum { KINDS = COMM_SEND + 1, NOISE_ROWS = 4000 };
+enum { KINDS = COMM_SEND + 1, NOISE_DEPTH = 6 };
 
 static const char *const POOLS[] = {"12500x8:H100", "64x8:A100",      "72x4:GB200",
                                     "8x8:L40S",     "8x8:V100",       "8x8:RTX4090",
                                     "8x8:MI300X",   "16x8:A100-PCIe", "1x8:B200"};
 static const double LAST_BYTES = 274877906944.0; /* 2^38 */
 
-static struct booster *noise;
+static struct trees noise;
 static uint32_t state = 1;
 
 static float draw(float from, float to)
@@ -31,34 +31,19 @@ static float draw(float from, float to)
     return from + (to - from) * (float)(state >> 8) / 16777216.0f;
 }
 
-/* Factors between 1/4 and 4 without any order. */
-static int train_noise(void **context)
+/* Trees without any order: factors mostly between 1/4 and 4. */
+static int draw_noise(void **context)
 {
+    enum { NODES = (1 << NOISE_DEPTH) * TREES_LANES };
+    static float threshold[NODES], leaf[NODES];
+    static unsigned char column[NODES];
     (void)context;
-    static float x[NOISE_ROWS][COMM_FEATURES], y[NOISE_ROWS];
-    for (int i = 0; i < NOISE_ROWS; i++) {
-        for (int j = 0; j < COMM_FEATURES; j++)
-            x[i][j] = (float)(int)draw(-1, 4);
-        x[i][COMM_LOG_SHARE] = draw(-9, 38);
-        y[i] = draw(-1.4f, 1.4f);
+    for (int i = 0; i < NODES; i++) {
+        column[i] = (unsigned char)draw(0, COMM_FEATURES);
+        threshold[i] = column[i] == COMM_LOG_SHARE ? draw(-9, 38) : (float)(int)draw(-1, 4);
+        leaf[i] = draw(-0.35f, 0.35f);
     }
-    struct booster_data data = {x[0], y, NULL, NOISE_ROWS, COMM_FEATURES};
-    struct booster_params params = {.rounds = 30,
-                                    .depth = 6,
-                                    .seed = 1,
-                                    .threads = 1,
-                                    .rate = 0.5,
-                                    .leaf_weight = 1,
-                                    .lambda = 0.1,
-                                    .subsample = 1,
-                                    .columns = 1};
-    return booster_train(&noise, &data, &params, NULL) ? 0 : -1;
-}
-
-static int free_noise(void **context)
-{
-    (void)context;
-    booster_free(noise);
+    noise = (struct trees){TREES_LANES, NOISE_DEPTH, COMM_FEATURES, 0, threshold, column, leaf};
     return 0;
 }
 
@@ -72,7 +57,7 @@ static struct node_group group_of(const char *pool)
     return c.group[0];
 }
 
-static struct comm_table *table_of(const struct node_group *g, const struct booster *model)
+static struct comm_table *table_of(const struct node_group *g, const struct trees *model)
 {
     struct comm_table *t = NULL;
     assert_true(comm_table_new(&t, g, model, NULL));
@@ -90,19 +75,19 @@ static void each_placement(const struct node_group *g,
                 visit(g, (enum comm_kind)kind, placement_of(g, (int)n, stride));
 }
 
-static struct comm_curve curve_of(const struct node_group *g, const struct booster *model,
+static struct comm_curve curve_of(const struct node_group *g, const struct trees *model,
                                   enum comm_kind kind, struct placement p)
 {
     struct comm_call call = comm_call_of(g, kind, p);
     struct comm_curve c;
-    assert_true(comm_curve_fill(&c, model, &call, NULL));
+    comm_curve_fill(&c, model, &call);
     return c;
 }
 
 static void check_curve(const struct node_group *g, enum comm_kind kind, struct placement p)
 {
     struct comm_call call = comm_call_of(g, kind, p);
-    struct comm_curve c = curve_of(g, noise, kind, p);
+    struct comm_curve c = curve_of(g, &noise, kind, p);
     double last = 0;
     for (double bytes = 1; bytes < 1e13; bytes *= 1.3) {
         double t = comm_curve_time(&c, bytes);
@@ -125,7 +110,7 @@ static void rises_and_respects_the_wire(void **context)
 /* At every point of the grid, its ends included, both sides meet. */
 static void check_joints(const struct node_group *g, enum comm_kind kind, struct placement p)
 {
-    struct comm_curve c = curve_of(g, noise, kind, p);
+    struct comm_curve c = curve_of(g, &noise, kind, p);
     for (double bytes = 256; bytes <= LAST_BYTES; bytes *= 2) {
         double left = comm_curve_time(&c, bytes * (1 - 1e-9));
         double right = comm_curve_time(&c, bytes * (1 + 1e-9));
@@ -145,8 +130,8 @@ static void no_jumps(void **context)
 static void assert_not_slower(const struct node_group *fast, const struct node_group *slow,
                               enum comm_kind kind, int ranks, int stride)
 {
-    struct comm_curve f = curve_of(fast, noise, kind, placement_of(fast, ranks, stride));
-    struct comm_curve s = curve_of(slow, noise, kind, placement_of(slow, ranks, stride));
+    struct comm_curve f = curve_of(fast, &noise, kind, placement_of(fast, ranks, stride));
+    struct comm_curve s = curve_of(slow, &noise, kind, placement_of(slow, ranks, stride));
     for (double bytes = 64; bytes < 1e12; bytes *= 3)
         assert_true(comm_curve_time(&f, bytes) <= comm_curve_time(&s, bytes));
 }
@@ -181,7 +166,8 @@ static void check_nodes(const struct node_group *g, enum comm_kind kind, struct 
     few.ranks = few.nodes * few.per_node;
     if (few.nodes == 1) /* inside a node it is another wire */
         return;
-    assert_true(comm_curve_fill(&a, noise, &few, NULL) && comm_curve_fill(&b, noise, &many, NULL));
+    comm_curve_fill(&a, &noise, &few);
+    comm_curve_fill(&b, &noise, &many);
     for (int i = 0; i < CURVE_POINTS; i++)
         assert_true(b.time_s[i] >= a.time_s[i]);
 }
@@ -199,7 +185,7 @@ static void check_domain(const struct node_group *g, enum comm_kind kind, struct
     struct node_group wide = *g;
     int stride = p.per_node > 1 ? 1 : g->per_node;
     wide.domain = g->domain < g->per_node ? g->per_node : 2 * g->domain;
-    struct comm_table *a = table_of(g, noise), *b = table_of(&wide, noise);
+    struct comm_table *a = table_of(g, &noise), *b = table_of(&wide, &noise);
     for (double bytes = 64; bytes < 1e12; bytes *= 7) {
         double before = comm_table_time(a, kind, bytes, placement_of(g, p.ranks, stride));
         assert_true(comm_table_time(b, kind, bytes, placement_of(&wide, p.ranks, stride)) <=
@@ -300,8 +286,8 @@ static void slow_nics_add_their_wire(void **context)
         struct placement p = placement_of(&fast, 256, 1);
         struct comm_call f = comm_call_of(&fast, (enum comm_kind)kind, p),
                          s = comm_call_of(&slow, (enum comm_kind)kind, p);
-        struct comm_curve a = curve_of(&fast, noise, (enum comm_kind)kind, p),
-                          b = curve_of(&slow, noise, (enum comm_kind)kind, p);
+        struct comm_curve a = curve_of(&fast, &noise, (enum comm_kind)kind, p),
+                          b = curve_of(&slow, &noise, (enum comm_kind)kind, p);
         for (double bytes = 256; bytes <= LAST_BYTES; bytes *= 2) {
             double wire = comm_base_of(&s, bytes).wire_s - comm_base_of(&f, bytes).wire_s;
             double more = comm_curve_time(&b, bytes) - comm_curve_time(&a, bytes);
@@ -323,7 +309,7 @@ static void nothing_to_do(void **context)
 {
     (void)context;
     struct node_group g = group_of("2x8:H100");
-    struct comm_table *t = table_of(&g, noise);
+    struct comm_table *t = table_of(&g, &noise);
     assert_true(comm_table_time(t, COMM_ALL_REDUCE, 1e6, placement_of(&g, 1, 1)) == 0);
     assert_true(comm_table_time(t, COMM_ALL_REDUCE, 0, placement_of(&g, 8, 1)) == 0);
     const struct costing on = {.group = &g};
@@ -368,8 +354,8 @@ static void threads_agree(void **context)
     (void)context;
     static struct crowd one, many;
     struct node_group g = group_of("64x8:H100");
-    one = (struct crowd){.group = &g, .table = table_of(&g, noise)};
-    many = (struct crowd){.group = &g, .table = table_of(&g, noise)};
+    one = (struct crowd){.group = &g, .table = table_of(&g, &noise)};
+    many = (struct crowd){.group = &g, .table = table_of(&g, &noise)};
     for (long i = QUERIES - 1; i >= 0; i--)
         ask(&one, 0, i);
     parallel_for(8, QUERIES, ask, &many);
@@ -396,5 +382,5 @@ int main(void)
         cmocka_unit_test(without_a_model),
         cmocka_unit_test(threads_agree),
     };
-    return cmocka_run_group_tests(tests, train_noise, free_noise);
+    return cmocka_run_group_tests(tests, draw_noise, NULL);
 }

@@ -3,7 +3,6 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp, P_tmpdir */
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
 #include "cost/comm.h"
 #include "fit/fit_comm.h"
 #include "fit/readers.h"
@@ -122,7 +121,7 @@ static void missing_files(void **context)
     assert_true(read_ett_comm("/nonexistent", &s, &err));
     assert_false(read_internode("/nonexistent", &s, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    assert_false(fit_comm(&s, 1, &(struct booster *){NULL}, NULL, &err));
+    assert_false(fit_comm(&s, 1, &(struct text){0}, NULL, &mem, &err));
     arena_release(&mem);
 }
 
@@ -177,12 +176,12 @@ static void learns_a_known_factor(void **context)
     struct arena mem;
     struct samples s;
     struct error err = {0};
-    struct booster *model = NULL;
+    struct text model;
     static struct comm_report r;
     arena_init(&mem);
     samples_init(&s, &mem);
     invent_all(&s);
-    assert_true(fit_comm(&s, 2, &model, &r, &err));
+    assert_true(fit_comm(&s, 2, &model, &r, &mem, &err));
     for (int split = COMM_LEFT_SIZES; split <= COMM_LEFT_RANKS; split++) {
         struct comm_score ours = r.score[SOURCE_INTERNODE][split][COMM_BY_MODEL];
         double worst = split == COMM_LEFT_SIZES ? 0.05 : 0.15;
@@ -190,7 +189,6 @@ static void learns_a_known_factor(void **context)
         assert_true(ours.mean < r.score[SOURCE_INTERNODE][split][COMM_BY_CONSTANT].mean);
     }
     assert_int_equal(r.folds[COMM_LEFT_SOURCE], 2);
-    booster_free(model);
     arena_release(&mem);
 }
 
@@ -200,20 +198,15 @@ static void same_answers_whatever_the_threads(void **context)
     static struct comm_report report[2];
     struct arena mem;
     struct samples s;
-    const void *bytes[2];
-    size_t size[2];
+    struct text file[2];
     arena_init(&mem);
     samples_init(&s, &mem);
     invent_all(&s);
-    for (int i = 0; i < 2; i++) {
-        struct booster *model = NULL;
-        assert_true(fit_comm(&s, 1 + 3 * i, &model, &report[i], NULL));
-        assert_true(booster_save(model, &mem, &bytes[i], &size[i], NULL));
-        booster_free(model);
-    }
+    for (int i = 0; i < 2; i++)
+        assert_true(fit_comm(&s, 1 + 3 * i, &file[i], &report[i], &mem, NULL));
     assert_memory_equal(&report[0], &report[1], sizeof report[0]);
-    assert_int_equal(size[0], size[1]);
-    assert_memory_equal(bytes[0], bytes[1], size[0]);
+    assert_int_equal(file[0].length, file[1].length);
+    assert_memory_equal(file[0].data, file[1].data, file[0].length);
     arena_release(&mem);
 }
 

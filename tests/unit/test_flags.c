@@ -222,6 +222,7 @@ static const struct {
     {"--bf16 --micro-batch-size 2 --global-batch-size 512 --seq-length 4096",
      "micro_batch=2 global_batch=512 seq_len=4096"},
     {"--bf16 --micro-batch-size 2 --tensor-model-parallel-size 8", "global_batch=16"},
+    {"--bf16 --micro-batch-size 2 --step-batch-size-schedule 0:64", "global_batch=64"},
     {"--bf16 --encoder-seq-length 2048", "seq_len=2048"},
     {"--bf16 --sequence-parallel", "seq_parallel=off"},
     {"--bf16 --sequence-parallel --tensor-model-parallel-size 2", "seq_parallel=on"},
@@ -803,6 +804,36 @@ static void notes(void **state)
         if (NOTES[i].note)
             assert_string_equal(r.notes.text[0], NOTES[i].note);
     }
+}
+
+/* A model that a file names, with what its flags say otherwise. */
+static void named_model(void **state)
+{
+    (void)state;
+    struct model llama = preset("llama3-8b"), deepseek = preset("deepseek-v3");
+    struct flags_result r;
+    struct error err = {0};
+    assert_true(import("--bf16 --norm-epsilon 1e-6 --max-position-embeddings 4096", &r, &err));
+    assert_false(flags_model(&r, &llama, &err));
+    r.model_named = true;
+    assert_true(flags_model(&r, &llama, &err));
+    assert_string_equal(r.model.name, "llama3-8b");
+    assert_int_equal(r.model.max_seq, 4096);
+    assert_true(import("--bf16 --num-layers 4 --moe-layer-freq [0]*1+[1]*3", &r, &err));
+    r.model_named = true;
+    assert_true(flags_model(&r, &deepseek, &err));
+    assert_string_equal(r.model.name, "flags");
+    assert_int_equal(r.model.layers, 4);
+    assert_int_equal(r.model.dense_first, 1);
+    assert_string_equal(r.notes.text[0],
+                        "--num-layers: planned as given: layers of deepseek-v3 would be 61");
+    /* Also where the flags would be enough: what they leave out is the preset's. */
+    assert_true(
+        import("--bf16 --num-layers 2 --hidden-size 4096 --num-attention-heads 32", &r, &err));
+    r.model_named = true;
+    assert_true(flags_model(&r, &llama, &err));
+    assert_int_equal(r.model.kv, 8);
+    assert_int_equal(r.model.ffn, 14336);
 }
 
 static void batch_out_of_range(void **state)
@@ -1406,6 +1437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(tied_embeddings, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(notes, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(named_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(batch_out_of_range, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(whole_export, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(pieces, open_memory, close_memory),

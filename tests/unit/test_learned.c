@@ -216,7 +216,7 @@ static void far_more_work_is_slower(void **state)
 
 static void a_batch_answers_as_its_rows_do(void **state)
 {
-    enum { ROWS = 5000 }; /* more than one call to libxgboost takes */
+    enum { ROWS = 5000 }; /* more than are asked for at once */
     static struct operation op[ROWS];
     static double together[ROWS];
     const struct gpu *g = gpu_find("H100", NULL);
@@ -319,7 +319,6 @@ static void threads_get_the_same_times_in_any_order(void **state)
         assert_memory_equal(asker[i].time_s, anew, sizeof anew);
     ask_all(&asker[0]); /* all looked up */
     assert_memory_equal(asker[0].time_s, anew, sizeof anew);
-    assert_false(group_costs_failed(costs, NULL));
     group_costs_free(costs);
 }
 

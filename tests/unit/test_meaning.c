@@ -560,10 +560,12 @@ static void settings_of_a_run_are_the_flags(void **state)
     assert_true(r.model.aux_loss == 0.01 && r.model.init_std == 0.006);
     assert_true(r.model.rope_theta == m.rope_theta);
     assert_int_equal(r.notes.count, 2);
-    assert_string_equal(r.notes.text[0],
-                        "--init-method-std: is planned: init_std is 0.006 here and 0.02 there");
-    assert_string_equal(r.notes.text[1],
-                        "--moe-aux-loss-coeff: is planned: aux_loss is 0.01 here and 0.001 there");
+    assert_string_equal(
+        r.notes.text[0],
+        "--init-method-std: planned as given: init_std is 0.006 here and 0.02 there");
+    assert_string_equal(
+        r.notes.text[1],
+        "--moe-aux-loss-coeff: planned as given: aux_loss is 0.01 here and 0.001 there");
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void written_models_answer_bit_for_bit(void **state)
     (void)state;
     folder_make_new(&f);
     write_models(&f);
-    if (!learned_load(&back, f.path, &err) || !learned_ready(back, ALL_MODELS, 2, &err))
+    if (!learned_load(&back, f.path, &err))
         fail_msg("%s", err.text);
     seed = 7;
     for (size_t i = 0; i < gpus * FAMILIES; i++) {
@@ -119,13 +119,16 @@ static void models_compiled_in_belong_together(void **state)
 {
     extern const char embedded_efficiency_models_json[];
     (void)state;
+    struct arena mem;
+    arena_init(&mem);
     for (int i = 0; i < LEARNED_MODELS; i++) {
         char hash[32];
-        const struct learned_model *m = &models->model[i];
+        struct text file = model_file(&models->model[i], i, &mem);
         snprintf(hash, sizeof hash, "\"%016llx\"",
-                 (unsigned long long)model_hash(m->bytes, m->size));
+                 (unsigned long long)model_hash(file.data, file.length));
         assert_non_null(strstr(embedded_efficiency_models_json, hash));
     }
+    arena_release(&mem);
 }
 
 /* The file must be refused with a message that names it, and `why`. */
@@ -269,6 +272,41 @@ static void trees_of_another_model_are_refused(void **state)
     folder_remove(&f);
 }
 
+/* Puts a file in the place of the trees of `model`, with a manifest that describes it. */
+static void put_trees(struct folder *f, int model, struct text file)
+{
+    struct text old = read_file(f, arena_format(&f->mem, "%s.ubj", model_name(model)));
+    struct text manifest = read_file(f, "models.json");
+    struct text part[] = {old, file};
+    char line[2][80];
+    for (int i = 0; i < 2; i++)
+        snprintf(line[i], sizeof line[i], "\"bytes\": %zu,\n    \"hash\": \"%016llx\"",
+                 part[i].length, (unsigned long long)model_hash(part[i].data, part[i].length));
+    char *at = strstr(manifest.data, line[0]);
+    assert_non_null(at);
+    char *other = arena_format(&f->mem, "%.*s%s%s", (int)(at - manifest.data), manifest.data,
+                               line[1], at + strlen(line[0]));
+    write_file(f, "models.json", other, strlen(other));
+    write_file(f, arena_format(&f->mem, "%s.ubj", model_name(model)), file.data, file.length);
+}
+
+/* A manifest that describes the file does not make it a model. */
+static void foreign_files_are_refused(void **state)
+{
+    struct folder f;
+    (void)state;
+    folder_make_new(&f);
+    write_models(&f);
+    struct text whole = read_file(&f, "memory.ubj");
+    put_trees(&f, FAMILY_MEMORY, (struct text){"{}", 2});
+    expect_refusal(&f, "memory.ubj", ": it has no `learner`: no model of xgboost", "no model");
+    put_trees(&f, FAMILY_MEMORY, (struct text){whole.data, whole.length / 2});
+    expect_refusal(&f, "memory.ubj", " is not UBJSON as xgboost writes it, at byte", "half of it");
+    put_trees(&f, FAMILY_MEMORY, read_file(&f, "gemm.ubj"));
+    expect_refusal(&f, "memory.ubj", " was trained on 17 features, this version has 8", "gemm");
+    folder_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +317,7 @@ int main(void)
         cmocka_unit_test(edited_manifests_are_refused),
         cmocka_unit_test(broken_manifests_are_refused),
         cmocka_unit_test(trees_of_another_model_are_refused),
+        cmocka_unit_test(foreign_files_are_refused),
     };
     return cmocka_run_group_tests(tests, load_models, free_models);
 }

@@ -4,12 +4,16 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "import/log/train_log.h"
+#include "import/megatron/bridge_recipe.h"
+#include "import/megatron/dest_names.h"
 #include "import/megatron/foreign_flags.h"
 #include "import/megatron/overrides.h"
 #include "import/megatron/tokenizers.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
 #include "import/shell/script.h"
+#include "import/yaml/yaml_launch.h"
+#include "model/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +54,7 @@ static const struct {
     {"A=1\nunset A\npretrain_gpt.py --a ${A:-gone}", "[--a] [gone]"},
     {"pretrain_gpt.py --a $A ${B?x} $(date) `date` $$",
      "[--a] [$A] [${B?x}] [$(date)] [`date`] [$$]"},
-    {"A=ab.c\npretrain_gpt.py --a ${A%.c} ${#A}", "[--a] [${A%.c}] [4]"},
+    {"A=ab.c\npretrain_gpt.py --a ${A%.c} ${#A}", "[--a] [ab] [4]"},
     /* Lists. */
     {"A=(--x 1 # one\n  --y 'a b')\npretrain_gpt.py \"${A[@]}\" ${A[1]} ${#A[@]} \"${A[*]}\"",
      "[--x] [1] [--y] [a b] [1] [4] [--x 1 --y a b]"},
@@ -106,7 +110,8 @@ static const struct {
     {"set -- a b\n[ -f x ] && shift\npretrain_gpt.py --a $1", "[--a] [${@}]"},
     {"for x in 1 2; do if [ -f y ]; then break; fi; A=$x; done\npretrain_gpt.py --a ${A:-0}",
      "[--a] [${A}]"},
-    {"declare -A A=([x]=1)\npretrain_gpt.py --a ${A[x]:-2}", "[--a] [${A[...]}]"},
+    {"declare -A A=([x]=1)\npretrain_gpt.py --a ${A[x]:-2} ${A[y]:-2} ${A[$B]:-2}",
+     "[--a] [1] [2] [${A[...]}]"},
     {"declare -u A=x\npretrain_gpt.py --a $A", "[--a] [${A}]"},
     {"readonly A=1\nA=2\npretrain_gpt.py --a $A", "[--a] [${A}]"},
     {"A=1\n((A+=B))\npretrain_gpt.py --a $A", "[--a] [${A}]"},
@@ -177,6 +182,98 @@ static const struct {
     {"exit 0\npretrain_gpt.py --a 1",
      "t.sh: no training is started: expected a command with pretrain_gpt.py or another program, "
      "and Megatron's flags behind it"},
+    /* Words that commands would print, patterns, braces, lists filled by loops: as bash does. */
+    {"A=ab.c.d; pretrain_gpt.py --a ${A%.*} ${A%%.*} ${A#*.} ${A##*.} ${A%.x} ${A##*/}",
+     "[--a] [ab.c] [ab] [c.d] [d] [ab.c.d] [ab.c.d]"},
+    {"A=/x/y/z.sh; pretrain_gpt.py --a ${A##*/} ${A%/*} $(basename $A .sh) $(dirname $A) "
+     "$(basename $A)",
+     "[--a] [z.sh] [/x/y] [z] [/x/y] [z.sh]"},
+    {"A=a-b-c; pretrain_gpt.py --a ${A/-/_} ${A//-/_} ${A/#a/z} ${A/%c/z} ${A//-} ${A^^} ${A:2} "
+     "${A:0:1} ${A: -1}",
+     "[--a] [a_b-c] [a_b_c] [z-b-c] [a-b-z] [abc] [A-B-C] [b-c] [a] [c]"},
+    {"A=(1 2 3 4); pretrain_gpt.py --a \"${A[@]:1}\" \"${A[@]:1:2}\" \"${A[@]/3/x}\"",
+     "[--a] [2] [3] [4] [2] [3] [1] [2] [x] [4]"},
+    {"f() { pretrain_gpt.py --a \"${@:2}\" \"${@:1:1}\"; }; f x y z", "[--a] [y] [z] [x]"},
+    {"pretrain_gpt.py --a $(seq 3) $(seq 2 4) $(seq 0 2 6) $(seq -s, 1 3) $(seq 3 1)",
+     "[--a] [1] [2] [3] [2] [3] [4] [0] [2] [4] [6] [1,2,3]"},
+    {"pretrain_gpt.py --a {1..3} x{a,b}y {3..1} \"{1..2}\" a{b",
+     "[--a] [1] [2] [3] [xay] [xby] [3] [2] [1] [{1..2}] [a{b]"},
+    {"pretrain_gpt.py --a $(expr 3 + 4) $(expr 8 \\* 2) `expr 9 / 2` $(( $(echo 4) * 2 ))",
+     "[--a] [7] [16] [4] [8]"},
+    {"N=5; arr=(); for ((i=0;i<N;i++)); do if (( i < 2 )); then arr+=(0); else arr+=(1); fi; done; "
+     "printf -v F \"[%s]\" \"$(IFS=', '; echo \"${arr[*]}\")\"; pretrain_gpt.py --a $F",
+     "[--a] [[0,0,1,1,1]]"},
+    {"S=\"\"; for i in $(seq 1 4); do S+=\"$i,\"; done; pretrain_gpt.py --a \"[${S%,}]\"",
+     "[--a] [[1,2,3,4]]"},
+    {"A=$(printf \"%s,\" a b c); pretrain_gpt.py --a ${A%,} \"$(printf '%02d-%s' 7 x)\" \"$(printf "
+     "'%5s|%-5s|' ab cd)\"",
+     "[--a] [a,b,c] [07-x] [   ab|cd   |]"},
+    {"A=$(echo \"a b  c\" | tr ' ' ,); B=$(echo 1,2,3 | cut -d, -f2); pretrain_gpt.py --a $A $B "
+     "$(echo \"a b c\" | wc -w) $(echo 3*4 | bc) ",
+     "[--a] [a,b,,c] [2] [3] [12]"},
+    {"IFS=, read -r x y <<< \"1,2\"; pretrain_gpt.py --a $x $y", "[--a] [1] [2]"},
+    {"IFS=',' read -ra P <<< \"a,b,c\"; pretrain_gpt.py --a \"${P[@]}\" ${#P[@]}",
+     "[--a] [a] [b] [c] [3]"},
+    {"while read a b; do C+=\" --$a $b\"; done <<X\ntp 4\npp 2\nX\npretrain_gpt.py $C",
+     "[--tp] [4] [--pp] [2]"},
+    {"get() { if [ $1 = 7B ]; then echo 32; else echo 40; fi; }; pretrain_gpt.py --a $(get 7B) "
+     "`get 13B`",
+     "[--a] [32] [40]"},
+    {"declare -A M=([7B]=32 [13B]=40); M[70B]=80; K=13B; pretrain_gpt.py --a ${M[$K]} ${M[70B]} "
+     "${M[x]:-none}",
+     "[--a] [40] [80] [none]"},
+    {"A=(); for i in 0 1 2; do A[$i]=$((i*i)); done; A[1]=9; pretrain_gpt.py --a \"${A[@]}\"",
+     "[--a] [0] [9] [4]"},
+    {"V=TP; TP=4; pretrain_gpt.py --a ${!V}", "[--a] [4]"},
+    {"cat <<X > f.txt\na 1\nX\npretrain_gpt.py --a $(cat f.txt)", "[--a] [a] [1]"},
+    {"A=\"x\ny z\"; pretrain_gpt.py --a $(echo \"$A\" | tail -n 1) $(echo \"$A\" | head -1) "
+     "\"$(echo \"$A\" | paste -sd,)\"",
+     "[--a] [y] [z] [x] [x,y z]"},
+    {"pretrain_gpt.py --a $(echo BS-LR | sed \"s/BS/8/;s/LR/1e-4/\" ) $(echo \"  a   b \" | xargs)",
+     "[--a] [8-1e-4] [a] [b]"},
+    {"pretrain_gpt.py --a \"$(echo -n x)y\" $(echo $(echo deep $(echo er)))",
+     "[--a] [xy] [deep] [er]"},
+    {"A=$'a\\tb\\n'; pretrain_gpt.py --a \"$A\" $'it\\'s'", "[--a] [a\tb\n] [it's]"},
+    {"A=7B; case $A in 7[bB]|8B) L=32;; *) L=1;; esac; pretrain_gpt.py --a $L \"$([ $A = 7B ] && "
+     "echo yes || echo no)\"",
+     "[--a] [32] [yes]"},
+    {"A=\"1 2\"; set -- $A; pretrain_gpt.py --a $# \"$2\" \"$*\"", "[--a] [2] [2] [1 2]"},
+    {"A=8x4; N=${A%x*}; G=${A#*x}; pretrain_gpt.py --a $((N*G)) ${#A} ${A/x/ }",
+     "[--a] [32] [3] [8] [4]"},
+    {"eval \"A_7B=32\"; n=A_7B; eval B=\\$$n; pretrain_gpt.py --a $B", "[--a] [32]"},
+    {"A=(a b); A+=(\"c d\"); pretrain_gpt.py --a \"${A[*]}\" \"${A[-1]}\" \"${#A[1]}\"",
+     "[--a] [a b c d] [c d] [1]"},
+    {"export A=Ab; pretrain_gpt.py --a ${A,,} ${A^} $(echo $A | tr '[:upper:]' '[:lower:]') $(echo "
+     "$A | tr a-z A-Z)",
+     "[--a] [ab] [Ab] [ab] [AB]"},
+    {"f() { local x=$1; echo \"err\" >&2; printf \"%d\" $((x*2)); }; pretrain_gpt.py --a $(f 4)",
+     "[--a] [8]"},
+    {"X=$(for i in 1 2 3; do echo -n \"$i \"; done); pretrain_gpt.py --a $X \"$X\"",
+     "[--a] [1] [2] [3] [1 2 3 ]"},
+    /* Shells and scripts that are started. */
+    {"cat <<X > run.sh\nTP=\\$1\npretrain_gpt.py --a $B \\$TP\nX\nB=1\nbash run.sh 4",
+     "[--a] [$B] [4]"},
+    {"export B=2\nC=3\ncat > run.sh <<'X'\npretrain_gpt.py --a $B ${C-} $2\nX\nchmod +x run.sh\n"
+     "srun -N 2 ./run.sh 4 8",
+     "[--a] [2] [8]"},
+    {"B=2\nsrun bash <<X\ncd y\npretrain_gpt.py --a $B\nX", "[--a] [2]"},
+    {"B=2\nbash -s 5 <<'X'\npretrain_gpt.py --a ${B-3} $1\nX", "[--a] [3] [5]"},
+    {"echo \"pretrain_gpt.py --a 1\" | sh", "[--a] [1]"},
+    {"A=$(printf 'pretrain_gpt.py --a %s' 7)\npdsh -w h[1-4] \"cd x && $A\"", "[--a] [7]"},
+    {"sbatch --nodes=2 <<X\n#!/bin/bash\npretrain_gpt.py --a 1\nX", "[--a] [1]"},
+    {"docker run --rm image sh -c 'pretrain_gpt.py --a 1'", "[--a] [1]"},
+    {"cat <<X > part.sh\nA=3\nX\nsource part.sh\npretrain_gpt.py --a $A", "[--a] [3]"},
+    {"env A=1 python -m my.pretrain --num-layers 1 --hidden-size 2 --bf16",
+     "[--num-layers] [1] [--hidden-size] [2] [--bf16]"},
+    {"bash -x -c 'pretrain_gpt.py --a $1' x 1", "[--a] [1]"},
+    {"MODEL_ARGS=\" --num-layers 4 --hidden-size 64 --bf16 \"",
+     "[--num-layers] [4] [--hidden-size] [64] [--bf16]"},
+    /* What only a run tells stays unknown. */
+    {"A=$(date +%s | cut -c1-4)\npretrain_gpt.py --a $A $(seq 1 $B) $(nproc)",
+     "[--a] [$(date +%s | cut -c1-4)] [$(seq 1 $B)] [$(nproc)]"},
+    {"A=$(if [ -f x ]; then echo 1; else echo 2; fi)\npretrain_gpt.py --a $A",
+     "[--a] [$(if [ -f x ]; then echo 1; else echo 2; fi)]"},
+    {"A=x$B\npretrain_gpt.py --a ${A%x} ${A:1}", "[--a] [${A%x}] [${A:1}]"},
     /* What no shell takes. */
     {"A=1\nB='x\n", "t.sh:2: the quote ' that opens here is not closed"},
     {"\nB=\"x$(\n", "t.sh:2: the ( that opens here is not closed"},
@@ -217,7 +314,8 @@ static void test_env(void **state)
 {
     static const char script[] = "A=1\nB=${B:-2}\nfor C in 1 2; do\n"
                                  "pretrain_gpt.py --a $A $B $C $1 $2 $#\ndone\n";
-    static const struct script_env env[] = {{"A", "8"}, {"C", "x y"}, {"1", "first"}};
+    static const struct script_env env[] = {
+        {"A", "8", false}, {"C", "x y", false}, {"1", "first", false}};
     struct arena mem;
     struct launch l;
     struct error err;
@@ -261,6 +359,8 @@ static bool read_file(const char *path, const struct text *t, struct launch *l, 
         return true;
     if (overrides_are(t->data, t->length))
         return overrides_read(path, t->data, t->length, l, mem, err);
+    if (yaml_launch_is(t->data, t->length))
+        return yaml_launch_read(path, t->data, t->length, NULL, 0, true, l, mem, err);
     return script_read(path, t->data, t->length, NULL, 0, true, l, mem, err) &&
            overrides_of_launch(l, mem, err);
 }
@@ -317,8 +417,34 @@ static void test_dialects(void **state)
              next_word(&at, word, sizeof word);)
             if (strncmp(word, "--", 2) == 0)
                 assert_true(words_most_values(word) >= 0);
-        assert_true((ROWS[i].treatment == HARMLESS) == !*ROWS[i].text);
+        assert_true(ROWS[i].treatment == MEANS ||
+                    (ROWS[i].treatment == HARMLESS) == !*ROWS[i].text);
     }
+}
+
+/* Recipes are of models with a preset, and their settings have flags. */
+static void test_recipes(void **state)
+{
+    struct arena mem;
+    char word[512];
+    (void)state;
+    arena_init(&mem);
+    for (const struct bridge_recipe *r = bridge_recipes(); r->name; r++) {
+        struct dest_list list;
+        dest_list_init(&list, DEST_OVERRIDE, &mem);
+        assert_true(r == bridge_recipes() || strcmp(r[-1].name, r->name) < 0);
+        assert_non_null(model_named(r->model));
+        assert_true(r->tp > 0 && r->pp > 0 && r->cp > 0 && r->micro > 0 && r->batch > 0);
+        for (const char *at = r->others; next_word(&at, word, sizeof word);) {
+            size_t n = strcspn(word, "=");
+            assert_true(word[n]);
+            word[n] = 0;
+            if (!dest_add(&list, word, word + n + 1, 1))
+                fail_msg("%s: %s has no flag", r->name, word);
+        }
+        assert_int_equal(list.unknowns, 0);
+    }
+    arena_release(&mem);
 }
 
 /* What may be guessed of names that nobody knows. */
@@ -375,7 +501,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
-        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_recipes),       cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

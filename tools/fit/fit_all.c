@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
 #include "fit/train.h"
 
 #include <math.h>
@@ -79,13 +78,13 @@ static bool keep_model(struct fit *all, int model, struct error *err)
     if (!learned_load(&l, NULL, err))
         return false;
     const struct learned_model *m = &l->model[model];
-    const void *bytes = arena_copy(all->mem, m->bytes, m->size);
+    struct text file = model_file(m, model, all->mem);
     if (model == MODEL_COMM) {
-        all->comm_bytes = bytes;
-        all->comm_size = m->size;
+        all->comm_bytes = file.data;
+        all->comm_size = file.length;
     } else {
         all->family[model].model = *m;
-        all->family[model].model.bytes = bytes;
+        all->family[model].model.bytes = file.data;
         all->family[model].model.name = model_name(model);
         all->family[model].curves = l->curves;
         all->family[model].kept = true;
@@ -109,28 +108,26 @@ static bool fit_family(struct fit *all, enum family family, int threads, struct 
         return false;
     unsigned char *every = arena_alloc(all->mem, f->data.rows);
     memset(every, 1, f->data.rows);
-    if (!train(&t, &f->data, every, all->mem, err)) {
-        trained_release(&t);
+    if (!train(&t, &f->data, every, all->mem, err))
         return false;
-    }
     f->curves = t.curves;
     f->model.name = model_name((int)family);
     score_gpus(f, &t);
-    bool ok = booster_save(t.booster, all->mem, &f->model.bytes, &f->model.size, err);
-    trained_release(&t);
-    return ok;
+    f->model.bytes = t.file.data;
+    f->model.size = t.file.length;
+    return true;
 }
 
 static bool fit_collectives(struct fit *all, int threads, struct error *err)
 {
-    struct booster *model;
+    struct text file;
     if (all->samples.comms == 0)
         return keep_model(all, MODEL_COMM, err);
-    if (!fit_comm(&all->samples, threads, &model, &all->comm, err))
+    if (!fit_comm(&all->samples, threads, &file, &all->comm, all->mem, err))
         return false;
-    bool ok = booster_save(model, all->mem, &all->comm_bytes, &all->comm_size, err);
-    booster_free(model);
-    return ok;
+    all->comm_bytes = file.data;
+    all->comm_size = file.length;
+    return true;
 }
 
 static bool write_all(const struct fit *f, const char *folder, struct error *err)

@@ -9,8 +9,9 @@
 #include "base/parallel.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
 #include "cost/comm.h"
+#include "cost/trees.h"
+#include "fit/booster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -281,7 +282,7 @@ static void weigh(const struct trial *t, float *weight)
     }
 }
 
-static bool train(const struct trial *t, struct booster **out, struct error *err)
+static bool train(const struct trial *t, struct text *out, struct arena *keep, struct error *err)
 {
     struct arena mem;
     arena_init(&mem);
@@ -295,7 +296,7 @@ static bool train(const struct trial *t, struct booster **out, struct error *err
     }
     weigh(t, weight);
     struct booster_data data = {x, y, weight, t->points, COMM_FEATURES};
-    bool ok = booster_train(out, &data, &TREES, err);
+    bool ok = booster_train(out, &data, &TREES, keep, err);
     arena_release(&mem);
     return ok;
 }
@@ -307,7 +308,7 @@ static void note(const struct trial *t, enum comm_rival who, size_t i, double ti
 }
 
 /* The curve with the model, or without (NULL). */
-static bool try_curves(struct trial *t, const struct booster *model)
+static void try_curves(struct trial *t, const struct trees *model)
 {
     enum comm_rival who = model ? COMM_BY_MODEL : COMM_BY_ANALYTIC;
     struct comm_curve curve;
@@ -316,12 +317,11 @@ static bool try_curves(struct trial *t, const struct booster *model)
         const struct comm_row *r = &t->fit->row[i];
         if (!is_left_out(t, r))
             continue;
-        if (r->curve != have && !comm_curve_fill(&curve, model, &r->call, &t->err))
-            return false;
+        if (r->curve != have)
+            comm_curve_fill(&curve, model, &r->call);
         have = r->curve;
         note(t, who, i, comm_curve_time(&curve, r->bytes));
     }
-    return true;
 }
 
 /* Median share of the wire among training rows of a kind, of one source or (SOURCES) of all; 0 when
@@ -381,20 +381,23 @@ static void try_nearest(struct trial *t)
     }
 }
 
-/* One thread each: a booster predicts with as many threads as it was trained with, which costs more
- * than it saves on the few rows of a curve. */
 static bool try_rivals(struct trial *t)
 {
-    struct booster *model = NULL;
+    struct arena mem = {0};
+    struct text file;
+    struct trees model;
     thin(t);
     if (t->points == 0)
         return true; /* everything is left out */
-    if (!train(t, &model, &t->err))
-        return false;
-    bool ok = try_curves(t, model) && try_curves(t, NULL);
-    booster_free(model);
-    try_nearest(t);
-    try_constant(t);
+    bool ok = train(t, &file, &mem, &t->err) &&
+              trees_read(&model, file.data, file.length, "what was trained", &mem, &t->err);
+    if (ok) {
+        try_curves(t, &model);
+        try_curves(t, NULL);
+        try_nearest(t);
+        try_constant(t);
+    }
+    arena_release(&mem);
     return ok;
 }
 
@@ -459,8 +462,8 @@ static bool cross_validate(struct comm_fit *f, int threads, struct comm_report *
     return true;
 }
 
-bool fit_comm(const struct samples *s, int threads, struct booster **model,
-              struct comm_report *report, struct error *err)
+bool fit_comm(const struct samples *s, int threads, struct text *model, struct comm_report *report,
+              struct arena *mem, struct error *err)
 {
     struct comm_fit f;
     struct trial all;
@@ -469,7 +472,7 @@ bool fit_comm(const struct samples *s, int threads, struct booster **model,
     fit_init(&f, s);
     trial_init(&all, &f, COMM_LEFT_SIZES, -1);
     thin(&all);
-    bool ok = (!report || cross_validate(&f, threads, report, err)) && train(&all, model, err);
+    bool ok = (!report || cross_validate(&f, threads, report, err)) && train(&all, model, mem, err);
     if (report)
         report->trained_rows = all.points;
     trial_release(&all);

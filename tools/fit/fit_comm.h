@@ -2,9 +2,8 @@
  * has not seen. */
 #pragma once
 
+#include "base/file.h"
 #include "fit/dataset.h"
-
-struct booster;
 
 /* What is left out: every fifth message of each source; one count of ranks and nodes in all sources
  * at once; a whole source, which is what a user's machine is. */
@@ -27,6 +26,7 @@ struct comm_report {
 };
 
 /* Deterministic, whatever the threads. `report` NULL: no cross-validation (well below a
- * second instead of five). Fails when there are no collectives among the samples. */
-bool fit_comm(const struct samples *, int threads, struct booster **model,
-              struct comm_report *report, struct error *);
+ * second instead of five). Fails when there are no collectives among the samples. The model's file,
+ * UBJSON, is put into the arena. */
+bool fit_comm(const struct samples *, int threads, struct text *model, struct comm_report *report,
+              struct arena *, struct error *);

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
-#include "cost/booster.h"
+#include "fit/booster.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void find_offsets(struct trained *t, const struct dataset *d, const unsig
 }
 
 static bool boost(struct trained *t, const struct dataset *d, const unsigned char *use, float *x,
-                  float *y, float *w, struct error *err)
+                  float *y, float *w, struct arena *mem, struct error *err)
 {
     size_t n = 0, rows = pack(d, use, x);
     for (size_t i = 0; i < d->rows; i++)
@@ -82,10 +82,10 @@ static bool boost(struct trained *t, const struct dataset *d, const unsigned cha
                                .columns = SIZE[d->family].columns};
     if (rows == 0)
         return fail(err, ERROR_INPUT, "nothing is left to learn from");
-    if (!booster_train(&t->booster, &data, &p, err))
+    if (!booster_train(&t->file, &data, &p, mem, err) ||
+        !trees_read(&t->trees, t->file.data, t->file.length, "what was trained", mem, err))
         return false;
-    if (!booster_predict(t->booster, x, rows, d->columns, w, err)) /* w has served */
-        return false;
+    trees_predict(&t->trees, x, rows, w); /* w has served */
     find_offsets(t, d, use, y, w);
     return true;
 }
@@ -102,30 +102,23 @@ bool train(struct trained *t, const struct dataset *d, const unsigned char *use,
     size_t width = (size_t)d->columns + 2;
     float *x = memory_grow(NULL, (d->rows + 1) * width * sizeof *x);
     float *y = x + d->rows * (size_t)d->columns;
-    bool ok = boost(t, d, use, x, y, y + d->rows, err);
+    bool ok = boost(t, d, use, x, y, y + d->rows, mem, err);
     free(x);
     return ok;
 }
 
-bool trained_predict(const struct trained *t, const struct dataset *d, const unsigned char *which,
-                     double *out, struct error *err)
+void trained_predict(const struct trained *t, const struct dataset *d, const unsigned char *which,
+                     double *out)
 {
     float *x = memory_grow(NULL, (d->rows + 1) * (size_t)(d->columns + 1) * sizeof *x);
     float *f = x + d->rows * (size_t)d->columns;
     size_t rows = pack(d, which, x), n = 0;
-    bool ok = booster_predict(t->booster, x, rows, d->columns, f, err);
-    for (size_t i = 0; ok && i < d->rows; i++) {
+    trees_predict(&t->trees, x, rows, f);
+    for (size_t i = 0; i < d->rows; i++) {
         const struct sample *s = &d->sample[i];
         if (which[i])
             out[i] = learned_time(&s->op, s->gpu, source_of(s->source)->regime, &t->curves,
                                   f[n++] + t->offset[gpu_index(s->gpu)]);
     }
     free(x);
-    return ok;
-}
-
-void trained_release(struct trained *t)
-{
-    booster_free(t->booster);
-    t->booster = NULL;
 }

@@ -51,12 +51,12 @@ static bool run_fold(const struct fold_job *j, enum split split, const unsigned 
 {
     struct trained t;
     double **predicted = j->v->predicted[split];
-    bool ok = train(&t, j->d, use, mem, err) &&
-              trained_predict(&t, j->d, which, predicted[BY_MODEL], err);
-    trained_release(&t);
-    for (int r = BY_CONSTANT; ok && r < RIVALS; r++)
+    if (!train(&t, j->d, use, mem, err))
+        return false;
+    trained_predict(&t, j->d, which, predicted[BY_MODEL]);
+    for (int r = BY_CONSTANT; r < RIVALS; r++)
         rival_predict((enum rival)r, j->d, use, which, predicted[r]);
-    return ok;
+    return true;
 }
 
 /* Rows of different folds are different rows: no two jobs write to the same place. */

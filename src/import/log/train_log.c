@@ -125,56 +125,13 @@ bool train_log_feed(struct train_log *t, const char *data, size_t length)
     return !t->ended || (!t->again && t->behind < AGAIN_WITHIN);
 }
 
-/* Arguments without the one that makes them count are only defaults. */
-static const struct {
-    const char *prefix, *needs;
-} DEFAULTS[] = {
-    {"--expert-", "--num-experts"},
-    {"--moe-", "--num-experts"},
-    {"--kv-lora-rank", "--multi-latent-attention"},
-    {"--q-lora-rank", "--multi-latent-attention"},
-    {"--qk-head-dim", "--multi-latent-attention"},
-    {"--qk-pos-emb-head-dim", "--multi-latent-attention"},
-    {"--v-head-dim", "--multi-latent-attention"},
-};
-
-static bool has(const struct dest_list *l, const char *flag)
-{
-    for (int i = 0; i < l->count; i++)
-        if (strcmp(l->word[i].text, flag) == 0)
-            return true;
-    return false;
-}
-
-static bool is_default(const struct dest_list *l, const char *flag)
-{
-    for (size_t i = 0; i < sizeof DEFAULTS / sizeof *DEFAULTS; i++)
-        if (strncmp(flag, DEFAULTS[i].prefix, strlen(DEFAULTS[i].prefix)) == 0 &&
-            !has(l, DEFAULTS[i].needs))
-            return true;
-    return false;
-}
-
-static void drop_defaults(struct dest_list *l)
-{
-    int kept = 0;
-    bool dropped = false;
-    for (int i = 0; i < l->count; i++) {
-        if (strncmp(l->word[i].text, "--", 2) == 0)
-            dropped = is_default(l, l->word[i].text);
-        if (!dropped)
-            l->word[kept++] = l->word[i];
-    }
-    l->count = kept;
-}
-
 bool train_log_launch(struct train_log *t, const char *path, struct launch *out)
 {
     if (t->line.length)
         read_line(t);
     if (t->read == 0)
         return false;
-    drop_defaults(&t->list);
+    dest_list_drop_defaults(&t->list);
     *out = (struct launch){.path = path,
                            .kind = "training log",
                            .line = t->begun,

@@ -50,14 +50,27 @@ static void add(struct dest_list *l, const char *text, int line)
     l->word[l->count++] = (struct launch_word){arena_string(l->mem, text), line};
 }
 
-/* A value that is there and says nothing to the flag. */
-static void add_unknown(struct dest_list *l, const char *value, int line)
+void dest_list_word(struct dest_list *l, const char *text, int line)
+{
+    add(l, text, line);
+}
+
+const char *dest_list_unknown(struct dest_list *l, struct launch_unknown unknown)
 {
     l->unknown =
         arena_room(l->mem, l->unknown, l->unknowns, &l->unknown_capacity, sizeof *l->unknown);
-    l->unknown[l->unknowns] = (struct launch_unknown){
-        arena_format(l->mem, "'%.60s'", value), "which the flag does not take", NULL, line, NULL};
-    add(l, arena_format(l->mem, "%c%d%c", LAUNCH_MARK, l->unknowns++, LAUNCH_MARK_END), line);
+    l->unknown[l->unknowns] = unknown;
+    return arena_format(l->mem, "%c%d%c", LAUNCH_MARK, l->unknowns++, LAUNCH_MARK_END);
+}
+
+/* A value that is there and says nothing to the flag. */
+static void add_unknown(struct dest_list *l, const char *value, int line)
+{
+    add(l,
+        dest_list_unknown(l, (struct launch_unknown){arena_format(l->mem, "'%.60s'", value),
+                                                     "which the flag does not take", NULL, line,
+                                                     NULL}),
+        line);
 }
 
 static bool is_true(const char *value)
@@ -132,6 +145,8 @@ static void add_flag(struct dest_list *l, const char *flag, const char *value, i
         return;
     if (most == 0 && !is_true(value)) /* holds something else, which is no switch */
         return;
+    if (most > 0 && is_false(value) && !words_takes(flag, value)) /* off */
+        return;
     add(l, flag, line);
     if (most == 1)
         add_value(l, flag, squeezed(value, l->mem), line);
@@ -146,9 +161,19 @@ static void add_precision(struct dest_list *l, const char *value, int line)
         add(l, "--bf16", line);
     else if (strstr(value, "16"))
         add(l, "--fp16", line);
-    if (strstr(value, "fp8")) {
+    if (strstr(value, "nvfp4")) {
+        add(l, "--fp4-format", line);
+        add(l, "e2m1", line);
+    } else if (strstr(value, "fp8")) {
         add(l, "--fp8-format", line);
         add(l, "hybrid", line);
+        add(l, "--fp8-recipe", line);
+        add(l,
+            strstr(value, "mxfp8")        ? "mxfp8"
+            : strstr(value, "subchannel") ? "blockwise"
+            : strstr(value, "current")    ? "tensorwise"
+                                          : "delayed",
+            line);
     }
 }
 
@@ -175,6 +200,8 @@ static void add_exception(struct dest_list *l, const struct dest *d, const char 
         add_open(l, d->flag, value, line);
         return;
     }
+    if (strcmp(d->flag, "--fp8-format") == 0 && is_true(value)) /* NeMo's switch */
+        value = "hybrid";
     if (d->kind == PRECISION)
         add_precision(l, value, line);
     else if (d->kind == ACTIVATION)
@@ -185,6 +212,48 @@ static void add_exception(struct dest_list *l, const struct dest *d, const char 
         add(l, "--group-query-attention", line);
     if (d->kind == GROUPS || d->kind == VALUE)
         add_flag(l, d->flag, value, line);
+}
+
+static const struct {
+    const char *prefix, *needs;
+} DEFAULTS[] = {
+    {"--expert-", "--num-experts"},
+    {"--moe-", "--num-experts"},
+    {"--kv-lora-rank", "--multi-latent-attention"},
+    {"--q-lora-rank", "--multi-latent-attention"},
+    {"--qk-head-dim", "--multi-latent-attention"},
+    {"--qk-pos-emb-head-dim", "--multi-latent-attention"},
+    {"--v-head-dim", "--multi-latent-attention"},
+};
+
+static bool has_word(const struct dest_list *l, const char *flag)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->word[i].text, flag) == 0)
+            return true;
+    return false;
+}
+
+static bool is_default(const struct dest_list *l, const char *flag)
+{
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof *DEFAULTS; i++)
+        if (strncmp(flag, DEFAULTS[i].prefix, strlen(DEFAULTS[i].prefix)) == 0 &&
+            !has_word(l, DEFAULTS[i].needs))
+            return true;
+    return false;
+}
+
+void dest_list_drop_defaults(struct dest_list *l)
+{
+    int kept = 0;
+    bool dropped = false;
+    for (int i = 0; i < l->count; i++) {
+        if (strncmp(l->word[i].text, "--", 2) == 0)
+            dropped = is_default(l, l->word[i].text);
+        if (!dropped)
+            l->word[kept++] = l->word[i];
+    }
+    l->count = kept;
 }
 
 static const char *flag_name(struct arena *mem, const char *prefix, const char *name)
@@ -212,6 +281,35 @@ bool dest_add(struct dest_list *l, const char *name, const char *value, int line
     else if (off && is_false(value))
         add(l, no, line);
     return known || off;
+}
+
+static const char *flag_of(const struct dest_list *l, const char *name)
+{
+    for (int i = 0; i < DEST_COUNT; i++)
+        if ((DESTS[i].sources & (int)l->source) && strcmp(DESTS[i].name, name) == 0)
+            return DESTS[i].flag;
+    const char *flag = flag_name(l->mem, "--", name);
+    return words_most_values(flag) >= 0 ? flag : flag_name(l->mem, "--no-", name);
+}
+
+int dest_drop(struct dest_list *l, const char *name, int count)
+{
+    const char *flag = flag_of(l, name);
+    int kept = 0;
+    bool dropped = false;
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text;
+        size_t n = strcspn(w, "=");
+        if (i >= count)
+            dropped = false;
+        else if (strncmp(w, "--", 2) == 0)
+            dropped = strlen(flag) == n && strncmp(w, flag, n) == 0;
+        if (!dropped)
+            l->word[kept++] = l->word[i];
+    }
+    count = l->count - kept;
+    l->count = kept;
+    return count;
 }
 
 const char *dest_nearest(const char *name, struct arena *mem)

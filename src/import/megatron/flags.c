@@ -489,6 +489,15 @@ static bool read_layout(struct flags_result *r, struct error *err)
     return true;
 }
 
+/* "0:384 200B:768": the batch behind the last colon, which lasts longest; 0 where there is none. */
+static int64_t last_of_schedule(const struct words *w)
+{
+    const char *text = words_value(w, "--step-batch-size-schedule");
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    int64_t batch = 0;
+    return colon && parse_int(colon + 1, &batch) && batch > 0 ? batch : 0;
+}
+
 static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
 {
     struct strategy *s = &r->strategy;
@@ -502,12 +511,14 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
     s->dp = dp > 0 ? (int)dp : 1;
     if (r->given[PARAM_global_batch])
         return true;
-    int64_t batch = (int64_t)s->micro_batch * s->dp;
+    int64_t batch = last_of_schedule(r->words);
+    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp;
     if (batch > param_info(PARAM_global_batch)->hi)
         return fail(err, ERROR_INPUT,
                     "micro-batch x dp = %d x %d is above the largest global batch, %d",
                     s->micro_batch, s->dp, param_info(PARAM_global_batch)->hi);
     s->global_batch = (int)batch;
+    r->given[PARAM_global_batch] = last_of_schedule(r->words) > 0;
     return true;
 }
 

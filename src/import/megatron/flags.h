@@ -41,6 +41,7 @@ enum { FLAGS_MAX_ASSUMPTIONS = 5 };
 
 struct flags_result {
     bool has_model;     /* --num-layers, --hidden-size and --num-attention-heads are there */
+    bool model_named;   /* a file names the model: what its flags say of it wins over the preset */
     bool vocab_missing; /* has_model without a vocabulary: model.vocab is 1 */
     struct model
         model; /* finished where has_model; otherwise only the fields in model_given count */

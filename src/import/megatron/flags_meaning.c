@@ -135,13 +135,13 @@ static bool meaning_agrees(struct flags_result *r, enum model_meaning f, struct 
     model_meaning_set(&one, f, model_meaning_get(&r->model, f));
     if (!is_compared(given, f) || model_means_same(&one, given, &from, said, sizeof said))
         return true;
-    if (r->meaning_given[f] && is_of_run(f)) {
+    if (r->meaning_given[f] && (is_of_run(f) || r->model_named)) {
         model_meaning_set(given, f, model_meaning_get(&r->model, f));
-        flags_note(r, MEANING_FLAGS[f].flag, arena_format(r->mem, "is planned: %s", said));
+        flags_note(r, MEANING_FLAGS[f].flag, arena_format(r->mem, "planned as given: %s", said));
     } else if (r->meaning_given[f]) {
         return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s", MEANING_FLAGS[f].flag,
                     given->name, said);
-    } else if (r->has_model) {
+    } else if (r->has_model && !r->model_named) {
         flags_note(r, MEANING_FLAGS[f].flag,
                    arena_format(r->mem, "not there, and the model's is planned: %s", said));
     }

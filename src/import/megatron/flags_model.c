@@ -5,6 +5,7 @@
  * "[0]*3+[1]*58". */
 #include "import/megatron/flags_parts.h"
 
+#include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
@@ -90,7 +91,8 @@ static bool read_positions(struct flags_result *r, const struct words *w, struct
                           : words_has(w, "--seq-length")            ? "--seq-length"
                                                                     : "--encoder-seq-length";
     bool learned = flags_is(w, "--position-embedding-type", "learned_absolute", "learned_absolute");
-    r->model.learned_pos = learned && !words_has(w, "--use-rotary-position-embeddings");
+    r->model.learned_pos = learned && !words_has(w, "--use-rotary-position-embeddings") &&
+                           !words_has(w, "--no-position-embedding");
     if (!read_number(r, MODEL_max_seq, longest, 0, w, err))
         return false;
     r->model_given[MODEL_max_seq] = words_has(w, "--max-position-embeddings");
@@ -376,13 +378,51 @@ static bool given_agree(const struct flags_result *r, const struct model *given,
     return true;
 }
 
+static bool take_field(struct flags_result *r, const struct field_flag *f, struct model *m)
+{
+    int here = model_field_get(&r->model, f->field), there = model_field_get(m, f->field);
+    bool pattern = f->field == MODEL_dense_first || f->field == MODEL_moe_every ||
+                   f->field == MODEL_window_every;
+    if (!r->model_given[f->field] || pattern || here == there)
+        return false;
+    model_field_set(m, f->field, here);
+    if (f->field != MODEL_max_seq)
+        flags_note(r, f->flag,
+                   arena_format(r->mem, "planned as given: %s of %s would be %d",
+                                model_field_info(f->field)->name, m->name, there));
+    return f->field != MODEL_max_seq;
+}
+
+/* The model that a file names, with what its flags say otherwise. */
+static bool take_fields(struct flags_result *r, struct model *m, struct error *err)
+{
+    struct error inner;
+    bool changed = false;
+    bool pattern = (m->experts && words_has(r->words, "--moe-layer-freq")) ||
+                   (m->window && words_has(r->words, "--window-attn-skip-freq"));
+    for (int i = 0; i < MODEL_FIELDS; i++)
+        changed |= take_field(r, &FIELD_FLAGS[i], m);
+    if (changed && !model_finish(m, &inner))
+        return fail(err, inner.kind, "%s with the flags beside it is no model: %s", m->name,
+                    inner.text);
+    if (changed)
+        snprintf(m->name, sizeof m->name, "flags");
+    return !pattern || set_pattern(m, r->words, err);
+}
+
 bool flags_model(struct flags_result *r, const struct model *given, struct error *err)
 {
     if (!given)
         return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
-    if (r->has_model ? !agrees(r, given, err) : !given_agree(r, given, err))
-        return false;
     struct model model = *given;
+    bool named = r->model_named;
+    if (named          ? !take_fields(r, &model, err)
+        : r->has_model ? !agrees(r, given, err)
+                       : !given_agree(r, given, err))
+        return false;
+    if (r->model_named && !model.learned_pos && r->given[PARAM_seq_len] &&
+        r->strategy.seq_len > model.max_seq) /* rotary positions have no end of their own */
+        model.max_seq = r->strategy.seq_len;
     if (!flags_meaning_agrees(r, &model, err))
         return false;
     r->model = model;

@@ -31,6 +31,11 @@ static const struct foreign_flag *first_row(const char *name)
                                                                            : NULL;
 }
 
+bool foreign_knows(const char *name)
+{
+    return first_row(name) != NULL;
+}
+
 static const struct foreign_flag *row_from(const struct foreign_flag *from, const char *name,
                                            const char *value)
 {
@@ -122,10 +127,20 @@ static const struct {
     {"realm", "a retriever (REALM) is no decoder, and only decoders are planned", false},
     {"mamba", "hybrid (Mamba) models are not planned", false},
     {"hybrid", "hybrid (Mamba) models are not planned", false},
+    {"zebra", "hybrid (Mamba) models are not planned", false},
+    {"rwkv", "a recurrent model (RWKV) is not planned", false},
+    {"flux", "a diffusion model is no decoder, and only decoders are planned", false},
+    {"wan", "a diffusion model is no decoder, and only decoders are planned", false},
+    {"diffusion", "a diffusion model is no decoder, and only decoders are planned", false},
+    {"pi0", "a model of robots is no decoder, and only decoders are planned", false},
+    {"robotics", "a model of robots is no decoder, and only decoders are planned", false},
     {"vision", "a vision model is no decoder, and only decoders are planned", false},
     {"convert", "it converts a checkpoint and trains nothing", false},
     {"checkpoint", "it converts a checkpoint and trains nothing", false},
+    {"export", "it converts a checkpoint and trains nothing", false},
     {"preprocess", "it prepares data and trains nothing", false},
+    {"analyze", "it prepares data and trains nothing", false},
+    {"merge", "it converts a checkpoint and trains nothing", false},
     {"evaluate", "it evaluates a model and trains nothing", false},
     {"evaluation", "it evaluates a model and trains nothing", false},
     {"inference", "it generates text and trains nothing", false},

@@ -1,6 +1,8 @@
 /* Flags of earlier releases, forks and wrappers, and what may be guessed of those that nobody knows. */
 #pragma once
 
+#include <stdbool.h>
+
 enum foreign_treatment { MEANS, HARMLESS, NOTES, REFUSES };
 
 struct foreign_flag {
@@ -13,6 +15,9 @@ struct foreign_flag {
  * name the value before those that take any. NULL = there is none. */
 const struct foreign_flag *foreign_next(const char *name, const char *value,
                                         const struct foreign_flag *after);
+
+/* Whether any row is about a flag. */
+bool foreign_knows(const char *name);
 
 /* What a flag may change, by the words that its name is made of: "the model's shape". NULL = likely nothing that takes
  * time or memory. */

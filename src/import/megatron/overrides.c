@@ -5,13 +5,26 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/megatron/bridge_recipe.h"
 #include "import/megatron/dest_names.h"
 #include "import/megatron/foreign_flags.h"
+#include "import/megatron/nemo_launcher.h"
+#include "import/megatron/slime.h"
+#include "import/megatron/verl.h"
 
 #include <string.h>
 
 /* In these most names have a flag. */
 static const char *const SECTIONS[] = {"model", "train", "ddp", "comm_overlap"};
+
+/* Of Megatron-Bridge's configurations, what has no flag and no effect on time or memory. */
+static const char IDLE[] =
+    "average_in_collective check_for_large_grads check_for_nan_in_grad gradient_reduce_div_fusion "
+    "keep_fp8_transpose_cache manual_gc manual_gc_interval manual_gc_eval pipeline_dtype "
+    "params_dtype autocast_dtype should_pad_vocab make_vocab_size_divisible_by train_iters "
+    "exit_duration_in_mins eval_iters eval_interval skip_train empty_unused_memory_level "
+    "perform_initialization use_cpu_initialization deallocate_pipeline_outputs "
+    "variable_seq_lengths parallel_output fp16_lm_cross_entropy";
 
 struct override_reader {
     const char *path;
@@ -40,8 +53,8 @@ static bool read_world(struct override_reader *r, const char *key, const char *n
                        const char *value)
 {
     bool nodes = strcmp(name, "num_nodes") == 0;
-    bool each = strcmp(key, "trainer.devices") == 0 || strcmp(name, "num_gpus_per_node") == 0 ||
-                strcmp(name, "gpus_per_node") == 0;
+    bool each = (strcmp(name, "devices") == 0 && strstr(key, "trainer.")) ||
+                strcmp(name, "num_gpus_per_node") == 0 || strcmp(name, "gpus_per_node") == 0;
     int64_t n;
     if (!nodes && !each)
         return false;
@@ -68,8 +81,7 @@ static const char *unquoted(const char *value, struct arena *mem)
     return quoted ? arena_copy(mem, value + 1, n - 2) : value;
 }
 
-/* A name that is one or two letters away from one of ours is a slip, others are settings of the program's own. Looking
- * for the nearest takes a millisecond. */
+/* A name that is one or two letters away from one of ours may be a slip. Looking for the nearest takes a millisecond. */
 static const char *slip(struct override_reader *r, const char *name)
 {
     enum { LOOKED_AT = 8, LETTERS = 2 };
@@ -80,11 +92,15 @@ static const char *slip(struct override_reader *r, const char *name)
 /* What a setting without a flag may change, by its name. */
 static void note_setting(struct override_reader *r, const char *key, const char *name)
 {
-    const char *changes = foreign_may_change(name);
-    launch_note(r->out, changes
-                            ? arena_format(r->mem, "%s has no flag and is left out, may change %s",
-                                           key, changes)
-                            : arena_format(r->mem, "%s has no flag and is left out", key));
+    const char *changes = foreign_may_change(name), *near = slip(r, name);
+    const char *dot = strrchr(key, '.');
+    const char *meant =
+        near && dot ? arena_format(r->mem, " (did you mean %.*s.%s?)", (int)(dot - key), key, near)
+                    : "";
+    launch_note(r->out,
+                changes ? arena_format(r->mem, "%s has no flag and is left out%s, may change %s",
+                                       key, meant, changes)
+                        : arena_format(r->mem, "%s has no flag and is left out%s", key, meant));
 }
 
 static bool read_setting(struct override_reader *r, const char *word, int line)
@@ -95,11 +111,7 @@ static bool read_setting(struct override_reader *r, const char *word, int line)
     const char *dot = strrchr(key, '.'), *name = dot ? dot + 1 : key;
     if (read_world(r, key, name, value) || dest_add(&r->list, name, value, line))
         return true;
-    const char *near = in_section(key) ? slip(r, name) : NULL;
-    if (near)
-        return fail(r->err, ERROR_INPUT, "%s:%d: unknown setting %s (did you mean %.*s.%s?)",
-                    r->path, line, key, (int)(dot - key), key, near);
-    if (in_section(key))
+    if (in_section(key) && !is_one_of(name, IDLE))
         note_setting(r, key, name);
     return true;
 }
@@ -195,20 +207,51 @@ bool overrides_read(const char *path, const char *text, size_t length, struct la
     return true;
 }
 
+bool overrides_hidden(struct launch *l, int i, struct arena *mem, struct error *err)
+{
+    const struct launch_word *w = &l->word[i];
+    const struct launch_unknown *u = *w->text == LAUNCH_MARK ? launch_unknown_of(l, w->text) : NULL;
+    if (!u || (i > 0 && *l->word[i - 1].text == '-' && !strchr(l->word[i - 1].text, '=')))
+        return false;
+    const char *text = launch_text(l, w->text, mem);
+    if (*u->text != '`' && strncmp(u->text, "$(", 2) != 0) { /* no output of a command */
+        launch_note(l, arena_format(mem, "line %d: left out: what is not known of %s, %s", w->line,
+                                    text, u->why));
+        return false;
+    }
+    fail(err, ERROR_INPUT,
+         "%s:%d: settings may be in %.80s, %s: a list of overrides with all of them can be planned",
+         l->path, w->line, text, u->why);
+    return !error_in_file(err);
+}
+
 /* Without --flags of their own, but for those of the program that takes the settings. */
 bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
 {
     struct override_reader r = {.path = l->path, .out = l, .mem = mem, .err = err};
     int64_t nodes = l->nodes, per_node = l->per_node, gpus = l->gpus;
     int settings = 0;
+    if (verl_is(l))
+        return verl_of_launch(l, mem, err);
+    if (slime_is(l))
+        slime_count_gpus(l);
+    bool recipe = bridge_names_recipe(l);
     for (int i = 0; i < l->count; i++)
         settings += is_dotted(l->word[i].text);
-    if (settings * 2 < l->count || settings == 0)
+    if (!recipe && (settings * 2 < l->count || settings == 0))
         return true;
     dest_list_init(&r.list, DEST_OVERRIDE, mem);
     dest_list_keep(&r.list, l->unknown, l->unknowns);
+    if ((recipe && !bridge_take_recipe(l, &r.list, mem, err)) ||
+        !nemo_name_model(l, &r.list, mem, err))
+        return false;
+    gpus = l->gpus, nodes = l->nodes, per_node = l->per_node;
     for (int i = 0; i < l->count; i++) {
         const struct launch_word *w = &l->word[i];
+        if (recipe && overrides_hidden(l, i, mem, err))
+            return false;
+        if (recipe && !is_dotted(w->text)) /* options of the program, and their values */
+            continue;
         if (!is_setting(w->text))
             launch_note(l, arena_format(mem, "line %d: %s is no setting and is left out", w->line,
                                         launch_text(l, w->text, mem)));

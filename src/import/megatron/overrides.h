@@ -16,5 +16,9 @@ bool overrides_are(const char *text, size_t length);
 bool overrides_read(const char *path, const char *text, size_t length, struct launch *out,
                     struct arena *, struct error *);
 
-/* Where the words of a launch are such settings, makes flags of them. */
+/* A word that may stand for settings and is not known: true, with an error, where only a run could tell what it is; a
+ * note where a variable is not set. */
+bool overrides_hidden(struct launch *, int word, struct arena *, struct error *);
+
+/* Where the words of a launch are such settings, or those of verl or slime, makes flags of them. */
 bool overrides_of_launch(struct launch *, struct arena *, struct error *);

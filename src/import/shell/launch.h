@@ -28,13 +28,25 @@ struct launch_unknown {
     const char *may_hold; /* text of which it may be a part; NULL = not known */
 };
 
+/* Words that the script compares a variable or an argument with. */
+struct launch_choice {
+    const char *name; /* of the variable; a number is an argument */
+    int count, capacity;
+    const char **word;
+};
+
 struct launch {
     const char *path;
-    const char *kind;    /* "launch script" */
-    const char *program; /* that the words are for; NULL = not known */
-    int line;            /* where it is started; 0 = not known */
+    const char *kind;      /* "launch script" */
+    const char *program;   /* that the words are for; NULL = not known */
+    int line;              /* where it is started; 0 = not known */
+    const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    bool plain_attention;  /* the model that is named, without its multi-latent attention */
+    const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
     int count;
     const struct launch_word *word;
+    const bool *
+        implied; /* of each word, once translated: it does not stand there as such; NULL = all do */
     int unknowns;
     const struct launch_unknown *unknown;
     int64_t nodes, per_node;           /* both 0 = not known */
@@ -42,6 +54,10 @@ struct launch {
     int64_t said_nodes, said_per_node; /* where the number of GPUs is not known: what is; 0 = not */
     int64_t segment;                   /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
+    int arguments;               /* how many the script takes that are not given */
+    const char *const *argument; /* the variable that each is put into; NULL = none */
+    int choices;
+    const struct launch_choice *choice;
 };
 
 bool launch_is_known(const char *word);
@@ -54,9 +70,10 @@ const struct launch_unknown *launch_unknown_of(const struct launch *, const char
 /* A flag that is there with a value that is not known, or is not taken. */
 struct launch_open {
     const char *flag;
-    bool doubled;     /* the flag may be there: a value elsewhere does not settle it */
-    const char *what; /* "train.sh:12: --micro-batch-size is ${MBS}, which is not set" */
-    const char *give; /* "--env MBS=VALUE"; NULL = `what` is all that can be said */
+    const char *cause; /* variable that decides it, as --env names it; NULL = not known */
+    bool doubled;      /* the flag may be there: a value elsewhere does not settle it */
+    const char *what;  /* "train.sh:12: --micro-batch-size is ${MBS}, which is not set" */
+    const char *give;  /* "--env MBS=VALUE"; NULL = `what` is all that can be said */
 };
 
 /* Flags that are left out, and what they may change (NULL = nothing that takes time or memory). */
@@ -84,8 +101,18 @@ void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
 /* launch_dialect.c: the last value of a flag; NULL = it is not there, or not known. */
 const char *launch_value(const struct launch *, const char *flag);
+/* The same with the unknown parts that it may have. */
+const char *launch_written(const struct launch *, const char *flag);
 /* The dashes of Megatron's names where the file has underscores: --hidden_size. Any other name as it is. */
 const char *launch_dashed(const char *name, struct arena *);
+/* The fork or wrapper that it runs with, where that has not all of Megatron's flags; NULL = none is known. */
+const char *launch_fork(const struct launch *);
+/* Whether a flag of Megatron's is there because another one means it, or as a wrapper's default. */
+bool launch_implies(const struct launch *, const char *flag);
+/* Its flags are about generating text, and none is about training. */
+bool launch_generates(const struct launch *);
+/* launch_deepspeed.c: adds what DeepSpeed's settings say to the words. */
+void launch_deepspeed(struct launch *, struct arena *);
 /* The words of the launch with those of other dialects replaced by what they mean. */
 void launch_translate(struct launch *, struct arena *);
 

@@ -6,32 +6,31 @@
 #include "base/str.h"
 #include "import/megatron/foreign_flags.h"
 #include "import/megatron/words.h"
+#include "import/shell/launch_translation.h"
 
+#include <assert.h>
 #include <string.h>
 
-struct translation {
-    const struct launch *from;
-    struct arena *mem;
-    int count, capacity, firsts, first_capacity, lasts, last_capacity;
-    struct launch_word *word, *first;
-    struct launch_word *last; /* worked out of several flags: these win */
-    int worked[5];            /* mentions of each: the first counts */
-    bool chunked;             /* a layout says how layers lie in virtual stages */
-};
-
-static void add(struct translation *t, const char *text, int line)
+static void add_word(struct translation *t, const char *text, int line, bool implied)
 {
     t->word = arena_room(t->mem, t->word, t->count, &t->capacity, sizeof *t->word);
+    t->implied = arena_room(t->mem, t->implied, t->count, &t->implied_capacity, sizeof *t->implied);
+    t->implied[t->count] = implied;
     t->word[t->count++] = (struct launch_word){text, line};
 }
 
-static void add_first(struct translation *t, const char *text, int line)
+static void add(struct translation *t, const char *text, int line)
+{
+    add_word(t, text, line, false);
+}
+
+void translation_first(struct translation *t, const char *text, int line)
 {
     t->first = arena_room(t->mem, t->first, t->firsts, &t->first_capacity, sizeof *t->first);
     t->first[t->firsts++] = (struct launch_word){text, line};
 }
 
-static void add_last(struct translation *t, const char *flag, const char *value, int line)
+void translation_last(struct translation *t, const char *flag, const char *value, int line)
 {
     t->last = arena_room(t->mem, t->last, t->lasts, &t->last_capacity, sizeof *t->last);
     t->last[t->lasts++] = (struct launch_word){flag, line};
@@ -39,7 +38,7 @@ static void add_last(struct translation *t, const char *flag, const char *value,
     t->last[t->lasts++] = (struct launch_word){value, line};
 }
 
-const char *launch_value(const struct launch *l, const char *flag)
+const char *launch_written(const struct launch *l, const char *flag)
 {
     const char *value = NULL;
     size_t n = strlen(flag);
@@ -50,10 +49,33 @@ const char *launch_value(const struct launch *l, const char *flag)
         else if (strcmp(w, flag) == 0 && i + 1 < l->count)
             value = l->word[i + 1].text;
     }
+    return value;
+}
+
+const char *launch_value(const struct launch *l, const char *flag)
+{
+    const char *value = launch_written(l, flag);
     return value && launch_is_known(value) ? value : NULL;
 }
 
-static int64_t number_of(const struct launch *l, const char *flag, int64_t missing)
+static bool names_flag(const char *word, const char *flag)
+{
+    for (; *flag; word++, flag++)
+        if (*word != *flag && !(*word == '_' && *flag == '-'))
+            return false;
+    return !*word || *word == '=';
+}
+
+/* Also with underscores, and whatever its value. */
+bool launch_mentions(const struct launch *l, const char *flag)
+{
+    for (int i = 0; i < l->count; i++)
+        if (names_flag(l->word[i].text, flag))
+            return true;
+    return false;
+}
+
+int64_t launch_number(const struct launch *l, const char *flag, int64_t missing)
 {
     const char *text = launch_value(l, flag);
     int64_t n;
@@ -83,8 +105,8 @@ static bool lists(const char *text, int64_t number)
 /* The first layers have no experts; of the others, every so many. Layers that do nothing are no layers. */
 static bool dense_layers(struct translation *t, const char *value, int line)
 {
-    int64_t dense, layers = number_of(t->from, "--num-layers", -1);
-    int64_t every = number_of(t->from, "--moe-layer-freq", 1);
+    int64_t dense, layers = launch_number(t->from, "--num-layers", -1);
+    int64_t every = launch_number(t->from, "--moe-layer-freq", 1);
     const char *idle = launch_value(t->from, "--noop-layers");
     struct str s = {0};
     if (!parse_int(value, &dense) || (dense > 0 && (layers < 1 || layers > LAYERS_MOST)))
@@ -94,7 +116,7 @@ static bool dense_layers(struct translation *t, const char *value, int line)
         if (!lists(idle, i))
             str_addf(&s, "%s%d", s.length ? "," : "[", i >= dense && i % every == 0);
     if (dense > 0)
-        add_last(t, "--moe-layer-freq", arena_format(t->mem, "%s]", str_text(&s)), line);
+        translation_last(t, "--moe-layer-freq", arena_format(t->mem, "%s]", str_text(&s)), line);
     str_release(&s);
     return true;
 }
@@ -103,13 +125,13 @@ static bool dense_layers(struct translation *t, const char *value, int line)
 static bool idle_layers(struct translation *t, const char *value, int line)
 {
     const struct launch *l = t->from;
-    int64_t layers = number_of(l, "--num-layers", -1);
-    int64_t stages = number_of(l, "--pipeline-model-parallel-size", 1);
-    int64_t mtp = number_of(l, "--mtp-num-layers", 0), left = 0;
+    int64_t layers = launch_number(l, "--num-layers", -1);
+    int64_t stages = launch_number(l, "--pipeline-model-parallel-size", 1);
+    int64_t mtp = launch_number(l, "--mtp-num-layers", 0), left = 0;
     if (layers < 1 || layers > LAYERS_MOST || stages < 1 || layers % stages || mtp < 0 || mtp > 8 ||
         launch_value(l, "--num-layer-list"))
         return false;
-    int64_t each = number_of(l, "--num-layers-per-virtual-pipeline-stage", layers / stages);
+    int64_t each = launch_number(l, "--num-layers-per-virtual-pipeline-stage", layers / stages);
     if (each < 1 || layers / stages % each || layers / each > CHUNKS_MOST)
         return false;
     struct str s = {0};
@@ -120,10 +142,10 @@ static bool idle_layers(struct translation *t, const char *value, int line)
     }
     for (int64_t i = 0; i < mtp; i++)
         str_add(&s, "m");
-    add_last(t, "--num-layers", arena_format(t->mem, "%lld", (long long)left), line);
+    translation_last(t, "--num-layers", arena_format(t->mem, "%lld", (long long)left), line);
     if (stages > 1)
-        add_last(t, "--pipeline-model-parallel-layout", arena_format(t->mem, "%sL", str_text(&s)),
-                 line);
+        translation_last(t, "--pipeline-model-parallel-layout",
+                         arena_format(t->mem, "%sL", str_text(&s)), line);
     t->chunked = stages > 1;
     str_release(&s);
     return left > 0;
@@ -131,14 +153,14 @@ static bool idle_layers(struct translation *t, const char *value, int line)
 
 static bool shared_experts(struct translation *t, const char *value, int line)
 {
-    int64_t n, width = number_of(t->from, "--moe-ffn-hidden-size", 0);
-    width = width ? width : number_of(t->from, "--moe-intermediate-size", 0);
-    width = width ? width : number_of(t->from, "--ffn-hidden-size", -1);
+    int64_t n, width = launch_number(t->from, "--moe-ffn-hidden-size", 0);
+    width = width ? width : launch_number(t->from, "--moe-intermediate-size", 0);
+    width = width ? width : launch_number(t->from, "--ffn-hidden-size", -1);
     if (!parse_int(value, &n) || n < 0 || n > 1024 || width < 1)
         return false;
     if (n > 0)
-        add_last(t, "--moe-shared-expert-intermediate-size",
-                 arena_format(t->mem, "%lld", (long long)(n * width)), line);
+        translation_last(t, "--moe-shared-expert-intermediate-size",
+                         arena_format(t->mem, "%lld", (long long)(n * width)), line);
     return true;
 }
 
@@ -154,8 +176,8 @@ static bool stage_layers(struct translation *t, const char *value, int line)
         str_addf(&s, "%st*%lld", p == value ? "E" : "|", ok ? (long long)n : 1);
     }
     if (ok && stages > 0)
-        add_last(t, "--pipeline-model-parallel-layout", arena_format(t->mem, "%sL", str_text(&s)),
-                 line);
+        translation_last(t, "--pipeline-model-parallel-layout",
+                         arena_format(t->mem, "%sL", str_text(&s)), line);
     str_release(&s);
     return ok && stages > 0;
 }
@@ -163,14 +185,33 @@ static bool stage_layers(struct translation *t, const char *value, int line)
 /* Experts are split over both as one: each tensor-parallel rank has experts of its own. */
 static bool extended_experts(struct translation *t, const char *value, int line)
 {
-    int64_t tp = number_of(t->from, "--tensor-model-parallel-size", 1);
-    int64_t ep = number_of(t->from, "--expert-model-parallel-size", 1);
+    int64_t tp = launch_number(t->from, "--tensor-model-parallel-size", 1);
+    int64_t ep = launch_number(t->from, "--expert-model-parallel-size", 1);
     (void)value;
     if (tp < 1 || ep < 1)
         return false;
-    add_last(t, "--expert-model-parallel-size", arena_format(t->mem, "%lld", (long long)(tp * ep)),
-             line);
-    add_last(t, "--expert-tensor-parallel-size", "1", line);
+    translation_last(t, "--expert-model-parallel-size",
+                     arena_format(t->mem, "%lld", (long long)(tp * ep)), line);
+    translation_last(t, "--expert-tensor-parallel-size", "1", line);
+    return true;
+}
+
+/* Micro-batches of a step, by what the script itself runs on. */
+static bool accumulated(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    int64_t n, tp = launch_number(l, "--tensor-model-parallel-size", 0);
+    int64_t pp = launch_number(l, "--pipeline-model-parallel-size", 0);
+    int64_t each = launch_number(l, "--micro-batch-size", 0);
+    tp = tp ? tp : launch_number(l, "--model-parallel-size", 1);
+    pp = pp ? pp : launch_number(l, "--pipe-parallel-size", 1);
+    each = each ? each : launch_number(l, "--batch-size", -1);
+    if (!parse_int(value, &n) || n < 1 || n > 1 << 20 || tp < 1 || pp < 1 || each < 1 ||
+        l->gpus < tp * pp || launch_value(l, "--global-batch-size"))
+        return false;
+    translation_last(t, "--global-batch-size",
+                     arena_format(t->mem, "%lld", (long long)(n * each * (l->gpus / (tp * pp)))),
+                     line);
     return true;
 }
 
@@ -178,13 +219,15 @@ static const struct {
     const char *flag;
     bool is_switch;
     bool (*work_out)(struct translation *, const char *value, int line);
-} WORKED_OUT[5] = {
-    {"--first-k-dense-replace", false, dense_layers},
-    {"--moe-tp-extend-ep", true, extended_experts},
-    {"--noop-layers", false, idle_layers},
-    {"--n-shared-experts", false, shared_experts},
-    {"--num-layer-list", false, stage_layers},
+} WORKED_OUT[] = {
+    {"--first-k-dense-replace", false, dense_layers}, {"--gas", false, accumulated},
+    {"--moe-tp-extend-ep", true, extended_experts},   {"--noop-layers", false, idle_layers},
+    {"--n-shared-experts", false, shared_experts},    {"--num-layer-list", false, stage_layers},
 };
+
+static_assert(sizeof WORKED_OUT / sizeof *WORKED_OUT ==
+                  sizeof((struct translation *)0)->worked / sizeof(int),
+              "a count for each");
 
 /* How many words were read: 0 = none, it is no such flag, or cannot be worked out. */
 static int work_out(struct translation *t, const char *name, const char *value, int behind,
@@ -194,7 +237,8 @@ static int work_out(struct translation *t, const char *name, const char *value, 
         bool takes = !WORKED_OUT[i].is_switch;
         if (strcmp(name, WORKED_OUT[i].flag) != 0 || (takes && !(value && launch_is_known(value))))
             continue;
-        bool read = t->worked[i]++ || WORKED_OUT[i].work_out(t, value, line);
+        const char *last = takes ? launch_value(t->from, WORKED_OUT[i].flag) : NULL;
+        bool read = t->worked[i]++ || WORKED_OUT[i].work_out(t, last ? last : value, line);
         return read ? 1 + (takes ? behind : 0) : 0;
     }
     return 0;
@@ -210,9 +254,9 @@ static bool put(struct translation *t, const struct foreign_flag *f, const char 
     for (const char *at = f->text; next_word(&at, word, sizeof word);) {
         const char *text = strcmp(word, "%s") == 0 ? value : arena_string(t->mem, word);
         if (with)
-            add(t, text, line);
+            add_word(t, text, line, true);
         else
-            add_first(t, text, line);
+            translation_first(t, text, line);
     }
     return true;
 }
@@ -225,7 +269,7 @@ const char *launch_dashed(const char *name, struct arena *mem)
     for (const char *p = name; *p; p++)
         str_add(&s, *p == '_' ? "-" : (char[]){*p, 0});
     const char *text = str_keep(&s, mem);
-    return words_most_values(text) >= 0 || foreign_next(text, NULL, NULL) ? text : name;
+    return words_most_values(text) >= 0 || foreign_knows(text) ? text : name;
 }
 
 static bool says(const char *value, const char *words)
@@ -249,9 +293,33 @@ static bool put_rows(struct translation *t, const char *name, const char *value,
     return read;
 }
 
+/* Megatron-DeepSpeed takes a number for each layer with experts, where they differ. How many words it was: 0 = it is
+ * no such list. */
+static int translate_experts(struct translation *t, int i)
+{
+    const struct launch_word *w = &t->from->word[i];
+    int n = 1;
+    bool differ = false;
+    for (; i + n < t->from->count && !words_is_flag(w[n].text); n++)
+        differ |= strcmp(w[n].text, w[1].text) != 0;
+    if (!names_flag(w->text, "--num-experts") || strchr(w->text, '=') || n < 3)
+        return 0;
+    if (differ)
+        launch_note(t->notes, arena_format(t->mem,
+                                           "line %d: --num-experts: layers have different numbers "
+                                           "of experts, and all are planned with %s",
+                                           w->line, w[1].text));
+    add(t, "--num-experts", w->line);
+    add(t, w[1].text, w->line);
+    return n;
+}
+
 /* The flag at `i`; returns how many words it was. */
 static int translate_flag(struct translation *t, int i)
 {
+    int list = translate_experts(t, i);
+    if (list)
+        return list;
     const struct launch_word *w = &t->from->word[i];
     size_t n = strcspn(w->text, "=");
     const char *written = arena_copy(t->mem, w->text, n), *name = launch_dashed(written, t->mem);
@@ -295,21 +363,12 @@ static void drop(struct translation *t, const char *flag)
                       t->word[i].text[strlen(flag)] == '=';
         if (strcmp(t->word[i].text, flag) == 0)
             i++;
-        else if (!joined)
+        else if (!joined) {
+            t->implied[kept] = t->implied[i];
             t->word[kept++] = t->word[i];
+        }
     }
     t->count = kept;
-}
-
-/* `megatron sft` of ms-swift: its own defaults stand before what is said. */
-static void add_defaults(struct translation *t)
-{
-    static const char *const SWIFT[] = {"--use-distributed-optimizer", "--global-batch-size", "16",
-                                        "--recompute-granularity", "selective"};
-    const char *program = t->from->program;
-    for (size_t i = 0;
-         program && strcmp(program, "megatron") == 0 && i < sizeof SWIFT / sizeof *SWIFT; i++)
-        add_first(t, SWIFT[i], t->from->line);
 }
 
 /* Layers that another program defines; those of `astra export` are known, and local ones are spoken of later. */
@@ -324,13 +383,64 @@ static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
                             spec));
 }
 
+bool launch_generates(const struct launch *l)
+{
+    return (launch_mentions(l, "--inference-dynamic-batching") ||
+            launch_mentions(l, "--inference-rng-tracker")) &&
+           !launch_mentions(l, "--perform-rl-step") && !launch_mentions(l, "--train-iters") &&
+           !launch_mentions(l, "--train-samples") && !launch_mentions(l, "--lr");
+}
+
+static void take_words(const struct translation *t, struct launch *l)
+{
+    size_t count = (size_t)(t->firsts + t->count) + 1;
+    struct launch_word *all = arena_array(t->mem, count, sizeof *all);
+    bool *implied = arena_array(t->mem, count, sizeof *implied);
+    for (int i = 0; i < t->firsts; i++) {
+        all[i] = t->first[i];
+        implied[i] = true;
+    }
+    for (int i = 0; i < t->count; i++) {
+        all[t->firsts + i] = t->word[i];
+        implied[t->firsts + i] = t->implied[i];
+    }
+    l->word = all;
+    l->implied = implied;
+    l->count = t->firsts + t->count;
+}
+
+const char *launch_fork(const struct launch *l)
+{
+    static const char *const FLAGS[] = {"--ai-framework",      "--handler-name",
+                                        "--no-shared-storage", "--reuse-fp32-param",
+                                        "--use-ascend-coc",    "--use-fused-rmsnorm",
+                                        "--use-fused-swiglu",  "--use-fused-rotary-pos-emb"};
+    if (l->program && strcmp(l->program, "megatron") == 0)
+        return "ms-swift";
+    if (launch_mentions(l, "--deepspeed"))
+        return "DeepSpeed";
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+        if (launch_mentions(l, FLAGS[i]))
+            return "MindSpeed";
+    return NULL;
+}
+
+bool launch_implies(const struct launch *l, const char *flag)
+{
+    for (int i = 0; l->implied && i < l->count; i++)
+        if (l->implied[i] && strcmp(l->word[i].text, flag) == 0)
+            return true;
+    return false;
+}
+
 void launch_translate(struct launch *l, struct arena *mem)
 {
-    struct translation t = {.from = l, .mem = mem};
-    add_defaults(&t);
+    launch_deepspeed(l, mem);
+    struct translation t = {.from = l, .notes = l, .mem = mem};
+    translation_defaults(&t, l);
     note_spec(l, has_layers_of_mindspeed(l), mem);
     if (has_layers_of_mindspeed(l)) {
-        add_last(&t, "--transformer-impl", "transformer_engine", 0);
+        translation_last(&t, "--transformer-impl", "transformer_engine", 0);
         launch_note(l, "--transformer-impl local: MindSpeed's fused layers are planned as "
                        "TransformerEngine's");
     }
@@ -345,12 +455,6 @@ void launch_translate(struct launch *l, struct arena *mem)
     if (t.chunked)
         drop(&t, "--num-layers-per-virtual-pipeline-stage");
     for (int i = 0; i < t.lasts; i++)
-        add(&t, t.last[i].text, t.last[i].line);
-    struct launch_word *all = arena_array(mem, (size_t)(t.firsts + t.count) + 1, sizeof *all);
-    if (t.firsts)
-        memcpy(all, t.first, (size_t)t.firsts * sizeof *all);
-    if (t.count)
-        memcpy(all + t.firsts, t.word, (size_t)t.count * sizeof *all);
-    l->word = all;
-    l->count = t.firsts + t.count;
+        add_word(&t, t.last[i].text, t.last[i].line, true);
+    take_words(&t, l);
 }

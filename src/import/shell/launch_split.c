@@ -37,6 +37,7 @@ static void open_unknown(struct launch *l, struct launch_flags *f, const char *n
     add_open(
         f,
         (struct launch_open){.flag = name,
+                             .cause = u ? u->name : NULL,
                              .what = u ? arena_format(mem, "%s: %s is %s, %s", place(l, line, mem),
                                                       name, launch_text(l, value, mem), u->why)
                                        : arena_format(mem, "%s: the value of %s is not known",
@@ -59,6 +60,7 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
             continue;
         add_open(f,
                  (struct launch_open){.flag = flag,
+                                      .cause = u->name,
                                       .doubled = true,
                                       .what = arena_format(mem, "%s: %s may be in %s, %s",
                                                            place(l, w->line, mem), flag,
@@ -72,8 +74,14 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
 static const char *slip(const struct launch_flags *f, const char *name)
 {
     enum { LOOKED_AT = 64, LETTERS = 2 };
+    static const char *const OTHERS[] = {"--group-query-attention", "--recompute-activations",
+                                         "--num-layers-per-virtual-pipeline-stage",
+                                         "--use-megatron-fsdp"};
     if (f->strangers > LOOKED_AT)
         return NULL;
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+        if (name_distance(name, OTHERS[i]) <= LETTERS)
+            return OTHERS[i];
     for (int i = 0; i < PARAMS; i++)
         if (PARAM_FLAGS[i].kind != NONE && name_distance(name, PARAM_FLAGS[i].flag) <= LETTERS)
             return PARAM_FLAGS[i].flag;
@@ -282,5 +290,8 @@ void launch_split(struct launch *l, struct launch_flags *f, struct arena *mem)
             open_stray(l, f, w, mem);
         i++;
     }
+    if (!f->refused && launch_generates(l))
+        f->refused =
+            arena_format(mem, "%s: it generates text and trains nothing", place(l, l->line, mem));
     note_strangers(l, f, mem);
 }

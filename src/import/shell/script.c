@@ -2,6 +2,7 @@
 #include "import/shell/script.h"
 
 #include "import/shell/script_parts.h"
+#include "model/model.h"
 
 #include <string.h>
 
@@ -31,7 +32,8 @@ static void set_env(struct script *s, const struct script_env *env, int envs)
     for (int i = 0; i < envs; i++) {
         struct variable *v = script_variable(s, env[i].name, strlen(env[i].name));
         v->value = value_of_text(s, arena_string(s->mem, env[i].value), 0);
-        v->fixed = v->exported = true;
+        v->exported = true;
+        v->fixed = !env[i].weak;
     }
     struct fields f = {0};
     for (int n = 1; n <= envs; n++) {
@@ -80,10 +82,39 @@ static void note_unread(const struct script *s, struct launch *out)
                                       s->sourced, text_of(s, s->source)));
 }
 
+/* A file that is not read may have the model's flags: then its name says which model that is. */
+static void name_model(const struct script *s, struct launch *out)
+{
+    const char *text = s->sourced ? text_of(s, s->source) : "", *slash = strrchr(text, '/');
+    const char *name = slash ? slash + 1 : text;
+    bool decoder;
+    if (model_named(name) || model_named_other(name, &decoder))
+        out->model = name;
+}
+
+/* Primus takes what flags leave out from the file that EXP names, in a folder of its own. */
+static void name_experiment(struct script *s, struct launch *out)
+{
+    const struct value *v = script_variable(s, "EXP", 3)->value;
+    const char *path = v && v->count > 0 ? text_of(s, v->word[0].text) : "";
+    size_t n = strlen(path);
+    if (out->model || n < 6 || strcmp(path + n - 5, ".yaml") != 0)
+        return;
+    out->model = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    out->program = out->program ? out->program : "primus";
+    launch_note(
+        out,
+        arena_format(s->mem,
+                     "EXP names %s, which is not read: the model is taken by its name, what else "
+                     "it sets does not count (astra estimate %s reads it)",
+                     path, out->model));
+}
+
 /* The likeliest launch, of equals the first; others of its kind are said. */
-static bool choose(const struct script *s, struct launch *out, struct error *err)
+static bool choose(struct script *s, struct launch *out, struct error *err)
 {
     int best = 0;
+    *out = (struct launch){.arguments = s->arguments};
     if (s->launches == 0)
         return nothing_started(s, err);
     for (int i = 1; i < s->launches; i++)
@@ -93,6 +124,14 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
     out->unknowns = s->unknowns;
     out->unknown = s->unknown;
     note_unread(s, out);
+    name_model(s, out);
+    name_experiment(s, out);
+    if (s->called_file)
+        launch_note(out, s->called_file);
+    out->arguments = s->arguments;
+    out->argument = s->argument;
+    out->choices = s->choices;
+    out->choice = s->choice;
     out->said_nodes = out->said_nodes ? out->said_nodes : s->nodes;
     out->said_per_node = out->said_per_node ? out->said_per_node : s->gpus;
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
@@ -106,7 +145,7 @@ static bool choose(const struct script *s, struct launch *out, struct error *err
 }
 
 bool script_read(const char *path, const char *text, size_t length, const struct script_env *env,
-                 int envs, bool follow, struct launch *out, struct arena *mem, struct error *err)
+                 int envs, int reading, struct launch *out, struct arena *mem, struct error *err)
 {
     struct script *s = arena_alloc(mem, sizeof *s);
     struct script_lexer lx = {
@@ -115,7 +154,10 @@ bool script_read(const char *path, const char *text, size_t length, const struct
     if (!script_is_text(path, text, length, err))
         return false;
     s->path = path;
-    s->follows = follow;
+    s->below = "";
+    s->follows = reading & SCRIPT_FOLLOWS;
+    s->curious = reading & SCRIPT_CURIOUS;
+    s->doubts = reading & SCRIPT_DOUBTS;
     s->mem = mem;
     s->err = err;
     set_env(s, env, envs);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena;
@@ -14,9 +15,25 @@ struct launch;
  * argument of the script. */
 struct script_env {
     const char *name, *value;
+    bool weak; /* what the job sets before the script runs, which may set it again */
 };
 
-/* `follow`: files that are sourced and lie in the script's folder or below are read too. `text` has no NUL. False on what no shell would take (an unclosed quote, with its line), on what
- * grows without end, and where no training is started. Everything lives in the arena. */
+enum script_reading {
+    SCRIPT_FOLLOWS = 1, /* files beside the script that it sources are read too */
+    SCRIPT_CURIOUS = 2, /* arguments that are not given may be anything: what would they decide? */
+    SCRIPT_DOUBTS = 4   /* so may any variable that is not set */
+};
+
+/* `reading`: which of these. `text` has no NUL. False on what no shell would take (an unclosed quote, with its line), on
+ * what grows without end, and where no training is started. Everything lives in the arena. */
 bool script_read(const char *path, const char *text, size_t length, const struct script_env *env,
-                 int envs, bool follow, struct launch *out, struct arena *, struct error *);
+                 int envs, int reading, struct launch *out, struct arena *, struct error *);
+
+/* The arguments that a comment calls the script with, `# bash train.sh 7B 1 8`: of a script with `arguments` of them.
+ * False where none does. */
+struct script_call {
+    int line, count;
+    const char **word;
+};
+bool script_call(const char *path, const char *text, size_t length, int arguments,
+                 struct script_call *, struct arena *);

@@ -162,46 +162,117 @@ static enum answer do_unset(struct script *s, const struct fields *f)
     return ANSWER_YES;
 }
 
-/* read -d '' takes a whole here-document, without the blanks around it. */
-static bool read_document(struct script *s, const struct fields *f)
+/* How read takes what it reads. */
+struct read_words {
+    bool whole, list; /* all of it; as the elements of a list */
+    int names, last;  /* first and last word that is a name */
+};
+
+static struct read_words read_options(const struct fields *f)
 {
-    const struct document *d = s->document;
-    bool whole = false, raw = false;
-    for (int i = 1; i + 1 < f->count; i++) {
+    struct read_words r = {.names = f->count, .last = f->count - 1};
+    for (int i = 1; i < f->count; i++) {
         const char *word = f->word[i].text;
-        bool ends = word[0] == '-' && word[1] && word[strlen(word) - 1] == 'd';
-        whole |= ends && !*f->word[i + 1].text;
-        raw |= word[0] == '-' && strchr(word, 'r');
+        char end = word[0] == '-' && word[1] ? word[strlen(word) - 1] : 0;
+        r.list |= word[0] == '-' && strchr(word, 'a');
+        r.whole |= end == 'd' && i + 1 < f->count && !*f->word[i + 1].text;
+        if (word[0] != '-' && r.names == f->count)
+            r.names = i;
+        i += end && strchr("dnNptu", end);
     }
-    const char *name = f->word[f->count - 1].text;
-    if (!d || !whole || !raw || !is_name_start(*name) || strcmp(f->word[0].text, "read") != 0)
-        return false;
-    const char *text = script_expand_document(s, d), *end = text + strlen(text);
-    text += strspn(text, " \t\n");
-    while (end > text && strchr(" \t\n", end[-1]))
+    return r;
+}
+
+/* The text between here and `end`, without the signs around it that part words. */
+static const char *trimmed(struct script *s, const char *text, const char *end)
+{
+    const char *blanks = script_blanks(s);
+    while (text < end && strchr(blanks, *text))
+        text++;
+    while (end > text && strchr(blanks, end[-1]))
         end--;
-    script_assign(s, script_variable(s, name, strlen(name)),
-                  value_of_text(s, arena_copy(s->mem, text, (size_t)(end - text)), s->line));
+    return arena_copy(s->mem, text, (size_t)(end - text));
+}
+
+static void read_list(struct script *s, struct variable *v, const char *text)
+{
+    struct fields f = {0};
+    const char *blanks = script_blanks(s);
+    for (text += strspn(text, blanks); *text && *blanks; text += strspn(text, blanks)) {
+        size_t n = strcspn(text, blanks);
+        fields_add(&f, arena_copy(s->mem, text, n), s->line, s);
+        text += n;
+    }
+    script_assign(s, v, value_of_fields(s, &f));
+}
+
+/* What was read, one word to a name, the rest to the last. */
+static void read_names(struct script *s, const struct fields *f, const struct read_words *r,
+                       const char *text)
+{
+    const char *blanks = script_blanks(s), *end = text + strlen(text);
+    for (int i = r->names; i < f->count; i++) {
+        const char *name = f->word[i].text;
+        struct variable *v = script_variable(s, name, strlen(name));
+        text += strspn(text, blanks);
+        size_t n = i == r->last ? (size_t)(end - text) : strcspn(text, blanks);
+        script_assign(s, v, value_of_text(s, trimmed(s, text, text + n), s->line));
+        text += n;
+    }
+}
+
+/* A line of what is there to read, or all of it. False where nothing is known of it. */
+static bool read_input(struct script *s, const struct fields *f, enum answer *a)
+{
+    struct read_words r = read_options(f);
+    const char *in = s->input, *name = r.names < f->count ? f->word[r.names].text : "";
+    size_t n = in ? (r.whole ? strlen(in) : strcspn(in, "\n")) : 0;
+    if (!in || s->open || !is_name_start(*name) || strcmp(f->word[0].text, "read") != 0 ||
+        (!launch_is_known(in) && !r.whole))
+        return false;
+    *a = *in && !r.whole ? ANSWER_YES : ANSWER_NO;
+    const char *text = arena_copy(s->mem, in, n);
+    if (r.list)
+        read_list(s, script_variable(s, name, strlen(name)), text);
+    else
+        read_names(s, f, &r, text);
+    s->input = in + n + (in[n] == '\n');
+    s->assumed = r.whole;
     return true;
 }
 
-/* read, mapfile, getopts, printf -v: names among the words are set to what only a run tells. */
+/* read, mapfile, getopts: names among the words are set to what only a run tells. */
 static enum answer do_read(struct script *s, const struct fields *f)
 {
-    bool prints = strcmp(f->word[0].text, "printf") == 0;
+    enum answer a;
     s->assumed = true;
-    if (read_document(s, f))
-        return ANSWER_MAYBE;
+    if (read_input(s, f, &a))
+        return a;
     for (int i = 1; i < f->count; i++) {
         const char *word = f->word[i].text;
         size_t n = 0;
         while (is_name_char(word[n]))
             n++;
-        bool behind = i > 1 && strcmp(f->word[i - 1].text, "-v") == 0;
-        if (n > 0 && !word[n] && is_name_start(*word) && (!prints || behind))
+        if (n > 0 && !word[n] && is_name_start(*word))
             script_forget(s, word, n, "which only a run tells");
     }
-    return prints ? ANSWER_YES : ANSWER_MAYBE;
+    return ANSWER_MAYBE;
+}
+
+/* printf -v NAME FORMAT WORDS; without -v it prints. */
+static enum answer do_printf(struct script *s, const struct fields *f)
+{
+    s->assumed = true;
+    if (f->count < 4 || strcmp(f->word[1].text, "-v") != 0) {
+        script_prints(s, f);
+        return ANSWER_YES;
+    }
+    const char *name = f->word[2].text, *text = script_format(s, f, 3);
+    if (!text || !is_name_start(*name))
+        script_forget(s, name, strlen(name), "which only a run tells");
+    else
+        script_assign(s, script_variable(s, name, strlen(name)), value_of_text(s, text, s->line));
+    return ANSWER_YES;
 }
 
 static enum answer do_let(struct script *s, const struct fields *f)
@@ -212,14 +283,6 @@ static enum answer do_let(struct script *s, const struct fields *f)
         known = parse_int(script_arithmetic(s, f->word[i].text, strlen(f->word[i].text)), &n);
     s->assumed = false;
     return !known ? ANSWER_MAYBE : n ? ANSWER_YES : ANSWER_NO;
-}
-
-/* What is printed is not run. */
-static enum answer do_echo(struct script *s, const struct fields *f)
-{
-    (void)f;
-    s->assumed = true;
-    return ANSWER_YES;
 }
 
 static enum answer do_true(struct script *s, const struct fields *f)
@@ -239,12 +302,12 @@ static const struct {
     const char *name;
     script_builtin *run;
 } BUILTINS[] = {
-    {"eval", do_eval},   {"exit", do_exit},      {"return", do_return},  {"source", do_source},
-    {".", do_source},    {"set", do_set},        {"shift", do_shift},    {"unset", do_unset},
-    {"read", do_read},   {"mapfile", do_read},   {"readarray", do_read}, {"getopts", do_read},
-    {"printf", do_read}, {"let", do_let},        {"true", do_true},      {":", do_true},
-    {"false", do_true},  {"[", do_test},         {"test", do_test},      {"echo", do_echo},
-    {"break", do_break}, {"continue", do_break},
+    {"eval", do_eval},      {"exit", do_exit},    {"return", do_return},  {"source", do_source},
+    {".", do_source},       {"set", do_set},      {"shift", do_shift},    {"unset", do_unset},
+    {"read", do_read},      {"mapfile", do_read}, {"readarray", do_read}, {"getopts", do_read},
+    {"printf", do_printf},  {"let", do_let},      {"true", do_true},      {":", do_true},
+    {"false", do_true},     {"[", do_test},       {"test", do_test},      {"break", do_break},
+    {"continue", do_break},
 };
 
 script_builtin *script_find_builtin(const char *name)

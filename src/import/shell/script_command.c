@@ -76,6 +76,71 @@ static void assign_text(struct script *s, struct variable *v, const char *text, 
     script_assign(s, v, value_of_text(s, text, line));
 }
 
+/* NAME[KEY]=VALUE of a list with names: each is a variable of its own. */
+static void assign_keyed(struct script *s, struct variable *v, const char *key, const char *value,
+                         bool added)
+{
+    if (!launch_is_known(key)) {
+        script_forget(s, v->name, strlen(v->name), "one of whose elements is set");
+        return;
+    }
+    const char *name = arena_format(s->mem, "%s[%s]", v->name, key);
+    assign_text(s, script_name(s, name, strlen(name)), value, added, s->line);
+}
+
+/* NAME[INDEX]=VALUE, where the elements up to that one are known. */
+static void assign_element(struct script *s, struct variable *v, const char *index,
+                           const char *value, bool added)
+{
+    struct fields f = {0};
+    int64_t n;
+    bool known = parse_int(index, &n) && n >= 0 && !v->integer && (!v->value || v->value->array);
+    int count = v->value ? v->value->count : 0;
+    for (int i = 0; i < count && known; i++) {
+        known = launch_is_known(v->value->word[i].text) || i != n - 1;
+        fields_add(&f, v->value->word[i].text, v->value->word[i].line, s);
+    }
+    if (!known || n > count || v->frozen) {
+        script_forget(s, v->name, strlen(v->name), "one of whose elements is set");
+        return;
+    }
+    if (n == count)
+        fields_add(&f, value, s->line, s);
+    else
+        f.word[n].text = added ? arena_format(s->mem, "%s%s", f.word[n].text, value) : value;
+    script_assign(s, v, value_of_fields(s, &f));
+}
+
+static void assign_indexed(struct script *s, struct variable *v, const struct raw *r, size_t name,
+                           const char *value, bool added)
+{
+    const char *open = r->text + name + 1, *end = r->text + r->length;
+    const char *close = memchr(open, ']', (size_t)(end - open));
+    size_t n = close ? (size_t)(close - open) : 0;
+    const char *text = script_expand_one(s, value, (size_t)(end - value));
+    if (v->keyed)
+        assign_keyed(s, v, script_expand_one(s, open, n), text, added);
+    else
+        assign_element(s, v, script_arithmetic(s, open, n), text, added);
+}
+
+/* NAME=([KEY]=VALUE ...) of a list with names. */
+static void assign_keys(struct script *s, struct variable *v, const struct raw *r)
+{
+    for (int i = 0; i < r->count && !s->failed; i++) {
+        const struct raw *e = &r->element[i];
+        const char *end = e->text + e->length;
+        const char *close = *e->text == '[' ? memchr(e->text, ']', e->length) : NULL;
+        if (!close || close + 1 >= end || close[1] != '=') {
+            script_forget(s, v->name, strlen(v->name), "whose elements have names");
+            return;
+        }
+        s->line = e->line;
+        assign_keyed(s, v, script_expand_one(s, e->text + 1, (size_t)(close - e->text) - 1),
+                     script_expand_one(s, close + 2, (size_t)(end - close) - 2), false);
+    }
+}
+
 static struct variable *assign(struct script *s, const struct raw *r)
 {
     size_t name;
@@ -87,7 +152,9 @@ static struct variable *assign(struct script *s, const struct raw *r)
     s->line = r->line;
     v->exported |= s->exports;
     if (indexed)
-        script_forget(s, r->text, name, "one of whose elements is set");
+        assign_indexed(s, v, r, name, value, added);
+    else if (v->keyed && r->array)
+        assign_keys(s, v, r);
     else if (v->frozen)
         script_forget(s, r->text, name, "which is declared read-only or to be changed on its way");
     else if (r->array && has_keys(r))
@@ -97,6 +164,8 @@ static struct variable *assign(struct script *s, const struct raw *r)
     else
         assign_text(s, v, script_expand_one(s, value, (size_t)(r->text + r->length - value)), added,
                     r->line);
+    if (!r->array && !added)
+        script_name_argument(s, v->name, value, (size_t)(r->text + r->length - value));
     return v;
 }
 
@@ -175,64 +244,6 @@ static enum answer call(struct script *s, const struct node *body, const struct 
     return a;
 }
 
-/* A shell that is started knows only what is exported to it. */
-static void hide_variables(struct script *s)
-{
-    for (int b = 0; b < SCRIPT_BUCKETS && script_spend(s, 1, 0); b++)
-        for (struct variable *v = s->bucket[b]; v; v = v->next)
-            if (v->value && !v->exported && is_name_start(*v->name))
-                script_assign(s, v, NULL);
-}
-
-static void note_unread(struct script *s, const struct fields *f, int from, int count)
-{
-    struct str text = {0};
-    if (s->unread)
-        return;
-    for (int i = from; i < from + count; i++)
-        str_addf(&text, "%s%s", i > from ? " " : "", f->word[i].text);
-    s->unread = s->line;
-    s->shell = str_keep(&text, s->mem);
-}
-
-/* `bash -c TEXT ...` from the word at `i` on, in a process of its own. */
-static void run_inner(struct script *s, const struct fields *f, int i)
-{
-    struct fields outer = s->outer;
-    int mark = s->undos;
-    enum leave perhaps = s->perhaps;
-    if (f->word[i + 2].text[0] == LAUNCH_MARK)
-        note_unread(s, f, i, 3);
-    s->perhaps = LEAVE_NOT;
-    s->outer = (struct fields){.count = i, .word = f->word};
-    hide_variables(s);
-    script_set_arguments(s, f, i + 4 < f->count ? i + 4 : f->count); /* the first is $0 */
-    script_run_text(s, f->word[i + 2].text, f->word[i + 2].line);
-    script_undo(s, mark);
-    s->outer = outer;
-    s->leaves = LEAVE_NOT;
-    s->perhaps = perhaps;
-}
-
-/* Whether `bash -c TEXT` is among the words, perhaps behind srun and its options. */
-static bool run_shell(struct script *s, const struct fields *f)
-{
-    for (int i = 0; i + 1 < f->count; i++) {
-        const char *slash = strrchr(f->word[i].text, '/');
-        const char *name = slash ? slash + 1 : f->word[i].text, *option = f->word[i + 1].text;
-        if (strcmp(name, "bash") != 0 && strcmp(name, "sh") != 0)
-            continue;
-        if (i + 2 < f->count && option[0] == '-' && option[1] != '-' &&
-            option[strlen(option) - 1] == 'c') {
-            run_inner(s, f, i);
-            return true;
-        }
-        if (option[0] != '-')
-            note_unread(s, f, i, 2);
-    }
-    return false;
-}
-
 /* Commands that are taken to succeed: a script that goes on behind them trains. */
 static bool succeeds(const char *name)
 {
@@ -252,7 +263,12 @@ static enum answer run_words(struct script *s, const struct fields *f)
     script_builtin *builtin = script_find_builtin(name);
     if (builtin)
         return builtin(s, f);
-    if (!run_shell(s, f))
+    s->assumed = true;
+    if (script_prints(s, f))
+        return ANSWER_YES;
+    if (s->capture)
+        s->capture->unknown = true;
+    if (!script_start_shell(s, f))
         script_look_for_launch(s, f, s->line);
     if (strcmp(name, "exec") == 0 && f->count > 1)
         s->leaves = LEAVE_SCRIPT;
@@ -263,7 +279,7 @@ static enum answer run_words(struct script *s, const struct fields *f)
 /* What a declaration does to its variables. */
 struct declaration {
     bool local, bare; /* bare: nothing is known of what its options do to values */
-    bool exports, integer, freezes, refers, functions;
+    bool exports, integer, freezes, refers, functions, keyed;
 };
 
 static bool declares(const struct raw *r, struct declaration *d, const struct script *s)
@@ -285,6 +301,7 @@ static void read_option(struct declaration *d, const struct raw *r)
     for (size_t i = 1; i < r->length; i++) {
         d->exports |= r->text[i] == 'x';
         d->integer |= r->text[i] == 'i';
+        d->keyed |= r->text[i] == 'A';
         d->freezes |= r->text[i] == 'r';
         d->bare |= strchr("luc", r->text[i]) != NULL;
         d->refers |= r->text[i] == 'n' && !d->exports;
@@ -322,6 +339,7 @@ static void declare_one(struct script *s, const struct declaration *d, const str
     }
     v->exported |= d->exports;
     v->integer |= d->integer;
+    v->keyed |= d->keyed;
     v->frozen |= d->bare;
     if (value)
         assign(s, r);
@@ -373,6 +391,8 @@ static enum answer run_declaration(struct script *s, const struct node *n, int f
         else
             declare_expanded(s, &d, r);
     }
+    if (d.functions && s->capture) /* declare -f prints them */
+        s->capture->unknown = true;
     return ANSWER_YES;
 }
 
@@ -418,6 +438,5 @@ enum answer script_simple(struct script *s, const struct node *n)
         if (!n->word[i].array)
             script_expand(s, &n->word[i], &f);
     s->line = n->line;
-    s->document = n->document;
     return s->failed ? ANSWER_MAYBE : run_prefixed(s, n, first, &f);
 }

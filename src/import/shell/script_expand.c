@@ -37,6 +37,13 @@ static void add_quoted(struct build *b, const char *text, size_t length)
         str_add_bytes(&b->text, text, length);
 }
 
+/* What parts words: IFS, where the script sets it. */
+const char *script_blanks(struct script *s)
+{
+    const struct value *v = script_name(s, "IFS", 3)->value;
+    return v && v->count > 0 && launch_is_known(v->word[0].text) ? v->word[0].text : " \t\n\r";
+}
+
 /* What a variable holds, outside quotes. */
 static void add_split(struct build *b, const char *text)
 {
@@ -44,14 +51,15 @@ static void add_split(struct build *b, const char *text)
         add_quoted(b, text, strlen(text));
         return;
     }
+    const char *signs = script_blanks(b->s);
     while (*text && !b->s->failed) {
-        size_t n = strcspn(text, " \t\n\r");
+        size_t n = strcspn(text, signs);
         if (n > 0)
             add_quoted(b, text, n);
         text += n;
         if (*text)
             close_field(b);
-        text += strspn(text, " \t\n\r");
+        text += strspn(text, signs);
     }
 }
 
@@ -66,9 +74,10 @@ static void add_value(struct build *b, const char *text, bool quoted)
 /* "${A[@]}": each element a field of its own, joined to what stands before and behind. */
 static void add_elements(struct build *b, const struct value *v, bool quoted, bool joined)
 {
+    const char *blanks = joined ? script_blanks(b->s) : " ";
     for (int i = 0; v && i < v->count && !b->s->failed; i++) {
         if (i > 0 && (joined || !b->split))
-            add_quoted(b, " ", 1);
+            add_quoted(b, blanks, *blanks != 0);
         else if (i > 0)
             close_field(b);
         if (b->split && !joined && v->word[i].line)
@@ -147,6 +156,22 @@ static const struct value *element(struct script *s, const struct variable *v, c
     return i >= 0 && i < all->count ? value_of_text(s, all->word[i].text, all->word[i].line) : NULL;
 }
 
+/* Of a list whose elements have names. */
+static const struct value *keyed(struct script *s, const struct variable *v,
+                                 const struct parameter *p)
+{
+    const char *key = script_expand_one(s, p->subscript, p->subscript_length);
+    if (v->value) /* not known any more */
+        return v->value;
+    if (is_all(p) || !launch_is_known(key))
+        return value_of_text(s,
+                             script_unknown(s, arena_format(s->mem, "${%s[...]}", v->name),
+                                            "which is not worked out", NULL, s->line),
+                             s->line);
+    const char *name = arena_format(s->mem, "%s[%s]", v->name, key);
+    return script_name(s, name, strlen(name))->value;
+}
+
 /* What the parameter holds; NULL = not set. */
 static const struct value *look_up(struct script *s, const struct parameter *p)
 {
@@ -159,8 +184,12 @@ static const struct value *look_up(struct script *s, const struct parameter *p)
         int64_t n;
         if (!parse_int(v->name, &n))
             return NULL;
+        if (!script_arguments(s))
+            script_ask_argument(s, v->name);
         return element(s, script_name(s, "@", 1), arena_format(s->mem, "%lld", (long long)n - 1));
     }
+    if (p->subscript && v->keyed)
+        return keyed(s, v, p);
     if (p->subscript && !is_all(p))
         return element(s, v, script_arithmetic(s, p->subscript, p->subscript_length));
     return v->value;
@@ -202,10 +231,38 @@ static void add_count_of(struct build *b, const struct parameter *p, const struc
         add_value(b, arena_format(b->s->mem, "%zu", n), true);
 }
 
-/* Patterns, substrings, indirection: what only a shell does. */
-static void add_worked(struct build *b, const struct parameter *p, const char *from,
-                       const char *end, const struct value *v)
+/* "${A[@]:1}": some of the elements, or each changed in the same way. False where that is not worked out. */
+static bool add_changed(struct build *b, const struct parameter *p, const struct value *v,
+                        const char *op, const char *stop, bool quoted)
 {
+    struct script *s = b->s;
+    struct fields f = {0};
+    int64_t from = 0, taken = v->count;
+    bool slices = is_all(p) && *op == ':', arguments = !p->subscript;
+    for (int i = 0; i < v->count; i++)
+        if (v->count > 1 && !launch_is_known(v->word[i].text) && v->word[i].text[0] == LAUNCH_MARK)
+            return false; /* it may be several */
+    if (slices && !script_slice(s, op, stop, v->count + arguments, &from, &taken))
+        return false;
+    from -= slices && arguments && from > 0; /* $1 is the first */
+    for (int64_t i = from; i < from + taken && i < v->count && (is_all(p) || i == 0); i++) {
+        const char *text = v->word[i].text;
+        text = slices ? text : script_apply(s, text, op, stop);
+        if (!text)
+            return false;
+        fields_add(&f, text, v->word[i].line, s);
+    }
+    if (v->count > 0 || is_all(p))
+        add_parameter(b, p, value_of_fields(s, &f), quoted);
+    return true;
+}
+
+/* Patterns, substrings: what is left of the value, where that can be worked out. */
+static void add_worked(struct build *b, const struct parameter *p, const char *from, const char *at,
+                       const char *end, const struct value *v, bool quoted)
+{
+    if (v && *p->name != '0' && add_changed(b, p, v, at, end - 1, quoted))
+        return;
     const char *name = arena_copy(b->s->mem, p->name, p->length);
     add_unknown(b, from, (size_t)(end - from), v ? "which is not worked out" : why_unset(b->s),
                 v || !is_name_start(*name) ? NULL : name);
@@ -278,12 +335,32 @@ static void add_plain(struct build *b, const struct parameter *p, const char *fr
         add_unknown(b, from, (size_t)(end - from), why_unset(s), NULL);
 }
 
+/* ${!NAME}: the variable whose name the other holds. */
+static void add_indirect(struct build *b, const char *from, const char *end, bool quoted)
+{
+    struct parameter p;
+    const char *at = read_parameter(&p, from + 3, end - 1);
+    const struct value *v = at == end - 1 && !p.subscript ? look_up(b->s, &p) : NULL;
+    const char *name = v && v->count == 1 ? v->word[0].text : "";
+    size_t n = 0;
+    while (is_name_char(name[n]))
+        n++;
+    if (n > 0 && !name[n] && is_name_start(*name))
+        add_plain(b, &(struct parameter){.name = name, .length = n}, from, end, quoted);
+    else
+        add_unknown(b, from, (size_t)(end - from), "which is not worked out", NULL);
+}
+
 /* ${...}; `from` is at the dollar sign, `end` behind the brace. */
 static void add_braced(struct build *b, const char *from, const char *end, bool quoted)
 {
     struct parameter p;
     const char *at = from + 2, *stop = end - 1;
     bool counted = stop - at > 1 && *at == '#';
+    if (stop - at > 1 && *at == '!' && is_name_start(at[1])) {
+        add_indirect(b, from, end, quoted);
+        return;
+    }
     at = read_parameter(&p, at + counted, stop);
     if (p.length == 0 || from[2] == '!') {
         add_unknown(b, from, (size_t)(end - from), "which is not worked out", NULL);
@@ -300,13 +377,45 @@ static void add_braced(struct build *b, const char *from, const char *end, bool 
     else if (op < stop && strchr("-=?+", *op) && !(colon && op[-1] != ':'))
         add_default(b, &p, *op, colon, op + 1, from, end, quoted);
     else
-        add_worked(b, &p, from, end, look_up(b->s, &p));
+        add_worked(b, &p, from, at, end, look_up(b->s, &p), quoted);
 }
 
 static void add_arithmetic(struct build *b, const char *from, const char *end)
 {
     const char *text = script_arithmetic(b->s, from + 3, (size_t)(end - from) - 5);
     add_quoted(b, text, strlen(text));
+}
+
+/* $'...': the escapes that scripts use. */
+static void add_escapes(struct build *b, const char *from, const char *end)
+{
+    static const char signs[] = "n\nt\t\\\\''\"\"";
+    struct str s = {0};
+    bool known = true;
+    for (const char *p = from + 2; p < end - 1; p++) {
+        const char *sign = *p == '\\' ? strchr(signs, p[1]) : NULL;
+        known &= *p != '\\' || (sign && (sign - signs) % 2 == 0);
+        str_add_bytes(&s, sign ? sign + 1 : p, 1);
+        p += *p == '\\';
+    }
+    if (known)
+        add_quoted(b, str_text(&s), s.length);
+    else
+        add_unknown(b, from, (size_t)(end - from), "which is not worked out", NULL);
+    str_release(&s);
+}
+
+/* $(...) and `...`: what the commands would print, where that follows from the script alone. */
+static void add_output(struct build *b, const char *from, const char *end, const char *commands,
+                       bool quoted)
+{
+    int line = b->s->line;
+    const char *text = script_output_of(b->s, commands);
+    b->s->line = line;
+    if (text)
+        add_value(b, text, quoted);
+    else
+        add_unknown(b, from, (size_t)(end - from), "and no command is run", NULL);
 }
 
 /* What the dollar sign at `from` stands for; returns where it ends. */
@@ -321,14 +430,11 @@ static const char *add_dollar(struct build *b, const char *from, const char *sto
     if (end - from > 5 && memcmp(from, "$((", 3) == 0 && memcmp(end - 2, "))", 2) == 0) {
         add_arithmetic(b, from, end);
     } else if (from + 1 < stop && from[1] == '(') {
-        add_unknown(b, from, (size_t)(end - from), "and no command is run", NULL);
+        add_output(b, from, end, arena_copy(b->s->mem, from + 2, (size_t)(end - from) - 3), quoted);
     } else if (from + 1 < stop && from[1] == '{') {
         add_braced(b, from, end, quoted);
     } else if (from + 1 < stop && from[1] == '\'' && !quoted) {
-        if (memchr(from, '\\', (size_t)(end - from)))
-            add_unknown(b, from, (size_t)(end - from), "which is not worked out", NULL);
-        else
-            add_quoted(b, from + 2, (size_t)(end - from) - 3);
+        add_escapes(b, from, end);
     } else {
         end = from + 1;
         if (end < stop && *end >= '0' && *end <= '9') {
@@ -364,12 +470,18 @@ static const char *add_escaped(struct build *b, const char *p, const char *end, 
     return p + 2;
 }
 
-static const char *add_backquote(struct build *b, const char *p, const char *stop)
+/* Inside backquotes \` \\ and \$ lose their backslash. */
+static const char *add_backquote(struct build *b, const char *p, const char *stop, bool quoted)
 {
     const char *end = script_skip_backquote(p, stop);
+    struct str s = {0};
     if (!end)
         return stop;
-    add_unknown(b, p, (size_t)(end - p), "and no command is run", NULL);
+    for (const char *c = p + 1; c < end - 1; c++) {
+        c += *c == '\\' && c + 1 < end - 1 && strchr("`\\$", c[1]);
+        str_add_bytes(&s, c, 1);
+    }
+    add_output(b, p, end, str_keep(&s, b->s->mem), quoted);
     return end;
 }
 
@@ -403,7 +515,7 @@ static void expand_part(struct build *b, const char *p, const char *end, bool qu
                 b->text.length == 0 && (memchr(from, '@', (size_t)(p - from)) != NULL))
                 b->there = false, quoted = false, p++;
         } else if (*p == '`') {
-            p = add_backquote(b, p, end);
+            p = add_backquote(b, p, end, quoted);
         } else {
             size_t n = 1;
             while (p + n < end && !strchr("\\\"'$`", p[n]))
@@ -415,8 +527,69 @@ static void expand_part(struct build *b, const char *p, const char *end, bool qu
     b->s->depth--;
 }
 
+/* The first {...} outside quotes that is no ${...}; NULL = there is none. */
+static const char *find_brace(const char *p, const char *end, const char **close)
+{
+    char quote = 0;
+    for (; p < end; p++) {
+        if (*p == '\\' || (*p == '$' && !quote)) {
+            const char *behind = *p == '$' ? script_skip_dollar(p, end) : p + 2;
+            p = (behind ? behind : end) - 1;
+        } else if (*p == '"' || *p == '\'') {
+            quote = quote == *p ? 0 : quote ? quote : *p;
+        } else if (*p == '{' && !quote) {
+            size_t n = 1;
+            while (p + n < end && !strchr("{}\"'$`\\ ", p[n]))
+                n++;
+            *close = p + n;
+            return p + n < end && p[n] == '}' ? p : NULL;
+        }
+    }
+    return NULL;
+}
+
+static void expand_piece(struct script *s, const struct raw *raw, const char *open,
+                         const char *piece, const char *close, struct fields *out)
+{
+    struct raw one = *raw;
+    one.text = arena_format(s->mem, "%.*s%s%.*s", (int)(open - raw->text), raw->text, piece,
+                            (int)(raw->text + raw->length - close - 1), close + 1);
+    one.length = strlen(one.text);
+    if (script_spend(s, 1, one.length))
+        script_expand(s, &one, out);
+}
+
+/* a{1..3}b and a{x,y}b: a word of each; false where it is neither. */
+static bool expand_braces(struct script *s, const struct raw *raw, struct fields *out)
+{
+    enum { PIECES = 1024 };
+    const char *close = NULL, *open = find_brace(raw->text, raw->text + raw->length, &close);
+    const char *body = open ? arena_copy(s->mem, open + 1, (size_t)(close - open) - 1) : "";
+    const char *dots = strstr(body, "..");
+    int64_t from, to;
+    if (dots && parse_int(arena_copy(s->mem, body, (size_t)(dots - body)), &from) &&
+        parse_int(dots + 2, &to) && from > -PIECES * PIECES && to < PIECES * PIECES &&
+        to - from < PIECES && from - to < PIECES) {
+        for (int64_t i = from;; i += from < to ? 1 : -1) {
+            expand_piece(s, raw, open, arena_format(s->mem, "%lld", (long long)i), close, out);
+            if (i == to || s->failed)
+                return true;
+        }
+    }
+    if (!strchr(body, ','))
+        return false;
+    for (const char *p = body;; p += strcspn(p, ",") + 1) {
+        size_t n = strcspn(p, ",");
+        expand_piece(s, raw, open, arena_copy(s->mem, p, n), close, out);
+        if (!p[n] || s->failed)
+            return true;
+    }
+}
+
 void script_expand(struct script *s, const struct raw *raw, struct fields *out)
 {
+    if (memchr(raw->text, '{', raw->length) && raw->text[0] != '<' && expand_braces(s, raw, out))
+        return;
     struct build b = {.s = s, .split = true, .line = raw->line, .out = out};
     bool process = raw->length > 2 && strchr("<>", raw->text[0]) && raw->text[1] == '(';
     str_init(&b.text);

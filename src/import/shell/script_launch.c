@@ -100,6 +100,38 @@ static void set_world(struct launch *l, int64_t nodes, int64_t per_node)
     l->gpus = nodes * per_node;
 }
 
+/* deepspeed starts a process for each GPU; without its numbers, on what a hostfile or the machine has. */
+static void read_deepspeed(const struct launch_word *w, int count, struct launch *l)
+{
+    int64_t nodes = option_count(w, count, "--num-nodes", NULL);
+    l->said_nodes = nodes;
+    l->said_per_node = option_count(w, count, "--num-gpus", NULL);
+    set_world(l, nodes || option(w, count, "--hostfile") ? nodes : 1, l->said_per_node);
+}
+
+/* So many processes in all, so many of them on a node. */
+static void set_processes(struct launch *l, int64_t all, int64_t each)
+{
+    if (all && each && all % each == 0)
+        set_world(l, all / each, each);
+    else
+        l->gpus = all;
+}
+
+static void read_mpi(const struct launch_word *w, int count, struct launch *l)
+{
+    int64_t each = option_count(w, count, "--npernode", "-ppn");
+    set_processes(l, option_count(w, count, "-np", "-n"),
+                  each ? each : option_count(w, count, "-npernode", "-N"));
+}
+
+/* MindSpore's launcher. */
+static void read_msrun(const struct launch_word *w, int count, struct launch *l)
+{
+    set_processes(l, option_count(w, count, "--worker-num", NULL),
+                  option_count(w, count, "--local-worker-num", NULL));
+}
+
 /* Processes, which are GPUs: torchrun starts them on each node, srun its tasks. */
 static void read_world(const struct script *s, const struct launch_word *w, int count,
                        struct launch *l)
@@ -122,6 +154,12 @@ static void read_world(const struct script *s, const struct launch_word *w, int 
         l->said_nodes = nnodes ? nodes_of(nnodes) : srun && nodes ? nodes : 1;
         l->said_per_node = option_count(w, count, "--nproc-per-node", NULL);
         set_world(l, l->said_nodes, l->said_per_node);
+    } else if (has_launcher(w, count, "deepspeed")) {
+        read_deepspeed(w, count, l);
+    } else if (has_launcher(w, count, "mpirun") || has_launcher(w, count, "mpiexec")) {
+        read_mpi(w, count, l);
+    } else if (has_launcher(w, count, "msrun")) {
+        read_msrun(w, count, l);
     } else if (srun && tasks) {
         set_world(l, nodes ? nodes : 1, tasks);
     } else if (srun && (all || s->tasks)) {
@@ -166,12 +204,34 @@ static int overrides_of(const struct launch_word *w, int count)
     return n;
 }
 
+/* Lines of a script that is called are not those of the file at hand: the call stands for them. */
+static void count_to_call(struct script *s, struct launch *l)
+{
+    struct launch_word *w = arena_array(s->mem, (size_t)l->count + 1, sizeof *w);
+    for (int i = 0; i < l->count; i++)
+        w[i] = (struct launch_word){l->word[i].text, s->called};
+    l->word = w;
+    l->line = s->called;
+}
+
 static void add_launch(struct script *s, const struct launch *l, int score)
 {
     if (s->launches == SCRIPT_LAUNCHES)
         return;
     s->score[s->launches] = score;
-    s->launch[s->launches++] = *l;
+    s->launch[s->launches] = *l;
+    if (s->called)
+        count_to_call(s, &s->launch[s->launches]);
+    s->launches++;
+}
+
+/* Programs of Megatron-Bridge take all else from a recipe. */
+static bool names_recipe(const struct launch_word *w, int count)
+{
+    for (int i = 0; i + 1 < count; i++)
+        if (is_one_of(w[i].text, "--recipe -mr --model_recipe_name"))
+            return true;
+    return false;
 }
 
 /* Where `megatron sft` of ms-swift stands; -1 = nowhere. */
@@ -179,32 +239,61 @@ static int swift_at(const struct fields *f)
 {
     for (int i = 0; i + 1 < f->count; i++)
         if (strcmp(base_name(f->word[i].text), "megatron") == 0 &&
-            is_one_of(f->word[i + 1].text, "pt sft"))
+            is_one_of(f->word[i + 1].text, "pt sft rlhf export"))
             return i;
+    return -1;
+}
+
+/* ms-swift starts torchrun itself, by variables of the environment. */
+static void read_swift_world(struct script *s, struct launch *l)
+{
+    const struct value *each = script_variable(s, "NPROC_PER_NODE", 14)->value;
+    const struct value *nodes = script_variable(s, "NNODES", 6)->value;
+    if (each && !l->gpus)
+        set_world(l, nodes ? nodes_of(nodes->word[0].text) : 1, count_of(each->word[0].text));
+}
+
+/* Where the module of `python -m verl.trainer.main_ppo` stands; -1 = nowhere. */
+static int module_at(const struct fields *f)
+{
+    for (int i = f->count - 2; i >= 0; i--) {
+        const char *name = f->word[i + 1].text;
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789");
+        if (strcmp(f->word[i].text, "-m") == 0 && !name[n] && strchr(name, '.') &&
+            strncmp(name, "torch.", 6) != 0)
+            return i + 1;
+    }
     return -1;
 }
 
 void script_look_for_launch(struct script *s, const struct fields *f, int line)
 {
-    int program = 0, first = 0;
+    int program = 0, first = 0, swift = swift_at(f), module = swift >= 0 ? -1 : module_at(f);
     while (program < f->count && !ends_in(f->word[program].text, ".py"))
         program++;
-    bool named = program < f->count;
+    swift = swift < program ? swift : -1; /* behind them, a .py is a value */
+    module = module < program ? module : -1;
+    bool named = program < f->count && swift < 0 && module < 0;
     int begin = named ? program + 1 : 0;
     int known = known_flags(s, f->word + begin, f->count - begin, &first);
-    int swift = named ? -1 : swift_at(f);
-    if (!named) /* the program is a module, or not known */
+    if (module >= 0)
+        program = module, begin = module + 1;
+    else if (!named) /* a program that is not known */
         program = begin = swift >= 0 ? swift + 2 : first;
     const struct launch_word *rest = f->word + begin;
     int count = f->count - begin, overrides = overrides_of(rest, count);
     bool pretrains = named && strncmp(base_name(f->word[program].text), "pretrain", 8) == 0;
-    if (known < LEAST_FLAGS && overrides < LEAST_FLAGS && !(pretrains && count > 0))
+    if (known < LEAST_FLAGS && overrides < LEAST_FLAGS && !(pretrains && count > 0) && swift < 0 &&
+        !names_recipe(rest, count))
         return;
     struct launch l = {.path = s->path,
                        .line = line,
-                       .program = named        ? base_name(f->word[program].text)
-                                  : swift >= 0 ? "megatron"
-                                               : NULL,
+                       .program = named         ? base_name(f->word[program].text)
+                                  : module >= 0 ? f->word[program].text
+                                  : swift < 0   ? NULL
+                                  : strcmp(f->word[swift + 1].text, "export") == 0
+                                      ? "megatron export"
+                                      : "megatron",
                        .count = count,
                        .word = rest};
     struct fields before = {0};
@@ -212,8 +301,29 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
         fields_add(&before, s->outer.word[i].text, 0, s);
     for (int i = 0; i < program; i++)
         fields_add(&before, f->word[i].text, 0, s);
+    const char *settings = option(rest, count, "--deepspeed-config");
+    l.deepspeed = settings ? script_file(s, settings) : NULL;
     read_world(s, before.word, before.count, &l);
+    if (swift >= 0)
+        read_swift_world(s, &l);
     add_launch(s, &l, known + overrides + (pretrains ? PRETRAINS : 0));
+}
+
+/* A list as it is; a text with flags in it as its words; NULL = neither. */
+static const struct value *list_of(struct script *s, const struct value *v)
+{
+    struct fields f = {0};
+    if (!v || v->array || v->count == 0)
+        return v && v->array ? v : NULL;
+    const char *p = v->word[0].text;
+    if (!strstr(p, "--") || !script_spend(s, 1, strlen(p)))
+        return NULL;
+    for (p += strspn(p, " \t\n"); *p && !s->failed; p += strspn(p, " \t\n")) {
+        size_t n = strcspn(p, " \t\n");
+        fields_add(&f, arena_copy(s->mem, p, n), v->word[0].line, s);
+        p += n;
+    }
+    return value_of_fields(s, &f);
 }
 
 /* Files that only hold the flags, to be sourced by another, start nothing: then the variable that
@@ -221,10 +331,10 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
 void script_look_for_flags(struct script *s)
 {
     int best = LEAST_FLAGS - 1, first = 0;
-    for (int b = 0; b < SCRIPT_BUCKETS; b++)
+    for (size_t b = 0; b < s->buckets; b++)
         for (const struct variable *v = s->bucket[b]; v; v = v->next) {
-            const struct value *value = v->value;
-            if (!value || !value->array)
+            const struct value *value = list_of(s, v->value);
+            if (!value || *v->name == '>')
                 continue;
             int score = known_flags(s, value->word, value->count, &first) +
                         overrides_of(value->word, value->count);
@@ -238,6 +348,11 @@ void script_look_for_flags(struct script *s)
                                         .count = value->count,
                                         .word = value->word},
                        score);
+            launch_note(&s->launch[0],
+                        arena_format(s->mem,
+                                     "nothing is started: the flags of %s are planned, with "
+                                     "Megatron's defaults for the rest",
+                                     v->name));
         }
 }
 
@@ -294,6 +409,16 @@ static void set_slurm(struct script *s)
     set_number(s, "SLURM_GPUS_ON_NODE", s->gpus);
     set_number(s, "SLURM_NTASKS_PER_NODE", s->per_node);
     set_number(s, "SLURM_NTASKS", s->tasks ? s->tasks : s->nodes * s->per_node);
+}
+
+void script_read_options(struct script *s, const struct launch_word *word, int count)
+{
+    struct fields f = {.count = count, .word = (struct launch_word *)word};
+    struct word_part p = part_of(s, &f);
+    s->nodes = p.nodes ? p.nodes : s->nodes;
+    s->gpus = p.gpus ? p.gpus : s->gpus;
+    s->per_node = p.per_node ? p.per_node : s->per_node;
+    s->tasks = p.tasks ? p.tasks : s->tasks;
 }
 
 static void end_part(struct script *s, struct fields *f, int *parts)

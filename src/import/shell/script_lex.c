@@ -343,8 +343,16 @@ static void read_newline(struct script_lexer *lx)
     lx->kind = TOKEN_NEWLINE;
 }
 
-/* What is read from or written to elsewhere has no effect here. */
-static void skip_redirection(struct script_lexer *lx)
+static void add_redirection(struct script_lexer *lx, const char *sign)
+{
+    struct redirection *r = arena_alloc(lx->mem, sizeof *r);
+    *r = (struct redirection){.sign = sign, .stream = lx->stream, .word = lx->raw};
+    r->before = lx->redirection;
+    lx->redirection = r;
+}
+
+/* Where a command reads and writes stands beside its words. */
+static void read_redirection(struct script_lexer *lx)
 {
     static const char *const operators[] = {"&>>", "<<<", "<<-", "&>", "<<", "<&",
                                             "<>",  ">>",  ">&",  ">|", "<",  ">"};
@@ -360,8 +368,12 @@ static void skip_redirection(struct script_lexer *lx)
     if (lx->at == lx->end || ends_word(*lx->at))
         return;
     read_word(lx);
-    if (!lx->failed && (strcmp(operators[i], "<<") == 0 || strcmp(operators[i], "<<-") == 0))
+    if (lx->failed)
+        return;
+    if (strcmp(operators[i], "<<") == 0 || strcmp(operators[i], "<<-") == 0)
         await_document(lx);
+    else
+        add_redirection(lx, operators[i]);
 }
 
 static bool is_redirection(const struct script_lexer *lx)
@@ -393,7 +405,7 @@ static bool is_number(const struct raw *r)
 
 void lexer_next(struct script_lexer *lx)
 {
-    for (;;) {
+    for (lx->stream = -1;;) {
         skip_blanks(lx);
         lx->kind = TOKEN_END;
         if (lx->at == lx->end)
@@ -403,7 +415,8 @@ void lexer_next(struct script_lexer *lx)
             return;
         }
         if (is_redirection(lx)) {
-            skip_redirection(lx);
+            read_redirection(lx);
+            lx->stream = -1;
             if (lx->failed)
                 return;
             continue;
@@ -421,6 +434,7 @@ void lexer_next(struct script_lexer *lx)
                       is_number(&lx->raw); /* 2>&1 */
         if (!stream)
             return;
+        lx->stream = lx->raw.length == 1 ? lx->raw.text[0] - '0' : 9;
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 256 };
+enum { ROUNDS = 1024 };
 
 struct loop {
     const struct node *node;

@@ -254,7 +254,6 @@ static struct node *parse_simple(struct script_parser *p)
     struct node *n = new_node(p, NODE_SIMPLE);
     if (p->lx->kind == TOKEN_WORD)
         n->line = p->lx->raw.line;
-    p->lx->document = NULL;
     for (; p->lx->kind == TOKEN_WORD; lexer_next(p->lx)) {
         if (p->lx->raw.array && p->lx->failed)
             return NULL;
@@ -269,7 +268,6 @@ static struct node *parse_simple(struct script_parser *p)
                    p->lx->kind == TOKEN_OPERATOR ? p->lx->raw.text : "");
         return NULL;
     }
-    n->document = p->lx->document;
     return n;
 }
 
@@ -314,6 +312,10 @@ static struct node *parse_command(struct script_parser *p)
     if (!n || p->lx->failed)
         return NULL;
     n->negated = negated;
+    n->redirection = p->lx->redirection;
+    n->document = p->lx->document;
+    p->lx->redirection = NULL;
+    p->lx->document = NULL;
     return n;
 }
 

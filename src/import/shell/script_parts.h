@@ -1,6 +1,6 @@
 /* What the files that read a shell script share. The way of the data:
  *     script_lex     text -> tokens          script_parse   tokens -> commands
- *     script_vars    what variables hold     script_expand, script_arith   words -> what they mean
+ *     script_vars    what variables hold     script_expand, script_pattern, script_arith   words -> what they mean
  *     script_test    conditions              script_run, script_loop   which commands are reached
  *     script_command, script_builtin   commands -> variables
  *     script_launch  a launch -> the program's words and the number of GPUs
@@ -42,6 +42,14 @@ struct document {
     bool quoted; /* nothing in it is expanded */
 };
 
+/* > FILE and its like. */
+struct redirection {
+    const char *sign;
+    int stream; /* -1 = the one that the sign is about */
+    struct raw word;
+    const struct redirection *before; /* it on the same command */
+};
+
 enum script_token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_WORD, TOKEN_OPERATOR };
 
 struct script_lexer {
@@ -49,8 +57,10 @@ struct script_lexer {
     int line, depth;
     struct document *pending[8]; /* here-documents that start at the next line */
     int pendings;
-    const struct document *document; /* the last one announced */
-    enum script_token_kind kind;     /* of the token at hand */
+    const struct document *document;       /* the last one announced */
+    const struct redirection *redirection; /* the last one of the command at hand */
+    int stream;                            /* number that stands before a redirection; -1 = none */
+    enum script_token_kind kind;           /* of the token at hand */
     struct raw raw;
     struct arena *mem;
     struct error *err;
@@ -109,7 +119,8 @@ struct node {
     struct raw *word;
     const struct node *condition, *body, *other, *next;
     const struct arm *arm;
-    const struct document *document; /* what it reads; NULL = none */
+    const struct document *document;       /* what it reads; NULL = none */
+    const struct redirection *redirection; /* the last one; NULL = none */
 };
 
 /* NULL is an empty script where `ok` is set. */
@@ -130,6 +141,7 @@ struct variable {
     bool fixed;                  /* by --env: assignments have no effect */
     bool exported;               /* a shell that is started knows it */
     bool integer;                /* what is assigned is worked out */
+    bool keyed;                  /* its elements have names, and are variables: NAME[KEY] */
     bool frozen;                 /* read-only, or changed on its way in: never known again */
     struct variable *reference;  /* the one that this name stands for; NULL = itself */
     struct variable *next;       /* of its bucket */
@@ -150,7 +162,14 @@ struct local {
 /* How far a command leads out. */
 enum leave { LEAVE_NOT, LEAVE_ROUND, LEAVE_LOOP, LEAVE_FUNCTION, LEAVE_SCRIPT };
 
-enum { SCRIPT_BUCKETS = 1024, SCRIPT_LAUNCHES = 64 };
+/* Buckets are as many at first. */
+enum { SCRIPT_BUCKETS = 1024, SCRIPT_LAUNCHES = 64, SCRIPT_ARGUMENTS = 64, SCRIPT_CHOICES = 64 };
+
+/* What commands print, as far as it is known. */
+struct capture {
+    struct str text;
+    bool unknown;
+};
 
 struct fields {
     int count, capacity;
@@ -162,31 +181,42 @@ struct script {
     struct arena *mem;
     struct error *err;
     bool failed;
-    bool follows;    /* files that are sourced */
-    int sources;     /* that we are in */
-    int files;       /* opened so far */
-    int line, depth; /* of the command at hand */
+    bool follows;            /* files that are sourced */
+    bool curious, doubts;    /* what is not given, and what is not set, may be anything */
+    int sources;             /* that we are in */
+    int outer_line;          /* that leads into the files that we are in; 0 = we are in the first */
+    int called;              /* line that runs the script that we are in; 0 = the first one */
+    const char *called_file; /* what to say of it; NULL = none is run */
+    const char *below;       /* its folder, seen from the first one's: \"\" or \"sub/\" */
+    int files;               /* opened so far */
+    int line, depth;         /* of the command at hand */
     int64_t steps, bytes;
-    struct variable *bucket[SCRIPT_BUCKETS];
+    struct variable **bucket; /* by the hash of the name, as many as names or more */
+    size_t buckets, names;
     int undos, undo_capacity;
     struct undo *undo; /* what assignments changed, the latest last */
     int unknowns, unknown_capacity;
     struct launch_unknown *unknown;
     int locals, local_capacity;
-    struct local *local;             /* the latest last */
-    struct fields outer;             /* words before the shell that is run: srun and its options */
-    enum leave leaves, perhaps;      /* surely, and in one of the ways gone */
-    int levels;                      /* loops that break leaves */
-    int functions, loops, open;      /* that we are in; open: ways that may not have been taken */
-    enum answer status;              /* of return */
-    const struct document *document; /* that the command at hand reads */
-    bool exports;                    /* set -a */
-    bool assumed;                    /* that the command before succeeded */
-    const char *doubt; /* variable that the last open condition is about; NULL = none */
-    int sourced;       /* line of the first file that is not followed; 0 = none */
+    struct local *local;        /* the latest last */
+    struct fields outer;        /* words before the shell that is run: srun and its options */
+    enum leave leaves, perhaps; /* surely, and in one of the ways gone */
+    int levels;                 /* loops that break leaves */
+    int functions, loops, open; /* that we are in; open: ways that may not have been taken */
+    enum answer status;         /* of return */
+    const char *input;          /* that the command at hand reads; NULL = none, or not known */
+    struct capture *capture;    /* where its output goes; NULL = nowhere */
+    bool exports;               /* set -a */
+    bool assumed;               /* that the command before succeeded */
+    const char *doubt;          /* variable that the last open condition is about; NULL = none */
+    int sourced;                /* line of the first file that is not followed; 0 = none */
     const char *source;
     int unread; /* line of the first shell whose commands are not known; 0 = none */
     const char *shell;
+    int arguments;                          /* the last one that is asked for and not given */
+    const char *argument[SCRIPT_ARGUMENTS]; /* the variable that each is put into */
+    int choices;
+    struct launch_choice choice[SCRIPT_CHOICES];
     int launches;
     struct launch launch[SCRIPT_LAUNCHES];
     int score[SCRIPT_LAUNCHES];                    /* how much each looks like a training */
@@ -203,6 +233,8 @@ struct variable *script_name(struct script *, const char *name, size_t length);
 const struct value *script_arguments(struct script *); /* $1 ...; NULL = none */
 void script_assign(struct script *, struct variable *, const struct value *);
 void script_undo(struct script *, int to);
+/* The same at the end of a shell of its own: files that it wrote stay. */
+void script_leave_shell(struct script *, int to);
 const struct value *value_of_text(struct script *, const char *text, int line);
 const struct value *value_of_fields(struct script *, const struct fields *);
 /* A word that is one unknown part. `name`: the variable that --env could set, or NULL. */
@@ -213,6 +245,7 @@ void script_may_hold(struct script *, int unknown, const char *text);
 /* Several ways that the script may have gone, of which one was taken. */
 struct ways {
     int mark, line;    /* of the condition */
+    size_t printed;    /* before it */
     const char *doubt; /* as in the script */
     int count;         /* ways so far */
     int left;          /* of these, those that leave a loop or a function */
@@ -243,6 +276,17 @@ const char *script_expand_pattern(struct script *, const struct raw *);
 /* A here-document. */
 const char *script_expand_document(struct script *, const struct document *);
 
+/* What words are parted at. */
+const char *script_blanks(struct script *);
+
+/* ---- script_pattern.c ---- */
+
+/* The value as %.sh, //a/b, :1:2 or ^^ between `p` and `end` make of it; NULL = that is not worked out. */
+const char *script_apply(struct script *, const char *value, const char *p, const char *end);
+/* Of `count`, those that :1:2 takes; false where that is not known. */
+bool script_slice(struct script *, const char *p, const char *end, int64_t count, int64_t *from,
+                  int64_t *taken);
+
 /* ---- script_arith.c ---- */
 
 /* Decimal digits, or an unknown part. What it assigns is assigned, or unknown. */
@@ -254,6 +298,15 @@ enum answer answer_not(enum answer);
 /* `patterns`: as between double brackets. */
 enum answer script_test(struct script *, int count, const struct launch_word *, bool patterns);
 enum answer script_matches(struct script *, const char *pattern, const char *text);
+
+/* ---- script_usage.c ---- */
+
+/* An argument of the script that is not given is asked for. */
+void script_ask_argument(struct script *, const char *name);
+/* NAME=$1: what the argument is called. */
+void script_name_argument(struct script *, const char *name, const char *value, size_t length);
+/* A word that the unknown text is compared with. */
+void script_add_choice(struct script *, const char *unknown, const char *word);
 
 /* ---- script_run.c ---- */
 
@@ -276,6 +329,13 @@ enum answer script_simple(struct script *, const struct node *);
 /* Text as commands: of eval, or behind bash -c. */
 enum answer script_run_text(struct script *, const char *text, int line);
 
+/* ---- script_shell.c ---- */
+
+/* Whether a shell, or a script, is among the words, perhaps behind srun and its options. */
+bool script_start_shell(struct script *, const struct fields *);
+/* A shell that is started knows only what is exported to it. */
+void script_hide_variables(struct script *);
+
 /* ---- script_builtin.c ---- */
 
 typedef enum answer script_builtin(struct script *, const struct fields *);
@@ -285,7 +345,34 @@ void script_set_arguments(struct script *, const struct fields *, int from);
 void script_forget(struct script *, const char *name, size_t length, const char *why);
 void script_forget_assigned(struct script *, const char *arithmetic, size_t length);
 
+/* ---- script_output.c ---- */
+
+/* What the commands of a text print, without the ends of line behind it; NULL = only a run tells. */
+const char *script_output_of(struct script *, const char *commands);
+void script_print(struct script *, const char *text, size_t length);
+/* Runs a command with what it reads, and hands on what it prints. */
+enum answer script_redirect(struct script *, const struct node *,
+                            enum answer (*run)(struct script *, const struct node *));
+/* Files that the script writes: NULL = it has written none of that name. */
+const char *script_written(struct script *, const char *path);
+void script_write(struct script *, const char *path, const char *text, bool adds);
+
+/* ---- script_print.c, script_filter.c ---- */
+
+/* Prints what the command would; false where that is not known. */
+typedef bool script_printer(struct script *, const struct fields *);
+script_printer *script_find_printer(const char *name);
+/* Whether the command is one of those; what it prints is not known where its words or its input are not. */
+bool script_prints(struct script *, const struct fields *);
+/* printf FORMAT WORDS as a text; NULL = not worked out. */
+const char *script_format(struct script *, const struct fields *, int format);
+
 /* ---- script_source.c ---- */
+
+/* Runs a file as a script of its own, with the words behind `i` as its arguments; false as above. */
+bool script_call_file(struct script *, const struct fields *, int i);
+/* The text of a file that the script wrote, or that lies in its folder; NULL = neither. */
+const char *script_file(struct script *, const char *name);
 
 /* The commands of a file in the script's folder; false where it is not there, lies elsewhere or is no script. */
 bool script_source(struct script *, const char *name);
@@ -293,5 +380,7 @@ bool script_source(struct script *, const char *name);
 /* ---- script_launch.c ---- */
 
 void script_read_headers(struct script *, const char *text, size_t length);
+/* Words of sbatch that say the same as its headers. */
+void script_read_options(struct script *, const struct launch_word *, int count);
 void script_look_for_launch(struct script *, const struct fields *, int line);
 void script_look_for_flags(struct script *); /* in lists, where nothing is started */

@@ -209,7 +209,7 @@ static enum answer in_subshell(struct script *s, const struct node *n,
     int mark = s->undos;
     enum leave perhaps = s->perhaps;
     enum answer a = run(s, n);
-    script_undo(s, mark);
+    script_leave_shell(s, mark);
     s->leaves = LEAVE_NOT;
     s->perhaps = perhaps;
     return a;
@@ -249,12 +249,17 @@ static enum answer run_kind(struct script *s, const struct node *n)
     return runs[n->kind](s, n);
 }
 
+static enum answer run_redirected(struct script *s, const struct node *n)
+{
+    return script_redirect(s, n, run_kind);
+}
+
 static enum answer run_one(struct script *s, const struct node *n)
 {
     if (!n || !script_spend(s, 1, 0))
         return ANSWER_MAYBE;
     s->line = n->line;
-    enum answer a = n->apart ? in_subshell(s, n, run_kind) : run_kind(s, n);
+    enum answer a = n->apart ? in_subshell(s, n, run_redirected) : run_redirected(s, n);
     return n->negated ? answer_not(a) : a;
 }
 
@@ -295,10 +300,27 @@ static enum answer run_rest(struct script *s, const struct node *n)
     return ANSWER_MAYBE;
 }
 
+/* A command of a pipeline: what it prints is what the next one reads. */
+static enum answer run_piped(struct script *s, const struct node *n, const char **flow)
+{
+    bool reads = n->link == LINK_PIPE, writes = n->next && n->next->link == LINK_PIPE;
+    struct capture own = {0}, *before = s->capture;
+    const char *input = s->input;
+    s->input = reads ? *flow : input;
+    s->capture = writes ? &own : before;
+    enum answer a = run_one(s, n);
+    s->capture = before;
+    s->input = reads || writes ? input : s->input;
+    *flow = writes && !own.unknown ? arena_string(s->mem, str_text(&own.text)) : NULL;
+    str_release(&own.text);
+    return a;
+}
+
 /* `a`: the answer of what stands before. */
 static enum answer run_list(struct script *s, const struct node *first, enum answer a)
 {
     bool skipped = false;
+    const char *flow = NULL;
     for (const struct node *n = first; n && !s->failed && !s->leaves; n = n->next) {
         if (s->perhaps)
             return run_rest(s, n);
@@ -307,7 +329,7 @@ static enum answer run_list(struct script *s, const struct node *first, enum ans
         if (skipped)
             continue;
         if (n->link == LINK_NEXT || n->link == LINK_PIPE)
-            a = run_one(s, n);
+            a = run_piped(s, n, &flow);
         else
             a = a == ANSWER_MAYBE ? run_doubtful(s, n, a) : run_linked(s, n);
     }

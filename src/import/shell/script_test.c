@@ -110,6 +110,7 @@ enum answer script_matches(struct script *s, const char *pattern, const char *te
 {
     if (strcmp(pattern, "*") == 0)
         return ANSWER_YES;
+    script_add_choice(s, text, pattern);
     if (!launch_is_known(pattern) || !launch_is_known(text))
         return doubt(s, launch_is_known(text) ? pattern : text);
     if (strpbrk(pattern, "\\") || strstr(pattern, "(")) /* escaped, or one of the extended ones */
@@ -127,6 +128,9 @@ static enum answer equals(const struct test *t, const char *a, const char *b)
 
 static enum answer binary(const struct test *t, const char *a, const char *op, const char *b)
 {
+    bool texts = is_one_of(op, "= == !=");
+    if (texts)
+        script_add_choice(t->s, a, b);
     if (!launch_is_known(a))
         return doubt(t->s, a);
     if (!launch_is_known(b))
@@ -163,6 +167,16 @@ static enum answer unary(const struct test *t, const char *op, const char *word)
 
 static enum answer either(struct test *);
 
+/* A side of a comparison: what is not set is empty, unless we want to know what it would decide. */
+static const char *plain(const struct test *t, const char *word, const char *other)
+{
+    const struct launch l = {.unknowns = t->s->unknowns, .unknown = t->s->unknown};
+    const struct launch_unknown *u = launch_unknown_of(&l, word);
+    bool argument = u && u->name && *u->name >= '1' && *u->name <= '9';
+    bool asks = *other && (t->s->doubts || (t->s->curious && argument));
+    return is_unset(t, word) && !asks ? "" : word;
+}
+
 static enum answer primary(struct test *t)
 {
     const char *word = peek(t, 0), *op = peek(t, 1);
@@ -177,7 +191,7 @@ static enum answer primary(struct test *t)
         a = either(t);
         t->at += is(t, 0, ")");
     } else if (t->at + 2 < t->count && is_binary(op)) {
-        a = binary(t, is_unset(t, word) ? "" : word, op, is_unset(t, peek(t, 2)) ? "" : peek(t, 2));
+        a = binary(t, plain(t, word, peek(t, 2)), op, plain(t, peek(t, 2), word));
         t->at += 3;
     } else if (word[0] == '-' && word[1] && !word[2] && t->at + 1 < t->count && !is(t, 1, "&&") &&
                !is(t, 1, "||")) {

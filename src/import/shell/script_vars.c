@@ -25,15 +25,41 @@ bool script_spend(struct script *s, int64_t steps, size_t bytes)
     return !s->failed;
 }
 
-struct variable *script_name(struct script *s, const char *name, size_t length)
+static struct variable **slot_of(const struct script *s, const char *name, size_t length)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)name[i]) * 16777619u;
-    struct variable **slot = &s->bucket[hash % SCRIPT_BUCKETS];
-    for (; *slot; slot = &(*slot)->next)
-        if (strncmp((*slot)->name, name, length) == 0 && !(*slot)->name[length])
-            return *slot;
+    struct variable **slot = &s->bucket[hash % s->buckets];
+    while (*slot && (strncmp((*slot)->name, name, length) != 0 || (*slot)->name[length]))
+        slot = &(*slot)->next;
+    return slot;
+}
+
+/* Twice as many buckets, and at the beginning the first. */
+static void grow_buckets(struct script *s)
+{
+    struct variable **old = s->bucket;
+    size_t count = s->buckets;
+    s->buckets = count ? 2 * count : SCRIPT_BUCKETS;
+    s->bucket = arena_array(s->mem, s->buckets, sizeof *s->bucket);
+    for (size_t i = 0; i < count; i++)
+        for (struct variable *v = old[i], *next; v; v = next) {
+            struct variable **slot = slot_of(s, v->name, strlen(v->name));
+            next = v->next;
+            v->next = NULL;
+            *slot = v;
+        }
+}
+
+struct variable *script_name(struct script *s, const char *name, size_t length)
+{
+    if (s->names == s->buckets)
+        grow_buckets(s);
+    struct variable **slot = slot_of(s, name, length);
+    if (*slot)
+        return *slot;
+    s->names++;
     *slot = arena_alloc(s->mem, sizeof **slot);
     (*slot)->name = arena_copy(s->mem, name, length);
     return *slot;
@@ -84,6 +110,22 @@ void script_undo(struct script *s, int to)
         const struct undo *u = &s->undo[--s->undos];
         u->variable->value = u->value;
     }
+}
+
+void script_leave_shell(struct script *s, int to)
+{
+    struct undo *kept = NULL;
+    int files = 0, capacity = 0;
+    for (int i = to; i < s->undos; i++) {
+        struct variable *v = s->undo[i].variable;
+        if (*v->name != '>')
+            continue;
+        kept = arena_room(s->mem, kept, files, &capacity, sizeof *kept);
+        kept[files++] = (struct undo){v, v->value};
+    }
+    script_undo(s, to);
+    for (int i = 0; i < files; i++)
+        script_assign(s, kept[i].variable, kept[i].value);
 }
 
 const struct value *value_of_text(struct script *s, const char *text, int line)
@@ -161,7 +203,10 @@ static bool same_value(const struct value *a, const struct value *b)
 
 void ways_begin(struct ways *w, struct script *s, int line)
 {
-    *w = (struct ways){.mark = s->undos, .line = line, .doubt = s->doubt};
+    *w = (struct ways){.mark = s->undos,
+                       .line = line,
+                       .doubt = s->doubt,
+                       .printed = s->capture ? s->capture->text.length : 0};
     s->doubt = NULL;
 }
 
@@ -226,6 +271,8 @@ static void agree(struct ways *w, struct script *s, struct way_change *c, const 
 
 void ways_end_one(struct ways *w, struct script *s, bool counts)
 {
+    if (s->capture && s->capture->text.length != w->printed)
+        s->capture->unknown = true;
     for (int i = w->mark; counts && i < s->undos && script_spend(s, 1 + w->changes, 0); i++) {
         struct way_change *c = change_of(w, s, s->undo[i].variable);
         if (c->last == w->count)

@@ -659,6 +659,8 @@ void report_search_json(const struct search_report *r, struct str *out)
     json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
     if (r->production_s > 0)
         json_set(o, "production_step_s", json_new_number(r->production_s));
+    json_set(o, "proven", json_new_bool(!r->open));
+    json_set(o, "gap", r->gap < INFINITY ? json_new_number(r->gap) : json_new_null());
     json_set(o, "elapsed_s", json_new_number(r->elapsed_s));
     dump(o, out);
 }

@@ -54,6 +54,20 @@ static void print_then(const struct improvement *i, const struct report_style *s
     str_release(&text);
 }
 
+/* What only the user can write. */
+static void print_best(const struct improvement *i, const struct report_style *style,
+                       struct str *out)
+{
+    struct str s = {0};
+    str_add(&s,
+            "mind: what words of a fork or an earlier release mean is kept; a plan that changes "
+            "it too takes ");
+    add_seconds(&s, i->best_step_s);
+    str_add(&s, " a step: astra estimate prints its flags");
+    typeset_wrap(style, str_text(&s), 6, out);
+    str_release(&s);
+}
+
 static void print_cautions(const struct change *c, const struct report_style *style,
                            struct str *out)
 {
@@ -89,6 +103,8 @@ void report_improve_text(const struct improvement *i, const struct report_style 
                          "mind: new flags are those of Megatron-LM's HEAD; --megatron-version says "
                          "which release you have",
                          6, out);
+        if (i->best_step_s > 0)
+            print_best(i, style, out);
         str_addf(out, "\n%s", i->diff);
     } else {
         const struct advice_section better = better_words(i->answer, &mem);

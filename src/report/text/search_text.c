@@ -482,6 +482,29 @@ static void print_production(const struct search_report *r, const struct report_
     str_release(&text);
 }
 
+/* Of a search that was stopped. */
+static void print_gap(const struct search_report *r, const struct report_style *style,
+                      struct str *out)
+{
+    struct str text = {0};
+    if (!(r->left > 0))
+        return;
+    str_add(&text, "stopped early: ");
+    if (isinf(r->gap))
+        str_add(&text, "how far this is from the best possible is not known");
+    else if (r->gap <= 0)
+        str_add(&text, "nothing better is possible, but other rows and the front may be");
+    else
+        str_addf(&text, "at most %.*f %% from the best possible", r->gap < 0.0995 ? 1 : 0,
+                 100 * r->gap);
+    str_add(&text, ", ");
+    add_whole(&text, r->left);
+    str_add(&text, " groups of strategies are left");
+    str_add(out, "\n");
+    typeset_wrap(style, str_text(&text), 2, out);
+    str_release(&text);
+}
+
 static void print_effort(const struct search_report *r, struct str *out)
 {
     str_add(out, "\n");
@@ -532,6 +555,7 @@ void report_search_text(const struct search_report *r, const struct report_style
         typeset_wrap(style, r->note[i], 2, out);
     }
     print_production(r, style, out);
+    print_gap(r, style, out);
     print_effort(r, out);
     arena_release(&mem);
 }

@@ -564,7 +564,8 @@ static void branch(struct assign *a, int rank, int prefix, int64_t behind)
     }
     qsort(child, (size_t)children, sizeof *child, by_bound);
     for (int i = 0; i < children && !a->gave_up; i++) {
-        a->gave_up = ++a->out->nodes > a->most_nodes;
+        a->gave_up =
+            ++a->out->nodes > a->most_nodes || (a->p->stopped && a->p->stopped(a->p->context));
         take(a, rank, prefix, child[i].count, behind);
     }
 }

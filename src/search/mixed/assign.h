@@ -46,6 +46,7 @@ struct assign_problem {
     bool (*cost)(void *context, int rank, int first, int count, struct rank_cost *out);
     /* The whole step, exactly, and of it the pipeline; INT64_MAX when it does not fit. */
     int64_t (*step)(void *context, const int layers[], int64_t *pipeline);
+    bool (*stopped)(void *context); /* whether to give up now; NULL: never */
     void *context;
     int64_t nodes;                /* give up after so many; 0 = many */
     struct assign_chains *chains; /* known of before, and learned; NULL: none, and kept to itself */

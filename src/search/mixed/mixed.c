@@ -6,8 +6,10 @@
 #include "search/mixed/mixed_cell.h"
 #include "search/mixed/mixed_per_type.h"
 #include "search/rounds.h"
+#include "search/stop.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@ struct mixed {
     int workers;
     struct mixed_worker *worker;
     struct rounds rounds;         /* of structures */
+    struct rounds_open open;      /* of what was left so far */
     struct results own, *results; /* the query's, or `own` where it has none */
 };
 
@@ -167,6 +170,11 @@ static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
     return false;
 }
 
+static bool stopped(struct mixed *m)
+{
+    return stop_now(m->query->stop, true);
+}
+
 static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis,
                             struct rounds *to)
 {
@@ -176,7 +184,7 @@ static void list_structures(struct mixed *m, const struct mixed_set *set, struct
     }
     if (axis == set->space.first_part && too_many_gpus(set, w))
         return;
-    for (int i = 0; i < set->space.axis[axis].options; i++)
+    for (int i = 0; i < set->space.axis[axis].options && !stopped(m); i++)
         if (!walk_bind(w, axis, i))
             list_structures(m, set, w, axis + 1, to);
 }
@@ -204,11 +212,12 @@ static void search_structure(void *search, int worker, void *item)
     structure_search(&m->worker[worker], item);
 }
 
+static const struct rental FREE = {.usd_per_h = 0, .slowdown = 1};
+
 /* No step longer than this has a place among the best, whatever its GPUs cost. */
 static int64_t threshold(const struct mixed *m)
 {
-    static const struct rental free = {.usd_per_h = 0, .slowdown = 1};
-    return shortlist_limit(&m->results->best, &free, 0);
+    return shortlist_limit(&m->results->best, &FREE, 0);
 }
 
 static bool none_has_a_place(const void *search, const void *item)
@@ -235,29 +244,68 @@ static void merge_structure(void *search, const void *item)
         front_add(&m->results->front, checked(st, &st->front[i]));
 }
 
-static const struct round_work STRUCTURES = {sizeof(struct structure),
-                                             4,
-                                             32,
-                                             1,
-                                             bound_structure,
-                                             compare_structures,
-                                             none_has_a_place,
-                                             search_structure,
-                                             merge_structure};
+static bool structure_left(const void *item)
+{
+    return ((const struct structure *)item)->left;
+}
+
+/* The fewest nodes that a job on these types has. */
+static struct rental least_rental(const struct mixed *m, const struct mixed_set *set)
+{
+    struct rental least = {0};
+    for (int g = 0; g < set->groups; g++) {
+        const struct node_group *group = set->group[g];
+        bool range = group->nodes_min < group->nodes_max;
+        int64_t nodes = range ? group->nodes_min : 1;
+        rental_add(&least, m->results->limits, m->query->scene.rent, group,
+                   nodes * group->per_node);
+    }
+    rental_finish(&least, m->results->limits);
+    return least;
+}
+
+static double structure_least_key(const void *search, const void *item)
+{
+    const struct mixed *m = search;
+    const struct structure *st = item;
+    struct rental least = least_rental(m, st->set);
+    if (!(least.usd_per_h < INFINITY))
+        least = FREE;
+    struct score score = score_of(&least, st->bound);
+    return score_key(m->results->limits, &score);
+}
+
+static double structure_limit(const void *search, const void *item)
+{
+    const struct mixed *m = search;
+    const struct structure *st = item;
+    struct rental least = least_rental(m, st->set);
+    int64_t list = threshold(m), front = front_limit(&m->results->front, &least);
+    if (!(least.usd_per_h < INFINITY))
+        least = FREE;
+    struct score most = score_of(&least, m->query->front && front > list ? front : list);
+    return list == INT64_MAX ? INFINITY : score_key(m->results->limits, &most);
+}
+
+static const struct round_work STRUCTURES = {.size = sizeof(struct structure),
+                                             .first = 4,
+                                             .largest = 32,
+                                             .steady = 1,
+                                             .bound = bound_structure,
+                                             .compare = compare_structures,
+                                             .done = none_has_a_place,
+                                             .search = search_structure,
+                                             .merge = merge_structure,
+                                             .left = structure_left,
+                                             .least_key = structure_least_key,
+                                             .limit = structure_limit};
 
 /* No step longer than this has a place among the best or, on the fewest nodes that a job on these
  * types has, on the front. */
 static int64_t threshold_of_set(const struct mixed *m, const struct mixed_set *set)
 {
     const struct results *s = m->results;
-    struct rental least = {0};
-    for (int g = 0; g < set->groups; g++) {
-        const struct node_group *group = set->group[g];
-        bool range = group->nodes_min < group->nodes_max;
-        int64_t nodes = range ? group->nodes_min : 1;
-        rental_add(&least, s->limits, m->query->scene.rent, group, nodes * group->per_node);
-    }
-    rental_finish(&least, s->limits);
+    struct rental least = least_rental(m, set);
     int64_t best = threshold(m), front = front_limit(&s->front, &least);
     return m->query->front && front > best ? front : best;
 }
@@ -279,6 +327,8 @@ static void list_per_type(struct mixed *m)
     for (long i = 0; i < bases.listed; i++) {
         const struct structure *base = rounds_at(&bases, i);
         list.cut = threshold_of_set(m, base->set);
+        if (stopped(m))
+            break;
         per_type_list_add(&list, base);
     }
     rounds_release(&bases);
@@ -289,15 +339,18 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
     memset(m, 0, sizeof *m);
     m->query = q;
     m->mem = mem;
+    m->open.key = INFINITY;
     m->results = results_join(q->results, &m->own, q->limits, q->top, mem);
     list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
     for (int i = 0; i < m->workers; i++)
         mixed_worker_init(&m->worker[i], q, m->results, m->set, m->sets);
+    m->worker[0].calling = true;
     m->rounds = (struct rounds){.work = &STRUCTURES,
                                 .search = m,
                                 .workers = m->workers,
+                                .stop = q->stop,
                                 .progress = q->progress,
                                 .progress_context = q->progress_context};
 }
@@ -332,7 +385,7 @@ static void copy_found(struct mixed *m, struct mixed_result *out)
 
 static void fill_result(struct mixed *m, struct mixed_result *out)
 {
-    memset(out, 0, sizeof *out);
+    *out = (struct mixed_result){.open_key = m->open.key};
     for (int i = 0; i < m->workers; i++) {
         const struct mixed_result *x = &m->worker[i].counts;
         out->structures += x->structures;
@@ -340,7 +393,9 @@ static void fill_result(struct mixed *m, struct mixed_result *out)
         out->problems += x->problems;
         out->simulated += x->simulated;
         out->unproven += x->unproven;
+        out->open_key = fmin(out->open_key, x->open_key);
     }
+    out->left = (double)m->open.count;
     for (int i = 0; i < m->sets; i++)
         out->generated += m->set[i].space.size_from[0];
     copy_found(m, out);
@@ -364,13 +419,71 @@ static void run_deferred(struct mixed *m)
     rounds_run(r);
 }
 
+static void set_ceiling(struct mixed *m, int64_t ceiling)
+{
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].ceiling = ceiling;
+}
+
+/* Structures below the ceiling, with what is below it. */
+static void run_below(struct mixed *m, int64_t ceiling)
+{
+    struct rounds *r = &m->rounds;
+    for (r->count = 0; r->count < r->listed; r->count++)
+        if (((const struct structure *)r->item[r->count])->bound >= ceiling)
+            break;
+    r->taken = 0;
+    set_ceiling(m, ceiling);
+    rounds_run(r);
+    set_ceiling(m, INT64_MAX);
+    r->count = r->listed;
+    r->taken = 0;
+}
+
+/* Where no plan is known nothing is cut. So the list is filled first with what is below a ceiling
+ * that rises: what it finds are plans like others, by which the search proper is cut. */
+static void fill_list(struct mixed *m)
+{
+    enum { RISES = 24 }; /* then the least bound is far from the truth, or little fits */
+    static const double rise = 1.05;
+    const struct shortlist *best = &m->results->best;
+    if (best->count > 0 || m->rounds.listed == 0)
+        return;
+    double ceiling = (double)((const struct structure *)m->rounds.item[0])->bound;
+    for (int i = 0; i < RISES && best->count < best->top && ceiling < 1e18; i++)
+        run_below(m, (int64_t)(ceiling *= rise));
+}
+
+static void note_open(struct mixed *m)
+{
+    struct rounds_open open = rounds_open(&m->rounds);
+    m->open.count += open.count;
+    m->open.key = fmin(m->open.key, open.key);
+}
+
 static void bound_and_run(struct mixed *m)
 {
-    rounds_order(&m->rounds);
+    if (stopped(m)) { /* while it was listed */
+        m->open = (struct rounds_open){m->open.count + 1, 0};
+        m->rounds.count = m->rounds.taken = 0;
+        return;
+    }
+    static const double main_share = 0.85; /* of the time: what is put off takes the rest */
+    struct rounds *r = &m->rounds;
+    rounds_order(r);
     set_scouting(m, true);
-    rounds_run(&m->rounds);
+    r->progress = NULL; /* how far the list is from full nobody knows */
+    fill_list(m);
+    r->progress = m->query->progress;
+    r->done_before = 0;
+    r->share = main_share;
+    rounds_run(r);
+    note_open(m);
     set_scouting(m, false);
+    r->done_before = main_share;
+    r->share = 1 - main_share;
     run_deferred(m);
+    note_open(m);
 }
 
 void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_result *out)

@@ -9,6 +9,7 @@
 #include "strategy/space.h"
 
 struct cluster;
+struct stop;
 
 enum { MIX_MAX = 4 }; /* types in one job */
 
@@ -31,6 +32,7 @@ struct mixed_query {
     struct results *results;     /* of all searches of a query: only what has a place among them
                                   * is looked for, and joins them; NULL: this is the only one */
     int threads;
+    struct stop *stop; /* when to end early; NULL: never */
     void (*progress)(void *context, double done);
     void *progress_context;
 };
@@ -53,6 +55,9 @@ struct mixed_result {
     double problems;           /* the same with a state: layers to assign */
     double simulated;          /* splits run exactly */
     double unproven;           /* of these, given up at the limit of their search */
+    double left;     /* structures that were not searched to their end, for want of time */
+    double open_key; /* no plan in them, or in what was given up, has a smaller objective; 0: not
+                      * known, INFINITY: nothing is left */
 };
 
 /* One row of a list: the same parameters as on one type, and the same stages of each type. */

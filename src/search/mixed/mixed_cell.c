@@ -91,7 +91,8 @@ static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
     for (int n = most < left - behind ? most : left - behind; n >= c->fewest[g]; n--) {
         if (n % c->step[g] != 0)
             continue;
-        if (left - n > ahead || room + (int64_t)n * c->by_time[g] + later < c->layers)
+        if (left - n > ahead || structure_stopped(c) ||
+            room + (int64_t)n * c->by_time[g] + later < c->layers)
             break;
         c->stages[g] = n;
         if (g + 1 < c->set->groups)
@@ -116,6 +117,7 @@ static double behind_any(struct mixed_cell *c)
 static void search_pp(struct mixed_cell *c, const struct stage_count *x)
 {
     int pp = c->s.pp = x->pp;
+    c->asked++;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
     int64_t cut = cell_enter_pp(c, x);
@@ -242,7 +244,7 @@ static void search_pass_times(struct mixed_cell *c)
     cell_has_time(c, 1, cell_loosest_cut(c)); /* no stage has more layers in a longer pipeline */
     if (again_in_vain(c) || !cell_has_room(c, true))
         return;
-    for (int i = 0; i < c->pps; i++)
+    for (int i = 0; i < c->pps && !structure_stopped(c); i++)
         search_pp(c, &c->pp[i]);
 }
 
@@ -273,7 +275,7 @@ static void list_pps(struct mixed_cell *c)
         most += c->most[g];
     }
     c->pp = arena_array(&c->w->scratch, (size_t)a->options, sizeof *c->pp);
-    for (int i = a->options - 1; i >= 0; i--) {
+    for (int i = a->options - 1; i >= 0 && !structure_stopped(c); i--) {
         int pp = a->value[i];
         if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
             (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
@@ -369,7 +371,7 @@ static void search_all_pass_times(struct mixed_cell *c, const struct option_list
         option_take(pass_times, i, &c->s);
         c->uniform |= c->s.recompute_method == METHOD_UNIFORM && c->s.recompute_layers == 1;
     }
-    for (int i = 0; i < pass_times->count; i++) {
+    for (int i = 0; i < pass_times->count && !structure_stopped(c); i++) {
         option_take(pass_times, i, &c->s);
         if (c->st->per_type && !same_recompute(pass_times, i))
             continue; /* each mesh says itself */
@@ -421,6 +423,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     if (!st->searched)
         shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
     st->searched = true;
+    st->deferred = st->left = false;
     st->best.mem = &w->keep; /* another worker may have begun */
     w->counts.structures++;
     list_pps(&c);

@@ -33,6 +33,7 @@ struct structure {
     int seed;                /* above 0: taken first, the larger the sooner */
     int64_t bound;           /* ticks: nothing is faster */
     bool deferred;           /* some of its assignments were put off */
+    bool left;               /* the search was stopped before all of it was looked at */
     bool searched;           /* what was found is there, in the worker's memory: */
     struct shortlist best;
     int fronts, capacity;
@@ -50,8 +51,10 @@ struct set_worker {
 
 struct mixed_worker {
     const struct mixed_query *query;
+    bool calling;                  /* the thread that the search was called in */
     const struct results *results; /* as they were when the round began */
     bool scouting;                 /* hard assignments are put off */
+    int64_t ceiling;               /* ticks: only what is below it is looked for */
     int sets;
     struct set_worker *set; /* [sets] */
     const struct mixed_set *first_set;

@@ -16,6 +16,8 @@ struct room {
     int rules_pp, rules_pass_times; /* what the rules were asked of last, */
     bool rules_allow;               /* and their answer */
     unsigned trouble;               /* and that of plans whose memory is not crowded */
+    uint32_t *chunks_fit; /* by crowded or not, type, rank and layers: twice c->asked, and whether
+                           * they fit on a rank with several chunks; NULL: not asked yet */
 };
 
 enum { SLOW_PASS_TIMES = 16 };
@@ -60,6 +62,7 @@ struct mixed_cell {
     const struct option_list *state_list;
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
     int state;         /* that `room` and costs are asked of, or ANY_STATE */
+    uint32_t asked;    /* the number of the pass times and stages at hand */
     int slows;         /* those that leave no time, whatever the memory */
     struct strategy slow[SLOW_PASS_TIMES];
     bool uniform;        /* full recompute of all layers is among the pass times */
@@ -68,6 +71,8 @@ struct mixed_cell {
 };
 
 void cell_init(struct mixed_cell *, struct mixed_worker *, struct structure *);
+/* Whether the search is to end: then what is left of the structure stays open. */
+bool structure_stopped(const struct mixed_cell *);
 /* All layers on the type that is fastest for each, and how much more a layer takes at least
  * elsewhere. */
 void cell_find_work(struct mixed_cell *);

@@ -71,11 +71,15 @@ static void chunk_ticks(struct problem *p, int rank, int count, struct rank_cost
     *out = (struct rank_cost){.forward = ticks, .backward = ticks + vpp};
 }
 
-static bool chunks_fit(struct problem *p, int rank, int count, const struct rank_state *memory)
+static bool chunks_fit(struct problem *p, int rank, int count)
 {
     struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     const struct strategy *s = &c->s;
+    enum stage_end whole = end_of(rank, p->pp);
+    bool any = c->state == ANY_STATE;
+    const struct rank_state *memory = any ? &stage_params(t, whole, 0, count)->smallest
+                                          : &stage_rank(t, c->state, whole, 0, count)->memory;
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
     struct pass_times none = {0};
     struct pipeline pipe = pass_times_pipeline(t->partition, s, &none);
@@ -89,7 +93,25 @@ static bool chunks_fit(struct problem *p, int rank, int count, const struct rank
     if (!stage_host_fits(t, memory, 0)) /* what is offloaded is for the whole partition to say */
         return false;
     return rank_fullness(t->partition, 0, pipeline_fullest(&pipe, rank, bytes).bytes, memory,
-                         buffers, state_stretch(t->partition, s)) <= t->most;
+                         buffers, any ? 1 : state_stretch(t->partition, s)) <= t->most;
+}
+
+/* Whether a rank with several chunks and so many layers fits under c->state, or ANY_STATE under some:
+ * asked once for all arrangements of these pass times and stages. */
+static bool rank_fits(struct problem *p, int rank, int count)
+{
+    struct mixed_cell *c = p->c;
+    struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
+    size_t counts = (size_t)c->layers + 1, ranks = (size_t)c->pp[0].pp;
+    size_t types = (size_t)c->set->groups;
+    if (!x->chunks_fit)
+        x->chunks_fit =
+            arena_array(&c->w->scratch, 2 * types * ranks * counts, sizeof *x->chunks_fit);
+    size_t row = ((size_t)p->uncrowded * types + (size_t)p->type[rank]) * ranks + (size_t)rank;
+    uint32_t *known = &x->chunks_fit[row * counts + (size_t)count];
+    if (*known >> 1 != c->asked)
+        *known = c->asked << 1 | chunks_fit(p, rank, count);
+    return *known & 1;
 }
 
 /* Ticks of a bound that is rounded otherwise than the exact value. */
@@ -125,13 +147,12 @@ static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
     struct stage_table *t = &c->w->table[p->type[rank]];
     enum stage_end end = end_of(rank, p->pp);
     int64_t forward, backward;
+    if (!rank_fits(p, rank, count))
+        return false;
     chunk_ticks(p, rank, count, out, &forward, &backward);
     if (c->state == ANY_STATE)
         return true;
-    const struct stage_state *own = stage_rank(t, c->state, end, 0, count);
-    if (!chunks_fit(p, rank, count, &own->memory))
-        return false;
-    struct rank_times all = own->times;
+    struct rank_times all = stage_rank(t, c->state, end, 0, count)->times;
     const struct rank_times *chunk = chunk_times(p, rank, count, &all);
     struct edges e = rank_edges(t->partition, &c->s, (double)forward / TICKS_PER_S,
                                 (double)backward / TICKS_PER_S, chunk, 1, &all);
@@ -231,6 +252,21 @@ static void place_types(struct problem *p)
     p->scene.cluster = c->w->query->cluster;
 }
 
+/* Most layers, of at most n, that fit on a rank with several chunks: more need more. */
+static int most_chunked(struct problem *p, int rank, int n)
+{
+    int low = p->c->s.vpp - 1;
+    while (low < n) {
+        int middle = n - (n - low) / 4; /* most often all of them fit, or nearly */
+        middle = middle > low ? middle : low + 1;
+        if (rank_fits(p, rank, middle))
+            low = middle;
+        else
+            n = middle - 1;
+    }
+    return n;
+}
+
 /* What each rank may hold. False: too little in all. */
 static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
 {
@@ -252,6 +288,7 @@ static bool find_limits(struct problem *p, int64_t cut, int *least, int *most)
             n--;
         }
         least[r] = vpp > 1 ? vpp : ends && bare ? 0 : 1;
+        n = vpp > 1 ? most_chunked(p, r, n) : n;
         if (n < least[r])
             return false;
         most[r] = n;
@@ -408,6 +445,12 @@ double cell_least_behind(struct mixed_cell *c)
     return least < INFINITY ? least : 0;
 }
 
+static bool assign_stopped(void *context)
+{
+    const struct problem *p = context;
+    return structure_stopped(p->c);
+}
+
 /* Fills what assign.c needs under c->state. False: too little room. */
 static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
 {
@@ -422,6 +465,7 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
                                    .step = step_of,
                                    .context = p,
                                    .chains = &p->chains,
+                                   .stopped = assign_stopped,
                                    .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
     out->pipeline =
         pass_times_pipeline(p->c->w->table[0].partition, &p->c->s, &(struct pass_times){0});
@@ -438,6 +482,19 @@ static void set_uncrowded(struct problem *p, bool uncrowded)
     }
 }
 
+/* No split of it is below the bound. */
+static void note_given_up(struct mixed_cell *c, int64_t bound)
+{
+    struct mixed_result *counts = &c->w->counts;
+    struct score least = score_of(&c->rental, bound);
+    if (c->w->scouting) {
+        c->st->deferred = true;
+        return;
+    }
+    counts->unproven++;
+    counts->open_key = fmin(counts->open_key, score_key(c->w->results->limits, &least));
+}
+
 /* The fastest split below the cut joins what was found. Whether it is crowded. */
 static bool solve_below(struct problem *p, int64_t cut)
 {
@@ -448,8 +505,8 @@ static bool solve_below(struct problem *p, int64_t cut)
         return false;
     c->w->counts.problems++;
     assign_run(&a, cut, &c->w->problem, &r);
-    c->st->deferred |= !r.proven && c->w->scouting;
-    c->w->counts.unproven += !r.proven && !c->w->scouting;
+    if (!r.proven && !c->st->left)
+        note_given_up(c, r.bound);
     if (r.step == INT64_MAX)
         return false;
     bool crowded = split_crowded(p, r.layers);
@@ -503,7 +560,7 @@ void cell_solve(struct mixed_cell *c)
     int64_t cut = cell_cut_of(c, &p->found), bound = INT64_MAX;
     if (pose(p, cut, &a))
         bound = assign_bound(&a, cut, &c->w->problem);
-    for (c->state = 0; c->state < c->states && bound < cut; c->state++) {
+    for (c->state = 0; c->state < c->states && bound < cut && !structure_stopped(c); c->state++) {
         option_take(c->state_list, c->state, &c->s);
         p->found.trouble = c->trouble;
         cut = cell_cut_of(c, &p->found);

@@ -90,7 +90,7 @@ static int64_t list_cut(const struct mixed_cell *c, unsigned trouble)
 int64_t cell_cut(const struct mixed_cell *c)
 {
     int64_t list = list_cut(c, c->trouble), front = front_cut(c);
-    return list > front ? list : front;
+    return smaller(list > front ? list : front, c->w->ceiling);
 }
 
 int64_t cell_cut_of(const struct mixed_cell *c, const struct found *x)
@@ -101,7 +101,7 @@ int64_t cell_cut_of(const struct mixed_cell *c, const struct found *x)
     list = smaller(list, shortlist_row_limit(all, &c->rental, x));
     list = smaller(list, shortlist_beaten_from(own, &c->rental, x));
     list = smaller(list, shortlist_beaten_from(all, &c->rental, x));
-    return list > front ? list : front;
+    return smaller(list > front ? list : front, c->w->ceiling);
 }
 
 bool cell_front_of_use(const struct mixed_cell *c, const struct found *x)
@@ -168,7 +168,7 @@ static void note_all_stages(struct mixed_cell *c, int g, int left, struct stage_
             note_stages(c, out);
         return;
     }
-    if (!rest_of_use(c, g, left, out->pp))
+    if (!rest_of_use(c, g, left, out->pp) || structure_stopped(c))
         return;
     int most = c->most[g] < left ? c->most[g] : left;
     for (int n = c->fewest[g]; n <= most; n += (int)c->step[g]) {

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "search/stop.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,6 +17,8 @@ void mixed_worker_init(struct mixed_worker *w, const struct mixed_query *q,
     memset(w, 0, sizeof *w);
     w->query = q;
     w->results = results;
+    w->ceiling = INT64_MAX;
+    w->counts.open_key = INFINITY;
     w->sets = count;
     w->first_set = sets;
     arena_init(&w->keep);
@@ -62,6 +65,13 @@ struct walk *mixed_walk(struct mixed_worker *w, const struct mixed_set *set)
     return &w->set[set - w->first_set].walk;
 }
 
+bool structure_stopped(const struct mixed_cell *c)
+{
+    bool stopped = stop_now(c->w->query->stop, c->w->calling);
+    c->st->left |= stopped;
+    return stopped;
+}
+
 /* Stages that together fill whole nodes. */
 static int64_t stage_step(const struct node_group *g, int64_t block, bool any)
 {
@@ -98,7 +108,7 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
     struct walk *walk = mixed_walk(w, st->set);
     struct costs_table *table = (struct costs_table *)&st->set->costs[g];
     if (!st->per_type)
-        return costs_table_get(table, walk, &w->keep);
+        return &costs_table_get(table, walk, &w->keep)->costs;
     struct walk here = *walk;
     const struct mesh *own = &st->per_type->mesh[g];
     assert(own->ep == here.strategy.ep && own->etp == here.strategy.etp);
@@ -106,7 +116,7 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
     if (own->tp == 1 || here.strategy.tp == 1)
         walk_to(walk, PARAM_seq_parallel, own->tp > 1);
-    const struct layer_costs *costs = costs_table_get(table, walk, &w->keep);
+    const struct layer_costs *costs = &costs_table_get(table, walk, &w->keep)->costs;
     *walk = here;
     return costs;
 }
@@ -216,31 +226,37 @@ static double rate_bound(const struct mixed_cell *c, int pp, double rate)
     return bound;
 }
 
-/* Multipliers of n more ranks before those that have `sum` of them: see filled_bound(). */
-static double multipliers(double sum, double rate, int n, double m, double chunks)
+/* Multipliers of the stages of type g before those that have `sum` of them: see filled_bound().
+ * `left` is what n stages leave of the way to the most, (1 - 1 / (vpp M))^n. */
+static double multipliers(const struct mixed_cell *c, double sum, int g, double left)
 {
-    double all = chunks * rate; /* of any number of ranks */
-    return sum >= all ? sum : all + (sum - all) * pow(1 - 1 / (chunks * m), n);
+    double all = c->s.vpp * c->rate[g]; /* of any number of ranks */
+    return sum >= all ? sum : all + (sum - all) * left;
 }
 
 /* A rank with t_i of passes is idle while the first micro-batch comes to it and the last one goes
  * back through the ranks before it: M t_i + sum over j < i of t_j / vpp <= step. What the ranks do,
  * sum of r_i t_i, is then at most step x sum of x_i, for any x_i >= 0 with M x_i + sum over k > i
  * of x_k / vpp >= r_i: the smallest, from the last rank on. The types may be in any order. */
-static double filled_most(const struct mixed_cell *c, unsigned left, double sum)
+static double filled_most(const struct mixed_cell *c, const double power[], unsigned left,
+                          double sum)
 {
-    double m = (double)c->micro_batches, most = sum;
+    double most = sum;
     for (int g = 0; g < c->set->groups; g++)
         if (left >> g & 1) {
-            double more = multipliers(sum, c->rate[g], c->stages[g], m, c->s.vpp);
-            most = fmax(most, filled_most(c, left & ~(1u << g), more));
+            double more = multipliers(c, sum, g, power[g]);
+            double all = filled_most(c, power, left & ~(1u << g), more);
+            most = all > most ? all : most;
         }
     return most;
 }
 
 static double filled_bound(const struct mixed_cell *c)
 {
-    return c->units / filled_most(c, (1u << c->set->groups) - 1, 0);
+    double power[MIX_MAX], base = 1 - 1 / (c->s.vpp * (double)c->micro_batches);
+    for (int g = 0; g < c->set->groups; g++)
+        power[g] = pow(base, c->stages[g]);
+    return c->units / filled_most(c, power, (1u << c->set->groups) - 1, 0);
 }
 
 bool stages_of_use(const struct mixed_cell *c, int pp, int64_t cut)
@@ -249,6 +265,13 @@ bool stages_of_use(const struct mixed_cell *c, int pp, int64_t cut)
     for (int g = 0; g < c->set->groups; g++)
         rate += c->stages[g] * c->rate[g];
     return bound_ticks(rate_bound(c, pp, rate)) < cut && bound_ticks(filled_bound(c)) < cut;
+}
+
+/* Whether --gpus leaves so many stages, where all types run the same. */
+static bool pp_asked(const struct mixed_cell *c, int pp)
+{
+    int64_t gpus = c->w->query->gpus;
+    return gpus == 0 || c->st->per_type || pp * c->block[0] == gpus;
 }
 
 /* For the best number of stages, each as fast as the fastest left. */
@@ -267,7 +290,8 @@ static double best_rate_bound(struct mixed_cell *c)
             break;
         used[fastest]++;
         sum += c->rate[fastest];
-        best = fmin(best, rate_bound(c, pp, sum));
+        if (pp_asked(c, pp))
+            best = fmin(best, rate_bound(c, pp, sum));
     }
     return best;
 }
@@ -332,7 +356,12 @@ static bool possible(const struct mixed_cell *c)
 void structure_bound(struct mixed_worker *w, struct structure *st)
 {
     struct mixed_cell c;
+    if (stop_now(w->query->stop, w->calling)) {
+        st->bound = 0;
+        return;
+    }
     cell_init(&c, w, st);
-    st->bound = possible(&c) ? bound_ticks(best_rate_bound(&c)) : INT64_MAX;
+    double bound = possible(&c) ? best_rate_bound(&c) : INFINITY;
+    st->bound = bound < INFINITY ? bound_ticks(bound) : INT64_MAX;
     assert(st->bound >= 0);
 }

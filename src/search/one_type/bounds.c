@@ -4,6 +4,7 @@
 #include "search/one_type/bounds.h"
 
 #include "search/one_type/cell.h"
+#include "search/stop.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,23 +20,15 @@ void enter_cell(struct worker *w, struct cell *c)
 static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY,
                                          INFINITY, INFINITY, INFINITY};
 
-static void note_least(const struct worker *w, const struct layer_costs *costs, struct least *out)
+static void note_least(const struct least *l, struct least *out)
 {
-    const struct model *m = w->query->scene.model;
-    double layers = 0;
-    for (int k = 0; k < m->kinds; k++) {
-        const struct block_cost *b = &costs->kind[k];
-        double seconds = block_least_s(b);
-        layers += w->kind_layers[k] * seconds;
-        out->one_layer = fmin(out->one_layer, seconds);
-        out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
-        out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
-    }
-    double head = block_least_s(&costs->head), embedding = block_least_s(&costs->embedding);
-    out->layers = fmin(out->layers, layers);
-    out->boundary = fmin(out->boundary, costs->boundary_bytes);
-    out->head = fmin(out->head, head);
-    out->ends = fmin(out->ends, head + embedding + m->mtp * block_least_s(&costs->mtp));
+    out->layers = fmin(out->layers, l->layers);
+    out->one_layer = fmin(out->one_layer, l->one_layer);
+    out->ends = fmin(out->ends, l->ends);
+    out->head = fmin(out->head, l->head);
+    out->again = fmin(out->again, l->again);
+    out->saved = fmin(out->saved, l->saved);
+    out->boundary = fmin(out->boundary, l->boundary);
 }
 
 /* Whether a rule that looks at known parameters alone drops this option. */
@@ -49,15 +42,42 @@ static bool surely_dropped(const struct worker *w, int axis)
     return false;
 }
 
-/* Least over the options, from `axis` to the last of a partition, that change costs; `out` is by
- * micro-batch option when that axis is among them. */
-static void find_least(struct worker *w, int axis, struct least *out)
+/* Of the part that is bound: the same for any pp and dp, like all that is looked at here. */
+static struct least *part_least(const struct worker *w)
+{
+    size_t at = 0;
+    for (int axis = 0; axis < w->walk.space->first_partition; axis++)
+        at += w->costs->stride[axis] * (size_t)w->walk.option[axis];
+    return &w->table->part[at];
+}
+
+static void find_least_of_part(struct worker *w, int axis, struct least *out)
 {
     const struct space *s = w->walk.space;
     if (axis == s->first_pass_times) {
-        const struct layer_costs *costs;
+        const struct known_costs *costs;
         for (int i = 0; (costs = costs_table_any(w->costs, &w->walk, i, &w->keep)); i++)
-            note_least(w, costs, out);
+            note_least(&costs->least, out);
+        return;
+    }
+    int options = w->costs->stride[axis] ? s->axis[axis].options : 1;
+    for (int i = 0; i < options; i++) {
+        walk_set(&w->walk, axis, i);
+        if (!surely_dropped(w, axis))
+            find_least_of_part(w, axis + 1, out);
+    }
+}
+
+/* Least over the options, from `axis` on, that change costs; `out` is by micro-batch option. Fills
+ * the table of parts. */
+static void find_least(struct worker *w, int axis, struct least *out)
+{
+    const struct space *s = w->walk.space;
+    if (axis == s->first_partition) {
+        struct least *part = part_least(w);
+        *part = NOTHING_YET;
+        find_least_of_part(w, axis, part);
+        note_least(part, out);
         return;
     }
     int options = w->costs->stride[axis] ? s->axis[axis].options : 1;
@@ -88,6 +108,10 @@ void least_table_init(struct least_table *t, const struct space *s, const struct
     size_t count = (size_t)s->axis[t->tp_axis].options * (size_t)s->axis[t->cp_axis].options *
                    (size_t)s->axis[t->batch_axis].options;
     t->entry = arena_array(mem, count, sizeof *t->entry);
+    size_t parts = 1;
+    for (int axis = 0; axis < s->first_partition; axis++)
+        parts *= costs->stride[axis] ? (size_t)s->axis[axis].options : 1;
+    t->part = arena_array(mem, parts, sizeof *t->part);
 }
 
 static struct least *least_at(const struct least_table *t, const struct space *s, int tp, int cp)
@@ -99,8 +123,11 @@ void least_table_fill(struct least_table *t, struct worker *w, int tp, int cp)
 {
     const struct space *s = w->walk.space;
     struct least *entry = least_at(t, s, tp, cp);
+    bool stopped = stop_now(w->query->stop, w->calling);
     for (int i = 0; i < s->axis[t->batch_axis].options; i++)
-        entry[i] = NOTHING_YET;
+        entry[i] = stopped ? (struct least){0} : NOTHING_YET;
+    if (stopped)
+        return;
     walk_set(&w->walk, t->tp_axis, tp);
     walk_set(&w->walk, t->cp_axis, cp);
     find_least(w, s->first_part, entry);
@@ -146,9 +173,9 @@ void cell_bound(struct worker *w, struct cell *c)
 /* The first rank holds at least `layers` layers and the activations of `alive` micro-batches:
  * how many layers it must recompute to fit, and the seconds it is busy then. INFINITY when
  * nothing fits. */
-static double memory_bound(const struct worker *w, double layers, double alive)
+static double memory_bound(const struct worker *w, const struct least *l, double layers,
+                           double alive)
 {
-    const struct least *l = &w->least;
     if (layers <= 0)
         return 0;
     double room = w->framework_limit - layers * w->layer_states;
@@ -189,10 +216,9 @@ static struct fewest fewest_layers(const struct worker *w)
 /* With vpp and split known: the last rank waits for one chunk of each rank before it, forward
  * and backward (one of them a layer short for the embedding), and does its own layers and the
  * head; the first rank must fit. */
-int64_t split_bound(const struct worker *w)
+static double split_seconds(const struct worker *w, const struct least *l, bool memory)
 {
     const struct strategy *s = &w->walk.strategy;
-    const struct least *l = &w->least;
     struct fewest n = fewest_layers(w);
     double m = micro_batches(s), alive = fmin(m, s->pp);
     if (n.chunk < 0)
@@ -201,7 +227,21 @@ int64_t split_bound(const struct worker *w)
         alive = fmin(m, (2.0 * (s->pp - 1) + (double)(s->vpp - 1) * s->pp + 1) / s->vpp);
     double before = fmax(0, (s->pp - 1) * n.chunk - 1) * l->one_layer;
     double last = before + m * (n.last * l->one_layer + l->head);
-    double bound = fmax(last, memory_bound(w, n.first, alive));
+    return memory ? fmax(last, memory_bound(w, l, n.first, alive)) : last;
+}
+
+int64_t split_bound(const struct worker *w)
+{
+    double bound = split_seconds(w, &w->least, true);
+    return isinf(bound) ? INT64_MAX : bound_ticks(bound);
+}
+
+/* All before pass times is bound: these very costs. While nothing is found, what does not fit is
+ * asked how near it comes. */
+int64_t costs_bound(const struct worker *w, const struct least *l)
+{
+    double busy = busy_bound(w, l, micro_batches(&w->walk.strategy));
+    double bound = fmax(busy, split_seconds(w, l, w->cell->fits));
     return isinf(bound) ? INT64_MAX : bound_ticks(bound);
 }
 
@@ -217,42 +257,44 @@ int64_t any_split_bound(const struct worker *w)
             return 0;
     int layers = w->query->scene.model->layers;
     double first = s->pp == 1 ? layers : layers / s->pp - 1;
-    double bound = memory_bound(w, first, fmin(micro_batches(s), s->pp));
+    double bound = memory_bound(w, &w->least, first, fmin(micro_batches(s), s->pp));
     return isinf(bound) ? INT64_MAX : bound_ticks(bound);
 }
 
-/* Least bytes of the states of one layer, over kinds of layer and states; they grow with the
- * layers. 0 when a rule makes the list of states depend on more than the cell. */
-static double least_layer_states(struct worker *w)
+/* Least bytes of the states of one layer, over kinds of layer and states, and of all layers, over
+ * states; both grow with the layers. 0 when a rule makes the list of states depend on more than
+ * the cell. */
+static void find_least_states(struct worker *w)
 {
     const struct model *m = w->query->scene.model;
     struct walk here = w->walk;
-    double smallest = INFINITY;
+    w->layer_states = w->all_states = 0;
     for (int i = 0; i < w->states.keys; i++)
         if (w->states.key[i] >= PARAM_FIRST_PARTITION)
-            return 0;
+            return;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
-    for (int k = 0; k < m->kinds; k++) {
-        struct rank_params p = {0};
-        rank_params_add_layer(&p, m, k, &here.strategy, w->query->scene.te);
-        for (int i = 0; i < l->count; i++) {
-            struct strategy s = here.strategy;
+    struct rank_params p[MODEL_MAX_KINDS] = {{0}};
+    for (int k = 0; k < m->kinds; k++)
+        rank_params_add_layer(&p[k], m, k, &here.strategy, w->query->scene.te);
+    for (int i = 0; i < l->count; i++) {
+        struct strategy s = here.strategy;
+        double all = 0;
+        option_take(l, i, &s);
+        for (int k = 0; k < m->kinds; k++) {
             struct memory_use use = {{0}};
-            option_take(l, i, &s);
-            memory_of_states(&p, &s, &use);
-            smallest = fmin(smallest, memory_peak(&use));
+            memory_of_states(&p[k], &s, &use);
+            double bytes = memory_peak(&use);
+            w->layer_states = i + k == 0 ? bytes : fmin(w->layer_states, bytes);
+            all += w->costs->kind_layers[k] * bytes;
         }
+        w->all_states = i == 0 ? all : fmin(w->all_states, all);
     }
-    return l->count ? smallest : 0;
 }
 
 int64_t part_bound(struct worker *w)
 {
-    struct walk here = w->walk;
-    w->least = NOTHING_YET;
-    find_least(w, w->walk.space->first_partition, &w->least);
-    w->walk = here;
+    w->least = *part_least(w);
     double busy = busy_bound(w, &w->least, micro_batches(&w->walk.strategy));
     return isfinite(busy) ? bound_ticks(busy) : 0;
 }
@@ -260,5 +302,14 @@ int64_t part_bound(struct worker *w)
 void part_memory(struct worker *w)
 {
     w->framework_limit = framework_limit(&w->query->scene, &w->walk.strategy);
-    w->layer_states = least_layer_states(w);
+    find_least_states(w);
+}
+
+/* Some rank has at least the average of the states. What does not fit is of use only where it comes
+ * nearer than all before; once a plan is found nothing does. */
+bool states_too_large(const struct worker *w)
+{
+    double limit = w->framework_limit * w->walk.strategy.pp;
+    double fullness = limit > 0 ? w->all_states * (1 - 1e-9) / limit : 0;
+    return fullness > 1 && fullness >= w->cell->fullness;
 }

@@ -2,11 +2,13 @@
  * nothing fits. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
 struct cell;
 struct costs_table;
+struct least;
 struct least_table;
 struct space;
 struct worker;
@@ -27,5 +29,10 @@ int64_t part_bound(struct worker *);
 void part_memory(struct worker *);
 /* The first rank must fit, whatever vpp and split are. */
 int64_t any_split_bound(const struct worker *);
+/* The states alone do not fit on the stages, however layers are split over them, nor come they
+ * nearest to it. */
+bool states_too_large(const struct worker *);
 /* With vpp and split bound. */
 int64_t split_bound(const struct worker *);
+/* With all before pass times bound, of these costs. */
+int64_t costs_bound(const struct worker *, const struct least *);

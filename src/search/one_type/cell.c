@@ -39,6 +39,7 @@ static void find_memory(struct worker *w, const struct strategy *s, bool least,
                                                               t);
         known->activations = t->activations;
         known->hosted = t->hosted;
+        known->too_much = partition_fullness(&w->partition, t, &w->smallest) > 1;
     }
     t->activations = known->activations;
     t->hosted = known->hosted;
@@ -48,6 +49,22 @@ static void find_memory(struct worker *w, const struct strategy *s, bool least,
     }
     t->temporary = t->activations + classes;
     pass_times_graph(&w->partition, s, t);
+}
+
+/* Whether the same recompute was found not to fit before, graphs or not: they only need more. The
+ * times without recompute are taken all the same, and while nothing is found it is asked how near
+ * each comes. */
+static bool known_too_much(const struct worker *w, const struct strategy *s)
+{
+    if (w->query->exhaustive || !w->cell->fits || s->recompute == RECOMPUTE_NONE)
+        return false;
+    for (int least = 0; least < 2; least++) {
+        const struct known_memory *known =
+            &w->known_memory[least][2 * s->tp_overlap + s->p2p_overlap];
+        if (known->activations && known->too_much && same_recompute(&known->s, s))
+            return true;
+    }
+    return false;
 }
 
 /* Whether these pass times are the last ones with CUDA graphs: of no use where none of those waited
@@ -233,10 +250,10 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
     int before = w->cautioned;
     w->waited = true;
     w->plains = 0;
-    for (int i = 0; i < pass_times->count; i++) {
+    for (int i = 0; i < pass_times->count && !cell_stopped(w); i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
-        if (keeps_too_much(&s, least_layers)) {
+        if (keeps_too_much(&s, least_layers) || known_too_much(w, &s)) {
             count_fixed(w, DROP_MEMORY, w->state_count);
         } else if (graphs_in_vain(w, s)) {
             count_fixed(w, DROP_SLOWER, w->state_count);
@@ -283,23 +300,32 @@ static void search_partition(struct worker *w)
         judge_all_pass_times(w, pass_times, least_layers);
 }
 
-static void walk_partitions(struct worker *w, int axis)
+static void lay_out(struct worker *w)
 {
     const struct space *s = w->walk.space;
     const struct scene *scene = &w->query->scene;
-    if (axis == s->first_pass_times) {
-        const struct layer_costs *costs = costs_table_get(w->costs, &w->walk, &w->keep);
-        int before = w->cautioned;
-        w->cautioned += cautioned_at(w, s->first_partition, s->first_pass_times);
+    const struct known_costs *known = costs_table_get(w->costs, &w->walk, &w->keep);
+    const struct layer_costs *costs = &known->costs;
+    int before = w->cautioned;
+    w->cautioned += cautioned_at(w, s->first_partition, s->first_pass_times);
+    if (!dropped_by_bound(w, costs_bound(w, &known->least), s->first_pass_times)) {
         if (partition_init(&w->partition, scene, &costs, &w->walk.strategy, NULL, NULL))
             search_partition(w);
         else
-            count_fixed(w, DROP_SPLIT, s->size_from[axis]);
-        w->cautioned = before;
+            count_fixed(w, DROP_SPLIT, s->size_from[s->first_pass_times]);
         arena_clear(&w->scratch);
+    }
+    w->cautioned = before;
+}
+
+static void walk_partitions(struct worker *w, int axis)
+{
+    const struct space *s = w->walk.space;
+    if (axis == s->first_pass_times) {
+        lay_out(w);
         return;
     }
-    for (int i = 0; i < s->axis[axis].options; i++) {
+    for (int i = 0; i < s->axis[axis].options && !cell_stopped(w); i++) {
         walk_set(&w->walk, axis, i);
         if (axis == s->first_partition + 1 &&
             dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
@@ -320,7 +346,8 @@ static void search_part(struct worker *w)
     w->cautioned += cautioned_at(w, s->first_part, s->first_partition);
     if (!dropped_by_bound(w, part_bound(w), s->first_partition)) {
         part_memory(w);
-        if (!dropped_by_bound(w, any_split_bound(w), s->first_partition))
+        int64_t bound = states_too_large(w) ? INT64_MAX : any_split_bound(w);
+        if (!dropped_by_bound(w, bound, s->first_partition))
             walk_partitions(w, s->first_partition);
     }
     w->cautioned = before;
@@ -333,7 +360,7 @@ static void walk_parts(struct worker *w, int axis)
         search_part(w);
         return;
     }
-    for (int i = 0; i < s->axis[axis].options; i++) {
+    for (int i = 0; i < s->axis[axis].options && !cell_stopped(w); i++) {
         const struct rule *rule = walk_bind(&w->walk, axis, i);
         if (rule)
             count_dropped(w, rule, axis);
@@ -349,7 +376,7 @@ void cell_search(struct worker *w, struct cell *c)
     enter_cell(w, c);
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
-    c->fullness = c->fits ? 0 : INFINITY;
+    c->fullness = c->fits ? 0 : c->fullness;
     w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */
     if (!dropped_by_bound(w, bound, s->first_part))

@@ -11,16 +11,6 @@
 /* Reasons of dropping that are not rules; counted behind them. */
 enum { DROP_SPLIT, DROP_MEMORY, DROP_HOST, DROP_SLOWER, DROP_FIXED };
 
-/* Least seconds of blocks, one micro-batch forward and backward: what bounds are made of. */
-struct least {
-    double layers;    /* all of them */
-    double one_layer; /* the cheapest */
-    double ends, head;
-    double again;    /* forward of one layer once more */
-    double saved;    /* bytes one layer keeps with every module recomputed */
-    double boundary; /* bytes of one layer's input */
-};
-
 enum { CELL_AXES = PARAM_FIRST_PART }; /* at most one axis for each parameter of a cell */
 
 struct cell {
@@ -35,8 +25,9 @@ struct cell {
     struct shortlist best; /* what was found; in the worker's memory */
     struct found *fastest; /* NULL, or in the worker's memory */
     bool fits;             /* something was found before: what comes nearest is not asked for */
-    double fullness;       /* of what came nearest to fitting */
+    double fullness;       /* of what came nearest to fitting, in all cells known before and this */
     struct strategy *nearest; /* NULL, or in the worker's memory */
+    bool left;                /* the search was stopped before all of it was looked at */
 };
 
 /* Least over everything else, by the options of tp, cp and micro_batch. */
@@ -44,6 +35,7 @@ struct least_table {
     int tp_axis, cp_axis, batch_axis;
     uint64_t known; /* parameters that are bound while it is filled */
     struct least *entry;
+    struct least *part; /* over the rest alone, by the options of a part that costs depend on */
 };
 
 /* What pass times keep without CUDA graphs. Overlap of experts and delayed weight gradients change
@@ -52,6 +44,7 @@ struct known_memory {
     struct strategy s;
     double *activations; /* [2 * classes] and what is beside them; NULL: none yet */
     double *hosted;
+    bool too_much; /* not even with the smallest states */
 };
 
 /* Overlap and graphs without any recompute: what recomputes takes no less. */
@@ -63,10 +56,10 @@ struct plain_pass_times {
 
 struct worker {
     const struct search_query *query;
+    bool calling; /* the thread that the search was called in */
     const struct limits *limits;
     struct costs_table *costs;
     const struct least_table *table;
-    double kind_layers[MODEL_MAX_KINDS]; /* how many layers the model has of each */
     struct walk walk;
     struct rule_plan cautions; /* by the axis at which each can be told */
     int cautioned;             /* how many hold, whatever is bound next */
@@ -78,6 +71,7 @@ struct worker {
     struct least least;
     double framework_limit; /* bytes, of the cell */
     double layer_states;    /* least bytes of the states of one layer; 0 when not known */
+    double all_states;      /* ... of all layers together */
     int state_count, state_capacity;
     struct state *state;     /* owned: of the partition, by option of `state_list` */
     int8_t *state_cautioned; /* owned: a caution holds under it, whatever the pass times */

@@ -7,6 +7,9 @@
 
 #include "search/one_type/cell.h"
 
+/* Whether the search is to end: then what is left of the cell stays open. */
+bool cell_stopped(struct worker *);
+
 void count_fixed(struct worker *, int reason, double count);
 /* Of all options of a list what rules dropped, and what is never faster. */
 void count_list(struct worker *, const struct option_list *, double beside);

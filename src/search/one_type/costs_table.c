@@ -3,12 +3,17 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <math.h>
+#include <string.h>
 
 void costs_table_init(struct costs_table *t, const struct scene *sc, const struct space *s,
                       struct arena *mem)
 {
     t->scene = sc;
     t->count = 1;
+    memset(t->kind_layers, 0, sizeof t->kind_layers);
+    for (int i = 0; i < sc->model->layers; i++)
+        t->kind_layers[sc->model->layer[i]]++;
     for (int i = 0; i < s->axes; i++) {
         bool counts = param_info(s->axis[i].param[0])->costs == COSTS_LAYER;
         t->stride[i] = counts ? t->count : 0;
@@ -18,32 +23,51 @@ void costs_table_init(struct costs_table *t, const struct scene *sc, const struc
     t->slot = arena_array(mem, t->count * REACHES, sizeof *t->slot);
 }
 
-static const struct layer_costs *get(struct costs_table *t, const struct walk *w, int reach,
+static void find_least(const struct costs_table *t, const struct layer_costs *costs,
+                       struct least *out)
+{
+    const struct model *m = t->scene->model;
+    *out = (struct least){.one_layer = INFINITY, .again = INFINITY, .saved = INFINITY};
+    for (int k = 0; k < m->kinds; k++) {
+        const struct block_cost *b = &costs->kind[k];
+        double seconds = block_least_s(b);
+        out->layers += t->kind_layers[k] * seconds;
+        out->one_layer = fmin(out->one_layer, seconds);
+        out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
+        out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
+    }
+    out->head = block_least_s(&costs->head);
+    out->ends = out->head + block_least_s(&costs->embedding) + m->mtp * block_least_s(&costs->mtp);
+    out->boundary = costs->boundary_bytes;
+}
+
+static const struct known_costs *get(struct costs_table *t, const struct walk *w, int reach,
                                      int seat, struct arena *mem)
 {
     size_t at = 0;
     for (int i = 0; i < w->space->first_pass_times; i++)
         at += t->stride[i] * (size_t)w->option[i];
     assert(at < t->count && seat < REACHES);
-    _Atomic(const struct layer_costs *) *slot = &t->slot[at * REACHES + (size_t)seat];
-    const struct layer_costs *have = atomic_load(slot);
+    _Atomic(const struct known_costs *) *slot = &t->slot[at * REACHES + (size_t)seat];
+    const struct known_costs *have = atomic_load(slot);
     if (have)
         return have;
-    struct layer_costs *made = arena_alloc(mem, sizeof *made);
-    layer_costs_at(t->scene, &w->strategy, reach, made);
+    struct known_costs *made = arena_alloc(mem, sizeof *made);
+    layer_costs_at(t->scene, &w->strategy, reach, &made->costs);
+    find_least(t, &made->costs, &made->least);
     if (!atomic_compare_exchange_strong(slot, &have, made))
         return have; /* another thread was first, with the same figures */
     return made;
 }
 
-const struct layer_costs *costs_table_get(struct costs_table *t, const struct walk *w,
+const struct known_costs *costs_table_get(struct costs_table *t, const struct walk *w,
                                           struct arena *mem)
 {
     int reach[REACHES], seat = layer_seat(t->scene, &w->strategy, reach);
     return get(t, w, reach[seat], seat, mem);
 }
 
-const struct layer_costs *costs_table_any(struct costs_table *t, const struct walk *w, int seat,
+const struct known_costs *costs_table_any(struct costs_table *t, const struct walk *w, int seat,
                                           struct arena *mem)
 {
     int reach[REACHES];

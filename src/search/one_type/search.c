@@ -83,6 +83,16 @@ static int compare_cells(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Whether nothing in it has a place in the list or on the front. */
+static bool cell_is_cut(const void *search, const void *item)
+{
+    const struct search *se = search;
+    const struct cell *c = item;
+    return !se->query->exhaustive && c->bound < INT64_MAX &&
+           c->bound > shortlist_limit(&se->results->best, &c->rental, 0) &&
+           c->bound > front_limit(&se->results->front, &c->rental);
+}
+
 static void search_cell(void *search, int worker, void *item)
 {
     struct search *se = search;
@@ -91,6 +101,7 @@ static void search_cell(void *search, int worker, void *item)
         c->cut_list[cautioned] =
             shortlist_limit(&se->results->best, &c->rental, trouble_of(cautioned, false, 0));
     c->fits = se->fits;
+    c->fullness = se->out->fullness;
     c->cut_front = front_limit(&se->results->front, &c->rental);
     cell_search(&se->worker[worker], c);
 }
@@ -117,8 +128,39 @@ static void merge_cell(void *search, const void *item)
     }
 }
 
-static const struct round_work CELLS = {
-    sizeof(struct cell), 8, 1024, 8, bound_cell, compare_cells, NULL, search_cell, merge_cell};
+static bool cell_left(const void *item)
+{
+    return ((const struct cell *)item)->left;
+}
+
+static double cell_least_key(const void *search, const void *item)
+{
+    (void)search;
+    return ((const struct cell *)item)->key;
+}
+
+static double cell_limit(const void *search, const void *item)
+{
+    const struct search *se = search;
+    const struct cell *c = item;
+    int64_t list = shortlist_limit(&se->results->best, &c->rental, 0);
+    int64_t front = front_limit(&se->results->front, &c->rental);
+    struct score most = score_of(&c->rental, list > front ? list : front);
+    return list == INT64_MAX ? INFINITY : score_key(se->results->limits, &most);
+}
+
+static const struct round_work CELLS = {.size = sizeof(struct cell),
+                                        .first = 8,
+                                        .largest = 16,
+                                        .steady = 8,
+                                        .bound = bound_cell,
+                                        .compare = compare_cells,
+                                        .cut = cell_is_cut,
+                                        .search = search_cell,
+                                        .merge = merge_cell,
+                                        .left = cell_left,
+                                        .least_key = cell_least_key,
+                                        .limit = cell_limit};
 
 static const char *const FIXED_REASONS[DROP_FIXED] = {
     [DROP_SPLIT] = "layers cannot be split over the stages that way, or one step takes weeks",
@@ -262,11 +304,14 @@ static void start(struct search *se, const struct search_query *q, struct arena 
     for (int i = 0; i < se->workers; i++)
         worker_init(&se->worker[i], se->query, se->results->limits, &se->costs, &se->least,
                     &se->space, &se->plan, fixed);
+    se->worker[0].calling = true;
     se->work = CELLS;
     se->work.first = q->top > CELLS.first ? q->top : CELLS.first; /* then the list has a last row */
+    se->work.largest = se->work.first > CELLS.largest ? se->work.first : CELLS.largest;
     se->rounds = (struct rounds){.work = &se->work,
                                  .search = se,
                                  .workers = se->workers,
+                                 .stop = q->stop,
                                  .progress = q->progress,
                                  .progress_context = q->progress_context};
 }
@@ -290,6 +335,9 @@ void search_run(const struct search_query *q, struct arena *mem, struct search_r
                  fill_one, &se);
     rounds_order(&se.rounds);
     rounds_run(&se.rounds);
+    struct rounds_open open = rounds_open(&se.rounds);
+    out->left = (double)open.count;
+    out->open_key = open.key;
     copy_found(&se, out);
     fill_funnel(&se, &out->funnel);
     finish(&se);

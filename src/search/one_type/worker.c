@@ -1,6 +1,8 @@
 /* One thread of a search: what it has found, what is still of use, and what was dropped why. */
 #include "search/one_type/cell_parts.h"
 
+#include "search/stop.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,14 +33,11 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
                  struct costs_table *costs, const struct least_table *table,
                  const struct space *space, const struct rule_plan *plan, const double fixed[SLOTS])
 {
-    const struct model *m = q->scene.model;
     memset(w, 0, sizeof *w);
     w->query = q;
     w->limits = limits;
     w->costs = costs;
     w->table = table;
-    for (int i = 0; i < m->layers; i++)
-        w->kind_layers[m->layer[i]]++;
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
@@ -64,6 +63,13 @@ void worker_release(struct worker *w)
     option_cache_release(&w->states);
     arena_release(&w->keep);
     arena_release(&w->scratch);
+}
+
+bool cell_stopped(struct worker *w)
+{
+    bool stopped = stop_now(w->query->stop, w->calling);
+    w->cell->left |= stopped;
+    return stopped;
 }
 
 void count_fixed(struct worker *w, int reason, double count)

@@ -1,7 +1,11 @@
-launch script, program megatron, line 2, 0 GPUs (0 x 0)
+launch script, program megatron, line 2, 8 GPUs (1 x 8)
 --use-distributed-optimizer
---global-batch-size 16
---recompute-granularity selective
+--bf16
+--expert-tensor-parallel-size 1
+--attention-backend flash
+--cross-entropy-loss-fusion
+--moe-grouped-gemm
+--moe-token-dispatcher-type alltoall
 --seq-length 2048
 --tensor-model-parallel-size 2
 --sequence-parallel

@@ -1,0 +1,204 @@
+/* What DeepSpeed's own settings, the JSON of --deepspeed_config, say: ZeRO stage and offloading count more than flags,
+ * since the engine reads them there; batch and precision are taken where no flag says them, and compared where one
+ * does. */
+#include "import/shell/launch.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
+
+#include <string.h>
+
+struct settings {
+    struct launch *launch;
+    const struct json *root;
+    struct arena *mem;
+    int count;
+    struct launch_word *word; /* those of the launch, with what is added */
+};
+
+/* Unknown parts of the text are null: nothing is said of them. */
+static const char *without_marks(const char *text, struct arena *mem)
+{
+    struct str s = {0};
+    for (const char *p = text; *p; p++) {
+        if (*p != LAUNCH_MARK) {
+            str_add_bytes(&s, p, 1);
+            continue;
+        }
+        str_add(&s, "null");
+        p += strcspn(p, "\002");
+        if (!*p)
+            break;
+    }
+    return str_keep(&s, mem);
+}
+
+static bool has_flag(const struct launch *l, const char *flag)
+{
+    size_t n = strlen(flag);
+    for (int i = 0; i < l->count; i++)
+        if (strncmp(l->word[i].text, flag, n) == 0 &&
+            (!l->word[i].text[n] || l->word[i].text[n] == '='))
+            return true;
+    return false;
+}
+
+static void add(struct settings *s, const char *flag, const char *value)
+{
+    s->word[s->count++] = (struct launch_word){flag, s->launch->line};
+    if (value)
+        s->word[s->count++] = (struct launch_word){value, s->launch->line};
+}
+
+/* A flag and its value are taken out. */
+static void drop(struct settings *s, const char *flag)
+{
+    int kept = 0;
+    size_t n = strlen(flag);
+    for (int i = 0; i < s->count; i++) {
+        bool same = strncmp(s->word[i].text, flag, n) == 0;
+        if (same && !s->word[i].text[n])
+            i++;
+        else if (!same || s->word[i].text[n] != '=')
+            s->word[kept++] = s->word[i];
+    }
+    s->count = kept;
+}
+
+static const struct json *zero_of(const struct settings *s, const char *key)
+{
+    const struct json *zero = json_get(s->root, "zero_optimization");
+    return json_is_object(zero) ? json_get(zero, key) : NULL;
+}
+
+static void take_stage(struct settings *s)
+{
+    const struct json *stage = zero_of(s, "stage");
+    const char *flag = launch_value(s->launch, "--zero-stage");
+    int64_t n = json_integer_of(stage);
+    if (!json_is_integer(stage) || n < 0 || n > 3)
+        return;
+    const char *value = arena_format(s->mem, "%lld", (long long)n);
+    if (flag && strcmp(flag, value) != 0)
+        launch_note(s->launch,
+                    arena_format(s->mem,
+                                 "--zero-stage is %s, DeepSpeed's settings say %s: these count",
+                                 flag, value));
+    drop(s, "--zero-stage");
+    add(s, "--zero-stage", value);
+}
+
+static bool is_offloaded(const struct json *settings)
+{
+    const char *device = json_is_object(settings) ? json_text(json_get(settings, "device")) : "";
+    return is_one_of(device, "cpu nvme");
+}
+
+static void take_offload(struct settings *s)
+{
+    const struct json *old = zero_of(s, "cpu_offload");
+    bool optimizer =
+        is_offloaded(zero_of(s, "offload_optimizer")) || (json_is_bool(old) && json_bool_of(old));
+    if (optimizer && !has_flag(s->launch, "--cpu-optimizer"))
+        add(s, "--cpu-optimizer", NULL);
+    if (is_offloaded(zero_of(s, "offload_param")))
+        launch_note(s->launch,
+                    "offload_param of DeepSpeed's settings: weights are planned on the GPU");
+}
+
+/* A number that a flag says too. */
+static void take_number(struct settings *s, const char *key, const char *flag)
+{
+    const struct json *value = json_get(s->root, key);
+    const char *said = launch_value(s->launch, flag);
+    if (!json_is_integer(value) || json_integer_of(value) < 1)
+        return;
+    const char *text = arena_format(s->mem, "%lld", (long long)json_integer_of(value));
+    if (!has_flag(s->launch, flag))
+        add(s, flag, text);
+    else if (said && strcmp(said, text) != 0)
+        launch_note(s->launch,
+                    arena_format(s->mem, "%s is %s, DeepSpeed's %s is %s: the flag counts", flag,
+                                 said, key, text));
+}
+
+static bool is_enabled(const struct settings *s, const char *key)
+{
+    const struct json *part = json_get(s->root, key);
+    return json_is_object(part) && json_bool_of(json_get(part, "enabled"));
+}
+
+static void take_precision(struct settings *s)
+{
+    bool said = has_flag(s->launch, "--fp16") || has_flag(s->launch, "--bf16");
+    const char *on = is_enabled(s, "bf16") || is_enabled(s, "bfloat16") ? "--bf16"
+                     : is_enabled(s, "fp16")                            ? "--fp16"
+                                                                        : NULL;
+    if (on && !said)
+        add(s, on, NULL);
+    else if (on && !has_flag(s->launch, on))
+        launch_note(s->launch, arena_format(s->mem,
+                                            "DeepSpeed's settings enable %s, the flags another "
+                                            "precision: the flags count",
+                                            on + 2));
+}
+
+/* Under bf16 without ZeRO DeepSpeed's BF16_Optimizer shards fp32 weights and moments, as stage 1 would. */
+static void take_bf16_optimizer(struct settings *s)
+{
+    const struct launch l = {.count = s->count, .word = s->word};
+    const char *stage = launch_value(&l, "--zero-stage");
+    if (!has_flag(&l, "--bf16") || (stage && strcmp(stage, "0") != 0))
+        return;
+    drop(s, "--zero-stage");
+    add(s, "--zero-stage", "1");
+    launch_note(s->launch, "bf16 with ZeRO stage 0: DeepSpeed's optimizer for bf16 is sharded all "
+                           "the same, which is planned as stage 1");
+}
+
+static void read_settings(struct settings *s)
+{
+    take_stage(s);
+    take_offload(s);
+    take_number(s, "train_micro_batch_size_per_gpu", "--micro-batch-size");
+    take_number(s, "train_batch_size", "--global-batch-size");
+    take_precision(s);
+    take_bf16_optimizer(s);
+}
+
+/* Without the settings nobody knows what is sharded, unless a flag says it. */
+static void note_missing(struct launch *l, const char *why, struct arena *mem)
+{
+    if (!has_flag(l, "--zero-stage"))
+        launch_note(l, arena_format(mem,
+                                    "DeepSpeed's settings are %s: ZeRO is planned as stage 0 "
+                                    "(-- --use-distributed-optimizer plans stage 1)",
+                                    why));
+}
+
+void launch_deepspeed(struct launch *l, struct arena *mem)
+{
+    enum { ADDED = 16 };
+    struct error ignored;
+    if (!has_flag(l, "--deepspeed"))
+        return;
+    if (!l->deepspeed) {
+        note_missing(l, "not read", mem);
+        return;
+    }
+    const char *text = without_marks(l->deepspeed, mem);
+    struct json *root = json_parse(text, strlen(text), "settings", &ignored);
+    if (!json_is_object(root)) {
+        note_missing(l, "no JSON", mem);
+        json_release(root);
+        return;
+    }
+    struct settings s = {.launch = l, .root = root, .mem = mem, .count = l->count};
+    s.word = arena_array(mem, (size_t)l->count + ADDED, sizeof *s.word);
+    memcpy(s.word, l->word, (size_t)l->count * sizeof *s.word);
+    read_settings(&s);
+    json_release(root);
+    l->word = s.word;
+    l->count = s.count;
+}

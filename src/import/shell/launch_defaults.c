@@ -1,0 +1,101 @@
+/* What wrappers of Megatron set by themselves: the table of defaults, and numbers of a training that follow from those
+ * of reinforcement learning, of pairs, or of images. */
+#include "import/shell/launch_translation.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "import/megatron/slime.h"
+
+#include <string.h>
+
+static const struct {
+    const char *program, *flag, *otherwise, *words;
+} DEFAULTS[] = {
+#define DEFAULT(program, flag, otherwise, words) {program, flag, otherwise, words},
+#include "import/shell/dialect_defaults.def"
+#undef DEFAULT
+};
+
+/* What the wrapper sets stands before what is said; a switch may be said to be off. */
+static void add_defaults(struct translation *t)
+{
+    const struct launch *l = t->from;
+    const char *program = l->program ? l->program : "";
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof *DEFAULTS; i++) {
+        const char *at = DEFAULTS[i].words;
+        char word[64];
+        bool meant = (!*DEFAULTS[i].program || strcmp(program, DEFAULTS[i].program) == 0) &&
+                     (!*DEFAULTS[i].flag || launch_mentions(l, DEFAULTS[i].flag));
+        if (!meant || !next_word(&at, word, sizeof word) || launch_mentions(l, word) ||
+            (*DEFAULTS[i].otherwise && launch_mentions(l, DEFAULTS[i].otherwise)))
+            continue;
+        for (at = DEFAULTS[i].words; next_word(&at, word, sizeof word);)
+            translation_first(t, arena_string(t->mem, word), l->line);
+    }
+}
+
+static void add_number(struct translation *t, const char *flag, int64_t n)
+{
+    translation_last(t, flag, arena_format(t->mem, "%lld", (long long)n), t->from->line);
+}
+
+/* slime: a step trains its share of what a rollout made, in sequences of any length. */
+static void add_rollout(struct translation *t, struct launch *l)
+{
+    int64_t longest, micro, batch = slime_batch(l);
+    if (!slime_is(l))
+        return;
+    if (batch > 0)
+        add_number(t, "--global-batch-size", batch);
+    if (!slime_sequences(l, &longest, &micro))
+        return;
+    add_number(t, "--seq-length", longest);
+    if (micro > 0)
+        add_number(t, "--micro-batch-size", micro);
+    launch_note(
+        l, arena_format(
+               t->mem,
+               "slime: every sequence is planned with %lld tokens%s, an answer at its longest; "
+               "prompts and "
+               "further turns count where --rollout-max-context-len says them, "
+               "shorter ones take less",
+               (long long)longest,
+               micro > 1 ? arena_format(t->mem, ", %lld in a micro-batch", (long long)micro) : ""));
+}
+
+/* Beside a vision model --seq-length is that of its own tokens. */
+static void add_decoder_sequence(struct translation *t)
+{
+    const char *flag = "--decoder-seq-length", *value = launch_value(t->from, flag);
+    if (value &&
+        (launch_mentions(t->from, "--vision-model-type") || launch_mentions(t->from, "--img-h")))
+        translation_last(t, "--seq-length", value, t->from->line);
+}
+
+/* A sample of DPO is two sequences, one of GRPO a prompt and an answer (ms-swift, swift/megatron/trainers). */
+static void add_rlhf(struct translation *t, struct launch *l)
+{
+    const char *type = launch_value(l, "--rlhf_type");
+    int64_t micro = launch_number(l, "--micro_batch_size", 1);
+    int64_t batch = launch_number(l, "--global_batch_size", 16);
+    int64_t answer = launch_number(l, "--max_completion_length", 512);
+    int64_t prompt = launch_number(l, "--max_length", -1);
+    if (!l->program || strcmp(l->program, "megatron") != 0 || !type)
+        return;
+    if (is_one_of(type, "dpo rm") && micro > 0 && batch > 0 && !launch_mentions(l, "--packing")) {
+        add_number(t, "--micro-batch-size", 2 * micro);
+        add_number(t, "--global-batch-size", 2 * batch);
+        launch_note(l, "a sample is two sequences, the chosen and the rejected one: twice the "
+                       "batch and micro-batch are planned");
+    }
+    if (is_one_of(type, "grpo gkd") && prompt > 0 && answer > 0)
+        add_number(t, "--seq-length", prompt + answer);
+}
+
+void translation_defaults(struct translation *t, struct launch *l)
+{
+    add_defaults(t);
+    add_rollout(t, l);
+    add_rlhf(t, l);
+    add_decoder_sequence(t);
+}

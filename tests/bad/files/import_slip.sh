@@ -1,0 +1,2 @@
+torchrun pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --bf16 \
+    --max-position-embeddings 1024 --micro-batch-size 8 --vocab-size 50257 --num-layers-per-virtual-pipeline-stag 2

@@ -1,0 +1,46 @@
+/* A YAML file of someone's: whatever it says, it is read or refused with a message that names the file, and what is
+ * read can be split into known flags and open ones. */
+#include "base/arena.h"
+#include "import/megatron/overrides.h"
+#include "import/shell/launch.h"
+#include "import/shell/script.h"
+#include "import/yaml/yaml_launch.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct launch_flags *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (!launch_is_known(f->word[i]))
+            abort();
+    for (int i = 0; i < f->opens; i++)
+        if (!launch_is_known(f->open[i].flag) || !launch_is_known(f->open[i].what))
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct script_env env[] = {{"TP", "8", false}};
+    struct arena mem;
+    struct launch l;
+    struct launch_flags f;
+    struct error err = {0};
+    arena_init(&mem);
+    const char *text = arena_copy(&mem, (const char *)data, size);
+    yaml_launch_is(text, size);
+    bool ok =
+        yaml_launch_read("fuzz.yaml", text, size, env, (int)(size % 2), false, &l, &mem, &err) &&
+        overrides_of_launch(&l, &mem, &err);
+    if (ok) {
+        launch_split(&l, &f, &mem);
+        check(&f);
+    } else if (strncmp(err.text, "fuzz.yaml:", 10) != 0) {
+        abort();
+    }
+    arena_release(&mem);
+    return 0;
+}

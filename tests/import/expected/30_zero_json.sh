@@ -1,0 +1,20 @@
+launch script, program pretrain_gpt.py, line 15, 16 GPUs (2 x 8)
+--use-megatron-fsdp
+--data-parallel-sharding-strategy optim_grads
+--use-distributed-optimizer
+--ckpt-format fsdp_dtensor
+--optimizer-cpu-offload
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 2
+--vocab-size 50257
+--global-batch-size 512
+--bf16
+note: --zero-stage is 1, DeepSpeed's settings say 2: these count
+note: --micro-batch-size is 2, DeepSpeed's train_micro_batch_size_per_gpu is 4: the flag counts
+note: line 17: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: line 15: --zero-stage: ZeRO stage 2 is planned as Megatron-FSDP, optim_grads
+note: left out, no effect on time or memory: --deepspeed_config

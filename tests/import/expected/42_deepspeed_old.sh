@@ -1,0 +1,26 @@
+launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
+--recompute-granularity full
+--recompute-method uniform
+--recompute-num-layers 1
+--distribute-saved-activations
+--moe-router-topk 1
+--moe-layer-freq 2
+--tensor-model-parallel-size 2
+--pipeline-model-parallel-size 2
+--num-layers 24
+--hidden-size 2048
+--num-attention-heads 16
+--seq-length 1024
+--max-position-embeddings 1024
+--micro-batch-size 4
+--vocab-size 50257
+--fp16
+--no-position-embedding
+--num-experts 32
+--moe-router-topk 1
+--expert-model-parallel-size 4
+--global-batch-size 512
+note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
+note: line 6: --num-experts: layers have different numbers of experts, and all are planned with 32
+note: line 7: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: left out, no effect on time or memory: --deepspeed_config, --zero-contigious-gradients

@@ -1,0 +1,19 @@
+launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--use-megatron-fsdp
+--data-parallel-sharding-strategy optim_grads_params
+--use-distributed-optimizer
+--ckpt-format fsdp_dtensor
+--optimizer-cpu-offload
+--num-layers 32
+--hidden-size 4096
+--num-attention-heads 32
+--seq-length 2048
+--max-position-embeddings 2048
+--vocab-size 50257
+--micro-batch-size 2
+--global-batch-size 64
+--bf16
+note: --zero-stage is 1, DeepSpeed's settings say 3: these count
+note: line 4: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: line 2: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
+note: left out, no effect on time or memory: --no-pipeline-parallel, --deepspeed_config

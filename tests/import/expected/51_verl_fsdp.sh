@@ -1,0 +1,1 @@
+tests/import/51_verl_fsdp.sh:2: verl trains on torch FSDP here, which is not Megatron and is not planned: with actor_rollout_ref.actor.strategy=megatron (of an SFT: engine=megatron) it is, or `astra search --model NAME` finds how Megatron would train it

@@ -1,0 +1,11 @@
+launch script, program verl, line 2, 8 GPUs (1 x 8)
+--bf16
+--use-distributed-optimizer
+--attention-backend flash
+--moe-token-dispatcher-type alltoall
+--moe-grouped-gemm
+--global-batch-size 128
+--seq-length 4096
+--micro-batch-size 2
+--tensor-model-parallel-size 2
+--pipeline-model-parallel-size 2

@@ -1,0 +1,27 @@
+launch script, program setup_experiment.py, line 3, 16 GPUs (2 x 8)
+--tensor-model-parallel-size 1
+--pipeline-model-parallel-size 1
+--context-parallel-size 1
+--expert-model-parallel-size 16
+--expert-tensor-parallel-size 1
+--micro-batch-size 1
+--global-batch-size 1024
+--seq-length 4096
+--bf16
+--moe-token-dispatcher-type flex
+--moe-flex-dispatcher-backend hybridep
+--moe-grouped-gemm
+--cuda-graph-scope moe_router moe_preprocess
+--cross-entropy-loss-fusion
+--use-distributed-optimizer
+--overlap-param-gather
+--use-precision-aware-optimizer
+--tp-comm-overlap
+--grad-reduce-in-bf16
+--expert-model-parallel-size 8
+--seq-length 8192
+--recompute-granularity full
+--recompute-method uniform
+--recompute-num-layers 1
+--log-interval 1
+note: recipe qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config of Megatron-Bridge 067f987d (2026-08-22): other releases may set other values

@@ -1,0 +1,1 @@
+tests/import/57_bridge_unknown.sh:2: the recipe llama3_8b_pretrain_confg is not known (did you mean llama3_8b_pretrain_config?): give --model NAME and its settings as a list of overrides

@@ -1,0 +1,1 @@
+tests/import/59_hidden_settings.sh:6: settings may be in $(echo "$SETTINGS" | sed 's/  */ /g'), and no command is run: a list of overrides with all of them can be planned
