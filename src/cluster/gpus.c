@@ -55,11 +55,9 @@ double gpu_host_gbs(const struct gpu *g)
     return host < HOST_COUNT ? HOSTS[host].link_gbs : g->pcie_gbs;
 }
 
-static bool is_called(const struct gpu *g, const char *name)
+static bool has_alias(const struct gpu *g, const char *name)
 {
     char word[LONGEST_NAME + 1];
-    if (same_name(g->name, name))
-        return true;
     for (const char *at = g->aliases; next_word(&at, word, sizeof word);)
         if (same_name(word, name))
             return true;
@@ -84,8 +82,11 @@ static const char **all_names(struct arena *mem, size_t *count)
 
 const struct gpu *gpu_find(const char *name, struct error *err)
 {
+    for (size_t i = 0; i < GPU_COUNT; i++) /* tables say full names: hundreds at every start */
+        if (same_name(GPUS[i].name, name))
+            return &GPUS[i];
     for (size_t i = 0; i < GPU_COUNT; i++)
-        if (is_called(&GPUS[i], name))
+        if (has_alias(&GPUS[i], name))
             return &GPUS[i];
     struct arena mem = {0};
     size_t count;

@@ -147,12 +147,9 @@ static void narrow(struct estimate *x, const struct opinion *o, double borrowed,
 }
 
 /* Own steps of a GPU say what its kernels' errors come to; those of others do not. */
-static struct estimate estimate_of(const struct step_errors *e, const struct step_class *c,
-                                   double kernels)
+static struct estimate settle(const struct opinion o[SCOPES], double kernels)
 {
     struct estimate x = {.mean = NOTHING};
-    struct opinion o[SCOPES];
-    opinions_of(e, c, o);
     for (int s = 0; s < SCOPES; s++) {
         if (s == SCOPE_gpu)
             x.mean = sqrt(x.mean * x.mean + fmax(0, kernels * kernels - x.kernels));
@@ -164,7 +161,9 @@ static struct estimate estimate_of(const struct step_errors *e, const struct ste
 struct step_evidence step_error_of(const struct step_errors *e, const struct step_class *c,
                                    double kernels)
 {
-    struct estimate x = estimate_of(e, c, kernels);
+    struct opinion o[SCOPES];
+    opinions_of(e, c, o);
+    struct estimate x = settle(o, kernels);
     x.from.error = x.mean * x.weight * (pow(1 - HELD, -1 / x.weight) - 1) * e->paces[c->pace];
     assert(x.from.error > 0);
     return x.from;
@@ -212,23 +211,40 @@ static double correlation_of(const struct step_errors *e)
     return lines_vary > 0 ? lines_vary / (lines_vary + within) : 0;
 }
 
-static double pace_factor(const struct step_errors *e, enum pace p)
+/* What the scope of each line says of it, whatever its pace. Lines of one class hear the same
+ * opinions: they are asked once. */
+static const double *scope_means(const struct step_errors *e, struct arena *mem)
 {
-    struct opinion o = {0};
+    double *mean = arena_array(mem, (size_t)e->lines, sizeof *mean);
     for (int i = 0; i < e->lines; i++) {
         const struct step_line *l = &e->line[i];
-        if (l->of.pace == p)
-            add_line(&o, l, l->mean_abs / estimate_of(e, &l->of, l->kernels).mean, e->correlation);
+        struct opinion o[SCOPES];
+        if (mean[i] > 0)
+            continue;
+        opinions_of(e, &l->of, o);
+        for (int j = i; j < e->lines; j++)
+            if (scope_of(&e->line[j], &l->of, l->generation) == SCOPE_precision)
+                mean[j] = settle(o, e->line[j].kernels).mean;
     }
+    return mean;
+}
+
+static double pace_factor(const struct step_errors *e, const double *mean, enum pace p)
+{
+    struct opinion o = {0};
+    for (int i = 0; i < e->lines; i++)
+        if (e->line[i].of.pace == p)
+            add_line(&o, &e->line[i], e->line[i].mean_abs / mean[i], e->correlation);
     close_source(&o, e->correlation);
     return (BORROWED + o.sum) / (BORROWED + o.weight);
 }
 
-static void finish(struct step_errors *e)
+static void finish(struct step_errors *e, struct arena *mem)
 {
     e->correlation = correlation_of(e);
+    const double *mean = scope_means(e, mem);
     for (int p = 0; p < PACES; p++)
-        e->paces[p] = pace_factor(e, (enum pace)p);
+        e->paces[p] = pace_factor(e, mean, (enum pace)p);
 }
 
 void step_errors_without(struct step_errors *out, const struct step_errors *e, const char *source,
@@ -239,7 +255,7 @@ void step_errors_without(struct step_errors *out, const struct step_errors *e, c
     for (int i = 0; i < e->lines; i++)
         if (strcmp(e->line[i].source, source) != 0)
             out->line[out->lines++] = e->line[i];
-    finish(out);
+    finish(out, mem);
 }
 
 /* The word's place in a list; -1 for none. */
@@ -293,7 +309,7 @@ bool step_errors_parse(struct step_errors *e, const char *text, size_t length, c
                         "%s:%d: not a line by source with GPU, dense or experts, 16 or 8, pace, "
                         "runs and errors; `make step-errors` writes this file",
                         name, c.line[i]);
-    finish(e);
+    finish(e, mem);
     return true;
 }
 
