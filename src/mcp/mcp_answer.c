@@ -170,9 +170,25 @@ static void put_flags(struct putting *p)
     arena_release(&mem);
 }
 
+static const double SEARCHED = 0.8; /* of a call's time; the rest is for what comes after */
+
+/* A search that would outlast the call ends with the best so far, unless its limit is given. */
+static void put_limit(struct putting *p)
+{
+    const struct mcp_question *q = p->question;
+    const struct astra_option *o;
+    char limit[32];
+    if (json_get(q->arguments, "time-limit") || q->terms->call_s <= 0 ||
+        argument_find(q->tool, "time-limit", q->terms, &o) != ARGUMENT_OPTION)
+        return;
+    snprintf(limit, sizeof limit, "%.3fs", SEARCHED * q->terms->call_s);
+    put_option(p, o->name, limit);
+}
+
 bool question_put(const struct mcp_question *q, struct astra *query, struct str *message)
 {
     struct putting p = {.question = q, .query = query, .message = message};
+    put_limit(&p);
     json_each(q->arguments, put_member, &p);
     put_file(&p);
     put_flags(&p);

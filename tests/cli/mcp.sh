@@ -114,9 +114,11 @@ says 2 'started without --allow'
 } | serve
 says null '"code":-32600' 'longer than 1000000 bytes'
 says 1 '"result":{}'
-{ call 1 search "$LONG" && call 2 models '{}'; } | serve --call-limit 3s
-says 1 'not answered within 3 s' '"isError":true'
+{ call 1 search "${LONG%\}},\"time-limit\":\"1h\"}" && call 2 models '{}'; } | serve --call-limit 1s
+says 1 'not answered within 1 s' '"isError":true'
 says 2 llama3-8b
+call 1 search "$LONG" | serve --call-limit 3s # the best so far
+says 1 '"proven":false' 'stopped early'
 
 # A client that speaks while calls run. Processes are those of the server.
 children() { cat "/proc/$1/task/$1/children"; }
