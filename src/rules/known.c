@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 struct rewriter {
     const struct instruction *from;
@@ -95,6 +96,28 @@ static void rewrite(struct rewriter *w, int count)
     assert(w->jumps == 0 && w->operands == 1 && w->to.depth == 1);
 }
 
+/* Rewrites one rule; `w` is as large as the longest of them may need: only counts are cleared. */
+static void rewrite_rule(struct rewriter *w, const struct rule *r, const bool known[SLOTS],
+                         const double values[SLOTS])
+{
+    w->from = r->code->list;
+    w->known = known;
+    w->values = values;
+    w->to.count = w->to.depth = w->operands = w->jumps = 0;
+    rewrite(w, r->code->count);
+}
+
+size_t rule_residue(const struct rule *r, const bool known[SLOTS], const double values[SLOTS],
+                    void *out)
+{
+    struct rewriter w; /* large: only what is used is filled */
+    rewrite_rule(&w, r, known, values);
+    size_t bytes = (size_t)w.to.count * sizeof *w.to.list;
+    assert(bytes <= RULE_RESIDUE_MAX);
+    memcpy(out, w.to.list, bytes);
+    return bytes;
+}
+
 void rules_known(const struct rules *r, const bool known[SLOTS], const double values[SLOTS],
                  struct arena *mem, struct rules *out)
 {
@@ -102,8 +125,7 @@ void rules_known(const struct rules *r, const bool known[SLOTS], const double va
     rules_init(out);
     rules_append(out, r, mem);
     for (int i = 0; i < r->count; i++) {
-        *w = (struct rewriter){.from = r->rule[i].code->list, .known = known, .values = values};
-        rewrite(w, r->rule[i].code->count);
+        rewrite_rule(w, &r->rule[i], known, values);
         out->rule[i].code = code_keep(&w->to, mem);
         out->rule[i].depends = code_depends(&w->to);
     }

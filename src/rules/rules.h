@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "strategy/names.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,12 @@ void rules_deal(const struct rules *read, struct rules *drop, struct rules *caut
 /* The same rules where some values are known: shorter, and to be judged earlier. */
 void rules_known(const struct rules *, const bool known[SLOTS], const double values[SLOTS],
                  struct arena *, struct rules *out);
+
+/* What known values leave of one rule, as bytes: rules with the same residue judge alike whatever the
+ * other values are. Returns how many bytes of `out` [RULE_RESIDUE_MAX] it takes. */
+enum { RULE_RESIDUE_MAX = 8192 };
+size_t rule_residue(const struct rule *, const bool known[SLOTS], const double values[SLOTS],
+                    void *out);
 
 /* Leaves out what drops nothing and cautions that never hold, whatever is bound. */
 void rules_drop_idle(struct rules *);

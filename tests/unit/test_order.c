@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <stdio.h>
 
 #include <cmocka.h>
@@ -175,12 +176,45 @@ static void known_values_change_nothing(void **state)
     arena_release(&mem);
 }
 
+/* Two sets of known values that leave the same of a rule: it says the same of all others. */
+static void equal_residues_judge_alike(void **state)
+{
+    static char left[2][RULE_RESIDUE_MAX];
+    struct arena mem = {0};
+    struct rules all;
+    struct error err = {0};
+    int alike = 0, unlike = 0;
+    (void)state;
+    rules_init(&all);
+    assert_true(rules_add_megatron(&all, &mem, &err) && rules_add_sense(&all, &mem, &err));
+    for (int round = 0; round < 200; round++) {
+        bool known[SLOTS];
+        double values[2][SLOTS];
+        for (int i = 0; i < SLOTS; i++) {
+            known[i] = pick(0, 1);
+            values[0][i] = pick(0, 8);
+            values[1][i] = known[i] ? pick(0, 8) : values[0][i];
+        }
+        for (int i = 0; i < all.count; i++) {
+            size_t bytes = rule_residue(&all.rule[i], known, values[0], left[0]);
+            double a = rule_value(&all.rule[i], values[0]), b = rule_value(&all.rule[i], values[1]);
+            bool same = rule_residue(&all.rule[i], known, values[1], left[1]) == bytes &&
+                        memcmp(left[0], left[1], bytes) == 0;
+            assert_true(!same || a == b || (isnan(a) && isnan(b)));
+            *(same ? &alike : &unlike) += all.rule[i].depends != 0;
+        }
+    }
+    assert_true(alike > 1000 && unlike > 1000);
+    arena_release(&mem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(complexity_is_a_sum),
                                        cmocka_unit_test(trouble_has_an_order),
                                        cmocka_unit_test(sense_decides_within_the_resolution),
                                        cmocka_unit_test(any_list_is_that_of_the_definition),
-                                       cmocka_unit_test(known_values_change_nothing)};
+                                       cmocka_unit_test(known_values_change_nothing),
+                                       cmocka_unit_test(equal_residues_judge_alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

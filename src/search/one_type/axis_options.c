@@ -4,10 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct option_lists {
+    struct option_lists *next;
+    size_t bytes;
+    char *residue; /* [bytes] */
+    struct option_list list;
+};
+
 struct option_entry {
     struct option_entry *next;
     int key[PARAMS];
-    struct option_list list;
+    const struct option_list *list;
 };
 
 enum {
@@ -19,6 +26,7 @@ static void forget(struct option_cache *c)
 {
     arena_release(&c->mem);
     c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
+    c->lists = arena_array(&c->mem, BUCKETS, sizeof(struct option_lists *));
     c->bytes = 0;
 }
 
@@ -40,6 +48,25 @@ static void find_switches(struct option_cache *c, const struct space *s,
         for (int i = plan->first[axis]; i < plan->first[axis + 1]; i++)
             behind |= plan->order[i]->depends;
     }
+}
+
+/* Rules that look at more than these axes, and the slots that their options do not change. */
+static void find_residual(struct option_cache *c, const struct space *s,
+                          const struct rule_plan *plan)
+{
+    uint64_t open = 0, keys = 0;
+    for (int axis = c->first; axis < c->last; axis++)
+        for (int j = 0; s->axis[axis].options > 1 && j < s->axis[axis].params; j++)
+            open |= 1ull << s->axis[axis].param[j];
+    for (int i = 0; i < SLOTS; i++)
+        c->known[i] = !(slot_info(i)->depends & open);
+    for (int i = 0; i < c->keys; i++)
+        keys |= 1ull << c->key[i];
+    int first = plan->first[c->first], end = plan->first[c->last];
+    c->rule = memory_grow(NULL, (size_t)(end - first + 1) * sizeof *c->rule);
+    for (int i = first; i < end; i++)
+        if (plan->order[i]->depends & keys)
+            c->rule[c->rules++] = plan->order[i];
 }
 
 void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan,
@@ -66,12 +93,15 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
             c->key[c->keys++] = (enum param)p;
     if (dominance)
         find_switches(c, s, plan, weighed);
+    find_residual(c, s, plan);
     forget(c);
 }
 
 void option_cache_release(struct option_cache *c)
 {
     free(c->work);
+    free(c->rule);
+    free(c->residue);
     arena_release(&c->mem);
 }
 
@@ -175,7 +205,7 @@ static void keep_list(struct option_cache *c, const struct space *space, struct 
                    width * sizeof *l->value);
     }
     assert((l->count > 0) == (c->listed > 0)); /* the fastest of them is left */
-    c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_entry);
+    c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_lists);
 }
 
 void option_take(const struct option_list *l, int i, struct strategy *s)
@@ -184,26 +214,84 @@ void option_take(const struct option_list *l, int i, struct strategy *s)
     memcpy((int *)s + l->first, &l->value[(size_t)i * width], width * sizeof *l->value);
 }
 
-const struct option_list *options_get(struct option_cache *c, struct walk *w)
+static uint64_t hashed(uint64_t hash, uint64_t x)
 {
-    int key[PARAMS];
-    uint64_t hash = UINT64_C(1469598103934665603); /* FNV-1a */
-    for (int i = 0; i < c->keys; i++) {
-        key[i] = strategy_get(&w->strategy, c->key[i]);
-        hash = (hash ^ (uint64_t)key[i]) * UINT64_C(1099511628211);
+    return (hash ^ x) * UINT64_C(1099511628211); /* FNV-1a */
+}
+
+static size_t bucket_of(uint64_t hash)
+{
+    return (hash ^ hash >> 32) & (BUCKETS - 1);
+}
+
+static void add_residue(struct option_cache *c, const struct rule *rule, const double values[SLOTS])
+{
+    size_t most = c->residue_bytes + sizeof(size_t) + RULE_RESIDUE_MAX;
+    if (most > c->residue_capacity) {
+        c->residue_capacity = 2 * most;
+        c->residue = memory_grow(c->residue, c->residue_capacity);
     }
-    size_t at = (hash ^ hash >> 32) & (BUCKETS - 1);
-    for (struct option_entry *e = c->bucket[at]; e; e = e->next)
-        if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
+    char *at = c->residue + c->residue_bytes;
+    size_t bytes = rule_residue(rule, c->known, values, at + sizeof bytes);
+    memcpy(at, &bytes, sizeof bytes);
+    c->residue_bytes += sizeof bytes + bytes;
+}
+
+/* What the keys leave of the rules, on every group. Returns its hash. */
+static uint64_t find_residue(struct option_cache *c, const struct walk *w)
+{
+    uint64_t hash = UINT64_C(1469598103934665603), x;
+    c->residue_bytes = 0;
+    for (int i = 0; i < c->rules; i++) {
+        add_residue(c, c->rule[i], w->values);
+        for (int k = 0; k < w->others; k++)
+            add_residue(c, c->rule[i], w->other[k]);
+    }
+    for (size_t i = 0; i + sizeof x <= c->residue_bytes; i += sizeof x) {
+        memcpy(&x, c->residue + i, sizeof x);
+        hash = hashed(hash, x);
+    }
+    return hash;
+}
+
+static const struct option_list *list_by_residue(struct option_cache *c, struct walk *w)
+{
+    size_t at = bucket_of(find_residue(c, w));
+    for (struct option_lists *e = c->lists[at]; e; e = e->next)
+        if (e->bytes == c->residue_bytes && memcmp(e->residue, c->residue, e->bytes) == 0)
             return &e->list;
-    if (c->bytes > MOST_BYTES)
-        forget(c);
-    struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
-    memcpy(e->key, key, (size_t)c->keys * sizeof *key);
-    e->next = c->bucket[at];
-    c->bucket[at] = e;
+    struct option_lists *e = arena_alloc(&c->mem, sizeof *e);
+    e->next = c->lists[at];
+    e->bytes = c->residue_bytes;
+    e->residue = arena_array(&c->mem, e->bytes + 1, 1);
+    memcpy(e->residue, c->residue, e->bytes);
+    c->bytes += e->bytes;
+    c->lists[at] = e;
     c->listed = 0;
     list_options(c, w, c->first, &e->list);
     keep_list(c, w->space, &e->list);
     return &e->list;
+}
+
+const struct option_list *options_get(struct option_cache *c, struct walk *w)
+{
+    int key[PARAMS];
+    uint64_t hash = UINT64_C(1469598103934665603);
+    for (int i = 0; i < c->keys; i++) {
+        key[i] = strategy_get(&w->strategy, c->key[i]);
+        hash = hashed(hash, (uint64_t)key[i]);
+    }
+    size_t at = bucket_of(hash);
+    for (struct option_entry *e = c->bucket[at]; e; e = e->next)
+        if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
+            return e->list;
+    if (c->bytes > MOST_BYTES)
+        forget(c);
+    struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
+    memcpy(e->key, key, (size_t)c->keys * sizeof *key);
+    e->list = list_by_residue(c, w);
+    e->next = c->bucket[at];
+    c->bucket[at] = e;
+    c->bytes += sizeof *e;
+    return e->list;
 }

@@ -1,5 +1,6 @@
 /* What the rules let pass on a run of axes, listed once for each combination of the earlier
- * parameters that those rules look at. */
+ * parameters that those rules look at, as far as it matters: combinations that leave the same of every
+ * rule have one list. */
 #pragma once
 
 #include "base/arena.h"
@@ -26,10 +27,16 @@ struct option_cache {
     bool never_slower[PARAMS]; /* by axis: a switch that is never slower when on ... */
     bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
     double behind[PARAMS];     /* options of the axes behind one, up to `last` */
-    size_t bytes;              /* of what is remembered */
-    int listed, capacity;      /* while a list is made: */
-    struct strategy *work;     /* owned */
-    struct option_entry **bucket;
+    bool known[SLOTS];         /* before these axes are walked */
+    int rules;
+    const struct rule **rule; /* [rules] owned: those of these axes that look at a key */
+    char *residue;            /* owned: of all of them, as they are with the keys at hand */
+    size_t residue_bytes, residue_capacity;
+    size_t bytes;                 /* of what is remembered */
+    int listed, capacity;         /* while a list is made: */
+    struct strategy *work;        /* owned */
+    struct option_entry **bucket; /* by the keys */
+    struct option_lists **lists;  /* by residue */
     struct arena mem;
 };
 
