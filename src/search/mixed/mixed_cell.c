@@ -106,17 +106,16 @@ static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
 static double behind_any(struct mixed_cell *c)
 {
     double least = INFINITY;
-    for (c->state = 0; c->state < c->states; c->state++) {
-        option_take(c->state_list, c->state, &c->s);
+    for (c->state = 0; c->state < c->states; c->state++)
         least = fmin(least, cell_least_behind(c));
-    }
     c->state = ANY_STATE;
     return least;
 }
 
-static void search_pp(struct mixed_cell *c, const struct stage_count *x)
+static void search_pp(struct mixed_cell *c, struct stage_count *x)
 {
     int pp = c->s.pp = x->pp;
+    c->at = x;
     c->asked++;
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
@@ -303,6 +302,11 @@ static void set_tables(struct mixed_cell *c, const struct option_list *states)
     c->states = states->count;
     c->state_list = states;
     c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
+    for (int i = 0; i < c->pps; i++) {
+        c->pp[i].behind = arena_array(&c->w->scratch, (size_t)states->count, sizeof(double));
+        for (int k = 0; k < states->count; k++)
+            c->pp[i].behind[k] = -1;
+    }
     for (int g = 0; g < c->set->groups; g++) {
         struct stage_table *t = &c->w->table[g];
         partition_init(t->partition, &c->scene[g], &c->costs[g], &s, &any, NULL);

@@ -27,6 +27,7 @@ struct stage_count {
     int pp;
     int64_t cut;       /* of the stages of each type that leave most time */
     int most[MIX_MAX]; /* of each type among those of use */
+    double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
 };
 
 /* One structure while it is searched. */
@@ -56,6 +57,7 @@ struct mixed_cell {
     int64_t sends[MIX_MAX][NEARNESSES];
     int pps;
     struct stage_count *pp; /* [pps] numbers of stages that may be of use, most first */
+    struct stage_count *at; /* of them the one at hand */
     int by_time[MIX_MAX];   /* layers of a stage that the cut allows, for the pp at hand */
     int alive_max;          /* micro-batches in flight */
     int states;

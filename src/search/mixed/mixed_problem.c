@@ -433,16 +433,23 @@ static bool state_allowed(struct mixed_cell *c)
 
 /* The optimizer of the stage that has most: at least the average, on the type that is done
  * first. */
-double cell_least_behind(struct mixed_cell *c)
+static double least_behind(struct mixed_cell *c)
 {
     double least = INFINITY;
     int layers = (c->layers + c->s.pp - 1) / c->s.pp;
     for (int g = 0; g < c->set->groups; g++)
         for (int i = 0; i < c->w->starts && c->w->first_with[i] + layers <= c->layers; i++)
-            least = fmin(least, (double)stage_state(&c->w->table[g], &c->s, c->state, STAGE_MIDDLE,
-                                                    c->w->first_with[i], layers)
-                                    ->behind);
+            least = fmin(least, (double)stage_behind(&c->w->table[g], c->state, STAGE_MIDDLE,
+                                                     c->w->first_with[i], layers));
     return least < INFINITY ? least : 0;
+}
+
+double cell_least_behind(struct mixed_cell *c)
+{
+    double *known = &c->at->behind[c->state];
+    if (*known < 0)
+        *known = least_behind(c);
+    return *known;
 }
 
 static bool assign_stopped(void *context)

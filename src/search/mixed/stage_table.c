@@ -51,6 +51,7 @@ void stage_table_structure(struct stage_table *t, const struct strategy *states,
     t->most = 1;
     t->state_strategy = states;
     t->params = arena_array(mem, entries(t), sizeof *t->params);
+    t->sums = arena_array(mem, entries(t), sizeof *t->sums);
     t->stretch = arena_array(mem, (size_t)count, sizeof *t->stretch);
     t->of_state = arena_array(mem, (size_t)count, sizeof *t->of_state);
     t->mem = mem;
@@ -81,14 +82,29 @@ static struct stage_shape shape_of(const struct stage_table *t, enum stage_end e
                                 0};
 }
 
+/* The partition's one shape becomes this one; its sums are asked once for all pass times. */
+static void set_shape(struct stage_table *t, size_t entry, const struct stage_shape *shape)
+{
+    struct stage_sums **known = &t->sums[entry];
+    if (*known) {
+        t->partition->shape[0] = *shape;
+        t->partition->sums[0] = **known;
+        return;
+    }
+    partition_set_shape(t->partition, 0, shape);
+    *known = arena_alloc(t->mem, sizeof **known);
+    **known = t->partition->sums[0];
+}
+
 const struct stage_time *stage_time(struct stage_table *t, const struct strategy *s,
                                     enum stage_end end, int first, int layers)
 {
-    struct stage_time *x = &t->time[at(t, end, first, layers)];
+    size_t entry = at(t, end, first, layers);
+    struct stage_time *x = &t->time[entry];
     if (x->pass_times == t->pass_times)
         return x;
     struct stage_shape shape = shape_of(t, end, first, layers);
-    partition_set_shape(t->partition, 0, &shape);
+    set_shape(t, entry, &shape);
     shape_ticks(t->partition, s, 0, t->fixed_s, &x->forward, &x->backward);
     x->pass_times = t->pass_times;
     return x;
@@ -100,8 +116,7 @@ const struct chunk_bytes *stage_bytes(struct stage_table *t, const struct strate
     struct stage_time *x = &t->time[at(t, end, first, layers)];
     if (x->bytes_pass_times == t->pass_times)
         return &x->bytes;
-    struct stage_shape shape = shape_of(t, end, first, layers);
-    partition_set_shape(t->partition, 0, &shape);
+    t->partition->shape[0] = shape_of(t, end, first, layers); /* sums have no part in bytes */
     x->bytes = shape_bytes(t->partition, s, 0);
     x->hosted = t->partition->hosts ? shape_hosted(t->partition, s, 0) : 0;
     x->bytes_pass_times = t->pass_times;
@@ -171,6 +186,13 @@ const struct stage_state *stage_rank(struct stage_table *t, int state, enum stag
     if (!set_times(t, state, end, p, x))
         x->pass_times = 0; /* its ticks were of the times before */
     return x;
+}
+
+int64_t stage_behind(struct stage_table *t, int state, enum stage_end end, int first, int layers)
+{
+    const struct rank_times *x = &stage_rank(t, state, end, first, layers)->times;
+    return llround(rank_edges(t->partition, &t->state_strategy[state], 0, 0, x, 1, x).behind *
+                   TICKS_PER_S);
 }
 
 const struct stage_state *stage_state(struct stage_table *t, const struct strategy *s, int state,

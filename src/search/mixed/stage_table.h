@@ -45,6 +45,7 @@ struct stage_table {
     int pass_times; /* the number of the current one */
     struct stage_time *time;
     struct stage_params *params;
+    struct stage_sums **sums; /* of the structure, NULL until one is asked */
     int states;
     const struct strategy *state_strategy; /* [states] */
     double *stretch;                       /* [states] */
@@ -69,6 +70,8 @@ const struct chunk_bytes *stage_bytes(struct stage_table *, const struct strateg
                                       enum stage_end, int first, int layers);
 const struct stage_state *stage_state(struct stage_table *, const struct strategy *s, int state,
                                       enum stage_end, int first, int layers);
+/* Of it what is behind the last pass, whatever the pass times are. Ticks. */
+int64_t stage_behind(struct stage_table *, int state, enum stage_end, int first, int layers);
 /* The same without ticks: memory and seconds, also of a rank with several chunks. */
 const struct stage_state *stage_rank(struct stage_table *, int state, enum stage_end, int first,
                                      int layers);
