@@ -136,23 +136,6 @@ static int translate_flag(struct translation *t, int i)
     return 1;
 }
 
-/* A flag and its value are taken out. */
-static void drop(struct translation *t, const char *flag)
-{
-    int kept = 0;
-    for (int i = 0; i < t->count; i++) {
-        bool joined = strncmp(t->word[i].text, flag, strlen(flag)) == 0 &&
-                      t->word[i].text[strlen(flag)] == '=';
-        if (strcmp(t->word[i].text, flag) == 0)
-            i++;
-        else if (!joined) {
-            t->implied[kept] = t->implied[i];
-            t->word[kept++] = t->word[i];
-        }
-    }
-    t->count = kept;
-}
-
 static void take_words(const struct translation *t, struct launch *l)
 {
     size_t count = (size_t)(t->firsts + t->count) + 1;
@@ -186,7 +169,8 @@ void launch_translate(struct launch *l, struct arena *mem)
         i++;
     }
     if (t.chunked)
-        drop(&t, "--num-layers-per-virtual-pipeline-stage");
+        t.count =
+            launch_drop(t.word, t.implied, t.count, "--num-layers-per-virtual-pipeline-stage");
     for (int i = 0; i < t.lasts; i++)
         add_word(&t, t.last[i].text, t.last[i].line, true);
     take_words(&t, l);

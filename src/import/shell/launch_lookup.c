@@ -48,6 +48,23 @@ int64_t launch_number(const struct launch *l, const char *flag, int64_t missing)
     return text && parse_int(text, &n) && n >= 0 && n <= 1 << 20 ? n : text ? -1 : missing;
 }
 
+int launch_drop(struct launch_word *word, bool *implied, int count, const char *flag)
+{
+    int kept = 0;
+    size_t n = strlen(flag);
+    for (int i = 0; i < count; i++) {
+        bool same = strncmp(word[i].text, flag, n) == 0;
+        if (same && !word[i].text[n])
+            i++;
+        else if (!same || word[i].text[n] != '=') {
+            if (implied)
+                implied[kept] = implied[i];
+            word[kept++] = word[i];
+        }
+    }
+    return kept;
+}
+
 bool launch_implies(const struct launch *l, const char *flag)
 {
     for (int i = 0; l->implied && i < l->count; i++)
