@@ -25,20 +25,38 @@ const struct bridge_recipe *bridge_recipes(void)
     return RECIPES;
 }
 
-/* Options of the programs that stand for settings. */
+/* Options of the programs and the settings that they stand for (scripts/performance/utils/overrides.py,
+ * set_user_overrides), %s for the value; "true" where no other value has an effect, "*" any but None, "!" None too, which
+ * leaves the setting out. */
 static const struct {
-    const char *brief, *full, *setting;
+    const char *brief, *full, *value, *settings;
 } OPTIONS[] = {
-    {"-tp", "--tensor_model_parallel_size", "tensor_model_parallel_size"},
-    {"-pp", "--pipeline_model_parallel_size", "pipeline_model_parallel_size"},
-    {"-vp", "--virtual_pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size"},
-    {"-cp", "--context_parallel_size", "context_parallel_size"},
-    {"-ep", "--expert_model_parallel_size", "expert_model_parallel_size"},
-    {"-et", "--expert_tensor_parallel_size", "expert_tensor_parallel_size"},
-    {"-etp", "--expert_tensor_parallel_size", "expert_tensor_parallel_size"},
-    {"-mb", "--micro_batch_size", "micro_batch_size"},
-    {"-gb", "--global_batch_size", "global_batch_size"},
-    {"-sl", "--seq_length", "seq_length"},
+    {"-tp", "--tensor_model_parallel_size", "*", "tensor_model_parallel_size=%s"},
+    {"-pp", "--pipeline_model_parallel_size", "*", "pipeline_model_parallel_size=%s"},
+    {"-vp", "--virtual_pipeline_model_parallel_size", "!",
+     "virtual_pipeline_model_parallel_size=%s"},
+    {"-cp", "--context_parallel_size", "*", "context_parallel_size=%s"},
+    {"-ep", "--expert_model_parallel_size", "*", "expert_model_parallel_size=%s"},
+    {"-et", "--expert_tensor_parallel_size", "*", "expert_tensor_parallel_size=%s"},
+    {"-etp", "--expert_tensor_parallel_size", "*", "expert_tensor_parallel_size=%s"},
+    {"-mb", "--micro_batch_size", "*", "micro_batch_size=%s"},
+    {"-gb", "--global_batch_size", "*", "global_batch_size=%s"},
+    {"-sl", "--seq_length", "*", "seq_length=%s"},
+    {"-", "--num_layers", "*", "num_layers=%s"},
+    {"-", "--hidden_size", "*", "hidden_size=%s"},
+    {"-", "--num_moe_experts", "*", "num_moe_experts=%s"},
+    {"-", "--pipeline_model_parallel_layout", "*", "pipeline_model_parallel_layout=%s"},
+    {"-", "--cuda_graph_impl", "*", "cuda_graph_impl=%s"},
+    {"-", "--cuda_graph_scope", "*", "cuda_graph_scope=%s"},
+    {"-", "--use_megatron_fsdp", "true", "use_megatron_fsdp=True"},
+    {"-", "--moe_a2a_overlap", "true",
+     "overlap_moe_expert_parallel_comm=True delay_wgrad_compute=True "
+     "moe_shared_expert_overlap=False"},
+    {"-", "--recompute_num_layers", "*",
+     "recompute_granularity=full recompute_method=block recompute_num_layers=%s"},
+    {"-", "--recompute_modules", "*", "recompute_granularity=selective recompute_modules=%s"},
+    {"-", "--moe_flex_dispatcher_backend", "*",
+     "moe_token_dispatcher_type=flex moe_flex_dispatcher_backend=%s"},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -116,15 +134,15 @@ static const char *joined(const char *text, struct arena *mem)
 }
 
 /* The performance recipe for so many GPUs, or the nearest smaller number of them, else the smallest. */
-static const struct bridge_recipe *find_tuned(const struct launch *l, const char *stem,
-                                              struct arena *mem)
+static const struct bridge_recipe *find_variant(const struct launch *l, const char *stem,
+                                                const char *variant, struct arena *mem)
 {
     const char *task = option(l, "--task", "--task"), *gpu = option(l, "-g", "--gpu");
     const char *kind = option(l, "-c", "--compute_dtype");
     int64_t wanted = number(option(l, "-ng", "--num_gpus")), best = 0;
     const char *begin = arena_format(mem, "%s_%s_", stem, task ? task : "pretrain");
-    const char *end =
-        arena_format(mem, "gpu_%s_%s_config", gpu ? gpu : "", joined(kind ? kind : "bf16", mem));
+    const char *end = arena_format(mem, "gpu_%s_%s%s%s_config", gpu ? gpu : "",
+                                   joined(kind ? kind : "bf16", mem), *variant ? "_" : "", variant);
     const struct bridge_recipe *found = NULL;
     for (const struct bridge_recipe *r = bridge_recipes(); gpu && r->name; r++) {
         const char *tail = strstr(r->name, "gpu_");
@@ -139,7 +157,23 @@ static const struct bridge_recipe *find_tuned(const struct launch *l, const char
             best = n;
         }
     }
-    return found ? found : find(arena_format(mem, "%s_%s", stem, task ? task : "pretrain"), mem);
+    return found;
+}
+
+/* A variant of another release is planned as the recipe without it. */
+static const struct bridge_recipe *find_tuned(struct launch *l, const char *stem, struct arena *mem)
+{
+    const char *task = option(l, "--task", "--task"),
+               *variant = option(l, "-cv", "--config_variant");
+    const struct bridge_recipe *r = find_variant(l, stem, variant ? variant : "", mem);
+    if (!r && variant) {
+        r = find_variant(l, stem, "", mem);
+        launch_note(l, arena_format(mem,
+                                    "--config_variant %.40s is not known here: the recipe without "
+                                    "it is planned",
+                                    variant));
+    }
+    return r ? r : find(arena_format(mem, "%s_%s", stem, task ? task : "pretrain"), mem);
 }
 
 static bool unknown_recipe(const struct launch *l, const char *name, struct arena *mem,
@@ -163,6 +197,29 @@ static bool unknown_recipe(const struct launch *l, const char *name, struct aren
         err);
 }
 
+/* The value of an option that sets something; NULL = it is not there. */
+static const char *value_of_option(const struct launch *l, size_t i)
+{
+    const char *value = option(l, OPTIONS[i].brief, OPTIONS[i].full), *wanted = OPTIONS[i].value;
+    bool counts = value && (*wanted == '!' || (*wanted == '*' && strcmp(value, "None") != 0) ||
+                            same_name(value, wanted));
+    return counts ? value : NULL;
+}
+
+/* Whether an option sets it, to nothing as well. */
+static bool has_option(const struct launch *l, const char *name)
+{
+    char word[64];
+    for (size_t i = 0; i < COUNT(OPTIONS); i++) {
+        bool sets = false;
+        for (const char *at = OPTIONS[i].settings; next_word(&at, word, sizeof word);)
+            sets |= strcspn(word, "=") == strlen(name) && strncmp(word, name, strlen(name)) == 0;
+        if (sets && value_of_option(l, i))
+            return true;
+    }
+    return false;
+}
+
 /* Whether a word SECTION.NAME=VALUE sets it: then the recipe's value does not count, also where the word says false. */
 static bool overridden(const struct launch *l, const char *name)
 {
@@ -176,9 +233,20 @@ static bool overridden(const struct launch *l, const char *name)
     return false;
 }
 
+/* A split other than the recipe's is laid out anew, and tp brings its sequence parallelism along. */
+static bool gives_way(const struct launch *l, const char *name)
+{
+    bool split = has_option(l, "pipeline_model_parallel_size") ||
+                 has_option(l, "virtual_pipeline_model_parallel_size");
+    return overridden(l, name) || has_option(l, name) ||
+           (strcmp(name, "sequence_parallel") == 0 &&
+            has_option(l, "tensor_model_parallel_size")) ||
+           (strcmp(name, "pipeline_model_parallel_layout") == 0 && split);
+}
+
 static void add(const struct launch *l, struct dest_list *list, const char *name, const char *value)
 {
-    if (!overridden(l, name))
+    if (!gives_way(l, name))
         dest_add(list, name, value, l->line);
 }
 
@@ -236,7 +304,7 @@ static void note(struct launch *l, const struct bridge_recipe *r, int64_t batch,
                              "recipe %s of Megatron-Bridge 067f987d (2026-08-22): other releases "
                              "may set other values",
                              r->name));
-    if (batch != r->batch)
+    if (batch != r->batch && !gives_way(l, "global_batch_size"))
         launch_note(
             l, arena_format(mem, "the recipe's batch of %d is scaled with data parallelism to %lld",
                             r->batch, (long long)batch));
@@ -257,11 +325,39 @@ static void add_recipe(const struct launch *l, const struct bridge_recipe *r, in
     add_number(l, list, "seq_length", r->sequence, mem);
     add(l, list, "mixed_precision", r->precision);
     add_others(l, list, r->others, mem);
+}
+
+static void add_options(const struct launch *l, struct dest_list *list, struct arena *mem)
+{
+    char word[64];
     for (size_t i = 0; i < COUNT(OPTIONS); i++) {
-        const char *value = option(l, OPTIONS[i].brief, OPTIONS[i].full);
-        if (value)
-            dest_add(list, OPTIONS[i].setting, value, l->line);
+        const char *value = value_of_option(l, i), *at = OPTIONS[i].settings;
+        if (!value || strcmp(value, "None") == 0)
+            continue;
+        while (next_word(&at, word, sizeof word)) {
+            size_t n = strcspn(word, "=");
+            bool takes = strcmp(word + n, "=%s") == 0;
+            dest_add(list, arena_copy(mem, word, n), takes ? value : word + n + 1, l->line);
+        }
     }
+    if (number(option(l, "-tp", "--tensor_model_parallel_size")) > 1)
+        dest_add(list, "sequence_parallel", "True", l->line);
+}
+
+static bool says(const struct launch *l, const char *flag)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strcmp(l->word[i].text, flag) == 0)
+            return true;
+    return false;
+}
+
+void bridge_finish(struct dest_list *list)
+{
+    const struct launch l = {.count = list->count, .word = list->word};
+    if (number(launch_value(&l, "--tensor-model-parallel-size")) < 2 ||
+        !says(&l, "--sequence-parallel"))
+        dest_drop(list, "tp_comm_overlap", list->count);
 }
 
 bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *mem,
@@ -290,6 +386,7 @@ bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *
     int64_t batch = stem ? batch_of(l, r) : r->batch;
     note(l, r, batch, mem);
     add_recipe(l, r, batch, list, mem);
+    add_options(l, list, mem);
     l->model = r->model;
     take_gpus(l);
     return true;

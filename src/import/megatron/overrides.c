@@ -258,6 +258,8 @@ bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
         else if (!read_setting(&r, w->text, w->line))
             return false;
     }
+    if (recipe)
+        bridge_finish(&r.list);
     finish(&r);
     if (gpus) {
         l->nodes = nodes;

@@ -99,7 +99,7 @@ struct launch_flags {
  * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
-/* launch_dialect.c: the last value of a flag; NULL = it is not there, or not known. */
+/* launch_lookup.c: the last value of a flag; NULL = it is not there, or not known. */
 const char *launch_value(const struct launch *, const char *flag);
 /* The same with the unknown parts that it may have. */
 const char *launch_written(const struct launch *, const char *flag);

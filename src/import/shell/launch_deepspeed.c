@@ -1,7 +1,7 @@
 /* What DeepSpeed's own settings, the JSON of --deepspeed_config, say: ZeRO stage and offloading count more than flags,
  * since the engine reads them there; batch and precision are taken where no flag says them, and compared where one
  * does. */
-#include "import/shell/launch.h"
+#include "import/shell/launch_translation.h"
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -34,16 +34,6 @@ static const char *without_marks(const char *text, struct arena *mem)
     return str_keep(&s, mem);
 }
 
-static bool has_flag(const struct launch *l, const char *flag)
-{
-    size_t n = strlen(flag);
-    for (int i = 0; i < l->count; i++)
-        if (strncmp(l->word[i].text, flag, n) == 0 &&
-            (!l->word[i].text[n] || l->word[i].text[n] == '='))
-            return true;
-    return false;
-}
-
 static void add(struct settings *s, const char *flag, const char *value)
 {
     s->word[s->count++] = (struct launch_word){flag, s->launch->line};
@@ -51,19 +41,9 @@ static void add(struct settings *s, const char *flag, const char *value)
         s->word[s->count++] = (struct launch_word){value, s->launch->line};
 }
 
-/* A flag and its value are taken out. */
 static void drop(struct settings *s, const char *flag)
 {
-    int kept = 0;
-    size_t n = strlen(flag);
-    for (int i = 0; i < s->count; i++) {
-        bool same = strncmp(s->word[i].text, flag, n) == 0;
-        if (same && !s->word[i].text[n])
-            i++;
-        else if (!same || s->word[i].text[n] != '=')
-            s->word[kept++] = s->word[i];
-    }
-    s->count = kept;
+    s->count = launch_drop(s->word, NULL, s->count, flag);
 }
 
 static const struct json *zero_of(const struct settings *s, const char *key)
@@ -100,7 +80,7 @@ static void take_offload(struct settings *s)
     const struct json *old = zero_of(s, "cpu_offload");
     bool optimizer =
         is_offloaded(zero_of(s, "offload_optimizer")) || (json_is_bool(old) && json_bool_of(old));
-    if (optimizer && !has_flag(s->launch, "--cpu-optimizer"))
+    if (optimizer && !launch_mentions(s->launch, "--cpu-optimizer"))
         add(s, "--cpu-optimizer", NULL);
     if (is_offloaded(zero_of(s, "offload_param")))
         launch_note(s->launch,
@@ -115,7 +95,7 @@ static void take_number(struct settings *s, const char *key, const char *flag)
     if (!json_is_integer(value) || json_integer_of(value) < 1)
         return;
     const char *text = arena_format(s->mem, "%lld", (long long)json_integer_of(value));
-    if (!has_flag(s->launch, flag))
+    if (!launch_mentions(s->launch, flag))
         add(s, flag, text);
     else if (said && strcmp(said, text) != 0)
         launch_note(s->launch,
@@ -131,13 +111,13 @@ static bool is_enabled(const struct settings *s, const char *key)
 
 static void take_precision(struct settings *s)
 {
-    bool said = has_flag(s->launch, "--fp16") || has_flag(s->launch, "--bf16");
+    bool said = launch_mentions(s->launch, "--fp16") || launch_mentions(s->launch, "--bf16");
     const char *on = is_enabled(s, "bf16") || is_enabled(s, "bfloat16") ? "--bf16"
                      : is_enabled(s, "fp16")                            ? "--fp16"
                                                                         : NULL;
     if (on && !said)
         add(s, on, NULL);
-    else if (on && !has_flag(s->launch, on))
+    else if (on && !launch_mentions(s->launch, on))
         launch_note(s->launch, arena_format(s->mem,
                                             "DeepSpeed's settings enable %s, the flags another "
                                             "precision: the flags count",
@@ -149,7 +129,7 @@ static void take_bf16_optimizer(struct settings *s)
 {
     const struct launch l = {.count = s->count, .word = s->word};
     const char *stage = launch_value(&l, "--zero-stage");
-    if (!has_flag(&l, "--bf16") || (stage && strcmp(stage, "0") != 0))
+    if (!launch_mentions(&l, "--bf16") || (stage && strcmp(stage, "0") != 0))
         return;
     drop(s, "--zero-stage");
     add(s, "--zero-stage", "1");
@@ -170,7 +150,7 @@ static void read_settings(struct settings *s)
 /* Without the settings nobody knows what is sharded, unless a flag says it. */
 static void note_missing(struct launch *l, const char *why, struct arena *mem)
 {
-    if (!has_flag(l, "--zero-stage"))
+    if (!launch_mentions(l, "--zero-stage"))
         launch_note(l, arena_format(mem,
                                     "DeepSpeed's settings are %s: ZeRO is planned as stage 0 "
                                     "(-- --use-distributed-optimizer plans stage 1)",
@@ -181,7 +161,7 @@ void launch_deepspeed(struct launch *l, struct arena *mem)
 {
     enum { ADDED = 16 };
     struct error ignored;
-    if (!has_flag(l, "--deepspeed"))
+    if (!launch_mentions(l, "--deepspeed"))
         return;
     if (!l->deepspeed) {
         note_missing(l, "not read", mem);

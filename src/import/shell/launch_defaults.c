@@ -16,6 +16,25 @@ static const struct {
 #undef DEFAULT
 };
 
+static const char *const PRIMUS[] = {
+#define TRAINER(framework, config, switches, numbers) switches,
+#include "import/megatron/primus_trainers.def"
+#undef TRAINER
+};
+
+/* Of a trainer of Primus: its settings of numbers stand in a file that is not read. */
+static void add_primus(struct translation *t)
+{
+    const struct launch *l = t->from;
+    char word[64];
+    if (!l->program || strcmp(l->program, "primus") != 0)
+        return;
+    for (const char *at = PRIMUS[0]; next_word(&at, word, sizeof word);)
+        if (!launch_mentions(l, word) &&
+            !(strcmp(word, "--bf16") == 0 && launch_mentions(l, "--fp16")))
+            translation_first(t, arena_string(t->mem, word), l->line);
+}
+
 /* What the wrapper sets stands before what is said; a switch may be said to be off. */
 static void add_defaults(struct translation *t)
 {
@@ -95,6 +114,7 @@ static void add_rlhf(struct translation *t, struct launch *l)
 void translation_defaults(struct translation *t, struct launch *l)
 {
     add_defaults(t);
+    add_primus(t);
     add_rollout(t, l);
     add_rlhf(t, l);
     add_decoder_sequence(t);

@@ -1,4 +1,4 @@
-/* A launch while its words are translated: what launch_dialect.c and launch_defaults.c share. */
+/* A launch while its words are translated: what launch_dialect.c and the files beside it share. */
 #pragma once
 
 #include "import/shell/launch.h"
@@ -19,10 +19,20 @@ struct translation {
 void translation_first(struct translation *, const char *text, int line);
 void translation_last(struct translation *, const char *flag, const char *value, int line);
 
-/* Also with underscores, and whatever its value. */
+/* launch_lookup.c. Whether a word is this flag, also with underscores, and whatever its value. */
+bool launch_names_flag(const char *word, const char *flag);
 bool launch_mentions(const struct launch *, const char *flag);
+/* Takes a flag and its value out of words, of `implied` (NULL = none) alike; returns how many are left. */
+int launch_drop(struct launch_word *, bool *implied, int count, const char *flag);
 /* -1 where the flag has another value than a number from 0 to a million. */
 int64_t launch_number(const struct launch *, const char *flag, int64_t missing);
 
 /* launch_defaults.c: what wrappers set where the script says nothing, and what follows from settings of theirs. */
 void translation_defaults(struct translation *, struct launch *);
+
+/* launch_worked_out.c: how many words were read; 0 = none, it is no such flag, or cannot be worked out. */
+int translation_work_out(struct translation *, const char *name, const char *value, int behind,
+                         int line);
+
+/* launch_layers.c: whose layers they are, and as what they are planned. */
+void translation_layers(struct translation *, struct launch *);

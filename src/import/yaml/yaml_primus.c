@@ -1,5 +1,5 @@
 /* Primus names a trainer, a model and what differs from both: modules: {pre_trainer: {framework, config, model, overrides}}.
- * The files of the first two lie in Primus' own tree: what its trainers set stands below, and the model's name decides
+ * The files of the first two lie in Primus' own tree: what its trainers set is a table, and the model's name decides
  * which model it is. Files of these names beside the one that is read count instead. */
 #include "import/yaml/yaml_parts.h"
 
@@ -10,19 +10,12 @@
 
 #include <string.h>
 
-/* What differs from Megatron's own defaults in primus/configs/modules (trainer_base.yaml below all of them) and in
- * models/megatron/language_model.yaml; the first row that fits counts. */
 static const struct {
-    const char *framework, *config, *words;
+    const char *framework, *config, *switches, *numbers;
 } TRAINERS[] = {
-    {"megatron", "pre_trainer.yaml",
-     "--bf16 --sequence-parallel --micro-batch-size 2 --global-batch-size 16 --seq-length 1024 "
-     "--use-distributed-optimizer"},
-    {"megatron", "sft_trainer.yaml",
-     "--bf16 --sequence-parallel --micro-batch-size 1 --global-batch-size 128 --seq-length 2048"},
-    {"megatron", "*",
-     "--bf16 --sequence-parallel --micro-batch-size 2 --global-batch-size 128 --seq-length 4096"},
-    {"megatron_bridge", "*", "--bf16 --use-distributed-optimizer"},
+#define TRAINER(framework, config, switches, numbers) {framework, config, switches, numbers},
+#include "import/megatron/primus_trainers.def"
+#undef TRAINER
 };
 
 static const struct yaml_dialect BY_FIELD = {
@@ -100,7 +93,8 @@ static void read_trainer(struct yaml_reading *r, const char *framework, const ch
     for (size_t i = 0; i < sizeof TRAINERS / sizeof *TRAINERS; i++)
         if (strcmp(TRAINERS[i].framework, framework) == 0 &&
             (strcmp(TRAINERS[i].config, name) == 0 || *TRAINERS[i].config == '*')) {
-            reading_words(r, TRAINERS[i].words, "", 0);
+            reading_words(r, TRAINERS[i].switches, "", 0);
+            reading_words(r, TRAINERS[i].numbers, "", 0);
             return;
         }
 }

@@ -136,6 +136,10 @@ static void add_reference(struct yaml_reading *r, const char *inner, int line, i
         add_variable(r, whole, arena_copy(r->mem, rest, m), fallback, line, depth, out);
         return;
     }
+    if (rest && strcmp(head, "oc.decode") == 0) { /* the text as a value, which all are here */
+        expand(r, rest, line, depth + 1, out);
+        return;
+    }
     if (rest && add_sum(r, head, rest, line, depth + 1, out))
         return;
     const struct yaml *node = rest ? NULL : setting_at(r, inner);

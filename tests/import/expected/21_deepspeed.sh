@@ -22,5 +22,4 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --fp16
 --vocab-file gpt2-vocab.json
 note: line 9: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
-note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --deepspeed-activation-checkpointing, --deepspeed_config
-note: not known and left out, may change anything: --use-mpi
+note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --use-mpi, --deepspeed-activation-checkpointing, --deepspeed_config

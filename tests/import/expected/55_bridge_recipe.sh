@@ -2,11 +2,9 @@ launch script, program setup_experiment.py, line 3, 16 GPUs (2 x 8)
 --tensor-model-parallel-size 1
 --pipeline-model-parallel-size 1
 --context-parallel-size 1
---expert-model-parallel-size 16
 --expert-tensor-parallel-size 1
 --micro-batch-size 1
 --global-batch-size 1024
---seq-length 4096
 --bf16
 --moe-token-dispatcher-type flex
 --moe-flex-dispatcher-backend hybridep
@@ -16,7 +14,6 @@ launch script, program setup_experiment.py, line 3, 16 GPUs (2 x 8)
 --use-distributed-optimizer
 --overlap-param-gather
 --use-precision-aware-optimizer
---tp-comm-overlap
 --grad-reduce-in-bf16
 --expert-model-parallel-size 8
 --seq-length 8192

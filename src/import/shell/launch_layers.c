@@ -1,0 +1,56 @@
+/* Whose layers a launch runs, by its flags: forks have their own. */
+#include "import/shell/launch_translation.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/* MindSpeed calls its own fused layers "local": Megatron's rules on local ones do not hold for them. */
+static bool has_layers_of_mindspeed(const struct launch *l)
+{
+    static const char flags[] = "--use-fused-rmsnorm --use-fused-swiglu --use-fused-rotary-pos-emb";
+    const char *impl = launch_value(l, "--transformer-impl");
+    bool found = false;
+    for (int i = 0; i < l->count; i++)
+        found |= strncmp(l->word[i].text, "mindspeed", 9) == 0 || is_one_of(l->word[i].text, flags);
+    return found && impl && strcmp(impl, "local") == 0;
+}
+
+/* Layers that another program defines; those of `astra export` are known, and local ones are spoken of later. */
+static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
+{
+    const char *spec = launch_value(l, "--spec"), *impl = launch_value(l, "--transformer-impl");
+    bool local = impl && strcmp(impl, "local") == 0 && !mindspeed;
+    if (spec && strcmp(spec, TORCH_MODULE) != 0 && !local)
+        launch_note(
+            l, arena_format(mem,
+                            "--spec %s: its layers are planned as Megatron's, which may be others",
+                            spec));
+}
+
+const char *launch_fork(const struct launch *l)
+{
+    static const char *const FLAGS[] = {"--ai-framework",      "--handler-name",
+                                        "--no-shared-storage", "--reuse-fp32-param",
+                                        "--use-ascend-coc",    "--use-fused-rmsnorm",
+                                        "--use-fused-swiglu",  "--use-fused-rotary-pos-emb"};
+    if (l->program && strcmp(l->program, "megatron") == 0)
+        return "ms-swift";
+    if (launch_mentions(l, "--deepspeed"))
+        return "DeepSpeed";
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+        if (launch_mentions(l, FLAGS[i]))
+            return "MindSpeed";
+    return NULL;
+}
+
+void translation_layers(struct translation *t, struct launch *l)
+{
+    note_spec(l, has_layers_of_mindspeed(l), t->mem);
+    if (!has_layers_of_mindspeed(l))
+        return;
+    translation_last(t, "--transformer-impl", "transformer_engine", 0);
+    launch_note(l, "--transformer-impl local: MindSpeed's fused layers are planned as "
+                   "TransformerEngine's");
+}

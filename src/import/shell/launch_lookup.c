@@ -1,0 +1,82 @@
+/* Flags of a launch, looked up by their names. */
+#include "import/shell/launch_translation.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+const char *launch_written(const struct launch *l, const char *flag)
+{
+    const char *value = NULL;
+    size_t n = strlen(flag);
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text;
+        if (strncmp(w, flag, n) == 0 && w[n] == '=')
+            value = w + n + 1;
+        else if (strcmp(w, flag) == 0 && i + 1 < l->count)
+            value = l->word[i + 1].text;
+    }
+    return value;
+}
+
+const char *launch_value(const struct launch *l, const char *flag)
+{
+    const char *value = launch_written(l, flag);
+    return value && launch_is_known(value) ? value : NULL;
+}
+
+bool launch_names_flag(const char *word, const char *flag)
+{
+    for (; *flag; word++, flag++)
+        if (*word != *flag && !(*word == '_' && *flag == '-'))
+            return false;
+    return !*word || *word == '=';
+}
+
+bool launch_mentions(const struct launch *l, const char *flag)
+{
+    for (int i = 0; i < l->count; i++)
+        if (launch_names_flag(l->word[i].text, flag))
+            return true;
+    return false;
+}
+
+int64_t launch_number(const struct launch *l, const char *flag, int64_t missing)
+{
+    const char *text = launch_value(l, flag);
+    int64_t n;
+    return text && parse_int(text, &n) && n >= 0 && n <= 1 << 20 ? n : text ? -1 : missing;
+}
+
+int launch_drop(struct launch_word *word, bool *implied, int count, const char *flag)
+{
+    int kept = 0;
+    size_t n = strlen(flag);
+    for (int i = 0; i < count; i++) {
+        bool same = strncmp(word[i].text, flag, n) == 0;
+        if (same && !word[i].text[n])
+            i++;
+        else if (!same || word[i].text[n] != '=') {
+            if (implied)
+                implied[kept] = implied[i];
+            word[kept++] = word[i];
+        }
+    }
+    return kept;
+}
+
+bool launch_implies(const struct launch *l, const char *flag)
+{
+    for (int i = 0; l->implied && i < l->count; i++)
+        if (l->implied[i] && strcmp(l->word[i].text, flag) == 0)
+            return true;
+    return false;
+}
+
+bool launch_generates(const struct launch *l)
+{
+    return (launch_mentions(l, "--inference-dynamic-batching") ||
+            launch_mentions(l, "--inference-rng-tracker")) &&
+           !launch_mentions(l, "--perform-rl-step") && !launch_mentions(l, "--train-iters") &&
+           !launch_mentions(l, "--train-samples") && !launch_mentions(l, "--lr");
+}

@@ -1,0 +1,31 @@
+launch script, program run_script.py, line 3, 128 GPUs (16 x 8)
+--pipeline-model-parallel-size 8
+--context-parallel-size 1
+--expert-model-parallel-size 8
+--expert-tensor-parallel-size 1
+--micro-batch-size 1
+--seq-length 4096
+--bf16
+--fp8-format hybrid
+--fp8-recipe mxfp8
+--moe-token-dispatcher-type alltoall
+--moe-grouped-gemm
+--cross-entropy-loss-fusion
+--account-for-embedding-in-pipeline-split
+--account-for-loss-in-pipeline-split
+--moe-router-force-load-balancing
+--use-distributed-optimizer
+--overlap-grad-reduce
+--overlap-param-gather
+--grad-reduce-in-bf16
+--tensor-model-parallel-size 1
+--global-batch-size 4096
+--cuda-graph-impl transformer_engine
+--cuda-graph-scope attn moe_router
+--overlap-moe-expert-parallel-comm
+--delay-wgrad-compute
+--recompute-granularity full
+--recompute-method block
+--recompute-num-layers 2
+note: --config_variant v9 is not known here: the recipe without it is planned
+note: recipe qwen3_235b_a22b_pretrain_64gpu_b200_fp8mx_config of Megatron-Bridge 067f987d (2026-08-22): other releases may set other values
