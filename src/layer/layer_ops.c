@@ -158,6 +158,13 @@ static void add_tp_exit(struct ops_builder *b, const char *name, int modules)
     b->out[b->count - 1].hidden_back = !b->s->seq_parallel && !b->s->tp_sync;
 }
 
+/* Bias, dropout, add: one pass, input kept, and a byte where dropout masks. */
+static void add_residual(struct ops_builder *b)
+{
+    add_pass(b, "residual", MEMORY_RESIDUAL, b->residual, b->s->model->hidden)->saved =
+        b->stream + (b->s->dropout ? b->stream / HALF : 0);
+}
+
 static void add_norm(struct ops_builder *b, const char *name, bool saves_input)
 {
     const struct model *m = b->s->model;
@@ -167,9 +174,17 @@ static void add_norm(struct ops_builder *b, const char *name, bool saves_input)
     o->modules = saves_input ? MODULE_LAYERNORM : 0;
     o->saved = (saves_input ? b->input : HALF) * b->residual * m->hidden;
     o->temporary_back = 2 * b->stream;
-    if (saves_input) /* bias, dropout, add: one pass, input kept, and a byte where dropout masks */
-        add_pass(b, "residual", MEMORY_RESIDUAL, b->residual, m->hidden)->saved =
-            b->stream + (b->s->dropout ? b->stream / HALF : 0);
+    if (saves_input)
+        add_residual(b);
+}
+
+/* A block that shares the norm of attention only adds what it computed. */
+static void add_mlp_norm(struct ops_builder *b)
+{
+    if (b->s->model->shared_norm)
+        add_residual(b);
+    else
+        add_norm(b, "mlp norm", true);
 }
 
 /* Average keys a query sees: half under the causal mask, the window where it is shorter. */
@@ -433,7 +448,7 @@ static void add_mlp(struct ops_builder *b, const char *up, const char *down, dou
 static void mlp_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
-    add_norm(b, "mlp norm", true);
+    add_mlp_norm(b);
     add_tp_enter(b, "mlp gather", MODULE_MLP);
     add_mlp(b, "mlp up", "mlp down", (double)m->ffn / b->s->tp, MODULE_MLP);
     add_tp_exit(b, "mlp reduce", MODULE_MLP);
@@ -636,7 +651,7 @@ static void moe_block(struct ops_builder *b)
                         .count = (double)m->experts / s->ep};
     x.inner = x.wide * (m->gated ? 2 : 1);
     x.turns = s->te && s->grouped_gemm ? 1 : x.count;
-    add_norm(b, "mlp norm", true);
+    add_mlp_norm(b);
     add_shared_expert(b);
     struct op *router = add_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;

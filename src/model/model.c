@@ -47,6 +47,9 @@ static const struct field_owner OWNERS[] = {
     {MODEL_qk_rope, MODEL_mla},
     {MODEL_v_dim, MODEL_mla},
     {MODEL_window_every, MODEL_window},
+    {MODEL_qk_norm_wide, MODEL_qk_norm},
+    {MODEL_bare_norm, MODEL_layer_norm},
+    {MODEL_shared_norm, MODEL_parallel},
 };
 
 const struct model_field_info *model_field_info(enum model_field f)
@@ -90,6 +93,8 @@ static void clear_unused(struct model *m)
     const struct field_owner *unused;
     if (m->router_groups == 1) /* one group is no grouping */
         m->router_groups = 0;
+    if (m->linear_bias) /* has it too */
+        m->proj_bias = 0;
     while ((unused = model_field_unused(m)))
         model_field_set(m, unused->field, 0);
 }
@@ -216,7 +221,7 @@ static bool has_dense_layer(const struct model *m)
 static bool is_idle(const struct model *m, enum model_field f)
 {
     return (f == MODEL_max_seq && !m->learned_pos) || (f == MODEL_ffn && !has_dense_layer(m)) ||
-           f == MODEL_sigmoid_router || f == MODEL_dense_first || f == MODEL_moe_every ||
+           f == MODEL_sigmoid_router || f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
            f == MODEL_window_every;
 }
 

@@ -9,13 +9,19 @@ enum { VOCAB_MULTIPLE = 128 };
 
 static int64_t norm(const struct model *m, int64_t width)
 {
-    return m->layer_norm ? 2 * width : width;
+    return m->layer_norm && !m->bare_norm ? 2 * width : width;
 }
 
 /* Norms around one half of a layer. */
 static int64_t half_norms(const struct model *m)
 {
     return norm(m, m->hidden) * (m->post_norms ? 2 : 1);
+}
+
+/* A norm of all heads together has a weight for each, and in no family a bias. */
+static int64_t query_key_norms(const struct model *m, int64_t q, int64_t k)
+{
+    return m->qk_norm_wide ? q + k : 2 * norm(m, m->head_dim);
 }
 
 static void add_attention(const struct model *m, struct layer_params *p)
@@ -25,7 +31,7 @@ static void add_attention(const struct model *m, struct layer_params *p)
     if (m->qkv_bias)
         p->attention_linear += q + 2 * k;
     if (m->qk_norm)
-        p->attention_replicated += 2 * norm(m, m->head_dim);
+        p->attention_replicated += query_key_norms(m, q, k);
 }
 
 /* Queries, keys and values come from low-rank latents; the down-projections, and the rotary key
@@ -67,9 +73,9 @@ struct layer_params model_layer_params(const struct model *m, const struct layer
     else
         add_attention(m, &p);
     p.attention_linear += m->sinks ? m->heads : 0;
-    p.attention_replicated += half_norms(m) + (m->linear_bias ? m->hidden : 0);
+    p.attention_replicated += half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
     p.mlp = mlp_split(m, inner);
-    p.mlp_replicated = half_norms(m) + (m->linear_bias && inner ? m->hidden : 0);
+    p.mlp_replicated = (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
     if (kind->moe) {
         p.mlp_replicated += router_params(m);
         p.experts = m->experts * expert_params(m);

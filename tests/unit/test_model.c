@@ -269,6 +269,36 @@ static void layer_parts(void **state)
     assert_int_equal(p.experts, 6 * 3 * 64 * 32);
 }
 
+/* What families have beyond Megatron's own block. */
+static void norms_and_biases(void **state)
+{
+    (void)state;
+#define WIDE "layers=1,hidden=64,heads=4,kv=2,head_dim=8,vocab=100,ffn=96"
+    static const struct {
+        const char *pairs;
+        int attention, mlp; /* whole on every rank */
+    } cases[] = {
+        {WIDE, 64, 64},
+        {WIDE ",proj_bias=1", 64 + 64, 64},
+        {WIDE ",proj_bias=1,linear_bias=1", 64 + 64, 64 + 64},
+        {WIDE ",qk_norm=1", 64 + 2 * 8, 64},
+        {WIDE ",qk_norm=1,qk_norm_wide=1", 64 + 4 * 8 + 2 * 8, 64},
+        {WIDE ",norm=layer", 2 * 64, 2 * 64},
+        {WIDE ",norm=layer,bare_norm=1", 64, 64},
+        {WIDE ",norm=layer,qk_norm=1,qk_norm_wide=1", 2 * 64 + 4 * 8 + 2 * 8, 2 * 64},
+        {WIDE ",parallel=1", 64, 64},
+        {WIDE ",parallel=1,shared_norm=1", 64, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct model m = from_pairs(cases[i].pairs);
+        struct layer_params p = model_layer_params(&m, &m.kind[0]);
+        assert_int_equal(p.attention_replicated, cases[i].attention);
+        assert_int_equal(p.mlp_replicated, cases[i].mlp);
+        assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + 32 * 64);
+    }
+#undef WIDE
+}
+
 /* Worked by hand from Megatron's formula. */
 static void flops(void **state)
 {
@@ -873,7 +903,8 @@ int main(void)
         cmocka_unit_test(fields_are_sound),     cmocka_unit_test(presets_have_published_counts),
         cmocka_unit_test(presets_are_distinct), cmocka_unit_test(families_have_published_counts),
         cmocka_unit_test(active_counts),        cmocka_unit_test(mtp_is_counted_apart),
-        cmocka_unit_test(layer_parts),          cmocka_unit_test(flops),
+        cmocka_unit_test(layer_parts),
+        cmocka_unit_test(norms_and_biases),          cmocka_unit_test(flops),
         cmocka_unit_test(padded_vocab),         cmocka_unit_test(inline_defaults),
         cmocka_unit_test(layouts_of_pairs),     cmocka_unit_test(layouts_of_configs),
         cmocka_unit_test(set_pattern),          cmocka_unit_test(nested_config),
