@@ -1,9 +1,12 @@
 // Memory of each pipeline stage at its fullest moment, against what its GPUs have.
-const MEMORY = DATA.stages.parts.map(([name, help], k) => ({
-    name,
-    help,
-    colour: [1, 2, 9, 7, 6, 3, 10, 4, 8, 5][k % 10],
-}));
+let MEMORY;
+let STAGE_TIMES; // what does not run has none
+
+function takeMemory() {
+    const colours = [1, 2, 9, 7, 6, 3, 10, 4, 8, 5];
+    MEMORY = DATA.stages.parts.map(([name, help], k) => ({ name, help, colour: colours[k % 10] }));
+    STAGE_TIMES = DATA.feasible ? ["forward", "backward", "idle"] : [];
+}
 
 function memoryPicture(width, plan, marks) {
     const stages = STAGES.get(plan),
@@ -89,14 +92,12 @@ function drawMemory() {
         [...STAGES.values()].some((stages) => stages.some((s) => s.parts[k] > 0)),
     );
     part.node.append(legend(inUse.map((m) => [m.colour, m.name, m.help])));
-    const retell = alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
+    const retell = alternative(part, [...stageHeads(), ...MEMORY.map((m) => m.name)], () =>
         STAGES.get(plan).map(stageRow),
     );
 }
 
-// What does not run has no times.
-const STAGE_TIMES = DATA.feasible ? ["forward", "backward", "idle"] : [];
-const STAGE_HEADS = ["stage", "GPUs", "layers", ...STAGE_TIMES, "memory", "limit"];
+const stageHeads = () => ["stage", "GPUs", "layers", ...STAGE_TIMES, "memory", "limit"];
 
 function stageRow(s, k) {
     const times = STAGE_TIMES.map((name) => seconds(s[name])),

@@ -1,5 +1,5 @@
 // One step of plan 1: passes by rank, in parts of the step.
-const STEP_UNITS = DATA.timeline ? DATA.timeline.units : 1;
+let STEP_UNITS;
 const KINDS = [
     ["forward", 1],
     ["backward", 3],
