@@ -83,7 +83,13 @@ function flags(i) {
             come = come.filter((c) => c !== instead);
         }
     }
-    return [...list, ...come.map((k) => words[k])];
+    return behindPlan([...list, ...come.map((k) => words[k])]);
+}
+
+// What is trained stands behind how it is trained: the first lines are those that matter.
+function behindPlan(list) {
+    const model = new Set(DATA.flags.model.map((k) => DATA.flags.words[k]));
+    return [...list.filter((text) => !model.has(text)), ...list.filter((text) => model.has(text))];
 }
 
 const readStage = (s) => ({

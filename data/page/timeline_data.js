@@ -2,7 +2,7 @@
 let STEP_UNITS;
 const KINDS = [
     ["forward", 1],
-    ["backward", 3],
+    ["backward", 11],
     ["recomputation", 2],
     ["exposed communication", 7],
     ["optimizer, reduction, gather", 9],
