@@ -21,6 +21,7 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wvla -Werror
 LIBS    := -ljansson -lyaml -lm -pthread
 INCLUDE := -Iinclude -Isrc
+HOSTED  := -fPIC -pthread
 # libxgboost trains the learned models and judges their tables in tests; the program does without.
 FIT_LIBS := -lxgboost
 SHARED  := -shared -Wl,-soname,$(SONAME)
@@ -39,7 +40,7 @@ SHARED  += -Wl,-z,defs
 endif
 
 COMPILE = $(CC) -std=c17 $(WARN) $(INCLUDE) -DASTRA_VERSION='"$(VERSION)"' \
-          -DASTRA_DATE='"$(DATE)"' -fvisibility=hidden -fPIC -pthread $(VARIANT) $(STAMP) $(CPPFLAGS) $(CFLAGS)
+          -DASTRA_DATE='"$(DATE)"' -fvisibility=hidden $(HOSTED) $(VARIANT) $(STAMP) $(CPPFLAGS) $(CFLAGS)
 LINK    = $(CC) $(VARIANT) $(LDFLAGS)
 
 # Data files of these kinds are compiled in: data/models/a-1b.json becomes the array
@@ -73,7 +74,7 @@ BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' PYTHON='$(PYTHON)' sh tools/setup.sh
 SETUP_FLAGS := --check
 demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy step-errors verification experts first-plans mixed fit: SETUP_FLAGS :=
-format format-check lint slurm mcp browser python wheel static static-test aarch64 aarch64-test deb deb-test release: SETUP_FLAGS :=
+format format-check lint slurm mcp browser web python wheel static static-test aarch64 aarch64-test deb deb-test release: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -171,8 +172,14 @@ slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real 
 mcp: $(BUILD)/astra | build/setup/mcp ## test `astra mcp` with the protocol's own client
 	@ASTRA='$(abspath $(BUILD)/astra)' MCP_DIR='$(abspath $(BUILD)/mcp)' sh tests/mcp/run.sh
 
-browser: $(BUILD)/astra | build/setup/browser ## test pages of reports in Chromium
-	@ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
+browser: $(BUILD)/astra web | build/setup/browser ## test pages of reports and the planner's page in Chromium and Firefox
+	@ASTRA='$(abspath $(BUILD)/astra)' node tests/web/same_answers.mjs $(WASM)/engine.js tests/web/questions.txt
+	@WEB='$(abspath build/web)' ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
+
+web: | build/setup/$(BASE) build/setup/web ## the planner as a page for any static file server: build/web
+	@sh tools/wasm_libraries.sh $(WASM)/libs
+	+@$(FOR_WASM) $(WASM)/engine.js
+	@VERSION='$(VERSION)' DATE='$(DATE)' sh tools/web.sh $(WASM) build/web
 
 python: $(BUILD)/python/made $(BUILD)/wheel/made $(BUILD)/astra | build/setup/python ## test the Python package, its wheel and its notebook
 	@ASTRA='$(abspath $(BUILD)/astra)' PYTHON='$(PYTHON)' STAGED='$(abspath $(BUILD)/python)' \
@@ -334,6 +341,22 @@ FOR_ARM  = $(MAKE) --no-print-directory BUILD=$(ARM) HOSTCC='$(CC)' \
            OBJCOPY=$(CROSS)objcopy CPPFLAGS=-I$(ARM)/root/usr/include \
            LDFLAGS=-L$(ARM)/root/usr/lib/aarch64-linux-gnu
 
+# The page that plans in the browser: the library by Emscripten, with Debian's jansson and libyaml.
+# The linker leaves out what the page does not ask for: fit with its files, verify, mcp.
+WASM     := build/wasm
+FOR_WASM  = NODE_PATH=/usr/share/nodejs $(MAKE) --no-print-directory BUILD=$(WASM) HOSTCC='$(CC)' CC=emcc HOSTED= \
+            EMBED=array CPPFLAGS=-I$(WASM)/libs/include CFLAGS='-O3 -fdata-sections'
+ENGINE_C := $(patsubst %,$(BUILD)/web/%.o,engine system)
+COMMA    := ,
+ENTRIES  := $(foreach f,set load_text search estimate explain improve export list_gpus list_models list_prices print script message names version,_astra_$f$(COMMA))
+ENGINE   := -sMODULARIZE -sEXPORT_NAME=astraEngine -sENVIRONMENT=worker,node -sDYNAMIC_EXECUTION=0 --no-entry \
+            -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=33554432 -sINCOMING_MODULE_JS_API=instantiateWasm,progress \
+            -sEXPORTED_FUNCTIONS=$(subst $() $(),,$(ENTRIES))_web_new,_web_page,_astra_free,_malloc,_free \
+            -sEXPORTED_RUNTIME_METHODS=FS,UTF8ToString,stringToUTF8,lengthBytesUTF8
+$(BUILD)/engine.js: $(LIB_OBJ) $(ENGINE_C) $(BUILD)/objects
+	$(call say,LINK,$@)
+	$(Q)$(CC) -O3 $(ENGINE) -o $@ $(LIB_OBJ) $(ENGINE_C) -L$(WASM)/libs/lib -ljansson -lyaml
+
 # The Python package, put together in a folder; and with a library and a program that need nothing
 # but the C library, as a wheel.
 BINDING := $(wildcard bindings/python/*.* bindings/python/astra_planner/*.*)
@@ -387,7 +410,7 @@ $(BUILD)/fit: $(FIT_OBJ) $(LIB_OBJ) $(BUILD)/objects
 
 FORCE:
 .PHONY: all help setup demo test programs unit cases golden laws valgrind fuzz fuzz-run mutants bench accuracy step-errors verification experts first-plans \
-        mixed fit slurm mcp browser python wheel static static-test aarch64 aarch64-test deb deb-test dist release \
+        mixed fit slurm mcp browser web python wheel static static-test aarch64 aarch64-test deb deb-test dist release \
         format format-check lint install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

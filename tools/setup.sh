@@ -33,7 +33,8 @@ slurm          command:sbatch        slurm-client
 slurm          command:munged        munge
 slurm          command:jq            jq
 browser        command:chromium      chromium
-browser,mcp    command:node          nodejs
+browser        command:firefox-esr   firefox-esr
+browser,mcp,web command:node         nodejs
 browser,mcp    command:npm           npm
 browser        a_font                fonts-dejavu-core
 python,wheel,deb interpreter         python3
@@ -47,6 +48,8 @@ deb            command:dh_python3    dh-python
 deb            command:dpkg-buildpackage dpkg-dev
 deb-test       command:lintian       lintian
 deb-test       command:mmdebstrap    mmdebstrap
+web            command:emcc          emscripten
+web            acorn                 node-acorn
 aarch64        command:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 aarch64        cross_links           libc6-dev-arm64-cross
 aarch64        command:qemu-aarch64-static qemu-user-static
@@ -74,6 +77,9 @@ cross_links() {
 
 # Without any, a browser draws boxes for letters.
 a_font() { ls -d /usr/share/fonts/*/* >/dev/null 2>&1; }
+
+# Of emcc's optimizer of JavaScript, which node finds by NODE_PATH.
+acorn() { NODE_PATH=/usr/share/nodejs node -e 'require("acorn")' 2>/dev/null; }
 
 interpreter() { have "$PYTHON"; }
 has_module() { "$PYTHON" -c "import $1" >/dev/null 2>&1; }
@@ -164,9 +170,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | fit | valgrind | format | lint | slurm | mcp | browser | python | wheel | deb | deb-test | aarch64) ;;
+    build | clang | test | fit | valgrind | format | lint | slurm | mcp | browser | web | python | wheel | deb | deb-test | aarch64) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, fit, valgrind, format, lint, slurm, mcp, browser, python, wheel, deb, deb-test or aarch64"
+        say "unknown set '$want', expected build, clang, test, fit, valgrind, format, lint, slurm, mcp, browser, web, python, wheel, deb, deb-test or aarch64"
         exit 3
         ;;
     esac

@@ -38,7 +38,7 @@ function meter(share) {
         },
         svg("rect", { class: "track", x: 0, y: 4, width: 200, height: 6, rx: 3 }),
         svg("rect", {
-            class: share > 1 ? "f7" : "f1",
+            class: share > 1 ? "over" : "f1",
             x: 0,
             y: 4,
             width: Math.min(200, 200 * share),

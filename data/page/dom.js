@@ -1,5 +1,5 @@
 // Elements are made here and nowhere else. Text is always text: nothing is parsed as markup.
-const DATA = JSON.parse(document.getElementById("data").textContent);
+let DATA = null; // the answer that is shown
 const SVG = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);
@@ -24,6 +24,7 @@ const svg = (tag, attributes, ...children) =>
 // A section with a heading, tools beside it, a line on how to read it, and room for its chart.
 // Places are rows over the whole width, and two columns between them.
 const SECTIONS = [];
+const PLACES = ["contents", "card", "first", "left", "right", "last", "foot"];
 function section(id, title, short, lead, place) {
     const tools = el("div", { class: "tools" });
     const head = el("div", { class: "chart-head" }, el("h2", { id: id + "-title" }, title), tools);

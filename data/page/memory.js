@@ -1,15 +1,17 @@
 // Memory of each pipeline stage at its fullest moment, against what its GPUs have.
-const MEMORY = DATA.stages.parts.map(([name, help], k) => ({
-    name,
-    help,
-    colour: [1, 2, 9, 7, 6, 3, 10, 4, 8, 5][k % 10],
-}));
+let MEMORY;
+let STAGE_TIMES; // what does not run has none
+
+function takeMemory() {
+    const colours = [10, 5, 9, 6, 4, 2, 3, 11, 8, 7];
+    MEMORY = DATA.stages.parts.map(([name, help], k) => ({ name, help, colour: colours[k % 10] }));
+    STAGE_TIMES = DATA.feasible ? ["forward", "backward", "idle"] : [];
+}
 
 function memoryPicture(width, plan, marks) {
     const stages = STAGES.get(plan),
-        many = stages.length > 24,
-        area = { many, row: many ? 9 : 26, left: many ? 34 : 62 },
-        height = stages.length * area.row + 40,
+        area = memoryArea(stages),
+        height = area.top(stages.length - 1) + area.row + 24,
         most = Math.max(...stages.map((s) => Math.max(s.limit, s.device)));
     const x = linear(0, most, area.left, width - 8, width < 500 ? 4 : 6),
         words = `Memory of ${stages.length} stages of ${planName(plan).toLowerCase()}`,
@@ -20,18 +22,32 @@ function memoryPicture(width, plan, marks) {
     return picture;
 }
 
-// The limit's name stands above the first stage; on stages of another type, beside their line.
-function addLimit(picture, stages, k, x, { row, many }) {
-    const { limit, gpu } = stages[k],
-        types = new Set(stages.map((s) => s.gpu)).size;
-    if (k > 0 && stages[k - 1].gpu === gpu && stages[k - 1].limit === limit) return;
-    const words = (types > 1 ? gpu + ": " : "") + "limit " + gib(limit),
-        y = k === 0 ? 10 : 16 + k * row + (many ? 8 : 14);
-    picture.append(label(x(limit) - 4, y, words, "bad halo limit-name", "end"));
+// Another limit than that of the stage before has a line of its own above its stage, for its name.
+const LIMIT_ROOM = 18;
+const newLimit = (stages, k) =>
+    k === 0 || stages[k - 1].gpu !== stages[k].gpu || stages[k - 1].limit !== stages[k].limit;
+
+function memoryArea(stages) {
+    const many = stages.length > 24,
+        row = many ? 9 : 26,
+        tops = [];
+    stages.forEach((_, k) => {
+        const before = k === 0 ? -2 : tops[k - 1] + row;
+        tops.push(before + (newLimit(stages, k) ? LIMIT_ROOM : 0));
+    });
+    return { many, row, left: many ? 34 : 62, top: (k) => tops[k] };
 }
 
-function addStage(picture, s, k, x, { many, row, left }, marks) {
-    const y = 16 + k * row;
+function addLimit(picture, stages, k, x, { top }) {
+    const { limit, gpu } = stages[k],
+        types = new Set(stages.map((s) => s.gpu)).size;
+    if (!newLimit(stages, k)) return;
+    const words = (types > 1 ? gpu + ": " : "") + "limit " + gib(limit);
+    picture.append(label(x(limit), top(k) - 6, words, "bad halo limit-name", "end"));
+}
+
+function addStage(picture, s, k, x, { many, row, left, top }, marks) {
+    const y = top(k);
     const name = many ? k : "stage " + k;
     if (!many || k % 8 === 0)
         picture.append(label(left - 8, y + (many ? 8 : 15), name, "soft", "end"));
@@ -89,14 +105,12 @@ function drawMemory() {
         [...STAGES.values()].some((stages) => stages.some((s) => s.parts[k] > 0)),
     );
     part.node.append(legend(inUse.map((m) => [m.colour, m.name, m.help])));
-    const retell = alternative(part, [...STAGE_HEADS, ...MEMORY.map((m) => m.name)], () =>
+    const retell = alternative(part, [...stageHeads(), ...MEMORY.map((m) => m.name)], () =>
         STAGES.get(plan).map(stageRow),
     );
 }
 
-// What does not run has no times.
-const STAGE_TIMES = DATA.feasible ? ["forward", "backward", "idle"] : [];
-const STAGE_HEADS = ["stage", "GPUs", "layers", ...STAGE_TIMES, "memory", "limit"];
+const stageHeads = () => ["stage", "GPUs", "layers", ...STAGE_TIMES, "memory", "limit"];
 
 function stageRow(s, k) {
     const times = STAGE_TIMES.map((name) => seconds(s[name])),

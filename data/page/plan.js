@@ -76,20 +76,14 @@ function openPlan(i) {
     );
     DIALOG.append(TIP);
     DIALOG.scrollTop = 0;
-    history.replaceState(null, "", "#plan-" + (i + 1));
+    history.replaceState(null, "", planAddress(i));
 }
 
 DIALOG.addEventListener("close", () => {
     document.body.append(TIP);
     hideTip();
-    history.replaceState(null, "", location.pathname + location.search);
+    history.replaceState(null, "", planAddress(-1));
 });
 DIALOG.addEventListener("click", (e) => {
     if (e.target === DIALOG) DIALOG.close();
 });
-
-function openFromAddress() {
-    const m = /^#plan-(\d+)$/.exec(location.hash),
-        i = m ? Number(m[1]) - 1 : -1;
-    if (i >= 0 && i < P.count) openPlan(i);
-}

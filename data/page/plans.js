@@ -1,9 +1,18 @@
 // The plans by column, as the program wrote them, and what follows from their figures.
-const P = DATA.plans;
+let P, COLUMNS, PARTS, TOKENS_PER_STEP, STAGES;
+let ON_FRONT;
+let PRICED; // plan 1, with which others are compared
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const COLUMNS = new Map([...P.words, ...P.params].map((c) => [c.name, c]));
-const PARTS = Object.keys(P.breakdown);
-const TOKENS_PER_STEP = DATA.batch * DATA.seq_len;
+
+function takePlans() {
+    P = DATA.plans;
+    COLUMNS = new Map([...P.words, ...P.params].map((c) => [c.name, c]));
+    PARTS = Object.keys(P.breakdown);
+    TOKENS_PER_STEP = DATA.batch * DATA.seq_len;
+    ON_FRONT = new Set(DATA.front);
+    PRICED = figure(0, "usd_per_mtoken") !== null;
+    STAGES = new Map(DATA.stages.plans.map(([i, stages]) => [i, stages.map(readStage)]));
+}
 
 function word(i, name) {
     const c = COLUMNS.get(name);
@@ -34,8 +43,6 @@ const planName = (i) =>
         : i < P.listed
           ? "Plan " + (i + 1)
           : "Front plan " + (i - P.listed + 1);
-const ON_FRONT = new Set(DATA.front);
-const PRICED = figure(0, "usd_per_mtoken") !== null; // plan 1, with which others are compared
 
 function pipeline(i) {
     const vpp = word(i, "vpp");
@@ -76,26 +83,27 @@ function flags(i) {
             come = come.filter((c) => c !== instead);
         }
     }
-    return [...list, ...come.map((k) => words[k])];
+    return behindPlan([...list, ...come.map((k) => words[k])]);
 }
 
-const STAGES = new Map(
-    DATA.stages.plans.map(([i, stages]) => [
-        i,
-        stages.map((s) => ({
-            gpu: s[0],
-            gpus: s[1],
-            layers: s[2],
-            forward: s[3],
-            backward: s[4],
-            idle: s[5],
-            moment: s[6],
-            limit: s[7] / 1024,
-            device: s[8] / 1024,
-            parts: s.slice(9).map((mib) => mib / 1024),
-        })),
-    ]),
-);
+// What is trained stands behind how it is trained: the first lines are those that matter.
+function behindPlan(list) {
+    const model = new Set(DATA.flags.model.map((k) => DATA.flags.words[k]));
+    return [...list.filter((text) => !model.has(text)), ...list.filter((text) => model.has(text))];
+}
+
+const readStage = (s) => ({
+    gpu: s[0],
+    gpus: s[1],
+    layers: s[2],
+    forward: s[3],
+    backward: s[4],
+    idle: s[5],
+    moment: s[6],
+    limit: s[7] / 1024,
+    device: s[8] / 1024,
+    parts: s.slice(9).map((mib) => mib / 1024),
+});
 
 const BREAKDOWN = {
     compute: [1, "compute"],

@@ -120,10 +120,10 @@ function addChange(picture, c, top, x, middle, metric) {
 
 function changeBar(share, y, x, middle, moreIsBetter) {
     const better = moreIsBetter === share >= 0,
-        colour = Math.abs(share) < 0.0005 ? 8 : better ? 1 : 7,
+        style = Math.abs(share) < 0.0005 ? "f8" : better ? "good" : "worse",
         width = Math.max(3, Math.abs(x(share) - middle));
     const place = { x: Math.min(middle, x(share)), y, rx: 2, width, height: 14 };
-    return svg("rect", { class: "f" + colour, ...place });
+    return svg("rect", { class: style, ...place });
 }
 
 // What was asked with --what-if: searched anew, so that the plan may be another one.

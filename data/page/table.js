@@ -2,6 +2,7 @@
 const ROW = 33, // pixels, as the style says
     SPARE = 12, // rows beyond what is seen
     PRINTED = 40;
+let TABLE = null; // the one that is shown
 
 function tableLead() {
     const more = `${thousands(DATA.unlisted)} more were found: --format csv has them. `;
@@ -24,11 +25,17 @@ function drawTable() {
     table.filter.addEventListener("input", () => applyTable(table));
     table.onFront.addEventListener("change", () => applyTable(table));
     table.frame.addEventListener("scroll", scroll, { passive: true });
-    addEventListener("beforeprint", () => showRows(table, table.rows.slice(0, PRINTED), true));
-    addEventListener("afterprint", scroll);
     SECTIONS.push(scroll);
     applyTable(table);
+    TABLE = table;
 }
+
+addEventListener("beforeprint", () => {
+    if (TABLE) showRows(TABLE, TABLE.rows.slice(0, PRINTED), true);
+});
+addEventListener("afterprint", () => {
+    if (TABLE) showRows(TABLE, TABLE.rows, false);
+});
 
 function makeTable(table) {
     const region = { class: "plans", tabindex: "0", role: "region", "aria-label": "All plans" };

@@ -1,8 +1,8 @@
 // One step of plan 1: passes by rank, in parts of the step.
-const STEP_UNITS = DATA.timeline ? DATA.timeline.units : 1;
+let STEP_UNITS;
 const KINDS = [
     ["forward", 1],
-    ["backward", 3],
+    ["backward", 11],
     ["recomputation", 2],
     ["exposed communication", 7],
     ["optimizer, reduction, gather", 9],

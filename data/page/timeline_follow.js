@@ -1,7 +1,13 @@
 // What is in view of the step, and how pointer and keys move it.
-const RANKS = readTimeline();
-const VIEW = { from: 0, to: STEP_UNITS, rank: 0, box: -1 };
+let RANKS;
+const VIEW = {};
 const LEAST_SPAN = 200;
+
+function takeTimeline() {
+    STEP_UNITS = DATA.timeline ? DATA.timeline.units : 1;
+    RANKS = readTimeline();
+    Object.assign(VIEW, { from: 0, to: STEP_UNITS, rank: 0, box: -1 });
+}
 
 function look(from, to) {
     const span = Math.max(LEAST_SPAN, Math.min(STEP_UNITS, to - from));

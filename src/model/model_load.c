@@ -27,16 +27,11 @@ static void set_name(struct model *m, const char *path)
     snprintf(m->name, sizeof m->name, "%.*s", (int)(end - start), path + start);
 }
 
-static bool is_folder(const char *path, struct arena *mem)
-{
-    return file_exists(arena_format(mem, "%s/.", path));
-}
-
 static bool load_file(struct model *m, const char *path, struct arena *mem, struct error *err)
 {
     struct text text;
     const char *file = path;
-    if (is_folder(path, mem))
+    if (folder_exists(path))
         file = arena_format(mem, "%s%sconfig.json", path, path[strlen(path) - 1] == '/' ? "" : "/");
     if (!file_read(file, mem, &text, err) || !model_from_hf(m, text.data, text.length, file, err))
         return false;

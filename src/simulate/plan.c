@@ -69,6 +69,14 @@ static double host_waits(const struct partition *f, const struct strategy *s, in
     return fmax(0, parts[BREAKDOWN_compute] - (double)f->micro_batches * kernels);
 }
 
+/* What is left of a step. Its passes were rounded to ticks, a thousand of them are a nanosecond: less
+ * than that is rounding, which differs from one mathematical library to the next. */
+static double rest_of(double step_s, double parts_s)
+{
+    double rest = step_s - parts_s;
+    return rest < 1e-9 ? 0 : rest;
+}
+
 /* The busiest rank's account. Data parallelism gets what the step is longer than without it; the
  * rest of the rank's time is bubble. */
 static void fill_breakdown(const struct partition *f, const struct strategy *s,
@@ -78,7 +86,7 @@ static void fill_breakdown(const struct partition *f, const struct strategy *s,
     int64_t latest = 0;
     for (int r = 0; r < s->pp; r++) {
         rank_breakdown(f, s, r, parts);
-        p->stage[r].idle_s = fmax(0, p->step_s - sum_of(parts) - st->optimizer_s[f->class_of[r]]);
+        p->stage[r].idle_s = rest_of(p->step_s, sum_of(parts) + st->optimizer_s[f->class_of[r]]);
         if (sum_of(parts) > busiest) {
             busiest = sum_of(parts);
             p->busiest = r;
@@ -92,8 +100,8 @@ static void fill_breakdown(const struct partition *f, const struct strategy *s,
     for (int c = 0; c < f->classes; c++)
         optimizer = fmax(optimizer, st->optimizer_s[c]);
     p->breakdown[BREAKDOWN_optimizer] = optimizer;
-    p->breakdown[BREAKDOWN_dp] = fmax(0, p->step_s - pipeline - optimizer);
-    p->breakdown[BREAKDOWN_bubble] = fmax(0, p->step_s - sum_of(p->breakdown));
+    p->breakdown[BREAKDOWN_dp] = rest_of(p->step_s, pipeline + optimizer);
+    p->breakdown[BREAKDOWN_bubble] = rest_of(p->step_s, sum_of(p->breakdown));
 }
 
 static void fill_stages(const struct partition *f, const struct strategy *s, const struct state *st,

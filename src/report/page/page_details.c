@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "export/job.h"
 #include "export/shell.h"
 #include "report/plan_words.h"
 
@@ -64,6 +65,18 @@ static void add_missing(struct json *list, const int *a, int as, const int *b, i
             json_append(list, json_new_integer(a[i]));
 }
 
+/* Those that say what is trained: everybody has them, and they stand behind those of the plan. */
+static struct json *model_flags(const struct page_words *all, struct arena *mem)
+{
+    struct json *list = json_new_array();
+    for (int i = 0; i < all->count; i++) {
+        const char *name = arena_format(mem, "%.*s", (int)strcspn(all->word[i], " "), all->word[i]);
+        if (section_of(name) == SECTION_MODEL)
+            json_append(list, json_new_integer(i));
+    }
+    return list;
+}
+
 struct json *page_flags(const struct page_list *l, struct arena *mem)
 {
     struct json *o = json_new_object(), *first = json_new_array(), *differ = json_new_array();
@@ -86,6 +99,7 @@ struct json *page_flags(const struct page_list *l, struct arena *mem)
     }
     arena_release(&scratch);
     json_set(o, "words", page_words_json(&all));
+    json_set(o, "model", model_flags(&all, mem));
     json_set(o, "first", first);
     json_set(o, "differ", differ);
     return o;
