@@ -214,10 +214,10 @@ enum astra_status astra_export(struct astra *a)
         !query_resolve(o, QUERY_ESTIMATE, NULL, &a->mem, &a->query, &a->error) ||
         !query_estimate(&a->query, &a->mem, &e, &a->error))
         return status_of(a, false);
-    run_evaluate(a, &e);
+    run_evaluate(&a->query, &e, &a->mem, &a->plan);
     a->plan.reasons = 0;
     a->plan.feasible = true;
-    run_judge_rules(a, &e);
+    run_judge_rules(&e, &a->mem, &a->plan);
     if (!a->plan.feasible)
         fail(&a->error, ERROR_INFEASIBLE, "not feasible: %s", a->plan.reason[0]);
     else if (write_script(a, &a->plan))

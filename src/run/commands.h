@@ -115,8 +115,9 @@ bool run_estimate(struct astra *, bool explain);
 bool run_improve(struct astra *);
 
 /* The plan alone, held to the rules; and the rules alone. */
-void run_evaluate(struct astra *, const struct estimate_query *);
-void run_judge_rules(struct astra *, const struct estimate_query *);
+void run_evaluate(const struct query *, const struct estimate_query *, struct arena *,
+                  struct plan *out);
+void run_judge_rules(const struct estimate_query *, struct arena *, struct plan *);
 
 /* run_export.c: from a plan to the script that starts it.
  *

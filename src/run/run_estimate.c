@@ -11,8 +11,8 @@
 
 /* Where a rule does not hold, to stand before its reason: "" for every group, otherwise the types
  * of those where it does not; NULL when it holds everywhere. */
-static const char *where_broken(struct astra *a, const struct estimate_query *e,
-                                const struct rule *rule, double (*values)[SLOTS])
+static const char *where_broken(const struct estimate_query *e, const struct rule *rule,
+                                double (*values)[SLOTS], struct arena *mem)
 {
     int groups = estimate_groups(e), broken = 0;
     const char *where = "";
@@ -24,56 +24,57 @@ static const char *where_broken(struct astra *a, const struct estimate_query *e,
         for (int h = 0; h < g; h++)
             said = said || (estimate_group(e, h)->gpu == gpu && !rule_allows(rule, values[h]));
         if (!said)
-            where = arena_format(&a->mem, "%s%s%s", where, *where ? ", " : "on ", gpu->name);
+            where = arena_format(mem, "%s%s%s", where, *where ? ", " : "on ", gpu->name);
         broken++;
     }
     return broken == 0 ? NULL : broken == groups ? "" : where;
 }
 
-void run_judge_rules(struct astra *a, const struct estimate_query *e)
+void run_judge_rules(const struct estimate_query *e, struct arena *mem, struct plan *p)
 {
     int groups = estimate_groups(e);
-    double(*values)[SLOTS] = arena_array(&a->mem, (size_t)groups, sizeof *values);
+    double(*values)[SLOTS] = arena_array(mem, (size_t)groups, sizeof *values);
     for (int g = 0; g < groups; g++)
         estimate_slots(e, g, values[g]);
     for (int i = 0; i < e->reasons.count; i++)
-        plan_add_reason(&a->plan, &a->mem, e->reasons.text[i]);
+        plan_add_reason(p, mem, e->reasons.text[i]);
     for (int i = 0; i < e->rules.count; i++) {
         const struct rule *rule = &e->rules.rule[i];
-        const char *where = where_broken(a, e, rule, values);
+        const char *where = where_broken(e, rule, values, mem);
         if (where)
-            plan_add_reason(&a->plan, &a->mem,
-                            arena_format(&a->mem, "%s%s%s (%s:%d)", where, *where ? ": " : "",
+            plan_add_reason(p, mem,
+                            arena_format(mem, "%s%s%s (%s:%d)", where, *where ? ": " : "",
                                          rule->reason, rule->file, rule->line));
     }
 }
 
 /* Guesses are independent of each other and of the model's own error: their squares add up. */
-static void widen_error(struct astra *a)
+static void widen_error(const struct query *q, struct plan *p)
 {
-    const struct flags_result *f = a->query.flags;
-    double sum = a->plan.expected_error * a->plan.expected_error;
+    const struct flags_result *f = q->flags;
+    double sum = p->expected_error * p->expected_error;
     for (int i = 0; f && i < f->assumptions; i++)
-        if (a->query.terms.precision < 0 || strcmp(f->assumption[i].what, "precision") != 0)
+        if (q->terms.precision < 0 || strcmp(f->assumption[i].what, "precision") != 0)
             sum += f->assumption[i].error * f->assumption[i].error;
     if (f && f->assumptions > 0)
-        a->plan.expected_error = sqrt(sum);
+        p->expected_error = sqrt(sum);
 }
 
 /* Why stages cannot be placed is among the query's reasons: the simulation only sees that they
  * are not. */
-void run_evaluate(struct astra *a, const struct estimate_query *e)
+void run_evaluate(const struct query *q, const struct estimate_query *e, struct arena *mem,
+                  struct plan *p)
 {
-    plan_evaluate(&e->scene, &e->strategy, e->layout, &a->mem, &a->plan);
-    widen_error(a);
-    a->plan.flagscale = a->query.flags && a->query.flags->hetero;
-    plan_mind(&a->plan, &e->cautions, &a->mem);
-    a->plan.expert_room = expert_room_of(&a->plan);
+    plan_evaluate(&e->scene, &e->strategy, e->layout, mem, p);
+    widen_error(q, p);
+    p->flagscale = q->flags && q->flags->hetero;
+    plan_mind(p, &e->cautions, mem);
+    p->expert_room = expert_room_of(p);
     if (!e->placed) {
-        a->plan.gpus = e->gpus;
-        a->plan.reasons = 0;
+        p->gpus = e->gpus;
+        p->reasons = 0;
     }
-    run_judge_rules(a, e);
+    run_judge_rules(e, mem, p);
 }
 
 /* What probes say of the plan. Those that search do so for a reader of the whole answer, not of one
@@ -108,7 +109,7 @@ bool run_estimate(struct astra *a, bool explain)
         !query_resolve(&a->options, QUERY_ESTIMATE, &a->resources, &a->mem, q, &a->error) ||
         !query_estimate(q, &a->mem, e, &a->error))
         return false;
-    run_evaluate(a, e);
+    run_evaluate(q, e, &a->mem, &a->plan);
     ask_probes(a, e, explain);
     if ((out->trace && !trace_write(&a->plan, out->trace, &a->error)) ||
         (out->report && !page_of_plan(q, &a->answer, &a->mem, &a->error)))

@@ -154,7 +154,7 @@ static bool read_back(struct astra *a, const struct str *text, struct improvemen
                             &again->query, err) &&
               query_estimate(&again->query, &again->mem, &e, err);
     if (ok) {
-        run_evaluate(again, &e);
+        run_evaluate(&again->query, &e, &again->mem, &again->plan);
         i->step_s = again->plan.step_s;
         i->peak_bytes = again->plan.feasible ? plan_fullest(&again->plan)->peak_bytes : 0;
         i->limit_bytes = again->plan.limit_bytes;
