@@ -203,6 +203,8 @@ struct pass_times {
  * O(classes). */
 void pass_times_of(const struct partition *, const struct strategy *, struct arena *,
                    struct pass_times *);
+/* Whether nothing that is redone beside, and no overlap switched off, makes a pass of these shorter. */
+bool pass_times_grow(const struct partition *, const struct strategy *, const struct pass_times *);
 void pass_times_memory(const struct partition *, const struct strategy *, struct arena *,
                        struct pass_times *);
 /* The same from below, without walking the schedule: every chunk as small as the smallest of its

@@ -47,11 +47,12 @@ struct known_memory {
     bool too_much; /* not even with the smallest states */
 };
 
-/* Overlap and graphs without any recompute: what recomputes takes no less. */
-enum { SWITCHES = PARAM_FIRST_STATE - PARAM_tp_overlap, PLAIN_PASS_TIMES = 16 };
-struct plain_pass_times {
-    int switches[SWITCHES]; /* parameters from tp_overlap on */
-    int64_t bound;          /* ticks, of the pipeline */
+/* Pass times that were too slow when they were judged: what differs from them by slower switches or
+ * by more recompute takes no less. */
+enum { SLOW_PASS_TIMES = 64 };
+struct slow_pass_times {
+    struct strategy s;
+    int64_t bound; /* ticks, of the pipeline */
 };
 
 struct worker {
@@ -81,8 +82,9 @@ struct worker {
     struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
     bool waited;        /* ... and whether a pass of theirs waits for the host */
     bool graphs_decide; /* speaks_of_no_graph() */
-    int plains;
-    struct plain_pass_times plain[PLAIN_PASS_TIMES]; /* of the partition */
+    int slows;
+    struct slow_pass_times slow[SLOW_PASS_TIMES]; /* of the partition */
+    int64_t cut[2]; /* cut_of() without and with a caution; 0: to be found again */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

@@ -107,18 +107,32 @@ static int64_t front_cut(const struct cell *c)
 }
 
 /* ... and none to the list either. */
-int64_t cut_of(const struct worker *w)
+static int64_t find_cut(const struct worker *w)
 {
     const struct cell *c = w->cell;
-    const struct found here = {.strategy = w->walk.strategy,
-                               .trouble = trouble_of(w->cautioned, false, 0)};
-    if (w->query->exhaustive)
-        return INT64_MAX;
+    unsigned trouble = trouble_of(w->cautioned, false, 0);
     int64_t list =
-        smaller(c->cut_list[w->cautioned > 0], shortlist_limit(&c->best, &c->rental, here.trouble));
+        smaller(c->cut_list[w->cautioned > 0], shortlist_limit(&c->best, &c->rental, trouble));
+    const struct found here = {.strategy = w->walk.strategy, .trouble = trouble};
     list = smaller(list, shortlist_row_limit(&c->best, &c->rental, &here));
     int64_t front = front_cut(c);
     return list > front ? list : front;
+}
+
+/* The same until a plan is kept or another row is walked. */
+int64_t cut_of(struct worker *w)
+{
+    int64_t *cut = &w->cut[w->cautioned > 0];
+    if (w->query->exhaustive)
+        return INT64_MAX;
+    if (*cut == 0)
+        *cut = find_cut(w);
+    return *cut;
+}
+
+void forget_cut(struct worker *w)
+{
+    w->cut[0] = w->cut[1] = 0;
 }
 
 /* Whether a strategy with such a step, or one that is not shorter, has no use. */
@@ -145,6 +159,7 @@ bool keep_found(struct worker *w, const struct found *x)
     if (faster)
         *c->fastest = *x;
     shortlist_add(&c->best, x);
+    forget_cut(w);
     w->kept += faster || listed;
     return faster || listed;
 }
