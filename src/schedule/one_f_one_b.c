@@ -38,6 +38,7 @@ struct schedule_run {
     struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
         backward[SCHEDULE_MAX_RANKS]; /* what is next */
     struct schedule_state now;
+    int64_t began[SCHEDULE_MAX_RANKS]; /* the latest forward of a rank */
     int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
     int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
 };
@@ -197,6 +198,130 @@ static void do_step(struct schedule_run *u, int64_t step)
     }
 }
 
+/* The regular case, which most are: every group has as many micro-batches as there are ranks, or
+ * there is one chunk. Forward k = ahead + g - r of rank r (interleaved) is of chunk k / pp mod vpp: at a
+ * step the ranks are in two chunks at most, one up to rank (ahead + g) mod pp and the one before it
+ * behind, and likewise backward. So passes are loops over ranks without cursors. */
+struct span {
+    int first, end; /* ranks */
+    int chunk;
+};
+
+/* Ranks first .. end - 1 of the step, cut where the chunk changes. */
+static int cut_span(int first, int end, int change, int before, int behind, struct span out[2])
+{
+    int n = 0;
+    if (first < end && first < change)
+        out[n++] = (struct span){first, end < change ? end : change, before};
+    if (first < end && end > change)
+        out[n++] = (struct span){first > change ? first : change, end, behind};
+    return n;
+}
+
+static int clamp(int64_t x, int most)
+{
+    return x < 0 ? 0 : x > most ? most : (int)x;
+}
+
+static int64_t whole_mod(int64_t x, int64_t n)
+{
+    int64_t rest = x % n;
+    return rest < 0 ? rest + n : rest;
+}
+
+/* Forward of chunk c on the ranks of a span. `wrapped`: when the last rank's output of the chunk before
+ * is there. Interleaved, a rank needs what the one before it sent a step ago: last rank first. */
+static void forward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+{
+    const struct pipeline *p = u->p;
+    const int64_t *ticks = &p->forward[x->chunk * p->pp];
+    int64_t *clock = u->now.clock, *sent = u->now.sent;
+    int up = p->vpp == 1 ? 1 : -1, count = x->end - x->first;
+    for (int i = 0, r = up > 0 ? x->first : x->end - 1; i < count; i++, r += up) {
+        int64_t ready = r > 0 ? sent[r - 1] : x->chunk > 0 ? wrapped : 0;
+        int64_t send = r == p->pp - 1 && x->chunk == p->vpp - 1 ? 0 : p->send[r];
+        int64_t end = (u->began[r] = max2(clock[r], ready)) + ticks[r];
+        clock[r] = p->blocking_send ? end + send : end;
+        sent[r] = end + send;
+    }
+}
+
+static void backward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+{
+    const struct pipeline *p = u->p;
+    const int64_t *ticks = &p->backward[x->chunk * p->pp];
+    int64_t *clock = u->now.clock, *returned = u->now.returned;
+    for (int r = x->first; r < x->end; r++) {
+        int64_t ready = r < p->pp - 1 ? returned[r + 1] : x->chunk < p->vpp - 1 ? wrapped : 0;
+        int64_t send = r == 0 && x->chunk == 0 ? 0 : p->send[r == 0 ? p->pp - 1 : r - 1];
+        int64_t end = max2(clock[r], ready) + ticks[r];
+        clock[r] = p->blocking_send ? end + send : end;
+        returned[r] = end + send;
+    }
+}
+
+/* As mark_forward() of all ranks: rank (ahead + g) mod pp begins a chunk, and when that is rank 0 all
+ * ask for one. */
+static void mark_forwards(struct schedule_run *u, int64_t at, const struct span *x)
+{
+    const struct pipeline *p = u->p;
+    int begins = (int)whole_mod(at, p->pp);
+    for (int r = x->first; r < x->end; r++) {
+        int next = x->chunk + (r == 0 ? 1 : 2);
+        if (at - r >= (int64_t)p->pp * p->vpp)
+            continue;
+        if (r == begins)
+            u->marks->needed[x->chunk * p->pp + r] = u->began[r];
+        if (begins == 0 && next > 1 && next < p->vpp)
+            u->marks->asked[next * p->pp + r] = u->began[r];
+    }
+}
+
+static void mark_backwards(struct schedule_run *u, int64_t step, int first, int end)
+{
+    int64_t left = u->total - 1 - step;
+    for (int r = first; r < end && left % u->p->pp == 0; r++)
+        u->marks->reduced[left + r] = u->now.clock[r];
+}
+
+/* Where the ranks of a step are. Interleaved, `at` is the forward of rank 0. */
+static int forward_spans(const struct schedule_run *u, int64_t at, struct span out[2])
+{
+    int pp = u->p->pp, vpp = u->p->vpp;
+    if (vpp == 1) {
+        out[0] = (struct span){0, pp, 0};
+        return at >= 0 && at < u->total;
+    }
+    int chunk = (int)(whole_mod(at, (int64_t)pp * vpp) / pp);
+    return cut_span(clamp(at - u->total + 1, pp), clamp(at + 1, pp), (int)whole_mod(at, pp) + 1,
+                    chunk, chunk > 0 ? chunk - 1 : vpp - 1, out);
+}
+
+static int backward_spans(const struct schedule_run *u, int64_t step, struct span out[2])
+{
+    int pp = u->p->pp, vpp = u->p->vpp;
+    int chunk = vpp - 1 - (int)(whole_mod(step, (int64_t)pp * vpp) / pp);
+    return cut_span(clamp(-step, pp), clamp(u->total - step, pp), pp - (int)whole_mod(step, pp),
+                    chunk, chunk > 0 ? chunk - 1 : vpp - 1, out);
+}
+
+static void do_regular_step(struct schedule_run *u, int64_t step)
+{
+    int pp = u->p->pp;
+    struct span span[2];
+    int64_t at = step + u->warmup[0], sent = u->now.sent[pp - 1], returned = u->now.returned[0];
+    for (int n = forward_spans(u, at, span), i = n - 1; i >= 0; i--) {
+        forward_span(u, &span[i], sent);
+        if (u->marks && at - pp < (int64_t)pp * u->p->vpp)
+            mark_forwards(u, at, &span[i]);
+    }
+    for (int i = 0, n = backward_spans(u, step, span); i < n; i++) {
+        backward_span(u, &span[i], returned);
+        if (u->marks && step >= u->last_from)
+            mark_backwards(u, step, span[i].first, span[i].end);
+    }
+}
+
 static void copy_state(struct schedule_state *to, const struct schedule_state *from, int pp)
 {
     size_t bytes = (size_t)pp * sizeof(int64_t);
@@ -219,20 +344,6 @@ static void move(int64_t *a, int n, int64_t by)
         a[i] += by;
 }
 
-/* Whole periods later every rank is at the same place of the pattern. */
-static void skip_passes(struct schedule_run *u, int64_t passes)
-{
-    for (int r = 0; r < u->p->pp; r++) {
-        struct schedule_cursor *both[] = {&u->forward[r], &u->backward[r]};
-        for (int i = 0; i < 2; i++) {
-            if (u->p->vpp == 1)
-                both[i]->index += passes;
-            else
-                both[i]->start += passes / u->p->vpp;
-        }
-    }
-}
-
 /* Steps from `from` to `to` in which every rank does a forward and a backward of a full group,
  * in units of the pattern. Returns the step to go on with: `to` or a little before. */
 static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
@@ -244,7 +355,7 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
     int64_t step = from, since = 0, limit = 1;
     while (to - step >= unit) {
         for (int64_t i = 0; i < unit; i++)
-            do_step(u, step++);
+            do_regular_step(u, step++);
         since++;
         int64_t by = u->now.clock[0] - mark.clock[0];
         if (moved_evenly(u->now.clock, mark.clock, pp, by) &&
@@ -254,13 +365,7 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
             move(u->now.clock, pp, periods * by);
             move(u->now.sent, pp, periods * by);
             move(u->now.returned, pp, periods * by);
-            step += periods * since * unit;
-            skip_passes(u, periods * since * unit);
-            if (u->p->vpp > 1) { /* with group == pp only the step before is looked at */
-                *slot(u->forward_history, step - 1) = u->now.sent[pp - 1];
-                *slot(u->backward_history, step - 1) = u->now.returned[0];
-            }
-            return step;
+            return step + periods * since * unit;
         }
         if (since == limit) {
             copy_state(&mark, &u->now, pp);
@@ -308,14 +413,16 @@ int64_t pipeline_run_marked(const struct pipeline *p, int64_t end[],
         if (-u.warmup[r] - r < step)
             step = -u.warmup[r] - r;
     }
-    while (step < 0)
-        do_step(&u, step++);
-    /* every rank is past its warm-up from step 0 on; the forwards of rank 0 end first */
     bool regular = p->vpp == 1 || (p->group == p->pp && p->micro_batches % p->group == 0);
+    while (!regular && step < u.total)
+        do_step(&u, step++);
+    while (step < 0)
+        do_regular_step(&u, step++);
+    /* every rank is past its warm-up from step 0 on; the forwards of rank 0 end first */
     if (regular)
         step = run_repeating(&u, step, u.total - u.warmup[0]);
     while (step < u.total)
-        do_step(&u, step++);
+        do_regular_step(&u, step++);
     int64_t latest = 0;
     for (int r = 0; r < p->pp; r++) {
         end[r] = u.now.clock[r];
