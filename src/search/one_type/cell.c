@@ -336,25 +336,21 @@ static void lay_out(struct worker *w)
     w->cautioned = before;
 }
 
-static void walk_partitions(struct worker *w, int axis)
+static void walk_partitions(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    if (axis == s->first_pass_times) {
-        lay_out(w);
-        return;
-    }
-    for (int i = 0; i < s->axis[axis].options && !cell_stopped(w); i++) {
-        walk_set(&w->walk, axis, i);
-        if (axis == s->first_partition) /* vpp: another row where variants are listed */
+    const struct option_list *l = options_get(&w->partitions, &w->walk);
+    int64_t bound = 0; /* of vpp and split */
+    count_list(w, l, s->size_from[s->first_pass_times]);
+    for (int i = 0; i < l->count && !cell_stopped(w); i++) {
+        int changed = option_bind(&w->partitions, l, i, &w->walk);
+        if (i == 0 ||
+            changed == s->first_partition) /* vpp: another row where variants are listed */
             forget_cut(w);
-        if (axis == s->first_partition + 1 &&
-            dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
-            continue;
-        const struct rule *rule = walk_bind(&w->walk, axis, i);
-        if (rule)
-            count_dropped(w, rule, axis);
-        else
-            walk_partitions(w, axis + 1);
+        if (i == 0 || changed <= s->first_partition + 1)
+            bound = split_bound(w);
+        if (!dropped_by_bound(w, bound, s->first_pass_times))
+            lay_out(w);
     }
 }
 
@@ -369,7 +365,7 @@ static void search_part(struct worker *w)
         part_memory(w);
         int64_t bound = states_too_large(w) ? INT64_MAX : any_split_bound(w);
         if (!dropped_by_bound(w, bound, s->first_partition))
-            walk_partitions(w, s->first_partition);
+            walk_partitions(w);
     }
     w->cautioned = before;
 }

@@ -67,7 +67,7 @@ struct worker {
     struct partition partition;
     struct arena keep;    /* lives as long as the search */
     struct arena scratch; /* emptied after every partition */
-    struct option_cache pass_times, states;
+    struct option_cache partitions, pass_times, states;
     struct cell *cell;
     struct least least;
     double framework_limit; /* bytes, of the cell */

@@ -48,6 +48,8 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     if (w->cautions.order)
         w->graphs_decide |= speaks_of_no_graph(
             w->cautions.order, w->cautions.first[space->axes] + w->cautions.pairs, &w->keep);
+    option_cache_init(&w->partitions, space, plan, space->first_partition, space->first_pass_times,
+                      false, 0);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -59,6 +61,7 @@ void worker_release(struct worker *w)
 {
     free(w->state);
     free(w->state_cautioned);
+    option_cache_release(&w->partitions);
     option_cache_release(&w->pass_times);
     option_cache_release(&w->states);
     arena_release(&w->keep);
