@@ -28,6 +28,7 @@ static void forget(struct option_cache *c)
     c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
     c->lists = arena_array(&c->mem, BUCKETS, sizeof(struct option_lists *));
     c->bytes = 0;
+    c->forgotten++;
 }
 
 /* A switch that moves no bytes and never makes a step longer: at most the whole of a collective is

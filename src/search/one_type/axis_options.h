@@ -35,6 +35,7 @@ struct option_cache {
     char *residue;            /* owned: of all of them, as they are with the keys at hand */
     size_t residue_bytes, residue_capacity;
     size_t bytes;                 /* of what is remembered */
+    int forgotten;                /* how often all of it was */
     int listed, capacity;         /* while a list is made: */
     struct strategy *work;        /* owned */
     struct option_entry **bucket; /* by the keys */

@@ -47,6 +47,22 @@ struct known_memory {
     bool too_much; /* not even with the smallest states */
 };
 
+/* What ranks keep under each state of a list: the same for all partitions of a part in which they have
+ * the same parameters. */
+enum { KNOWN_RANKS = 32 };
+struct known_rank {
+    struct rank_params params;
+    struct rank_state *state; /* [states] and the least of each of their bytes behind them */
+};
+struct known_states {
+    const struct cell *cell;
+    const struct option_list *list;
+    int ep, etp, forgotten; /* of the list's cache */
+    int ranks;
+    struct known_rank rank[KNOWN_RANKS];
+    struct arena mem;
+};
+
 /* Pass times that were too slow when they were judged: what differs from them by slower switches or
  * by more recompute takes no less. */
 enum { SLOW_PASS_TIMES = 64 };
@@ -77,6 +93,7 @@ struct worker {
     struct state *state;     /* owned: of the partition, by option of `state_list` */
     int8_t *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
+    struct known_states known_states;
     struct state smallest;                  /* least bytes of any of them, class by class */
     struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
     struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */

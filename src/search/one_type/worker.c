@@ -41,6 +41,7 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
+    arena_init(&w->known_states.mem);
     w->graphs_decide =
         speaks_of_no_graph(plan->order + plan->first[space->axes], plan->pairs, &w->keep);
     if (weighed(q, limits))
@@ -66,6 +67,7 @@ void worker_release(struct worker *w)
     option_cache_release(&w->states);
     arena_release(&w->keep);
     arena_release(&w->scratch);
+    arena_release(&w->known_states.mem);
 }
 
 bool cell_stopped(struct worker *w)
