@@ -229,35 +229,64 @@ static int64_t whole_mod(int64_t x, int64_t n)
     return rest < 0 ? rest + n : rest;
 }
 
-/* Forward of chunk c on the ranks of a span. `wrapped`: when the last rank's output of the chunk before
+/* One pass of a rank; returns when its output has arrived. `held` has all bits where the rank waits
+ * for its send. */
+static inline int64_t run_pass(int64_t *clock, int64_t begin, int64_t ticks, int64_t send,
+                               int64_t held)
+{
+    int64_t end = begin + ticks;
+    *clock = end + (send & held);
+    return end + send;
+}
+
+/* Forward of a chunk on the ranks of a span. `wrapped`: when the last rank's output of the chunk before
  * is there. Interleaved, a rank needs what the one before it sent a step ago: last rank first. */
 static void forward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
 {
     const struct pipeline *p = u->p;
-    const int64_t *ticks = &p->forward[x->chunk * p->pp];
-    int64_t *clock = u->now.clock, *sent = u->now.sent;
-    int up = p->vpp == 1 ? 1 : -1, count = x->end - x->first;
-    for (int i = 0, r = up > 0 ? x->first : x->end - 1; i < count; i++, r += up) {
-        int64_t ready = r > 0 ? sent[r - 1] : x->chunk > 0 ? wrapped : 0;
-        int64_t send = r == p->pp - 1 && x->chunk == p->vpp - 1 ? 0 : p->send[r];
-        int64_t end = (u->began[r] = max2(clock[r], ready)) + ticks[r];
-        clock[r] = p->blocking_send ? end + send : end;
-        sent[r] = end + send;
+    const int64_t *ticks = &p->forward[x->chunk * p->pp], *send = p->send;
+    int64_t *clock = u->now.clock, *sent = u->now.sent, *began = u->began;
+    int64_t held = p->blocking_send ? -1 : 0, first = x->chunk > 0 ? wrapped : 0;
+    int r = x->end - 1, last = x->chunk == p->vpp - 1 ? p->pp - 1 : p->pp; /* which sends nothing */
+    if (p->vpp == 1) {
+        for (r = 0; r < p->pp; r++) {
+            began[r] = max2(clock[r], r > 0 ? sent[r - 1] : 0);
+            sent[r] = run_pass(&clock[r], began[r], ticks[r], r < last ? send[r] : 0, held);
+        }
+        return;
+    }
+    if (r == last) {
+        began[r] = max2(clock[r], r > 0 ? sent[r - 1] : first);
+        sent[r] = run_pass(&clock[r], began[r], ticks[r], 0, held);
+        r--;
+    }
+    for (; r >= x->first && r > 0; r--) {
+        began[r] = max2(clock[r], sent[r - 1]);
+        sent[r] = run_pass(&clock[r], began[r], ticks[r], send[r], held);
+    }
+    if (r == 0 && x->first == 0) {
+        began[0] = max2(clock[0], first);
+        sent[0] = run_pass(&clock[0], began[0], ticks[0], send[0], held);
     }
 }
 
 static void backward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
 {
     const struct pipeline *p = u->p;
-    const int64_t *ticks = &p->backward[x->chunk * p->pp];
+    const int64_t *ticks = &p->backward[x->chunk * p->pp], *send = p->send;
     int64_t *clock = u->now.clock, *returned = u->now.returned;
-    for (int r = x->first; r < x->end; r++) {
-        int64_t ready = r < p->pp - 1 ? returned[r + 1] : x->chunk < p->vpp - 1 ? wrapped : 0;
-        int64_t send = r == 0 && x->chunk == 0 ? 0 : p->send[r == 0 ? p->pp - 1 : r - 1];
-        int64_t end = max2(clock[r], ready) + ticks[r];
-        clock[r] = p->blocking_send ? end + send : end;
-        returned[r] = end + send;
+    int64_t held = p->blocking_send ? -1 : 0, first = x->chunk < p->vpp - 1 ? wrapped : 0;
+    int r = x->first, last = p->pp - 1;
+    if (r == 0) {
+        int64_t begin = max2(clock[0], last > 0 ? returned[1] : first);
+        returned[0] = run_pass(&clock[0], begin, ticks[0], x->chunk == 0 ? 0 : send[last], held);
+        r++;
     }
+    for (; r < x->end && r < last; r++)
+        returned[r] =
+            run_pass(&clock[r], max2(clock[r], returned[r + 1]), ticks[r], send[r - 1], held);
+    if (r < x->end && r == last)
+        returned[r] = run_pass(&clock[r], max2(clock[r], first), ticks[r], send[r - 1], held);
 }
 
 /* As mark_forward() of all ranks: rank (ahead + g) mod pp begins a chunk, and when that is rank 0 all

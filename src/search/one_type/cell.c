@@ -275,10 +275,12 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
             count_fixed(w, DROP_MEMORY, w->state_count);
         } else if (graphs_in_vain(w, s)) {
             count_fixed(w, DROP_SLOWER, w->state_count);
+        } else if (known_too_slow(w, &s, cut_of(w))) { /* cautions only lower the cut */
+            count_fixed(w, DROP_SLOWER, w->state_count);
         } else {
             worker_set_values(w, &s, PARAM_FIRST_PASS_TIMES, PARAM_FIRST_STATE);
             w->cautioned = before + cautioned_at(w, space->first_pass_times, space->first_state);
-            if (known_too_slow(w, &s, cut_of(w)))
+            if (w->cautioned > before && known_too_slow(w, &s, cut_of(w)))
                 count_fixed(w, DROP_SLOWER, w->state_count);
             else
                 judge_pass_times(w, s);
