@@ -38,6 +38,7 @@ struct schedule_run {
     struct schedule_cursor forward[SCHEDULE_MAX_RANKS],
         backward[SCHEDULE_MAX_RANKS]; /* what is next */
     struct schedule_state now;
+    int64_t began[SCHEDULE_MAX_RANKS]; /* the latest forward of a rank */
     int64_t forward_history[HISTORY];  /* by step: `sent` of the last rank */
     int64_t backward_history[HISTORY]; /* by step: `returned` of rank 0 */
 };
@@ -197,6 +198,159 @@ static void do_step(struct schedule_run *u, int64_t step)
     }
 }
 
+/* The regular case, which most are: every group has as many micro-batches as there are ranks, or
+ * there is one chunk. Forward k = ahead + g - r of rank r (interleaved) is of chunk k / pp mod vpp: at a
+ * step the ranks are in two chunks at most, one up to rank (ahead + g) mod pp and the one before it
+ * behind, and likewise backward. So passes are loops over ranks without cursors. */
+struct span {
+    int first, end; /* ranks */
+    int chunk;
+};
+
+/* Ranks first .. end - 1 of the step, cut where the chunk changes. */
+static int cut_span(int first, int end, int change, int before, int behind, struct span out[2])
+{
+    int n = 0;
+    if (first < end && first < change)
+        out[n++] = (struct span){first, end < change ? end : change, before};
+    if (first < end && end > change)
+        out[n++] = (struct span){first > change ? first : change, end, behind};
+    return n;
+}
+
+static int clamp(int64_t x, int most)
+{
+    return x < 0 ? 0 : x > most ? most : (int)x;
+}
+
+static int64_t whole_mod(int64_t x, int64_t n)
+{
+    int64_t rest = x % n;
+    return rest < 0 ? rest + n : rest;
+}
+
+/* One pass of a rank; returns when its output has arrived. `held` has all bits where the rank waits
+ * for its send. */
+static inline int64_t run_pass(int64_t *clock, int64_t begin, int64_t ticks, int64_t send,
+                               int64_t held)
+{
+    int64_t end = begin + ticks;
+    *clock = end + (send & held);
+    return end + send;
+}
+
+/* Forward of a chunk on the ranks of a span. `wrapped`: when the last rank's output of the chunk before
+ * is there. Interleaved, a rank needs what the one before it sent a step ago: last rank first. */
+static void forward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+{
+    const struct pipeline *p = u->p;
+    const int64_t *ticks = &p->forward[x->chunk * p->pp], *send = p->send;
+    int64_t *clock = u->now.clock, *sent = u->now.sent, *began = u->began;
+    int64_t held = p->blocking_send ? -1 : 0, first = x->chunk > 0 ? wrapped : 0;
+    int r = x->end - 1, last = x->chunk == p->vpp - 1 ? p->pp - 1 : p->pp; /* which sends nothing */
+    if (p->vpp == 1) {
+        for (r = 0; r < p->pp; r++) {
+            began[r] = max2(clock[r], r > 0 ? sent[r - 1] : 0);
+            sent[r] = run_pass(&clock[r], began[r], ticks[r], r < last ? send[r] : 0, held);
+        }
+        return;
+    }
+    if (r == last) {
+        began[r] = max2(clock[r], r > 0 ? sent[r - 1] : first);
+        sent[r] = run_pass(&clock[r], began[r], ticks[r], 0, held);
+        r--;
+    }
+    for (; r >= x->first && r > 0; r--) {
+        began[r] = max2(clock[r], sent[r - 1]);
+        sent[r] = run_pass(&clock[r], began[r], ticks[r], send[r], held);
+    }
+    if (r == 0 && x->first == 0) {
+        began[0] = max2(clock[0], first);
+        sent[0] = run_pass(&clock[0], began[0], ticks[0], send[0], held);
+    }
+}
+
+static void backward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+{
+    const struct pipeline *p = u->p;
+    const int64_t *ticks = &p->backward[x->chunk * p->pp], *send = p->send;
+    int64_t *clock = u->now.clock, *returned = u->now.returned;
+    int64_t held = p->blocking_send ? -1 : 0, first = x->chunk < p->vpp - 1 ? wrapped : 0;
+    int r = x->first, last = p->pp - 1;
+    if (r == 0) {
+        int64_t begin = max2(clock[0], last > 0 ? returned[1] : first);
+        returned[0] = run_pass(&clock[0], begin, ticks[0], x->chunk == 0 ? 0 : send[last], held);
+        r++;
+    }
+    for (; r < x->end && r < last; r++)
+        returned[r] =
+            run_pass(&clock[r], max2(clock[r], returned[r + 1]), ticks[r], send[r - 1], held);
+    if (r < x->end && r == last)
+        returned[r] = run_pass(&clock[r], max2(clock[r], first), ticks[r], send[r - 1], held);
+}
+
+/* As mark_forward() of all ranks: rank (ahead + g) mod pp begins a chunk, and when that is rank 0 all
+ * ask for one. */
+static void mark_forwards(struct schedule_run *u, int64_t at, const struct span *x)
+{
+    const struct pipeline *p = u->p;
+    int begins = (int)whole_mod(at, p->pp);
+    for (int r = x->first; r < x->end; r++) {
+        int next = x->chunk + (r == 0 ? 1 : 2);
+        if (at - r >= (int64_t)p->pp * p->vpp)
+            continue;
+        if (r == begins)
+            u->marks->needed[x->chunk * p->pp + r] = u->began[r];
+        if (begins == 0 && next > 1 && next < p->vpp)
+            u->marks->asked[next * p->pp + r] = u->began[r];
+    }
+}
+
+static void mark_backwards(struct schedule_run *u, int64_t step, int first, int end)
+{
+    int64_t left = u->total - 1 - step;
+    for (int r = first; r < end && left % u->p->pp == 0; r++)
+        u->marks->reduced[left + r] = u->now.clock[r];
+}
+
+/* Where the ranks of a step are. Interleaved, `at` is the forward of rank 0. */
+static int forward_spans(const struct schedule_run *u, int64_t at, struct span out[2])
+{
+    int pp = u->p->pp, vpp = u->p->vpp;
+    if (vpp == 1) {
+        out[0] = (struct span){0, pp, 0};
+        return at >= 0 && at < u->total;
+    }
+    int chunk = (int)(whole_mod(at, (int64_t)pp * vpp) / pp);
+    return cut_span(clamp(at - u->total + 1, pp), clamp(at + 1, pp), (int)whole_mod(at, pp) + 1,
+                    chunk, chunk > 0 ? chunk - 1 : vpp - 1, out);
+}
+
+static int backward_spans(const struct schedule_run *u, int64_t step, struct span out[2])
+{
+    int pp = u->p->pp, vpp = u->p->vpp;
+    int chunk = vpp - 1 - (int)(whole_mod(step, (int64_t)pp * vpp) / pp);
+    return cut_span(clamp(-step, pp), clamp(u->total - step, pp), pp - (int)whole_mod(step, pp),
+                    chunk, chunk > 0 ? chunk - 1 : vpp - 1, out);
+}
+
+static void do_regular_step(struct schedule_run *u, int64_t step)
+{
+    int pp = u->p->pp;
+    struct span span[2];
+    int64_t at = step + u->warmup[0], sent = u->now.sent[pp - 1], returned = u->now.returned[0];
+    for (int n = forward_spans(u, at, span), i = n - 1; i >= 0; i--) {
+        forward_span(u, &span[i], sent);
+        if (u->marks && at - pp < (int64_t)pp * u->p->vpp)
+            mark_forwards(u, at, &span[i]);
+    }
+    for (int i = 0, n = backward_spans(u, step, span); i < n; i++) {
+        backward_span(u, &span[i], returned);
+        if (u->marks && step >= u->last_from)
+            mark_backwards(u, step, span[i].first, span[i].end);
+    }
+}
+
 static void copy_state(struct schedule_state *to, const struct schedule_state *from, int pp)
 {
     size_t bytes = (size_t)pp * sizeof(int64_t);
@@ -219,20 +373,6 @@ static void move(int64_t *a, int n, int64_t by)
         a[i] += by;
 }
 
-/* Whole periods later every rank is at the same place of the pattern. */
-static void skip_passes(struct schedule_run *u, int64_t passes)
-{
-    for (int r = 0; r < u->p->pp; r++) {
-        struct schedule_cursor *both[] = {&u->forward[r], &u->backward[r]};
-        for (int i = 0; i < 2; i++) {
-            if (u->p->vpp == 1)
-                both[i]->index += passes;
-            else
-                both[i]->start += passes / u->p->vpp;
-        }
-    }
-}
-
 /* Steps from `from` to `to` in which every rank does a forward and a backward of a full group,
  * in units of the pattern. Returns the step to go on with: `to` or a little before. */
 static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
@@ -244,7 +384,7 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
     int64_t step = from, since = 0, limit = 1;
     while (to - step >= unit) {
         for (int64_t i = 0; i < unit; i++)
-            do_step(u, step++);
+            do_regular_step(u, step++);
         since++;
         int64_t by = u->now.clock[0] - mark.clock[0];
         if (moved_evenly(u->now.clock, mark.clock, pp, by) &&
@@ -254,13 +394,7 @@ static int64_t run_repeating(struct schedule_run *u, int64_t from, int64_t to)
             move(u->now.clock, pp, periods * by);
             move(u->now.sent, pp, periods * by);
             move(u->now.returned, pp, periods * by);
-            step += periods * since * unit;
-            skip_passes(u, periods * since * unit);
-            if (u->p->vpp > 1) { /* with group == pp only the step before is looked at */
-                *slot(u->forward_history, step - 1) = u->now.sent[pp - 1];
-                *slot(u->backward_history, step - 1) = u->now.returned[0];
-            }
-            return step;
+            return step + periods * since * unit;
         }
         if (since == limit) {
             copy_state(&mark, &u->now, pp);
@@ -308,14 +442,16 @@ int64_t pipeline_run_marked(const struct pipeline *p, int64_t end[],
         if (-u.warmup[r] - r < step)
             step = -u.warmup[r] - r;
     }
-    while (step < 0)
-        do_step(&u, step++);
-    /* every rank is past its warm-up from step 0 on; the forwards of rank 0 end first */
     bool regular = p->vpp == 1 || (p->group == p->pp && p->micro_batches % p->group == 0);
+    while (!regular && step < u.total)
+        do_step(&u, step++);
+    while (step < 0)
+        do_regular_step(&u, step++);
+    /* every rank is past its warm-up from step 0 on; the forwards of rank 0 end first */
     if (regular)
         step = run_repeating(&u, step, u.total - u.warmup[0]);
     while (step < u.total)
-        do_step(&u, step++);
+        do_regular_step(&u, step++);
     int64_t latest = 0;
     for (int r = 0; r < p->pp; r++) {
         end[r] = u.now.clock[r];

@@ -203,6 +203,8 @@ struct pass_times {
  * O(classes). */
 void pass_times_of(const struct partition *, const struct strategy *, struct arena *,
                    struct pass_times *);
+/* Whether nothing that is redone beside, and no overlap switched off, makes a pass of these shorter. */
+bool pass_times_grow(const struct partition *, const struct strategy *, const struct pass_times *);
 void pass_times_memory(const struct partition *, const struct strategy *, struct arena *,
                        struct pass_times *);
 /* The same from below, without walking the schedule: every chunk as small as the smallest of its
@@ -253,6 +255,7 @@ struct state {
     double *shard_s, *shard_back_s, *shard_tax;
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */
+    int64_t behind;   /* step_behind(), where it was asked for */
 };
 enum { STATE_ARRAYS = 4 }; /* of bytes, one behind the other in this order */
 struct state state_bytes(const struct partition *, struct arena *);
@@ -324,6 +327,9 @@ struct step_parts {
 };
 struct step_parts partition_parts(const struct partition *, const struct strategy *,
                                   const struct pass_times *, const struct state *);
+
+/* Ticks that every step with this state has behind its pipeline, whatever the pass times. */
+int64_t step_behind(const struct partition *, const struct strategy *, const struct state *);
 
 /* Ticks of one step, the sum of its parts. With pass_times.exact false a lower bound: never above the
  * exact value. */

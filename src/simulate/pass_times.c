@@ -138,6 +138,14 @@ static bool host_runs_ahead(const struct partition *f, const struct strategy *s)
     return s->moe_overlap || (!f->scene->te && s->pp == 1 && f->scene->model->experts == 0);
 }
 
+/* Where the host runs ahead, a backward that takes longer gives it time for the next forward, which
+ * then waits less: the two together never get shorter, but one of them may. */
+bool pass_times_grow(const struct partition *f, const struct strategy *s,
+                     const struct pass_times *t)
+{
+    return !t->waits || !host_runs_ahead(f, s);
+}
+
 /* A pass takes at least as long as the host needs to issue it; both together, where it runs ahead. */
 static void wait_for_host(const struct partition *f, const struct strategy *s, int shape,
                           struct pass *forward, struct pass *backward)

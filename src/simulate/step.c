@@ -246,6 +246,14 @@ static void exact_parts(const struct partition *f, const struct strategy *s,
     }
 }
 
+int64_t step_behind(const struct partition *f, const struct strategy *s, const struct state *st)
+{
+    int64_t most = 0;
+    for (int c = 0; c < f->classes; c++)
+        most = longer(most, to_ticks(behind_of(s, st, c)));
+    return to_ticks(st->tied_s) + most;
+}
+
 struct step_parts partition_parts(const struct partition *f, const struct strategy *s,
                                   const struct pass_times *t, const struct state *st)
 {

@@ -13,8 +13,8 @@ struct option_lists {
 
 struct option_entry {
     struct option_entry *next;
-    int key[PARAMS];
     const struct option_list *list;
+    int key[];
 };
 
 enum {
@@ -28,6 +28,7 @@ static void forget(struct option_cache *c)
     c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
     c->lists = arena_array(&c->mem, BUCKETS, sizeof(struct option_lists *));
     c->bytes = 0;
+    c->forgotten++;
 }
 
 /* A switch that moves no bytes and never makes a step longer: at most the whole of a collective is
@@ -189,23 +190,63 @@ static bool has_faster(const struct option_cache *c, const struct space *space,
     return false;
 }
 
+/* Which option of an axis it is. */
+static int option_index(const struct axis *a, const struct strategy *s)
+{
+    for (int i = 0; i < a->options; i++) {
+        int same = 0;
+        while (same < a->params &&
+               strategy_get(s, a->param[same]) == a->value[i * a->params + same])
+            same++;
+        if (same == a->params)
+            return i;
+    }
+    assert(!"a strategy has options of the space alone");
+    return 0;
+}
+
 /* Copies what was listed but for the slower ones. Switches that later rules look at are compared
  * with the whole list: one that is itself left out has a faster one still. */
 static void keep_list(struct option_cache *c, const struct space *space, struct option_list *l)
 {
     l->first = space->axis[c->first].param[0];
-    l->end = c->last == space->first_state ? (int)PARAM_FIRST_STATE : (int)PARAMS;
+    l->end = 0;
+    for (int axis = c->first; axis < c->last; axis++)
+        for (int j = 0; j < space->axis[axis].params; j++)
+            l->end = (int)space->axis[axis].param[j] < l->end ? l->end
+                                                              : (int)space->axis[axis].param[j] + 1;
+    l->axes = c->last - c->first;
     size_t width = (size_t)(l->end - l->first);
     l->value = arena_array(&c->mem, (size_t)c->listed * width, sizeof *l->value);
+    l->option = arena_array(&c->mem, (size_t)(c->listed * l->axes), sizeof *l->option);
     for (int i = 0; i < c->listed; i++) {
-        if (has_faster(c, space, &c->work[i]))
+        const struct strategy *x = &c->work[i];
+        if (has_faster(c, space, x)) {
             l->slower++;
-        else
-            memcpy(&l->value[(size_t)l->count++ * width], (const int *)&c->work[i] + l->first,
-                   width * sizeof *l->value);
+            continue;
+        }
+        memcpy(&l->value[(size_t)l->count * width], (const int *)x + l->first,
+               width * sizeof *l->value);
+        for (int k = 0; k < l->axes; k++)
+            l->option[l->count * l->axes + k] =
+                (uint16_t)option_index(&space->axis[c->first + k], x);
+        l->count++;
     }
     assert((l->count > 0) == (c->listed > 0)); /* the fastest of them is left */
     c->bytes += (size_t)c->listed * width * sizeof *l->value + sizeof(struct option_lists);
+}
+
+int option_bind(const struct option_cache *c, const struct option_list *l, int i, struct walk *w)
+{
+    int changed = c->last;
+    for (int axis = c->last - 1; axis >= c->first; axis--) {
+        int option = l->option[i * l->axes + axis - c->first];
+        if (w->option[axis] != option) {
+            walk_set(w, axis, option);
+            changed = axis;
+        }
+    }
+    return changed;
 }
 
 void option_take(const struct option_list *l, int i, struct strategy *s)
@@ -287,11 +328,12 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
             return e->list;
     if (c->bytes > MOST_BYTES)
         forget(c);
-    struct option_entry *e = arena_alloc(&c->mem, sizeof *e);
+    size_t bytes = sizeof(struct option_entry) + (size_t)c->keys * sizeof *key;
+    struct option_entry *e = arena_alloc(&c->mem, bytes);
     memcpy(e->key, key, (size_t)c->keys * sizeof *key);
     e->list = list_by_residue(c, w);
     e->next = c->bucket[at];
     c->bucket[at] = e;
-    c->bytes += sizeof *e;
+    c->bytes += bytes;
     return e->list;
 }

@@ -15,7 +15,9 @@ struct option_list {
     int count;
     int first, end; /* parameters [first, end) are those of these axes */
     int *value;     /* [count * (end - first)] */
-    double slower;  /* left out: another option is never slower and needs no more memory */
+    int axes;
+    uint16_t *option; /* [count * axes] by axis, the first of them first */
+    double slower;    /* left out: another option is never slower and needs no more memory */
     int drops;
     struct option_drop *drop;
 };
@@ -33,6 +35,7 @@ struct option_cache {
     char *residue;            /* owned: of all of them, as they are with the keys at hand */
     size_t residue_bytes, residue_capacity;
     size_t bytes;                 /* of what is remembered */
+    int forgotten;                /* how often all of it was */
     int listed, capacity;         /* while a list is made: */
     struct strategy *work;        /* owned */
     struct option_entry **bucket; /* by the keys */
@@ -49,5 +52,8 @@ void option_cache_release(struct option_cache *);
 /* For the parameters bound in the walk; valid until the next call. The walk's parameters of
  * these axes are changed. */
 const struct option_list *options_get(struct option_cache *, struct walk *);
+/* Binds option `i` in a walk; returns the first axis that has another option than before, or the
+ * axis behind these. */
+int option_bind(const struct option_cache *, const struct option_list *, int i, struct walk *);
 /* Sets the parameters of these axes to option `i`. */
 void option_take(const struct option_list *, int i, struct strategy *);

@@ -77,21 +77,41 @@ static bool graphs_in_vain(struct worker *w, struct strategy s)
     return memcmp(&s, &w->without_graphs, sizeof s) == 0;
 }
 
-static void note_plain(struct worker *w, const struct strategy *s, const struct pass_times *t)
+/* Whether `b` redoes all that `a` does. */
+static bool redoes_no_less(const struct strategy *b, const struct strategy *a)
 {
-    if (s->recompute != RECOMPUTE_NONE || w->plains == PLAIN_PASS_TIMES)
-        return;
-    struct plain_pass_times *x = &w->plain[w->plains++];
-    memcpy(x->switches, &s->tp_overlap, sizeof x->switches);
-    x->bound = t->bound;
+    if (a->recompute == RECOMPUTE_NONE || same_recompute(a, b))
+        return true;
+    if (a->recompute != b->recompute)
+        return false;
+    if (a->recompute == RECOMPUTE_SELECTIVE)
+        return (effective_modules(a) & ~effective_modules(b)) == 0;
+    return b->recompute_method == METHOD_UNIFORM ||
+           (a->recompute_method == METHOD_BLOCK && a->recompute_layers <= b->recompute_layers);
 }
 
-/* Whether the same without recompute is too slow already. */
-static bool slow_without_recompute(const struct worker *w, const struct strategy *s)
+/* Whether no pass of `b` is shorter than that of `a`, where pass_times_grow() of `a`: the same but for
+ * overlap switched off, graphs of less than the step and more recompute. doc/evidence/bounds.md */
+static bool is_no_faster(const struct strategy *b, const struct strategy *a)
 {
-    for (int i = 0; i < w->plains; i++)
-        if (memcmp(w->plain[i].switches, &s->tp_overlap, sizeof w->plain->switches) == 0)
-            return w->plain[i].bound > cut_of(w);
+    return a->tp_overlap >= b->tp_overlap && a->p2p_overlap == b->p2p_overlap &&
+           a->moe_overlap == b->moe_overlap && a->delay_wgrad == b->delay_wgrad &&
+           (a->cuda_graph == b->cuda_graph || a->cuda_graph == GRAPH_STEP) && redoes_no_less(b, a);
+}
+
+static void drop_slow(struct worker *w, const struct strategy *s, const struct pass_times *t)
+{
+    count_fixed(w, DROP_SLOWER, w->state_count);
+    if (w->slows < SLOW_PASS_TIMES && pass_times_grow(&w->partition, s, t))
+        w->slow[w->slows++] = (struct slow_pass_times){*s, t->bound};
+}
+
+/* Whether others that are no slower are too slow already. */
+static bool known_too_slow(const struct worker *w, const struct strategy *s, int64_t cut)
+{
+    for (int i = 0; i < w->slows; i++)
+        if (w->slow[i].bound > cut && is_no_faster(s, &w->slow[i].s))
+            return true;
     return false;
 }
 
@@ -99,13 +119,12 @@ static void judge_pass_times(struct worker *w, struct strategy s)
 {
     struct pass_times t;
     pass_times_of(&w->partition, &s, &w->scratch, &t);
-    note_plain(w, &s, &t);
     if (s.cuda_graph == GRAPH_NONE) {
         w->without_graphs = s;
         w->waited = t.waits;
     }
     if (t.bound > cut_of(w)) {
-        count_fixed(w, DROP_SLOWER, w->state_count);
+        drop_slow(w, &s, &t);
         return;
     }
     find_memory(w, &s, true, &t);
@@ -121,11 +140,10 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         return;
     }
     pass_times_stages(&w->partition, &s, &w->scratch, &t);
-    if (t.bound > cut_of(w)) {
-        count_fixed(w, DROP_SLOWER, w->state_count);
-        return;
-    }
-    judge_pairs(w, &s, &t);
+    if (t.bound > cut_of(w))
+        drop_slow(w, &s, &t);
+    else
+        judge_pairs(w, &s, &t);
 }
 
 /* Drops everything behind `axis` if no strategy there is as fast as the cut. INT64_MAX: none
@@ -249,7 +267,7 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
     const struct space *space = w->walk.space;
     int before = w->cautioned;
     w->waited = true;
-    w->plains = 0;
+    w->slows = 0;
     for (int i = 0; i < pass_times->count && !cell_stopped(w); i++) {
         struct strategy s = w->walk.strategy;
         option_take(pass_times, i, &s);
@@ -257,10 +275,12 @@ static void judge_all_pass_times(struct worker *w, const struct option_list *pas
             count_fixed(w, DROP_MEMORY, w->state_count);
         } else if (graphs_in_vain(w, s)) {
             count_fixed(w, DROP_SLOWER, w->state_count);
+        } else if (known_too_slow(w, &s, cut_of(w))) { /* cautions only lower the cut */
+            count_fixed(w, DROP_SLOWER, w->state_count);
         } else {
             worker_set_values(w, &s, PARAM_FIRST_PASS_TIMES, PARAM_FIRST_STATE);
             w->cautioned = before + cautioned_at(w, space->first_pass_times, space->first_state);
-            if (s.recompute != RECOMPUTE_NONE && slow_without_recompute(w, &s))
+            if (w->cautioned > before && known_too_slow(w, &s, cut_of(w)))
                 count_fixed(w, DROP_SLOWER, w->state_count);
             else
                 judge_pass_times(w, s);
@@ -318,23 +338,21 @@ static void lay_out(struct worker *w)
     w->cautioned = before;
 }
 
-static void walk_partitions(struct worker *w, int axis)
+static void walk_partitions(struct worker *w)
 {
     const struct space *s = w->walk.space;
-    if (axis == s->first_pass_times) {
-        lay_out(w);
-        return;
-    }
-    for (int i = 0; i < s->axis[axis].options && !cell_stopped(w); i++) {
-        walk_set(&w->walk, axis, i);
-        if (axis == s->first_partition + 1 &&
-            dropped_by_bound(w, split_bound(w), axis + 1)) /* of vpp and split */
-            continue;
-        const struct rule *rule = walk_bind(&w->walk, axis, i);
-        if (rule)
-            count_dropped(w, rule, axis);
-        else
-            walk_partitions(w, axis + 1);
+    const struct option_list *l = options_get(&w->partitions, &w->walk);
+    int64_t bound = 0; /* of vpp and split */
+    count_list(w, l, s->size_from[s->first_pass_times]);
+    for (int i = 0; i < l->count && !cell_stopped(w); i++) {
+        int changed = option_bind(&w->partitions, l, i, &w->walk);
+        if (i == 0 ||
+            changed == s->first_partition) /* vpp: another row where variants are listed */
+            forget_cut(w);
+        if (i == 0 || changed <= s->first_partition + 1)
+            bound = split_bound(w);
+        if (!dropped_by_bound(w, bound, s->first_pass_times))
+            lay_out(w);
     }
 }
 
@@ -343,12 +361,13 @@ static void search_part(struct worker *w)
 {
     const struct space *s = w->walk.space;
     int before = w->cautioned;
+    forget_cut(w);
     w->cautioned += cautioned_at(w, s->first_part, s->first_partition);
     if (!dropped_by_bound(w, part_bound(w), s->first_partition)) {
         part_memory(w);
         int64_t bound = states_too_large(w) ? INT64_MAX : any_split_bound(w);
         if (!dropped_by_bound(w, bound, s->first_partition))
-            walk_partitions(w, s->first_partition);
+            walk_partitions(w);
     }
     w->cautioned = before;
 }
@@ -376,6 +395,7 @@ void cell_search(struct worker *w, struct cell *c)
     enter_cell(w, c);
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
+    forget_cut(w);
     c->fullness = c->fits ? 0 : c->fullness;
     w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */

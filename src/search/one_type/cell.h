@@ -47,11 +47,28 @@ struct known_memory {
     bool too_much; /* not even with the smallest states */
 };
 
-/* Overlap and graphs without any recompute: what recomputes takes no less. */
-enum { SWITCHES = PARAM_FIRST_STATE - PARAM_tp_overlap, PLAIN_PASS_TIMES = 16 };
-struct plain_pass_times {
-    int switches[SWITCHES]; /* parameters from tp_overlap on */
-    int64_t bound;          /* ticks, of the pipeline */
+/* What ranks keep under each state of a list: the same for all partitions of a part in which they have
+ * the same parameters. */
+enum { KNOWN_RANKS = 32 };
+struct known_rank {
+    struct rank_params params;
+    struct rank_state *state; /* [states] and the least of each of their bytes behind them */
+};
+struct known_states {
+    const struct cell *cell;
+    const struct option_list *list;
+    int ep, etp, forgotten; /* of the list's cache */
+    int ranks;
+    struct known_rank rank[KNOWN_RANKS];
+    struct arena mem;
+};
+
+/* Pass times that were too slow when they were judged: what differs from them by slower switches or
+ * by more recompute takes no less. */
+enum { SLOW_PASS_TIMES = 64 };
+struct slow_pass_times {
+    struct strategy s;
+    int64_t bound; /* ticks, of the pipeline */
 };
 
 struct worker {
@@ -66,7 +83,7 @@ struct worker {
     struct partition partition;
     struct arena keep;    /* lives as long as the search */
     struct arena scratch; /* emptied after every partition */
-    struct option_cache pass_times, states;
+    struct option_cache partitions, pass_times, states;
     struct cell *cell;
     struct least least;
     double framework_limit; /* bytes, of the cell */
@@ -76,13 +93,15 @@ struct worker {
     struct state *state;     /* owned: of the partition, by option of `state_list` */
     int8_t *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
+    struct known_states known_states;
     struct state smallest;                  /* least bytes of any of them, class by class */
     struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */
     struct strategy without_graphs;         /* the last pass times without CUDA graphs ... */
     bool waited;        /* ... and whether a pass of theirs waits for the host */
     bool graphs_decide; /* speaks_of_no_graph() */
-    int plains;
-    struct plain_pass_times plain[PLAIN_PASS_TIMES]; /* of the partition */
+    int slows;
+    struct slow_pass_times slow[SLOW_PASS_TIMES]; /* of the partition */
+    int64_t cut[2]; /* cut_of() without and with a caution; 0: to be found again */
     int64_t judged, simulated, kept;
     int64_t *dropped; /* [rules + DROP_FIXED] */
 };

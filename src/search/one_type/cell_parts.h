@@ -16,8 +16,10 @@ void count_list(struct worker *, const struct option_list *, double beside);
 
 /* Cautions that hold, of those that can be told once these axes are bound. */
 int cautioned_at(const struct worker *, int first, int end);
-/* Steps longer than this are of no use to the list nor to the front. */
-int64_t cut_of(const struct worker *);
+/* Steps longer than this are of no use to the list nor to the front. To be forgotten when what tells
+ * rows apart is bound. */
+int64_t cut_of(struct worker *);
+void forget_cut(struct worker *);
 /* Whether a strategy with such a step, or one that is not shorter, has no use. */
 bool is_useless(const struct worker *, struct found *, int64_t step);
 /* False when there are better ones. */

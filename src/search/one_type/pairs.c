@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* The values that rules and cautions look at. */
 void worker_set_values(struct worker *w, const struct strategy *s, int first, int end)
@@ -14,18 +15,75 @@ void worker_set_values(struct worker *w, const struct strategy *s, int first, in
 
 enum { NOT_ASKED = -1 };
 
-static void add_state(struct worker *w, int option)
+static void make_room(struct worker *w, int count)
 {
-    if (w->state_count == w->state_capacity) {
-        w->state_capacity = w->state_capacity ? 2 * w->state_capacity : 64;
-        w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
-        w->state_cautioned =
-            memory_grow(w->state_cautioned, (size_t)w->state_capacity * sizeof *w->state_cautioned);
-    }
+    if (count <= w->state_capacity)
+        return;
+    w->state_capacity = 2 * count;
+    w->state = memory_grow(w->state, (size_t)w->state_capacity * sizeof *w->state);
+    w->state_cautioned =
+        memory_grow(w->state_cautioned, (size_t)w->state_capacity * sizeof *w->state_cautioned);
+}
+
+/* Everything is forgotten where it may not be of this part. */
+static void check_known(struct worker *w)
+{
+    struct known_states *k = &w->known_states;
+    const struct strategy *s = &w->walk.strategy;
+    if (k->cell == w->cell && k->list == w->state_list && k->ep == s->ep && k->etp == s->etp &&
+        k->forgotten == w->states.forgotten)
+        return;
+    arena_clear(&k->mem);
+    k->cell = w->cell;
+    k->list = w->state_list;
+    k->ep = s->ep;
+    k->etp = s->etp;
+    k->forgotten = w->states.forgotten;
+    k->ranks = 0;
+}
+
+/* All states of a class, the least behind them. */
+static void list_of_rank(struct worker *w, int class, struct rank_state *out)
+{
+    const struct option_list *l = w->state_list;
+    struct rank_state least = {INFINITY, INFINITY, INFINITY, INFINITY};
     struct strategy whole = w->walk.strategy;
-    option_take(w->state_list, option, &whole);
-    w->state_cautioned[w->state_count] = NOT_ASKED;
-    state_of(&w->partition, &whole, &w->scratch, &w->state[w->state_count++]);
+    for (int i = 0; i < l->count; i++) {
+        option_take(l, i, &whole);
+        out[i] = rank_state_of(&w->partition, w->partition.class[class].mesh,
+                               &w->partition.class[class].params, &whole);
+        least.bytes = fmin(least.bytes, out[i].bytes);
+        least.step_bytes = fmin(least.step_bytes, out[i].step_bytes);
+        least.setup_bytes = fmin(least.setup_bytes, out[i].setup_bytes);
+        least.host_bytes = fmin(least.host_bytes, out[i].host_bytes);
+    }
+    out[l->count] = least;
+}
+
+static const struct rank_state *states_of_rank(struct worker *w, int class)
+{
+    struct known_states *k = &w->known_states;
+    const struct rank_params *p = &w->partition.class[class].params;
+    for (int i = 0; i < k->ranks; i++)
+        if (memcmp(&k->rank[i].params, p, sizeof *p) == 0)
+            return k->rank[i].state;
+    if (k->ranks == KNOWN_RANKS) {
+        arena_clear(&k->mem);
+        k->ranks = 0;
+    }
+    struct known_rank *x = &k->rank[k->ranks++];
+    x->params = *p;
+    x->state = arena_array(&k->mem, (size_t)w->state_list->count + 1, sizeof *x->state);
+    list_of_rank(w, class, x->state);
+    return x->state;
+}
+
+static void set_class(struct state *st, int c, const struct rank_state *x)
+{
+    st->bytes[c] = x->bytes;
+    st->step_bytes[c] = x->step_bytes;
+    st->setup_bytes[c] = x->setup_bytes;
+    st->host_bytes[c] = x->host_bytes;
 }
 
 void count_list(struct worker *w, const struct option_list *l, double beside)
@@ -37,20 +95,27 @@ void count_list(struct worker *w, const struct option_list *l, double beside)
 
 void list_states(struct worker *w, double pass_times)
 {
-    size_t n = STATE_ARRAYS * (size_t)w->partition.classes;
     struct walk here = w->walk;
     const struct option_list *l = options_get(&w->states, &w->walk);
     w->walk = here;
     count_list(w, l, pass_times);
     w->state_list = l;
-    w->state_count = 0;
+    w->state_count = l->count;
     w->smallest = state_bytes(&w->partition, &w->scratch);
-    for (size_t c = 0; c < n; c++)
-        w->smallest.bytes[c] = INFINITY;
+    make_room(w, l->count);
+    check_known(w);
     for (int i = 0; i < l->count; i++) {
-        add_state(w, i);
-        for (size_t c = 0; c < n; c++)
-            w->smallest.bytes[c] = fmin(w->smallest.bytes[c], w->state[i].bytes[c]);
+        struct strategy whole = w->walk.strategy;
+        option_take(l, i, &whole);
+        w->state_cautioned[i] = NOT_ASKED;
+        w->state[i] = state_bytes(&w->partition, &w->scratch);
+        w->state[i].stretch = state_stretch(&w->partition, &whole);
+    }
+    for (int c = 0; c < w->partition.classes; c++) {
+        const struct rank_state *x = states_of_rank(w, c);
+        for (int i = 0; i < l->count; i++)
+            set_class(&w->state[i], c, &x[i]);
+        set_class(&w->smallest, c, &x[l->count]);
     }
 }
 
@@ -118,6 +183,10 @@ int memory_shortage(const struct worker *w, double fullness, const struct pass_t
 static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
 {
     struct state *x = &w->state[option];
+    if (x->timed && t->bound + x->behind > cut_of(w)) {
+        count_fixed(w, DROP_SLOWER, 1);
+        return;
+    }
     option_take(w->state_list, option, s);
     const struct rule *rule = pair_dropped(w, s);
     if (rule) {
@@ -131,8 +200,10 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
         count_fixed(w, memory_shortage(w, fullness, t, x), 1);
         return;
     }
-    if (!x->timed)
+    if (!x->timed) {
         state_times(&w->partition, s, &w->scratch, x);
+        x->behind = step_behind(&w->partition, s, x);
+    }
     if (!judge_step(w, s, t, x))
         count_fixed(w, DROP_SLOWER, 1);
 }

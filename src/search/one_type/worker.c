@@ -41,6 +41,7 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     walk_init(&w->walk, space, plan, fixed);
     arena_init(&w->keep);
     arena_init(&w->scratch);
+    arena_init(&w->known_states.mem);
     w->graphs_decide =
         speaks_of_no_graph(plan->order + plan->first[space->axes], plan->pairs, &w->keep);
     if (weighed(q, limits))
@@ -48,6 +49,8 @@ void worker_init(struct worker *w, const struct search_query *q, const struct li
     if (w->cautions.order)
         w->graphs_decide |= speaks_of_no_graph(
             w->cautions.order, w->cautions.first[space->axes] + w->cautions.pairs, &w->keep);
+    option_cache_init(&w->partitions, space, plan, space->first_partition, space->first_pass_times,
+                      false, 0);
     option_cache_init(&w->pass_times, space, plan, space->first_pass_times, space->first_state,
                       !q->exhaustive, weighed(q, limits));
     option_cache_init(&w->states, space, plan, space->first_state, space->axes, !q->exhaustive,
@@ -59,10 +62,12 @@ void worker_release(struct worker *w)
 {
     free(w->state);
     free(w->state_cautioned);
+    option_cache_release(&w->partitions);
     option_cache_release(&w->pass_times);
     option_cache_release(&w->states);
     arena_release(&w->keep);
     arena_release(&w->scratch);
+    arena_release(&w->known_states.mem);
 }
 
 bool cell_stopped(struct worker *w)
@@ -107,18 +112,32 @@ static int64_t front_cut(const struct cell *c)
 }
 
 /* ... and none to the list either. */
-int64_t cut_of(const struct worker *w)
+static int64_t find_cut(const struct worker *w)
 {
     const struct cell *c = w->cell;
-    const struct found here = {.strategy = w->walk.strategy,
-                               .trouble = trouble_of(w->cautioned, false, 0)};
-    if (w->query->exhaustive)
-        return INT64_MAX;
+    unsigned trouble = trouble_of(w->cautioned, false, 0);
     int64_t list =
-        smaller(c->cut_list[w->cautioned > 0], shortlist_limit(&c->best, &c->rental, here.trouble));
+        smaller(c->cut_list[w->cautioned > 0], shortlist_limit(&c->best, &c->rental, trouble));
+    const struct found here = {.strategy = w->walk.strategy, .trouble = trouble};
     list = smaller(list, shortlist_row_limit(&c->best, &c->rental, &here));
     int64_t front = front_cut(c);
     return list > front ? list : front;
+}
+
+/* The same until a plan is kept or another row is walked. */
+int64_t cut_of(struct worker *w)
+{
+    int64_t *cut = &w->cut[w->cautioned > 0];
+    if (w->query->exhaustive)
+        return INT64_MAX;
+    if (*cut == 0)
+        *cut = find_cut(w);
+    return *cut;
+}
+
+void forget_cut(struct worker *w)
+{
+    w->cut[0] = w->cut[1] = 0;
 }
 
 /* Whether a strategy with such a step, or one that is not shorter, has no use. */
@@ -145,6 +164,7 @@ bool keep_found(struct worker *w, const struct found *x)
     if (faster)
         *c->fastest = *x;
     shortlist_add(&c->best, x);
+    forget_cut(w);
     w->kept += faster || listed;
     return faster || listed;
 }
