@@ -3,7 +3,8 @@
  *   mixed_structure.c   what it costs on each type, a bound of all its plans
  *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
- *   mixed_cell.c        pass times, numbers of stages, types in order
+ *   mixed_classes.c     pass times, those that differ in recompute together first
+ *   mixed_cell.c        numbers of stages, types in order
  *   mixed_problem.c     one arrangement of stages, handed to assign.c */
 #pragma once
 
@@ -20,8 +21,6 @@ struct room {
                            * they fit on a rank with several chunks; NULL: not asked yet */
 };
 
-enum { SLOW_PASS_TIMES = 16 };
-
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
@@ -30,12 +29,34 @@ struct stage_count {
     double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
 };
 
+/* Stages of each type, and the orders of the types that may be of use: bits by their number. */
+struct arrangement {
+    struct stage_count *at;
+    int stages[MIX_MAX];
+    uint32_t orders;
+};
+struct arrangements {
+    int count, capacity;
+    struct arrangement *of;
+};
+
+/* Pass times that differ in recompute alone. */
+struct pass_class {
+    int count;
+    uint16_t *index; /* in mixed_cell.option */
+};
+
 /* One structure while it is searched. */
 struct mixed_cell {
     struct mixed_worker *w;
     struct structure *st;
     const struct mixed_set *set;
-    struct strategy s; /* with pass times and state as they are bound */
+    struct strategy s;     /* with pass times and state as they are bound */
+    struct strategy keeps; /* whose recompute says what stays in memory */
+    bool relaxed;          /* both are of several pass times: only bounds are asked for */
+    struct strategy *option;   /* pass times that may be of use */
+    double drops[MODULES];     /* bytes of each module, when recomputed */
+    struct arrangements *left; /* where relaxed: those that may be of use */
     const struct layer_costs *costs[MIX_MAX];
     struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
@@ -65,8 +86,6 @@ struct mixed_cell {
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
     int state;         /* that `room` and costs are asked of, or ANY_STATE */
     uint32_t asked;    /* the number of the pass times and stages at hand */
-    int slows;         /* those that leave no time, whatever the memory */
-    struct strategy slow[SLOW_PASS_TIMES];
     bool uniform;        /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
@@ -123,5 +142,11 @@ bool cell_has_room(struct mixed_cell *, bool memory);
 
 /* The optimizer of the stage that has most, under the current state. Ticks. */
 double cell_least_behind(struct mixed_cell *);
-/* The best layers for c->stages of each type in c->order. */
-void cell_solve(struct mixed_cell *);
+/* Whether c->stages of each type in c->order may be of use; if so, and unless relaxed, the best
+ * layers are found. */
+bool cell_solve(struct mixed_cell *);
+
+/* Searches pass times [count] of c->option. */
+void cell_search_classes(struct mixed_cell *, int count);
+/* The arrangements of use under c->s, of those given or of all. */
+void cell_search_pass_times(struct mixed_cell *, const struct arrangements *among);

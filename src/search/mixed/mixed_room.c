@@ -107,9 +107,9 @@ static bool fits_somewhere(struct mixed_cell *c, int g, int layers, int64_t aliv
     alive = c->s.vpp > 1 ? 0 : alive;
     for (int i = 0; i < c->w->starts; i++)
         if (c->w->first_with[i] + layers <= c->layers &&
-            stage_fits(t, &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers, alive))
+            stage_fits(t, &c->keeps, c->state, STAGE_MIDDLE, c->w->first_with[i], layers, alive))
             return true;
-    return stage_fits(t, &c->s, c->state, STAGE_FIRST, 0, layers, alive);
+    return stage_fits(t, &c->keeps, c->state, STAGE_FIRST, 0, layers, alive);
 }
 
 /* More micro-batches in flight, fewer layers. */
