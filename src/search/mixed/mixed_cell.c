@@ -198,7 +198,7 @@ static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int 
     new_pass_times(c);
     loosen_limits(c, limit);
     for (int g = 0; g < c->set->groups; g++)
-        c->by_time[g] = c->layers;
+        c->by_time[g] = c->longest[g] = c->layers;
     bool fits = false;
     for (int i = 0; i < c->pps && !fits; i++)
         fits = cell_has_memory(c, c->pp[i].pp);
@@ -240,7 +240,7 @@ static bool again_in_vain(const struct mixed_cell *c)
 {
     int most = 0;
     for (int g = 0; g < c->set->groups; g++)
-        most = c->by_time[g] > most ? c->by_time[g] : most;
+        most = c->longest[g] > most ? c->longest[g] : most;
     return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
 }
 
@@ -275,7 +275,7 @@ void cell_search_pass_times(struct mixed_cell *c, const struct arrangements *amo
     c->s.pp = c->pp[c->pps - 1].pp; /* of fewer stages no pass is longer */
     if (!among && !cell_has_room(c, false))
         return;
-    cell_has_time(c, 1, cell_loosest_cut(c)); /* no stage has more layers in a longer pipeline */
+    cell_find_longest(c);
     if (again_in_vain(c))
         return;
     if (loosen)

@@ -80,6 +80,7 @@ struct mixed_cell {
     struct stage_count *pp; /* [pps] numbers of stages that may be of use, most first */
     struct stage_count *at; /* of them the one at hand */
     int by_time[MIX_MAX];   /* layers of a stage that the cut allows, for the pp at hand */
+    int longest[MIX_MAX];   /* the same of any pp: rooms are not asked of more */
     int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
@@ -112,8 +113,6 @@ void cell_rent_least(struct mixed_cell *, int pp);
 bool cell_gpus_asked(const struct mixed_cell *);
 /* Takes a number of stages: sets the least rental and the most of each type, and returns the cut. */
 int64_t cell_enter_pp(struct mixed_cell *, const struct stage_count *);
-/* The largest cut of any number of stages. */
-int64_t cell_loosest_cut(struct mixed_cell *);
 /* Whether a step on c->stages of each type, pp in all, may be below the cut. */
 bool stages_of_use(const struct mixed_cell *, int pp, int64_t cut);
 /* Whether a step of pp stages, so many of each type as are best, may be of use. */
@@ -132,6 +131,8 @@ bool stage_allowed(const struct mixed_cell *, struct allowed, const struct stage
 int cell_layers_by_time(struct mixed_cell *, int g, struct allowed);
 /* Sets by_time; whether the stages of all types then hold all layers. */
 bool cell_has_time(struct mixed_cell *, int pp, int64_t cut);
+/* Sets `longest`: the most that by_time is for any number of stages. */
+void cell_find_longest(struct mixed_cell *);
 /* Of the current pass times and state. */
 const struct room *cell_room(struct mixed_cell *);
 int cell_alive(const struct mixed_cell *, int rank, int pp);

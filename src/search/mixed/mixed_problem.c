@@ -547,6 +547,27 @@ static bool refused(const struct problem *p)
            meshes_refused(&p->meshes, &s, p->c->w->query->scene.model, &p->c->w->problem);
 }
 
+/* Least delay and reduction of the first rank under c->state, of the layers it may have. Ticks. */
+static double least_ends(struct problem *p)
+{
+    double least = INFINITY;
+    for (int n = p->least[0]; n <= p->most[0]; n++) {
+        struct rank_cost x;
+        if (cost_of(p, 0, 0, n, &x))
+            least = fmin(least, (double)(x.delay + x.after));
+    }
+    return least;
+}
+
+/* Whether c->state may be fast enough for a cut: `bound` is of any. */
+static bool state_of_use(struct problem *p, int64_t bound, int64_t cut)
+{
+    struct mixed_cell *c = p->c;
+    double least = (double)bound + cell_least_behind(c);
+    return least < (double)cut && state_allowed(c) && !refused(p) &&
+           least + least_ends(p) < (double)cut;
+}
+
 /* First whatever the state, then each that may be fast enough. */
 bool cell_solve(struct mixed_cell *c)
 {
@@ -573,7 +594,7 @@ bool cell_solve(struct mixed_cell *c)
         option_take(c->state_list, c->state, &c->s);
         p->found.trouble = c->trouble;
         cut = cell_cut_of(c, &p->found);
-        if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
+        if (state_of_use(p, bound, cut))
             solve_state(p);
     }
     c->state = ANY_STATE;
