@@ -44,6 +44,7 @@ struct kept_node {
     struct rank_own own;
     int64_t passing; /* fill and drain of the rank before and behind what the next ones do */
     int64_t trip;    /* what it adds to `away` of the rank before it */
+    int64_t rest_forward, rest_backward; /* of its chunks behind the first, once */
 };
 
 /* A rank of a node. */
@@ -230,6 +231,10 @@ static void fill_entry(const struct assign *a, int r, int prefix, int n, struct 
         return;
     e->passing = passing(a, r, &e->cost);
     e->trip = round_trip(a, r, &e->cost);
+    for (int v = 1; v < a->vpp; v++) {
+        e->rest_forward += e->cost.forward[v];
+        e->rest_backward += e->cost.backward[v];
+    }
 }
 
 /* An earlier prefix of the window that costs the same, or -1. */
@@ -587,16 +592,29 @@ static void count_edges(struct assign *a)
     }
 }
 
-/* Least of all splits that the chunks behind the first take in all, one way. */
+/* Least of all splits that the chunks behind the first take in all, one way. From the first rank to
+ * the last, in tables that are not in use yet. */
 static int64_t least_rest(struct assign *a, bool backward)
 {
-    size_t stages = (size_t)(a->pp * a->vpp);
-    int64_t *counts = arena_array(a->mem, 2 * stages, sizeof *counts);
-    struct cut c = {.chain = {counts, counts + stages, 0, -1}};
-    for (size_t i = (size_t)a->pp; i < stages; i++)
-        counts[backward ? stages + i : i] = 1;
-    fill_least(a, &c, a->before); /* not in use yet */
-    return a->before[0];
+    const struct window *end = &a->window[a->pp];
+    int64_t *least = a->before;
+    for (int i = 1; i < end->cells + end->prefixes; i++)
+        least[i] = INT64_MAX;
+    least[0] = 0;
+    for (int r = 0; r < a->pp; r++) {
+        const struct window *w = &a->window[r];
+        for (int prefix = w->first_prefix; prefix < w->first_prefix + w->prefixes; prefix++) {
+            int64_t so_far = least[cell_at(a, r, prefix)];
+            struct layer_span span = span_of(a, r, prefix);
+            for (int n = span.low; n <= span.high && so_far < INT64_MAX; n++) {
+                const struct kept_node *e = entry_at(a, r, prefix, n);
+                int64_t all = so_far + (backward ? e->rest_backward : e->rest_forward);
+                int64_t *then = &least[cell_at(a, r + 1, prefix + n)];
+                *then = e->fits && all < *then ? all : *then;
+            }
+        }
+    }
+    return least[end->cells];
 }
 
 static void fill_row(const struct assign *a, int r, struct kept_node *row)

@@ -14,21 +14,36 @@
 #include <math.h>
 #include <string.h>
 
-/* Every order of the types. */
-static void permute(struct mixed_cell *c, int done)
+/* Every order of the types of which a bit is set, by its number; clears the bits of those that are of
+ * no use. */
+static void permute(struct mixed_cell *c, int done, int *number, uint32_t *orders)
 {
     if (done == c->set->groups) {
-        cell_solve(c);
+        uint32_t bit = (uint32_t)1 << (*number)++;
+        if (*orders & bit && !cell_solve(c))
+            *orders &= ~bit;
         return;
     }
     for (int i = done; i < c->set->groups; i++) {
         int kept = c->order[done];
         c->order[done] = c->order[i];
         c->order[i] = kept;
-        permute(c, done + 1);
+        permute(c, done + 1, number, orders);
         c->order[i] = c->order[done];
         c->order[done] = kept;
     }
+}
+
+/* What is of use of c->stages waits for the pass times of the class. */
+static void keep_arrangement(struct mixed_cell *c, uint32_t orders)
+{
+    struct arrangements *l = c->left;
+    if (!c->relaxed || orders == 0)
+        return;
+    l->of = arena_room(&c->w->scratch, l->of, l->count, &l->capacity, sizeof *l->of);
+    struct arrangement *x = &l->of[l->count++];
+    *x = (struct arrangement){.at = c->at, .orders = orders};
+    memcpy(x->stages, c->stages, sizeof x->stages);
 }
 
 /* Least ticks of all layers once, on so many stages of each type: the fastest take what they
@@ -52,8 +67,9 @@ static double work_of_stages(const struct mixed_cell *c)
 }
 
 /* One number of stages of each type: room for all layers by what the types can take. */
-static void judge_stages(struct mixed_cell *c, int pp)
+static void judge_stages(struct mixed_cell *c, int pp, uint32_t orders)
 {
+    int number = 0;
     if (!cell_gpus_asked(c))
         return;
     cell_rent(c);
@@ -73,10 +89,15 @@ static void judge_stages(struct mixed_cell *c, int pp)
         if (room < c->layers)
             break;
     }
-    if (room >= c->layers)
-        permute(c, 0);
+    if (room >= c->layers) {
+        permute(c, 0, &number, &orders);
+        keep_arrangement(c, orders);
+    }
     memcpy(c->by_time, by_time, sizeof by_time);
 }
+
+/* One bit for each order of so many types. */
+static const uint32_t ALL_ORDERS[MIX_MAX + 1] = {0, 1, 0x3, 0x3f, 0xffffff};
 
 /* Every number of stages of each type that adds up to what is left. */
 static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
@@ -98,8 +119,14 @@ static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
         if (g + 1 < c->set->groups)
             share_stages(c, g + 1, left - n, room + (int64_t)n * c->by_time[g]);
         else if (n == left)
-            judge_stages(c, c->s.pp);
+            judge_stages(c, c->s.pp, ALL_ORDERS[c->set->groups]);
     }
+}
+
+static void new_pass_times(struct mixed_cell *c)
+{
+    for (int g = 0; g < c->set->groups; g++)
+        stage_table_pass_times(&c->w->table[g]);
 }
 
 /* Of any state, whether the rules allow it or not. */
@@ -112,61 +139,70 @@ static double behind_any(struct mixed_cell *c)
     return least;
 }
 
-static void search_pp(struct mixed_cell *c, struct stage_count *x)
+/* Whether a number of stages has room. Sets what is to be known of it. */
+static bool enter_pp(struct mixed_cell *c, struct stage_count *x)
 {
     int pp = c->s.pp = x->pp;
     c->at = x;
     c->asked++;
+    c->behind = 0;
+    if (c->s.moe_overlap) /* what is hidden depends on it */
+        new_pass_times(c);
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
     int64_t cut = cell_enter_pp(c, x);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
-        return;
+        return false;
     c->behind = behind_any(c);
     for (int g = 0; g < c->set->groups; g++)
         c->order[g] = g;
-    if (cell_has_time(c, pp, cut))
-        share_stages(c, 0, pp, 0);
-    c->behind = 0;
+    return cell_has_time(c, pp, cut);
 }
 
-static void new_pass_times(struct mixed_cell *c)
+static void search_pp(struct mixed_cell *c, struct stage_count *x)
 {
-    for (int g = 0; g < c->set->groups; g++)
-        stage_table_pass_times(&c->w->table[g]);
+    if (enter_pp(c, x))
+        share_stages(c, 0, x->pp, 0);
+    c->behind = 0;
 }
 
 /* One layer more again may need a little more memory at the peak: its input and the gradient that
  * waits, and the inputs that recomputed experts leave behind (stage_memory.c). */
-static double loosened_limit(const struct mixed_cell *c, int g)
+static void loosen_limits(struct mixed_cell *c, double limit[MIX_MAX])
 {
     const struct model *m = c->w->query->scene.model;
-    return c->w->table[g].partition->mesh[0].limit +
-           (2 + (m->experts > 0 ? m->layers : 0)) * c->costs[g]->boundary_bytes;
+    int inputs = 2 + (m->experts > 0 ? m->layers : 0);
+    for (int g = 0; g < c->set->groups; g++) {
+        struct partition_mesh *mesh = &c->w->table[g].partition->mesh[0];
+        limit[g] = mesh->limit;
+        mesh->limit += inputs * c->costs[g]->boundary_bytes;
+    }
+}
+
+static void restore_limits(struct mixed_cell *c, const double limit[MIX_MAX])
+{
+    for (int g = 0; g < c->set->groups; g++)
+        c->w->table[g].partition->mesh[0].limit = limit[g];
 }
 
 /* Some number of stages has room under this recompute, give or take a little, and the smallest
  * state. */
 static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int layers, int modules)
 {
-    struct strategy kept = c->s;
     double limit[MIX_MAX];
-    c->s.recompute = recompute;
-    c->s.recompute_method = method;
-    c->s.recompute_layers = layers;
-    c->s.recompute_modules = modules;
+    c->keeps = c->s;
+    c->keeps.recompute = recompute;
+    c->keeps.recompute_method = method;
+    c->keeps.recompute_layers = layers;
+    c->keeps.recompute_modules = modules;
     new_pass_times(c);
-    for (int g = 0; g < c->set->groups; g++) {
-        limit[g] = c->w->table[g].partition->mesh[0].limit;
-        c->w->table[g].partition->mesh[0].limit = loosened_limit(c, g);
-        c->by_time[g] = c->layers;
-    }
+    loosen_limits(c, limit);
+    for (int g = 0; g < c->set->groups; g++)
+        c->by_time[g] = c->longest[g] = c->layers;
     bool fits = false;
     for (int i = 0; i < c->pps && !fits; i++)
         fits = cell_has_memory(c, c->pp[i].pp);
-    for (int g = 0; g < c->set->groups; g++)
-        c->w->table[g].partition->mesh[0].limit = limit[g];
-    c->s = kept;
+    restore_limits(c, limit);
     return fits;
 }
 
@@ -204,47 +240,52 @@ static bool again_in_vain(const struct mixed_cell *c)
 {
     int most = 0;
     for (int g = 0; g < c->set->groups; g++)
-        most = c->by_time[g] > most ? c->by_time[g] : most;
+        most = c->longest[g] > most ? c->longest[g] : most;
     return c->uniform && c->s.recompute_method == METHOD_BLOCK && c->s.recompute_layers > most;
 }
 
-/* Whether `s` only recomputes more than `less` does. */
-static bool recomputes_more(const struct strategy *s, const struct strategy *less)
+/* Those given, which are sorted by their number of stages. */
+static void search_among(struct mixed_cell *c, const struct arrangements *among)
 {
-    if (s->tp_overlap != less->tp_overlap || s->p2p_overlap != less->p2p_overlap ||
-        s->moe_overlap != less->moe_overlap || s->delay_wgrad != less->delay_wgrad ||
-        s->shared_overlap != less->shared_overlap || s->cuda_graph != less->cuda_graph)
-        return false;
-    return less->recompute == RECOMPUTE_NONE ||
-           (s->recompute == RECOMPUTE_FULL && less->recompute == RECOMPUTE_FULL &&
-            less->recompute_method == METHOD_BLOCK &&
-            (s->recompute_method == METHOD_UNIFORM ||
-             s->recompute_layers >= less->recompute_layers));
-}
-
-static bool known_too_slow(const struct mixed_cell *c)
-{
-    for (int i = 0; i < c->slows; i++)
-        if (recomputes_more(&c->s, &c->slow[i]))
-            return true;
-    return false;
-}
-
-static void search_pass_times(struct mixed_cell *c)
-{
-    if (!c->st->per_type && known_too_slow(c))
-        return;
-    new_pass_times(c);
-    if (!cell_has_room(c, false)) {
-        if (c->slows < SLOW_PASS_TIMES)
-            c->slow[c->slows++] = c->s;
-        return;
+    bool open = false;
+    for (int i = 0; i < among->count && !structure_stopped(c); i++) {
+        const struct arrangement *x = &among->of[i];
+        if (i == 0 || x->at != x[-1].at)
+            open = enter_pp(c, x->at);
+        memcpy(c->stages, x->stages, sizeof c->stages);
+        if (open)
+            judge_stages(c, x->at->pp, x->orders);
     }
-    cell_has_time(c, 1, cell_loosest_cut(c)); /* no stage has more layers in a longer pipeline */
-    if (again_in_vain(c) || !cell_has_room(c, true))
+    c->behind = 0;
+}
+
+static void search_everywhere(struct mixed_cell *c)
+{
+    if (!cell_has_room(c, true))
         return;
     for (int i = 0; i < c->pps && !structure_stopped(c); i++)
         search_pp(c, &c->pp[i]);
+}
+
+void cell_search_pass_times(struct mixed_cell *c, const struct arrangements *among)
+{
+    bool loosen = c->relaxed && c->s.recompute_method == METHOD_BLOCK;
+    double limit[MIX_MAX];
+    new_pass_times(c);
+    c->s.pp = c->pp[c->pps - 1].pp; /* of fewer stages no pass is longer */
+    if (!among && !cell_has_room(c, false))
+        return;
+    cell_find_longest(c);
+    if (again_in_vain(c))
+        return;
+    if (loosen)
+        loosen_limits(c, limit);
+    if (among)
+        search_among(c, among);
+    else
+        search_everywhere(c);
+    if (loosen)
+        restore_limits(c, limit);
 }
 
 /* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
@@ -375,13 +416,17 @@ static void search_all_pass_times(struct mixed_cell *c, const struct option_list
         option_take(pass_times, i, &c->s);
         c->uniform |= c->s.recompute_method == METHOD_UNIFORM && c->s.recompute_layers == 1;
     }
-    for (int i = 0; i < pass_times->count && !structure_stopped(c); i++) {
-        option_take(pass_times, i, &c->s);
-        if (c->st->per_type && !same_recompute(pass_times, i))
-            continue; /* each mesh says itself */
-        if (c->st->per_type || !keeps_too_much(&c->s, least_layers))
-            search_pass_times(c);
+    int count = 0;
+    c->option = arena_array(&c->w->scratch, (size_t)pass_times->count, sizeof *c->option);
+    for (int i = 0; i < pass_times->count; i++) {
+        struct strategy *s = &c->option[count];
+        *s = c->s;
+        option_take(pass_times, i, s);
+        if (c->st->per_type ? same_recompute(pass_times, i) /* each mesh says itself */
+                            : !keeps_too_much(s, least_layers))
+            count++;
     }
+    cell_search_classes(c, count);
 }
 
 /* What the rules let pass, of the first type alone where types differ: the others are asked at the

@@ -3,7 +3,8 @@
  *   mixed_structure.c   what it costs on each type, a bound of all its plans
  *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
- *   mixed_cell.c        pass times, numbers of stages, types in order
+ *   mixed_classes.c     pass times, those that differ in recompute together first
+ *   mixed_cell.c        numbers of stages, types in order
  *   mixed_problem.c     one arrangement of stages, handed to assign.c */
 #pragma once
 
@@ -20,8 +21,6 @@ struct room {
                            * they fit on a rank with several chunks; NULL: not asked yet */
 };
 
-enum { SLOW_PASS_TIMES = 16 };
-
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
@@ -30,12 +29,34 @@ struct stage_count {
     double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
 };
 
+/* Stages of each type, and the orders of the types that may be of use: bits by their number. */
+struct arrangement {
+    struct stage_count *at;
+    int stages[MIX_MAX];
+    uint32_t orders;
+};
+struct arrangements {
+    int count, capacity;
+    struct arrangement *of;
+};
+
+/* Pass times that differ in recompute alone. */
+struct pass_class {
+    int count;
+    uint16_t *index; /* in mixed_cell.option */
+};
+
 /* One structure while it is searched. */
 struct mixed_cell {
     struct mixed_worker *w;
     struct structure *st;
     const struct mixed_set *set;
-    struct strategy s; /* with pass times and state as they are bound */
+    struct strategy s;     /* with pass times and state as they are bound */
+    struct strategy keeps; /* whose recompute says what stays in memory */
+    bool relaxed;          /* both are of several pass times: only bounds are asked for */
+    struct strategy *option;   /* pass times that may be of use */
+    double drops[MODULES];     /* bytes of each module, when recomputed */
+    struct arrangements *left; /* where relaxed: those that may be of use */
     const struct layer_costs *costs[MIX_MAX];
     struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
@@ -59,14 +80,13 @@ struct mixed_cell {
     struct stage_count *pp; /* [pps] numbers of stages that may be of use, most first */
     struct stage_count *at; /* of them the one at hand */
     int by_time[MIX_MAX];   /* layers of a stage that the cut allows, for the pp at hand */
+    int longest[MIX_MAX];   /* the same of any pp: rooms are not asked of more */
     int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
     struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
     int state;         /* that `room` and costs are asked of, or ANY_STATE */
     uint32_t asked;    /* the number of the pass times and stages at hand */
-    int slows;         /* those that leave no time, whatever the memory */
-    struct strategy slow[SLOW_PASS_TIMES];
     bool uniform;        /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
@@ -93,8 +113,6 @@ void cell_rent_least(struct mixed_cell *, int pp);
 bool cell_gpus_asked(const struct mixed_cell *);
 /* Takes a number of stages: sets the least rental and the most of each type, and returns the cut. */
 int64_t cell_enter_pp(struct mixed_cell *, const struct stage_count *);
-/* The largest cut of any number of stages. */
-int64_t cell_loosest_cut(struct mixed_cell *);
 /* Whether a step on c->stages of each type, pp in all, may be below the cut. */
 bool stages_of_use(const struct mixed_cell *, int pp, int64_t cut);
 /* Whether a step of pp stages, so many of each type as are best, may be of use. */
@@ -113,6 +131,8 @@ bool stage_allowed(const struct mixed_cell *, struct allowed, const struct stage
 int cell_layers_by_time(struct mixed_cell *, int g, struct allowed);
 /* Sets by_time; whether the stages of all types then hold all layers. */
 bool cell_has_time(struct mixed_cell *, int pp, int64_t cut);
+/* Sets `longest`: the most that by_time is for any number of stages. */
+void cell_find_longest(struct mixed_cell *);
 /* Of the current pass times and state. */
 const struct room *cell_room(struct mixed_cell *);
 int cell_alive(const struct mixed_cell *, int rank, int pp);
@@ -123,5 +143,11 @@ bool cell_has_room(struct mixed_cell *, bool memory);
 
 /* The optimizer of the stage that has most, under the current state. Ticks. */
 double cell_least_behind(struct mixed_cell *);
-/* The best layers for c->stages of each type in c->order. */
-void cell_solve(struct mixed_cell *);
+/* Whether c->stages of each type in c->order may be of use; if so, and unless relaxed, the best
+ * layers are found. */
+bool cell_solve(struct mixed_cell *);
+
+/* Searches pass times [count] of c->option. */
+void cell_search_classes(struct mixed_cell *, int count);
+/* The arrangements of use under c->s, of those given or of all. */
+void cell_search_pass_times(struct mixed_cell *, const struct arrangements *among);

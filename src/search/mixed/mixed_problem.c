@@ -87,7 +87,7 @@ static bool chunks_fit(struct problem *p, int rank, int count)
     pipe.group = s->micro_batch_group > 0 ? s->micro_batch_group : p->pp;
     for (int v = 0; v < s->vpp; v++) {
         enum stage_end end = end_of(v * p->pp + rank, p->pp * s->vpp);
-        bytes[v] = *stage_bytes(t, s, end, 0, chunk_layers(count, s->vpp, v));
+        bytes[v] = *stage_bytes(t, &c->keeps, end, 0, chunk_layers(count, s->vpp, v));
     }
     double buffers = rank_buffers(t->partition, 0, rank == 0, rank == p->pp - 1);
     if (!stage_host_fits(t, memory, 0)) /* what is offloaded is for the whole partition to say */
@@ -170,7 +170,7 @@ static bool cost_of(void *context, int rank, int first, int count, struct rank_c
     if (c->s.vpp > 1)
         return cost_of_chunks(p, rank, count, out);
     enum stage_end end = end_of(rank, p->pp);
-    if (!stage_fits(t, &c->s, c->state, end, first, count, cell_alive(c, rank, p->pp)))
+    if (!stage_fits(t, &c->keeps, c->state, end, first, count, cell_alive(c, rank, p->pp)))
         return false;
     const struct stage_time *x = stage_time(t, &c->s, end, first, count);
     *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
@@ -547,8 +547,29 @@ static bool refused(const struct problem *p)
            meshes_refused(&p->meshes, &s, p->c->w->query->scene.model, &p->c->w->problem);
 }
 
+/* Least delay and reduction of the first rank under c->state, of the layers it may have. Ticks. */
+static double least_ends(struct problem *p)
+{
+    double least = INFINITY;
+    for (int n = p->least[0]; n <= p->most[0]; n++) {
+        struct rank_cost x;
+        if (cost_of(p, 0, 0, n, &x))
+            least = fmin(least, (double)(x.delay + x.after));
+    }
+    return least;
+}
+
+/* Whether c->state may be fast enough for a cut: `bound` is of any. */
+static bool state_of_use(struct problem *p, int64_t bound, int64_t cut)
+{
+    struct mixed_cell *c = p->c;
+    double least = (double)bound + cell_least_behind(c);
+    return least < (double)cut && state_allowed(c) && !refused(p) &&
+           least + least_ends(p) < (double)cut;
+}
+
 /* First whatever the state, then each that may be fast enough. */
-void cell_solve(struct mixed_cell *c)
+bool cell_solve(struct mixed_cell *c)
 {
     struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
     struct assign_problem a;
@@ -560,20 +581,23 @@ void cell_solve(struct mixed_cell *c)
     c->state = ANY_STATE;
     if (refused(p)) {
         arena_clear(&c->w->problem);
-        return;
+        return false;
     }
     c->w->counts.judged++;
     set_plan(p);
     int64_t cut = cell_cut_of(c, &p->found), bound = INT64_MAX;
     if (pose(p, cut, &a))
         bound = assign_bound(&a, cut, &c->w->problem);
-    for (c->state = 0; c->state < c->states && bound < cut && !structure_stopped(c); c->state++) {
+    bool of_use = bound < cut, solve = of_use && !c->relaxed;
+    for (c->state = 0; c->state < c->states && solve && bound < cut && !structure_stopped(c);
+         c->state++) {
         option_take(c->state_list, c->state, &c->s);
         p->found.trouble = c->trouble;
         cut = cell_cut_of(c, &p->found);
-        if ((double)bound + cell_least_behind(c) < (double)cut && state_allowed(c) && !refused(p))
+        if (state_of_use(p, bound, cut))
             solve_state(p);
     }
     c->state = ANY_STATE;
     arena_clear(&c->w->problem);
+    return of_use;
 }

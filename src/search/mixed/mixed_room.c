@@ -4,6 +4,7 @@
 #include "base/arena.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The longest T for which `times` T stays below what is left. */
 static double most_of(double left, double times)
@@ -98,6 +99,19 @@ bool cell_has_time(struct mixed_cell *c, int pp, int64_t cut)
     return room >= c->layers;
 }
 
+void cell_find_longest(struct mixed_cell *c)
+{
+    memset(c->longest, 0, sizeof c->longest);
+    for (int i = 0; i < c->pps; i++) {
+        int64_t cut = cell_enter_pp(c, &c->pp[i]);
+        struct allowed a = cell_allowed(c, c->pp[i].pp, c->work, cut);
+        for (int g = 0; g < c->set->groups; g++) {
+            int n = cell_layers_by_time(c, g, a);
+            c->longest[g] = n > c->longest[g] ? n : c->longest[g];
+        }
+    }
+}
+
 /* At either place: the first stage has an embedding but no gradient to send back. Of a rank with
  * several chunks only the states are looked at: what each chunk keeps depends on how they share the
  * layers. */
@@ -107,15 +121,17 @@ static bool fits_somewhere(struct mixed_cell *c, int g, int layers, int64_t aliv
     alive = c->s.vpp > 1 ? 0 : alive;
     for (int i = 0; i < c->w->starts; i++)
         if (c->w->first_with[i] + layers <= c->layers &&
-            stage_fits(t, &c->s, c->state, STAGE_MIDDLE, c->w->first_with[i], layers, alive))
+            stage_fits(t, &c->keeps, c->state, STAGE_MIDDLE, c->w->first_with[i], layers, alive))
             return true;
-    return stage_fits(t, &c->s, c->state, STAGE_FIRST, 0, layers, alive);
+    return stage_fits(t, &c->keeps, c->state, STAGE_FIRST, 0, layers, alive);
 }
 
 /* More micro-batches in flight, fewer layers. */
 static void fill_room(struct mixed_cell *c, int g, uint16_t *out)
 {
-    int low = 0, n = c->layers;
+    int low = 0, n = c->longest[g];
+    if (fits_somewhere(c, g, n, 1)) /* most often time leaves less than memory does */
+        low = n;
     while (low < n) {
         int middle = (low + n + 1) / 2;
         if (fits_somewhere(c, g, middle, 1))

@@ -116,16 +116,6 @@ int64_t cell_enter_pp(struct mixed_cell *c, const struct stage_count *x)
     return smaller(cell_cut(c), x->cut);
 }
 
-int64_t cell_loosest_cut(struct mixed_cell *c)
-{
-    int64_t loosest = 0;
-    for (int i = 0; i < c->pps; i++) {
-        int64_t cut = cell_enter_pp(c, &c->pp[i]);
-        loosest = cut > loosest ? cut : loosest;
-    }
-    return loosest;
-}
-
 bool cell_gpus_asked(const struct mixed_cell *c)
 {
     int64_t gpus = 0;

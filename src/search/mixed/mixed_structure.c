@@ -274,10 +274,27 @@ static bool pp_asked(const struct mixed_cell *c, int pp)
     return gpus == 0 || c->st->per_type || pp * c->block[0] == gpus;
 }
 
+/* filled_bound() of stages as fast as these: of all orders of ranks, those that end with the slowest
+ * have most. `left` as there, of the stages of each type. */
+static double filled_least(const struct mixed_cell *c, const double left[])
+{
+    double sum = 0;
+    bool taken[MIX_MAX] = {0};
+    for (int i = 0; i < c->set->groups; i++) {
+        int slowest = -1;
+        for (int g = 0; g < c->set->groups; g++)
+            if (!taken[g] && (slowest < 0 || c->rate[g] < c->rate[slowest]))
+                slowest = g;
+        taken[slowest] = true;
+        sum = multipliers(c, sum, slowest, left[slowest]);
+    }
+    return c->units / sum;
+}
+
 /* For the best number of stages, each as fast as the fastest left. */
 static double best_rate_bound(struct mixed_cell *c)
 {
-    double best = INFINITY, sum = 0;
+    double best = INFINITY, sum = 0, left[MIX_MAX] = {1, 1, 1, 1};
     int used[MIX_MAX] = {0};
     cell_find_work(c);
     cell_find_rates(c);
@@ -289,9 +306,10 @@ static double best_rate_bound(struct mixed_cell *c)
         if (fastest < 0)
             break;
         used[fastest]++;
+        left[fastest] *= 1 - 1 / (c->s.vpp * (double)c->micro_batches);
         sum += c->rate[fastest];
         if (pp_asked(c, pp))
-            best = fmin(best, rate_bound(c, pp, sum));
+            best = fmin(best, fmax(rate_bound(c, pp, sum), filled_least(c, left)));
     }
     return best;
 }

@@ -1,0 +1,159 @@
+/* Pass times in classes: those that differ in what is recomputed alone are bounded together first.
+ *
+ * No pass of a class is shorter than with what all of it recompute, and none keeps less than with
+ * what any of it recomputes. So an arrangement whose bound with these times and this memory reaches
+ * the cut is of no use under any pass times of the class (doc/evidence/bounds.md). Those that are
+ * left are bounded again by the two halves of the class, down to single pass times, which are
+ * searched. */
+#include "search/mixed/mixed_parts.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+/* What splits a class: modules, or how many layers are recomputed whole. */
+enum family { FAMILY_MODULES, FAMILY_BLOCK, FAMILY_ALONE };
+
+static enum family family_of(const struct strategy *s)
+{
+    if (s->recompute != RECOMPUTE_FULL)
+        return FAMILY_MODULES;
+    return s->recompute_method == METHOD_BLOCK ? FAMILY_BLOCK : FAMILY_ALONE;
+}
+
+/* Whether they differ in recompute alone. */
+static bool same_but_recompute(const struct strategy *a, const struct strategy *b)
+{
+    struct strategy x = *a;
+    x.recompute = b->recompute;
+    x.recompute_method = b->recompute_method;
+    x.recompute_layers = b->recompute_layers;
+    x.recompute_modules = b->recompute_modules;
+    return strategy_compare(&x, b) == 0;
+}
+
+static bool same_class(const struct strategy *a, const struct strategy *b)
+{
+    return family_of(a) == family_of(b) && family_of(a) != FAMILY_ALONE && same_but_recompute(a, b);
+}
+
+static void set_modules(struct strategy *s, int modules)
+{
+    s->recompute = modules ? RECOMPUTE_SELECTIVE : RECOMPUTE_NONE;
+    s->recompute_modules = modules;
+}
+
+/* Modules inside a recomputed layer of experts have no effect of their own: they are no part of what
+ * all recompute where some recompute that layer. */
+static int shared_modules(int all, int any)
+{
+    return any & MODULE_MOE ? all & ~(MODULE_MOE_ACT | MODULE_SHARED) : all;
+}
+
+/* Sets c->s to no longer passes and c->keeps to no more memory than any of the class has. The host
+ * runs ahead of combined passes, so that more to compute in one of them may shorten the other: none
+ * waits for it. */
+static void relax(struct mixed_cell *c, const struct pass_class *x)
+{
+    int all = ~0, any = 0, fewest = c->layers, most = 0;
+    for (int i = 0; i < x->count; i++) {
+        const struct strategy *s = &c->option[x->index[i]];
+        all &= s->recompute_modules;
+        any |= s->recompute_modules;
+        fewest = s->recompute_layers < fewest ? s->recompute_layers : fewest;
+        most = s->recompute_layers > most ? s->recompute_layers : most;
+    }
+    c->s = c->keeps = c->option[x->index[0]];
+    c->relaxed = x->count > 1;
+    if (!c->relaxed)
+        return;
+    if (family_of(&c->s) == FAMILY_BLOCK) {
+        c->s.recompute_layers = fewest;
+        c->keeps.recompute_layers = most;
+    } else {
+        set_modules(&c->s, shared_modules(all, any));
+        set_modules(&c->keeps, any);
+    }
+    if (c->s.moe_overlap)
+        c->s.cuda_graph = GRAPH_STEP;
+}
+
+/* Bytes that a module drops of all layers. */
+static double dropped(const struct mixed_cell *c, int module)
+{
+    const struct model *m = c->w->query->scene.model;
+    double sum = 0;
+    for (int i = 0; i < m->layers; i++)
+        sum += c->costs[0]->kind[m->layer[i]].dropped[module];
+    return sum;
+}
+
+/* Of the modules that only some recompute, the one that drops most. */
+static int module_to_split(const struct mixed_cell *c, const struct pass_class *x)
+{
+    int all = ~0, any = 0, best = -1;
+    for (int i = 0; i < x->count; i++) {
+        all &= c->option[x->index[i]].recompute_modules;
+        any |= c->option[x->index[i]].recompute_modules;
+    }
+    for (int m = 0; m < MODULES; m++)
+        if ((any & ~all) >> m & 1 && (best < 0 || c->drops[m] > c->drops[best]))
+            best = m;
+    return best;
+}
+
+/* Puts those that recompute less first; returns how many they are. */
+static int split(const struct mixed_cell *c, const struct pass_class *x)
+{
+    if (family_of(&c->option[x->index[0]]) == FAMILY_BLOCK)
+        return x->count / 2;
+    int m = module_to_split(c, x), n = 0;
+    for (int i = 0; i < x->count; i++)
+        if (!(c->option[x->index[i]].recompute_modules >> m & 1)) {
+            uint16_t kept = x->index[i];
+            memmove(&x->index[n + 1], &x->index[n], (size_t)(i - n) * sizeof *x->index);
+            x->index[n++] = kept;
+        }
+    return n;
+}
+
+static void search_class(struct mixed_cell *c, const struct pass_class *x,
+                         const struct arrangements *among)
+{
+    struct arrangements left = {0};
+    relax(c, x);
+    c->left = &left;
+    cell_search_pass_times(c, among);
+    if (x->count == 1 || left.count == 0 || structure_stopped(c))
+        return;
+    int n = split(c, x);
+    search_class(c, &(struct pass_class){n, x->index}, &left);
+    search_class(c, &(struct pass_class){x->count - n, x->index + n}, &left);
+}
+
+/* Takes what is of one class with the first that is left. */
+static struct pass_class next_class(const struct mixed_cell *c, uint16_t *index, int count)
+{
+    int n = 1;
+    for (int i = 1; i < count; i++)
+        if (same_class(&c->option[index[0]], &c->option[index[i]])) {
+            uint16_t kept = index[i];
+            memmove(&index[n + 1], &index[n], (size_t)(i - n) * sizeof *index);
+            index[n++] = kept;
+        }
+    return (struct pass_class){n, index};
+}
+
+void cell_search_classes(struct mixed_cell *c, int count)
+{
+    uint16_t *index = arena_array(&c->w->scratch, (size_t)count + 1, sizeof *index);
+    for (int i = 0; i < count; i++)
+        index[i] = (uint16_t)i;
+    for (int m = 0; m < MODULES; m++)
+        c->drops[m] = dropped(c, m);
+    for (int done = 0; done < count && !structure_stopped(c);) {
+        struct pass_class x = next_class(c, index + done, count - done);
+        search_class(c, &x, NULL);
+        done += x.count;
+    }
+}
