@@ -45,9 +45,56 @@ const char *launch_fork(const struct launch *l)
     return NULL;
 }
 
+/* Flags of releases whose layers were Megatron's own unless --transformer-impl said otherwise (until core 0.5): gone
+ * since, or of a fork of one of these. */
+static const char *flag_of_old_release(const struct launch *l)
+{
+    static const char *const FLAGS[] = {"--deepspeed",
+                                        "--checkpoint-activations",
+                                        "--checkpoint-num-layers",
+                                        "--data-impl",
+                                        "--DDP-impl",
+                                        "--no-query-key-layer-scaling",
+                                        "--model-parallel-size",
+                                        "--activations-checkpoint-method"};
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+        if (launch_mentions(l, FLAGS[i]))
+            return FLAGS[i];
+    return NULL;
+}
+
+static bool splits_sequence(const struct launch *l)
+{
+    return launch_number(l, "--ds-sequence-parallel-size", 1) > 1 ||
+           launch_number(l, "--context-parallel-size", 1) > 1;
+}
+
+/* Their attention was unfused unless flash attention was asked for. Runs of them are met with the other layers as
+ * TransformerEngine's: Apex and Megatron had fused what took time (doc/evidence/accuracy.md, vTrain, BLOOM, SC21). */
+static void plan_old_layers(struct translation *t, struct launch *l)
+{
+    static const char *const FLASH[] = {"--use-flash-attn",    "--use-flash-attn-v1",
+                                        "--use-flash-attn-v2", "--use-flash-attn-triton",
+                                        "--attention-backend", "--transformer-impl"};
+    const char *flag = flag_of_old_release(l), *fork = launch_fork(l);
+    bool fused = splits_sequence(l) || (fork && strcmp(fork, "DeepSpeed") != 0);
+    for (size_t i = 0; i < sizeof FLASH / sizeof *FLASH; i++)
+        fused |= launch_mentions(l, FLASH[i]);
+    if (!flag || fused)
+        return;
+    translation_first(t, "--attention-backend", l->line);
+    translation_first(t, "unfused", l->line);
+    launch_note(l, arena_format(t->mem,
+                                "%s: of a release whose attention is unfused unless flash "
+                                "attention is asked for, which is planned so (-- "
+                                "--attention-backend flash)",
+                                flag));
+}
+
 void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
+    plan_old_layers(t, l);
     if (!has_layers_of_mindspeed(l))
         return;
     translation_last(t, "--transformer-impl", "transformer_engine", 0);
