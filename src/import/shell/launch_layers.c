@@ -91,10 +91,34 @@ static void plan_old_layers(struct translation *t, struct launch *l)
                                 flag));
 }
 
+/* MindSpeed repeats key-value heads before the exchange of Ulysses (--kv-head-repeat-before-uly-alltoall), where Megatron
+ * refuses: rules are Megatron's. */
+static void note_ulysses(struct launch *l, struct arena *mem)
+{
+    const char *algorithm = launch_value(l, "--context-parallel-algo"), *fork = launch_fork(l);
+    int64_t tp = launch_number(l, "--tensor-model-parallel-size", 1);
+    int64_t cp = launch_number(l, "--context-parallel-size", 1);
+    int64_t groups = launch_number(l, "--num-query-groups", 0);
+    bool ulysses = algorithm && strcmp(algorithm, "ulysses_cp_algo") == 0 && fork &&
+                   strcmp(fork, "MindSpeed") == 0;
+    if (!ulysses || tp < 1 || cp < 2 || groups < 1)
+        return;
+    int64_t heads = groups > tp ? groups / tp : 1;
+    if (heads % cp != 0)
+        launch_note(l,
+                    arena_format(mem,
+                                 "--context-parallel-algo ulysses_cp_algo: MindSpeed repeats "
+                                 "the key-value heads, %lld of a rank, for the %lld ranks of "
+                                 "the context, which Megatron's rules refuse: it runs there, and "
+                                 "sends more than is planned",
+                                 (long long)heads, (long long)cp));
+}
+
 void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
+    note_ulysses(l, t->mem);
     if (!has_layers_of_mindspeed(l))
         return;
     translation_last(t, "--transformer-impl", "transformer_engine", 0);
