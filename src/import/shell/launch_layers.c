@@ -91,6 +91,16 @@ static void plan_old_layers(struct translation *t, struct launch *l)
                                 flag));
 }
 
+/* There --recompute-num-layers was 1 unless it was given. */
+static void add_old_defaults(struct translation *t, const struct launch *l)
+{
+    if (flag_of_old_release(l) && launch_mentions(l, "--recompute-method") &&
+        !launch_mentions(l, "--recompute-num-layers")) {
+        translation_first(t, "--recompute-num-layers", l->line);
+        translation_first(t, "1", l->line);
+    }
+}
+
 /* MindSpeed repeats key-value heads before the exchange of Ulysses (--kv-head-repeat-before-uly-alltoall), where Megatron
  * refuses: rules are Megatron's. */
 static void note_ulysses(struct launch *l, struct arena *mem)
@@ -118,6 +128,7 @@ void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
+    add_old_defaults(t, l);
     note_ulysses(l, t->mem);
     if (!has_layers_of_mindspeed(l))
         return;
