@@ -180,7 +180,7 @@ static void clean_values(struct launch *l, struct arena *mem)
         word[i] = l->word[i];
         if (n == 0)
             word[i].text = plain_value(w, mem);
-        else if (w[n])
+        else if (w[n] && strpbrk(w + n, "\\\"'"))
             word[i].text = arena_format(mem, "%.*s=%s", (int)n, w, plain_value(w + n + 1, mem));
     }
     l->word = word;

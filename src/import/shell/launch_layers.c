@@ -76,11 +76,13 @@ static void plan_old_layers(struct translation *t, struct launch *l)
     static const char *const FLASH[] = {"--use-flash-attn",    "--use-flash-attn-v1",
                                         "--use-flash-attn-v2", "--use-flash-attn-triton",
                                         "--attention-backend", "--transformer-impl"};
-    const char *flag = flag_of_old_release(l), *fork = launch_fork(l);
+    const char *flag = flag_of_old_release(l), *fork = flag ? launch_fork(l) : NULL;
+    if (!flag)
+        return;
     bool fused = splits_sequence(l) || (fork && strcmp(fork, "DeepSpeed") != 0);
     for (size_t i = 0; i < sizeof FLASH / sizeof *FLASH; i++)
         fused |= launch_mentions(l, FLASH[i]);
-    if (!flag || fused)
+    if (fused)
         return;
     translation_first(t, "--attention-backend", l->line);
     translation_first(t, "unfused", l->line);
@@ -94,8 +96,8 @@ static void plan_old_layers(struct translation *t, struct launch *l)
 /* There --recompute-num-layers was 1 unless it was given. */
 static void add_old_defaults(struct translation *t, const struct launch *l)
 {
-    if (flag_of_old_release(l) && launch_mentions(l, "--recompute-method") &&
-        !launch_mentions(l, "--recompute-num-layers")) {
+    if (launch_mentions(l, "--recompute-method") && !launch_mentions(l, "--recompute-num-layers") &&
+        flag_of_old_release(l)) {
         translation_first(t, "--recompute-num-layers", l->line);
         translation_first(t, "1", l->line);
     }
@@ -105,13 +107,14 @@ static void add_old_defaults(struct translation *t, const struct launch *l)
  * refuses: rules are Megatron's. */
 static void note_ulysses(struct launch *l, struct arena *mem)
 {
-    const char *algorithm = launch_value(l, "--context-parallel-algo"), *fork = launch_fork(l);
+    const char *algorithm = launch_value(l, "--context-parallel-algo");
+    if (!algorithm || strcmp(algorithm, "ulysses_cp_algo") != 0)
+        return;
+    const char *fork = launch_fork(l);
     int64_t tp = launch_number(l, "--tensor-model-parallel-size", 1);
     int64_t cp = launch_number(l, "--context-parallel-size", 1);
     int64_t groups = launch_number(l, "--num-query-groups", 0);
-    bool ulysses = algorithm && strcmp(algorithm, "ulysses_cp_algo") == 0 && fork &&
-                   strcmp(fork, "MindSpeed") == 0;
-    if (!ulysses || tp < 1 || cp < 2 || groups < 1)
+    if (!fork || strcmp(fork, "MindSpeed") != 0 || tp < 1 || cp < 2 || groups < 1)
         return;
     int64_t heads = groups > tp ? groups / tp : 1;
     if (heads % cp != 0)
