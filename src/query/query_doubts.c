@@ -126,8 +126,23 @@ static void doubt_recipe(const struct options *o, struct flags_result *f)
             arena_format(o->mem, "--fp8-recipe %s: every recipe of fp8 is planned alike", recipe);
 }
 
+/* A model that is only named brings its vocabulary, training takes that of the tokenizer. */
+static void doubt_vocab(const struct options *o, struct flags_result *f)
+{
+    const char *name;
+    bool other = false;
+    int vocab = o->imported->named_preset ? imported_vocab(o, &name, &other) : 0;
+    if (vocab && ratio(vocab, f->model.vocab) > 1.01 && f->notes.count < FLAGS_MAX_TEXTS)
+        f->notes.text[f->notes.count++] = arena_format(
+            o->mem,
+            "the tokenizer's name has '%s' in it, which speaks of %d entries: planned are the %d "
+            "of %s (-- --vocab-size states them)",
+            name, vocab, f->model.vocab, o->imported->named_preset);
+}
+
 void imported_doubts(const struct options *o, struct flags_result *f)
 {
     doubt_size(o, f);
     doubt_recipe(o, f);
+    doubt_vocab(o, f);
 }

@@ -279,33 +279,64 @@ static const char *behind_flag(const struct launch *l, int i, const char *flag)
                                           : NULL;
 }
 
+/* A file with a name of its own, which "tokenizer.model" is not. */
+static bool is_own_file(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return *name && launch_is_known(name) && strncmp(name, "tokenizer", 9) != 0;
+}
+
+int imported_vocab(const struct options *o, const char **name, bool *other)
+{
+    static const char *const FLAGS[] = {"--tokenizer-model", "--tokenizer-name-or-path",
+                                        "--patch-tokenizer-type", "--vocab-file"};
+    const struct launch *l = &o->imported->launch;
+    for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS; k++)
+        for (int i = 0; i < l->count; i++) {
+            const char *value = behind_flag(l, i, FLAGS[k]);
+            int vocab = value ? tokenizer_entries(launch_text(l, value, o->mem), name) : 0;
+            *other |= value && k < 2 && is_own_file(value);
+            if (vocab)
+                return vocab;
+        }
+    return 0;
+}
+
+static int vocab_of_type(const struct options *o, const char **name)
+{
+    const char *type = launch_written(&o->imported->launch, "--tokenizer-type");
+    return type ? tokenizer_entries(launch_text(&o->imported->launch, type, o->mem), name) : 0;
+}
+
 /* Names that speak of the tokenizer, best first: what its flags say, the program, the script. */
 static void assume_vocab(const struct options *o, struct flags_result *f)
 {
-    static const char *const FLAGS[] = {"--tokenizer-model", "--tokenizer-name-or-path",
-                                        "--patch-tokenizer-type", "--vocab-file",
-                                        "--tokenizer-type"};
     const struct launch *l = &o->imported->launch;
     const char *name = NULL;
-    int vocab = 0;
-    for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS && !vocab; k++)
-        for (int i = 0; i < l->count && !vocab; i++) {
-            const char *value = behind_flag(l, i, FLAGS[k]);
-            if (value)
-                vocab = tokenizer_entries(launch_text(l, value, o->mem), &name);
-        }
+    bool other = false, sure = true;
+    int vocab = imported_vocab(o, &name, &other);
+    if (!vocab && !other)
+        vocab = vocab_of_type(o, &name);
     if (!vocab)
         vocab = tokenizer_entries(l->path, &name);
     if (!vocab && l->program &&
         strncmp(l->program, "pretrain_gpt", 12) != 0) /* which trains any model */
         vocab = tokenizer_entries(l->program, &name);
+    if (!vocab && other) {
+        vocab = vocab_of_type(o, &name);
+        sure = false;
+    }
     f->model.vocab = vocab ? vocab : 128256;
     f->vocab_missing = false;
     flags_assume(f, (struct flags_assumption){
                         "vocab", arena_format(o->mem, "%d", f->model.vocab), "-- --vocab-size",
-                        vocab ? arena_format(o->mem, "a name has '%s' in it", name)
-                              : "nothing says the vocabulary",
-                        vocab ? 0.01 : 0.05});
+                        !vocab ? "nothing says the vocabulary"
+                        : sure ? arena_format(o->mem, "a name has '%s' in it", name)
+                               : arena_format(o->mem,
+                                              "the type of the tokenizer has '%s' in it, while its "
+                                              "file is another",
+                                              name),
+                        vocab && sure ? 0.01 : 0.05});
 }
 
 static void assume_sequence(const struct options *o, struct flags_result *f)

@@ -30,3 +30,7 @@ bool imported_script(struct options *, const struct text *, const char *path, st
 int imported_asks(const struct options *);
 /* Takes the preset that the file names, where its flags do not describe the model (query_named.c). */
 bool imported_model(struct options *, struct imported *, struct error *);
+
+/* Entries of the vocabulary by what flags of the tokenizer name, and `name`, the part of it that says so; 0 = they do not. `other`
+ * is set where they name a file of its own: --tokenizer-type alone does not tell what is in it. */
+int imported_vocab(const struct options *, const char **name, bool *other);

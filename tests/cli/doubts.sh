@@ -27,3 +27,18 @@ printf 'torchrun pretrain_gpt.py %s --fp8-format e4m3 --fp8-recipe mxfp8 --use-d
 grep -q -e '- --fp8-recipe mxfp8: every recipe of fp8 is planned alike' "$SCRATCH/out"
 sed 's/mxfp8/tensorwise/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out"
 [ "$(grep -c 'planned alike' "$SCRATCH/out")" -eq 0 ]
+
+# What reads a tokenizer's file reads others too: a file with a name of its own leaves the vocabulary open.
+assumed() { # FLAGS: the vocabulary and its share of the error
+    printf 'torchrun pretrain_gpt.py %s %s\n' "$(echo "$flags" | sed 's/--vocab-size 32000//')" "$1" >"$SCRATCH/vocab.sh"
+    "$ASTRA" estimate "$SCRATCH/vocab.sh" --cluster 1x8:H100 | sed -n 's/.*assumed: vocab \([0-9]*\),.*adds ±\([0-9]* %\).*/\1 \2/p'
+}
+[ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model /data/tokenizer.model')" = "32000 1 %" ]
+[ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model /data/ours_v4.model')" = "32000 5 %" ]
+[ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model $HOME/llm-jp-tokenizer-100k.ver3.model')" = "99584 1 %" ]
+[ "$(assumed '--tokenizer-type HuggingFaceTokenizer --tokenizer-model /data/ours_v4')" = "128256 5 %" ]
+
+# A named model's vocabulary is not that of another tokenizer.
+printf 'modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: qwen3_8B.yaml\n    overrides: {tokenizer_model: meta-llama/Llama-3.1-8B}\n' >"$SCRATCH/primus.yaml"
+"$ASTRA" estimate "$SCRATCH/primus.yaml" --cluster 1x8:H100 >"$SCRATCH/out" || [ $? -eq 1 ]
+grep -q "the tokenizer's name has 'llama3' in it, which speaks of 128256 entries: planned are the 151936 of qwen3-8b" "$SCRATCH/out"

@@ -447,6 +447,39 @@ static void test_recipes(void **state)
     arena_release(&mem);
 }
 
+/* Trainings of NeMo's launcher are sorted, and their settings have flags. */
+static void test_trainings(void **state)
+{
+    static const struct {
+        const char *name;
+        int nodes, each;
+        const char *settings;
+    } ROWS[] = {
+#define TRAINING(name, nodes, each, settings) {name, nodes, each, settings},
+#include "import/megatron/nemo_trainings.def"
+#undef TRAINING
+    };
+    struct arena mem;
+    char word[96];
+    (void)state;
+    arena_init(&mem);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        struct dest_list list;
+        dest_list_init(&list, DEST_OVERRIDE, &mem);
+        assert_true(i == 0 || strcmp(ROWS[i - 1].name, ROWS[i].name) < 0);
+        assert_true(ROWS[i].nodes > 0 && ROWS[i].each > 0);
+        for (const char *at = ROWS[i].settings; next_word(&at, word, sizeof word);) {
+            size_t n = strcspn(word, "=");
+            assert_true(word[n]);
+            word[n] = 0;
+            if (!dest_add(&list, word, word + n + 1, 1))
+                fail_msg("%s: %s has no flag", ROWS[i].name, word);
+        }
+        assert_int_equal(list.unknowns, 0);
+    }
+    arena_release(&mem);
+}
+
 /* What may be guessed of names that nobody knows. */
 static void test_guesses(void **state)
 {
@@ -501,8 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
-        cmocka_unit_test(test_recipes),       cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_trainings),     cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,5 +22,5 @@ bool bridge_names_recipe(const struct launch *);
 /* The settings of the recipe and, behind them, of the program's own options; sets the model and the GPUs. False where the
  * recipe trains adapters, or is not known. */
 bool bridge_take_recipe(struct launch *, struct dest_list *, struct arena *, struct error *);
-/* What Bridge turns off by itself once all settings are there: overlap of tensor parallelism without it. */
+/* What Bridge and NeMo turn off by themselves once all settings are there: overlap of tensor parallelism without it. */
 void bridge_finish(struct dest_list *);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum dest_kind { VALUE, ON, OFF, GROUPS, PRECISION, ACTIVATION };
+enum dest_kind { VALUE, ON, OFF, GROUPS, PRECISION, ACTIVATION, TYPE };
 enum { LOG = DEST_LOG, OVERRIDE = DEST_OVERRIDE, BOTH = LOG | OVERRIDE };
 
 static const struct dest {
@@ -92,6 +92,7 @@ static bool is_none(const char *value)
 static const char *plain(const char *value)
 {
     static const char *const types[][2] = {{"torch.float32", "fp32"},
+                                           {"bfloat16", "bf16"},
                                            {"torch.bfloat16", "bf16"},
                                            {"torch.float16", "fp16"},
                                            {"torch.uint8", "fp8"}};
@@ -206,7 +207,8 @@ static void add_exception(struct dest_list *l, const struct dest *d, const char 
         add_precision(l, value, line);
     else if (d->kind == ACTIVATION)
         add_activation(l, d->flag, value, line);
-    else if ((d->kind == ON && is_true(value)) || (d->kind == OFF && is_false(value)))
+    else if ((d->kind == ON && is_true(value)) || (d->kind == OFF && is_false(value)) ||
+             (d->kind == TYPE && strcmp(plain(value), "bf16") == 0))
         add(l, d->flag, line);
     if (d->kind == GROUPS && !is_none(value))
         add(l, "--group-query-attention", line);

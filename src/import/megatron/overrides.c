@@ -119,6 +119,7 @@ static bool read_setting(struct override_reader *r, const char *word, int line)
 static void finish(struct override_reader *r)
 {
     struct launch *l = r->out;
+    bridge_finish(&r->list);
     l->count = r->list.count;
     l->word = r->list.word;
     l->unknowns = r->list.unknowns;
@@ -225,6 +226,24 @@ bool overrides_hidden(struct launch *l, int i, struct arena *mem, struct error *
     return !error_in_file(err);
 }
 
+/* NeMo 2 takes its settings from a function of Python, by name. */
+static bool refuse_factory(const struct launch *l, struct error *err)
+{
+    fail(err, ERROR_INPUT,
+         "%s:%d: --factory: a recipe of NeMo 2 is a function of Python, which is not read: give "
+         "--model NAME and its settings as a list of overrides",
+         l->path, l->line);
+    return error_in_file(err);
+}
+
+static bool names_factory(const struct launch *l)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strncmp(l->word[i].text, "--factory", 9) == 0 && strchr("=", l->word[i].text[9]))
+            return true;
+    return false;
+}
+
 /* Without --flags of their own, but for those of the program that takes the settings. */
 bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
 {
@@ -235,6 +254,8 @@ bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
         return verl_of_launch(l, mem, err);
     if (slime_is(l))
         slime_count_gpus(l);
+    if (names_factory(l))
+        return refuse_factory(l, err);
     bool recipe = bridge_names_recipe(l);
     for (int i = 0; i < l->count; i++)
         settings += is_dotted(l->word[i].text);
@@ -258,8 +279,6 @@ bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
         else if (!read_setting(&r, w->text, w->line))
             return false;
     }
-    if (recipe)
-        bridge_finish(&r.list);
     finish(&r);
     if (gpus) {
         l->nodes = nodes;

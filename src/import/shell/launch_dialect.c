@@ -124,8 +124,9 @@ static int translate_flag(struct translation *t, int i)
     if (worked)
         return worked;
     bool read = put_rows(t, name, value, w->line, &valued, &noted);
-    if (words_most_values(name) == 0 && says(value, "false False"))
-        return used; /* a switch that is off */
+    if ((words_most_values(name) == 0 && says(value, "false False")) ||
+        (words_most_values(name) == 1 && says(value, "None null")))
+        return used; /* a switch that is off, or what wrappers write for a value that is not given */
     if (words_most_values(name) == 0 && says(value, "true True")) {
         add(t, name, w->line);
         return used;
@@ -154,8 +155,40 @@ static void take_words(const struct translation *t, struct launch *l)
     l->count = t->firsts + t->count;
 }
 
+/* A value as the one that it is written for reads it: quotes around it and the backslashes of a layout are for a shell or a
+ * wrapper in between. */
+static const char *plain_value(const char *text, struct arena *mem)
+{
+    size_t n = strlen(text);
+    if (n > 2 && (*text == '"' || *text == '\'') && text[n - 1] == *text && launch_is_known(text))
+        text = arena_copy(mem, text + 1, n - 2);
+    if (!strstr(text, "\\|"))
+        return text;
+    struct str s = {0};
+    for (const char *p = text; *p; p++)
+        if (*p != '\\' || !p[1] || !strchr("\\|()", p[1]))
+            str_add_bytes(&s, p, 1);
+    return str_keep(&s, mem);
+}
+
+static void clean_values(struct launch *l, struct arena *mem)
+{
+    struct launch_word *word = arena_array(mem, (size_t)l->count + 1, sizeof *word);
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text;
+        size_t n = strncmp(w, "--", 2) == 0 ? strcspn(w, "=") : 0;
+        word[i] = l->word[i];
+        if (n == 0)
+            word[i].text = plain_value(w, mem);
+        else if (w[n] && strpbrk(w + n, "\\\"'"))
+            word[i].text = arena_format(mem, "%.*s=%s", (int)n, w, plain_value(w + n + 1, mem));
+    }
+    l->word = word;
+}
+
 void launch_translate(struct launch *l, struct arena *mem)
 {
+    clean_values(l, mem);
     launch_deepspeed(l, mem);
     struct translation t = {.from = l, .notes = l, .mem = mem};
     translation_defaults(&t, l);

@@ -45,9 +45,94 @@ const char *launch_fork(const struct launch *l)
     return NULL;
 }
 
+/* Flags of releases whose layers were Megatron's own unless --transformer-impl said otherwise (until core 0.5): gone
+ * since, or of a fork of one of these. */
+static const char *flag_of_old_release(const struct launch *l)
+{
+    static const char *const FLAGS[] = {"--deepspeed",
+                                        "--checkpoint-activations",
+                                        "--checkpoint-num-layers",
+                                        "--data-impl",
+                                        "--DDP-impl",
+                                        "--no-query-key-layer-scaling",
+                                        "--model-parallel-size",
+                                        "--activations-checkpoint-method"};
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+        if (launch_mentions(l, FLAGS[i]))
+            return FLAGS[i];
+    return NULL;
+}
+
+static bool splits_sequence(const struct launch *l)
+{
+    return launch_number(l, "--ds-sequence-parallel-size", 1) > 1 ||
+           launch_number(l, "--context-parallel-size", 1) > 1;
+}
+
+/* Their attention was unfused unless flash attention was asked for. Runs of them are met with the other layers as
+ * TransformerEngine's: Apex and Megatron had fused what took time (doc/evidence/accuracy.md, vTrain, BLOOM, SC21). */
+static void plan_old_layers(struct translation *t, struct launch *l)
+{
+    static const char *const FLASH[] = {"--use-flash-attn",    "--use-flash-attn-v1",
+                                        "--use-flash-attn-v2", "--use-flash-attn-triton",
+                                        "--attention-backend", "--transformer-impl"};
+    const char *flag = flag_of_old_release(l), *fork = flag ? launch_fork(l) : NULL;
+    if (!flag)
+        return;
+    bool fused = splits_sequence(l) || (fork && strcmp(fork, "DeepSpeed") != 0);
+    for (size_t i = 0; i < sizeof FLASH / sizeof *FLASH; i++)
+        fused |= launch_mentions(l, FLASH[i]);
+    if (fused)
+        return;
+    translation_first(t, "--attention-backend", l->line);
+    translation_first(t, "unfused", l->line);
+    launch_note(l, arena_format(t->mem,
+                                "%s: of a release whose attention is unfused unless flash "
+                                "attention is asked for, which is planned so (-- "
+                                "--attention-backend flash)",
+                                flag));
+}
+
+/* There --recompute-num-layers was 1 unless it was given. */
+static void add_old_defaults(struct translation *t, const struct launch *l)
+{
+    if (launch_mentions(l, "--recompute-method") && !launch_mentions(l, "--recompute-num-layers") &&
+        flag_of_old_release(l)) {
+        translation_first(t, "--recompute-num-layers", l->line);
+        translation_first(t, "1", l->line);
+    }
+}
+
+/* MindSpeed repeats key-value heads before the exchange of Ulysses (--kv-head-repeat-before-uly-alltoall), where Megatron
+ * refuses: rules are Megatron's. */
+static void note_ulysses(struct launch *l, struct arena *mem)
+{
+    const char *algorithm = launch_value(l, "--context-parallel-algo");
+    if (!algorithm || strcmp(algorithm, "ulysses_cp_algo") != 0)
+        return;
+    const char *fork = launch_fork(l);
+    int64_t tp = launch_number(l, "--tensor-model-parallel-size", 1);
+    int64_t cp = launch_number(l, "--context-parallel-size", 1);
+    int64_t groups = launch_number(l, "--num-query-groups", 0);
+    if (!fork || strcmp(fork, "MindSpeed") != 0 || tp < 1 || cp < 2 || groups < 1)
+        return;
+    int64_t heads = groups > tp ? groups / tp : 1;
+    if (heads % cp != 0)
+        launch_note(l,
+                    arena_format(mem,
+                                 "--context-parallel-algo ulysses_cp_algo: MindSpeed repeats "
+                                 "the key-value heads, %lld of a rank, for the %lld ranks of "
+                                 "the context, which Megatron's rules refuse: it runs there, and "
+                                 "sends more than is planned",
+                                 (long long)heads, (long long)cp));
+}
+
 void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
+    plan_old_layers(t, l);
+    add_old_defaults(t, l);
+    note_ulysses(l, t->mem);
     if (!has_layers_of_mindspeed(l))
         return;
     translation_last(t, "--transformer-impl", "transformer_engine", 0);

@@ -35,9 +35,11 @@ bool launch_names_flag(const char *word, const char *flag)
 
 bool launch_mentions(const struct launch *l, const char *flag)
 {
-    for (int i = 0; i < l->count; i++)
-        if (launch_names_flag(l->word[i].text, flag))
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text; /* most words end here: files may have very many */
+        if (w[0] == '-' && w[1] == '-' && w[2] == flag[2] && launch_names_flag(w, flag))
             return true;
+    }
     return false;
 }
 

@@ -140,14 +140,53 @@ static bool accumulated(struct translation *t, const char *value, int line)
     return true;
 }
 
+/* MegaBlocks splits experts over all data-parallel ranks that the script itself runs on. */
+static bool spread_experts(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    int64_t tp = launch_number(l, "--tensor-model-parallel-size", 1);
+    int64_t pp = launch_number(l, "--pipeline-model-parallel-size", 1);
+    int64_t experts = launch_number(l, "--moe-num-experts", -1);
+    (void)value;
+    if (tp < 1 || pp < 1 || experts < 1 || l->gpus < tp * pp)
+        return false;
+    int64_t ep = l->gpus / (tp * pp) < experts ? l->gpus / (tp * pp) : experts;
+    translation_last(t, "--expert-model-parallel-size", arena_format(t->mem, "%lld", (long long)ep),
+                     line);
+    return true;
+}
+
+/* MindSpeed: beside attention that is kept on the host, --recompute-num-layers alone recomputes so many layers. */
+static bool swapped_attention(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    (void)value;
+    launch_note(t->notes, arena_format(t->mem,
+                                       "line %d: --swap-attention: activations are planned on the "
+                                       "GPU: memory is too high",
+                                       line));
+    if (launch_mentions(l, "--recompute-num-layers") &&
+        !launch_mentions(l, "--recompute-granularity")) {
+        translation_last(t, "--recompute-granularity", "full", line);
+        if (!launch_mentions(l, "--recompute-method"))
+            translation_last(t, "--recompute-method", "block", line);
+    }
+    return true;
+}
+
 static const struct {
     const char *flag;
     bool is_switch;
     bool (*work_out)(struct translation *, const char *value, int line);
 } WORKED_OUT[] = {
-    {"--first-k-dense-replace", false, dense_layers}, {"--gas", false, accumulated},
-    {"--moe-tp-extend-ep", true, extended_experts},   {"--noop-layers", false, idle_layers},
-    {"--n-shared-experts", false, shared_experts},    {"--num-layer-list", false, stage_layers},
+    {"--first-k-dense-replace", false, dense_layers},
+    {"--gas", false, accumulated},
+    {"--moe-tp-extend-ep", true, extended_experts},
+    {"--noop-layers", false, idle_layers},
+    {"--n-shared-experts", false, shared_experts},
+    {"--num-layer-list", false, stage_layers},
+    {"--moe-expert-model-parallelism", true, spread_experts},
+    {"--swap-attention", true, swapped_attention},
 };
 
 static_assert(sizeof WORKED_OUT / sizeof *WORKED_OUT ==

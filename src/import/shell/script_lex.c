@@ -381,6 +381,32 @@ static bool is_redirection(const struct script_lexer *lx)
     return (*lx->at == '<' || *lx->at == '>' || at(lx, "&>")) && !at(lx, "<(") && !at(lx, ">(");
 }
 
+/* "<PATH TO gpt2-vocab.json>" is there to be filled in: bash would read from PATH and write to the flag behind it. How long
+ * it is; 0 = it is none. A file name alone may be meant as such. */
+static size_t placeholder(const struct script_lexer *lx)
+{
+    enum { LONGEST = 80 };
+    const char *from = lx->at + 1, *p = from;
+    bool parts = false, dotted = false;
+    if (*lx->at != '<' || p == lx->end || !is_name_start(*p))
+        return 0;
+    for (; p < lx->end && p - from < LONGEST && (is_name_char(*p) || (*p && strchr(" /.,:-", *p)));
+         p++) {
+        parts |= *p == ' ';
+        dotted |= *p == '.';
+    }
+    bool closed = p < lx->end && *p == '>' && p[-1] != ' ' && (parts || !dotted) &&
+                  (p + 1 == lx->end || is_blank(p[1]) || p[1] == '\n');
+    return closed ? (size_t)(p + 1 - lx->at) : 0;
+}
+
+static void read_placeholder(struct script_lexer *lx, size_t length)
+{
+    lx->kind = TOKEN_WORD;
+    lx->raw = (struct raw){.text = lx->at, .length = length, .line = lx->line};
+    lx->at += length;
+}
+
 static void read_operator(struct script_lexer *lx)
 {
     static const char *const operators[] = {"&&", "||", "|&", ";;&", ";;", ";&",
@@ -412,6 +438,10 @@ void lexer_next(struct script_lexer *lx)
             return;
         if (*lx->at == '\n') {
             read_newline(lx);
+            return;
+        }
+        if (placeholder(lx)) {
+            read_placeholder(lx, placeholder(lx));
             return;
         }
         if (is_redirection(lx)) {

@@ -1,6 +1,6 @@
 /* What the files that read a shell script share. The way of the data:
  *     script_lex     text -> tokens          script_parse   tokens -> commands
- *     script_vars    what variables hold     script_expand, script_pattern, script_arith   words -> what they mean
+ *     script_vars    what variables hold     script_expand, script_parameter, script_brace, script_pattern, script_arith   words -> what they mean
  *     script_test    conditions              script_run, script_loop   which commands are reached
  *     script_command, script_builtin   commands -> variables
  *     script_launch  a launch -> the program's words and the number of GPUs

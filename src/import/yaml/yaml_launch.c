@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/megatron/bridge_recipe.h"
 #include "import/yaml/yaml_parts.h"
 
 #include <ctype.h>
@@ -225,6 +226,9 @@ static void finish(struct yaml_reading *r)
     struct launch *l = r->out;
     if (!l->model)
         dest_list_drop_defaults(&r->list);
+    if (strcmp(r->dialect->name, "NeMo file") == 0 ||
+        strcmp(r->dialect->name, "Megatron-Bridge file") == 0)
+        bridge_finish(&r->list);
     finish_world(l);
     l->line = l->line ? l->line : r->documents->line;
     reading_add_width(r);

@@ -2,7 +2,7 @@
 # NeMo's launcher: the model is a file of its own tree, the split stands here.
 LAUNCHER=${LAUNCHER:-/opt/launcher}
 python3 ${LAUNCHER}/launcher_scripts/main.py \
-    training=llama/llama2_70b \
+    training=llama/llama9_70b \
     stages=[training] \
     training.trainer.num_nodes=8 \
     training.trainer.devices=8 \

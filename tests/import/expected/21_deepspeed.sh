@@ -1,4 +1,5 @@
 sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
+--attention-backend unfused
 --group-query-attention
 --moe-router-topk 1
 --moe-layer-freq 2
@@ -21,5 +22,5 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --recompute-num-layers 2
 --fp16
 --vocab-file gpt2-vocab.json
-note: line 9: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
-note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --use-mpi, --deepspeed-activation-checkpointing, --deepspeed_config
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
+note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --use-mpi, --deepspeed-activation-checkpointing, --deepspeed_config, --deepspeed

@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 15, 16 GPUs (2 x 8)
+--attention-backend unfused
 --use-megatron-fsdp
 --data-parallel-sharding-strategy optim_grads
 --use-distributed-optimizer
@@ -15,6 +16,6 @@ launch script, program pretrain_gpt.py, line 15, 16 GPUs (2 x 8)
 --bf16
 note: --zero-stage is 1, DeepSpeed's settings say 2: these count
 note: --micro-batch-size is 2, DeepSpeed's train_micro_batch_size_per_gpu is 4: the flag counts
-note: line 17: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 15: --zero-stage: ZeRO stage 2 is planned as Megatron-FSDP, optim_grads
-note: left out, no effect on time or memory: --deepspeed_config
+note: left out, no effect on time or memory: --deepspeed, --deepspeed_config

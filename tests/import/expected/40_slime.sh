@@ -2,6 +2,7 @@ launch script, program train.py, line 10, 8 GPUs (1 x 8)
 --use-distributed-optimizer
 --bf16
 --moe-token-dispatcher-type alltoall
+--moe-grouped-gemm
 --num-layers 36
 --hidden-size 4096
 --ffn-hidden-size 12288

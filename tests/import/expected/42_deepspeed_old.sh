@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
+--attention-backend unfused
 --recompute-granularity full
 --recompute-method uniform
 --recompute-num-layers 1
@@ -21,6 +22,6 @@ launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 --expert-model-parallel-size 4
 --global-batch-size 512
 note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 6: --num-experts: layers have different numbers of experts, and all are planned with 32
-note: line 7: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
-note: left out, no effect on time or memory: --deepspeed_config, --zero-contigious-gradients
+note: left out, no effect on time or memory: --deepspeed, --deepspeed_config, --zero-contigious-gradients

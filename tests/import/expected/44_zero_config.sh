@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--attention-backend unfused
 --use-megatron-fsdp
 --data-parallel-sharding-strategy optim_grads_params
 --use-distributed-optimizer
@@ -14,6 +15,6 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --global-batch-size 64
 --bf16
 note: --zero-stage is 1, DeepSpeed's settings say 3: these count
-note: line 4: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 2: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
-note: left out, no effect on time or memory: --no-pipeline-parallel, --deepspeed_config
+note: left out, no effect on time or memory: --no-pipeline-parallel, --deepspeed, --deepspeed_config

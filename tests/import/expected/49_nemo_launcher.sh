@@ -1,10 +1,30 @@
 launch script, program main.py, line 4, 64 GPUs (8 x 8)
 --bf16
+--num-virtual-stages-per-pipeline-rank 5
+--max-position-embeddings 4096
+--num-layers 80
+--hidden-size 8192
+--ffn-hidden-size 28672
+--num-attention-heads 64
+--group-query-attention
+--num-query-groups 8
+--sequence-parallel
+--normalization RMSNorm
+--disable-bias-linear
+--swiglu
+--untie-embeddings-and-output-weights
+--position-embedding-type rope
+--rotary-percent 1.0
+--norm-epsilon 1e-05
+--tp-comm-overlap
 --use-distributed-optimizer
+--overlap-grad-reduce
+--overlap-param-gather
+--tokenizer-model llama/llama2_70b
 --global-batch-size 128
 --micro-batch-size 1
 --encoder-seq-length 4096
 --tensor-model-parallel-size 4
 --pipeline-model-parallel-size 4
 --fp8-format hybrid
-note: training=llama/llama2_70b: its file is not read; planned are the model of its name, bf16 and the distributed optimizer, as the launcher's files have it
+note: training=llama/llama2_70b of NeMo's launcher 26e42fa9 (2025-04-18): other releases may set other values

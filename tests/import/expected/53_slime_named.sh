@@ -2,6 +2,7 @@ launch script, program train.py, line 29, 32 GPUs (4 x 8)
 --use-distributed-optimizer
 --bf16
 --moe-token-dispatcher-type alltoall
+--moe-grouped-gemm
 --rotary-base 5000000
 --load /root/checkpoints/my-model_torch_dist
 --tensor-model-parallel-size 4

@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 6, 16 GPUs (2 x 8)
+--attention-backend unfused
 --use-distributed-optimizer
 --num-layers 24
 --hidden-size 2048
@@ -10,5 +11,5 @@ launch script, program pretrain_gpt.py, line 6, 16 GPUs (2 x 8)
 --vocab-size 50257
 --global-batch-size 256
 note: bf16 with ZeRO stage 0: DeepSpeed's optimizer for bf16 is sharded all the same, which is planned as stage 1
-note: line 8: --deepspeed: layers are planned as TransformerEngine's, with fused attention: without that they take more time and memory
-note: left out, no effect on time or memory: --deepspeed_config
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
+note: left out, no effect on time or memory: --deepspeed, --deepspeed_config

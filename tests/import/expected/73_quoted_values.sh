@@ -1,0 +1,14 @@
+launch script, program pretrain_gpt.py, line 4, 8 GPUs (1 x 8)
+--num-layers 8
+--hidden-size 1024
+--num-attention-heads 16
+--num-experts 8
+--moe-layer-freq ([0]*1+[1]*7)
+--pipeline-model-parallel-size 2
+--pipeline-model-parallel-layout Et*4|(tt|)*2L
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 1
+--vocab-size 32000
+--bf16
+--tokenizer-model=a b

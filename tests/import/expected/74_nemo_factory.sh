@@ -1,0 +1,1 @@
+tests/import/74_nemo_factory.sh:1: --factory: a recipe of NeMo 2 is a function of Python, which is not read: give --model NAME and its settings as a list of overrides
