@@ -778,9 +778,11 @@ static void bad_configs(void **state)
          "\"sliding_attention\"]}",
          "c.json: layer_types[1] is sliding_attention, but sliding_window is not given"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_local_experts\":8}",
-         "c.json: num_experts_per_tok (or experts_per_token) is missing (experts per token)"},
+         "c.json: num_experts_per_tok (or experts_per_token moe_topk moe_k) is missing (experts "
+         "per token)"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_experts_per_tok\":2}",
-         "c.json: num_experts (or num_local_experts n_routed_experts) is missing (routed experts "
+         "c.json: num_experts (or num_local_experts n_routed_experts moe_num_experts) is missing "
+         "(routed experts "
          "of an MoE "
          "layer, 0 = dense model)"},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"decoder_sparse_step\":0}",
