@@ -13,19 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Groups of keys. */
-enum {
-    COMMON = 1,
-    BIASES = 2,
-    EXPERTS = 4,
-    EXPERT_WIDTH = 8, /* experts have a width of their own, not intermediate_size */
-    GROUPS = 16,      /* shared experts by number, groups of experts, MTP layers */
-    LATENT = 32,
-    WIDE_FFN = 64, /* no keys: a missing inner width means 4 x hidden */
-    NEEDED = 128,
-    DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT
-};
-
 static const struct hf_family FAMILIES[] = {
 #define ON(field) SET(field, 1)
 /* clang-format off */
@@ -60,14 +47,26 @@ static const struct {
     {MODEL_tied, COMMON, "tie_word_embeddings"},
     {MODEL_parallel, COMMON, "use_parallel_residual"},
     {MODEL_qkv_bias, BIASES, "attention_bias"},
+    {MODEL_qkv_bias, ALL_BIAS, "use_bias"},
+    {MODEL_qkv_bias, QKV_KEY, "use_qkv_bias"},
+    {MODEL_qkv_bias, ONE_BIAS, "bias"},
+    {MODEL_proj_bias, OUT_KEY, "attention_out_bias"},
+    {MODEL_proj_bias, ONE_BIAS, "bias"},
     {MODEL_linear_bias, BIASES, "mlp_bias"},
-    {MODEL_experts, EXPERTS | NEEDED, "num_experts num_local_experts n_routed_experts"},
-    {MODEL_topk, EXPERTS | NEEDED, "num_experts_per_tok experts_per_token"},
+    {MODEL_linear_bias, ALL_BIAS, "use_bias"},
+    {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
+    {MODEL_experts, EXPERTS | NEEDED,
+     "num_experts num_local_experts n_routed_experts moe_num_experts"},
+    {MODEL_topk, EXPERTS | NEEDED, "num_experts_per_tok experts_per_token moe_topk moe_k"},
     {MODEL_expert_ffn, EXPERT_WIDTH | NEEDED, "moe_intermediate_size"},
-    {MODEL_shared_ffn, EXPERTS, "shared_expert_intermediate_size"},
+    {MODEL_shared_ffn, EXPERTS, "shared_expert_intermediate_size shared_intermediate_size"},
+    {MODEL_shared_ffn, SHARED_FFN | INTERLEAVED, "intermediate_size"},
+    {MODEL_expert_ffn, INTERLEAVED, "intermediate_size"},
+    {MODEL_ffn, INTERLEAVED, "intermediate_size_mlp"},
+    {MODEL_expert_bias, GROUPS, "moe_router_enable_expert_bias"},
     {MODEL_router_groups, GROUPS, "n_group"},
     {MODEL_group_topk, GROUPS, "topk_group"},
-    {MODEL_mtp, GROUPS, "num_nextn_predict_layers mtp_num_hidden_layers"},
+    {MODEL_mtp, PREDICTS, "num_nextn_predict_layers mtp_num_hidden_layers num_mtp_layers"},
     {MODEL_q_lora, LATENT, "q_lora_rank"},
     {MODEL_kv_lora, LATENT | NEEDED, "kv_lora_rank"},
     {MODEL_qk_nope, LATENT | NEEDED, "qk_nope_head_dim"},
@@ -75,14 +74,6 @@ static const struct {
     {MODEL_v_dim, LATENT | NEEDED, "v_head_dim"},
 };
 enum { KEY_COUNT = sizeof KEYS / sizeof *KEYS };
-
-/* State-space and linear-attention layers, and patterns of them, are not modelled. */
-static const char HYBRID_TYPES[] =
-    "mamba mamba2 falcon_mamba jamba bamba zamba zamba2 falcon_h1 nemotron_h qwen3_next "
-    "granitemoehybrid minimax lfm2 rwkv recurrent_gemma qwen3_5_text qwen3_5_moe_text kimi_linear";
-static const char HYBRID_KEYS[] =
-    "linear_num_key_heads linear_attn_config mamba_d_state mamba_num_heads ssm_cfg ssm_state_size "
-    "attn_layer_period hybrid_override_pattern layers_block_type block_types";
 
 const struct json *hf_get(const struct hf_config *c, const char *key)
 {
@@ -92,7 +83,7 @@ const struct json *hf_get(const struct hf_config *c, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
-static const char *type_name(const struct json *v)
+const char *hf_type_name(const struct json *v)
 {
     return json_is_object(v)    ? "an object"
            : json_is_array(v)   ? "a list"
@@ -102,15 +93,31 @@ static const char *type_name(const struct json *v)
                                 : "a fraction";
 }
 
+/* One number for every layer, as Hunyuan writes it. */
+static bool all_alike(const struct json *list)
+{
+    for (size_t i = 1; i < json_count(list); i++)
+        if (json_integer_of(json_at(list, i)) != json_integer_of(json_at(list, 0)))
+            return false;
+    return true;
+}
+
 bool hf_count(const struct hf_config *c, const char *key, int lo, int hi, int *out,
               struct error *err)
 {
     const struct json *v = hf_get(c, key);
+    if (v && json_is_array(v) && json_count(v) > 0) {
+        if (!all_alike(v))
+            return fail(err, ERROR_INPUT,
+                        "%s: %s differs from layer to layer, which Astra does not model%s", c->name,
+                        key, HF_WAY_OUT);
+        v = json_at(v, 0);
+    }
     if (!v)
         return true;
     if (!json_is_integer(v))
         return fail(err, ERROR_INPUT, "%s: %s is %s, expected a whole number from %d to %d",
-                    c->name, key, type_name(v), lo, hi);
+                    c->name, key, hf_type_name(v), lo, hi);
     int64_t n = json_integer_of(v);
     if (n < lo || n > hi)
         return fail(err, ERROR_INPUT, "%s: %s is %lld, expected %d to %d", c->name, key,
@@ -126,7 +133,7 @@ bool hf_flag(const struct hf_config *c, const char *key, bool *out, struct error
         return true;
     if (!json_is_bool(v))
         return fail(err, ERROR_INPUT, "%s: %s is %s, expected true or false", c->name, key,
-                    type_name(v));
+                    hf_type_name(v));
     *out = json_bool_of(v);
     return true;
 }
@@ -153,14 +160,28 @@ static void choose_name(const struct hf_config *c, const char *names, char *word
     next_word(&names, word, size);
 }
 
+/* What follows from other fields in a family, whatever its files say. */
+static bool is_fixed(const struct hf_family *f, enum model_field field)
+{
+    return (field == MODEL_kv && f->reads & EVERY_KV) ||
+           (field == MODEL_head_dim && f->reads & (EVERY_KV | EVEN_HEADS));
+}
+
+bool hf_is_null(const struct hf_config *c, const char *key)
+{
+    return json_get(c->text, key) && !hf_get(c, key);
+}
+
 static bool read_keys(const struct hf_config *c, const struct hf_family *f, struct model *m,
                       struct error *err)
 {
     char word[64];
     for (int i = 0; i < KEY_COUNT; i++) {
-        if (!(KEYS[i].group & (f->reads | COMMON)))
+        if (!(KEYS[i].group & (f->reads | COMMON)) || is_fixed(f, KEYS[i].field))
             continue;
         choose_name(c, KEYS[i].names, word, sizeof word);
+        if (hf_is_null(c, word) && model_field_info(KEYS[i].field)->flag == false)
+            model_field_set(m, KEYS[i].field, 0); /* not the family's default */
         if (!read_field(c, word, KEYS[i].field, m, err))
             return false;
     }
@@ -192,14 +213,15 @@ static bool check_needed(const struct hf_config *c, const struct hf_family *f,
 static bool read_shared_experts(const struct hf_config *c, struct model *m, struct error *err)
 {
     const struct model_field_info *info = model_field_info(MODEL_shared_ffn);
-    int shared = 0;
-    if (!hf_count(c, "n_shared_experts", 0, 4096, &shared, err))
+    char key[64];
+    int shared = m->shared_ffn;
+    choose_name(c, "n_shared_experts num_shared_experts moe_num_shared_experts", key, sizeof key);
+    if (!hf_count(c, key, 0, 4096, &shared, err))
         return false;
     int64_t width = (int64_t)shared * m->expert_ffn;
     if (width > info->hi)
-        return fail(err, ERROR_INPUT,
-                    "%s: n_shared_experts is %d, %lld wide together, expected at most %d", c->name,
-                    shared, (long long)width, info->hi);
+        return fail(err, ERROR_INPUT, "%s: %s is %d, %lld wide together, expected at most %d",
+                    c->name, key, shared, (long long)width, info->hi);
     m->shared_ffn = (int)width;
     return true;
 }
@@ -210,7 +232,7 @@ static bool read_word(const struct hf_config *c, const char *key, const char **o
 {
     const struct json *v = hf_get(c, key);
     if (v && !json_is_string(v))
-        return fail(err, ERROR_INPUT, "%s: %s is %s, expected text", c->name, key, type_name(v));
+        return fail(err, ERROR_INPUT, "%s: %s is %s, expected text", c->name, key, hf_type_name(v));
     *out = v ? json_text(v) : NULL;
     return true;
 }
@@ -219,7 +241,9 @@ static bool read_word(const struct hf_config *c, const char *key, const char **o
 static bool read_router(const struct hf_config *c, struct model *m, struct error *err)
 {
     const char *score, *method;
-    if (!read_word(c, "scoring_func", &score, err) || !read_word(c, "topk_method", &method, err))
+    char key[64];
+    choose_name(c, "scoring_func score_function", key, sizeof key);
+    if (!read_word(c, key, &score, err) || !read_word(c, "topk_method", &method, err))
         return false;
     if (score)
         m->sigmoid_router = strcmp(score, "sigmoid") == 0;
@@ -230,9 +254,38 @@ static bool read_router(const struct hf_config *c, struct model *m, struct error
     return true;
 }
 
+/* attention_bias and mlp_bias are two things; a block here has a bias on the output projection alone, on all linear
+ * layers, or on none of these. */
+static bool settle_biases(const struct hf_config *c, const struct hf_family *f, struct model *m,
+                          struct error *err)
+{
+    const char *what = NULL;
+    bool out = f->reads & OUT_BIAS ? m->qkv_bias : m->proj_bias;
+    if (f->reads & BIASES && m->linear_bias && !out)
+        what = "biases in the MLP and none behind attention";
+    else if (m->mla && m->qkv_bias)
+        what = "biases in latent attention";
+    else if (m->experts && m->linear_bias && !(f->reads & EXPERT_BIAS))
+        what = "biases in experts";
+    if (what)
+        return fail(err, ERROR_INPUT, "%s: the model has %s, which Astra does not model%s", c->name,
+                    what, HF_WAY_OUT);
+    if (f->reads & OUT_BIAS)
+        m->proj_bias = m->qkv_bias;
+    return true;
+}
+
 static bool derive_fields(const struct hf_config *c, const struct hf_family *f, struct model *m,
                           struct error *err)
 {
+    if (!settle_biases(c, f, m, err))
+        return false;
+    if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
+        m->text_part = 1;
+    if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))
+        m->ffn = 16384;
+    if (f->reads & STEPPED)
+        return read_shared_experts(c, m, err);
     if (f->reads & WIDE_FFN && !m->ffn)
         m->ffn = 4 * m->hidden;
     if (f->reads & GROUPS)
@@ -267,8 +320,11 @@ static bool read_family(const struct hf_config *c, const struct hf_family *f, st
         model_field_set(m, f->set[i].field, f->set[i].value);
     if (!read_keys(c, f, m, err) || !derive_fields(c, f, m, err))
         return false;
+    int dense_first = m->dense_first; /* the family's, which the file may overrule */
+    m->dense_first = 0;
     if (!check_needed(c, f, m, err) || !finish(c, m, err))
         return false;
+    m->dense_first = dense_first;
     return apply_pattern(c, f, m, err) && hf_meaning(c, m, err);
 }
 
@@ -302,32 +358,15 @@ static bool read_own_family(const struct hf_config *c, struct model *m, struct e
     return r.ok && finish(c, m, err);
 }
 
-static bool refuse_hybrid(const struct hf_config *c, const char *type, struct error *err)
-{
-    static const char why[] = "state-space or linear-attention layers, which Astra does not model";
-    char word[64];
-    for (const char *at = HYBRID_TYPES; next_word(&at, word, sizeof word);)
-        if (same_name(type, word))
-            return fail(err, ERROR_INPUT, "%s: model_type is '%s': it has %s", c->name, type, why);
-    for (const char *at = HYBRID_KEYS; next_word(&at, word, sizeof word);)
-        if (hf_get(c, word))
-            return fail(err, ERROR_INPUT, "%s: %s is given: the model has %s", c->name, word, why);
-    return true;
-}
-
 static bool unknown_type(const struct hf_config *c, const char *type, struct error *err)
 {
     const char *names[FAMILY_COUNT + 1];
-    struct str list = {0};
-    for (int i = 0; i < FAMILY_COUNT; i++) {
+    for (int i = 0; i < FAMILY_COUNT; i++)
         names[i] = FAMILIES[i].type;
-        str_addf(&list, "%s ", names[i]);
-    }
     names[FAMILY_COUNT] = OWN_FAMILY;
-    fail(err, ERROR_INPUT, "%s: model_type '%.80s' is not supported%s; supported are %s%s", c->name,
-         type, did_you_mean(type, names, FAMILY_COUNT + 1), str_text(&list), OWN_FAMILY);
-    str_release(&list);
-    return false;
+    return fail(err, ERROR_INPUT,
+                "%s: model_type '%.80s' is no family that is known%s (doc/model.md)%s", c->name,
+                type, did_you_mean(type, names, FAMILY_COUNT + 1), HF_WAY_OUT);
 }
 
 static bool read_config(const struct hf_config *c, struct model *m, struct error *err)
@@ -336,8 +375,8 @@ static bool read_config(const struct hf_config *c, struct model *m, struct error
     const char *type = json_text(v);
     if (!json_is_string(v))
         return fail(err, ERROR_INPUT, "%s: model_type is %s, expected a name such as llama",
-                    c->name, v ? type_name(v) : "missing");
-    if (!refuse_hybrid(c, type, err))
+                    c->name, v ? hf_type_name(v) : "missing");
+    if (!hf_is_plain(c, type, err))
         return false;
     snprintf(m->family, sizeof m->family, "%s", type);
     if (strcmp(type, OWN_FAMILY) == 0)
@@ -352,19 +391,45 @@ static bool read_root(const struct json *root, const char *name, struct model *m
 {
     if (!json_is_object(root))
         return fail(err, ERROR_INPUT, "%s: is %s, expected an object with model_type and sizes",
-                    name, json_is_null(root) ? "null" : type_name(root));
+                    name, json_is_null(root) ? "null" : hf_type_name(root));
     const struct json *text = json_get(root, "text_config");
     if (!json_is_null(text) && !json_is_object(text))
         return fail(err, ERROR_INPUT, "%s: text_config is %s, expected an object", name,
-                    type_name(text));
+                    hf_type_name(text));
     struct hf_config c = {.text = json_is_null(text) ? root : text, .root = root, .name = name};
     return read_config(&c, m, err);
+}
+
+/* Python writes and reads Infinity and NaN, JSON has neither, and no key that is read here may have them: null. */
+static void add_without_infinity(const char *text, size_t length, struct str *out)
+{
+    static const char *const WORDS[] = {"-Infinity", "Infinity", "NaN"};
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        size_t n = 0;
+        for (size_t w = 0; !quoted && !n && w < sizeof WORDS / sizeof *WORDS; w++)
+            if (length - i >= strlen(WORDS[w]) && !strncmp(text + i, WORDS[w], strlen(WORDS[w])))
+                n = strlen(WORDS[w]);
+        if (n) {
+            str_add(out, "null");
+            i += n - 1;
+            continue;
+        }
+        if (text[i] == '"')
+            quoted = !quoted;
+        n = quoted && text[i] == '\\' && i + 1 < length ? 2 : 1;
+        str_add_bytes(out, text + i, n);
+        i += n - 1;
+    }
 }
 
 bool model_from_hf(struct model *m, const char *text, size_t length, const char *name,
                    struct error *err)
 {
-    struct json *root = json_parse(text, length, name, err);
+    struct str finite = {0};
+    add_without_infinity(text, length, &finite);
+    struct json *root = json_parse(str_text(&finite), finite.length, name, err);
+    str_release(&finite);
     if (!root)
         return false;
     model_init(m);

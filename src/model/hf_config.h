@@ -11,12 +11,41 @@ struct hf_config {
     const char *name; /* of the file, for messages */
 };
 
+/* Groups of keys that a family's files have. */
+enum {
+    COMMON = 1,
+    BIASES = 1 << 1, /* attention_bias, mlp_bias */
+    EXPERTS = 1 << 2,
+    EXPERT_WIDTH = 1 << 3, /* experts have a width of their own, not intermediate_size */
+    GROUPS = 1 << 4,       /* shared experts by number, groups of experts, dense layers first */
+    LATENT = 1 << 5,
+    WIDE_FFN = 1 << 6, /* no keys: a missing inner width means 4 x hidden */
+    NEEDED = 1 << 7,
+    OUT_BIAS = 1 << 8,  /* no keys: attention_bias is on the output projection too */
+    ALL_BIAS = 1 << 9,  /* use_bias: on every linear layer */
+    QKV_KEY = 1 << 10,  /* use_qkv_bias */
+    OUT_KEY = 1 << 11,  /* attention_out_bias */
+    ONE_BIAS = 1 << 12, /* bias: on queries, keys, values and the output */
+    QK_KEY = 1 << 13,   /* use_qk_norm, qk_layernorm */
+    PREDICTS = 1 << 14, /* MTP layers */
+    INTERLEAVED =
+        1 << 15,       /* Llama 4: intermediate_size is the experts', dense layers have another */
+    STEPPED = 1 << 16, /* ERNIE: experts from one layer to another, every n-th */
+    SHARED_FFN = 1 << 17,  /* no keys: a shared expert is as wide as the others (Hunyuan) */
+    EXPERT_BIAS = 1 << 18, /* no keys: experts and router have biases (gpt-oss) */
+    EVERY_KV = 1 << 19,    /* no keys: every head has its key, whatever a file says */
+    EVEN_HEADS = 1 << 20,  /* no keys: a head is hidden / heads wide, whatever a file says */
+    DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
+    SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
+};
+
 /* How a family marks its sliding-window layers. */
 enum hf_window {
     WINDOW_NONE,
     WINDOW_ALWAYS,   /* every layer, when sliding_window is given */
     WINDOW_SWITCHED, /* use_sliding_window, from layer max_window_layers on */
-    WINDOW_PATTERN   /* every n-th layer is full: sliding_window_pattern, or the family's n */
+    WINDOW_PATTERN,  /* every n-th layer is full: sliding_window_pattern, or the family's n */
+    WINDOW_CHUNKED   /* attention_chunk_size on the layers that are rotated (Llama 4) */
 };
 
 struct hf_family {
@@ -27,15 +56,27 @@ struct hf_family {
     struct {
         enum model_field field;
         int value; /* never 0: a 0 ends the list */
-    } set[12];     /* where the family, or its default, differs from 0 */
+    } set[16];     /* where the family, or its default, differs from 0 */
 };
 
 /* NULL when the key is absent or null. The decoder's object goes before the root. */
 const struct json *hf_get(const struct hf_config *, const char *key);
 
+/* Whether the key is there and null, which is not the same as absent where the family has a default. */
+bool hf_is_null(const struct hf_config *, const char *key);
+
+/* "a list", "text": what a value is, for messages. */
+const char *hf_type_name(const struct json *);
+
 /* These leave `out` alone when the key is absent; a wrong type or value fails. */
 bool hf_count(const struct hf_config *, const char *key, int lo, int hi, int *out, struct error *);
 bool hf_flag(const struct hf_config *, const char *key, bool *out, struct error *);
+
+/* False for a model with layers of a kind that is not modelled: the error names the kind and the way out
+ * (refused.def). */
+bool hf_is_plain(const struct hf_config *, const char *type, struct error *);
+/* What a refusal ends with: how to describe a model without a file. */
+extern const char HF_WAY_OUT[];
 
 /* Which layers have experts and windows, of a model whose fields are read and finished. Sets
  * m->window. */

@@ -8,15 +8,94 @@
 
 #include <string.h>
 
+/* A list with one item for each layer; NULL where the file has none. */
+static bool list_of_layers(const struct hf_config *c, const char *key, const struct model *m,
+                           const struct json **out, struct error *err)
+{
+    const struct json *list = hf_get(c, key);
+    *out = list && json_is_array(list) && json_count(list) > 0 ? list : NULL;
+    if (*out && json_count(list) != (size_t)m->layers)
+        return fail(err, ERROR_INPUT, "%s: %s is no list of %d items, one for each layer", c->name,
+                    key, m->layers);
+    return true;
+}
+
 static bool dense_front(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
                         struct error *err)
 {
-    int first = 0, every = 1;
+    int first = m->dense_first, every = 1;
+    const struct json *list;
     if (!hf_count(c, "first_k_dense_replace", 0, MODEL_MAX_LAYERS, &first, err) ||
-        !hf_count(c, "moe_layer_freq", 1, MODEL_MAX_LAYERS, &every, err))
+        !list_of_layers(c, "moe_layer_freq", m, &list, err) ||
+        (!list && !hf_count(c, "moe_layer_freq", 1, MODEL_MAX_LAYERS, &every, err)))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->moe[i] = i >= first && i % every == 0;
+        p->moe[i] =
+            list ? json_integer_of(json_at(list, (size_t)i)) != 0 : i >= first && i % every == 0;
+    return true;
+}
+
+/* ERNIE: from moe_layer_start_index to moe_layer_end_index every moe_layer_interval-th layer. */
+static bool stepped(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
+                    struct error *err)
+{
+    int first = 1, last = m->layers - 1, every = 1;
+    const struct json *end = hf_get(c, "moe_layer_end_index");
+    bool open = json_integer_of(end) == -1; /* to the last */
+    if (!hf_count(c, "moe_layer_start_index", 0, MODEL_MAX_LAYERS, &first, err) ||
+        (!open && !hf_count(c, "moe_layer_end_index", 0, MODEL_MAX_LAYERS, &last, err)) ||
+        !hf_count(c, "moe_layer_interval", 1, MODEL_MAX_LAYERS, &every, err))
+        return false;
+    for (int i = 0; i < m->layers; i++)
+        p->moe[i] = i >= first && i <= last && (i + 1) % every == 0;
+    return true;
+}
+
+/* Numbers of layers that have the opposite of what all others have. */
+static bool listed_layers(const struct hf_config *c, const char *key, bool value,
+                          const struct model *m, struct layer_pattern *p, struct error *err)
+{
+    const struct json *list = hf_get(c, key);
+    if (list && !json_is_array(list))
+        return fail(err, ERROR_INPUT, "%s: %s is no list of layer numbers", c->name, key);
+    for (size_t i = 0; i < json_count(list); i++) {
+        const struct json *item = json_at(list, i);
+        int64_t layer = json_integer_of(item);
+        if (!json_is_integer(item) || layer < 0 || layer >= m->layers)
+            return fail(err, ERROR_INPUT, "%s: %s[%zu] is no layer number from 0 to %d", c->name,
+                        key, i, m->layers - 1);
+        p->moe[layer] = value;
+    }
+    return true;
+}
+
+/* Llama 4: moe_layers, or every interleave_moe_layer_step-th. */
+static bool interleaved(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
+                        struct error *err)
+{
+    int step = 1;
+    const struct json *list = hf_get(c, "moe_layers");
+    if (list && json_count(list) > 0)
+        return listed_layers(c, "moe_layers", true, m, p, err);
+    if (!hf_count(c, "interleave_moe_layer_step", 1, MODEL_MAX_LAYERS, &step, err))
+        return false;
+    for (int i = 0; i < m->layers; i++)
+        p->moe[i] = (i + 1) % step == 0;
+    return true;
+}
+
+/* mlp_layer_types of transformers 5. */
+static bool typed_layers(const struct hf_config *c, const struct json *types, const struct model *m,
+                         struct layer_pattern *p, struct error *err)
+{
+    for (int i = 0; i < m->layers; i++) {
+        const char *type = json_text(json_at(types, (size_t)i));
+        p->moe[i] = strcmp(type, "sparse") == 0;
+        if (!p->moe[i] && strcmp(type, "dense") != 0)
+            return fail(err, ERROR_INPUT,
+                        "%s: mlp_layer_types[%d] is '%.80s', expected sparse or dense", c->name, i,
+                        type);
+    }
     return true;
 }
 
@@ -31,34 +110,54 @@ static bool sparse_steps(const struct hf_config *c, const struct model *m, struc
     return true;
 }
 
-static bool dense_list(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
-                       struct error *err)
+static bool moe_pattern(const struct hf_config *c, const struct hf_family *f, const struct model *m,
+                        struct layer_pattern *p, struct error *err)
 {
-    const struct json *list = hf_get(c, "mlp_only_layers");
-    if (!list)
+    const struct json *types;
+    if (!m->experts)
         return true;
-    if (!json_is_array(list))
-        return fail(err, ERROR_INPUT, "%s: mlp_only_layers is no list of layer numbers", c->name);
-    for (size_t i = 0; i < json_count(list); i++) {
-        const struct json *item = json_at(list, i);
-        int64_t layer = json_integer_of(item);
-        if (!json_is_integer(item) || layer < 0 || layer >= m->layers)
-            return fail(err, ERROR_INPUT,
-                        "%s: mlp_only_layers[%zu] is no layer number from 0 to %d", c->name, i,
-                        m->layers - 1);
-        p->moe[layer] = false;
-    }
+    if (!list_of_layers(c, "mlp_layer_types", m, &types, err))
+        return false;
+    if (types)
+        return typed_layers(c, types, m, p, err);
+    if (f->reads & INTERLEAVED)
+        return interleaved(c, m, p, err);
+    if (f->reads & STEPPED)
+        return stepped(c, m, p, err);
+    if (f->reads & GROUPS)
+        return dense_front(c, m, p, err);
+    return sparse_steps(c, m, p, err) && listed_layers(c, "mlp_only_layers", false, m, p, err);
+}
+
+/* sliding_window_pattern is a number, or a word of one cycle: LLLG. */
+static bool read_cycle(const struct hf_config *c, int *every, struct error *err)
+{
+    const struct json *v = hf_get(c, "sliding_window_pattern");
+    if (!v || !json_is_string(v))
+        return hf_count(c, "sliding_window_pattern", 1, MODEL_MAX_LAYERS, every, err);
+    const char *word = json_text(v);
+    size_t n = strlen(word);
+    if (n == 0 || n > MODEL_MAX_LAYERS || strspn(word, "L") != n - 1 || word[n - 1] != 'G')
+        return fail(
+            err, ERROR_INPUT,
+            "%s: sliding_window_pattern is '%.80s', expected a number or a word such as LLLG",
+            c->name, word);
+    *every = (int)n;
     return true;
 }
 
-static bool moe_pattern(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
-                        struct error *err)
+/* Llama 4 has full attention where nothing is rotated: no_rope_layers (0 = not), or every 4th. */
+static bool chunked_rule(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
+                         struct error *err)
 {
-    if (!m->experts)
-        return true;
-    if (m->mla)
-        return dense_front(c, m, p, err);
-    return sparse_steps(c, m, p, err) && dense_list(c, m, p, err);
+    int every = 4;
+    const struct json *list;
+    if (!list_of_layers(c, "no_rope_layers", m, &list, err) ||
+        !hf_count(c, "no_rope_layer_interval", 1, MODEL_MAX_LAYERS, &every, err))
+        return false;
+    for (int i = 0; i < m->layers; i++)
+        p->window[i] = list ? json_integer_of(json_at(list, (size_t)i)) != 0 : (i + 1) % every != 0;
+    return true;
 }
 
 /* The family's rule, for files without layer_types. */
@@ -66,8 +165,9 @@ static bool window_rule(const struct hf_config *c, const struct hf_family *f, co
                         struct layer_pattern *p, struct error *err)
 {
     int every = f->full_every, first = 0;
-    if (f->window == WINDOW_PATTERN &&
-        !hf_count(c, "sliding_window_pattern", 1, MODEL_MAX_LAYERS, &every, err))
+    if (f->window == WINDOW_CHUNKED)
+        return chunked_rule(c, m, p, err);
+    if (f->window == WINDOW_PATTERN && !read_cycle(c, &every, err))
         return false;
     if (f->window == WINDOW_SWITCHED &&
         !hf_count(c, "max_window_layers", 0, MODEL_MAX_LAYERS, &first, err))
@@ -81,14 +181,14 @@ static bool read_layer_type(const struct hf_config *c, const struct json *types,
                             bool *window, struct error *err)
 {
     const char *type = json_text(json_at(types, (size_t)i));
-    *window = strcmp(type, "sliding_attention") == 0;
+    *window = strcmp(type, "sliding_attention") == 0 || strcmp(type, "chunked_attention") == 0;
     if (*window || strcmp(type, "full_attention") == 0)
         return true;
     return fail(
         err, ERROR_INPUT,
         "%s: layer_types[%d] is '%.80s', expected full_attention or sliding_attention; other "
-        "kinds of layers are not modelled",
-        c->name, i, type);
+        "kinds of layers are not modelled%s",
+        c->name, i, type, HF_WAY_OUT);
 }
 
 static bool window_list(const struct hf_config *c, const struct json *types, const struct model *m,
@@ -115,9 +215,12 @@ static bool read_window(const struct hf_config *c, const struct hf_family *f, st
     bool on = f->window != WINDOW_SWITCHED;
     if (!on && !hf_flag(c, "use_sliding_window", &on, err))
         return false;
+    const char *key = f->window == WINDOW_CHUNKED ? "attention_chunk_size" : "sliding_window";
     if (f->window == WINDOW_NONE || !on)
         return true;
-    return hf_count(c, "sliding_window", 1, model_field_info(MODEL_window)->hi, &m->window, err);
+    if (hf_is_null(c, key))
+        m->window = 0;
+    return hf_count(c, key, 1, model_field_info(MODEL_window)->hi, &m->window, err);
 }
 
 bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct model *m,
@@ -125,7 +228,7 @@ bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct mod
 {
     const struct json *types = hf_get(c, "layer_types");
     memset(p, 0, sizeof *p);
-    if (!moe_pattern(c, m, p, err) || !read_window(c, f, m, err))
+    if (!moe_pattern(c, f, m, p, err) || !read_window(c, f, m, err))
         return false;
     if (types)
         return window_list(c, types, m, p, err);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Defaults that follow from the shape. */
-static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2;
+static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2, ABOVE_4096_WIDE = -3;
 
 #define HF(field, families, keys, absent) {MEANING_##field, families, keys},
 static const struct hf_line {
@@ -37,15 +37,21 @@ static const struct {
 } ALIASES[] = {
     {"default", "none"},   {"su", "longrope"},    {"swish", "silu"},
     {"gelu_new", "gelu"},  {"gelu_fast", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
-    {"gelu_tanh", "gelu"},
+    {"gelu_tanh", "gelu"}, {"mrope", "none"},
 };
 
 int hf_meaning_line(const char *family, enum model_meaning f)
 {
-    int found = -1;
-    for (int i = 0; i < LINE_COUNT; i++)
-        if (LINES[i].field == f && is_one_of(family, LINES[i].families))
+    int found = -1, others = -1;
+    for (int i = 0; i < LINE_COUNT; i++) {
+        if (LINES[i].field != f)
+            continue;
+        if (is_one_of(family, LINES[i].families))
             found = found < 0 ? i : LINE_COUNT; /* twice is as wrong as never */
+        else if (is_one_of("*", LINES[i].families))
+            others = others < 0 ? i : LINE_COUNT;
+    }
+    found = found < 0 ? others : found;
     return found < LINE_COUNT ? found : -1;
 }
 
@@ -99,19 +105,48 @@ static bool wrong_value(const struct hf_config *c, const char *key, enum model_m
                 info->lo, info->hi, info->help);
 }
 
+/* What stands before a key: ! not, / one by it, ^ one by its square, % a share of a head's width, # how long a word is. */
+static bool is_sign(char c)
+{
+    return c && strchr("!/^%#", c);
+}
+
+static double by_sign(char sign, double value, const struct model *m)
+{
+    return sign == '/' && value > 0   ? 1 / value
+           : sign == '^' && value > 0 ? 1 / (value * value)
+           : sign == '%'              ? value / m->head_dim
+                                      : value;
+}
+
+/* A number as the sign before its key has it, in the range of the field. */
+static bool read_signed(enum model_meaning f, char sign, const struct json *v,
+                        const struct model *m, double *out)
+{
+    const struct model_meaning_info *info = model_meaning_info(f);
+    if (sign == '#' && json_is_string(v))
+        *out = (double)strlen(json_text(v));
+    else if (json_is_number(v))
+        *out = by_sign(sign, json_number_of(v), m);
+    else
+        return false;
+    return *out >= info->lo && *out <= info->hi;
+}
+
 bool hf_meaning_key(const struct hf_config *c, const char *key, enum model_meaning f,
                     struct model *m, struct error *err)
 {
-    bool turned = *key == '!';
-    const struct json *v = get_path(c, key + turned);
+    bool sign = is_sign(*key), turned = *key == '!';
+    const struct json *v = get_path(c, key + sign);
     const struct model_meaning_info *info = model_meaning_info(f);
     double value = 0;
     if (json_is_bool(v) && (info->kind == MEANING_FLAG || info->kind == MEANING_WORD))
         value = json_bool_of(v) != turned;
     else if (!(info->kind == MEANING_WORD && json_is_string(v) &&
                read_word(f, json_text(v), &value)) &&
+             !(sign && !turned && read_signed(f, *key, v, m, &value)) &&
              !(info->kind != MEANING_FLAG && read_number(f, v, &value)))
-        return wrong_value(c, key + turned, f, v, err);
+        return wrong_value(c, key + sign, f, v, err);
     model_meaning_set(m, f, value);
     return true;
 }
@@ -119,9 +154,10 @@ bool hf_meaning_key(const struct hf_config *c, const char *key, enum model_meani
 static double default_of(int line, const struct model *m)
 {
     double value = absent_value(line);
-    return value == SAME_AS_MAX_SEQ  ? m->max_seq
-           : value == ROOT_OF_HIDDEN ? sqrt(m->hidden)
-                                     : value;
+    return value == SAME_AS_MAX_SEQ   ? m->max_seq
+           : value == ROOT_OF_HIDDEN  ? sqrt(m->hidden)
+           : value == ABOVE_4096_WIDE ? m->hidden > 4096
+                                      : value;
 }
 
 static bool read_field(const struct hf_config *c, enum model_meaning f, struct model *m,
@@ -131,7 +167,7 @@ static bool read_field(const struct hf_config *c, enum model_meaning f, struct m
     int line = hf_meaning_line(m->family, f);
     assert(line >= 0);
     for (const char *at = LINES[line].keys; next_word(&at, key, sizeof key);)
-        if (get_path(c, key + (*key == '!')))
+        if (get_path(c, key + is_sign(*key)))
             return hf_meaning_key(c, key, f, m, err);
     model_meaning_set(m, f, default_of(line, m));
     return true;

@@ -221,8 +221,8 @@ static bool has_dense_layer(const struct model *m)
 static bool is_idle(const struct model *m, enum model_field f)
 {
     return (f == MODEL_max_seq && !m->learned_pos) || (f == MODEL_ffn && !has_dense_layer(m)) ||
-           f == MODEL_sigmoid_router || f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
-           f == MODEL_window_every;
+           f == MODEL_sigmoid_router || f == MODEL_text_part || f == MODEL_dense_first ||
+           f == MODEL_moe_every || f == MODEL_window_every;
 }
 
 static bool same_layers(const struct model *a, const struct model *b, char *difference, size_t size)

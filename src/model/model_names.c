@@ -90,7 +90,7 @@ static bool changes_shape(const char *rest)
 {
     static const char words[] = "vl omni audio vision next lite mini nano embedding embed reranker "
                                 "reward rm prm draft eagle moe layer layers pruned tiny toy "
-                                "small proxy minitron";
+                                "small proxy minitron multimodal";
     char word[PART_BYTES];
     for (const char *p = rest; *p;) {
         size_t n = 0;

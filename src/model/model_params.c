@@ -75,7 +75,8 @@ struct layer_params model_layer_params(const struct model *m, const struct layer
     p.attention_linear += m->sinks ? m->heads : 0;
     p.attention_replicated += half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
     p.mlp = mlp_split(m, inner);
-    p.mlp_replicated = (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
+    p.mlp_replicated =
+        (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
     if (kind->moe) {
         p.mlp_replicated += router_params(m);
         p.experts = m->experts * expert_params(m);

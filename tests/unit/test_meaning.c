@@ -138,7 +138,7 @@ static void presets_mean_what_is_published(void **state)
 
 #define SHAPE                                                                                      \
     "\"num_hidden_layers\":4,\"hidden_size\":64,\"intermediate_size\":128,"                        \
-    "\"num_attention_heads\":4,\"vocab_size\":100"
+    "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"vocab_size\":100"
 
 /* What a silent file means, and files by the names of transformers 4 and 5. */
 static void files_mean_what_their_family_does(void **state)

@@ -91,6 +91,19 @@ static const struct {
     {"gpt3-1.3b", 1.32, 0.005},     {"gpt3-13b", 12.85, 0.005}, {"gpt3-175b", 174.6, 0.005},
     {"glm-67b", 67, 0.005},         {"glm-130b", 130, 0.011},   {"nemotron4-15b", 15.7, 0.005},
     {"nemotron4-340b", 341, 0.005}, {"kimi-k2", 1040, 0.014},   {"qwen2-57b-a14b", 57, 0.01},
+    {"ernie-4.5-300b-a47b", 300, 0.005},
+    {"exaone-4.0-1.2b", 1.28, 0.005},
+    {"exaone-4.0-32b", 32, 0.005},
+    {"mimo-7b", 7.6, 0.014},
+    {"internlm2.5-7b", 7.74, 0.005},
+    {"internlm2.5-20b", 19.86, 0.005},
+    {"ling-mini-2.0", 16.26, 0.005},
+    {"ling-flash-2.0", 103, 0.005},
+    {"ling-1t", 1000, 0.005},
+    {"granite-3.3-2b", 2.53, 0.005},
+    {"granite-3.3-8b", 8.17, 0.005},
+    {"baichuan2-7b", 7.5, 0.005},
+    {"baichuan2-13b", 13.9, 0.005},
 };
 
 static double rounded_error(const char *name, double params)
@@ -122,7 +135,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 37);
+    assert_int_equal(exact, 85);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
@@ -199,6 +212,34 @@ static void families_have_published_counts(void **state)
         assert_fields(&m, cases[i].fields);
         if (model_params_total(&m) != cases[i].params)
             fail_msg("%s: %lld", cases[i].json, (long long)model_params_total(&m));
+    }
+}
+
+/* Families as transformers builds them: the table has its counts. */
+static void families_count_as_transformers_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        int64_t params;
+        const char *keys;
+    } cases[] = {
+#define HF_COUNT(type, params, keys) {type, params, keys},
+#include "hf_counts.def"
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char json[1024], word[128];
+        size_t n = (size_t)snprintf(json, sizeof json, "{\"model_type\":\"%s\"", cases[i].type);
+        for (const char *at = cases[i].keys; next_word(&at, word, sizeof word);) {
+            char *value = strchr(word, '=');
+            *value++ = 0;
+            n += (size_t)snprintf(json + n, sizeof json - n, ",\"%s\":%s", word, value);
+        }
+        snprintf(json + n, sizeof json - n, "}");
+        struct model m = from_hf(json);
+        if (model_params_total(&m) != cases[i].params)
+            fail_msg("%s: %lld, not %lld", json, (long long)model_params_total(&m),
+                     (long long)cases[i].params);
     }
 }
 
@@ -420,7 +461,7 @@ static void layouts_of_pairs(void **state)
 
 #define CONFIG(type)                                                                               \
     "{\"model_type\":\"" type "\",\"hidden_size\":64,\"intermediate_size\":64,"                    \
-    "\"num_attention_heads\":4,\"vocab_size\":100,"
+    "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"vocab_size\":100,"
 #define LATENT "\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":8,\"v_head_dim\":8,"
 #define MOE "\"num_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
 
@@ -437,7 +478,7 @@ static void layouts_of_configs(void **state)
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":5,\"mlp_only_layers\":[0,3]}", "fFFfF",
          "dense_first=1 moe_every=2"},
         {CONFIG("deepseek_v3") LATENT MOE "\"num_hidden_layers\":6,\"first_k_dense_replace\":1,"
-                                          "\"moe_layer_freq\":2}",
+                                          "\"n_shared_experts\":0,\"moe_layer_freq\":2}",
          "ffFfFf", "dense_first=2 moe_every=2 sigmoid_router=1 expert_bias=1 shared_ffn=0"},
         {CONFIG("deepseek_v2") LATENT MOE "\"num_hidden_layers\":2,\"n_group\":2,\"topk_group\":1}",
          "FF", "router_groups=2 group_topk=1"},
@@ -463,6 +504,42 @@ static void layouts_of_configs(void **state)
         {CONFIG(
              "gemma3") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_pattern\":2}",
          "wfwf", "window_every=2"},
+        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":4}", "fFFF",
+         "dense_first=1 shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=0"},
+        {CONFIG("exaone_moe") MOE "\"num_hidden_layers\":5,\"sliding_window_pattern\":\"LLG\","
+                                  "\"mlp_layer_types\":[\"dense\",\"sparse\",\"dense\",\"sparse\","
+                                  "\"sparse\"]}",
+         "wWfWW", "window=4096 window_every=3"},
+        {CONFIG("exaone4") "\"num_hidden_layers\":3,\"sliding_window\":null}", "fff", "window=0"},
+        {CONFIG("ernie4_5_moe") MOE
+         "\"num_hidden_layers\":6,\"moe_layer_start_index\":1,\"moe_layer_end_index\":4,"
+         "\"moe_layer_interval\":2,\"moe_num_shared_experts\":3}",
+         "fFfFff", "shared_ffn=48"},
+        {CONFIG("llama4_text") MOE "\"num_hidden_layers\":5,\"interleave_moe_layer_step\":2,"
+                                   "\"intermediate_size_mlp\":96,\"attention_chunk_size\":32}",
+         "wWwFw", "ffn=96 expert_ffn=64 shared_ffn=64 window=32"},
+        {CONFIG("llama4_text") MOE "\"num_hidden_layers\":3,\"moe_layers\":[1],"
+                                   "\"no_rope_layers\":[0,1,1],\"attention_chunk_size\":32}",
+         "fWw", "ffn=16384"},
+        {CONFIG("hunyuan_v1_moe") "\"num_hidden_layers\":2,\"num_experts\":4,\"moe_topk\":[2,2]}",
+         "FF", "topk=2 shared_ffn=64 qk_norm=1"},
+        {CONFIG("cohere2") "\"num_hidden_layers\":4,\"sliding_window\":8}", "wwwf",
+         "layer_norm=1 bare_norm=1 shared_norm=1 parallel=1 tied=1"},
+        {CONFIG("bailing_moe") MOE "\"num_hidden_layers\":2,\"first_k_dense_replace\":1,"
+                                   "\"num_shared_experts\":1,\"score_function\":\"sigmoid\","
+                                   "\"moe_router_enable_expert_bias\":true,\"use_qk_norm\":true}",
+         "fF", "shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=1 qkv_bias=0"},
+        {CONFIG("qwen3_vl_text") "\"num_hidden_layers\":2}", "ff", "text_part=1 qk_norm=1"},
+        {CONFIG("mistral") "\"num_hidden_layers\":2}", "ww", "window=4096"},
+        {CONFIG("minimax_m2") MOE "\"num_hidden_layers\":1}", "F",
+         "head_dim=128 qk_norm_wide=1 expert_ffn=64"},
+        {CONFIG("llama") "\"num_hidden_layers\":1,\"x\":[Infinity,-Infinity,NaN],"
+                         "\"y\":\"\\\"Infinity\"}",
+         "f", "proj_bias=0"},
+        {CONFIG("llama") "\"num_hidden_layers\":1,\"attention_bias\":true}", "f",
+         "proj_bias=1 qkv_bias=1 linear_bias=0"},
+        {CONFIG("llama") "\"num_hidden_layers\":1,\"attention_bias\":true,\"mlp_bias\":true}", "f",
+         "proj_bias=0 qkv_bias=1 linear_bias=1"},
         {CONFIG("llama") "\"num_hidden_layers\":2,\"layer_types\":[\"full_attention\",\"full_"
                          "attention\"],"
                          "\"sliding_window\":8}",
@@ -639,7 +716,9 @@ static void bad_pairs(void **state)
 
 #define LLAMA2                                                                                     \
     "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,\"vocab_size\":100,"
-#define HYBRID "state-space or linear-attention layers, which Astra does not model"
+#define INLINE                                                                                     \
+    "; a model of plain blocks can be described inline: --model layers=32,hidden=4096,..."
+#define HYBRID "state-space or linear-attention layers, which Astra does not model" INLINE
 
 static void bad_configs(void **state)
 {
@@ -652,13 +731,31 @@ static void bad_configs(void **state)
         {"{\"model_type\":3}",
          "c.json: model_type is a whole number, expected a name such as llama"},
         {"{\"text_config\":[]}", "c.json: text_config is a list, expected an object"},
-        {"{\"model_type\":\"lama\"}", "c.json: model_type 'lama' is not supported (did you mean "
-                                      "llama?); supported are llama mistral qwen2 "
-                                      "qwen3 qwen2_moe qwen3_moe mixtral deepseek_v2 deepseek_v3 "
-                                      "kimi_k2 gpt_oss gemma gemma2 gemma3 "
-                                      "gemma3_text gpt2 gpt_neox bloom nemotron megatron_gpt"},
+        {"{\"model_type\":\"lama\"}", "c.json: model_type 'lama' is no family that is known (did "
+                                      "you mean llama?) (doc/model.md)" INLINE},
         {"{\"model_type\":\"jamba\"}", "c.json: model_type is 'jamba': it has " HYBRID},
         {"{\"model_type\":\"qwen3_next\"}", "c.json: model_type is 'qwen3_next': it has " HYBRID},
+        {"{\"model_type\":\"deepseek_v32\"}", "c.json: model_type is 'deepseek_v32': it has sparse "
+                                              "attention over tokens that an indexer "
+                                              "chooses, which Astra does not model" INLINE},
+        {CONFIG("deepseek_v3") "\"num_hidden_layers\":2,\"index_topk\":2048}",
+         "c.json: index_topk is given: the model has sparse attention over tokens that an indexer "
+         "chooses, which Astra does not model" INLINE},
+        {CONFIG("hunyuan_v1_moe") "\"num_hidden_layers\":2,\"num_experts\":4,\"moe_topk\":[2,1]}",
+         "c.json: moe_topk differs from layer to layer, which Astra does not model" INLINE},
+        {CONFIG("llama") "\"num_hidden_layers\":1,\"mlp_bias\":true}",
+         "c.json: the model has biases in the MLP and none behind attention, which Astra does not "
+         "model" INLINE},
+        {CONFIG("deepseek_v2") LATENT "\"num_hidden_layers\":1,\"attention_bias\":true}",
+         "c.json: the model has biases in latent attention, which Astra does not model" INLINE},
+        {CONFIG("bailing_moe") MOE "\"num_hidden_layers\":1,\"use_bias\":true}",
+         "c.json: the model has biases in experts, which Astra does not model" INLINE},
+        {CONFIG("exaone4") "\"num_hidden_layers\":2,\"sliding_window_pattern\":\"LGL\"}",
+         "c.json: sliding_window_pattern is 'LGL', expected a number or a word such as LLLG"},
+        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"dense\"]}",
+         "c.json: mlp_layer_types is no list of 2 items, one for each layer"},
+        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"x\",\"sparse\"]}",
+         "c.json: mlp_layer_types[0] is 'x', expected sparse or dense"},
         {"{\"model_type\":\"llama\",\"mamba_d_state\":16}",
          "c.json: mamba_d_state is given: the model has " HYBRID},
         {LLAMA2 "\"intermediate_size\":64}",
@@ -688,15 +785,17 @@ static void bad_configs(void **state)
          "\"linear_attention\"]}",
          "c.json: layer_types[1] is 'linear_attention', expected full_attention or "
          "sliding_attention; other "
-         "kinds of layers are not modelled"},
+         "kinds of layers are not modelled" INLINE},
         {LLAMA2
          "\"intermediate_size\":64,\"num_attention_heads\":4,\"layer_types\":[\"full_attention\","
          "\"sliding_attention\"]}",
          "c.json: layer_types[1] is sliding_attention, but sliding_window is not given"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_local_experts\":8}",
-         "c.json: num_experts_per_tok (or experts_per_token) is missing (experts per token)"},
+         "c.json: num_experts_per_tok (or experts_per_token moe_topk moe_k) is missing (experts "
+         "per token)"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_experts_per_tok\":2}",
-         "c.json: num_experts (or num_local_experts n_routed_experts) is missing (routed experts "
+         "c.json: num_experts (or num_local_experts n_routed_experts moe_num_experts) is missing "
+         "(routed experts "
          "of an MoE "
          "layer, 0 = dense model)"},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"decoder_sparse_step\":0}",
@@ -900,19 +999,32 @@ static void names_say_what_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_are_sound),     cmocka_unit_test(presets_have_published_counts),
-        cmocka_unit_test(presets_are_distinct), cmocka_unit_test(families_have_published_counts),
-        cmocka_unit_test(active_counts),        cmocka_unit_test(mtp_is_counted_apart),
+        cmocka_unit_test(fields_are_sound),
+        cmocka_unit_test(presets_have_published_counts),
+        cmocka_unit_test(presets_are_distinct),
+        cmocka_unit_test(families_have_published_counts),
+        cmocka_unit_test(families_count_as_transformers_do),
+        cmocka_unit_test(active_counts),
+        cmocka_unit_test(mtp_is_counted_apart),
         cmocka_unit_test(layer_parts),
-        cmocka_unit_test(norms_and_biases),          cmocka_unit_test(flops),
-        cmocka_unit_test(padded_vocab),         cmocka_unit_test(inline_defaults),
-        cmocka_unit_test(layouts_of_pairs),     cmocka_unit_test(layouts_of_configs),
-        cmocka_unit_test(set_pattern),          cmocka_unit_test(nested_config),
-        cmocka_unit_test(same_models),          cmocka_unit_test(finish_is_stable),
-        cmocka_unit_test(finish_checks),        cmocka_unit_test(bad_pairs),
-        cmocka_unit_test(bad_configs),          cmocka_unit_test(load_sources),
-        cmocka_unit_test(load_folder),          cmocka_unit_test(load_failures),
-        cmocka_unit_test(names_of_others),      cmocka_unit_test(names_say_what_else),
+        cmocka_unit_test(norms_and_biases),
+        cmocka_unit_test(flops),
+        cmocka_unit_test(padded_vocab),
+        cmocka_unit_test(inline_defaults),
+        cmocka_unit_test(layouts_of_pairs),
+        cmocka_unit_test(layouts_of_configs),
+        cmocka_unit_test(set_pattern),
+        cmocka_unit_test(nested_config),
+        cmocka_unit_test(same_models),
+        cmocka_unit_test(finish_is_stable),
+        cmocka_unit_test(finish_checks),
+        cmocka_unit_test(bad_pairs),
+        cmocka_unit_test(bad_configs),
+        cmocka_unit_test(load_sources),
+        cmocka_unit_test(load_folder),
+        cmocka_unit_test(load_failures),
+        cmocka_unit_test(names_of_others),
+        cmocka_unit_test(names_say_what_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
