@@ -2,7 +2,7 @@
 // long shows the best so far: a second worker asks the same with a time limit, again with a larger one
 // until the answer is there, so that stopping loses nothing that was seen.
 const SHOWN = { address: "", question: null, result: null, html: "" };
-const PREVIEW_AFTER_MS = 1200,
+const PREVIEW_AFTER_MS = 2000,
     PREVIEW_S = [1, 3, 9, 27, 81];
 let latest = 0, // number of the question that counts
     stopping = false, // it was stopped before anything was seen
@@ -11,7 +11,7 @@ let latest = 0, // number of the question that counts
 function formChanged() {
     describeModel();
     clearTimeout(typing);
-    typing = setTimeout(() => askForm(), 200);
+    typing = setTimeout(() => askForm(), 100);
 }
 
 async function askForm() {
@@ -149,13 +149,26 @@ function showRefusal(question, { answer }) {
         { class: "empty" + (wrong ? " wrong" : "") },
         el("h1", {}, wrong ? "Not asked" : "Nothing fits"),
         el("pre", {}, answer.message),
+        wrong ? "" : enoughNodes(answer.message),
         wrong && !byId("answer").hidden ? el("p", { class: "soft" }, "Below is the answer before.") : "",
     );
     showState(words);
 }
 
+// "...; 64 H100-SXM5-80GB (8 nodes) would do": one click away, where the pool has one type.
+function enoughNodes(message) {
+    const found = /\((\d+) nodes?\) would do/.exec(message),
+        rows = document.querySelectorAll(".pool-row");
+    if (!found || rows.length !== 1) return "";
+    const take = () => {
+        rows[0].querySelector(".nodes").value = found[1];
+        poolChanged();
+    };
+    return el("button", { type: "button", class: "first", click: take }, `Take ${found[1]} nodes`);
+}
+
 function stateWords({ answer, took, early }, stopped) {
-    const { gap } = answer.json ? JSON.parse(answer.json) : {};
+    const { gap } = early ? JSON.parse(answer.json) : {};
     const far = gap === undefined ? "" : `at most ${percent(gap, 0)} from the best possible`;
     if (stopped) return `Stopped: the best so far, ${far}.`;
     if (early) return `The best so far, ${far}; searching on\u2026`;
@@ -174,6 +187,10 @@ function showResult(question, result, early = false) {
     byId("changes").hidden = true;
     const data = JSON.parse(result.data);
     data.pending = question.command === "search" && !early;
+    if (early) data.badge = "best so far";
+    // The diff says it better.
+    if (question.command !== "search" && result.answer.status === 0)
+        data.advice = data.advice.filter((a) => !a.heading.startsWith("What Astra would run"));
     showAnswer(data);
     document.title = byId("heading").textContent + " - Astra";
     if (question.command !== "search") {
@@ -188,6 +205,7 @@ function showResult(question, result, early = false) {
     } else {
         showState(el("span", { class: "soft" }, stateWords(result)));
         remember(question);
+        keepReserve();
     }
     speak(early ? "Best so far" : "Answered");
     openPlanOfAddress();

@@ -14,6 +14,27 @@ function compiledEngine() {
     return COMPILED;
 }
 
+// A worker with its engine on the way. One is kept in reserve, so that a search that is ended costs
+// the next one no start.
+let RESERVE = null;
+
+function makeWorker() {
+    const worker = new Worker("worker.js");
+    worker.sent = compiledEngine().then((compiled) => worker.postMessage({ compiled }));
+    worker.sent.catch(() => {}); // who takes it looks
+    return worker;
+}
+
+function takeWorker() {
+    const worker = RESERVE || makeWorker();
+    RESERVE = null;
+    return worker;
+}
+
+function keepReserve() {
+    if (!RESERVE) RESERVE = makeWorker();
+}
+
 class Desk {
     constructor() {
         this.worker = null;
@@ -28,13 +49,12 @@ class Desk {
     }
 
     async start() {
-        const worker = new Worker("worker.js");
+        const worker = takeWorker();
         this.worker = worker;
         worker.onmessage = ({ data }) => this.take(data);
         worker.onerror = (event) => this.fail(event.message || "the engine did not start");
         try {
-            const compiled = await compiledEngine();
-            if (this.worker === worker) worker.postMessage({ compiled });
+            await worker.sent;
         } catch (error) {
             this.fail(String(error.message || error));
         }

@@ -1,8 +1,8 @@
 // The question as a form. A field is an option of the command; what is not filled in is not given, and
 // its placeholder says what holds then. Other options are lines of text below it.
 const FIELDS = [
-    { name: "global-batch", label: "Global batch", empty: "512", help: "sequences a step" },
-    { name: "seq-len", label: "Sequence length", empty: "the model's, up to 8192", help: "tokens" },
+    { name: "global-batch", label: "Global batch", empty: "512" },
+    { name: "seq-len", label: "Sequence length", empty: "model's, to 8192" },
     { name: "precision", label: "Precision", words: ["bf16", "fp16", "fp8"] },
     { name: "numerics", label: "Numerics", words: ["safe", "production"] },
     { name: "tokens", label: "Tokens of the run", empty: "as 1T", group: "money" },
@@ -163,7 +163,7 @@ function poolField() {
         el(
             "div",
             { class: "pool-head soft", "aria-hidden": "true" },
-            ["nodes", "each", "type", "$/GPU-h", ""].map((t) => el("span", {}, t)),
+            ["nodes", "GPUs", "type", "$/GPU-h", ""].map((t) => el("span", {}, t)),
         ),
         el("div", { id: "pool" }),
         el("p", { class: "complaint", id: "f-cluster-error", hidden: true }),

@@ -3,7 +3,7 @@
 "use strict";
 importScripts("engine.js", "ask.js");
 
-let engine, asking;
+let engine, ready, asking;
 
 const ACTS = {
     // The answer, and its report's data where it has any.
@@ -25,16 +25,16 @@ const ACTS = {
 
 async function start(compiled) {
     engine = await startEngine(astraEngine, compiled, (done) => postMessage({ id: asking, done }));
-    postMessage({ ready: true });
 }
 
-onmessage = ({ data }) => {
+onmessage = async ({ data }) => {
     if (data.compiled) {
-        start(data.compiled);
+        ready = start(data.compiled);
         return;
     }
-    asking = data.id;
     try {
+        await ready;
+        asking = data.id;
         postMessage({ id: data.id, ...ACTS[data.act](data) });
     } catch (error) {
         postMessage({ id: data.id, broken: String(error.message || error) });
