@@ -1,7 +1,13 @@
 // One answer, from its data to all that is drawn of it; another one takes its place.
+// A long pool is counted; the line below has all of it, broken behind its commas.
+function poolWords() {
+    const types = DATA.cluster.split(",").length;
+    return DATA.cluster.length > 60 && types > 1 ? `${types} types of GPU` : DATA.cluster;
+}
+
 function drawHead() {
-    byId("heading").textContent = `${DATA.model.name} on ${DATA.cluster}`;
-    byId("question").textContent = DATA.question;
+    byId("heading").textContent = `${DATA.model.name} on ${poolWords()}`;
+    byId("question").textContent = DATA.question.replace(/,(?=\S)/g, ",\u200b");
     const prices = DATA.prices
         .filter((p) => p.usd_per_gpu_hour !== null)
         .map(

@@ -203,7 +203,7 @@ function drawCard() {
             el(
                 "span",
                 { class: bad ? "badge bad" : "badge" },
-                bad ? "not feasible" : DATA.search ? "best plan" : "feasible",
+                bad ? "not feasible" : DATA.badge || (DATA.search ? "best plan" : "feasible"),
             ),
         ),
         listOf(bad ? DATA.reasons : [], "bad"),

@@ -156,6 +156,23 @@ function frontSteps(front, axes, { px, py }) {
     return front.map((i, k) => (k === 0 ? `M${px(i)} ${py(i)}` : corner(i))).join("");
 }
 
+// The steps as lines from a to b, and whether one goes through a label.
+function frontLines(front, axes, { px, py }) {
+    return front.slice(1).flatMap((i, k) => {
+        const [a, b] = [front[k], i].map((j) => ({ x: px(j), y: py(j) })),
+            corner = axes.run ? { x: b.x, y: a.y } : { x: a.x, y: b.y };
+        return [
+            [a, corner],
+            [corner, b],
+        ];
+    });
+}
+
+function strikes([a, b], { x, y, half }) {
+    const inside = (p, q, low, high) => Math.min(p, q) < high && Math.max(p, q) > low;
+    return inside(a.x, b.x, x - half - 2, x + half + 2) && inside(a.y, b.y, y - 11, y + 4);
+}
+
 function addPoint(picture, i, { types }, { px, py }, beside) {
     const type = types.indexOf(word(i, "gpu"));
     const node = svg("path", {
@@ -173,9 +190,11 @@ function addPoint(picture, i, { types }, { px, py }, beside) {
 // left of times; the best plan is labelled in any case.
 function labelFront(picture, front, axes, { px, py, left, right, bottom }) {
     const taken = front.map((i) => ({ x: px(i), y: py(i) + 4, half: 8, of: i })),
-        order = new Set([0, front[0], front[front.length - 1], ...front]);
+        order = new Set([0, front[0], front[front.length - 1], ...front]),
+        lines = frontLines(front, axes, { px, py }),
+        said = new Set();
     for (const i of order) {
-        if (axes.y(i) === null) continue;
+        if (axes.y(i) === null || said.has(word(i, "nodes"))) continue;
         const words = word(i, "nodes").replace(/-[A-Z0-9-]+/g, ""),
             half = words.length * 3.4,
             gap = half + (i === 0 ? 14 : 10),
@@ -184,10 +203,12 @@ function labelFront(picture, front, axes, { px, py, left, right, bottom }) {
             .flatMap((down) => sides.map((side) => ({ x: px(i) + side, y: py(i) + down, half })))
             .filter((p) => p.x - half > left && p.x + half < right && p.y < bottom);
         const meets = (p, t) => Math.abs(t.x - p.x) < t.half + half && Math.abs(t.y - p.y) < 15,
-            free = (p) => !taken.some((t) => t.of !== i && meets(p, t)),
+            free = (p) =>
+                !taken.some((t) => t.of !== i && meets(p, t)) && !lines.some((l) => strikes(l, p)),
             place = (i === 0 ? places : places.slice(0, 2)).find(free) || (i === 0 && places[0]);
         if (!place) continue;
         taken.push(place);
+        said.add(word(i, "nodes"));
         picture.append(label(place.x, place.y, words, "halo", "middle"));
     }
 }

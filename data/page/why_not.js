@@ -1,8 +1,21 @@
 // Why not another value? On the GPUs of plan 1, a plan with each value of a parameter.
+let WHY_NOT = null; // its section; the planner's page has alternatives later than the answer
+
 function drawWhyNot() {
-    const names = [...new Set(DATA.others.map((o) => o.param))];
-    if (names.length === 0) return;
-    const part = section("why-not", "Why not another value?", "Why not", "", "last");
+    if (DATA.others.length === 0 && !DATA.pending) return;
+    WHY_NOT = section("why-not", "Why not another value?", "Why not", "", "last");
+    fillWhyNot();
+}
+
+function fillWhyNot() {
+    const part = WHY_NOT,
+        names = [...new Set(DATA.others.map((o) => o.param))];
+    if (names.length === 0) {
+        part.note.textContent = DATA.pending
+            ? "Plans with other values are being searched for\u2026"
+            : "There is no other value to try.";
+        return;
+    }
     part.note.textContent = whyNotLead();
     const show = (name) => part.body.replaceChildren(whyNotBars(name));
     const box = select(

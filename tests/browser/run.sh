@@ -1,7 +1,8 @@
 #!/bin/sh
-# Tests pages in Chromium: run.sh; ASTRA is the program, BROWSER_DIR a folder for what is made.
+# Tests pages in Chromium, the planner's also in Firefox: run.sh; ASTRA is the program, WEB the folder
+# of the planner's page, BROWSER_DIR a folder for what is made.
 set -eu
-: "${ASTRA:?}" "${BROWSER_DIR:?}"
+: "${ASTRA:?}" "${WEB:?}" "${BROWSER_DIR:?}"
 tests=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$BROWSER_DIR"
 if ! cmp -s "$tests/package.json" "$BROWSER_DIR/package.json" ||
@@ -13,4 +14,7 @@ if ! cmp -s "$tests/package.json" "$BROWSER_DIR/package.json" ||
         exit 3
     }
 fi
-exec node "$tests/page.mjs"
+code=0
+node "$tests/page.mjs" || code=$?
+node "$tests/../web/page.mjs" || code=$?
+exit $code
