@@ -7,10 +7,12 @@
 
 /* All commands take them all, but for export and improve: what they write is a script; and for mcp,
  * which prints nothing of its own. They go on with the library's last group. */
-#define PRINTING "search estimate explain improve export verify gpus prices models fit calibrate"
+#define PRINTING                                                                                   \
+    "search estimate explain improve compare export verify gpus prices models fit calibrate"
 static const struct astra_option OWN[] = {
-    {"format", "text|json|csv", "search estimate explain verify gpus prices models fit calibrate",
-     "what to print", "Output", "text", ASTRA_TAKES_WORD, false},
+    {"format", "text|json|csv",
+     "search estimate explain compare verify gpus prices models fit calibrate", "what to print",
+     "Output", "text", ASTRA_TAKES_WORD, false},
     {"output", "FILE", PRINTING, "write there instead (-o FILE): all of it or nothing", "Output",
      "", ASTRA_TAKES_NEW_FILE, false},
     {"no-color", "", PRINTING,

@@ -119,11 +119,11 @@ const struct own_command *own_command_find(const char *name)
 
 int unknown_command(const char *word)
 {
-    const char *names[32];
+    const char *names[40];
     size_t n = 0;
-    for (const struct command *c = commands(); c->name && n < 16; c++)
+    for (const struct command *c = commands(); c->name && n < 24; c++)
         names[n++] = c->name;
-    for (const struct own_command *c = OWN_COMMANDS; c->name && n < 32; c++)
+    for (const struct own_command *c = OWN_COMMANDS; c->name && n < 40; c++)
         names[n++] = c->name;
     const char *name = astra_nearest(word, names, n);
     if (name)

@@ -91,6 +91,9 @@ enum astra_status astra_export(struct astra *);
  * answer both predictions and what differs. ASTRA_NONE: no better plan is found, or it cannot be
  * put in safely; then the answer has the flags to change. */
 enum astra_status astra_improve(struct astra *);
+/* The plans of "side" (at least two) beside the first: what differs, and what each difference does to
+ * the time of a step. */
+enum astra_status astra_compare(struct astra *);
 /* Runs one rank of each kind of stage of the plan on the GPU of this machine, with the Python and
  * Megatron-LM of "python" and "megatron", and compares; or with "dry-run" says what would run.
  * ASTRA_NONE: measurements do not confirm the plan, its answer can be printed. Interrupts that would

@@ -198,6 +198,15 @@ enum astra_status astra_improve(struct astra *a)
     return status_of(a, run_improve(a));
 }
 
+enum astra_status astra_compare(struct astra *a)
+{
+    begin(a);
+    bool ok = run_compare(a);
+    atomic_store(&a->cancel, false);
+    a->kind = ok ? ANSWER_COMPARE : ANSWER_NONE;
+    return status_of(a, ok);
+}
+
 /* Whether it fits is for its maker to say, who knew margin and rules; that Megatron takes it is
  * judged again. */
 enum astra_status astra_export(struct astra *a)

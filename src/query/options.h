@@ -146,6 +146,7 @@ struct fit_options {
     const char *into;
 };
 
+enum { SIDES_MAX = 16 };
 struct calibrate_options {
     struct texts from, held_out; /* fitted, and only compared with */
 };
@@ -200,6 +201,7 @@ struct options {
     struct verify_options verify;
     struct fit_options fit;
     struct calibrate_options calibrate;
+    struct texts compared; /* plans side by side */
     struct output_options output;
     struct serve_options serve;
 };

@@ -52,6 +52,13 @@ struct improvement {
     double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
 };
 
+/* Plans side by side, the others beside the first. */
+struct compare_report {
+    int sides;
+    const struct side *side;         /* [sides] */
+    const struct differences **pair; /* [sides] of the first and this one; [0] is NULL */
+};
+
 /* A whole answer of `search`. Plans are evaluated ones. */
 struct search_report {
     const struct model *model;
@@ -87,6 +94,11 @@ void report_plan_text(const struct plan_answer *, const struct report_style *, s
 void report_plan_json(const struct plan_answer *, struct str *out);
 void report_plan_csv(const struct plan_answer *, struct str *out);
 void report_improve_text(const struct improvement *, const struct report_style *, struct str *out);
+
+void report_compare_text(const struct compare_report *, const struct report_style *,
+                         struct str *out);
+void report_compare_json(const struct compare_report *, struct str *out);
+void report_compare_csv(const struct compare_report *, struct str *out);
 
 /* data/schema/verify.schema.json */
 void report_verify_text(const struct verify_report *, const struct report_style *, struct str *out);

@@ -47,6 +47,17 @@ static void print_verify(struct astra *a, enum astra_format format,
         report_verify_text(&a->verify, style, &a->text);
 }
 
+static void print_compare(struct astra *a, enum astra_format format,
+                          const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_compare_json(&a->comparing, &a->text);
+    else if (format == ASTRA_CSV)
+        report_compare_csv(&a->comparing, &a->text);
+    else
+        report_compare_text(&a->comparing, style, &a->text);
+}
+
 static const char *print(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
@@ -67,6 +78,8 @@ static const char *print(struct astra *a, enum astra_format format,
         str_add(&a->text, str_text(&a->script));
     else if (a->kind == ANSWER_IMPROVE)
         report_improve_text(&a->improvement, style, &a->text);
+    else if (a->kind == ANSWER_COMPARE)
+        print_compare(a, format, style);
     else if (a->kind == ANSWER_VERIFY)
         print_verify(a, format, style);
     else if (a->kind == ANSWER_CALIBRATE)
