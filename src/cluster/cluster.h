@@ -44,7 +44,7 @@ double gpu_host_gbs(const struct gpu *);
 /* As the driver names a device, "NVIDIA H100 80GB HBM3"; NULL when it is not in the table. */
 const struct gpu *gpu_of_device(const char *said);
 
-enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
+enum { CLUSTER_MAX_GROUPS = 32, CLUSTER_MAX_NODES = 1000000 };
 
 /* Some nodes of one type: what they are, and nothing else. */
 struct node_group {

@@ -33,6 +33,20 @@ struct money {
     const struct plan *more_budget, *more_time; /* what 10 % more of it buys; NULL = nothing */
 };
 
+/* What each type of GPU that was asked about would do. */
+struct offers {
+    int count;
+    struct offer {
+        const struct node_group *group;
+        const struct rent *rent;
+        const struct plan
+            *plan;       /* its best within the limits, else what comes nearest; NULL: none */
+        bool within;     /* it keeps the limits */
+        const char *why; /* "plan 1", or why it lost */
+    } * offer;           /* [count] */
+    const char *other;   /* another rule for prices chooses another type; NULL: it does not */
+};
+
 /* The answer with one input changed. */
 struct what_if {
     const char *change;      /* "gpus=64", as it was asked */
@@ -68,8 +82,9 @@ struct search_report {
     int best;
     const struct plan *plan; /* [best] */
     int front;
-    const struct plan *pareto; /* [front] cheapest first */
-    const struct money *money; /* NULL: nothing but speed was asked for */
+    const struct plan *pareto;   /* [front] cheapest first */
+    const struct money *money;   /* NULL: nothing but speed was asked for */
+    const struct offers *offers; /* NULL: one type, or nothing but speed was asked for */
     const struct funnel *funnel;
     const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */
     double

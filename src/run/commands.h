@@ -102,6 +102,11 @@ bool run_what_ifs(struct answering *, const struct query *const *changed);
 const struct money *money_answer(const struct query *, const struct plan *best,
                                  const struct plan *front, int count, struct arena *);
 
+/* run_offers.c: the best plan of every type of the pool, and why it lost to `best`. `binds`: a limit
+ * keeps better plans away. NULL where there is one type. Runs a search on each. */
+const struct offers *offers_of(const struct query *, const struct plan *best, bool binds,
+                               struct arena *);
+
 /* No plan keeps the limits: says by how much. Always false. */
 bool money_refuse(const struct query *, const struct plan *front, int count, struct error *);
 

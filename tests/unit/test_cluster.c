@@ -287,12 +287,12 @@ static void sixteen_groups_are_the_most(void **state)
         str_addf(&pool, "%s1..1000000x1024:RTX-PRO-6000-Server", i ? "," : "");
     assert_true(cluster_from_pool(&c, str_text(&pool), &err));
     assert_int_equal(c.groups, CLUSTER_MAX_GROUPS);
-    assert_int_equal(cluster_max_gpus(&c), INT64_C(16384000000));
+    assert_int_equal(cluster_max_gpus(&c), INT64_C(32768000000));
     assert_int_equal(strlen(c.text), sizeof c.text - 1); /* cut */
     assert_string_equal(c.text + sizeof c.text - 4, "...");
     str_add(&pool, ",1x8:H100");
     assert_false(cluster_from_pool(&c, str_text(&pool), &err));
-    assert_non_null(strstr(err.text, "...': more than 16 groups, at column "));
+    assert_non_null(strstr(err.text, "...': more than 32 groups, at column "));
     str_release(&pool);
 }
 
@@ -498,10 +498,10 @@ static void too_many_groups_in_a_file(void **state)
     (void)state;
     str_init(&text);
     str_add(&text, "groups:\n");
-    for (int i = 0; i < 17; i++)
+    for (int i = 0; i < 33; i++)
         str_add(&text, "  - {gpu: H100, nodes: 1}\n");
     assert_false(load_text(&c, str_text(&text), &err));
-    assert_string_equal(err.text, "c.yaml:18:5: more than 16 groups");
+    assert_string_equal(err.text, "c.yaml:34:5: more than 32 groups");
     str_release(&text);
 }
 
