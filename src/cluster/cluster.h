@@ -27,6 +27,7 @@ struct gpu {
     double nic_gbit; /* typical NIC speed per GPU */
     double tdp_w;
     const char *source;
+    const char *like; /* of a cluster file's own: the type it was made of; NULL: in the table */
 };
 
 /* CUDA compute capability; other makers' parts have that of NVIDIA's with the same formats. */

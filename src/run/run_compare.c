@@ -22,12 +22,18 @@ static bool of_search_alone(const struct option *o)
     return !option_takes(o, "estimate");
 }
 
+static bool is_pool(const struct option *o)
+{
+    return strcmp(o->name, "cluster") == 0 || strcmp(o->name, "gpus") == 0;
+}
+
 /* The options that count for a side, but for one that it gives itself. */
 static bool give_common(const struct options *from, bool search, const char *without,
                         struct options *to, struct error *err)
 {
     for (const struct given *g = from->first; g; g = g->next) {
-        bool counts = search ? option_takes(g->option, "search") : !of_search_alone(g->option);
+        bool counts = search ? option_takes(g->option, "search")
+                             : !of_search_alone(g->option) && !is_pool(g->option);
         if (counts && strcmp(g->option->name, without) != 0 &&
             !options_set(to, g->option->name, g->value, err))
             return false;
@@ -127,6 +133,16 @@ static bool is_search(const char *word)
     return !file_exists(word) && (strcmp(word, BEST) == 0 || strchr(word, '='));
 }
 
+/* A plan is on the nodes that it was made for; others are told which. */
+static bool give_pool(const struct options *from, struct options *to, struct error *err)
+{
+    bool known = to->has_cluster;
+    for (const struct given *g = from->first; g && !known; g = g->next)
+        if (is_pool(g->option) && !options_set(to, g->option->name, g->value, err))
+            return false;
+    return true;
+}
+
 /* Options of the pool are those of the search already. */
 static bool give_rest(const struct options *from, struct options *to, struct error *err)
 {
@@ -152,7 +168,8 @@ static bool read_side(struct astra *a, const char *word, struct side *out, struc
     options_init(options, &a->mem);
     if (search ? !give_rest(&a->options, options, err) || !give_plan(a, word, options, err)
                : !give_common(&a->options, false, "", options, err) ||
-                     !import_file(options, file_of(word, options), err))
+                     !import_file(options, file_of(word, options), err) ||
+                     !give_pool(&a->options, options, err))
         return false;
     if (!query_resolve(options, QUERY_ESTIMATE, &a->resources, &a->mem, q, err) ||
         !query_estimate(q, &a->mem, e, err))

@@ -39,6 +39,10 @@ grep -q '^  micro_batch  *1  *2 ' "$SCRATCH/text" || fault "its difference is mi
 [ "$(grep -c '^plan,' "$SCRATCH/csv")" -eq 2 ] && grep -q '^difference,.*,micro_batch,1,2,' "$SCRATCH/csv" ||
     fault "CSV: $(cat "$SCRATCH/csv")"
 
+# A plan stays on its nodes, whatever the cluster of the others.
+"$ASTRA" compare "$SCRATCH/plan.json" best --model llama3-8b --cluster 2x8:H100 >"$SCRATCH/text"
+grep -q '^  cluster  *1x8:H100-SXM5-80GB  *2x8:H100-SXM5-80GB ' "$SCRATCH/text" || fault "a plan is moved"
+
 # Other hardware is one difference; mixed jobs and other models are listed, not taken apart.
 "$ASTRA" compare cluster=1x8:H100 cluster=1x8:B200 --model llama3-8b >"$SCRATCH/text"
 grep -q '^  cluster  *1x8:H100-SXM5-80GB  *1x8:B200-SXM ' "$SCRATCH/text" || fault "the cluster is no difference"

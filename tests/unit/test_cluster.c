@@ -149,7 +149,9 @@ static void unknown_gpus_come_with_the_nearest(void **state)
     static const struct {
         const char *name, *message;
     } cases[] = {
-        {"H10O", "unknown GPU 'H10O' (did you mean H100?)"},
+        {"H10O",
+         "unknown GPU 'H10O' (did you mean H100?); one of your own needs like: H100 and what "
+         "differs"},
         {"H100-SXM5-80G", "unknown GPU 'H100-SXM5-80G' (did you mean H100-SXM5-80GB?)"},
         {"MI300", "unknown GPU 'MI300' (did you mean MI300X?)"},
         {"TPUv5litepod", "unknown GPU 'TPUv5litepod' (`astra gpus` lists those known)"},
@@ -433,7 +435,8 @@ static void bad_files_are_refused(void **state)
          "c.yaml:4:5: unknown key 'colour'; known are gpu, nodes, gpus_per_node, gpus, nic_gbit, "
          "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, "
          "host_speed, host_gib, price, "
-         "mtbf_h, interruptions_per_h"},
+         "mtbf_h, interruptions_per_h, like, bf16_tflops, fp8_tflops, fp32_tflops, memory_gbs, "
+         "l2_mb, pcie_gbs, watts"},
         {GROUP "    gpus_per_node: 4.5\n",
          "c.yaml:4:20: gpus_per_node is '4.5', a whole number from 1 to 1024 is right"},
         {GROUP "    gpus_per_node: 0\n",
@@ -601,6 +604,43 @@ static void schema_has_the_keys_of_the_reader(void **state)
     arena_release(&mem);
 }
 
+static void a_gpu_of_ones_own(void **state)
+{
+    struct cluster c;
+    struct error err = {0};
+    (void)state;
+    if (!load_text(
+            &c,
+            "groups:\n  - {gpu: X1, like: H100, nodes: 2, bf16_tflops: 1978.8, usable_gib: 90, "
+            "watts: 900, price: 3}\n",
+            &err))
+        fail_msg("%s", err.text);
+    const struct gpu *own = c.group[0].gpu, *like = gpu_find("H100", NULL);
+    assert_string_equal(own->name, "X1");
+    assert_string_equal(own->like, like->name);
+    near(own->bf16_tflops, 1978.8);
+    near(own->fp8_tflops, like->fp8_tflops * 1978.8 / like->bf16_tflops); /* follows it */
+    near(own->memory_gbs, like->memory_gbs);
+    near(own->tdp_w, 900);
+    near(c.group[0].usable_bytes, 90 * GIB);
+    near(c.said[0].price, 3);
+    static const char *const wrong[][2] = {
+        {"{gpu: H100, like: A100, nodes: 1}",
+         "c.yaml:2:11: gpu is 'H100', which is known: a GPU of your own (like) needs another name"},
+        {"{gpu: X1, like: A1000, nodes: 1}",
+         "c.yaml:2:21: unknown GPU 'A1000' (did you mean A100?)"},
+        {"{gpu: H100, watts: 1000, nodes: 1}",
+         "c.yaml:2:11: watts is a figure of a GPU of your own: give it a name and add like: H100"},
+        {"{gpu: 'my gpu', like: A100, nodes: 1}",
+         "c.yaml:2:11: gpu is 'my gpu', letters, digits, dots and dashes are right"}};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "groups:\n  - %s\n", wrong[i][0]);
+        assert_false(load_text(&c, text, &err));
+        assert_string_equal(err.text, wrong[i][1]);
+    }
+}
+
 /* Prices */
 
 static void prices_can_be_set(void **state)
@@ -674,6 +714,7 @@ int main(void)
         cmocka_unit_test(load_tells_files_from_pools),
         cmocka_unit_test(links_join_groups),
         cmocka_unit_test(schema_has_the_keys_of_the_reader),
+        cmocka_unit_test(a_gpu_of_ones_own),
         cmocka_unit_test(prices_can_be_set),
         cmocka_unit_test(bad_prices_are_refused),
     };
