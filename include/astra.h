@@ -49,6 +49,13 @@ void astra_free(struct astra *); /* NULL is fine */
  * several times. Files are read at once, but for prices: when the query is asked. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
+/* Defaults of a site (doc/config.md): a YAML file whose keys are options, later files win. Nothing is
+ * read unless this is called. */
+enum astra_status astra_defaults(struct astra *, const char *path);
+/* Sets those that `command` ("search") takes and nothing given so far says. */
+enum astra_status astra_take_defaults(struct astra *, const char *command);
+enum astra_status astra_list_defaults(struct astra *); /* what the files say */
+
 /* Megatron-LM flags, one word each, as they stand on its command line. */
 enum astra_status astra_flags(struct astra *, size_t count, const char *const *words);
 

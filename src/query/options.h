@@ -180,7 +180,8 @@ struct options {
     struct given *first, *last; /* in the order they came; NULL: none */
     int times[OPTION_COUNT];    /* that each was given */
     bool has_model, has_cluster, has_flags;
-    bool any_gpu; /* the cluster is every type with a price */
+    struct defaults *defaults; /* of files, owned by the arena; NULL = none */
+    bool any_gpu;              /* the cluster is every type with a price */
     struct model model;
     struct cluster cluster;
     struct flags_result flags;

@@ -79,6 +79,7 @@ struct search_report {
     const struct cluster *cluster;
     const struct rent *rent; /* by group; NULL: no prices */
     const char *query;       /* one line: model, pool, batch ..., defaults included */
+    const char *defaults;    /* files of defaults that were used, and what of them; "" = none */
     int best;
     const struct plan *plan; /* [best] */
     int front;
@@ -134,6 +135,9 @@ void report_calibrate(const struct calibrate_report *, int format, const struct 
 struct fit_report;
 void report_fit(const struct fit_report *, const struct report_style *, struct str *out);
 void report_gpus(int format, const struct learned *, const struct report_style *, struct str *out);
+struct defaults;
+void report_defaults(const struct defaults *, int format, const struct report_style *,
+                     struct str *out);
 void report_models(int format, const struct report_style *, struct str *out);
 
 /* Offers and what a search would use of them. */

@@ -27,7 +27,8 @@ enum answer_kind {
     ANSWER_VERIFY,
     ANSWER_CALIBRATE,
     ANSWER_IMPROVE,
-    ANSWER_COMPARE
+    ANSWER_COMPARE,
+    ANSWER_DEFAULTS
 };
 
 struct astra {

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "probe/advice.h"
+#include "query/defaults.h"
 #include "query/query.h"
 #include "report/report.h"
 #include "run/numerics_gain.h"
@@ -554,6 +555,7 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .cluster = &q->cluster,
                                         .rent = q->rent,
                                         .query = line,
+                                        .defaults = defaults_used(q->given, a->mem),
                                         .best = all->bests,
                                         .plan = all->best,
                                         .front = all->fronts,

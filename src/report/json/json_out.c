@@ -625,6 +625,12 @@ static void set_assumed(struct json *o, const struct plan_answer *a)
         json_set(o, "assumed", json_new_strings(name, count));
 }
 
+static void set_defaults(struct json *o, const char *defaults)
+{
+    if (defaults && *defaults)
+        json_set(o, "defaults", json_new_string(defaults));
+}
+
 void report_plan_json(const struct plan_answer *a, struct str *out)
 {
     struct json *o = json_of_plan(a->plan);
@@ -632,6 +638,7 @@ void report_plan_json(const struct plan_answer *a, struct str *out)
     set_fix(o, a->fix);
     set_speedups(o, a->speedups);
     set_source(o, a->source);
+    set_defaults(o, a->defaults);
     set_better(o, a->plan, a->better);
     set_comparison(o, a->plan, a->comparison);
     if (a->hints > 0)
@@ -664,6 +671,7 @@ void report_search_json(const struct search_report *r, struct str *out)
     if (r->what_ifs > 0)
         json_set(o, "what_if", json_of_what_ifs(r));
     json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
+    set_defaults(o, r->defaults);
     if (r->production_s > 0)
         json_set(o, "production_step_s", json_new_number(r->production_s));
     json_set(o, "proven", json_new_bool(!r->open));
