@@ -129,22 +129,28 @@ static bool read_members(const struct defaults_reader *r, const struct yaml *roo
     return true;
 }
 
-bool defaults_read(struct options *o, const char *path, struct error *err)
+bool defaults_read_text(struct options *o, const char *text, size_t length, const char *path,
+                        struct error *err)
 {
+    if (!o->defaults)
+        o->defaults = arena_alloc(o->mem, sizeof *o->defaults);
     struct defaults *d = o->defaults;
-    if (!d)
-        o->defaults = d = arena_alloc(o->mem, sizeof *d);
-    struct defaults_reader r = {o, d, arena_string(o->mem, path), {0}, err};
+    struct defaults_reader r = {o, d, arena_string(o->mem, path), {text, length}, err};
     if (d->files == DEFAULT_FILES)
-        return fail(err, ERROR_INPUT, "more than %d files of defaults", DEFAULT_FILES);
-    if (!file_read(path, o->mem, &r.text, err))
-        return false;
-    const struct yaml *root = yaml_parse(r.text.data, r.text.length, r.path, o->mem, err);
+        return fail(err, ERROR_INPUT, "%s: more than %d files of defaults", path, DEFAULT_FILES);
+    const struct yaml *root = yaml_parse(text, length, r.path, o->mem, err);
     d->file[d->files] = r.path;
     if (!root || !read_members(&r, root))
         return false;
     d->files++;
     return true;
+}
+
+bool defaults_read(struct options *o, const char *path, struct error *err)
+{
+    struct text text;
+    return file_read(path, o->mem, &text, err) &&
+           defaults_read_text(o, text.data, text.length, path, err);
 }
 
 const char *defaults_cluster(const struct options *o, const char *value)

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
+
 struct arena;
 struct options;
 
@@ -33,6 +35,9 @@ struct defaults {
  *
  * Names of files are looked for beside it. What is wrong is said with its line. */
 bool defaults_read(struct options *, const char *path, struct error *);
+/* The same of a text at hand; `path` is for messages. */
+bool defaults_read_text(struct options *, const char *text, size_t length, const char *path,
+                        struct error *);
 
 /* Sets what this command takes and nobody gave. */
 bool defaults_take(struct options *, const char *command, struct error *);
