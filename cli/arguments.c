@@ -7,14 +7,19 @@
 
 /* All commands take them all, but for export and improve: what they write is a script; and for mcp,
  * which prints nothing of its own. They go on with the library's last group. */
-#define PRINTING "search estimate explain improve export verify gpus prices models fit calibrate"
+#define PRINTING                                                                                   \
+    "search estimate explain improve compare export verify gpus prices models fit calibrate "      \
+    "config"
 static const struct astra_option OWN[] = {
-    {"format", "text|json|csv", "search estimate explain verify gpus prices models fit calibrate",
+    {"format", "text|json|csv",
+     "search estimate explain compare verify gpus prices models fit calibrate config",
      "what to print", "Output", "text", ASTRA_TAKES_WORD, false},
     {"output", "FILE", PRINTING, "write there instead (-o FILE): all of it or nothing", "Output",
      "", ASTRA_TAKES_NEW_FILE, false},
     {"no-color", "", PRINTING,
      "no colours on a terminal (NO_COLOR in the environment does the same)", "Output", "",
+     ASTRA_TAKES_NOTHING, false},
+    {"no-config", "", PRINTING, "read no file of defaults (astra config shows them)", "Output", "",
      ASTRA_TAKES_NOTHING, false},
     {"help", "", "", "this text", "Output", "", ASTRA_TAKES_NOTHING, false},
     {0},
@@ -109,6 +114,8 @@ static bool set_own(struct request *r, const char *name, const char *value)
         return set_output(r, value);
     if (strcmp(name, "no-color") == 0)
         r->no_color = true;
+    else if (strcmp(name, "no-config") == 0)
+        r->no_config = true;
     else
         r->help = true;
     return true;

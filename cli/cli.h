@@ -35,7 +35,7 @@ struct cli_setting {
 /* What was asked for. Texts are the arguments of main. */
 struct request {
     const struct command *command;
-    bool help, no_color;
+    bool help, no_color, no_config;
     enum astra_format format;
     const char *output; /* NULL = standard output */
     const char *plan;   /* NULL = none */
@@ -44,6 +44,10 @@ struct request {
     int flags;
     char **flag; /* behind --; NULL = no -- was given */
 };
+
+enum astra_status serve_mcp(struct astra *);
+/* Files of defaults, unless the request does without. */
+enum astra_status config_read(struct astra *, const struct request *);
 
 /* Reads the words behind the command's name. False after a message. */
 bool request_parse(struct request *, const struct command *, int count, char **words);

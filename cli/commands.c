@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum astra_status serve_mcp(struct astra *a)
+enum astra_status serve_mcp(struct astra *a)
 {
     if (is_terminal(0))
         complain("waits for messages of a client, a line each; doc/mcp.md says how one starts it");

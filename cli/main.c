@@ -9,7 +9,7 @@
 /* Options come before the plan: a --cluster of the user's wins over the plan's. */
 static enum astra_status put_query(struct astra *a, const struct request *r)
 {
-    enum astra_status status = ASTRA_OK;
+    enum astra_status status = config_read(a, r);
     astra_will_write(a, r->output);
     for (int i = 0; i < r->settings && status == ASTRA_OK; i++)
         status = astra_set(a, r->setting[i].option, r->setting[i].value);
@@ -17,7 +17,7 @@ static enum astra_status put_query(struct astra *a, const struct request *r)
         status = astra_load_plan(a, r->plan);
     if (status == ASTRA_OK && r->flag)
         status = astra_flags(a, (size_t)r->flags, (const char *const *)r->flag);
-    return status;
+    return status == ASTRA_OK ? astra_take_defaults(a, r->command->name) : status;
 }
 
 static enum astra_status ask(struct astra *a, const struct request *r)
@@ -119,11 +119,11 @@ const struct own_command *own_command_find(const char *name)
 
 int unknown_command(const char *word)
 {
-    const char *names[32];
+    const char *names[40];
     size_t n = 0;
-    for (const struct command *c = commands(); c->name && n < 16; c++)
+    for (const struct command *c = commands(); c->name && n < 24; c++)
         names[n++] = c->name;
-    for (const struct own_command *c = OWN_COMMANDS; c->name && n < 32; c++)
+    for (const struct own_command *c = OWN_COMMANDS; c->name && n < 40; c++)
         names[n++] = c->name;
     const char *name = astra_nearest(word, names, n);
     if (name)

@@ -49,6 +49,13 @@ void astra_free(struct astra *); /* NULL is fine */
  * several times. Files are read at once, but for prices: when the query is asked. */
 enum astra_status astra_set(struct astra *, const char *option, const char *value);
 
+/* Defaults of a site (doc/config.md): a YAML file whose keys are options, later files win. Nothing is
+ * read unless this is called. */
+enum astra_status astra_defaults(struct astra *, const char *path);
+/* Sets those that `command` ("search") takes and nothing given so far says. */
+enum astra_status astra_take_defaults(struct astra *, const char *command);
+enum astra_status astra_list_defaults(struct astra *); /* what the files say */
+
 /* Megatron-LM flags, one word each, as they stand on its command line. */
 enum astra_status astra_flags(struct astra *, size_t count, const char *const *words);
 
@@ -91,6 +98,9 @@ enum astra_status astra_export(struct astra *);
  * answer both predictions and what differs. ASTRA_NONE: no better plan is found, or it cannot be
  * put in safely; then the answer has the flags to change. */
 enum astra_status astra_improve(struct astra *);
+/* The plans of "side" (at least two) beside the first: what differs, and what each difference does to
+ * the time of a step. */
+enum astra_status astra_compare(struct astra *);
 /* Runs one rank of each kind of stage of the plan on the GPU of this machine, with the Python and
  * Megatron-LM of "python" and "megatron", and compares; or with "dry-run" says what would run.
  * ASTRA_NONE: measurements do not confirm the plan, its answer can be printed. Interrupts that would

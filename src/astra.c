@@ -6,6 +6,7 @@
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
 #include "mcp/mcp_server.h"
+#include "query/defaults.h"
 #include "query/query_file.h"
 #include "report/chart/front_chart.h"
 #include "run/commands.h"
@@ -87,6 +88,25 @@ enum astra_status astra_set(struct astra *a, const char *option, const char *val
 {
     a->error = (struct error){0};
     return status_of(a, options_set(&a->options, option, value, &a->error));
+}
+
+enum astra_status astra_defaults(struct astra *a, const char *path)
+{
+    a->error = (struct error){0};
+    return status_of(a, defaults_read(&a->options, path, &a->error));
+}
+
+enum astra_status astra_take_defaults(struct astra *a, const char *command)
+{
+    a->error = (struct error){0};
+    return status_of(a, defaults_take(&a->options, command, &a->error));
+}
+
+enum astra_status astra_list_defaults(struct astra *a)
+{
+    begin(a);
+    a->kind = ANSWER_DEFAULTS;
+    return ASTRA_OK;
 }
 
 enum astra_status astra_flags(struct astra *a, size_t count, const char *const *words)
@@ -196,6 +216,15 @@ enum astra_status astra_improve(struct astra *a)
 {
     begin(a);
     return status_of(a, run_improve(a));
+}
+
+enum astra_status astra_compare(struct astra *a)
+{
+    begin(a);
+    bool ok = run_compare(a);
+    atomic_store(&a->cancel, false);
+    a->kind = ok ? ANSWER_COMPARE : ANSWER_NONE;
+    return status_of(a, ok);
 }
 
 /* Whether it fits is for its maker to say, who knew margin and rules; that Megatron takes it is

@@ -26,7 +26,7 @@ case $ASTRA in /*) ;; *) ASTRA=$PWD/$ASTRA ;; esac
 work=$(mktemp -d) || exit 3
 trap 'rm -rf "$work"' EXIT
 trap 'exit 3' INT TERM
-export ASTRA BUILD LC_ALL=C
+export ASTRA BUILD LC_ALL=C XDG_CONFIG_HOME="$work" # whose defaults are none
 passed=0
 failed=0
 

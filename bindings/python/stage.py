@@ -65,6 +65,7 @@ def declared(name, function, options):
 
 OWN = {
     "source": "Any",
+    "sides": "Sequence[Any]",
     "flags": "Optional[Flags]",
     "output": "Optional[Path]",
     "progress": "Optional[Progress]",

@@ -27,6 +27,7 @@ struct gpu {
     double nic_gbit; /* typical NIC speed per GPU */
     double tdp_w;
     const char *source;
+    const char *like; /* of a cluster file's own: the type it was made of; NULL: in the table */
 };
 
 /* CUDA compute capability; other makers' parts have that of NVIDIA's with the same formats. */
@@ -44,7 +45,7 @@ double gpu_host_gbs(const struct gpu *);
 /* As the driver names a device, "NVIDIA H100 80GB HBM3"; NULL when it is not in the table. */
 const struct gpu *gpu_of_device(const char *said);
 
-enum { CLUSTER_MAX_GROUPS = 16, CLUSTER_MAX_NODES = 1000000 };
+enum { CLUSTER_MAX_GROUPS = 32, CLUSTER_MAX_NODES = 1000000 };
 
 /* Some nodes of one type: what they are, and nothing else. */
 struct node_group {

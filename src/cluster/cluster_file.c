@@ -33,12 +33,15 @@
     X(host_gib,         false,   1,            1048576) \
     X(price,            false,   PRICE_MIN,    PRICE_MAX) \
     X(mtbf_h,           false,   MTBF_H_MIN,   MTBF_H_MAX) \
-    X(interruptions_per_h, false, INTERRUPTIONS_MIN, INTERRUPTIONS_MAX)
+    X(interruptions_per_h, false, INTERRUPTIONS_MIN, INTERRUPTIONS_MAX) \
+    X(like,             false,   0,            0)
 
 enum key {
 #define X(name, whole, lo, hi) KEY_##name,
     KEY_TABLE(X)
 #undef X
+#define OWN(name, field, lo, hi) KEY_##name,
+#include "cluster/own_gpu.def"
     KEYS
 };
 /* clang-format on */
@@ -50,27 +53,50 @@ static const struct key_range {
 #define X(name, whole, lo, hi) {whole, lo, hi},
     KEY_TABLE(X)
 #undef X
+#define OWN(name, field, lo, hi) {false, lo, hi},
+#include "cluster/own_gpu.def"
 };
 
 static const char *const NAMES[] = {
 #define X(name, whole, lo, hi) #name,
     KEY_TABLE(X)
 #undef X
+#define OWN(name, field, lo, hi) #name,
+#include "cluster/own_gpu.def"
 };
+
+/* Figures of GPUs of the user's own, by key. */
+static const struct {
+    int key;
+    size_t at;
+} OWN_FIGURES[] = {
+#define OWN(name, field, lo, hi) {KEY_##name, offsetof(struct gpu, field)},
+#include "cluster/own_gpu.def"
+};
+enum { OWN_COUNT = sizeof OWN_FIGURES / sizeof *OWN_FIGURES };
 
 struct cluster_reader {
     const char *name; /* of the file */
     const char *text;
     size_t length;
+    struct arena *mem;
     struct error *err;
 };
 
 /* A group as written, before the usual values fill the gaps. */
 struct file_entry {
     const struct gpu *gpu;
+    const struct yaml *named, *like; /* the values of gpu and like; NULL = not there */
     int nodes_min, nodes_max;
     double value[KEYS];
 };
+
+void own_gpu_figures(const struct gpu *g, void (*take)(void *, const char *, double), void *context)
+{
+    for (int i = 0; i < OWN_COUNT; i++)
+        take(context, NAMES[OWN_FIGURES[i].key],
+             *(const double *)((const char *)g + OWN_FIGURES[i].at));
+}
 
 const char *const *cluster_file_keys(size_t *count)
 {
@@ -94,7 +120,7 @@ static bool unknown_key(const struct cluster_reader *r, const struct yaml *v,
                         const char *const *known, size_t count)
 {
     const char *near = did_you_mean(v->key, known, count);
-    char all[256] = "";
+    char all[512] = "";
     size_t used = 0;
     for (size_t i = 0; !*near && i < count && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s %s", i ? "," : "; known are",
@@ -102,13 +128,64 @@ static bool unknown_key(const struct cluster_reader *r, const struct yaml *v,
     return wrong(r, v->key_line, v->key_column, "unknown key '%.63s'%s%s", v->key, near, all);
 }
 
-static bool read_gpu(const struct cluster_reader *r, const struct yaml *v, struct file_entry *e)
+static const struct gpu *find_gpu(const struct cluster_reader *r, const struct yaml *v,
+                                  const char *more)
 {
     struct error cause;
-    if (!*v->text)
-        return wrong(r, v->line, v->column, "gpu is empty, a GPU type as in H100 is right");
-    e->gpu = gpu_find(v->text, &cause);
-    return e->gpu || wrong(r, v->line, v->column, "%s", cause.text);
+    const struct gpu *g = gpu_find(v->text, &cause);
+    if (!g)
+        wrong(r, v->line, v->column, "%s%s", cause.text, more);
+    return g;
+}
+
+/* What is not said is that of the type it is like; other peaks follow that of bf16. */
+static const struct gpu *own_gpu(const struct cluster_reader *r, const struct file_entry *e,
+                                 const struct gpu *like)
+{
+    struct gpu *g = arena_alloc(r->mem, sizeof *g);
+    double scale =
+        e->value[KEY_bf16_tflops] > 0 ? e->value[KEY_bf16_tflops] / like->bf16_tflops : 1;
+    *g = *like;
+    g->name = g->aliases = arena_string(r->mem, e->named->text);
+    g->like = like->name;
+    g->source = "a cluster file";
+    g->fp16_tflops *= scale;
+    g->fp8_tflops *= scale;
+    for (int i = 0; i < OWN_COUNT; i++)
+        if (e->value[OWN_FIGURES[i].key] > 0)
+            *(double *)((char *)g + OWN_FIGURES[i].at) = e->value[OWN_FIGURES[i].key];
+    return g;
+}
+
+static bool is_word(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    return n > 0 && n < 64 && !text[n];
+}
+
+/* The type by its name, or one of the user's own where `like` says what it is made of. */
+static bool take_gpu(const struct cluster_reader *r, const struct yaml *node, struct file_entry *e)
+{
+    const struct yaml *v = e->named;
+    const struct gpu *known = v ? gpu_find(v->text, NULL) : NULL;
+    if (!v)
+        return wrong(r, node->line, node->column, "this group lacks the key gpu");
+    for (int i = 0; i < OWN_COUNT && !e->like; i++)
+        if (e->value[OWN_FIGURES[i].key] > 0)
+            return wrong(r, v->line, v->column,
+                         "%s is a figure of a GPU of your own: give it a name and add like: %s",
+                         NAMES[OWN_FIGURES[i].key], known ? v->text : "H100");
+    if (!e->like)
+        return (e->gpu = find_gpu(r, v, "; one of your own needs like: H100 and what differs"));
+    if (known || !is_word(v->text))
+        return wrong(r, v->line, v->column,
+                     known ? "gpu is '%.63s', which is known: a GPU of your own (like) needs "
+                             "another name"
+                           : "gpu is '%.63s', letters, digits, dots and dashes are right",
+                     v->text);
+    const struct gpu *like = find_gpu(r, e->like, "");
+    e->gpu = like ? own_gpu(r, e, like) : NULL;
+    return like;
 }
 
 static bool read_nodes(const struct cluster_reader *r, const struct yaml *v, struct file_entry *e)
@@ -148,8 +225,12 @@ static bool read_member(const struct cluster_reader *r, const struct yaml *v, st
         key++;
     if (key == KEYS)
         return unknown_key(r, v, NAMES, KEYS);
-    if (key == KEY_gpu)
-        return is_single(r, v, v->key) && read_gpu(r, v, e);
+    if (key == KEY_gpu || key == KEY_like) {
+        *(key == KEY_gpu ? &e->named : &e->like) = v;
+        return is_single(r, v, v->key) &&
+               (*v->text || wrong(r, v->line, v->column,
+                                  "%s is empty, a GPU type as in H100 is right", v->key));
+    }
     if (key == KEY_nodes)
         return is_single(r, v, v->key) && read_nodes(r, v, e);
     return read_number(r, v, v->key, &RANGES[key], &e->value[key]);
@@ -220,9 +301,10 @@ static bool read_group(const struct cluster_reader *r, const struct yaml *node,
     for (const struct yaml *v = node->item; v; v = v->next)
         if (!read_member(r, v, &e))
             return false;
-    if (!e.gpu || e.nodes_max == 0)
-        return wrong(r, node->line, node->column, "this group lacks the key %s",
-                     e.gpu ? "nodes" : "gpu");
+    if (!take_gpu(r, node, &e))
+        return false;
+    if (e.nodes_max == 0)
+        return wrong(r, node->line, node->column, "this group lacks the key nodes");
     fill_group(g, &e);
     *said = (struct group_said){e.value[KEY_price], e.value[KEY_mtbf_h],
                                 e.value[KEY_interruptions_per_h]};
@@ -313,7 +395,7 @@ bool cluster_from_yaml(struct cluster *c, const char *text, size_t length, const
                        struct arena *mem, struct error *err)
 {
     static const char *const top_keys[] = {"groups", "links"};
-    struct cluster_reader r = {name, text, length, err};
+    struct cluster_reader r = {name, text, length, mem, err};
     *c = (struct cluster){0};
     cluster_set_text(c, name);
     const struct yaml *root = yaml_parse(text, length, name, mem, err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct gpu GPUS[] = {
-#define GPU(...) {__VA_ARGS__},
+#define GPU(...) {__VA_ARGS__, NULL},
 #include "cluster/gpus.def"
 #undef GPU
 };

@@ -34,5 +34,9 @@ bool scan_nodes(const char **at, int *least, int *most, struct error *);
 /* Keeps what the user wrote, cut with "..." when it is longer than there is room. */
 void cluster_set_text(struct cluster *, const char *text);
 
+/* Figures of a GPU that a cluster file made (own_gpu.def), by key. */
+void own_gpu_figures(const struct gpu *, void (*take)(void *, const char *key, double value),
+                     void *context);
+
 /* The keys of a group in a cluster file. */
 const char *const *cluster_file_keys(size_t *count);

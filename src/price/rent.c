@@ -101,6 +101,24 @@ bool rents_give(struct rent *rent, const struct cluster *c, const char *assignme
                          c->text, g->name);
 }
 
+static void move_group(struct rent *rent, struct cluster *c, int from, int to)
+{
+    c->group[to] = c->group[from];
+    c->group[to].index = to;
+    c->said[to] = c->said[from];
+    rent[to] = rent[from];
+}
+
+bool rents_keep_priced(struct rent *rent, struct cluster *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->groups; i++)
+        if (rent[i].usd_per_hour > 0)
+            move_group(rent, c, i, kept++);
+    c->groups = kept > 0 ? kept : c->groups;
+    return kept > 0;
+}
+
 static bool joins(const struct node_group *a, const struct rent *of_a, const struct node_group *b,
                   const struct rent *of_b)
 {
@@ -121,10 +139,7 @@ void rents_join_alike(struct rent *rent, struct cluster *c)
             c->group[at].nodes_max += c->group[i].nodes_max;
             c->group[at].nodes_min = c->group[at].nodes_max;
         } else {
-            c->group[kept] = c->group[i];
-            c->group[kept].index = kept;
-            c->said[kept] = c->said[i];
-            rent[kept++] = rent[i];
+            move_group(rent, c, i, kept++);
         }
     }
     c->groups = c->links == 0 ? kept : c->groups;

@@ -34,5 +34,8 @@ bool rents_give(struct rent *, const struct cluster *, const char *assignment, c
 void rent_set_outages(struct rent *, const struct node_group *, double mtbf_h,
                       double interruptions_per_h);
 
+/* Groups without a price go. False, and nothing goes, where none has one. */
+bool rents_keep_priced(struct rent *, struct cluster *);
+
 /* Fixed groups that differ in nothing become one; not where links between groups are given. */
 void rents_join_alike(struct rent *, struct cluster *);

@@ -131,6 +131,7 @@ int hints_of(const struct plan *, const char *hint[HINTS_MAX]);
 struct plan_answer {
     const struct plan *plan;
     bool assumed[PARAM_FIRST_CELL];      /* of batch, sequence and precision: nobody said it */
+    const char *defaults;                /* files of defaults that were used; "" = none */
     const struct plan_source *source;    /* NULL unless read from a file, or flags with notes */
     const struct fix *fix;               /* NULL unless memory is the only fault */
     const struct speedups *speedups;     /* explain: NULL unless it fits, or its fix does */

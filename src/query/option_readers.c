@@ -1,6 +1,8 @@
 /* Options whose values have a form of their own: what is trained, where, and how. Files are read
  * when they are named. */
 #include "base/str.h"
+#include "cluster/group.h"
+#include "price/prices.h"
 #include "query/query_parts.h"
 
 #include <string.h>
@@ -11,8 +13,56 @@ bool option_model(struct options *o, const char *v, struct error *err)
     return o->has_model;
 }
 
+enum { ANY_GPUS = 1024 }; /* of a type, at most */
+
+static void add_any(struct str *pool, const struct gpu *g)
+{
+    int nodes = g->per_node < ANY_GPUS ? ANY_GPUS / g->per_node : 1;
+    str_addf(pool, "%s1..%dx%d:%s", pool->length ? "," : "", nodes, g->per_node, g->name);
+}
+
+static void add_priced(struct str *pool)
+{
+    size_t count;
+    const struct gpu *table = gpu_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (gpu_usual_price(&table[i]) > 0)
+            add_any(pool, &table[i]);
+}
+
+static bool add_named(struct str *pool, const char *names, struct arena *mem, struct error *err)
+{
+    for (const char *at = names;;) {
+        size_t n = strcspn(at, ",");
+        struct error cause = {0};
+        const struct gpu *g = gpu_find(arena_copy(mem, at, n), &cause);
+        if (!g)
+            return fail(err, ERROR_INPUT, "--cluster any:%s: %s", names, cause.text);
+        add_any(pool, g);
+        if (!at[n])
+            return true;
+        at += n + 1;
+    }
+}
+
+/* "any", "any:H100,B200": one type at a time, 1 to 1,024 GPUs of each. */
+static bool any_cluster(struct options *o, const char *v, struct error *err)
+{
+    struct str pool = {0};
+    if (o->any_gpu)
+        add_priced(&pool);
+    o->has_cluster = (o->any_gpu || add_named(&pool, v + 4, o->mem, err)) &&
+                     cluster_from_pool(&o->cluster, str_text(&pool), err);
+    cluster_set_text(&o->cluster, v);
+    str_release(&pool);
+    return o->has_cluster;
+}
+
 bool option_cluster(struct options *o, const char *v, struct error *err)
 {
+    o->any_gpu = strcmp(v, "any") == 0;
+    if (o->any_gpu || strncmp(v, "any:", 4) == 0)
+        return any_cluster(o, v, err);
     o->has_cluster = cluster_load(&o->cluster, v, o->mem, err);
     return o->has_cluster;
 }

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "query/defaults.h"
 #include "query/query_parts.h"
 #include "search/mixed/mixed.h"
 
@@ -223,6 +224,8 @@ bool options_set(struct options *to, const char *option, const char *value, stru
                     did_you_mean(option, names, OPTION_COUNT));
     if (o->most > 1 && to->times[o - TABLE] == o->most)
         return fail(err, ERROR_INPUT, "--%s is given more than %d times", o->name, o->most);
+    if (o == &TABLE[OPTION_cluster] && value)
+        value = defaults_cluster(to, value);
     if (!read_value(to, o, value ? value : "", err))
         return false;
     remember(to, o, value ? value : "");

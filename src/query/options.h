@@ -146,6 +146,7 @@ struct fit_options {
     const char *into;
 };
 
+enum { SIDES_MAX = 16 };
 struct calibrate_options {
     struct texts from, held_out; /* fitted, and only compared with */
 };
@@ -179,6 +180,8 @@ struct options {
     struct given *first, *last; /* in the order they came; NULL: none */
     int times[OPTION_COUNT];    /* that each was given */
     bool has_model, has_cluster, has_flags;
+    struct defaults *defaults; /* of files, owned by the arena; NULL = none */
+    bool any_gpu;              /* the cluster is every type with a price */
     struct model model;
     struct cluster cluster;
     struct flags_result flags;
@@ -200,6 +203,7 @@ struct options {
     struct verify_options verify;
     struct fit_options fit;
     struct calibrate_options calibrate;
+    struct texts compared; /* plans side by side */
     struct output_options output;
     struct serve_options serve;
 };

@@ -88,6 +88,9 @@ bool query_set_prices(struct query *q, struct arena *mem, struct error *err)
             return false;
     if (!asked && m->override_file.count == 0)
         return true;
-    return options_price_list(q->given, mem, &list, &ask, err) &&
-           rents_apply(q->rent, &q->cluster, &list, &ask, true, err);
+    if (!options_price_list(q->given, mem, &list, &ask, err))
+        return false;
+    bool any = q->given->any_gpu && rents_apply(q->rent, &q->cluster, &list, &ask, false, NULL) &&
+               rents_keep_priced(q->rent, &q->cluster);
+    return any || rents_apply(q->rent, &q->cluster, &list, &ask, true, err);
 }

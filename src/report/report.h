@@ -33,6 +33,20 @@ struct money {
     const struct plan *more_budget, *more_time; /* what 10 % more of it buys; NULL = nothing */
 };
 
+/* What each type of GPU that was asked about would do. */
+struct offers {
+    int count;
+    struct offer {
+        const struct node_group *group;
+        const struct rent *rent;
+        const struct plan
+            *plan;       /* its best within the limits, else what comes nearest; NULL: none */
+        bool within;     /* it keeps the limits */
+        const char *why; /* "plan 1", or why it lost */
+    } * offer;           /* [count] */
+    const char *other;   /* another rule for prices chooses another type; NULL: it does not */
+};
+
 /* The answer with one input changed. */
 struct what_if {
     const char *change;      /* "gpus=64", as it was asked */
@@ -52,17 +66,26 @@ struct improvement {
     double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
 };
 
+/* Plans side by side, the others beside the first. */
+struct compare_report {
+    int sides;
+    const struct side *side;         /* [sides] */
+    const struct differences **pair; /* [sides] of the first and this one; [0] is NULL */
+};
+
 /* A whole answer of `search`. Plans are evaluated ones. */
 struct search_report {
     const struct model *model;
     const struct cluster *cluster;
     const struct rent *rent; /* by group; NULL: no prices */
     const char *query;       /* one line: model, pool, batch ..., defaults included */
+    const char *defaults;    /* files of defaults that were used, and what of them; "" = none */
     int best;
     const struct plan *plan; /* [best] */
     int front;
-    const struct plan *pareto; /* [front] cheapest first */
-    const struct money *money; /* NULL: nothing but speed was asked for */
+    const struct plan *pareto;   /* [front] cheapest first */
+    const struct money *money;   /* NULL: nothing but speed was asked for */
+    const struct offers *offers; /* NULL: one type, or nothing but speed was asked for */
     const struct funnel *funnel;
     const struct mixed_result *mixed; /* what a mixed pool took; NULL: one type at a time */
     double
@@ -88,6 +111,11 @@ void report_plan_json(const struct plan_answer *, struct str *out);
 void report_plan_csv(const struct plan_answer *, struct str *out);
 void report_improve_text(const struct improvement *, const struct report_style *, struct str *out);
 
+void report_compare_text(const struct compare_report *, const struct report_style *,
+                         struct str *out);
+void report_compare_json(const struct compare_report *, struct str *out);
+void report_compare_csv(const struct compare_report *, struct str *out);
+
 /* data/schema/verify.schema.json */
 void report_verify_text(const struct verify_report *, const struct report_style *, struct str *out);
 void report_verify_json(const struct verify_report *, struct str *out);
@@ -107,6 +135,9 @@ void report_calibrate(const struct calibrate_report *, int format, const struct 
 struct fit_report;
 void report_fit(const struct fit_report *, const struct report_style *, struct str *out);
 void report_gpus(int format, const struct learned *, const struct report_style *, struct str *out);
+struct defaults;
+void report_defaults(const struct defaults *, int format, const struct report_style *,
+                     struct str *out);
 void report_models(int format, const struct report_style *, struct str *out);
 
 /* Offers and what a search would use of them. */

@@ -7,6 +7,7 @@
 #include "calibrate/calibrate.h"
 #include "learn/fit.h"
 #include "probe/answer.h"
+#include "probe/differences.h"
 #include "query/query.h"
 #include "report/report.h"
 #include "verify/verify.h"
@@ -25,7 +26,9 @@ enum answer_kind {
     ANSWER_SCRIPT,
     ANSWER_VERIFY,
     ANSWER_CALIBRATE,
-    ANSWER_IMPROVE
+    ANSWER_IMPROVE,
+    ANSWER_COMPARE,
+    ANSWER_DEFAULTS
 };
 
 struct astra {
@@ -42,6 +45,7 @@ struct astra {
     size_t flags; /* words behind those of a file */
     const char *const *flag;
     struct improvement improvement;
+    struct compare_report comparing;
     struct search_report report;
     struct price_list prices;
     struct price_ask price_ask;
@@ -99,6 +103,11 @@ bool run_what_ifs(struct answering *, const struct query *const *changed);
 const struct money *money_answer(const struct query *, const struct plan *best,
                                  const struct plan *front, int count, struct arena *);
 
+/* run_offers.c: the best plan of every type of the pool, and why it lost to `best`. `binds`: a limit
+ * keeps better plans away. NULL where there is one type. Runs a search on each. */
+const struct offers *offers_of(const struct query *, const struct plan *best, bool binds,
+                               struct arena *);
+
 /* No plan keeps the limits: says by how much. Always false. */
 bool money_refuse(const struct query *, const struct plan *front, int count, struct error *);
 
@@ -113,6 +122,11 @@ bool run_estimate(struct astra *, bool explain);
  * Fills the script and what is said of it. False with a message where there is no better plan or it
  * cannot be put in; the answer then has the flags. */
 bool run_improve(struct astra *);
+
+/* run_compare.c: the plans of the options, side by side.
+ *
+ * False with a message: one of them is no plan. */
+bool run_compare(struct astra *);
 
 /* The plan alone, held to the rules; and the rules alone. */
 void run_evaluate(const struct query *, const struct estimate_query *, struct arena *,

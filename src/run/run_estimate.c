@@ -2,6 +2,7 @@
 #include "run/commands.h"
 
 #include "probe/answer.h"
+#include "query/defaults.h"
 #include "query/query_file.h"
 #include "report/chart/trace_out.h"
 #include "simulate/drawn_step.h"
@@ -83,7 +84,7 @@ static void ask_probes(struct astra *a, const struct estimate_query *e, bool exp
 {
     struct plan_answer *x = &a->answer;
     const struct plan *p = &a->plan;
-    *x = (struct plan_answer){.plan = p};
+    *x = (struct plan_answer){.plan = p, .defaults = defaults_used(a->query.given, &a->mem)};
     for (int i = 0; i < PARAM_FIRST_CELL; i++)
         x->assumed[i] = query_assumes(&a->query, (enum param)i);
     x->source = query_source(&a->query, imported_source(&a->query, &a->mem), &a->mem);

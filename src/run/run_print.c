@@ -1,9 +1,12 @@
 /* The latest answer as text, JSON or CSV. */
 #include "astra.h"
 
+#include "query/defaults.h"
 #include "report/report.h"
 #include "report/text/typeset.h"
 #include "run/commands.h"
+
+#include <string.h>
 
 static void print_prices(struct astra *a, enum astra_format format,
                          const struct report_style *style)
@@ -47,11 +50,36 @@ static void print_verify(struct astra *a, enum astra_format format,
         report_verify_text(&a->verify, style, &a->text);
 }
 
+static void print_compare(struct astra *a, enum astra_format format,
+                          const struct report_style *style)
+{
+    if (format == ASTRA_JSON)
+        report_compare_json(&a->comparing, &a->text);
+    else if (format == ASTRA_CSV)
+        report_compare_csv(&a->comparing, &a->text);
+    else
+        report_compare_text(&a->comparing, style, &a->text);
+}
+
+/* Which files of defaults had a part in it, a line each. */
+static void add_defaults(struct astra *a, const struct report_style *style)
+{
+    const char *at = a->kind == ANSWER_NONE ? "" : defaults_used(&a->options, &a->mem);
+    str_add(&a->text, *at ? "\n" : "");
+    while (*at) {
+        size_t n = strcspn(at, "\n");
+        typeset_wrap(style, arena_copy(&a->mem, at, n), 2, &a->text);
+        at += n + (at[n] == '\n');
+    }
+}
+
 static const char *print(struct astra *a, enum astra_format format,
                          const struct report_style *style)
 {
     str_clear(&a->text);
-    if (a->kind == ANSWER_SEARCH)
+    if (a->kind == ANSWER_DEFAULTS)
+        report_defaults(a->options.defaults, (int)format, style, &a->text);
+    else if (a->kind == ANSWER_SEARCH)
         print_search(a, format, style);
     else if (a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN)
         print_plan(a, format, style);
@@ -67,10 +95,14 @@ static const char *print(struct astra *a, enum astra_format format,
         str_add(&a->text, str_text(&a->script));
     else if (a->kind == ANSWER_IMPROVE)
         report_improve_text(&a->improvement, style, &a->text);
+    else if (a->kind == ANSWER_COMPARE)
+        print_compare(a, format, style);
     else if (a->kind == ANSWER_VERIFY)
         print_verify(a, format, style);
     else if (a->kind == ANSWER_CALIBRATE)
         report_calibrate(&a->calibration, (int)format, style, &a->text);
+    if (format == ASTRA_TEXT && a->kind != ANSWER_SCRIPT)
+        add_defaults(a, style);
     return str_text(&a->text);
 }
 

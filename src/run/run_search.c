@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "probe/advice.h"
+#include "query/defaults.h"
 #include "query/query.h"
 #include "report/report.h"
 #include "run/numerics_gain.h"
@@ -554,6 +555,7 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .cluster = &q->cluster,
                                         .rent = q->rent,
                                         .query = line,
+                                        .defaults = defaults_used(q->given, a->mem),
                                         .best = all->bests,
                                         .plan = all->best,
                                         .front = all->fronts,
@@ -571,6 +573,9 @@ static void fill_report(struct answering *a, const struct totals *all, double el
     a->report->notes += query_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
     note_places(a, all->best);
+    if (a->report->money && a->report->money->tokens > 0 && !a->report->open)
+        a->report->offers =
+            offers_of(q, &all->best[0], a->report->money->binds != LIMIT_NONE, a->mem);
 }
 
 bool run_search(struct answering *a)

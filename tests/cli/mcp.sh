@@ -42,7 +42,7 @@ SCRIPT=$(sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/$/\\n/' tests/import/01_arra
     call 11 estimate '{"model":"llama3-70b","cluster":"1x8:H100"}'
     printf '\n \r\n{"jsonrpc":"2.0","id":12,"method":"ping"}' # blank lines, and a last one without its end
 } | serve
-for tool in search estimate explain improve export gpus models prices; do
+for tool in search estimate explain improve compare export gpus models prices; do
     says 1 "{\"name\":\"$tool\","
 done
 says 2 '"structuredContent":{' '#SBATCH' '"script":"#!'

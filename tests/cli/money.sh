@@ -51,3 +51,23 @@ ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
 grep -q 'a checkpoint every .* (what loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
 grep -q 'W(' "$SCRATCH/out" && { echo "a formula"; exit 1; }
 true
+# Every type asked about has a row: plan 1 first, then what loses and why.
+"$ASTRA" search --model llama3-8b --cluster any:A100,B200,T4 --tokens 1T --deadline 30d --top 1 >"$SCRATCH/rent"
+sed -n '/^What to rent/,/^$/p' "$SCRATCH/rent" >"$SCRATCH/rows"
+sed -n 3p "$SCRATCH/rows" | grep -q '^  B200-SXM .* plan 1 ' || { echo "plan 1 is not first"; exit 1; }
+grep -q '^  A100-SXM4-80GB .* costs 2\.[0-9] times as much ' "$SCRATCH/rows" || { echo "A100: no reason"; exit 1; }
+grep -q '^  T4 .* no plan is valid and fits' "$SCRATCH/rows" || { echo "T4: no reason"; exit 1; }
+# A row is what a search on that type alone answers.
+alone=$("$ASTRA" search --model llama3-8b --cluster 1..128x8:A100 --tokens 1T --deadline 30d --top 1 --format json |
+    sed -n 's/.*"usd_total": \([0-9]*\).*/\1/p' | head -n 1)
+grep A100 "$SCRATCH/rows" | tr -d ',' | grep -q "\$$alone " || { echo "A100 alone costs $alone"; exit 1; }
+# A budget that only other prices keep: the type that wins then is said.
+"$ASTRA" search --model llama3-8b --cluster any:A100,B200 --price B200=11 --tokens 1T --objective cost --top 1 >"$SCRATCH/rent"
+grep -q 'with --offer cheapest A100-SXM4-80GB wins: ' "$SCRATCH/rent" || { echo "another offer is not said"; exit 1; }
+ask --tokens 100B --format json | grep -q '"within_limits": true' || { echo "JSON has no offers"; exit 1; }
+# Types without a price in the market that is asked are left out of any.
+"$ASTRA" search --model llama3-8b --cluster any --market reserved --tokens 1T --top 1 >"$SCRATCH/rent"
+sed -n '/^What to rent/,/^$/p' "$SCRATCH/rent" | grep -q 'no price' && { echo "a type without a price"; exit 1; }
+code=0
+"$ASTRA" search --model llama3-8b --cluster any:H100,B2000 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'did you mean B200' "$SCRATCH/err" || { echo "any:B2000 is taken"; exit 1; }

@@ -66,7 +66,7 @@ await check('ping', () => client.ping().then(() => ''));
 await check('tools are listed, and their schemas are schemas', async () => {
     tools = Object.fromEntries((await client.listTools()).tools.map(tool => [tool.name, tool]));
     assert.deepEqual(Object.keys(tools).sort(),
-        ['estimate', 'explain', 'export', 'gpus', 'improve', 'models', 'prices', 'search']);
+        ['compare', 'estimate', 'explain', 'export', 'gpus', 'improve', 'models', 'prices', 'search']);
     for (const tool of Object.values(tools)) {
         assert.ok(new Ajv({allowUnionTypes: true}).compile(tool.inputSchema));
         assert.equal(tool.annotations.readOnlyHint, true);
@@ -86,6 +86,7 @@ const GOOD = [
         '--micro-batch-size', '1', '--global-batch-size', '64', '--bf16', '--use-distributed-optimizer']}],
     ['explain', {...PLAN, stage: 'memory'}],
     ['improve', {script: SCRIPT, gpu: 'H100'}],
+    ['compare', {side: ['best', 'tp=8'], model: 'llama3-8b', cluster: '1x8:H100'}],
     ['gpus', {}], ['models', {}], ['prices', {gpu: 'H100', market: 'spot'}],
 ];
 for (const [name, args] of GOOD)

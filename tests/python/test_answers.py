@@ -48,6 +48,12 @@ class Estimates(unittest.TestCase):
             self.assertEqual(again, plan)
             self.assertEqual(str(again), str(plan))
 
+    def test_plans_side_by_side(self):
+        beside = astra.compare(["best", "tp=4"], **SMALL)
+        self.assertEqual([side.name for side in beside.plans], ["best", "tp=4"])
+        self.assertIn("tp", [x.name for x in beside.comparisons[0].differences])
+        self.assertRaisesRegex(astra.InputError, "two plans", lambda: astra.compare(["best"], **SMALL))
+
     def test_megatron_flags(self):
         words = ["--tensor-model-parallel-size", 2, "--bf16", "--use-distributed-optimizer"]
         as_list = astra.explain(**SMALL, flags=words, global_batch=64)

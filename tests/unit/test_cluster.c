@@ -287,12 +287,12 @@ static void sixteen_groups_are_the_most(void **state)
         str_addf(&pool, "%s1..1000000x1024:RTX-PRO-6000-Server", i ? "," : "");
     assert_true(cluster_from_pool(&c, str_text(&pool), &err));
     assert_int_equal(c.groups, CLUSTER_MAX_GROUPS);
-    assert_int_equal(cluster_max_gpus(&c), INT64_C(16384000000));
+    assert_int_equal(cluster_max_gpus(&c), INT64_C(32768000000));
     assert_int_equal(strlen(c.text), sizeof c.text - 1); /* cut */
     assert_string_equal(c.text + sizeof c.text - 4, "...");
     str_add(&pool, ",1x8:H100");
     assert_false(cluster_from_pool(&c, str_text(&pool), &err));
-    assert_non_null(strstr(err.text, "...': more than 16 groups, at column "));
+    assert_non_null(strstr(err.text, "...': more than 32 groups, at column "));
     str_release(&pool);
 }
 
@@ -414,7 +414,8 @@ static void bad_files_are_refused(void **state)
         {"groups: [{gpu: H100}]", "c.yaml:1:10: this group lacks the key nodes"},
         {"groups: [{}]", "c.yaml:1:10: this group lacks the key gpu"},
         {"groups:\n  - gpu: H10O\n    nodes: 4\n",
-         "c.yaml:2:10: unknown GPU 'H10O' (did you mean H100?)"},
+         "c.yaml:2:10: unknown GPU 'H10O' (did you mean H100?); one of your own needs like: H100 "
+         "and what differs"},
         {"groups:\n  - gpu:\n    nodes: 4\n",
          "c.yaml:2:9: gpu is empty, a GPU type as in H100 is right"},
         {"groups:\n  - gpu: H100\n    nodes: 0\n",
@@ -433,7 +434,8 @@ static void bad_files_are_refused(void **state)
          "c.yaml:4:5: unknown key 'colour'; known are gpu, nodes, gpus_per_node, gpus, nic_gbit, "
          "nics_per_node, scaleup_domain, segment, scaleup_gbs, oversubscription, usable_gib, "
          "host_speed, host_gib, price, "
-         "mtbf_h, interruptions_per_h"},
+         "mtbf_h, interruptions_per_h, like, bf16_tflops, fp8_tflops, fp32_tflops, memory_gbs, "
+         "l2_mb, pcie_gbs, watts"},
         {GROUP "    gpus_per_node: 4.5\n",
          "c.yaml:4:20: gpus_per_node is '4.5', a whole number from 1 to 1024 is right"},
         {GROUP "    gpus_per_node: 0\n",
@@ -498,10 +500,10 @@ static void too_many_groups_in_a_file(void **state)
     (void)state;
     str_init(&text);
     str_add(&text, "groups:\n");
-    for (int i = 0; i < 17; i++)
+    for (int i = 0; i < 33; i++)
         str_add(&text, "  - {gpu: H100, nodes: 1}\n");
     assert_false(load_text(&c, str_text(&text), &err));
-    assert_string_equal(err.text, "c.yaml:18:5: more than 16 groups");
+    assert_string_equal(err.text, "c.yaml:34:5: more than 32 groups");
     str_release(&text);
 }
 
@@ -601,6 +603,43 @@ static void schema_has_the_keys_of_the_reader(void **state)
     arena_release(&mem);
 }
 
+static void a_gpu_of_ones_own(void **state)
+{
+    struct cluster c;
+    struct error err = {0};
+    (void)state;
+    if (!load_text(
+            &c,
+            "groups:\n  - {gpu: X1, like: H100, nodes: 2, bf16_tflops: 1978.8, usable_gib: 90, "
+            "watts: 900, price: 3}\n",
+            &err))
+        fail_msg("%s", err.text);
+    const struct gpu *own = c.group[0].gpu, *like = gpu_find("H100", NULL);
+    assert_string_equal(own->name, "X1");
+    assert_string_equal(own->like, like->name);
+    near(own->bf16_tflops, 1978.8);
+    near(own->fp8_tflops, like->fp8_tflops * 1978.8 / like->bf16_tflops); /* follows it */
+    near(own->memory_gbs, like->memory_gbs);
+    near(own->tdp_w, 900);
+    near(c.group[0].usable_bytes, 90 * GIB);
+    near(c.said[0].price, 3);
+    static const char *const wrong[][2] = {
+        {"{gpu: H100, like: A100, nodes: 1}",
+         "c.yaml:2:11: gpu is 'H100', which is known: a GPU of your own (like) needs another name"},
+        {"{gpu: X1, like: A1000, nodes: 1}",
+         "c.yaml:2:21: unknown GPU 'A1000' (did you mean A100?)"},
+        {"{gpu: H100, watts: 1000, nodes: 1}",
+         "c.yaml:2:11: watts is a figure of a GPU of your own: give it a name and add like: H100"},
+        {"{gpu: 'my gpu', like: A100, nodes: 1}",
+         "c.yaml:2:11: gpu is 'my gpu', letters, digits, dots and dashes are right"}};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "groups:\n  - %s\n", wrong[i][0]);
+        assert_false(load_text(&c, text, &err));
+        assert_string_equal(err.text, wrong[i][1]);
+    }
+}
+
 /* Prices */
 
 static void prices_can_be_set(void **state)
@@ -674,6 +713,7 @@ int main(void)
         cmocka_unit_test(load_tells_files_from_pools),
         cmocka_unit_test(links_join_groups),
         cmocka_unit_test(schema_has_the_keys_of_the_reader),
+        cmocka_unit_test(a_gpu_of_ones_own),
         cmocka_unit_test(prices_can_be_set),
         cmocka_unit_test(bad_prices_are_refused),
     };

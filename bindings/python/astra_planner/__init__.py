@@ -14,6 +14,7 @@ Errors are exceptions: InputError, NothingFeasible, SystemTrouble, Cancelled, al
 from ._answers import (
     Answer,
     Breakdown,
+    Comparison,
     Engine,
     Estimate,
     Listing,
@@ -29,6 +30,7 @@ from ._answers import (
     WhatIf,
 )
 from ._commands import (
+    compare,
     estimate,
     explain,
     export,
@@ -57,6 +59,7 @@ __all__ = [
     "AstraError",
     "Breakdown",
     "Cancelled",
+    "Comparison",
     "Engine",
     "Estimate",
     "InputError",
@@ -77,6 +80,7 @@ __all__ = [
     "SystemTrouble",
     "WhatIf",
     "__version__",
+    "compare",
     "estimate",
     "explain",
     "export",

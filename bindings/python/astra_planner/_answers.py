@@ -321,6 +321,16 @@ class Search(Answer):
         return _html.search(self)
 
 
+class Comparison(Answer):
+    """What `compare` answers: plans, and each of them beside the first."""
+
+    plans: List[Record]
+    comparisons: List[Record]
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {', '.join(side.name for side in self.plans)}>"
+
+
 class Listing(Answer):
     """What `gpus`, `models` and `prices` answer: rows in order."""
 

@@ -2,10 +2,10 @@
 
 import inspect
 import os
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from . import _library
-from ._answers import Estimate, Listing, Path, Script, Search
+from ._answers import Comparison, Estimate, Listing, Path, Script, Search
 from ._errors import Cancelled, InputError
 from ._options import Option, Options
 from ._query import Cancel, Progress, Query
@@ -172,6 +172,18 @@ def improve(
         return script
 
 
+def compare(sides: Sequence[Any], /, **given: Any) -> Comparison:
+    """Plans side by side, and what each difference does to the time.
+
+    compare(["best", "tp=8"], model="llama3-70b", cluster="64x8:H100")
+
+    A side is the path of a plan, a launch script or a log, "best", or changes as "gpus=64".
+    """
+    given["side"] = [os.fspath(side) for side in sides]
+    answer: Comparison = _run("compare", Comparison, given)
+    return answer
+
+
 def gpus(**given: Any) -> Listing:
     """The GPU types that Astra knows, their peaks, memory, links and prices."""
     answer: Listing = _run("gpus", Listing, given, function="astra_list_gpus")
@@ -191,7 +203,7 @@ def prices(**given: Any) -> Listing:
 
 
 _FUNCTIONS: List[Callable[..., Any]]
-_FUNCTIONS = [search, estimate, explain, export, improve, gpus, models, prices]
+_FUNCTIONS = [search, estimate, explain, export, improve, compare, gpus, models, prices]
 COMMANDS = {function.__name__: function for function in _FUNCTIONS}
 
 

@@ -68,6 +68,7 @@ FUNCTIONS: Dict[str, Prototype] = {
     "astra_explain": (c_int, [c_void_p]),
     "astra_export": (c_int, [c_void_p]),
     "astra_improve": (c_int, [c_void_p]),
+    "astra_compare": (c_int, [c_void_p]),
     "astra_list_gpus": (c_int, [c_void_p]),
     "astra_list_models": (c_int, [c_void_p]),
     "astra_list_prices": (c_int, [c_void_p]),

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "cluster/group.h"
 #include "cost/placement.h"
 #include "cost/residual_file.h"
 #include "export/export.h"
@@ -174,35 +175,41 @@ static void set_unlike(struct json *o, const char *key, double value, double usu
         json_set(o, key, json_new_number(value));
 }
 
+static void set_figure(void *object, const char *key, double value)
+{
+    if (value > 0)
+        json_set(object, key, json_new_number(value));
+}
+
 /* Nodes of one group as a cluster file has them: what is as usual for the type is left out. */
 static struct json *node_group_of(const struct node_group *g, const struct rent *rent, int64_t gpus,
                                   int per_node)
 {
-    struct cluster usual;
+    struct cluster usual = {.groups = 1};
+    struct node_group *u = &usual.group[0];
     struct rent usual_rent;
     struct json *o = json_new_object();
-    struct str pool = {0};
-    str_addf(&pool, "1x%d:%s", per_node, g->gpu->name);
+    group_init(u, g->gpu, per_node);
     json_set(o, "gpu", json_new_string(g->gpu->name));
     json_set(o, "nodes", json_new_integer((gpus + per_node - 1) / per_node));
     json_set(o, "gpus_per_node", json_new_integer(per_node));
-    if (cluster_from_pool(&usual, str_text(&pool), NULL)) {
-        const struct node_group *u = &usual.group[0];
-        set_unlike(o, "nic_gbit", g->nic_bs * 8 / 1e9, u->nic_bs * 8 / 1e9);
-        if (g->domain != u->domain && (g->domain < per_node || g->domain % per_node == 0))
-            json_set(o, "scaleup_domain", json_new_integer(g->domain));
-        set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
-        set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
-        set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
-        set_unlike(o, "host_speed", g->host_speed, u->host_speed);
-        set_unlike(o, "host_gib", g->host_bytes / GIB, u->host_bytes / GIB);
-        rents_init(&usual_rent, &usual, "");
-        if (rent->usd_per_hour > 0)
-            set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
-        set_unlike(o, "mtbf_h", rent->mtbf_h, 0);
-        set_unlike(o, "interruptions_per_h", rent->interruptions_per_h, 0);
+    if (g->gpu->like) {
+        json_set(o, "like", json_new_string(g->gpu->like));
+        own_gpu_figures(g->gpu, set_figure, o);
     }
-    str_release(&pool);
+    set_unlike(o, "nic_gbit", g->nic_bs * 8 / 1e9, u->nic_bs * 8 / 1e9);
+    if (g->domain != u->domain && (g->domain < per_node || g->domain % per_node == 0))
+        json_set(o, "scaleup_domain", json_new_integer(g->domain));
+    set_unlike(o, "scaleup_gbs", g->link_bs / 1e9, u->link_bs / 1e9);
+    set_unlike(o, "oversubscription", g->oversubscription, u->oversubscription);
+    set_unlike(o, "usable_gib", g->usable_bytes / GIB, u->usable_bytes / GIB);
+    set_unlike(o, "host_speed", g->host_speed, u->host_speed);
+    set_unlike(o, "host_gib", g->host_bytes / GIB, u->host_bytes / GIB);
+    rents_init(&usual_rent, &usual, "");
+    if (rent->usd_per_hour > 0)
+        set_unlike(o, "price", rent->usd_per_hour, usual_rent.usd_per_hour);
+    set_unlike(o, "mtbf_h", rent->mtbf_h, 0);
+    set_unlike(o, "interruptions_per_h", rent->interruptions_per_h, 0);
     return o;
 }
 
@@ -618,6 +625,12 @@ static void set_assumed(struct json *o, const struct plan_answer *a)
         json_set(o, "assumed", json_new_strings(name, count));
 }
 
+static void set_defaults(struct json *o, const char *defaults)
+{
+    if (defaults && *defaults)
+        json_set(o, "defaults", json_new_string(defaults));
+}
+
 void report_plan_json(const struct plan_answer *a, struct str *out)
 {
     struct json *o = json_of_plan(a->plan);
@@ -625,6 +638,7 @@ void report_plan_json(const struct plan_answer *a, struct str *out)
     set_fix(o, a->fix);
     set_speedups(o, a->speedups);
     set_source(o, a->source);
+    set_defaults(o, a->defaults);
     set_better(o, a->plan, a->better);
     set_comparison(o, a->plan, a->comparison);
     if (a->hints > 0)
@@ -657,6 +671,7 @@ void report_search_json(const struct search_report *r, struct str *out)
     if (r->what_ifs > 0)
         json_set(o, "what_if", json_of_what_ifs(r));
     json_set(o, "notes", json_new_strings(r->note, (size_t)r->notes));
+    set_defaults(o, r->defaults);
     if (r->production_s > 0)
         json_set(o, "production_step_s", json_new_number(r->production_s));
     json_set(o, "proven", json_new_bool(!r->open));

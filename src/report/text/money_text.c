@@ -121,6 +121,48 @@ static void add_usd_per_hour(const struct rent *r, struct str *out)
         str_add(out, "not known");
 }
 
+/* One row a type, the cheapest or fastest first as they were asked. */
+static void print_offers(const struct search_report *r, const struct report_style *style,
+                         struct str *out)
+{
+    static const struct table_column columns[] = {
+        {"GPU", TABLE_LEFT, 0},  {"$/GPU-hour", TABLE_RIGHT, 0}, {"GPUs", TABLE_RIGHT, 0},
+        {"run", TABLE_RIGHT, 0}, {"cost", TABLE_RIGHT, 0},       {"", TABLE_LEFT, 0},
+        {"plan", TABLE_LEFT, 1}};
+    const struct offers *o = r->offers;
+    struct table t;
+    if (!o)
+        return;
+    table_init(&t, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < o->count; i++) {
+        const struct offer *x = &o->offer[i];
+        table_add(&t, "%s", x->group->gpu->name);
+        if (x->rent->usd_per_hour > 0)
+            table_add(&t, "%.4g", x->rent->usd_per_hour);
+        else
+            table_add(&t, "no price");
+        if (x->plan)
+            str_addf(&t.text, "%lld", (long long)x->plan->gpus);
+        table_take(&t);
+        if (x->plan)
+            add_run_time(x->plan, &t.text);
+        table_take(&t);
+        if (x->plan)
+            add_run_cost(x->plan, &t.text);
+        table_take(&t);
+        table_add(&t, "%s", x->why);
+        if (x->plan)
+            add_plan_words(&x->plan->strategy, &t.text);
+        table_take(&t);
+    }
+    typeset_heading(style, "What to rent: the best plan of each type", out);
+    table_print(&t, style, out);
+    if (o->other) {
+        str_add(out, "  ");
+        typeset_wrap(style, o->other, 4, out);
+    }
+}
+
 static void print_prices(const struct search_report *r, const struct report_style *style,
                          struct str *line, struct str *out)
 {
@@ -136,6 +178,8 @@ static void print_prices(const struct search_report *r, const struct report_styl
         print_line(style, line, out);
     }
 }
+
+enum { PRICES_LISTED = 6 }; /* of more types the table alone says them */
 
 static void add_outages(const struct plan *p, struct str *out)
 {
@@ -183,10 +227,14 @@ void print_run(const struct search_report *r, const struct report_style *style, 
         add_outages(m->chosen, &line);
         print_line(style, &line, out);
     }
-    print_prices(r, style, &line, out);
+    if (!r->offers || r->offers->count <= PRICES_LISTED)
+        print_prices(r, style, &line, out);
+    else
+        str_add(out, "  astra prices says where each price comes from\n");
     str_add(&line, "whole nodes are billed; network egress and storage are not counted");
     print_line(style, &line, out);
     str_release(&line);
+    print_offers(r, style, out);
 }
 
 void add_run_rows(struct table *t, const struct plan *p)
@@ -271,6 +319,29 @@ struct json *json_of_prices(const struct search_report *r)
     return list;
 }
 
+static struct json *json_of_offers(const struct offers *list)
+{
+    struct json *out = json_new_array();
+    for (int i = 0; i < list->count; i++) {
+        const struct offer *x = &list->offer[i];
+        const struct plan *p = x->plan;
+        struct json *o = json_new_object();
+        json_set(o, "gpu", json_new_string(x->group->gpu->name));
+        json_set(o, "usd_per_gpu_hour",
+                 json_number_or_null(x->rent->usd_per_hour > 0, x->rent->usd_per_hour));
+        json_set(o, "within_limits", json_new_bool(x->within));
+        json_set(o, "why", json_new_string(x->why));
+        json_set(o, "gpus", p ? json_new_integer(p->gpus) : json_new_null());
+        json_set(o, "hours", json_number_or_null(p && p->hours > 0, p ? p->hours : 0));
+        json_set(o, "usd_total",
+                 p && p->usd_total > 0 ? json_new_cents(p->usd_total) : json_new_null());
+        json_set(o, "tokens_per_s", json_number_or_null(p, p ? p->net_tokens_per_s : 0));
+        json_set(o, "plan", p ? json_of_words(p, add_ways_of) : json_new_null());
+        json_append(out, o);
+    }
+    return out;
+}
+
 struct json *json_of_run(const struct search_report *r)
 {
     static const char *const binds[] = {[LIMIT_BUDGET] = "budget", [LIMIT_DEADLINE] = "deadline"};
@@ -288,5 +359,10 @@ struct json *json_of_run(const struct search_report *r)
     json_set(o, "more_budget", index_of(r, m->more_budget));
     json_set(o, "more_time", index_of(r, m->more_time));
     json_set(o, "prices", json_of_prices(r));
+    if (r->offers) {
+        json_set(o, "offers", json_of_offers(r->offers));
+        json_set(o, "other_offer",
+                 r->offers->other ? json_new_string(r->offers->other) : json_new_null());
+    }
     return o;
 }
