@@ -6,6 +6,7 @@
 
 struct option_lists {
     struct option_lists *next;
+    uint64_t hash;
     size_t bytes;
     char *residue; /* [bytes] */
     struct option_list list;
@@ -13,12 +14,14 @@ struct option_lists {
 
 struct option_entry {
     struct option_entry *next;
+    uint64_t hash;
     const struct option_list *list;
     int key[];
 };
 
 enum {
-    BUCKETS = 4096,        /* a power of two */
+    BUCKETS = 4096, /* a power of two */
+    MOST_ENTRIES = 4 * BUCKETS,
     MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed again */
 };
 
@@ -29,6 +32,7 @@ static void forget(struct option_cache *c)
     c->lists = arena_array(&c->mem, BUCKETS, sizeof(struct option_lists *));
     c->bytes = 0;
     c->forgotten++;
+    c->entries = 0;
 }
 
 /* A switch that moves no bytes and never makes a step longer: at most the whole of a collective is
@@ -297,12 +301,15 @@ static uint64_t find_residue(struct option_cache *c, const struct walk *w)
 
 static const struct option_list *list_by_residue(struct option_cache *c, struct walk *w)
 {
-    size_t at = bucket_of(find_residue(c, w));
+    uint64_t hash = find_residue(c, w);
+    size_t at = bucket_of(hash);
     for (struct option_lists *e = c->lists[at]; e; e = e->next)
-        if (e->bytes == c->residue_bytes && memcmp(e->residue, c->residue, e->bytes) == 0)
+        if (e->hash == hash && e->bytes == c->residue_bytes &&
+            memcmp(e->residue, c->residue, e->bytes) == 0)
             return &e->list;
     struct option_lists *e = arena_alloc(&c->mem, sizeof *e);
     e->next = c->lists[at];
+    e->hash = hash;
     e->bytes = c->residue_bytes;
     e->residue = arena_array(&c->mem, e->bytes + 1, 1);
     memcpy(e->residue, c->residue, e->bytes);
@@ -324,14 +331,17 @@ const struct option_list *options_get(struct option_cache *c, struct walk *w)
     }
     size_t at = bucket_of(hash);
     for (struct option_entry *e = c->bucket[at]; e; e = e->next)
-        if (memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
+        if (e->hash == hash && memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
             return e->list;
     if (c->bytes > MOST_BYTES)
         forget(c);
+    if (c->entries++ >= MOST_ENTRIES) /* keys hardly come again */
+        return list_by_residue(c, w);
     size_t bytes = sizeof(struct option_entry) + (size_t)c->keys * sizeof *key;
     struct option_entry *e = arena_alloc(&c->mem, bytes);
     memcpy(e->key, key, (size_t)c->keys * sizeof *key);
     e->list = list_by_residue(c, w);
+    e->hash = hash;
     e->next = c->bucket[at];
     c->bucket[at] = e;
     c->bytes += bytes;

@@ -36,6 +36,7 @@ struct option_cache {
     size_t residue_bytes, residue_capacity;
     size_t bytes;                 /* of what is remembered */
     int forgotten;                /* how often all of it was */
+    int entries;                  /* keys that are remembered */
     int listed, capacity;         /* while a list is made: */
     struct strategy *work;        /* owned */
     struct option_entry **bucket; /* by the keys */
