@@ -419,6 +419,36 @@ static void run_deferred(struct mixed *m)
     rounds_run(r);
 }
 
+enum { DIVES = 128 };
+
+/* One plan of each of the structures from `first` on. */
+static void dive_from(struct mixed *m, long first)
+{
+    struct rounds *r = &m->rounds;
+    r->taken = first;
+    r->count = r->listed - first < DIVES ? r->listed : first + DIVES;
+    rounds_run(r);
+    r->count = r->listed;
+    r->taken = 0;
+}
+
+/* Plans of the first seeds, and of those with the least bounds: where these are good, the search is cut
+ * by them. */
+static void dive(struct mixed *m)
+{
+    const struct rounds *r = &m->rounds;
+    long seeds = 0;
+    while (seeds < r->listed && ((const struct structure *)r->item[seeds])->seed)
+        seeds++;
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].diving = true;
+    if (seeds > 0)
+        dive_from(m, 0);
+    dive_from(m, seeds);
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].diving = false;
+}
+
 static void set_ceiling(struct mixed *m, int64_t ceiling)
 {
     for (int i = 0; i < m->workers; i++)
@@ -447,7 +477,7 @@ static void fill_list(struct mixed *m)
     enum { RISES = 24 }; /* then the least bound is far from the truth, or little fits */
     static const double rise = 1.05;
     const struct shortlist *best = &m->results->best;
-    if (best->count > 0 || m->rounds.listed == 0)
+    if (best->count >= best->top || m->rounds.listed == 0)
         return;
     double ceiling = (double)((const struct structure *)m->rounds.item[0])->bound;
     for (int i = 0; i < RISES && best->count < best->top && ceiling < 1e18; i++)
@@ -473,6 +503,7 @@ static void bound_and_run(struct mixed *m)
     rounds_order(r);
     set_scouting(m, true);
     r->progress = NULL; /* how far the list is from full nobody knows */
+    dive(m);
     fill_list(m);
     r->progress = m->query->progress;
     r->done_before = 0;

@@ -54,6 +54,7 @@ struct mixed_worker {
     bool calling;                  /* the thread that the search was called in */
     const struct results *results; /* as they were when the round began */
     bool scouting;                 /* hard assignments are put off */
+    bool diving;                   /* one plan of a structure will do */
     int64_t ceiling;               /* ticks: only what is below it is looked for */
     int sets;
     struct set_worker *set; /* [sets] */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Of an assignment that is put off when it takes more: what is found later may spare it. */
-enum { SCOUT_NODES = 200 };
+enum { SCOUT_NODES = 200, DIVE_NODES = 40 };
 
 struct problem {
     struct mixed_cell *c;
@@ -458,6 +458,11 @@ static bool assign_stopped(void *context)
     return structure_stopped(p->c);
 }
 
+static int64_t nodes_allowed(const struct mixed_worker *w)
+{
+    return w->diving ? DIVE_NODES : w->scouting ? SCOUT_NODES : 0;
+}
+
 /* Fills what assign.c needs under c->state. False: too little room. */
 static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
 {
@@ -473,7 +478,7 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
                                    .context = p,
                                    .chains = &p->chains,
                                    .stopped = assign_stopped,
-                                   .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
+                                   .nodes = nodes_allowed(p->c->w)};
     out->pipeline =
         pass_times_pipeline(p->c->w->table[0].partition, &p->c->s, &(struct pass_times){0});
     out->pipeline.send = p->send;
@@ -568,6 +573,16 @@ static bool state_of_use(struct problem *p, int64_t bound, int64_t cut)
            least + least_ends(p) < (double)cut;
 }
 
+static void note_dive(struct mixed_cell *c, int64_t bound)
+{
+    if (bound >= c->dive.bound)
+        return;
+    c->dive.bound = bound;
+    c->dive.at = c->at;
+    memcpy(c->dive.stages, c->stages, sizeof c->stages);
+    memcpy(c->dive.order, c->order, sizeof c->order);
+}
+
 /* First whatever the state, then each that may be fast enough. */
 bool cell_solve(struct mixed_cell *c)
 {
@@ -588,6 +603,7 @@ bool cell_solve(struct mixed_cell *c)
     int64_t cut = cell_cut_of(c, &p->found), bound = INT64_MAX;
     if (pose(p, cut, &a))
         bound = assign_bound(&a, cut, &c->w->problem);
+    note_dive(c, bound);
     bool of_use = bound < cut, solve = of_use && !c->relaxed;
     for (c->state = 0; c->state < c->states && solve && bound < cut && !structure_stopped(c);
          c->state++) {
