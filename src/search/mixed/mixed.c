@@ -16,6 +16,8 @@
 struct mixed {
     const struct mixed_query *query;
     struct arena *mem;
+    struct scene scene[CLUSTER_MAX_GROUPS]; /* of each type alone */
+    struct mixed_costs costs[CLUSTER_MAX_GROUPS];
     int sets;
     struct mixed_set *set;
     int workers;
@@ -96,15 +98,24 @@ static void set_init(struct mixed *m, struct mixed_set *set)
         rule_plan_init(&set->cautions, &set->space, q->cautions, m->mem);
     for (int g = 0; g < set->groups; g++) {
         const struct node_group *group = set->group[g];
-        set->scene[g] = scene_on(&q->scene, group);
-        set->scene[g].part = true;
-        costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
+        set->scene[g] = m->scene[group - q->cluster->group];
+        set->costs[g] = &m->costs[group - q->cluster->group];
         slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max,
                         scene_stack(&q->scene));
         set->fixed[g][SLOT_release] = scene_release(&q->scene);
         set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
         set->fixed[g][SLOT_cluster_min_gpus] = 1;
         set->fixed[g][SLOT_cluster_granule] = 1;
+    }
+}
+
+static void set_types(struct mixed *m)
+{
+    const struct cluster *c = m->query->cluster;
+    for (int g = 0; g < c->groups; g++) {
+        m->scene[g] = scene_on(&m->query->scene, &c->group[g]);
+        m->scene[g].part = true;
+        mixed_costs_init(&m->costs[g], &m->scene[g], m->mem);
     }
 }
 
@@ -170,6 +181,17 @@ static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
     return false;
 }
 
+/* Whether no number of stages has the GPUs that are asked for, where all types run the same. */
+static bool gpus_missed(const struct mixed *m, const struct mixed_set *set, const struct walk *w)
+{
+    const struct strategy *s = &w->strategy;
+    int64_t gpus = m->query->gpus, block = (int64_t)s->tp * s->cp * s->dp;
+    if (gpus == 0 || w->others == 0)
+        return false;
+    return gpus % block != 0 || gpus / block < set->groups || gpus / block > SCHEDULE_MAX_RANKS ||
+           gpus / block > m->query->scene.model->layers + 2;
+}
+
 static bool stopped(struct mixed *m)
 {
     return stop_now(m->query->stop, true);
@@ -182,7 +204,7 @@ static void list_structures(struct mixed *m, const struct mixed_set *set, struct
         add_structure(m, set, w, to);
         return;
     }
-    if (axis == set->space.first_part && too_many_gpus(set, w))
+    if (axis == set->space.first_part && (too_many_gpus(set, w) || gpus_missed(m, set, w)))
         return;
     for (int i = 0; i < set->space.axis[axis].options && !stopped(m); i++)
         if (!walk_bind(w, axis, i))
@@ -341,6 +363,7 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
     m->mem = mem;
     m->open.key = INFINITY;
     m->results = results_join(q->results, &m->own, q->limits, q->top, mem);
+    set_types(m);
     list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);

@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "search/mixed/mixed.h"
+#include "search/mixed/mixed_costs.h"
 #include "search/mixed/stage_table.h"
 #include "search/one_type/axis_options.h"
-#include "search/one_type/costs_table.h"
 #include "search/results.h"
 
 /* Some types of the pool, all of which are used. */
@@ -16,7 +16,7 @@ struct mixed_set {
     struct scene scene[MIX_MAX]; /* of each alone */
     struct space space;
     struct rule_plan plan, cautions;
-    struct costs_table costs[MIX_MAX];
+    struct mixed_costs *costs[MIX_MAX]; /* of each, shared with the other sets */
     double fixed[MIX_MAX][SLOTS];
 };
 

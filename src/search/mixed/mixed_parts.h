@@ -17,6 +17,8 @@ struct room {
     int rules_pp, rules_pass_times; /* what the rules were asked of last, */
     bool rules_allow;               /* and their answer */
     unsigned trouble;               /* and that of plans whose memory is not crowded */
+    uint32_t ends_asked[MIX_MAX]; /* c->asked of: */
+    double ends[MIX_MAX];         /* least delay and reduction of a first rank of each type */
     uint32_t *chunks_fit; /* by crowded or not, type, rank and layers: twice c->asked, and whether
                            * they fit on a rank with several chunks; NULL: not asked yet */
 };
