@@ -22,6 +22,7 @@ struct label {
 /* A chain of passes as a bound. */
 struct cut {
     struct assign_chain chain;
+    int64_t *adds;  /* [entries] what a rank with its layers adds to its length */
     int64_t *least; /* by cell: least length of what ranks r .. pp - 1 add to it */
     int64_t *taken; /* [pp + 1] what ranks 0 .. r - 1 of the current node add */
 };
@@ -40,6 +41,7 @@ struct rank_own {
 
 struct kept_node {
     bool fits;
+    int number; /* of all that are kept */
     struct rank_cost cost;
     struct rank_own own;
     int64_t passing; /* fill and drain of the rank before and behind what the next ones do */
@@ -66,6 +68,7 @@ struct assign {
     int pp, vpp;
     struct window *window;  /* [pp + 1]: the last one is the end, one prefix */
     struct kept_node **row; /* by cell: one for each count; those that cost the same share them */
+    int entries;            /* kept in all */
     int64_t *before;        /* by cell: least fill and drain of ranks 0 .. r - 1 */
     int64_t *behind;        /* by cell: least possible `behind` of ranks r .. pp - 1 */
     struct label *label;    /* by cell, MAX_LABELS each: none is as good as another in both */
@@ -262,8 +265,10 @@ static void fill_entries(struct assign *a)
             }
             *row = arena_array(a->mem, (size_t)w->counts, sizeof **row);
             int left = a->p->layers - prefix - w->first_count; /* none has more than there are */
-            for (int n = 0; n < w->counts && n <= left; n++)
+            for (int n = 0; n < w->counts && n <= left; n++) {
                 fill_entry(a, r, prefix, w->first_count + n, *row + n);
+                (*row)[n].number = a->entries++;
+            }
         }
     }
 }
@@ -277,6 +282,21 @@ static int64_t added(const struct assign *a, const struct cut *c, int rank,
         sum += c->chain.forward[v * a->pp + rank] * x->forward[v] +
                c->chain.backward[v * a->pp + rank] * x->backward[v];
     return sum;
+}
+
+/* Of every rank and number of layers. */
+static void fill_adds(const struct assign *a, struct cut *c)
+{
+    c->adds = arena_array(a->mem, (size_t)a->entries, sizeof *c->adds);
+    for (int r = 0; r < a->pp; r++) {
+        const struct window *w = &a->window[r];
+        for (int i = 0; i < w->prefixes; i++) {
+            const struct kept_node *row = a->row[w->cells + i];
+            for (int n = 0; n < w->counts && same_start(a, w, w->first_prefix + i) < 0; n++)
+                if (row[n].fits)
+                    c->adds[row[n].number] = added(a, c, r, &row[n].cost);
+        }
+    }
 }
 
 /* From the last rank to the first. `c` NULL: the least of the most that is behind. */
@@ -293,7 +313,7 @@ static void fill_least(const struct assign *a, const struct cut *c, int64_t *out
                 int64_t then = e->fits ? out[cell_at(a, r + 1, prefix + n)] : INT64_MAX;
                 if (then == INT64_MAX)
                     continue;
-                int64_t all = c ? added(a, c, r, &e->cost) + then : longer(e->cost.behind, then);
+                int64_t all = c ? c->adds[e->number] + then : longer(e->cost.behind, then);
                 best = all < best ? all : best;
             }
             out[cell_at(a, r, prefix)] = best;
@@ -308,7 +328,7 @@ static void retake(struct assign *a, struct cut *c, int depth)
     c->taken[0] = c->chain.constant;
     for (int r = 0; r < depth; r++) {
         const struct kept_node *e = entry_at(a, r, prefix, a->layers[r]);
-        c->taken[r + 1] = c->taken[r] + added(a, c, r, &e->cost);
+        c->taken[r + 1] = c->taken[r] + c->adds[e->number];
         prefix += a->layers[r];
     }
 }
@@ -323,6 +343,7 @@ static int64_t add_cut(struct assign *a, const struct assign_chain *chain, int d
     c->chain = *chain;
     c->least = arena_array(a->mem, (size_t)(end->cells + end->prefixes), sizeof *c->least);
     c->taken = arena_array(a->mem, (size_t)a->pp + 1, sizeof *c->taken);
+    fill_adds(a, c);
     fill_least(a, c, c->least);
     retake(a, c, depth);
     return c->least[0] == INT64_MAX ? INT64_MAX : chain->constant + c->least[0];
@@ -463,7 +484,7 @@ static int64_t bound_after(const struct assign *a, int rank, int prefix, int cou
         const struct cut *c = &a->cut[k];
         if (c->least[then] == INT64_MAX)
             return INT64_MAX;
-        most = longer(most, c->taken[rank] + added(a, c, rank, &e->cost) + c->least[then]);
+        most = longer(most, c->taken[rank] + c->adds[e->number] + c->least[then]);
     }
     return most;
 }
@@ -547,7 +568,7 @@ static void take(struct assign *a, int rank, int prefix, int count, int64_t behi
     a->layers[rank] = count;
     a->given[rank] = own;
     for (int k = 0; k < a->cuts; k++)
-        a->cut[k].taken[rank + 1] = a->cut[k].taken[rank] + added(a, &a->cut[k], rank, &e->cost);
+        a->cut[k].taken[rank + 1] = a->cut[k].taken[rank] + a->cut[k].adds[e->number];
     if (rank + 1 == a->pp)
         try_split(a, length);
     else

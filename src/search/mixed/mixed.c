@@ -16,6 +16,8 @@
 struct mixed {
     const struct mixed_query *query;
     struct arena *mem;
+    struct scene scene[CLUSTER_MAX_GROUPS]; /* of each type alone */
+    struct mixed_costs costs[CLUSTER_MAX_GROUPS];
     int sets;
     struct mixed_set *set;
     int workers;
@@ -96,15 +98,24 @@ static void set_init(struct mixed *m, struct mixed_set *set)
         rule_plan_init(&set->cautions, &set->space, q->cautions, m->mem);
     for (int g = 0; g < set->groups; g++) {
         const struct node_group *group = set->group[g];
-        set->scene[g] = scene_on(&q->scene, group);
-        set->scene[g].part = true;
-        costs_table_init(&set->costs[g], &set->scene[g], &set->space, m->mem);
+        set->scene[g] = m->scene[group - q->cluster->group];
+        set->costs[g] = &m->costs[group - q->cluster->group];
         slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max,
                         scene_stack(&q->scene));
         set->fixed[g][SLOT_release] = scene_release(&q->scene);
         set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
         set->fixed[g][SLOT_cluster_min_gpus] = 1;
         set->fixed[g][SLOT_cluster_granule] = 1;
+    }
+}
+
+static void set_types(struct mixed *m)
+{
+    const struct cluster *c = m->query->cluster;
+    for (int g = 0; g < c->groups; g++) {
+        m->scene[g] = scene_on(&m->query->scene, &c->group[g]);
+        m->scene[g].part = true;
+        mixed_costs_init(&m->costs[g], &m->scene[g], m->mem);
     }
 }
 
@@ -170,6 +181,17 @@ static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
     return false;
 }
 
+/* Whether no number of stages has the GPUs that are asked for, where all types run the same. */
+static bool gpus_missed(const struct mixed *m, const struct mixed_set *set, const struct walk *w)
+{
+    const struct strategy *s = &w->strategy;
+    int64_t gpus = m->query->gpus, block = (int64_t)s->tp * s->cp * s->dp;
+    if (gpus == 0 || w->others == 0)
+        return false;
+    return gpus % block != 0 || gpus / block < set->groups || gpus / block > SCHEDULE_MAX_RANKS ||
+           gpus / block > m->query->scene.model->layers + 2;
+}
+
 static bool stopped(struct mixed *m)
 {
     return stop_now(m->query->stop, true);
@@ -182,7 +204,7 @@ static void list_structures(struct mixed *m, const struct mixed_set *set, struct
         add_structure(m, set, w, to);
         return;
     }
-    if (axis == set->space.first_part && too_many_gpus(set, w))
+    if (axis == set->space.first_part && (too_many_gpus(set, w) || gpus_missed(m, set, w)))
         return;
     for (int i = 0; i < set->space.axis[axis].options && !stopped(m); i++)
         if (!walk_bind(w, axis, i))
@@ -341,6 +363,7 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
     m->mem = mem;
     m->open.key = INFINITY;
     m->results = results_join(q->results, &m->own, q->limits, q->top, mem);
+    set_types(m);
     list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
@@ -419,6 +442,36 @@ static void run_deferred(struct mixed *m)
     rounds_run(r);
 }
 
+enum { DIVES = 128 };
+
+/* One plan of each of the structures from `first` on. */
+static void dive_from(struct mixed *m, long first)
+{
+    struct rounds *r = &m->rounds;
+    r->taken = first;
+    r->count = r->listed - first < DIVES ? r->listed : first + DIVES;
+    rounds_run(r);
+    r->count = r->listed;
+    r->taken = 0;
+}
+
+/* Plans of the first seeds, and of those with the least bounds: where these are good, the search is cut
+ * by them. */
+static void dive(struct mixed *m)
+{
+    const struct rounds *r = &m->rounds;
+    long seeds = 0;
+    while (seeds < r->listed && ((const struct structure *)r->item[seeds])->seed)
+        seeds++;
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].diving = true;
+    if (seeds > 0)
+        dive_from(m, 0);
+    dive_from(m, seeds);
+    for (int i = 0; i < m->workers; i++)
+        m->worker[i].diving = false;
+}
+
 static void set_ceiling(struct mixed *m, int64_t ceiling)
 {
     for (int i = 0; i < m->workers; i++)
@@ -447,7 +500,7 @@ static void fill_list(struct mixed *m)
     enum { RISES = 24 }; /* then the least bound is far from the truth, or little fits */
     static const double rise = 1.05;
     const struct shortlist *best = &m->results->best;
-    if (best->count > 0 || m->rounds.listed == 0)
+    if (best->count >= best->top || m->rounds.listed == 0)
         return;
     double ceiling = (double)((const struct structure *)m->rounds.item[0])->bound;
     for (int i = 0; i < RISES && best->count < best->top && ceiling < 1e18; i++)
@@ -473,6 +526,7 @@ static void bound_and_run(struct mixed *m)
     rounds_order(r);
     set_scouting(m, true);
     r->progress = NULL; /* how far the list is from full nobody knows */
+    dive(m);
     fill_list(m);
     r->progress = m->query->progress;
     r->done_before = 0;

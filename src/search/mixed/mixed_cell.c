@@ -288,6 +288,17 @@ void cell_search_pass_times(struct mixed_cell *c, const struct arrangements *amo
         restore_limits(c, limit);
 }
 
+void cell_solve_dive(struct mixed_cell *c)
+{
+    if (!enter_pp(c, c->dive.at))
+        return;
+    memcpy(c->stages, c->dive.stages, sizeof c->stages);
+    memcpy(c->order, c->dive.order, sizeof c->order);
+    cell_rent(c);
+    cell_solve(c);
+    c->behind = 0;
+}
+
 /* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
  * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
 static bool pp_allowed(struct mixed_cell *c, int option)

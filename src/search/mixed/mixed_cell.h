@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "search/mixed/mixed.h"
+#include "search/mixed/mixed_costs.h"
 #include "search/mixed/stage_table.h"
 #include "search/one_type/axis_options.h"
-#include "search/one_type/costs_table.h"
 #include "search/results.h"
 
 /* Some types of the pool, all of which are used. */
@@ -16,7 +16,7 @@ struct mixed_set {
     struct scene scene[MIX_MAX]; /* of each alone */
     struct space space;
     struct rule_plan plan, cautions;
-    struct costs_table costs[MIX_MAX];
+    struct mixed_costs *costs[MIX_MAX]; /* of each, shared with the other sets */
     double fixed[MIX_MAX][SLOTS];
 };
 
@@ -54,6 +54,7 @@ struct mixed_worker {
     bool calling;                  /* the thread that the search was called in */
     const struct results *results; /* as they were when the round began */
     bool scouting;                 /* hard assignments are put off */
+    bool diving;                   /* one plan of a structure will do */
     int64_t ceiling;               /* ticks: only what is below it is looked for */
     int sets;
     struct set_worker *set; /* [sets] */

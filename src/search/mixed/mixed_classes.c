@@ -117,6 +117,29 @@ static int split(const struct mixed_cell *c, const struct pass_class *x)
     return n;
 }
 
+/* Down to pass times that have room, those that recompute less first, and there the arrangement with
+ * the least bound alone. Whether there is one. */
+static bool dive_into(struct mixed_cell *c, const struct pass_class *x,
+                      const struct arrangements *among)
+{
+    struct arrangements left = {0};
+    relax(c, x);
+    c->relaxed = true;
+    c->left = &left;
+    c->dive.bound = INT64_MAX;
+    cell_search_pass_times(c, among);
+    if (left.count == 0 || structure_stopped(c))
+        return false;
+    if (x->count == 1) {
+        c->relaxed = false;
+        cell_solve_dive(c);
+        return true;
+    }
+    int n = split(c, x);
+    return dive_into(c, &(struct pass_class){n, x->index}, &left) ||
+           dive_into(c, &(struct pass_class){x->count - n, x->index + n}, &left);
+}
+
 static void search_class(struct mixed_cell *c, const struct pass_class *x,
                          const struct arrangements *among)
 {
@@ -153,7 +176,10 @@ void cell_search_classes(struct mixed_cell *c, int count)
         c->drops[m] = dropped(c, m);
     for (int done = 0; done < count && !structure_stopped(c);) {
         struct pass_class x = next_class(c, index + done, count - done);
-        search_class(c, &x, NULL);
+        if (c->w->diving)
+            dive_into(c, &x, NULL);
+        else
+            search_class(c, &x, NULL);
         done += x.count;
     }
 }

@@ -17,6 +17,8 @@ struct room {
     int rules_pp, rules_pass_times; /* what the rules were asked of last, */
     bool rules_allow;               /* and their answer */
     unsigned trouble;               /* and that of plans whose memory is not crowded */
+    uint32_t ends_asked[MIX_MAX]; /* c->asked of: */
+    double ends[MIX_MAX];         /* least delay and reduction of a first rank of each type */
     uint32_t *chunks_fit; /* by crowded or not, type, rank and layers: twice c->asked, and whether
                            * they fit on a rank with several chunks; NULL: not asked yet */
 };
@@ -57,6 +59,11 @@ struct mixed_cell {
     struct strategy *option;   /* pass times that may be of use */
     double drops[MODULES];     /* bytes of each module, when recomputed */
     struct arrangements *left; /* where relaxed: those that may be of use */
+    struct dive {              /* of them the one with the least bound */
+        int64_t bound;
+        struct stage_count *at;
+        int stages[MIX_MAX], order[MIX_MAX];
+    } dive;
     const struct layer_costs *costs[MIX_MAX];
     struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
@@ -149,5 +156,7 @@ bool cell_solve(struct mixed_cell *);
 
 /* Searches pass times [count] of c->option. */
 void cell_search_classes(struct mixed_cell *, int count);
+/* Where `diving`: solves the arrangement of c->dive. */
+void cell_solve_dive(struct mixed_cell *);
 /* The arrangements of use under c->s, of those given or of all. */
 void cell_search_pass_times(struct mixed_cell *, const struct arrangements *among);

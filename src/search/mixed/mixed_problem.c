@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Of an assignment that is put off when it takes more: what is found later may spare it. */
-enum { SCOUT_NODES = 200 };
+enum { SCOUT_NODES = 200, DIVE_NODES = 40 };
 
 struct problem {
     struct mixed_cell *c;
@@ -141,17 +141,15 @@ static const struct rank_times *chunk_times(struct problem *p, int rank, int cou
 }
 
 /* A rank with several chunks has the parameters of one stage with all of its layers. */
-static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
+static void cost_of_chunks(struct problem *p, int rank, int count, struct rank_cost *out)
 {
     struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     enum stage_end end = end_of(rank, p->pp);
     int64_t forward, backward;
-    if (!rank_fits(p, rank, count))
-        return false;
     chunk_ticks(p, rank, count, out, &forward, &backward);
     if (c->state == ANY_STATE)
-        return true;
+        return;
     struct rank_times all = stage_rank(t, c->state, end, 0, count)->times;
     const struct rank_times *chunk = chunk_times(p, rank, count, &all);
     struct edges e = rank_edges(t->partition, &c->s, (double)forward / TICKS_PER_S,
@@ -159,19 +157,18 @@ static bool cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
     out->delay = below(e.delay);
     out->after = below(e.after);
     out->behind = llround(e.behind * TICKS_PER_S);
-    return true;
 }
 
-static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
+/* Whether it fits or not. */
+static void set_cost(struct problem *p, int rank, int first, int count, struct rank_cost *out)
 {
-    struct problem *p = context;
     struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
-    if (c->s.vpp > 1)
-        return cost_of_chunks(p, rank, count, out);
     enum stage_end end = end_of(rank, p->pp);
-    if (!stage_fits(t, &c->keeps, c->state, end, first, count, cell_alive(c, rank, p->pp)))
-        return false;
+    if (c->s.vpp > 1) {
+        cost_of_chunks(p, rank, count, out);
+        return;
+    }
     const struct stage_time *x = stage_time(t, &c->s, end, first, count);
     *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
     if (c->state != ANY_STATE) {
@@ -180,7 +177,19 @@ static bool cost_of(void *context, int rank, int first, int count, struct rank_c
         out->after = y->after;
         out->behind = y->behind;
     }
-    return true;
+}
+
+static bool cost_of(void *context, int rank, int first, int count, struct rank_cost *out)
+{
+    struct problem *p = context;
+    struct mixed_cell *c = p->c;
+    struct stage_table *t = &c->w->table[p->type[rank]];
+    bool fits = c->s.vpp > 1 ? rank_fits(p, rank, count)
+                             : stage_fits(t, &c->keeps, c->state, end_of(rank, p->pp), first, count,
+                                          cell_alive(c, rank, p->pp));
+    if (fits)
+        set_cost(p, rank, first, count, out);
+    return fits;
 }
 
 static void set_layout(struct problem *p, const int layers[])
@@ -458,6 +467,11 @@ static bool assign_stopped(void *context)
     return structure_stopped(p->c);
 }
 
+static int64_t nodes_allowed(const struct mixed_worker *w)
+{
+    return w->diving ? DIVE_NODES : w->scouting ? SCOUT_NODES : 0;
+}
+
 /* Fills what assign.c needs under c->state. False: too little room. */
 static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
 {
@@ -473,7 +487,7 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
                                    .context = p,
                                    .chains = &p->chains,
                                    .stopped = assign_stopped,
-                                   .nodes = p->c->w->scouting ? SCOUT_NODES : 0};
+                                   .nodes = nodes_allowed(p->c->w)};
     out->pipeline =
         pass_times_pipeline(p->c->w->table[0].partition, &p->c->s, &(struct pass_times){0});
     out->pipeline.send = p->send;
@@ -547,16 +561,31 @@ static bool refused(const struct problem *p)
            meshes_refused(&p->meshes, &s, p->c->w->query->scene.model, &p->c->w->problem);
 }
 
-/* Least delay and reduction of the first rank under c->state, of the layers it may have. Ticks. */
-static double least_ends(struct problem *p)
+/* Least delay and reduction of a first rank of type g under c->state, of the layers that any may have.
+ * Ticks. */
+static double find_least_ends(struct problem *p)
 {
+    struct mixed_cell *c = p->c;
     double least = INFINITY;
-    for (int n = p->least[0]; n <= p->most[0]; n++) {
+    for (int n = p->least[0]; n <= c->longest[p->type[0]]; n++) {
         struct rank_cost x;
-        if (cost_of(p, 0, 0, n, &x))
-            least = fmin(least, (double)(x.delay + x.after));
+        set_cost(p, 0, 0, n, &x);
+        least = fmin(least, (double)(x.delay + x.after));
     }
     return least;
+}
+
+/* The same, asked once for all arrangements of these pass times and stages. */
+static double least_ends(struct problem *p)
+{
+    struct mixed_cell *c = p->c;
+    struct room *x = &c->room[c->state];
+    int g = p->type[0];
+    if (x->ends_asked[g] != c->asked) {
+        x->ends_asked[g] = c->asked;
+        x->ends[g] = find_least_ends(p);
+    }
+    return x->ends[g];
 }
 
 /* Whether c->state may be fast enough for a cut: `bound` is of any. */
@@ -566,6 +595,16 @@ static bool state_of_use(struct problem *p, int64_t bound, int64_t cut)
     double least = (double)bound + cell_least_behind(c);
     return least < (double)cut && state_allowed(c) && !refused(p) &&
            least + least_ends(p) < (double)cut;
+}
+
+static void note_dive(struct mixed_cell *c, int64_t bound)
+{
+    if (bound >= c->dive.bound)
+        return;
+    c->dive.bound = bound;
+    c->dive.at = c->at;
+    memcpy(c->dive.stages, c->stages, sizeof c->stages);
+    memcpy(c->dive.order, c->order, sizeof c->order);
 }
 
 /* First whatever the state, then each that may be fast enough. */
@@ -588,6 +627,7 @@ bool cell_solve(struct mixed_cell *c)
     int64_t cut = cell_cut_of(c, &p->found), bound = INT64_MAX;
     if (pose(p, cut, &a))
         bound = assign_bound(&a, cut, &c->w->problem);
+    note_dive(c, bound);
     bool of_use = bound < cut, solve = of_use && !c->relaxed;
     for (c->state = 0; c->state < c->states && solve && bound < cut && !structure_stopped(c);
          c->state++) {

@@ -102,13 +102,11 @@ static void walk_to(struct walk *w, enum param p, int value)
     }
 }
 
-/* No axis of a structure is behind the first state axis: the index in the table is the walk's. */
 static const struct layer_costs *costs_of(struct mixed_worker *w, const struct structure *st, int g)
 {
     struct walk *walk = mixed_walk(w, st->set);
-    struct costs_table *table = (struct costs_table *)&st->set->costs[g];
     if (!st->per_type)
-        return &costs_table_get(table, walk, &w->keep)->costs;
+        return mixed_costs_get(st->set->costs[g], &walk->strategy, &w->keep);
     struct walk here = *walk;
     const struct mesh *own = &st->per_type->mesh[g];
     assert(own->ep == here.strategy.ep && own->etp == here.strategy.etp);
@@ -116,7 +114,8 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
     if (own->tp == 1 || here.strategy.tp == 1)
         walk_to(walk, PARAM_seq_parallel, own->tp > 1);
-    const struct layer_costs *costs = &costs_table_get(table, walk, &w->keep)->costs;
+    const struct layer_costs *costs =
+        mixed_costs_get(st->set->costs[g], &walk->strategy, &w->keep);
     *walk = here;
     return costs;
 }
