@@ -233,15 +233,22 @@ static bool overridden(const struct launch *l, const char *name)
     return false;
 }
 
-/* A split other than the recipe's is laid out anew, and tp brings its sequence parallelism along. */
+/* tp brings its sequence parallelism along. */
 static bool gives_way(const struct launch *l, const char *name)
 {
-    bool split = has_option(l, "pipeline_model_parallel_size") ||
-                 has_option(l, "virtual_pipeline_model_parallel_size");
     return overridden(l, name) || has_option(l, name) ||
-           (strcmp(name, "sequence_parallel") == 0 &&
-            has_option(l, "tensor_model_parallel_size")) ||
-           (strcmp(name, "pipeline_model_parallel_layout") == 0 && split);
+           (strcmp(name, "sequence_parallel") == 0 && has_option(l, "tensor_model_parallel_size"));
+}
+
+/* Whether the recipe lays its stages out, and the program's options leave its split as it is: another one is laid out
+ * anew. */
+static bool keeps_layout(const struct launch *l, const struct bridge_recipe *r)
+{
+    const char *pp = option(l, "-pp", "--pipeline_model_parallel_size");
+    const char *vpp = option(l, "-vp", "--virtual_pipeline_model_parallel_size");
+    return strstr(r->others, "pipeline_model_parallel_layout=") &&
+           !gives_way(l, "pipeline_model_parallel_layout") && (!pp || number(pp) == r->pp) &&
+           (!vpp || number(vpp) == r->vpp);
 }
 
 static void add(const struct launch *l, struct dest_list *list, const char *name, const char *value)
@@ -257,13 +264,14 @@ static void add_number(const struct launch *l, struct dest_list *list, const cha
         add(l, list, name, arena_format(mem, "%lld", (long long)value));
 }
 
-static void add_others(const struct launch *l, struct dest_list *list, const char *others,
-                       struct arena *mem)
+static void add_others(const struct launch *l, const struct bridge_recipe *r,
+                       struct dest_list *list, struct arena *mem)
 {
+    static const char layout[] = "pipeline_model_parallel_layout=";
     char word[512];
-    while (next_word(&others, word, sizeof word)) {
+    for (const char *at = r->others; next_word(&at, word, sizeof word);) {
         size_t n = strcspn(word, "=");
-        if (word[n])
+        if (word[n] && (strncmp(word, layout, sizeof layout - 1) != 0 || keeps_layout(l, r)))
             add(l, list, arena_copy(mem, word, n), word + n + 1);
     }
 }
@@ -315,7 +323,7 @@ static void add_recipe(const struct launch *l, const struct bridge_recipe *r, in
 {
     add_number(l, list, "tensor_model_parallel_size", r->tp, mem);
     add_number(l, list, "pipeline_model_parallel_size", r->pp, mem);
-    if (!strstr(r->others, "pipeline_model_parallel_layout=")) /* which says it too */
+    if (!keeps_layout(l, r)) /* which says it too */
         add_number(l, list, "virtual_pipeline_model_parallel_size", r->vpp, mem);
     add_number(l, list, "context_parallel_size", r->cp, mem);
     add_number(l, list, "expert_model_parallel_size", r->ep, mem);
@@ -324,15 +332,17 @@ static void add_recipe(const struct launch *l, const struct bridge_recipe *r, in
     add_number(l, list, "global_batch_size", batch, mem);
     add_number(l, list, "seq_length", r->sequence, mem);
     add(l, list, "mixed_precision", r->precision);
-    add_others(l, list, r->others, mem);
+    add_others(l, r, list, mem);
 }
 
-static void add_options(const struct launch *l, struct dest_list *list, struct arena *mem)
+static void add_options(const struct launch *l, const struct bridge_recipe *r,
+                        struct dest_list *list, struct arena *mem)
 {
     char word[64];
     for (size_t i = 0; i < COUNT(OPTIONS); i++) {
         const char *value = value_of_option(l, i), *at = OPTIONS[i].settings;
-        if (!value || strcmp(value, "None") == 0)
+        bool said = *OPTIONS[i].value == '!' && keeps_layout(l, r); /* by the layout */
+        if (!value || strcmp(value, "None") == 0 || said)
             continue;
         while (next_word(&at, word, sizeof word)) {
             size_t n = strcspn(word, "=");
@@ -386,7 +396,7 @@ bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *
     int64_t batch = stem ? batch_of(l, r) : r->batch;
     note(l, r, batch, mem);
     add_recipe(l, r, batch, list, mem);
-    add_options(l, list, mem);
+    add_options(l, r, list, mem);
     l->model = r->model;
     take_gpus(l);
     return true;

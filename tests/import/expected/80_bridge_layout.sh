@@ -1,0 +1,28 @@
+launch script, program setup_experiment.py, line 2, 256 GPUs (64 x 4)
+--tensor-model-parallel-size 1
+--context-parallel-size 1
+--expert-model-parallel-size 64
+--expert-tensor-parallel-size 1
+--micro-batch-size 1
+--global-batch-size 4096
+--seq-length 4096
+--bf16
+--recompute-granularity selective
+--recompute-modules mla_up_proj
+--moe-token-dispatcher-type alltoall
+--moe-flex-dispatcher-backend hybridep
+--moe-grouped-gemm
+--moe-shared-expert-overlap
+--cuda-graph-impl transformer_engine
+--cuda-graph-scope attn moe_router moe_preprocess
+--cross-entropy-loss-fusion
+--pipeline-model-parallel-layout Etttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tmL
+--mtp-num-layers 1
+--moe-router-force-load-balancing
+--use-distributed-optimizer
+--overlap-grad-reduce
+--overlap-param-gather
+--use-precision-aware-optimizer
+--grad-reduce-in-bf16
+--pipeline-model-parallel-size 4
+note: recipe deepseek_v3_pretrain_256gpu_gb200_bf16_config of Megatron-Bridge 067f987d (2026-08-22): other releases may set other values
