@@ -32,7 +32,8 @@ function summaryRows() {
 async function pin(question, { early }) {
     const address = await addressOf(question);
     if (PINS.length === MOST_PINS) PINS.shift();
-    PINS.push({ title: titleOf(question), address, early, rows: new Map(summaryRows().map(([name, ...more]) => [name, more])) });
+    const rows = summaryRows();
+    PINS.push({ title: titleOf(question), address, early, figures: rows.length - P.params.length, rows: new Map(rows.map(([name, ...more]) => [name, more])) });
     drawCompare();
     speak(`Pinned, ${PINS.length} of ${MOST_PINS}`);
 }
@@ -43,11 +44,9 @@ function compareRow(name) {
         differs = new Set(texts).size > 1,
         better = (cells.find((c) => c[2]) || [])[2],
         best = better && differs ? Math.max(...cells.map((c) => (c[1] === undefined ? -Infinity : better * c[1]))) : null;
-    const plain = ["0", "1", "off", "none", "even", "auto", "p2p", "allgather", ""];
-    if (!differs && plain.includes(texts[0])) return null;
     return el(
         "tr",
-        { class: differs ? "differs" : null },
+        { class: differs ? "differs" : "alike" },
         el("th", { scope: "row" }, name),
         cells.map(([text, number]) => {
             const first = best !== null && better * number === best;
@@ -56,11 +55,28 @@ function compareRow(name) {
     );
 }
 
+let wholeCompare = false; // rows that are alike too
+
+// Of one answer the figures; of several what differs, and the rest when it is asked for.
+function compareRows() {
+    const names = [...new Set(PINS.flatMap((p) => [...p.rows.keys()]))],
+        rows = names.map(compareRow),
+        differ = rows.filter((row) => row.className === "differs");
+    if (wholeCompare) return { rows, left: 0 };
+    const shown = PINS.length === 1 ? rows.slice(0, PINS[0].figures) : differ;
+    return { rows: shown, left: rows.length - shown.length };
+}
+
 function drawCompare() {
-    const box = byId("compare"),
-        names = [...new Set(PINS.flatMap((p) => [...p.rows.keys()]))];
+    const box = byId("compare");
     box.hidden = PINS.length === 0;
     if (box.hidden) return;
+    const { rows, left } = compareRows();
+    const all = button(wholeCompare ? "Only what differs" : `${left} more rows`, () => {
+        wholeCompare = !wholeCompare;
+        drawCompare();
+        byId("compare-all").focus();
+    }, { id: "compare-all", class: "link" });
     const heads = PINS.map((p, k) =>
         el(
             "th",
@@ -75,13 +91,14 @@ function drawCompare() {
             "div",
             { class: "card-head" },
             el("h2", { id: "compare-title" }, "Compare"),
-            el("span", { class: "soft" }, PINS.length === 1 ? "Pin another answer to see what differs." : "Rows that differ are marked."),
+            el("span", { class: "soft" }, PINS.length === 1 ? "Pin another answer to see what differs." : "What differs; the best of a row in green."),
         ),
         el(
             "div",
             scrollBox("Pinned answers"),
-            el("table", { class: "compare" }, el("thead", {}, el("tr", {}, el("td", {}), heads)), el("tbody", {}, names.map(compareRow))),
+            el("table", { class: "compare" }, el("thead", {}, el("tr", {}, el("td", {}), heads)), el("tbody", {}, rows)),
         ),
+        left > 0 || wholeCompare ? all : "",
     );
 }
 

@@ -4,7 +4,7 @@ const plainFactor = (v) => (v === 0 ? "as asked" : `\u00d7 ${factor(v)}`);
 const SLIDERS = [
     { id: "nodes", label: "Nodes", low: -2, high: 2, step: 1, text: plainFactor, change: (v, gpu) => `nodes:${gpu}=x${factor(v)}` },
     { id: "batch", label: "Global batch", low: -2, high: 2, step: 1, text: plainFactor, change: (v) => `global-batch=x${factor(v)}` },
-    { id: "nic", label: "Network between nodes", low: -2, high: 2, step: 1, text: plainFactor, change: (v, gpu) => `nic:${gpu}=x${factor(v)}` },
+    { id: "nic", label: "Network", low: -2, high: 2, step: 1, text: plainFactor, change: (v, gpu) => `nic:${gpu}=x${factor(v)}` },
     {
         id: "price",
         label: "Price",
@@ -23,7 +23,7 @@ function showSliders(question, early) {
     const gpu = word(0, "gpu").split(" ")[0].split("+")[0];
     box.replaceChildren(
         el("div", { class: "chart-head" }, el("h2", { id: "sliders-title" }, "What if")),
-        el("p", { class: "lead" }, `One input changed, the best plan then, searched anew. Nodes, network and price are those of ${gpu}.`),
+        el("p", { class: "lead" }, `One input changed, the best plan then, searched anew. Nodes, network between them and price are those of ${gpu}.`),
         el("div", { class: "sliders" }, SLIDERS.map((s) => sliderOf(s, question, gpu))),
     );
 }

@@ -68,5 +68,12 @@ for (const line of questions) {
     failed++;
     console.log(`FAIL ${line}: ${differs}, ${firstDifference(String(theirs[differs]), String(ours[differs]))}`);
 }
-console.log(`${questions.length - failed} of ${questions.length} questions answered alike`);
+// What one worker holds: memory grows and is never given back.
+const MOST_MB = 200,
+    held = engine.module.HEAP8.length / 1e6;
+if (held > MOST_MB) {
+    failed++;
+    console.log(`FAIL memory: ${held} MB, ${MOST_MB} at most`);
+}
+console.log(`${questions.length - failed} of ${questions.length} questions answered alike, ${Math.round(held)} MB of memory`);
 process.exit(failed || questions.length < 60 ? 1 : 0);
