@@ -11,7 +11,8 @@ const FIELDS = [
     {
         name: "objective",
         label: "Looking for",
-        words: ["throughput", "cost", "usd-per-token"],
+        words: ["", "throughput", "cost", "usd-per-token"],
+        usual: "the usual",
         group: "money",
     },
     { name: "market", label: "Prices", words: ["on-demand", "spot", "reserved"], group: "money" },
@@ -53,16 +54,17 @@ function field(name, label, control, help) {
 const textBox = (placeholder, more) =>
     el("input", { type: "text", placeholder, autocomplete: "off", spellcheck: "false", ...more });
 
-function wordBox(words) {
+// The first is what holds anyway; `usual` names it where it is no word of the option.
+function wordBox(words, usual) {
     return el(
         "select",
         {},
-        words.map((w, k) => el("option", { value: k === 0 ? "" : w }, w)),
+        words.map((w, k) => el("option", { value: k === 0 ? "" : w }, w || usual)),
     );
 }
 
-function plainField({ name, label, empty, help, words }) {
-    return field(name, label, words ? wordBox(words) : textBox(empty), help);
+function plainField({ name, label, empty, help, words, usual }) {
+    return field(name, label, words ? wordBox(words, usual) : textBox(empty), help);
 }
 
 const group = (wanted) => FIELDS.filter((f) => f.group === wanted).map(plainField);
@@ -223,7 +225,7 @@ function poolChanged() {
     const rows = [...document.querySelectorAll(".pool-row")];
     for (const row of rows) {
         const known = FORM.gpus.find((g) => g.short === row.querySelector(".gpu").value);
-        row.querySelector(".price").placeholder = known && known.price ? String(known.price) : "none";
+        row.querySelector(".price").placeholder = known && known.price ? known.price.toFixed(2) : "none";
         row.querySelector(".remove").disabled = rows.length === 1;
     }
     formChanged();
