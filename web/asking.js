@@ -60,7 +60,8 @@ function wait(number, question) {
         if (number === latest && MAIN.busy) showProgress(0, question);
     }, 150);
     setTimeout(() => {
-        if (number === latest && question.command === "search" && MAIN.busy && !MAIN.later) preview(number, question);
+        if (number === latest && question.command === "search" && MAIN.busy && !MAIN.later)
+            preview(number, question);
     }, PREVIEW_AFTER_MS);
     return soon;
 }
@@ -98,11 +99,19 @@ function endSearch() {
     endPreview();
     latest++;
     byId("content").setAttribute("aria-busy", "false");
-    showState(el("span", { class: "soft" }, seen ? stateWords(SHOWN.result, true) : "Stopped: no plan was found so far."));
+    showState(
+        el(
+            "span",
+            { class: "soft" },
+            seen ? stateWords(SHOWN.result, true) : "Stopped: no plan was found so far.",
+        ),
+    );
 }
 
 function showState(...content) {
-    byId("state").replaceChildren(...content.map((c) => (c instanceof Node ? c : el("span", {}, c))));
+    byId("state").replaceChildren(
+        ...content.map((c) => (c instanceof Node ? c : el("span", {}, c))),
+    );
 }
 
 function showProgress(done, question) {
@@ -112,7 +121,11 @@ function showProgress(done, question) {
         return;
     }
     const bar = el("progress", { max: 1, value: done, "aria-label": "search" }),
-        stop = el("button", { type: "button", id: "stop", click: () => stopSearch(question) }, "Stop, keep the best so far");
+        stop = el(
+            "button",
+            { type: "button", id: "stop", click: () => stopSearch(question) },
+            "Stop, keep the best so far",
+        );
     showState("Searching\u2026", bar, stop);
     document.body.dataset.busy = "yes";
 }
@@ -126,15 +139,31 @@ function showEmpty() {
             "div",
             { class: "empty" },
             el("h1", {}, "Is this launch script any good?"),
-            el("p", {}, "Paste it, or the log of a training, and see at once: whether it fits, how fast it is, and what would be better, as a diff of your own file. Nothing of it is run, and nothing leaves this page."),
-            el("button", { type: "button", class: "first", click: () => byId("script-sample").click() }, "Try an example"),
+            el(
+                "p",
+                {},
+                "Paste it, or the log of a training, and see at once: whether it fits, how fast it is, and what would be better, as a diff of your own file. Nothing of it is run, and nothing leaves this page.",
+            ),
+            el(
+                "button",
+                { type: "button", class: "first", click: () => byId("script-sample").click() },
+                "Try an example",
+            ),
         ),
     );
 }
 
 function showBroken(message) {
     byId("content").setAttribute("aria-busy", "false");
-    showState(el("div", { class: "empty" }, el("h1", {}, "The engine stopped"), el("p", {}, message), el("p", { class: "soft" }, "Another question starts it again.")));
+    showState(
+        el(
+            "div",
+            { class: "empty" },
+            el("h1", {}, "The engine stopped"),
+            el("p", {}, message),
+            el("p", { class: "soft" }, "Another question starts it again."),
+        ),
+    );
     SHOWN.address = "";
 }
 
@@ -150,7 +179,9 @@ function showRefusal(question, { answer }) {
         el("h1", {}, wrong ? "Not asked" : "Nothing fits"),
         el("pre", {}, answer.message),
         wrong ? "" : enoughNodes(answer.message),
-        wrong && !byId("answer").hidden ? el("p", { class: "soft" }, "Below is the answer before.") : "",
+        wrong && !byId("answer").hidden
+            ? el("p", { class: "soft" }, "Below is the answer before.")
+            : "",
     );
     showState(words);
 }
@@ -201,7 +232,15 @@ function showResult(question, result, early = false) {
     showSliders(question, early);
     if (early) {
         const bar = byId("state").querySelector("progress");
-        showState(el("strong", {}, stateWords(result)), bar || "", el("button", { type: "button", id: "stop", click: () => stopSearch(question) }, "Stop, keep this one"));
+        showState(
+            el("strong", {}, stateWords(result)),
+            bar || "",
+            el(
+                "button",
+                { type: "button", id: "stop", click: () => stopSearch(question) },
+                "Stop, keep this one",
+            ),
+        );
     } else {
         showState(el("span", { class: "soft" }, stateWords(result)));
         remember(question);
