@@ -67,6 +67,7 @@ EXAMPLE := $(patsubst examples/%.c,$(BUILD)/example-%,$(wildcard examples/*.c))
 FIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tools/fit/*.c))
 C_DIRS  := include src src/* src/*/* cli tests tests/unit tests/fuzz bench tools/* examples
 TREE_C  := $(wildcard $(C_DIRS:%=%/*.[ch]))
+WEB_C   := $(wildcard web/*.c) # by Emscripten alone
 
 # What has to be installed, checked once per clean tree (tools/setup.sh has the sets). A plain `make`
 # only says what is missing; targets that promise to work on a bare machine install it.
@@ -220,9 +221,9 @@ release: static aarch64 wheel deb ## the same with static programs, wheel and pa
 	@ls -l build/dist
 
 format: | build/setup/format ## rewrite the C sources in the style of .clang-format
-	$(Q)clang-format -i $(TREE_C)
+	$(Q)clang-format -i $(TREE_C) $(WEB_C)
 format-check: | build/setup/format ## list what `make format` would change
-	@clang-format --dry-run --Werror $(TREE_C)
+	@clang-format --dry-run --Werror $(TREE_C) $(WEB_C)
 lint: | build/setup/lint ## check layout, warnings, the order of rooms, spelling; builds nothing
 	@WARN='$(WARN)' INCLUDE='$(INCLUDE)' FILES='$(TREE_C)' sh tools/lint.sh
 

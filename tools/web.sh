@@ -27,10 +27,9 @@ cp "$engine/engine.js" "$engine/engine.wasm" web/ask.js web/worker.js web/icon.s
 # Evidence: documents as they are, and the pictures of steps.
 mkdir "$into/evidence"
 pictures= documents=
-for file in doc/evidence/pictures/steps.*.svg; do
-    cp "$file" "$into/evidence"
-    name=${file##*/steps.}
-    pictures="$pictures<figure><img src=\"evidence/${file##*/}\" alt=\"predicted and published steps: ${name%.svg}\" loading=\"lazy\"><figcaption>${name%.svg}</figcaption></figure>"
+for name in hopper blackwell ampere experts amd graphics; do
+    cp "doc/evidence/pictures/steps.$name.svg" "$into/evidence"
+    pictures="$pictures<img src=\"evidence/steps.$name.svg\" alt=\"predicted and published steps: $name\">"
 done
 for name in accuracy verification memory operators experts mixed; do
     cp "doc/evidence/$name.md" "$into/evidence/$name.txt"

@@ -1,5 +1,14 @@
 // What can be done with an answer: pin it, share it, take it along.
-const EXPORTS = ["megatron", "torchrun", "slurm", "k8s", "pytorchjob", "skypilot", "bridge", "flagscale"];
+const EXPORTS = [
+    "megatron",
+    "torchrun",
+    "slurm",
+    "k8s",
+    "pytorchjob",
+    "skypilot",
+    "bridge",
+    "flagscale",
+];
 const ENDINGS = { megatron: "txt", torchrun: "sh", slurm: "sbatch", bridge: "py" };
 
 function save(name, text, type = "text/plain") {
@@ -11,14 +20,18 @@ function save(name, text, type = "text/plain") {
     setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-const baseName = () => byId("heading").textContent.replace(/[^\w.-]+/g, "-").slice(0, 60);
+const baseName = () =>
+    byId("heading")
+        .textContent.replace(/[^\w.-]+/g, "-")
+        .slice(0, 60);
 
 function button(text, click, more) {
     return el("button", { type: "button", click, ...more }, text);
 }
 
 function showActions(question, result) {
-    const link = async (e) => copyText(location.href.split("#")[0] + (await addressOf(question)), e.target);
+    const link = async (e) =>
+        copyText(location.href.split("#")[0] + (await addressOf(question)), e.target);
     byId("actions").replaceChildren(
         button("Pin to compare", () => pin(question, result), { id: "pin", class: "first" }),
         button("Copy link", link, { id: "share" }),
@@ -39,24 +52,33 @@ function downloadMenu(question, result) {
             }
             box.disabled = false;
         });
-    const json = item("JSON", () => save(baseName() + ".json", result.answer.json, "application/json"));
+    const json = item("JSON", () =>
+        save(baseName() + ".json", result.answer.json, "application/json"),
+    );
     const files = result.early
         ? [json] // of a search that was stopped
         : search
-        ? [
-              item("Report, one HTML file", saveReport),
-              json,
-              item("CSV, all plans", () => savePrinted("csv")),
-              item("Text", () => savePrinted("text", "txt")),
-              item("Front as SVG", () => savePlot(question)),
-          ]
-        : [item("Report, one HTML file", saveReport), item("JSON", () => saveEstimate(question))];
+          ? [
+                item("Report, one HTML file", saveReport),
+                json,
+                item("CSV, all plans", () => savePrinted("csv")),
+                item("Text", () => savePrinted("text", "txt")),
+                item("Front as SVG", () => savePlot(question)),
+            ]
+          : [item("Report, one HTML file", saveReport), item("JSON", () => saveEstimate(question))];
     const exports = EXPORTS.map((to) => item(to, () => saveExport(question, result, to)));
     return el(
         "details",
         { class: "menu" },
         el("summary", {}, "Download"),
-        el("div", {}, el("h3", {}, "Answer"), files, el("h3", {}, search ? "Plan 1 as a launch file" : "The plan as a launch file"), exports),
+        el(
+            "div",
+            {},
+            el("h3", {}, "Answer"),
+            files,
+            el("h3", {}, search ? "Plan 1 as a launch file" : "The plan as a launch file"),
+            exports,
+        ),
     );
 }
 
@@ -86,8 +108,15 @@ async function saveEstimate(question) {
 }
 
 async function saveExport(question, result, to) {
-    const plan = question.command === "search" ? result.answer.json : (await SIDE.send({ act: "ask", question: estimateOf(question) })).answer.json;
-    const asked = { command: "export", options: [["to", to]], text: { name: "plan.json", text: plan } },
+    const plan =
+        question.command === "search"
+            ? result.answer.json
+            : (await SIDE.send({ act: "ask", question: estimateOf(question) })).answer.json;
+    const asked = {
+            command: "export",
+            options: [["to", to]],
+            text: { name: "plan.json", text: plan },
+        },
         { answer } = await SIDE.send({ act: "ask", question: asked });
     if (answer.status) throw new Error(answer.message);
     save(`${baseName()}.${to}.${ENDINGS[to] || "yaml"}`, answer.script);

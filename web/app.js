@@ -15,7 +15,11 @@ async function askAddress() {
     planWanted = found ? Number(found[1]) - 1 : -1;
     const hash = location.hash.replace(PLAN_IN_ADDRESS, "");
     if (SHOWN.address && (hash === SHOWN.address || !hash.startsWith("#q="))) return;
-    const question = (await questionOfAddress(hash)) || { command: "search", options: FIRST, files: [] };
+    const question = (await questionOfAddress(hash)) || {
+        command: "search",
+        options: FIRST,
+        files: [],
+    };
     fillForm(question);
     await askForm();
 }
@@ -41,7 +45,9 @@ function takePaste(event) {
 }
 
 function listenToForm() {
-    byId("form").addEventListener("input", (e) => (e.target.closest(".pool-row") ? poolChanged() : formChanged()));
+    byId("form").addEventListener("input", (e) =>
+        e.target.closest(".pool-row") ? poolChanged() : formChanged(),
+    );
     byId("form").addEventListener("submit", (e) => e.preventDefault());
     byId("form").addEventListener("keydown", (e) => {
         if (e.key === "Enter" && e.target.tagName === "INPUT") askForm();
@@ -85,7 +91,11 @@ function start() {
     FORM.gpus = KNOWN.gpus;
     FORM.models = KNOWN.models;
     buildForm();
-    byId("presets").append(...FORM.models.map((m) => el("option", { value: m.name }, `${count(m.params_total)} parameters`)));
+    byId("presets").append(
+        ...FORM.models.map((m) =>
+            el("option", { value: m.name }, `${count(m.params_total)} parameters`),
+        ),
+    );
     fillGpus();
     listenToForm();
     drawRecent();
@@ -95,7 +105,8 @@ function start() {
     addEventListener("keydown", closeMenus);
     if (matchMedia("(max-width: 900px)").matches) byId("ask-fold").open = false;
     askAddress();
-    if ("serviceWorker" in navigator && isSecureContext) navigator.serviceWorker.register("sw.js").catch(() => {});
+    if ("serviceWorker" in navigator && isSecureContext)
+        navigator.serviceWorker.register("sw.js").catch(() => {});
     document.documentElement.dataset.ready = "yes";
 }
 

@@ -6,7 +6,11 @@
 "use strict";
 
 const COMMANDS = ["search", "estimate", "explain", "improve", "export"];
-const LISTS = { gpus: "_astra_list_gpus", models: "_astra_list_models", prices: "_astra_list_prices" };
+const LISTS = {
+    gpus: "_astra_list_gpus",
+    models: "_astra_list_models",
+    prices: "_astra_list_prices",
+};
 const REPORT = "/report.html",
     PLOT = "/plot.svg";
 const FORMATS = { text: 0, json: 1, csv: 2 };
@@ -75,7 +79,9 @@ class Engine {
             if (status) return { status, option: name };
         }
         const { text } = question;
-        return { status: text ? this.call("_astra_load_text", this.query, text.name, text.text) : 0 };
+        return {
+            status: text ? this.call("_astra_load_text", this.query, text.name, text.text) : 0,
+        };
     }
 
     ask(question) {

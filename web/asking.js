@@ -5,6 +5,8 @@ const SHOWN = { address: "", question: null, result: null, html: "" };
 const PREVIEW_AFTER_MS = 2000,
     PREVIEW_S = [1, 3, 9, 27, 81];
 let latest = 0, // number of the question that counts
+    asked = null, // the question itself
+    turns = 0, // of the form: a long script takes a moment to be packed
     stopping = false, // it was stopped before anything was seen
     typing = 0;
 
@@ -16,8 +18,10 @@ function formChanged() {
 
 async function askForm() {
     clearTimeout(typing);
-    const question = questionOfForm(),
+    const turn = ++turns,
+        question = questionOfForm(),
         address = await addressOf(question);
+    if (turn !== turns) return;
     byId("command").textContent = commandLine(question);
     byId("ask-brief").textContent = titleOf(question);
     if (address === SHOWN.address) return;
@@ -33,7 +37,10 @@ function forEngine(question, more = []) {
 }
 
 async function askEngine(question) {
-    const number = ++latest;
+    const number = ++latest,
+        bar = byId("state").querySelector("progress");
+    if (bar) bar.value = 0; // of the question before
+    asked = question;
     stopping = false;
     clearComplaints();
     if (MAIN.busy) MAIN.end();
@@ -42,7 +49,7 @@ async function askEngine(question) {
     if (question.command !== "search" && !question.text.text.trim()) return showEmpty();
     const waiting = wait(number, question);
     try {
-        const progress = (done) => number === latest && showProgress(done, question);
+        const progress = (done) => number === latest && showProgress(done);
         const result = await MAIN.send({ act: "ask", question: forEngine(question) }, progress);
         if (number === latest) showResult(question, result);
     } catch (error) {
@@ -57,10 +64,11 @@ async function askEngine(question) {
 function wait(number, question) {
     byId("content").setAttribute("aria-busy", "true");
     const soon = setTimeout(() => {
-        if (number === latest && MAIN.busy) showProgress(0, question);
+        if (number === latest && MAIN.busy) showProgress(0);
     }, 150);
     setTimeout(() => {
-        if (number === latest && question.command === "search" && MAIN.busy && !MAIN.later) preview(number, question);
+        if (number === latest && question.command === "search" && MAIN.busy && !MAIN.later)
+            preview(number, question).catch(() => {}); // the question itself says what failed
     }, PREVIEW_AFTER_MS);
     return soon;
 }
@@ -83,36 +91,53 @@ function endPreview() {
 }
 
 // What was seen last becomes the answer; where nothing was, the first preview will be.
-function stopSearch(question) {
+function stopSearch() {
     MAIN.end();
     stopping = true;
-    if (SHOWN.question === question) endSearch();
+    if (SHOWN.question === asked) endSearch();
     else {
         showState("Stopping\u2026");
-        if (!SIDE.preview) preview(latest, question);
+        if (!SIDE.preview) preview(latest, asked).catch((error) => showBroken(error.message));
     }
+}
+
+function settle() {
+    byId("content").setAttribute("aria-busy", "false");
+    delete document.body.dataset.busy;
 }
 
 function endSearch() {
     const seen = SHOWN.result && SHOWN.result.early;
     endPreview();
     latest++;
-    byId("content").setAttribute("aria-busy", "false");
-    showState(el("span", { class: "soft" }, seen ? stateWords(SHOWN.result, true) : "Stopped: no plan was found so far."));
+    settle();
+    showState(
+        el(
+            "span",
+            { class: "soft" },
+            seen ? stateWords(SHOWN.result, true) : "Stopped: no plan was found so far.",
+        ),
+    );
 }
 
 function showState(...content) {
-    byId("state").replaceChildren(...content.map((c) => (c instanceof Node ? c : el("span", {}, c))));
+    byId("state").replaceChildren(
+        ...content.map((c) => (c instanceof Node ? c : el("span", {}, c))),
+    );
 }
 
-function showProgress(done, question) {
+function showProgress(done) {
     const known = byId("state").querySelector("progress");
     if (known) {
         known.value = Math.max(known.value, done);
         return;
     }
     const bar = el("progress", { max: 1, value: done, "aria-label": "search" }),
-        stop = el("button", { type: "button", id: "stop", click: () => stopSearch(question) }, "Stop, keep the best so far");
+        stop = el(
+            "button",
+            { type: "button", id: "stop", click: stopSearch },
+            "Stop, keep the best so far",
+        );
     showState("Searching\u2026", bar, stop);
     document.body.dataset.busy = "yes";
 }
@@ -120,21 +145,37 @@ function showProgress(done, question) {
 function showEmpty() {
     SHOWN.result = null;
     byId("answer").hidden = true;
-    byId("content").setAttribute("aria-busy", "false");
+    settle();
     showState(
         el(
             "div",
             { class: "empty" },
             el("h1", {}, "Is this launch script any good?"),
-            el("p", {}, "Paste it, or the log of a training, and see at once: whether it fits, how fast it is, and what would be better, as a diff of your own file. Nothing of it is run, and nothing leaves this page."),
-            el("button", { type: "button", class: "first", click: () => byId("script-sample").click() }, "Try an example"),
+            el(
+                "p",
+                {},
+                "Paste it, or the log of a training, and see at once: whether it fits, how fast it is, and what would be better, as a diff of your own file. Nothing of it is run, and nothing leaves this page.",
+            ),
+            el(
+                "button",
+                { type: "button", class: "first", click: () => byId("script-sample").click() },
+                "Try an example",
+            ),
         ),
     );
 }
 
 function showBroken(message) {
-    byId("content").setAttribute("aria-busy", "false");
-    showState(el("div", { class: "empty" }, el("h1", {}, "The engine stopped"), el("p", {}, message), el("p", { class: "soft" }, "Another question starts it again.")));
+    settle();
+    showState(
+        el(
+            "div",
+            { class: "empty" },
+            el("h1", {}, "The engine stopped"),
+            el("p", {}, message),
+            el("p", { class: "soft" }, "Another question starts it again."),
+        ),
+    );
     SHOWN.address = "";
 }
 
@@ -150,7 +191,9 @@ function showRefusal(question, { answer }) {
         el("h1", {}, wrong ? "Not asked" : "Nothing fits"),
         el("pre", {}, answer.message),
         wrong ? "" : enoughNodes(answer.message),
-        wrong && !byId("answer").hidden ? el("p", { class: "soft" }, "Below is the answer before.") : "",
+        wrong && !byId("answer").hidden
+            ? el("p", { class: "soft" }, "Below is the answer before.")
+            : "",
     );
     showState(words);
 }
@@ -176,10 +219,9 @@ function stateWords({ answer, took, early }, stopped) {
 }
 
 function showResult(question, result, early = false) {
-    const page = byId("content");
     result.early = early;
     delete document.body.dataset.busy;
-    if (!early) page.setAttribute("aria-busy", "false");
+    if (!early) settle();
     if (!result.data) return showRefusal(question, result);
     Object.assign(SHOWN, { question, result, html: "" });
     byId("answer").hidden = false;
@@ -201,7 +243,11 @@ function showResult(question, result, early = false) {
     showSliders(question, early);
     if (early) {
         const bar = byId("state").querySelector("progress");
-        showState(el("strong", {}, stateWords(result)), bar || "", el("button", { type: "button", id: "stop", click: () => stopSearch(question) }, "Stop, keep this one"));
+        showState(
+            el("strong", {}, stateWords(result)),
+            bar || "",
+            el("button", { type: "button", id: "stop", click: stopSearch }, "Stop, keep this one"),
+        );
     } else {
         showState(el("span", { class: "soft" }, stateWords(result)));
         remember(question);

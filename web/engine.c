@@ -39,8 +39,8 @@ const char *web_page(struct astra *a, bool alternatives)
     struct page page = {.report = r};
     if (a->kind != ANSWER_SEARCH ||
         !sensitivity_of(&a->query, &r->plan[0], &a->mem, &page.change, &page.changes, &a->error) ||
-        (alternatives && !alternatives_of(&a->query, &r->plan[0], &a->mem, &page.other,
-                                          &page.others, &a->error)))
+        (alternatives &&
+         !alternatives_of(&a->query, &r->plan[0], &a->mem, &page.other, &page.others, &a->error)))
         return NULL;
     str_clear(&a->text);
     page_print(&page, &a->text);

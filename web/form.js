@@ -11,7 +11,8 @@ const FIELDS = [
     {
         name: "objective",
         label: "Looking for",
-        words: ["throughput", "cost", "usd-per-token"],
+        words: ["", "throughput", "cost", "usd-per-token"],
+        usual: "the usual",
         group: "money",
     },
     { name: "market", label: "Prices", words: ["on-demand", "spot", "reserved"], group: "money" },
@@ -53,16 +54,17 @@ function field(name, label, control, help) {
 const textBox = (placeholder, more) =>
     el("input", { type: "text", placeholder, autocomplete: "off", spellcheck: "false", ...more });
 
-function wordBox(words) {
+// The first is what holds anyway; `usual` names it where it is no word of the option.
+function wordBox(words, usual) {
     return el(
         "select",
         {},
-        words.map((w, k) => el("option", { value: k === 0 ? "" : w }, w)),
+        words.map((w, k) => el("option", { value: k === 0 ? "" : w }, w || usual)),
     );
 }
 
-function plainField({ name, label, empty, help, words }) {
-    return field(name, label, words ? wordBox(words) : textBox(empty), help);
+function plainField({ name, label, empty, help, words, usual }) {
+    return field(name, label, words ? wordBox(words, usual) : textBox(empty), help);
 }
 
 const group = (wanted) => FIELDS.filter((f) => f.group === wanted).map(plainField);
@@ -88,7 +90,11 @@ function searchFields() {
     const extra = el("textarea", { rows: 3, placeholder: EXTRA_HINT, spellcheck: "false" });
     return [
         el("div", { class: "pair" }, group(undefined)),
-        fold("A whole run: tokens, money, time", true, el("div", { class: "pair" }, group("money"))),
+        fold(
+            "A whole run: tokens, money, time",
+            true,
+            el("div", { class: "pair" }, group("money")),
+        ),
         fold(
             "More options",
             false,
@@ -101,7 +107,13 @@ function searchFields() {
 // Presets by name, sizes as pairs, or a config.json.
 function modelField() {
     const box = textBox("a preset, or layers=32,hidden=4096,\u2026", { list: "presets" }),
-        file = el("input", { type: "file", accept: ".json,application/json", class: "hidden", id: "config-file", tabindex: "-1" });
+        file = el("input", {
+            type: "file",
+            accept: ".json,application/json",
+            class: "hidden",
+            id: "config-file",
+            tabindex: "-1",
+        });
     const about = el("p", { class: "soft about", id: "model-about" });
     file.addEventListener("change", () => file.files[0] && takeConfig(file.files[0]));
     const choose = el("button", { type: "button", click: () => file.click() }, "config.json\u2026");
@@ -109,7 +121,13 @@ function modelField() {
     part.append(
         el("datalist", { id: "presets" }),
         about,
-        el("div", { class: "buttons" }, choose, file, el("span", { class: "soft" }, "or drop one here")),
+        el(
+            "div",
+            { class: "buttons" },
+            choose,
+            file,
+            el("span", { class: "soft" }, "or drop one here"),
+        ),
         sizesByHand(),
     );
     return part;
@@ -128,11 +146,23 @@ const SIZES = [
 
 function sizesByHand() {
     const boxes = SIZES.map(([name, example]) =>
-        el("label", {}, name, el("input", { type: "text", inputmode: "numeric", placeholder: example, "data-size": name })),
+        el(
+            "label",
+            {},
+            name,
+            el("input", {
+                type: "text",
+                inputmode: "numeric",
+                placeholder: example,
+                "data-size": name,
+            }),
+        ),
     );
     const put = () => {
         const given = [...document.querySelectorAll("[data-size]")].filter((b) => b.value.trim());
-        byId(fieldId("model")).value = given.map((b) => `${b.dataset.size}=${b.value.trim()}`).join(",");
+        byId(fieldId("model")).value = given
+            .map((b) => `${b.dataset.size}=${b.value.trim()}`)
+            .join(",");
         formChanged();
     };
     const part = fold("Sizes by hand", false, el("div", { class: "sizes" }, boxes));
@@ -155,7 +185,11 @@ function setConfig(name, text) {
 }
 
 function poolField() {
-    const add = el("button", { type: "button", id: "pool-add", click: () => addRow(nextRow()) }, "+ another type");
+    const add = el(
+        "button",
+        { type: "button", id: "pool-add", click: () => addRow(nextRow()) },
+        "+ another type",
+    );
     return el(
         "fieldset",
         { class: "field", "data-field": "cluster", id: "f-cluster" },
@@ -167,7 +201,12 @@ function poolField() {
         ),
         el("div", { id: "pool" }),
         el("p", { class: "complaint", id: "f-cluster-error", hidden: true }),
-        el("div", { class: "buttons" }, add, el("span", { class: "soft" }, "nodes: 64, or 1..64 to search over")),
+        el(
+            "div",
+            { class: "buttons" },
+            add,
+            el("span", { class: "soft" }, "nodes: 64, or 1..64 to search over"),
+        ),
     );
 }
 
@@ -187,7 +226,9 @@ function gpuBox(chosen) {
             el(
                 "optgroup",
                 { label: arch },
-                FORM.gpus.filter((g) => g.arch === arch).map((g) => el("option", { value: g.short, title: g.name }, g.short)),
+                FORM.gpus
+                    .filter((g) => g.arch === arch)
+                    .map((g) => el("option", { value: g.short, title: g.name }, g.short)),
             ),
         );
     box.value = chosen;
@@ -195,7 +236,11 @@ function gpuBox(chosen) {
 }
 
 function addRow({ nodes, each, gpu, price }) {
-    const priceBox = textBox("", { class: "price", "aria-label": "price per GPU-hour, $", inputmode: "decimal" });
+    const priceBox = textBox("", {
+        class: "price",
+        "aria-label": "price per GPU-hour, $",
+        inputmode: "decimal",
+    });
     const row = el(
         "div",
         { class: "pool-row" },
@@ -203,7 +248,17 @@ function addRow({ nodes, each, gpu, price }) {
         textBox("", { class: "each", "aria-label": "GPUs a node", inputmode: "numeric" }),
         gpuBox(gpu),
         priceBox,
-        el("button", { type: "button", class: "remove", "aria-label": "remove this type", title: "remove", click: () => removeRow(row) }, "\u00d7"),
+        el(
+            "button",
+            {
+                type: "button",
+                class: "remove",
+                "aria-label": "remove this type",
+                title: "remove",
+                click: () => removeRow(row),
+            },
+            "\u00d7",
+        ),
     );
     row.querySelector(".nodes").value = nodes;
     row.querySelector(".each").value = each;
@@ -223,7 +278,8 @@ function poolChanged() {
     const rows = [...document.querySelectorAll(".pool-row")];
     for (const row of rows) {
         const known = FORM.gpus.find((g) => g.short === row.querySelector(".gpu").value);
-        row.querySelector(".price").placeholder = known && known.price ? String(known.price) : "none";
+        row.querySelector(".price").placeholder =
+            known && known.price ? known.price.toFixed(2) : "none";
         row.querySelector(".remove").disabled = rows.length === 1;
     }
     formChanged();
@@ -252,7 +308,8 @@ function searchQuestion() {
         ["model", model],
         ["cluster", clusterOf(rows)],
     ];
-    for (const { gpu, price } of rows) if (price) options.push(["price", `${gpu.replace(/@.*/, "")}=${price}`]);
+    for (const { gpu, price } of rows)
+        if (price) options.push(["price", `${gpu.replace(/@.*/, "")}=${price}`]);
     for (const { name } of FIELDS) {
         const value = byId(fieldId(name)).value.trim();
         if (value) options.push([name, value]);
@@ -263,7 +320,9 @@ function searchQuestion() {
 
 // "set tp=2" or "--set tp=2", a line each; a word alone is a switch.
 function extraOptions() {
-    const lines = byId(fieldId("extra")).value.split("\n").map((line) => line.trim().replace(/^--/, ""));
+    const lines = byId(fieldId("extra"))
+        .value.split("\n")
+        .map((line) => line.trim().replace(/^--/, ""));
     return lines
         .filter((line) => line && !line.startsWith("#"))
         .map((line) => /^(\S+?)(?:[\s=]+(.*))?$/.exec(line))
@@ -323,12 +382,16 @@ function fieldOfMessage(option, message) {
     const named = [option, ...[...message.matchAll(/--([a-z][a-z-]+)/g)].map((m) => m[1])];
     const first = message.split("\n")[0],
         about = ABOUT.find(([pattern]) => pattern.test(first));
-    return [...named, about && about[1]].find((name) => name && byId(`${fieldId(name)}-error`) && !byId(fieldId(name)).closest("[hidden]"));
+    return [...named, about && about[1]].find(
+        (name) =>
+            name && byId(`${fieldId(name)}-error`) && !byId(fieldId(name)).closest("[hidden]"),
+    );
 }
 
 function clearComplaints() {
     for (const node of document.querySelectorAll(".complaint")) node.hidden = true;
-    for (const node of document.querySelectorAll("[aria-invalid]")) node.removeAttribute("aria-invalid");
+    for (const node of document.querySelectorAll("[aria-invalid]"))
+        node.removeAttribute("aria-invalid");
 }
 
 function complain(option, message) {
@@ -349,7 +412,14 @@ function describeModel() {
         known = FORM.models.find((m) => m.name === name),
         about = byId("model-about");
     if (known) {
-        const active = known.params_active < known.params_total ? `, ${count(known.params_active)} active` : "";
+        const active =
+            known.params_active < known.params_total
+                ? `, ${count(known.params_active)} active`
+                : "";
         about.textContent = `${count(known.params_total)} parameters${active}, ${known.layers} layers, hidden ${known.hidden}`;
-    } else about.textContent = FORM.config && FORM.config.name === name ? `${thousands(FORM.config.text.length)} bytes of ${name}` : "";
+    } else
+        about.textContent =
+            FORM.config && FORM.config.name === name
+                ? `${thousands(FORM.config.text.length)} bytes of ${name}`
+                : "";
 }

@@ -21,7 +21,8 @@ async function packed(text) {
 async function unpacked(word) {
     const binary = atob(word.slice(1).replaceAll("-", "+").replaceAll("_", "/")),
         bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0)),
-        whole = word[0] === "z" ? await through(new DecompressionStream("deflate-raw"), bytes) : bytes;
+        whole =
+            word[0] === "z" ? await through(new DecompressionStream("deflate-raw"), bytes) : bytes;
     return new TextDecoder().decode(whole);
 }
 
@@ -30,7 +31,8 @@ async function addressOf({ command, options, files, text }) {
     const word = (s) =>
         encodeURIComponent(s).replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%3D", "=");
     const parts = options.map(([name, value]) => `${name}=${word(String(value))}`);
-    for (const file of files || []) parts.push(`file:${word(file.name)}=${await packed(file.text)}`);
+    for (const file of files || [])
+        parts.push(`file:${word(file.name)}=${await packed(file.text)}`);
     if (text) parts.push(`text:${word(text.name)}=${await packed(text.text)}`);
     return "#q=" + [command, ...parts].join("&");
 }
@@ -60,7 +62,11 @@ async function questionOfAddress(hash) {
 }
 
 // A file of the page has no folder, and a name that no option takes for something else.
-const plainName = (name) => name.replace(/^.*[\\/]/, "").replace(/[^\w.-]+/g, "_").slice(0, 80) || "file";
+const plainName = (name) =>
+    name
+        .replace(/^.*[\\/]/, "")
+        .replace(/[^\w.-]+/g, "_")
+        .slice(0, 80) || "file";
 
 const optionOf = (question, name) => (question.options.find(([n]) => n === name) || [])[1];
 
@@ -81,9 +87,7 @@ function commandLine({ command, options, text }) {
 // "1..16x8:A100,4x8:H100@200": rows of nodes, GPUs a node and type; null where it is something else.
 function poolOf(cluster) {
     const rows = (cluster || "").split(",").map((part) => /^([^x]*)x(\d*):(.+)$/.exec(part.trim()));
-    return rows.every(Boolean)
-        ? rows.map(([, nodes, each, gpu]) => ({ nodes, each, gpu }))
-        : null;
+    return rows.every(Boolean) ? rows.map(([, nodes, each, gpu]) => ({ nodes, each, gpu })) : null;
 }
 
 const clusterOf = (rows) => rows.map(({ nodes, each, gpu }) => `${nodes}x${each}:${gpu}`).join(",");

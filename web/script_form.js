@@ -15,7 +15,12 @@ srun torchrun --nnodes 8 --nproc-per-node 8 pretrain_gpt.py \\
 `;
 
 function scriptFields() {
-    const text = el("textarea", { rows: 14, spellcheck: "false", placeholder: "Paste a launch script, sbatch file, YAML or training log, or drop the file here." }),
+    const text = el("textarea", {
+            rows: 14,
+            spellcheck: "false",
+            placeholder:
+                "Paste a launch script, sbatch file, YAML or training log, or drop the file here.",
+        }),
         file = el("input", { type: "file", class: "hidden", tabindex: "-1" });
     file.addEventListener("change", () => file.files[0] && takeScript(file.files[0]));
     const sample = () => {
@@ -92,7 +97,9 @@ function fillScript(question) {
 // A unified diff with its lines told apart, by sign and by colour.
 function diffBox(diff) {
     const kind = (line) =>
-        /^(\+\+\+|---)/.test(line) ? "name" : { "+": "come", "-": "gone", "@": "place" }[line[0]] || null;
+        /^(\+\+\+|---)/.test(line)
+            ? "name"
+            : { "+": "come", "-": "gone", "@": "place" }[line[0]] || null;
     const lines = diff.trimEnd().split("\n");
     return el(
         "pre",
@@ -111,10 +118,27 @@ function showChanges({ answer, text }) {
         "div",
         { class: "card-head" },
         el("h2", {}, better ? "What would be better" : "Nothing to change"),
-        better && answer.script ? el("button", { type: "button", click: () => save(improvedName(), answer.script) }, "Download the new script") : "",
-        better && answer.script ? el("button", { type: "button", click: (e) => copyText(answer.script, e.currentTarget) }, "Copy it") : "",
+        better && answer.script
+            ? el(
+                  "button",
+                  { type: "button", click: () => save(improvedName(), answer.script) },
+                  "Download the new script",
+              )
+            : "",
+        better && answer.script
+            ? el(
+                  "button",
+                  { type: "button", click: (e) => copyText(answer.script, e.currentTarget) },
+                  "Copy it",
+              )
+            : "",
     );
-    box.replaceChildren(head, listOf(words, null), better ? "" : el("p", {}, answer.message), at < 0 ? "" : diffBox(text.slice(at)));
+    box.replaceChildren(
+        head,
+        listOf(words, null),
+        better ? "" : el("p", {}, answer.message),
+        at < 0 ? "" : diffBox(text.slice(at)),
+    );
     box.hidden = false;
 }
 

@@ -1,5 +1,5 @@
 // Keeps the page's own files, so that it opens without a network. Another build has another name, and
-// takes the place of the one before as a whole.
+// takes the place of the one before as a whole, once no page of that one is open.
 "use strict";
 const CACHE = "astra-{{build}}";
 const FILES = [{{files}}];
@@ -8,7 +8,6 @@ self.addEventListener("install", (event) => {
     const fill = async () => {
         const cache = await caches.open(CACHE);
         await cache.addAll(FILES.map((name) => new Request(name, { cache: "no-cache" })));
-        await self.skipWaiting();
     };
     event.waitUntil(fill());
 });

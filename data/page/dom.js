@@ -55,8 +55,7 @@ function drawn(part, draw) {
 
 // `mark`: what stands before entry k, a swatch of its colour unless it is given.
 function legend(entries, mark) {
-    const swatch = (k) =>
-        el("span", { class: "swatch f" + entries[k][0], "aria-hidden": "true" });
+    const swatch = (k) => el("span", { class: "swatch f" + entries[k][0], "aria-hidden": "true" });
     return el(
         "ul",
         { class: "legend" },

@@ -56,7 +56,12 @@ function drawFront() {
         types = [...new Set([...front, ...others].map((i) => word(i, "gpu")))];
     drawn(part, (width) => frontPicture(width, { axes, front, others, types }));
     if (types.length > 1)
-        part.node.append(legend(types.map((name, k) => [typeColour(k), name]), typeShape));
+        part.node.append(
+            legend(
+                types.map((name, k) => [typeColour(k), name]),
+                typeShape,
+            ),
+        );
     alternative(part, ["plan", "GPUs", DATA.axes.x.title, DATA.axes.y.title, "strategy"], () =>
         front.map((i) => [
             planName(i),

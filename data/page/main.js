@@ -1,6 +1,5 @@
 // Starts the page of a report: its data lies in it.
-const planAddress = (i) =>
-    i < 0 ? location.pathname + location.search : "#plan-" + (i + 1);
+const planAddress = (i) => (i < 0 ? location.pathname + location.search : "#plan-" + (i + 1));
 const madeOf = () => "The page is one file and loads nothing.";
 
 function openFromAddress() {

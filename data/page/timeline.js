@@ -16,7 +16,8 @@ function drawTimeline() {
     const title = "One step of " + (DATA.search ? "plan 1" : "the plan");
     const part = section("timeline", title, "Timeline", "", "first");
     if (!RANKS) {
-        part.note.textContent = "No picture: the plan is not feasible, or the step has too many passes.";
+        part.note.textContent =
+            "No picture: the plan is not feasible, or the step has too many passes.";
         return;
     }
     part.note.textContent = timelineLead();

@@ -44,7 +44,11 @@ class Marionette {
     }
 
     run(script, ...args) {
-        return this.send("WebDriver:ExecuteAsyncScript", { script: `const done = arguments[arguments.length - 1]; (async () => { ${script} })().then(done, (e) => done("failed: " + e));`, args, scriptTimeout: 120000 });
+        return this.send("WebDriver:ExecuteAsyncScript", {
+            script: `const done = arguments[arguments.length - 1]; (async () => { ${script} })().then(done, (e) => done("failed: " + e));`,
+            args,
+            scriptTimeout: 120000,
+        });
     }
 }
 
@@ -69,17 +73,56 @@ const ANSWERED = `for (let k = 0; k < 600; k++) {
 
 export async function firefoxAnswers() {
     const profile = mkdtempSync(join(tmpdir(), "astra-firefox-"));
-    const firefox = spawn("firefox-esr", ["--headless", "--no-remote", "--profile", profile, "--marionette", "--marionette-port", String(PORT)], {
-        stdio: "ignore",
-        env: { ...process.env, HOME: profile, MOZ_REMOTE_SETTINGS_DEVTOOLS: "1", MOZ_MARIONETTE_PREF_STATE_ACROSS_RESTARTS: JSON.stringify({ "marionette.port": PORT }) },
-    });
+    const firefox = spawn(
+        "firefox-esr",
+        [
+            "--headless",
+            "--no-remote",
+            "--profile",
+            profile,
+            "--marionette",
+            "--marionette-port",
+            String(PORT),
+        ],
+        {
+            stdio: "ignore",
+            env: {
+                ...process.env,
+                HOME: profile,
+                MOZ_REMOTE_SETTINGS_DEVTOOLS: "1",
+                MOZ_MARIONETTE_PREF_STATE_ACROSS_RESTARTS: JSON.stringify({
+                    "marionette.port": PORT,
+                }),
+            },
+        },
+    );
     try {
         const driver = new Marionette(await reach(80));
-        await driver.send("WebDriver:NewSession", { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
-        await driver.send("WebDriver:Navigate", { url: address + "#q=search&model=llama3-8b&cluster=2x8:H100" });
-        const tiles = await driver.run(`${ANSWERED} return [...document.querySelectorAll("#card .tile .value")].map((n) => n.textContent);`),
-            [best] = JSON.parse(astra("search", "--model", "llama3-8b", "--cluster", "2x8:H100", "--format", "json")).best;
-        same("firefox: step", tiles[1] || (await driver.run(`return document.getElementById("state").textContent;`)), `${best.step_s.toFixed(2)} s`);
+        await driver.send("WebDriver:NewSession", {
+            capabilities: { alwaysMatch: { acceptInsecureCerts: true } },
+        });
+        await driver.send("WebDriver:Navigate", {
+            url: address + "#q=search&model=llama3-8b&cluster=2x8:H100",
+        });
+        const tiles = await driver.run(
+                `${ANSWERED} return [...document.querySelectorAll("#card .tile .value")].map((n) => n.textContent);`,
+            ),
+            [best] = JSON.parse(
+                astra(
+                    "search",
+                    "--model",
+                    "llama3-8b",
+                    "--cluster",
+                    "2x8:H100",
+                    "--format",
+                    "json",
+                ),
+            ).best;
+        same(
+            "firefox: step",
+            tiles[1] || (await driver.run(`return document.getElementById("state").textContent;`)),
+            `${best.step_s.toFixed(2)} s`,
+        );
         const script = readFileSync("tests/import/03_sbatch.sh", "utf8");
         const lines = await driver.run(
             `document.getElementById("mode-script").click();
@@ -91,11 +134,17 @@ export async function firefoxAnswers() {
             script,
         );
         check("firefox: diff", lines > 3, lines);
-        same("firefox: drawn", await driver.run(`return document.querySelectorAll("#timeline svg path").length > 2;`), true);
+        same(
+            "firefox: drawn",
+            await driver.run(`return document.querySelectorAll("#timeline svg path").length > 2;`),
+            true,
+        );
         await driver.send("Marionette:Quit", { flags: ["eForceQuit"] }).catch(() => {});
     } finally {
         firefox.kill();
-        await new Promise((done) => (firefox.exitCode !== null || firefox.signalCode ? done() : firefox.on("exit", done)));
+        await new Promise((done) =>
+            firefox.exitCode !== null || firefox.signalCode ? done() : firefox.on("exit", done),
+        );
         rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     }
 }

@@ -7,19 +7,51 @@ const HOSTILE = `<img src=x onerror="window.hit=1"></script><script>window.hit=1
 
 export async function hostileTextsStayText() {
     const page = await ask("hostile");
-    const config = { ...JSON.parse(readFileSync("data/models/qwen3-8b.json", "utf8")), _name_or_path: HOSTILE, architectures: [HOSTILE] };
-    await settled(page, () => page.setInputFiles("#config-file", { name: `${HOSTILE}.json`, mimeType: "application/json", buffer: Buffer.from(JSON.stringify(config)) }));
+    const config = {
+        ...JSON.parse(readFileSync("data/models/qwen3-8b.json", "utf8")),
+        _name_or_path: HOSTILE,
+        architectures: [HOSTILE],
+    };
+    await settled(page, () =>
+        page.setInputFiles("#config-file", {
+            name: `${HOSTILE}.json`,
+            mimeType: "application/json",
+            buffer: Buffer.from(JSON.stringify(config)),
+        }),
+    );
     await settled(page, () => page.fill("#f-model", HOSTILE));
     await settled(page, () => page.fill(".pool-row .nodes", HOSTILE));
-    await page.evaluate((text) => localStorage.setItem("astra-recent", JSON.stringify([{ title: text, address: "#q=" + text }, { title: 1 }, null])), HOSTILE);
-    const next = await ask("hostile script", `#q=improve&gpu=${encodeURIComponent(HOSTILE)}&text:${encodeURIComponent(HOSTILE)}=b${Buffer.from("python pretrain_gpt.py --num-layers " + HOSTILE).toString("base64url")}`, { context: page.context() });
+    await page.evaluate(
+        (text) =>
+            localStorage.setItem(
+                "astra-recent",
+                JSON.stringify([{ title: text, address: "#q=" + text }, { title: 1 }, null]),
+            ),
+        HOSTILE,
+    );
+    const next = await ask(
+        "hostile script",
+        `#q=improve&gpu=${encodeURIComponent(HOSTILE)}&text:${encodeURIComponent(HOSTILE)}=b${Buffer.from("python pretrain_gpt.py --num-layers " + HOSTILE).toString("base64url")}`,
+        { context: page.context() },
+    );
     check("hostile: recent shown as text", (await next.locator("#recent li").count()) <= 2);
-    await settled(next, () => next.fill("#f-script", `torchrun pretrain_gpt.py --num-layers '${HOSTILE}' --hidden-size 8 # ${HOSTILE}`));
+    await settled(next, () =>
+        next.fill(
+            "#f-script",
+            `torchrun pretrain_gpt.py --num-layers '${HOSTILE}' --hidden-size 8 # ${HOSTILE}`,
+        ),
+    );
     for (const p of [page, next]) {
         check("hostile: nothing ran", (await p.evaluate(() => window.hit)) === undefined);
         same("hostile: no element", await p.locator("img, body script").count(), 0);
     }
-    for (const hash of ["#q=", "#q=search&model=%E0%A4%A", "#q=improve&text:x=z!!!!", "#q=search&report=/etc/x&model=llama3-8b&cluster=1x8:H100", "#q=rm&x=1"]) {
+    for (const hash of [
+        "#q=",
+        "#q=search&model=%E0%A4%A",
+        "#q=improve&text:x=z!!!!",
+        "#q=search&report=/etc/x&model=llama3-8b&cluster=1x8:H100",
+        "#q=rm&x=1",
+    ]) {
         const odd = await ask("odd address " + hash, hash);
         check(`odd address ${hash}`, await odd.locator("#content").isVisible());
         await odd.context().close();
@@ -28,15 +60,28 @@ export async function hostileTextsStayText() {
 }
 
 export async function nothingIsCut() {
-    const ten = "#q=search&model=llama3-8b&tokens=1T&cluster=" + ["H100", "A100", "H200", "B200", "L40S", "A100-40GB", "RTX4090", "V100", "MI300X", "GH200"].map((g) => `1..8x8:${g}`).join(",");
-    for (const [name, hash] of [["first", ""], ["ten", ten]])
+    const ten =
+        "#q=search&model=llama3-8b&tokens=1T&cluster=" +
+        ["H100", "A100", "H200", "B200", "L40S", "A100-40GB", "RTX4090", "V100", "MI300X", "GH200"]
+            .map((g) => `1..8x8:${g}`)
+            .join(",");
+    for (const [name, hash] of [
+        ["first", ""],
+        ["ten", ten],
+    ])
         for (const width of [1440, 1000, 390])
             for (const theme of ["light", "dark"]) {
                 const page = await ask(`${name} at ${width}, ${theme}`, hash, { width, theme });
                 if (width === 390) await page.locator("#ask-fold > summary").click();
-                const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+                const over = await page.evaluate(
+                    () => document.documentElement.scrollWidth - innerWidth,
+                );
                 check(`${name} at ${width}, ${theme}: no sideways scroll`, over <= 0, over);
-                same(`${name} ${theme}: theme`, await page.evaluate(() => document.documentElement.dataset.theme), theme);
+                same(
+                    `${name} ${theme}: theme`,
+                    await page.evaluate(() => document.documentElement.dataset.theme),
+                    theme,
+                );
                 await picture(page, `${name}-${width}-${theme}`);
                 await page.context().close();
             }
@@ -47,7 +92,13 @@ export async function everyControlHasAName() {
     await settled(page, () => page.click("#pool-add"));
     const nameless = await page.evaluate(() =>
         [...document.querySelectorAll("input, select, textarea, button")]
-            .filter((n) => n.type !== "file" && !n.labels?.length && !n.getAttribute("aria-label") && !n.textContent.trim())
+            .filter(
+                (n) =>
+                    n.type !== "file" &&
+                    !n.labels?.length &&
+                    !n.getAttribute("aria-label") &&
+                    !n.textContent.trim(),
+            )
             .map((n) => n.outerHTML.slice(0, 80)),
     );
     same("names: every control has one", nameless, []);
@@ -59,16 +110,26 @@ export async function everyControlHasAName() {
 export async function keysAreEnough() {
     const page = await ask("keys");
     await page.keyboard.press("Tab");
-    check("keys: skip link first", await page.evaluate(() => document.activeElement.className === "skip"));
+    check(
+        "keys: skip link first",
+        await page.evaluate(() => document.activeElement.className === "skip"),
+    );
     await page.keyboard.press("Enter");
-    check("keys: to the answer, the address stays", (await page.evaluate(() => document.activeElement.id)) === "content" && page.url().includes("#q="));
+    check(
+        "keys: to the answer, the address stays",
+        (await page.evaluate(() => document.activeElement.id)) === "content" &&
+            page.url().includes("#q="),
+    );
     await page.focus("#f-model");
     await page.keyboard.press("Control+A");
     await settled(page, () => page.keyboard.type("llama3-8b\n"));
     check("keys: asked", (await page.locator("#heading").textContent()).startsWith("llama3-8b"));
     await page.focus("#plans .plans td button");
     await page.keyboard.press("Enter");
-    check("keys: plan opened, in the address", (await page.locator("#plan").isVisible()) && page.url().endsWith("&plan-1"));
+    check(
+        "keys: plan opened, in the address",
+        (await page.locator("#plan").isVisible()) && page.url().endsWith("&plan-1"),
+    );
     const link = page.url();
     await page.keyboard.press("Escape");
     check("keys: closed", !page.url().includes("&plan-"));
@@ -81,17 +142,28 @@ export async function keysAreEnough() {
 export async function printsTheAnswerAlone() {
     const page = await ask("print");
     await page.emulateMedia({ media: "print" });
-    check("print: no form", !(await page.locator("#ask").isVisible()) && (await page.locator("#card").isVisible()));
+    check(
+        "print: no form",
+        !(await page.locator("#ask").isVisible()) && (await page.locator("#card").isVisible()),
+    );
     await page.context().close();
 }
 
 export async function worksOffline() {
     const page = await ask("online");
     await page.evaluate(() => navigator.serviceWorker.ready);
-    await page.waitForFunction(() => navigator.serviceWorker.controller !== null, null, { timeout: 30000 });
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null, null, {
+        timeout: 30000,
+    });
     await page.context().setOffline(true);
-    const away = await ask("offline", "#q=search&model=llama3-8b&cluster=2x8:H100", { context: page.context() });
-    sameJson("offline: answered", await shown(away), astra("search", "--model", "llama3-8b", "--cluster", "2x8:H100", "--format", "json"));
+    const away = await ask("offline", "#q=search&model=llama3-8b&cluster=2x8:H100", {
+        context: page.context(),
+    });
+    sameJson(
+        "offline: answered",
+        await shown(away),
+        astra("search", "--model", "llama3-8b", "--cluster", "2x8:H100", "--format", "json"),
+    );
     await away.goto(address + "evidence.html");
     check("offline: evidence", await away.locator("h1").isVisible());
     await page.context().close();
@@ -100,8 +172,16 @@ export async function worksOffline() {
 export async function policyIsStrict() {
     const html = readFileSync(`${process.env.WEB}/index.html`, "utf8"),
         policy = /Content-Security-Policy" content="([^"]*)"/.exec(html)[1];
-    check("policy: nothing inline, nobody else", policy.startsWith("default-src 'none'") && !/unsafe-inline|'unsafe-eval'|\*|https?:|data:|blob:/.test(policy), policy);
-    check("policy: no inline script or style", !/<script(?![^>]*src=)|<style| style=| on[a-z]+=/.test(html));
+    check(
+        "policy: nothing inline, nobody else",
+        policy.startsWith("default-src 'none'") &&
+            !/unsafe-inline|'unsafe-eval'|\*|https?:|data:|blob:/.test(policy),
+        policy,
+    );
+    check(
+        "policy: no inline script or style",
+        !/<script(?![^>]*src=)|<style| style=| on[a-z]+=/.test(html),
+    );
 }
 
 // On an idle machine of 2 cores: the first answer within 1 s from the cache, later ones within 0.4 s.

@@ -25,7 +25,8 @@ function questionOf(words) {
         const name = word.slice(2),
             value = switches.includes(name) ? "on" : rest.shift();
         question.options.push([name, value]);
-        if (existsSync(value)) question.files.push({ name: value, text: readFileSync(value, "utf8") });
+        if (existsSync(value))
+            question.files.push({ name: value, text: readFileSync(value, "utf8") });
     }
     return question;
 }
@@ -34,7 +35,10 @@ const masked = (text) => text.replace(/("elapsed_s": )[-+.0-9eE]+/, "$1ELAPSED")
 
 function ofProgram(words) {
     const json = MEANT.json.includes(words[0]) ? ["--format", "json"] : [];
-    const { status, stdout, stderr } = spawnSync(ASTRA, [...words, ...json], { encoding: "utf8", maxBuffer: 1 << 28 });
+    const { status, stdout, stderr } = spawnSync(ASTRA, [...words, ...json], {
+        encoding: "utf8",
+        maxBuffer: 1 << 28,
+    });
     return { status, printed: masked(stdout), message: stderr.replace(/^astra: /, "").trimEnd() };
 }
 
@@ -42,7 +46,11 @@ function ofEngine(engine, words) {
     const question = questionOf(words);
     for (const { name } of question.files) engine.module.FS.mkdirTree(dirname(resolve("/", name)));
     const { status, message, json, script } = engine.ask(question);
-    const printed = MEANT.json.includes(words[0]) ? json : words[0] === "improve" ? engine.print("text") : script;
+    const printed = MEANT.json.includes(words[0])
+        ? json
+        : words[0] === "improve"
+          ? engine.print("text")
+          : script;
     return { status, printed: masked(printed), message };
 }
 
@@ -54,7 +62,9 @@ function firstDifference(a, b) {
 
 const compiled = await WebAssembly.compile(readFileSync(enginePath.replace(/\.js$/, ".wasm")));
 const engine = await startEngine(require(enginePath), compiled);
-const questions = readFileSync(questionsPath, "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+const questions = readFileSync(questionsPath, "utf8")
+    .split("\n")
+    .filter((line) => line && !line.startsWith("#"));
 let failed = 0;
 for (const line of questions) {
     const words = line.split(" "),
@@ -66,7 +76,18 @@ for (const line of questions) {
     );
     if (!differs) continue;
     failed++;
-    console.log(`FAIL ${line}: ${differs}, ${firstDifference(String(theirs[differs]), String(ours[differs]))}`);
+    console.log(
+        `FAIL ${line}: ${differs}, ${firstDifference(String(theirs[differs]), String(ours[differs]))}`,
+    );
 }
-console.log(`${questions.length - failed} of ${questions.length} questions answered alike`);
+// What one worker holds: memory grows and is never given back.
+const MOST_MB = 200,
+    held = engine.module.HEAP8.length / 1e6;
+if (held > MOST_MB) {
+    failed++;
+    console.log(`FAIL memory: ${held} MB, ${MOST_MB} at most`);
+}
+console.log(
+    `${questions.length - failed} of ${questions.length} questions answered alike, ${Math.round(held)} MB of memory`,
+);
 process.exit(failed || questions.length < 60 ? 1 : 0);

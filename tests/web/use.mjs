@@ -11,10 +11,15 @@ export async function firstAnswerWithoutAClick() {
     const page = await ask("first");
     sameJson("first: JSON", await shown(page), astra(...FIRST, "--format", "json"));
     check("first: card", (await page.locator("#card .tile").count()) >= 4);
-    for (const id of ["front", "timeline", "breakdown", "memory", "sensitivity", "funnel", "plans"]) check(`first: ${id}`, await page.locator("#" + id).isVisible());
+    for (const id of ["front", "timeline", "breakdown", "memory", "sensitivity", "funnel", "plans"])
+        check(`first: ${id}`, await page.locator("#" + id).isVisible());
     await page.waitForFunction(() => DATA.others.length > 0, null, { timeout: 60000 });
     check("first: why not", (await page.locator("#why-not .bars dt").count()) > 2);
-    same("first: address", decodeURIComponent(new URL(page.url()).hash), "#q=search&model=llama3-70b&cluster=64x8:H100");
+    same(
+        "first: address",
+        decodeURIComponent(new URL(page.url()).hash),
+        "#q=search&model=llama3-70b&cluster=64x8:H100",
+    );
     await page.context().close();
 }
 
@@ -24,7 +29,23 @@ export async function formIsAsked() {
     await settled(page, () => page.fill(".pool-row .nodes", "1..4"));
     await settled(page, () => page.fill(".pool-row .price", "2.5"));
     await settled(page, () => page.fill("#f-tokens", "1T"));
-    sameJson("form: JSON", await shown(page), astra("search", "--model", "llama3-8b", "--cluster", "1..4x8:H100", "--price", "H100=2.5", "--tokens", "1T", "--format", "json"));
+    sameJson(
+        "form: JSON",
+        await shown(page),
+        astra(
+            "search",
+            "--model",
+            "llama3-8b",
+            "--cluster",
+            "1..4x8:H100",
+            "--price",
+            "H100=2.5",
+            "--tokens",
+            "1T",
+            "--format",
+            "json",
+        ),
+    );
     const before = page.url();
     await settled(page, () => page.click("#pool-add"));
     check("form: two types", page.url() !== before && page.url().includes("A100"));
@@ -36,18 +57,42 @@ export async function formIsAsked() {
 export async function modelsByFileAndBySizes() {
     const page = await ask("models"),
         config = readFileSync("data/models/qwen3-8b.json", "utf8");
-    await settled(page, () => page.setInputFiles("#config-file", { name: "my model.json", mimeType: "application/json", buffer: Buffer.from(config) }));
-    check("config: heading", (await page.locator("#heading").textContent()).startsWith("my_model.json on"));
+    await settled(page, () =>
+        page.setInputFiles("#config-file", {
+            name: "my model.json",
+            mimeType: "application/json",
+            buffer: Buffer.from(config),
+        }),
+    );
+    check(
+        "config: heading",
+        (await page.locator("#heading").textContent()).startsWith("my_model.json on"),
+    );
     const link = page.url();
     const other = await ask("config by link", new URL(link).hash);
     sameJson("config by link: JSON", await shown(other), await shown(page));
     await other.context().close();
     await page.locator("summary", { hasText: "Sizes by hand" }).click();
     const sizes = { layers: 32, hidden: 4096, ffn: 14336, heads: 32, vocab: 32000 };
-    for (const [name, size] of Object.entries(sizes)) await page.fill(`[data-size="${name}"]`, String(size));
-    await page.waitForFunction(() => SHOWN.question && optionOf(SHOWN.question, "model").endsWith("vocab=32000"));
+    for (const [name, size] of Object.entries(sizes))
+        await page.fill(`[data-size="${name}"]`, String(size));
+    await page.waitForFunction(
+        () => SHOWN.question && optionOf(SHOWN.question, "model").endsWith("vocab=32000"),
+    );
     await answered(page);
-    sameJson("sizes: JSON", await shown(page), astra("search", "--model", "layers=32,hidden=4096,ffn=14336,heads=32,vocab=32000", "--cluster", "64x8:H100", "--format", "json"));
+    sameJson(
+        "sizes: JSON",
+        await shown(page),
+        astra(
+            "search",
+            "--model",
+            "layers=32,hidden=4096,ffn=14336,heads=32,vocab=32000",
+            "--cluster",
+            "64x8:H100",
+            "--format",
+            "json",
+        ),
+    );
     await page.context().close();
 }
 
@@ -56,14 +101,29 @@ export async function scriptIsImproved() {
     check("script: empty state", await page.locator(".empty h1").isVisible());
     const text = readFileSync("tests/import/03_sbatch.sh", "utf8");
     await settled(page, () => page.fill("#f-script", text));
-    check("script: diff", (await page.locator(".diff .come").count()) > 3 && (await page.locator(".diff .gone").count()) > 1);
+    check(
+        "script: diff",
+        (await page.locator(".diff .come").count()) > 3 &&
+            (await page.locator(".diff .gone").count()) > 1,
+    );
     writeFileSync(inMade("train.sh"), text);
     astra("improve", inMade("train.sh"), "--gpu", "H100", "-o", inMade("train.new.sh"));
-    const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=Download the new script")]);
-    same("script: the same text", readFileSync(await file.path(), "utf8"), readFileSync(inMade("train.new.sh"), "utf8"));
+    const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.click("text=Download the new script"),
+    ]);
+    same(
+        "script: the same text",
+        readFileSync(await file.path(), "utf8"),
+        readFileSync(inMade("train.new.sh"), "utf8"),
+    );
     check("script: fits", (await page.locator("#card .badge").textContent()) === "feasible");
     const link = await ask("script by link", new URL(page.url()).hash);
-    same("script by link", await link.locator(".diff").textContent(), await page.locator(".diff").textContent());
+    same(
+        "script by link",
+        await link.locator(".diff").textContent(),
+        await page.locator(".diff").textContent(),
+    );
     await link.context().close();
     const slurm = await download(page, "slurm");
     check("script: exports", slurm.text.includes("--pipeline-model-parallel-size"));
@@ -84,11 +144,21 @@ export async function wrongInputIsMarked() {
         const good = await page.inputValue(box);
         await settled(page, () => page.fill(box, text));
         const place = page.locator(`#f-${name}-error`);
-        check(`wrong ${name}: said at its field`, (await place.isVisible()) && (await place.textContent()).length > 10, await page.locator(".complaint:visible").allTextContents());
-        check(`wrong ${name}: marked`, (await page.locator(`#f-${name}`).getAttribute("aria-invalid")) === "true");
+        check(
+            `wrong ${name}: said at its field`,
+            (await place.isVisible()) && (await place.textContent()).length > 10,
+            await page.locator(".complaint:visible").allTextContents(),
+        );
+        check(
+            `wrong ${name}: marked`,
+            (await page.locator(`#f-${name}`).getAttribute("aria-invalid")) === "true",
+        );
         if (name === "model") await picture(page, "wrong", false);
         await settled(page, () => page.fill(box, good));
-        check(`wrong ${name}: right again`, (await page.locator(".complaint:visible").count()) === 0);
+        check(
+            `wrong ${name}: right again`,
+            (await page.locator(".complaint:visible").count()) === 0,
+        );
     }
     await settled(page, async () => {
         await page.locator("summary", { hasText: "More options" }).click();
@@ -100,7 +170,10 @@ export async function wrongInputIsMarked() {
 
 export async function nothingFits() {
     const page = await ask("nothing", "#q=search&model=llama3-405b&cluster=1x8:H100");
-    check("nothing: said", (await page.locator(".empty pre").textContent()).includes("no strategy fits in memory"));
+    check(
+        "nothing: said",
+        (await page.locator(".empty pre").textContent()).includes("no strategy fits in memory"),
+    );
     check("nothing: no answer", !(await page.locator("#answer").isVisible()));
     await settled(page, () => page.click(".empty button.first"));
     check("nothing: enough nodes are a click away", await page.locator("#card").isVisible());
@@ -116,7 +189,10 @@ export async function answersAreCompared() {
     }
     const heads = page.locator("#compare thead th");
     same("compare: four", await heads.count(), 4);
-    check("compare: batch differs", (await page.locator("#compare tr.differs th").allTextContents()).includes("global batch"));
+    check(
+        "compare: batch differs",
+        (await page.locator("#compare tr.differs th").allTextContents()).includes("global batch"),
+    );
     check("compare: best marked", (await page.locator("#compare td.best").count()) > 0);
     await picture(page, "compare", false);
     await settled(page, () => page.fill("#f-global-batch", "4096"));
@@ -132,53 +208,118 @@ export async function everythingIsDownloaded() {
         words = ["search", "--model", "llama3-8b", "--cluster", "2x8:H100"];
     const json = await download(page, "JSON");
     sameJson("download: JSON", json.text, astra(...words, "--format", "json"));
-    same("download: CSV", (await download(page, "CSV, all plans")).text, astra(...words, "--format", "csv"));
+    same(
+        "download: CSV",
+        (await download(page, "CSV, all plans")).text,
+        astra(...words, "--format", "csv"),
+    );
     astra(...words, "--report", inMade("cli.html"), "--plot", inMade("cli.svg"));
-    same("download: report", (await download(page, "Report, one HTML file")).text, readFileSync(inMade("cli.html"), "utf8"));
-    same("download: SVG", (await download(page, "Front as SVG")).text, readFileSync(inMade("cli.svg"), "utf8"));
+    same(
+        "download: report",
+        (await download(page, "Report, one HTML file")).text,
+        readFileSync(inMade("cli.html"), "utf8"),
+    );
+    same(
+        "download: SVG",
+        (await download(page, "Front as SVG")).text,
+        readFileSync(inMade("cli.svg"), "utf8"),
+    );
     writeFileSync(inMade("plan.json"), json.text);
-    for (const to of ["megatron", "torchrun", "slurm", "k8s", "pytorchjob", "skypilot", "bridge", "flagscale"]) {
+    for (const to of [
+        "megatron",
+        "torchrun",
+        "slurm",
+        "k8s",
+        "pytorchjob",
+        "skypilot",
+        "bridge",
+        "flagscale",
+    ]) {
         const file = await download(page, to);
-        same(`download: ${to}`, file.text, astra("export", inMade("plan.json"), "--to", to).replaceAll(inMade("plan.json"), "plan.json"));
+        same(
+            `download: ${to}`,
+            file.text,
+            astra("export", inMade("plan.json"), "--to", to).replaceAll(
+                inMade("plan.json"),
+                "plan.json",
+            ),
+        );
     }
     await page.keyboard.press("Escape");
-    check("download: Escape closes the menu", !(await page.locator("details.menu").evaluate((m) => m.open)));
+    check(
+        "download: Escape closes the menu",
+        !(await page.locator("details.menu").evaluate((m) => m.open)),
+    );
     await page.context().close();
 }
 
 export async function slidersAsk() {
     const page = await ask("sliders", "#q=search&model=llama3-8b&cluster=2x8:H100");
-    for (const [id, key] of Object.entries({ nodes: "ArrowRight", batch: "ArrowLeft", nic: "ArrowRight", price: "ArrowLeft" })) {
+    for (const [id, key] of Object.entries({
+        nodes: "ArrowRight",
+        batch: "ArrowLeft",
+        nic: "ArrowRight",
+        price: "ArrowLeft",
+    })) {
         await page.focus("#slider-" + id);
         await page.keyboard.press(key);
         const place = page.locator(".slider", { has: page.locator("#slider-" + id) }).locator("p");
-        await page.waitForFunction((n) => /a step, .* tokens\/s/.test(document.getElementById(n).closest(".slider").lastChild.textContent), "slider-" + id, { timeout: 60000 });
+        await page.waitForFunction(
+            (n) =>
+                /a step, .* tokens\/s/.test(
+                    document.getElementById(n).closest(".slider").lastChild.textContent,
+                ),
+            "slider-" + id,
+            { timeout: 60000 },
+        );
         check(`slider ${id}`, (await place.textContent()).includes("tokens/s"));
     }
     await page.context().close();
 }
 
 export async function longSearchesShowTheBestSoFar() {
-    const page = await ask("mixed", "#q=search&model=llama3-70b&cluster=16x8:H100,16x8:A100,16x8:H200,16x8:B200", { wait: false });
+    const page = await ask(
+        "mixed",
+        "#q=search&model=llama3-70b&cluster=16x8:H100,16x8:A100,16x8:H200,16x8:B200",
+        { wait: false },
+    );
     await page.locator("#state progress").waitFor();
     await page.waitForFunction(() => SHOWN.result && SHOWN.result.early, null, { timeout: 60000 });
-    check("mixed: best so far", (await page.locator("#state").textContent()).includes("best so far, at most"));
+    check(
+        "mixed: best so far",
+        (await page.locator("#state").textContent()).includes("best so far, at most"),
+    );
     await picture(page, "mixed", false);
     await page.click("#stop");
-    check("mixed: stopped", (await page.locator("#state").textContent()).startsWith("Stopped: the best so far"));
-    check("mixed: kept", (await page.locator("#card .tile").count()) >= 4 && !(await page.evaluate(() => MAIN.busy)));
-    await settled(page, () => page.fill("#f-model", "llama3-8b").then(() => page.locator(".pool-row .remove").nth(3).click()));
+    check(
+        "mixed: stopped",
+        (await page.locator("#state").textContent()).startsWith("Stopped: the best so far"),
+    );
+    check(
+        "mixed: kept",
+        (await page.locator("#card .tile").count()) >= 4 && !(await page.evaluate(() => MAIN.busy)),
+    );
+    await settled(page, () =>
+        page
+            .fill("#f-model", "llama3-8b")
+            .then(() => page.locator(".pool-row .remove").nth(3).click()),
+    );
     await page.context().close();
 }
 
 export async function typingEndsASearch() {
-    const page = await ask("typing", "#q=search&model=deepseek-v3&cluster=256x8:H800", { wait: false });
+    const page = await ask("typing", "#q=search&model=deepseek-v3&cluster=256x8:H800", {
+        wait: false,
+    });
     await page.locator("#state progress").waitFor();
     await settled(page, async () => {
         await page.locator("#f-model").pressSequentially("x", { delay: 5 });
         await page.fill("#f-model", "llama3-8b");
     });
-    check("typing: the last counts", (await page.locator("#heading").textContent()).startsWith("llama3-8b on"));
+    check(
+        "typing: the last counts",
+        (await page.locator("#heading").textContent()).startsWith("llama3-8b on"),
+    );
     await page.context().close();
 }
 
@@ -190,6 +331,10 @@ export async function recentQuestionsAreKept() {
     await settled(page, () => page.locator("#recent li a").nth(1).click());
     same("recent: opened", await page.inputValue("#f-model"), "llama3-70b");
     await page.click("#recent-clear");
-    check("recent: cleared", !(await page.locator("#recent").isVisible()) && (await page.evaluate(() => localStorage.getItem("astra-recent"))) === "[]");
+    check(
+        "recent: cleared",
+        !(await page.locator("#recent").isVisible()) &&
+            (await page.evaluate(() => localStorage.getItem("astra-recent"))) === "[]",
+    );
     await page.context().close();
 }
