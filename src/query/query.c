@@ -181,23 +181,51 @@ int default_seq_len(const struct model *m)
     return m->max_seq < DEFAULT_SEQ_LEN ? m->max_seq : DEFAULT_SEQ_LEN;
 }
 
-/* The largest power of two whose tokens do not exceed the default. */
-static int default_global_batch(int seq_len)
-{
-    int batch = 1;
-    while (2.0 * batch * seq_len <= DEFAULT_TOKENS)
-        batch *= 2;
-    return batch;
-}
-
 int query_seq_len(const struct query *q)
 {
     return q->terms.seq_len ? q->terms.seq_len : default_seq_len(&q->model);
 }
 
+/* FLOP/s that the pool has at its best, of the type that has most: jobs on several are as good as one
+ * in what follows. */
+static double pool_peak(const struct cluster *c)
+{
+    double most = 0;
+    for (int g = 0; g < c->groups; g++) {
+        const struct gpu *gpu = c->group[g].gpu;
+        double tflops = fmax(gpu->bf16_tflops, gpu->fp16_tflops);
+        most = fmax(most, 1e12 * tflops * c->group[g].nodes_max * c->group[g].per_node);
+    }
+    return most;
+}
+
+/* Tokens of a step of a minute, at half of that and six FLOP a parameter and token. */
+static double tokens_of_a_minute(const struct query *q)
+{
+    static const double share = 0.5, step_s = 60, flop = 6;
+    return share * step_s * pool_peak(&q->cluster) /
+           (flop * (double)model_params_active(&q->model));
+}
+
+static int power_of_two(double most)
+{
+    int n = 1;
+    while (2.0 * n <= most)
+        n *= 2;
+    return n;
+}
+
+/* A power of two: about 4 M tokens; on a small pool those of a minute, but a sequence for each GPU. */
+static int default_global_batch(const struct query *q)
+{
+    double seq_len = query_seq_len(q), gpus = (double)cluster_max_gpus(&q->cluster);
+    double tokens = fmax(tokens_of_a_minute(q), gpus * seq_len);
+    return power_of_two(fmin(tokens, DEFAULT_TOKENS) / seq_len);
+}
+
 int query_global_batch(const struct query *q)
 {
-    return q->terms.global_batch ? q->terms.global_batch : default_global_batch(query_seq_len(q));
+    return q->terms.global_batch ? q->terms.global_batch : default_global_batch(q);
 }
 
 /* Held back for routing that drops no token: how uneven it gets is known only when the job runs. */
@@ -372,7 +400,11 @@ bool query_assumes(const struct query *q, enum param p)
 
 static const char *if_default(const struct query *q, enum param p)
 {
-    return query_assumes(q, p) ? " (default)" : "";
+    if (!query_assumes(q, p))
+        return "";
+    bool small = p == PARAM_global_batch && q->kind == QUERY_SEARCH &&
+                 2.0 * query_global_batch(q) * query_seq_len(q) <= DEFAULT_TOKENS;
+    return small ? " (default: steps of a minute at half of peak)" : " (default)";
 }
 
 const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
