@@ -48,12 +48,9 @@ static double paired(const struct partition *f, const struct strategy *s)
     return fmax(0, total - ahead) / total;
 }
 
-double experts_hidden(const struct partition *f, const struct strategy *s,
-                      const struct block_cost *l)
+double experts_hidden_s(const struct block_cost *l, bool delay_wgrad)
 {
     double network = l->comm_s[AXIS_EP] + l->comm_back_s[AXIS_EP];
-    if (!is_combined(s) || network <= 0)
-        return 0;
     struct layer_pair p = {.attention_s = l->forward_s - l->experts_s,
                            .dispatch_s = l->dispatch_s,
                            .experts_s = l->experts_s,
@@ -62,10 +59,19 @@ double experts_hidden(const struct partition *f, const struct strategy *s,
                            .experts_back_s = l->experts_back_s,
                            .dispatch_back_s = l->dispatch_back_s,
                            .attention_back_s = l->backward_s - l->experts_back_s};
-    if (s->delay_wgrad) {
+    if (delay_wgrad) {
         p.experts_weight_s = l->experts_weight_s;
         p.attention_weight_s = l->weight_s - l->experts_weight_s;
     }
-    double hidden = l->forward_s + l->backward_s + network - layer_pair_s(&p);
+    return l->forward_s + l->backward_s + network - layer_pair_s(&p);
+}
+
+double experts_hidden(const struct partition *f, const struct strategy *s,
+                      const struct block_cost *l)
+{
+    double network = l->comm_s[AXIS_EP] + l->comm_back_s[AXIS_EP];
+    if (!is_combined(s) || network <= 0)
+        return 0;
+    double hidden = experts_hidden_s(l, s->delay_wgrad);
     return paired(f, s) * fmin(1, fmax(0, hidden / network));
 }

@@ -20,6 +20,10 @@ struct layer_pair {
 /* Seconds from one pair to the next. */
 double layer_pair_s(const struct layer_pair *);
 
+/* Seconds of the all-to-all of these layers that are hidden where every pass has a partner. Never more
+ * for two stages apart than for their layers together (doc/evidence/bounds.md). */
+double experts_hidden_s(const struct block_cost *, bool delay_wgrad);
+
 /* Share of the all-to-all of layers that does not make a step longer, 0 without the overlap. Passes
  * of warm-up and cool-down have no partner and hide nothing: every pass carries its part of them. */
 double experts_hidden(const struct partition *, const struct strategy *, const struct block_cost *);

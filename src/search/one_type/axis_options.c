@@ -1,5 +1,7 @@
 #include "search/one_type/axis_options.h"
 
+#include "rules/residue.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,32 +9,21 @@
 struct option_lists {
     struct option_lists *next;
     uint64_t hash;
-    size_t bytes;
-    char *residue; /* [bytes] */
+    int *residue; /* [option_cache.residues] */
     struct option_list list;
 };
 
-struct option_entry {
-    struct option_entry *next;
-    uint64_t hash;
-    const struct option_list *list;
-    int key[];
-};
-
 enum {
-    BUCKETS = 4096, /* a power of two */
-    MOST_ENTRIES = 4 * BUCKETS,
+    BUCKETS = 4096,        /* a power of two */
     MOST_BYTES = 16 << 20, /* remembered; then all is forgotten and listed again */
 };
 
 static void forget(struct option_cache *c)
 {
     arena_release(&c->mem);
-    c->bucket = arena_array(&c->mem, BUCKETS, sizeof(struct option_entry *));
     c->lists = arena_array(&c->mem, BUCKETS, sizeof(struct option_lists *));
     c->bytes = 0;
     c->forgotten++;
-    c->entries = 0;
 }
 
 /* A switch that moves no bytes and never makes a step longer: at most the whole of a collective is
@@ -71,7 +62,7 @@ static void find_residual(struct option_cache *c, const struct space *s,
     c->rule = memory_grow(NULL, (size_t)(end - first + 1) * sizeof *c->rule);
     for (int i = first; i < end; i++)
         if (plan->order[i]->depends & keys)
-            c->rule[c->rules++] = plan->order[i];
+            rule_residues_init(&c->rule[c->rules++], plan->order[i], c->known);
 }
 
 void option_cache_init(struct option_cache *c, const struct space *s, const struct rule_plan *plan,
@@ -105,6 +96,8 @@ void option_cache_init(struct option_cache *c, const struct space *s, const stru
 void option_cache_release(struct option_cache *c)
 {
     free(c->work);
+    for (int i = 0; i < c->rules; i++)
+        rule_residues_release(&c->rule[i]);
     free(c->rule);
     free(c->residue);
     arena_release(&c->mem);
@@ -259,91 +252,43 @@ void option_take(const struct option_list *l, int i, struct strategy *s)
     memcpy((int *)s + l->first, &l->value[(size_t)i * width], width * sizeof *l->value);
 }
 
-static uint64_t hashed(uint64_t hash, uint64_t x)
+/* What earlier parameters leave of the rules, on every group. Returns its hash. */
+static uint64_t find_residues(struct option_cache *c, const struct walk *w)
 {
-    return (hash ^ x) * UINT64_C(1099511628211); /* FNV-1a */
-}
-
-static size_t bucket_of(uint64_t hash)
-{
-    return (hash ^ hash >> 32) & (BUCKETS - 1);
-}
-
-static void add_residue(struct option_cache *c, const struct rule *rule, const double values[SLOTS])
-{
-    size_t most = c->residue_bytes + sizeof(size_t) + RULE_RESIDUE_MAX;
-    if (most > c->residue_capacity) {
-        c->residue_capacity = 2 * most;
-        c->residue = memory_grow(c->residue, c->residue_capacity);
+    uint64_t hash = UINT64_C(1469598103934665603);
+    int groups = 1 + w->others;
+    if (c->residues != c->rules * groups) {
+        c->residues = c->rules * groups;
+        c->residue = memory_grow(c->residue, (size_t)c->residues * sizeof *c->residue);
+        forget(c);
     }
-    char *at = c->residue + c->residue_bytes;
-    size_t bytes = rule_residue(rule, c->known, values, at + sizeof bytes);
-    memcpy(at, &bytes, sizeof bytes);
-    c->residue_bytes += sizeof bytes + bytes;
-}
-
-/* What the keys leave of the rules, on every group. Returns its hash. */
-static uint64_t find_residue(struct option_cache *c, const struct walk *w)
-{
-    uint64_t hash = UINT64_C(1469598103934665603), x;
-    c->residue_bytes = 0;
-    for (int i = 0; i < c->rules; i++) {
-        add_residue(c, c->rule[i], w->values);
-        for (int k = 0; k < w->others; k++)
-            add_residue(c, c->rule[i], w->other[k]);
-    }
-    for (size_t i = 0; i + sizeof x <= c->residue_bytes; i += sizeof x) {
-        memcpy(&x, c->residue + i, sizeof x);
-        hash = hashed(hash, x);
+    for (int i = 0; i < c->residues; i++) {
+        const double *values = i % groups == 0 ? w->values : w->other[i % groups - 1];
+        c->residue[i] = rule_residues_get(&c->rule[i / groups], values);
+        hash = (hash ^ (uint64_t)c->residue[i]) * UINT64_C(1099511628211); /* FNV-1a */
     }
     return hash;
 }
 
-static const struct option_list *list_by_residue(struct option_cache *c, struct walk *w)
+const struct option_list *options_get(struct option_cache *c, struct walk *w)
 {
-    uint64_t hash = find_residue(c, w);
-    size_t at = bucket_of(hash);
+    uint64_t hash = find_residues(c, w);
+    size_t at = (hash ^ hash >> 32) & (BUCKETS - 1), bytes = (size_t)c->residues * sizeof(int);
     for (struct option_lists *e = c->lists[at]; e; e = e->next)
-        if (e->hash == hash && e->bytes == c->residue_bytes &&
-            memcmp(e->residue, c->residue, e->bytes) == 0)
+        if (e->hash == hash && (bytes == 0 || memcmp(e->residue, c->residue, bytes) == 0))
             return &e->list;
+    if (c->bytes > MOST_BYTES)
+        forget(c);
     struct option_lists *e = arena_alloc(&c->mem, sizeof *e);
     e->next = c->lists[at];
     e->hash = hash;
-    e->bytes = c->residue_bytes;
-    e->residue = arena_array(&c->mem, e->bytes + 1, 1);
-    memcpy(e->residue, c->residue, e->bytes);
-    c->bytes += e->bytes;
+    e->residue = arena_array(&c->mem, (size_t)c->residues + 1, sizeof *e->residue);
+    if (bytes > 0)
+        memcpy(e->residue, c->residue, bytes);
+    c->bytes += bytes;
     c->lists[at] = e;
     c->listed = 0;
     list_options(c, w, c->first, &e->list);
     keep_list(c, w->space, &e->list);
     return &e->list;
-}
-
-const struct option_list *options_get(struct option_cache *c, struct walk *w)
-{
-    int key[PARAMS];
-    uint64_t hash = UINT64_C(1469598103934665603);
-    for (int i = 0; i < c->keys; i++) {
-        key[i] = strategy_get(&w->strategy, c->key[i]);
-        hash = hashed(hash, (uint64_t)key[i]);
-    }
-    size_t at = bucket_of(hash);
-    for (struct option_entry *e = c->bucket[at]; e; e = e->next)
-        if (e->hash == hash && memcmp(e->key, key, (size_t)c->keys * sizeof *key) == 0)
-            return e->list;
-    if (c->bytes > MOST_BYTES)
-        forget(c);
-    if (c->entries++ >= MOST_ENTRIES) /* keys hardly come again */
-        return list_by_residue(c, w);
-    size_t bytes = sizeof(struct option_entry) + (size_t)c->keys * sizeof *key;
-    struct option_entry *e = arena_alloc(&c->mem, bytes);
-    memcpy(e->key, key, (size_t)c->keys * sizeof *key);
-    e->list = list_by_residue(c, w);
-    e->hash = hash;
-    e->next = c->bucket[at];
-    c->bucket[at] = e;
-    c->bytes += bytes;
-    return e->list;
 }

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "rules/walk.h"
 
+struct rule_residues;
+
 struct option_drop {
     const struct rule *rule;
     double count; /* options of these axes it dropped */
@@ -24,23 +26,21 @@ struct option_list {
 
 struct option_cache {
     int first, last; /* axes [first, last) */
-    int keys;
+    int keys;        /* earlier parameters that the rules look at */
     enum param key[PARAMS];
     bool never_slower[PARAMS]; /* by axis: a switch that is never slower when on ... */
     bool alone[PARAMS];        /* ... and that no rule behind its axis looks at */
     double behind[PARAMS];     /* options of the axes behind one, up to `last` */
     bool known[SLOTS];         /* before these axes are walked */
     int rules;
-    const struct rule **rule; /* [rules] owned: those of these axes that look at a key */
-    char *residue;            /* owned: of all of them, as they are with the keys at hand */
-    size_t residue_bytes, residue_capacity;
-    size_t bytes;                 /* of what is remembered */
-    int forgotten;                /* how often all of it was */
-    int entries;                  /* keys that are remembered */
-    int listed, capacity;         /* while a list is made: */
-    struct strategy *work;        /* owned */
-    struct option_entry **bucket; /* by the keys */
-    struct option_lists **lists;  /* by residue */
+    struct rule_residues *rule; /* [rules] owned: those of these axes that look at a key */
+    int residues;
+    int *residue;                /* owned: the numbers of all, on every group, as they are now */
+    size_t bytes;                /* of what is remembered */
+    int forgotten;               /* how often all of it was */
+    int listed, capacity;        /* while a list is made: */
+    struct strategy *work;       /* owned */
+    struct option_lists **lists; /* by residues */
     struct arena mem;
 };
 

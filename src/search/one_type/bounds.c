@@ -18,11 +18,12 @@ void enter_cell(struct worker *w, struct cell *c)
 }
 
 static const struct least NOTHING_YET = {INFINITY, INFINITY, INFINITY, INFINITY,
-                                         INFINITY, INFINITY, INFINITY};
+                                         INFINITY, INFINITY, INFINITY, INFINITY};
 
 static void note_least(const struct least *l, struct least *out)
 {
     out->layers = fmin(out->layers, l->layers);
+    out->apart = fmin(out->apart, l->apart);
     out->one_layer = fmin(out->one_layer, l->one_layer);
     out->ends = fmin(out->ends, l->ends);
     out->head = fmin(out->head, l->head);
@@ -144,11 +145,21 @@ static double micro_batches(const struct strategy *s)
     return (double)s->global_batch / ((double)s->micro_batch * s->dp);
 }
 
-/* The busiest rank does at least the average, and at least the layers of the fullest one. */
-static double busy_bound(const struct worker *w, const struct least *l, double rounds)
+/* Most of a rank's passes that have another to hide transfers of experts behind: those of warm-up and
+ * cool-down have none (simulate/expert_overlap.c), whatever vpp is. */
+static double most_paired(int pp, double rounds)
+{
+    return fmax(0, 1 - pp / rounds);
+}
+
+/* The busiest rank does at least the average, and at least the layers of the fullest one. Of costs that
+ * are still open the least falls with `paired` and is concave: it lies above its chord. */
+static double busy_bound(const struct worker *w, const struct least *l, double rounds,
+                         double paired)
 {
     int layers = w->query->scene.model->layers, pp = w->walk.strategy.pp;
-    return rounds * fmax((l->layers + l->ends) / pp, ceil((double)layers / pp) * l->one_layer);
+    double all = (1 - paired) * l->apart + paired * l->layers + l->ends;
+    return rounds * fmax(all / pp, ceil((double)layers / pp) * l->one_layer);
 }
 
 /* Least over the micro-batches. */
@@ -164,7 +175,8 @@ void cell_bound(struct worker *w, struct cell *c)
         double rounds =
             (double)w->walk.strategy.global_batch / ((double)batch->value[i] * w->walk.strategy.dp);
         if (rounds >= 1 && isfinite(entry[i].layers))
-            least = fmin(least, busy_bound(w, &entry[i], rounds));
+            least = fmin(
+                least, busy_bound(w, &entry[i], rounds, most_paired(w->walk.strategy.pp, rounds)));
     }
     c->bound = isfinite(least) ? bound_ticks(least) : INT64_MAX;
     assert(c->bound >= 0 && strategy_gpus(&w->walk.strategy) == c->gpus);
@@ -240,7 +252,10 @@ int64_t split_bound(const struct worker *w)
  * asked how near it comes. */
 int64_t costs_bound(const struct worker *w, const struct least *l)
 {
-    double busy = busy_bound(w, l, micro_batches(&w->walk.strategy));
+    const struct strategy *s = &w->walk.strategy;
+    double rounds = micro_batches(s);
+    bool combined = s->pp == 1 || s->vpp > 1;
+    double busy = busy_bound(w, l, rounds, combined ? most_paired(s->pp, rounds) : 0);
     double bound = fmax(busy, split_seconds(w, l, w->cell->fits));
     return isinf(bound) ? INT64_MAX : bound_ticks(bound);
 }
@@ -295,7 +310,8 @@ static void find_least_states(struct worker *w)
 int64_t part_bound(struct worker *w)
 {
     w->least = *part_least(w);
-    double busy = busy_bound(w, &w->least, micro_batches(&w->walk.strategy));
+    double rounds = micro_batches(&w->walk.strategy);
+    double busy = busy_bound(w, &w->least, rounds, most_paired(w->walk.strategy.pp, rounds));
     return isfinite(busy) ? bound_ticks(busy) : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "search/one_type/costs_table.h"
 
 #include "base/arena.h"
+#include "simulate/expert_overlap.h"
 
 #include <assert.h>
 #include <math.h>
@@ -23,6 +24,24 @@ void costs_table_init(struct costs_table *t, const struct scene *sc, const struc
     t->slot = arena_array(mem, t->count * REACHES, sizeof *t->slot);
 }
 
+/* Seconds of the transfers of experts that block_least_s() leaves out: what of them is hidden costs a
+ * tax. With all layers together no less is hidden than stage by stage. */
+static void add_experts(const struct costs_table *t, const struct layer_costs *costs,
+                        struct least *out)
+{
+    const struct model *m = t->scene->model;
+    struct block_cost all = {0};
+    for (int k = 0; k < m->kinds; k++) {
+        struct block_cost one = costs->kind[k];
+        block_cost_scale(&one, t->kind_layers[k]);
+        block_cost_add(&all, &one);
+    }
+    double network = all.comm_s[AXIS_EP] + all.comm_back_s[AXIS_EP];
+    double hidden = network > 0 ? fmin(network, fmax(0, experts_hidden_s(&all, true))) : 0;
+    out->apart = out->layers + (1 - SENDING_TAX) * network;
+    out->layers = out->apart - (1 - SENDING_TAX) * hidden;
+}
+
 static void find_least(const struct costs_table *t, const struct layer_costs *costs,
                        struct least *out)
 {
@@ -36,6 +55,7 @@ static void find_least(const struct costs_table *t, const struct layer_costs *co
         out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
         out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
     }
+    add_experts(t, costs, out);
     out->head = block_least_s(&costs->head);
     out->ends = out->head + block_least_s(&costs->embedding) + m->mtp * block_least_s(&costs->mtp);
     out->boundary = costs->boundary_bytes;

@@ -10,7 +10,8 @@
 
 /* Least seconds of blocks, one micro-batch forward and backward: what bounds are made of. */
 struct least {
-    double layers;    /* all of them */
+    double layers; /* all of them, where every pass hides what it can of its experts' transfers */
+    double apart;  /* ... and where none has another pass to hide them behind */
     double one_layer; /* the cheapest */
     double ends, head;
     double again;    /* forward of one layer once more */
