@@ -442,32 +442,71 @@ static void run_deferred(struct mixed *m)
     rounds_run(r);
 }
 
-enum { DIVES = 128 };
+enum { DIVES = 128, DIVES_AMONG = 4096 };
 
-/* One plan of each of the structures from `first` on. */
-static void dive_from(struct mixed *m, long first)
+/* Structures to dive into, and how they lay the job out. */
+struct dives {
+    long count;
+    void *item[DIVES];
+    struct strategy strategy[DIVES];
+};
+
+/* Adds a structure, unless another differs in little else: those are neighbours in the order of
+ * bounds. */
+static void add_dive(struct mixed *m, struct dives *d, struct structure *st)
+{
+    struct strategy s = structure_strategy(&m->worker[0], st);
+    for (long i = d->count - 1; i >= 0; i--) {
+        const struct structure *other = d->item[i];
+        const struct strategy *k = &d->strategy[i];
+        if (other->set == st->set && s.tp == k->tp && s.cp == k->cp && s.dp == k->dp &&
+            s.ep == k->ep && s.vpp == k->vpp)
+            return;
+    }
+    d->item[d->count] = st;
+    d->strategy[d->count++] = s;
+}
+
+/* Of those from `first` on, seeds alone if asked for. */
+static void choose_dives(struct mixed *m, long first, bool seeds, struct dives *d)
+{
+    const struct rounds *r = &m->rounds;
+    d->count = 0;
+    for (long i = first; i < r->listed && i < first + DIVES_AMONG && d->count < DIVES; i++) {
+        struct structure *st = r->item[i];
+        if (seeds && !st->seed)
+            break;
+        add_dive(m, d, st);
+    }
+}
+
+static void dive_into_chosen(struct mixed *m, struct dives *d)
 {
     struct rounds *r = &m->rounds;
-    r->taken = first;
-    r->count = r->listed - first < DIVES ? r->listed : first + DIVES;
+    void **all = r->item;
+    r->item = d->item;
+    r->count = d->count;
     rounds_run(r);
+    r->item = all;
     r->count = r->listed;
     r->taken = 0;
 }
 
-/* Plans of the first seeds, and of those with the least bounds: where these are good, the search is cut
- * by them. */
+/* One plan of each of the first seeds, and of those with the least bounds: where these are good, the
+ * search is cut by them. */
 static void dive(struct mixed *m)
 {
     const struct rounds *r = &m->rounds;
+    struct dives *chosen = arena_alloc(m->mem, sizeof *chosen);
     long seeds = 0;
     while (seeds < r->listed && ((const struct structure *)r->item[seeds])->seed)
         seeds++;
     for (int i = 0; i < m->workers; i++)
         m->worker[i].diving = true;
-    if (seeds > 0)
-        dive_from(m, 0);
-    dive_from(m, seeds);
+    choose_dives(m, 0, true, chosen);
+    dive_into_chosen(m, chosen);
+    choose_dives(m, seeds, false, chosen);
+    dive_into_chosen(m, chosen);
     for (int i = 0; i < m->workers; i++)
         m->worker[i].diving = false;
 }
