@@ -13,10 +13,10 @@ struct gpu {
     const char *name;    /* H100-SXM5-80GB */
     const char *aliases; /* blank-separated short names, case ignored: "H100 H100-SXM" */
     const char *vendor, *arch;
-    double bf16_tflops, fp16_tflops, fp8_tflops, fp32_tflops; /* dense peaks */
-    double memory_gb;                                         /* marketing figure */
-    double usable_gib;                                        /* what the driver reports as total */
-    double memory_gbs;                                        /* bandwidth */
+    double bf16_tflops, fp16_tflops, fp8_tflops, fp4_tflops, fp32_tflops; /* dense peaks */
+    double memory_gb;                                                     /* marketing figure */
+    double usable_gib; /* what the driver reports as total */
+    double memory_gbs; /* bandwidth */
     double l2_mb;
     int sms;
     double boost_mhz;

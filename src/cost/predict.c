@@ -37,15 +37,10 @@ static void add(struct kernels *k, struct operation o)
 
 static enum dtype dtype_of(const struct gpu *g, int precision)
 {
-    if (precision == PRECISION_FP8 && g->fp8_tflops > 0)
+    if (precision_is_narrow(precision) && g->fp8_tflops > 0)
         return DTYPE_FP8;
     return precision == PRECISION_FP16 ? DTYPE_FP16 : DTYPE_BF16;
 }
-
-/* Bytes of an element that fp8 quantises before a product: 16 bits read and 8 written. Rows of experts
- * are copied to and from blocks whose rows fp8 takes (Fp8Padding in Megatron's moe_utils.py), and
- * quantised along rows and along columns, as no norm before them does half of it. */
-static const double QUANTISED_BYTES[2] = {[false] = 2 + 1, [true] = 2 + 2 + 2 + 1 + 1};
 
 /* Forward, dgrad, wgrad; with fp8 the input and the gradient are quantised first. Without TransformerEngine the weight gradient comes in 16 bits and
  * another pass adds it to the main gradient. Experts one after the other are `count` equal
@@ -67,7 +62,9 @@ static void add_product(struct kernels *k, const struct gpu *g, int precision, b
         add(k, op);
     }
     double elements = (o->fused_in ? 0 : o->m * o->k) + (o->fused_out ? 0 : o->m * o->n);
-    pass.bytes = op.dtype == DTYPE_FP8 ? QUANTISED_BYTES[grouped] * count * elements : 0;
+    pass.bytes = op.dtype == DTYPE_FP8
+                     ? precision_info(precision)->quantised_bytes[grouped] * count * elements
+                     : 0;
     add(k, pass);
     pass.kind = MEMORY_RESIDUAL;
     pass.bytes = te ? 0 : (2 + 4 + 4) * count * o->n * o->k;
@@ -124,13 +121,23 @@ static void scale(struct op_time *t, double factor)
     t->weight_s *= factor;
 }
 
-static struct op_time product_time(const struct op *o, const double *t, double factor)
+/* Seconds less for one of the three products of an operator in 4 bits, of which no times are known: what it would take at
+ * the peak shrinks as the peaks are, what it loses beyond that in 8 bits stays. */
+static double saved_by_fp4(const struct gpu *g, int precision, const struct op *o)
+{
+    if (precision != PRECISION_NVFP4 || g->fp4_tflops <= g->fp8_tflops || g->fp8_tflops <= 0)
+        return 0;
+    double flops = 2 * o->m * o->n * o->k * (o->kind == OP_GROUPED ? o->count : 1);
+    return flops / (1e12 * g->fp8_tflops) * (1 - g->fp8_tflops / g->fp4_tflops);
+}
+
+static struct op_time product_time(const struct op *o, const double *t, double less, double factor)
 {
     double kernels = o->kind == OP_GROUPED ? 1 : o->count;
     double quantise = t[QUANTISE] / 2; /* half of the bytes in each direction */
-    double weight = t[PASS_WGRAD] + t[ADD_GRADIENT];
-    struct op_time r = {.forward_s = kernels * (t[PASS_FORWARD] + quantise),
-                        .backward_s = kernels * (t[PASS_DGRAD] + weight + quantise),
+    double weight = fmax(0, t[PASS_WGRAD] - less) + t[ADD_GRADIENT];
+    struct op_time r = {.forward_s = kernels * (fmax(0, t[PASS_FORWARD] - less) + quantise),
+                        .backward_s = kernels * (fmax(0, t[PASS_DGRAD] - less) + weight + quantise),
                         .weight_s = kernels * weight};
     scale(&r, factor);
     assert(r.forward_s >= 0 && r.weight_s >= 0 && r.backward_s >= r.weight_s);
@@ -152,7 +159,7 @@ static struct op_time time_of(const struct costing *on, int precision, bool te, 
                               const double *t)
 {
     if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
-        return product_time(o, t, STACK_FACTOR[te]);
+        return product_time(o, t, saved_by_fp4(on->group->gpu, precision, o), STACK_FACTOR[te]);
     if (o->kind == OP_COMM)
         return analytic_time_of(on, precision, te, o);
     struct op_time r;

@@ -36,9 +36,11 @@ static const struct gpu_rates *rates_of(const struct gpu *g)
 
 double peak_flops(const struct gpu *g, int precision)
 {
-    static const enum dtype DTYPE_OF[] = {
-        [PRECISION_BF16] = DTYPE_BF16, [PRECISION_FP16] = DTYPE_FP16, [PRECISION_FP8] = DTYPE_FP8};
-    return dtype_peak(g, DTYPE_OF[precision]);
+    if (precision == PRECISION_NVFP4 && g->fp4_tflops > 0)
+        return 1e12 * g->fp4_tflops;
+    return dtype_peak(g, precision_is_narrow(precision) ? DTYPE_FP8
+                         : precision == PRECISION_FP16  ? DTYPE_FP16
+                                                        : DTYPE_BF16);
 }
 
 /* The fraction of 128 x 256 tiles' work that is useful, waves over the SMs included, and the
@@ -75,7 +77,7 @@ static struct op_time predict_gemm(const struct node_group *group, int precision
     const struct gpu *g = group->gpu;
     const struct gpu_rates *r = rates_of(g);
     double rate = peak_flops(g, precision) * (o->kind == OP_GROUPED ? r->grouped : r->gemm);
-    if (precision == PRECISION_FP8)
+    if (precision_is_narrow(precision))
         rate *= 0.8; /* quantisation passes and lower clocks: fp8 runs reach 1.3-1.6x of bf16 */
     struct op_time t;
     /* experts one after the other, or all in one kernel */
@@ -94,7 +96,7 @@ static struct op_time predict_attention(const struct node_group *group, int prec
 {
     const struct gpu *g = group->gpu;
     const struct gpu_rates *r = rates_of(g);
-    double rate = peak_flops(g, precision == PRECISION_FP8 ? PRECISION_BF16 : precision);
+    double rate = peak_flops(g, precision_is_narrow(precision) ? PRECISION_BF16 : precision);
     double flops = 2 * o->m * o->n * o->count * (o->k + o->value_width);
     double fill =
         o->m / (o->m + r->attention_half); /* short sequences leave SMs idle at the mask's edge */

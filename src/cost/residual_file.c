@@ -134,8 +134,10 @@ static const char *model_word(int i)
 /* The words of params.def. */
 static const char *precision_word(int i)
 {
-    static const char *const words[] = {
-        [PRECISION_BF16] = "bf16", [PRECISION_FP16] = "fp16", [PRECISION_FP8] = "fp8"};
+    static const char *const words[PRECISIONS] = {
+        [PRECISION_BF16] = "bf16",   [PRECISION_FP16] = "fp16",
+        [PRECISION_FP8] = "fp8",     [PRECISION_MXFP8] = "mxfp8",
+        [PRECISION_NVFP4] = "nvfp4", [PRECISION_FP8_BLOCKWISE] = "fp8_blockwise"};
     return words[i];
 }
 
@@ -144,7 +146,8 @@ static const struct word_set {
     int words;
     const char *(*word)(int);
 } MODELS = {"models", "a list of dense and experts", 2, model_word},
-  PRECISIONS = {"precisions", "a list of bf16, fp16 and fp8", PRECISION_FP8 + 1, precision_word};
+  FORMATS = {"precisions", "a list of bf16, fp16, fp8, mxfp8, fp8_blockwise and nvfp4", PRECISIONS,
+             precision_word};
 
 static bool read_set(const struct json *o, const char *place, const struct word_set *set,
                      unsigned *out, struct error *err)
@@ -174,7 +177,7 @@ static bool read_runs(const struct json *o, const char *place, struct residual *
         return false;
     r->runs.configurations = (int)configurations;
     return read_set(o, place, &MODELS, &r->runs.models, err) &&
-           read_set(o, place, &PRECISIONS, &r->runs.precisions, err);
+           read_set(o, place, &FORMATS, &r->runs.precisions, err);
 }
 
 static bool read_names(const struct json *o, const char *place, struct profile_entry *e,
@@ -300,7 +303,7 @@ static struct json *json_of_runs(const struct residual_runs *r)
     struct json *o = json_new_object();
     json_set(o, "configurations", json_new_integer(r->configurations));
     json_set(o, MODELS.key, json_of_set(&MODELS, r->models));
-    json_set(o, PRECISIONS.key, json_of_set(&PRECISIONS, r->precisions));
+    json_set(o, FORMATS.key, json_of_set(&FORMATS, r->precisions));
     return o;
 }
 

@@ -70,6 +70,10 @@ static bool has_flag(const struct export_job *j, const char *flag)
 /* Bridge names a whole set of formats. */
 static const char *precision_of(const struct export_job *j)
 {
+    if (has_flag(j, "--fp4-format"))
+        return "bf16_with_nvfp4_mixed";
+    if (has_flag(j, "blockwise"))
+        return "bf16_with_fp8_subchannel_scaling_mixed";
     if (!has_flag(j, "--fp8-format"))
         return has_flag(j, "--fp16") ? "fp16_mixed" : "bf16_mixed";
     if (has_flag(j, "mxfp8"))

@@ -18,6 +18,9 @@ static bool has(struct writer *w, const struct param_flag *p)
     return writer_has(w, p->flag, p->since);
 }
 
+/* The first release with --fp4-format and --fp4-param-gather. */
+enum { FP4_RELEASE = 15 };
+
 /* Delayed scaling, the default recipe, does not go with these two modules. */
 static void add_precision(struct writer *w, const struct param_flag *p)
 {
@@ -25,11 +28,29 @@ static void add_precision(struct writer *w, const struct param_flag *p)
     bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
     bool blocks = s->expert_fusion && w->model->experts > 0; /* fused experts quantise these */
     writer_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
-    if (s->precision != PRECISION_FP8)
+    if (!precision_is_narrow(s->precision))
         return;
-    writer_pair(w, "--fp8-format", "hybrid");
-    if ((undelayed || blocks) && writer_has(w, "--fp8-recipe", 12))
-        writer_pair(w, "--fp8-recipe", blocks ? "mxfp8" : "tensorwise");
+    if (s->precision == PRECISION_NVFP4) {
+        if (writer_has(w, "--fp4-format", FP4_RELEASE))
+            writer_pair(w, "--fp4-format", "e2m1");
+        return;
+    }
+    writer_pair(w, "--fp8-format", s->precision == PRECISION_MXFP8 ? "e4m3" : "hybrid");
+    const char *recipe = s->precision == PRECISION_FP8_BLOCKWISE     ? "blockwise"
+                         : s->precision == PRECISION_MXFP8 || blocks ? "mxfp8"
+                         : undelayed                                 ? "tensorwise"
+                                                                     : NULL;
+    if (recipe && writer_has(w, "--fp8-recipe", 12))
+        writer_pair(w, "--fp8-recipe", recipe);
+}
+
+/* Weights in 4 bits have a flag of their own. */
+static void add_narrow_params(struct writer *w, const struct param_flag *p)
+{
+    bool fp4 = w->strategy->precision == PRECISION_NVFP4;
+    const char *flag = fp4 ? "--fp4-param-gather" : p->flag;
+    if (w->strategy->fp8_params && writer_has(w, flag, fp4 ? FP4_RELEASE : p->since))
+        writer_word(w, flag);
 }
 
 /* Megatron's default is tp; a model without experts has 1 here, whatever the default. */
@@ -207,6 +228,7 @@ static void add_offload(struct writer *w, const struct param_flag *p)
 
 static void (*const OWN_PARAM[PARAMS])(struct writer *, const struct param_flag *) = {
     [PARAM_precision] = add_precision,
+    [PARAM_fp8_params] = add_narrow_params,
     [PARAM_etp] = add_etp,
     [PARAM_vpp] = add_vpp,
     [PARAM_split] = add_split,

@@ -9,7 +9,7 @@
 
 /* Flags that come with a parameter and are no line of megatron.def. */
 static const char *const OTHERS[SECTION_COUNT] = {
-    [SECTION_PRECISION] = "--fp16 --fp8-format --fp8-recipe",
+    [SECTION_PRECISION] = "--fp16 --fp8-format --fp8-recipe --fp4-format --fp4-param-gather",
     [SECTION_PARALLEL] =
         "--num-layers-per-virtual-pipeline-stage --account-for-embedding-in-pipeline-split "
         "--account-for-loss-in-pipeline-split --enable-hetero --hetero-device-types "

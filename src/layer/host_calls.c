@@ -67,7 +67,7 @@ static void add_calls(struct op *o, struct host_time t, double times)
 
 void host_issue(const struct block_shape *s, struct op *o)
 {
-    bool fp8 = s->precision == PRECISION_FP8;
+    bool fp8 = precision_is_narrow(s->precision);
     bool in_turn = o->experts && o->kind == OP_GEMM && (o->count > 1 || !s->te);
     o->host_s = o->host_back_s = 0;
     if (o->routes && (!s->te || s->grouped_gemm)) {

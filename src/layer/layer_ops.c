@@ -592,7 +592,7 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
 {
     const struct model *m = b->s->model;
     bool grouped = b->s->te && b->s->grouped_gemm;
-    bool fused = grouped && b->s->expert_fusion && b->s->precision == PRECISION_FP8;
+    bool fused = grouped && b->s->expert_fusion && precision_is_narrow(b->s->precision);
     struct expert_ops o = {.up = add_gemm(b, "expert up", x->rows / x->count, x->inner, m->hidden)};
     o.up->saved = HALF * x->rows * x->inner;
     if (m->clamped && !fused)
@@ -741,7 +741,7 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     b.whole = HALF * b.tokens * s->model->hidden;
     b.stream = HALF * b.residual * s->model->hidden;
     b.sharded = s->seq_parallel && s->tp > 1;
-    b.input = s->te && s->precision == PRECISION_FP8 ? 1 : HALF;
+    b.input = s->te ? precision_info(s->precision)->saved_bytes : HALF;
     build[s->kind](&b);
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;

@@ -115,15 +115,14 @@ static void doubt_size(const struct options *o, struct flags_result *f)
     str_release(&amount);
 }
 
-/* Blocks with scales of their own take other kernels and more of them; on which GPUs they run is not looked at. */
+/* What a recipe of one's own does is not known. */
 static void doubt_recipe(const struct options *o, struct flags_result *f)
 {
     const char *recipe = words_peek(f->words, "--fp8-recipe", 0);
     bool fp8 = words_there(f->words, "--fp8-format");
-    if (fp8 && recipe && is_one_of(recipe, "mxfp8 blockwise custom") &&
-        f->notes.count < FLAGS_MAX_TEXTS)
+    if (fp8 && recipe && is_one_of(recipe, "custom") && f->notes.count < FLAGS_MAX_TEXTS)
         f->notes.text[f->notes.count++] =
-            arena_format(o->mem, "--fp8-recipe %s: every recipe of fp8 is planned alike", recipe);
+            arena_format(o->mem, "--fp8-recipe %s: planned as fp8 with one scale a tensor", recipe);
 }
 
 /* A model that is only named brings its vocabulary, training takes that of the tokenizer. */

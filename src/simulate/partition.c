@@ -253,7 +253,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     struct blocks b; /* large: only what is counted is filled */
     struct block_cost mlp[2];
     struct costing on = scene_costing(sc, sc->group);
-    bool fp8 = shape.precision == PRECISION_FP8;
+    bool fp8 = precision_is_narrow(shape.precision);
     double own = residual_of(&on, RESIDUAL_compute);
     on.reach = reach;
     b.ops = 0;

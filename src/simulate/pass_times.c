@@ -157,7 +157,7 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
     double pieces = s->moe_overlap ? OVERLAP_PIECES * layers : 0;
     double weights =
         s->delay_wgrad ? WEIGHT_PIECES * layers : 0; /* no backward call of their own */
-    double fp8_s = s->precision == PRECISION_FP8 ? PIECE_FP8_S : 0;
+    double fp8_s = precision_is_narrow(s->precision) ? PIECE_FP8_S : 0;
     t.forward_s += pieces * (PIECE_FORWARD_S + fp8_s);
     t.back_s += pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S;
     double late = slow * t.forward_s - pass_s(forward),

@@ -118,7 +118,7 @@ static void fill_group(const struct scene *sc, const struct node_group *g, const
     const struct costing on = scene_costing(sc, g);
     struct plan_evidence e = {.class = {.gpu = g->gpu,
                                         .experts = model_has_layers(sc->model, true),
-                                        .fp8 = p->strategy.precision == PRECISION_FP8,
+                                        .fp8 = precision_is_narrow(p->strategy.precision),
                                         .pace = pace_of(p)}};
     struct step_evidence of = {.error = NO_MODEL};
     const char *provenance = KERNELS[DATASHEET];

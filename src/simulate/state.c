@@ -26,6 +26,12 @@ static double gradient_bytes(const struct strategy *s)
     return s->grad_bf16 ? 2 : 4;
 }
 
+/* Bytes of a weight on its way to the other ranks. */
+static double gathered_bytes(const struct strategy *s)
+{
+    return s->fp8_params ? precision_info(s->precision)->gather_bytes : 2;
+}
+
 /* Reduction of gradients and, where the optimizer is sharded, the gather of parameters. */
 static void add_collectives(const struct costing *on, const struct strategy *s, double params,
                             struct placement p, double buckets, struct rank_times *t)
@@ -35,7 +41,7 @@ static void add_collectives(const struct costing *on, const struct strategy *s, 
         return;
     if (shards_optimizer(s)) {
         t->reduce_s += buckets * comm_time(on, COMM_REDUCE_SCATTER, gradients, p);
-        t->gather_s += buckets * comm_time(on, COMM_ALL_GATHER, (s->fp8_params ? 1 : 2) * each, p);
+        t->gather_s += buckets * comm_time(on, COMM_ALL_GATHER, gathered_bytes(s) * each, p);
     } else {
         t->reduce_s += buckets * comm_time(on, COMM_ALL_REDUCE, gradients, p);
     }
@@ -186,14 +192,12 @@ static double unit_params(const struct partition *f, int mesh)
     return most;
 }
 
-/* Bytes of fp8 copies of a weight that stay from one micro-batch to the next, where it is kept
- * in 16 bits: one, and on GPUs before Blackwell another transposed (TE module/base.py,
- * per-tensor recipes). */
-static double fp8_copies(const struct gpu *gpu, const struct strategy *s)
+/* Bytes of narrow copies of a weight that stay from one micro-batch to the next, where it is kept
+ * in 16 bits; of one scale for all, on GPUs before Blackwell another transposed. */
+static double narrow_copies(const struct gpu *gpu, const struct strategy *s)
 {
-    if (s->precision != PRECISION_FP8 || s->fp8_params)
-        return 0;
-    return gpu_capability(gpu) < 10 ? 2 : 1;
+    bool transposed = s->precision == PRECISION_FP8 && gpu_capability(gpu) < 10;
+    return s->fp8_params ? 0 : precision_info(s->precision)->copies_bytes * (transposed ? 2 : 1);
 }
 
 /* Every bucket ends on a multiple of the ranks that share it and of 128 parameters
@@ -212,7 +216,7 @@ double state_buffers(const struct partition *f, int mesh, const struct rank_para
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
-    double copies = fp8_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
+    double copies = narrow_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
         return 2 * each * unit_params(f, mesh) + copies;
     return copies + (s->dist_opt ? rank_buckets(f, mesh, p) * bucket_padding(s) * each : 0);

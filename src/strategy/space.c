@@ -231,10 +231,16 @@ static void dispatcher_options(const struct space_builder *b, struct value_list 
         push(l, DISPATCH_FLEX);
 }
 
+/* fp8 stands for the recipe that fits, mxfp8 here. */
+static bool fuses_experts(int precision)
+{
+    return precision == PRECISION_FP8 || precision == PRECISION_MXFP8;
+}
+
 /* TransformerEngine's fused experts: MXFP8 on Blackwell. */
 static bool may_fuse_experts(const struct space_builder *b)
 {
-    return b->model->experts > 0 && b->te && b->base->precision == PRECISION_FP8 &&
+    return b->model->experts > 0 && b->te && fuses_experts(b->base->precision) &&
            is_of(b->group->gpu, "Blackwell") && b->terms.release >= 18;
 }
 
@@ -329,7 +335,7 @@ static void recompute_options(const struct space_builder *b, struct value_list *
 
 static void fp8_params_options(const struct space_builder *b, struct value_list *l)
 {
-    push_range(l, 0, b->terms.production && b->base->precision == PRECISION_FP8);
+    push_range(l, 0, b->terms.production && precision_is_narrow(b->base->precision));
 }
 
 /* TransformerEngine's loss was taken from core 0.12 on, until 0.18.2 refused it (args:1698 of

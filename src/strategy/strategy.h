@@ -1,6 +1,8 @@
 /* One way to split a training job over GPUs, and the query it belongs to. */
 #pragma once
 
+#include "strategy/precision.h"
+
 #include "base/error.h"
 
 #include <stddef.h>
@@ -137,7 +139,7 @@ bool attention_is_unfused(enum stack, int attention, const struct gpu *);
 bool attention_is_flash(enum stack, int attention, const struct gpu *, bool dropout);
 
 /* The words of params.def as constants; a unit test holds them to the table. */
-enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP8 };
+/* Those of `precision` are in strategy/precision.h. */
 enum {
     SPLIT_EVEN,
     SPLIT_EMBEDDING,

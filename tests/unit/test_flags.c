@@ -607,7 +607,7 @@ static const struct {
     {"--bf16 --moe-enable-deepep", 8, "--moe-enable-deepep needs --moe-token-dispatcher-type flex",
      "dispatcher=allgather"},
     {"--bf16 --fp8-format hybrid --fp4-format e2m1", 8,
-     "--fp8-format and --fp4-format exclude each other", "precision=fp8"},
+     "--fp8-format and --fp4-format exclude each other", "precision=nvfp4"},
     {"--bf16 --fp8-format hybrid --recompute-granularity selective --recompute-modules layernorm",
      8,
      "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
@@ -784,7 +784,6 @@ static const struct {
 } NOTES[] = {
     {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 128", NULL},
     {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam"},
-    {"--bf16 --fp4-format e2m1", "--fp4-format: planned as fp8"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
     {"--bf16 --use-legacy-models --use-legacy-models",
      "--use-legacy-models: the layers of today are planned"},
@@ -1227,7 +1226,9 @@ static void normalise(struct strategy *s, const struct model *m)
         s->grad_bf16 = 1;
     if (s->moments_bytes == 3)
         s->moments_bytes = 4;
-    if (s->precision != PRECISION_FP8 || s->optimizer_offload > 0)
+    if (s->precision == PRECISION_FP8 && s->expert_fusion && m->experts)
+        s->precision = PRECISION_MXFP8; /* what fused experts take, and come back as */
+    if (!precision_is_narrow(s->precision) || s->optimizer_offload > 0)
         s->fp8_params = 0;
     s->p2p_scatter = s->tp_sync = 0; /* have no flag */
 }

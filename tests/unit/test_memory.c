@@ -506,7 +506,10 @@ static void state_buffers_by_hand(void **state)
                                  HALF_GRADS = {.dist_opt = 1, .grad_bf16 = 1},
                                  FULL = {.dist_opt = 1, .fsdp = FSDP_FULL},
                                  FP8 = {.precision = PRECISION_FP8},
-                                 ALL_FP8 = {.precision = PRECISION_FP8, .fp8_params = 1};
+                                 ALL_FP8 = {.precision = PRECISION_FP8, .fp8_params = 1},
+                                 MXFP8 = {.precision = PRECISION_MXFP8},
+                                 BLOCKS = {.precision = PRECISION_FP8_BLOCKWISE},
+                                 NVFP4 = {.precision = PRECISION_NVFP4};
     const struct {
         const char *pool;
         const struct strategy *s;
@@ -519,6 +522,9 @@ static void state_buffers_by_hand(void **state)
         {"1x8:H100", &FP8, 2 * products},
         {"1x8:B200", &FP8, products},
         {"1x8:H100", &ALL_FP8, 0},
+        {"1x8:B200", &MXFP8, (2 + 2.0 / 32) * products},
+        {"1x8:H100", &BLOCKS, 2 * products},
+        {"1x8:B200", &NVFP4, (1 + 2.0 / 16) * products},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -115,6 +115,15 @@ static bool read_sequence(struct flags_result *r, const struct words *w, struct 
                         &r->strategy.seq_len, err);
 }
 
+/* --fp8-recipe names how tensors are scaled; delayed is the default. */
+static int narrow_precision(const struct words *w)
+{
+    return words_has(w, "--fp4-format")                     ? PRECISION_NVFP4
+           : flags_is(w, "--fp8-recipe", "mxfp8", NULL)     ? PRECISION_MXFP8
+           : flags_is(w, "--fp8-recipe", "blockwise", NULL) ? PRECISION_FP8_BLOCKWISE
+                                                            : PRECISION_FP8;
+}
+
 static bool read_precision(struct flags_result *r, const struct words *w, struct error *err)
 {
     bool bf16 = words_has(w, "--bf16"), fp16 = words_has(w, "--fp16");
@@ -130,8 +139,11 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
                     "--bf16") ||
                error_missing(err, "--bf16");
+    r->strategy.fp8_params =
+        words_has(w, "--fp8-param-gather") || words_has(w, "--fp4-param-gather");
+    r->given[PARAM_fp8_params] = r->strategy.fp8_params > 0;
     r->given[PARAM_precision] = bf16 || fp16;
-    r->strategy.precision = narrow ? PRECISION_FP8 : fp16 ? PRECISION_FP16 : PRECISION_BF16;
+    r->strategy.precision = narrow ? narrow_precision(w) : fp16 ? PRECISION_FP16 : PRECISION_BF16;
     return true;
 }
 

@@ -36,6 +36,7 @@ static const struct gpu_column {
     COLUMN(bf16_tflops, GPU_REAL, "bf16 TFLOP/s", 0),
     COLUMN(fp16_tflops, GPU_REAL, NULL, 0),
     COLUMN(fp8_tflops, GPU_REAL, "fp8", 2),
+    COLUMN(fp4_tflops, GPU_REAL, "fp4", 2),
     COLUMN(fp32_tflops, GPU_REAL, NULL, 0),
     COLUMN(memory_gb, GPU_REAL, NULL, 0),
     COLUMN(usable_gib, GPU_REAL, "usable GiB", 0),

@@ -1,0 +1,17 @@
+#include "strategy/precision.h"
+
+static const struct precision_info INFO[PRECISIONS] = {
+#define PRECISION(format, least, saved, copies, gather, quantised, experts)                        \
+    {least, saved, copies, gather, {quantised, experts}},
+#include "strategy/precisions.def"
+};
+
+const struct precision_info *precision_info(int precision)
+{
+    return &INFO[precision];
+}
+
+bool precision_is_narrow(int precision)
+{
+    return precision >= PRECISION_FP8;
+}

@@ -1,0 +1,20 @@
+/* What a number format of matrix products costs in bytes: lines of precisions.def. */
+#pragma once
+
+#include <stdbool.h>
+
+enum {
+#define PRECISION(format, least, saved, copies, gather, quantised, experts) PRECISION_##format,
+#include "strategy/precisions.def"
+    PRECISIONS
+};
+
+struct precision_info {
+    double least_capability;
+    double saved_bytes, copies_bytes, gather_bytes;
+    double quantised_bytes[2]; /* of an element, and of one of rows for experts */
+};
+
+const struct precision_info *precision_info(int precision);
+/* Fewer than 16 bits. */
+bool precision_is_narrow(int precision);
