@@ -21,7 +21,8 @@ static const struct astra_option OWN[] = {
      ASTRA_TAKES_NOTHING, false},
     {"no-config", "", PRINTING, "read no file of defaults (astra config shows them)", "Output", "",
      ASTRA_TAKES_NOTHING, false},
-    {"help", "", "", "this text", "Output", "", ASTRA_TAKES_NOTHING, false},
+    {"help", "", "", "the options that matter most and examples; --help all: every option",
+     "Output", "", ASTRA_TAKES_NOTHING, false},
     {0},
 };
 
@@ -114,11 +115,22 @@ static bool set_own(struct request *r, const char *name, const char *value)
         return set_output(r, value);
     if (strcmp(name, "no-color") == 0)
         r->no_color = true;
-    else if (strcmp(name, "no-config") == 0)
-        r->no_config = true;
     else
-        r->help = true;
+        r->no_config = true;
     return true;
+}
+
+/* --help, --help all, --help=all: the first of an option with a value that may be missing. */
+static bool take_help(struct argument_reader *rd)
+{
+    struct request *r = rd->request;
+    if (!rd->value && rd->word < rd->end && strcmp(*rd->word, "all") == 0)
+        rd->value = *rd->word++;
+    r->help = true;
+    r->help_all = rd->value && strcmp(rd->value, "all") == 0;
+    if (rd->value && !r->help_all)
+        complain("--help takes no value but all, '%s' was given", rd->value);
+    return !rd->value || r->help_all;
 }
 
 static bool read_own(struct argument_reader *rd, const struct astra_option *o)
@@ -129,6 +141,8 @@ static bool read_own(struct argument_reader *rd, const struct astra_option *o)
                  strcmp(c->name, "export") == 0 ? ": --to says what is written" : "");
         return false;
     }
+    if (strcmp(o->name, "help") == 0)
+        return take_help(rd);
     return take_argument(rd, o->argument) && set_own(rd->request, o->name, rd->value);
 }
 

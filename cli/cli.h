@@ -35,7 +35,7 @@ struct cli_setting {
 /* What was asked for. Texts are the arguments of main. */
 struct request {
     const struct command *command;
-    bool help, no_color, no_config;
+    bool help, help_all, no_color, no_config;
     enum astra_format format;
     const char *output; /* NULL = standard output */
     const char *plan;   /* NULL = none */
@@ -83,7 +83,8 @@ const struct exit_code *exit_codes(void);   /* words NULL ends */
 const char *const *greeting_examples(void); /* pairs of what it is for and a command; NULL ends */
 
 void print_greeting(void);
-void print_command_help(const struct command *);
+void print_command_help(const struct command *, bool all);
+const char *topic_name(int i); /* of `astra help TOPIC`; NULL when there are fewer */
 void print_own_help(const struct own_command *);
 
 /* "astra: message" on standard error. */

@@ -84,7 +84,6 @@ static void print_help(void)
     for (const struct own_command *c = own_commands(); c->name; c++)
         print_beside(printf("  astra %s%s%s", c->name, *c->arguments ? " " : "", c->arguments),
                      c->help, OPTION_COLUMN + 10);
-    print_exit_codes();
 }
 
 static void print_option(const struct astra_option *o)
@@ -108,11 +107,62 @@ static void print_options(const struct command *c)
     }
 }
 
-void print_command_help(const struct command *c)
+/* The options that most questions need, in the order of the question; others are told by --help all. */
+static const struct {
+    const char *command, *options;
+} FIRST[] = {
+    {"search",
+     "model cluster tokens budget deadline global-batch seq-len set report format output"},
+    {"estimate", "model cluster gpu set global-batch seq-len tokens env args format output"},
+    {"explain", "model cluster gpu set global-batch seq-len stage trace format output"},
+    {"improve", "cluster gpu env args megatron-version rules output"},
+    {"compare", "model cluster gpu gpus set tokens price format output"},
+};
+
+static const char *first_options(const struct command *c)
 {
+    for (size_t i = 0; i < sizeof FIRST / sizeof *FIRST; i++)
+        if (strcmp(FIRST[i].command, c->name) == 0)
+            return FIRST[i].options;
+    return NULL;
+}
+
+static const struct astra_option *option_named(const struct command *c, const char *name, size_t n)
+{
+    const struct astra_option *o;
+    for (int i = 0; (o = option_at(c, i)); i++)
+        if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+            return o;
+    return NULL;
+}
+
+static void print_first(const struct command *c, const char *names)
+{
+    int all = 0, shown = 0;
+    char more[128];
+    while (option_at(c, all))
+        all++;
+    puts("\nThe options that matter most:");
+    for (const char *at = names; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        print_option(option_named(c, at, n));
+        shown++;
+        at += n;
+    }
+    snprintf(more, sizeof more, "astra %s --help all tells %d more.", c->name, all - shown);
+    putchar('\n');
+    print_paragraph(more, 0, 0);
+}
+
+void print_command_help(const struct command *c, bool all)
+{
+    const char *first = all ? NULL : first_options(c);
     printf("usage: astra %s [OPTIONS]%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
     print_paragraph(c->about, 0, 0);
-    print_options(c);
+    if (first)
+        print_first(c, first);
+    else
+        print_options(c);
     puts("\nExamples:");
     for (const char *const *example = c->examples; *example; example++)
         print_shell_command(*example, 2);
@@ -124,18 +174,70 @@ void print_own_help(const struct own_command *c)
     print_paragraph(c->about, 0, 0);
 }
 
-/* `astra help`, `astra help search` and `astra help man`. */
+static const struct topic {
+    const char *name, *about, *text;
+} TOPICS[] = {
+#define TOPIC(name, about, text) {#name, about, text},
+#include "topics.def"
+};
+enum { TOPIC_COUNT = sizeof TOPICS / sizeof *TOPICS };
+
+const char *topic_name(int i)
+{
+    return i < TOPIC_COUNT ? TOPICS[i].name : NULL;
+}
+
+static const struct topic *topic_find(const char *name)
+{
+    for (int i = 0; i < TOPIC_COUNT; i++)
+        if (strcmp(TOPICS[i].name, name) == 0)
+            return &TOPICS[i];
+    return NULL;
+}
+
+static void print_topics(void)
+{
+    for (int i = 0; i < TOPIC_COUNT; i++)
+        print_beside(printf("  astra help %s", TOPICS[i].name), TOPICS[i].about,
+                     OPTION_COLUMN + 10);
+}
+
+/* Paragraphs are wrapped, what is indented stays. */
+static void print_topic(const struct topic *t)
+{
+    char line[1024];
+    for (const char *at = t->text; *at; at += *at == '\n') {
+        size_t n = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, at);
+        if (*at == ' ')
+            puts(line);
+        else
+            print_paragraph(line, 0, 0);
+        at += n;
+    }
+}
+
+/* `astra help`, `astra help search`, `astra help search all`, `astra help money`: a name of a command and a
+ * topic tells the command's, and then that there is more. */
 int run_help(int count, char **words)
 {
     const struct command *command = count > 0 ? command_find(words[0]) : NULL;
     const struct own_command *own = count > 0 ? own_command_find(words[0]) : NULL;
-    if (count > 0 && !command && !own)
+    const struct topic *topic = count > 0 ? topic_find(words[0]) : NULL;
+    if (count > 0 && !command && !own && !topic)
         return unknown_command(words[0]);
     if (command)
-        print_command_help(command);
+        print_command_help(command, count > 1 && strcmp(words[1], "all") == 0);
     else if (own)
         print_own_help(own);
-    else
+    if (command && topic)
+        putchar('\n');
+    if (topic)
+        print_topic(topic);
+    if (count == 0) {
         print_help();
+        print_topics();
+        print_exit_codes();
+    }
     return ASTRA_OK;
 }

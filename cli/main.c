@@ -87,8 +87,9 @@ static int run_version(int count, char **words)
 }
 
 static const struct own_command OWN_COMMANDS[] = {
-    {"help", "[COMMAND]", "this text, or that of a command",
-     "Lists the commands, or tells the options of one with examples, as astra COMMAND --help does.",
+    {"help", "[COMMAND|TOPIC]", "this text, that of a command, or of a topic",
+     "Lists commands and topics, or tells the options of a command with examples, as astra COMMAND "
+     "--help does, or a topic: astra help cluster.",
      run_help},
     {"man", "[COMMAND]", "a manual page, as in astra man search | man -l -",
      "Prints the manual page of a command, or that of astra itself, in the macros of man(7). "
@@ -119,14 +120,18 @@ const struct own_command *own_command_find(const char *name)
 
 int unknown_command(const char *word)
 {
-    const char *names[40];
+    const char *names[48];
     size_t n = 0;
     for (const struct command *c = commands(); c->name && n < 24; c++)
         names[n++] = c->name;
     for (const struct own_command *c = OWN_COMMANDS; c->name && n < 40; c++)
         names[n++] = c->name;
+    for (int i = 0; topic_name(i) && n < 48; i++)
+        names[n++] = topic_name(i);
     const char *name = astra_nearest(word, names, n);
-    if (name)
+    if (name && strcmp(name, word) == 0)
+        complain("'%s' is no command, but a topic: astra help %s", word, word);
+    else if (name)
         complain("unknown command '%s' (did you mean %s?)", word, name);
     else
         complain("unknown command '%s'; astra --help lists them", word);
@@ -143,7 +148,7 @@ static int run_command(const char *name, int count, char **words)
     if (request_parse(&r, command, count, words)) {
         status = ASTRA_OK;
         if (r.help)
-            print_command_help(command);
+            print_command_help(command, r.help_all);
         else
             status = run(&r);
     }

@@ -123,7 +123,7 @@ check bash whole --cluster=64x8:H100-SXM
 
 # Each option that --help lists, in each script.
 for command in $("$ASTRA" man --list | sed -n 's/^astra-//p'); do
-    "$ASTRA" $command --help | sed -n 's/^  --\([a-z-]*\).*/\1/p' >"$SCRATCH/options"
+    "$ASTRA" $command --help all | sed -n 's/^  --\([a-z-]*\).*/\1/p' >"$SCRATCH/options"
     [ -s "$SCRATCH/options" ]
     bash "$SCRATCH/ask.bash" "astra $command --" >"$SCRATCH/offered"
     sed -n "/^    $command)/,/;;/p" "$SCRATCH/astra.zsh" >"$SCRATCH/of_zsh"

@@ -19,7 +19,7 @@ words() {
 "$ASTRA" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' >"$SCRATCH/commands"
 [ -s "$SCRATCH/commands" ] || { echo "astra --help lists no command" && exit 1; }
 while read -r command; do
-    "$ASTRA" "$command" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | sort >"$SCRATCH/$command"
+    "$ASTRA" "$command" --help all | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | sort >"$SCRATCH/$command"
 done <"$SCRATCH/commands"
 sort -u $(sed "s|^|$SCRATCH/|" "$SCRATCH/commands") >"$SCRATCH/all"
 

@@ -32,6 +32,27 @@ for own in man completions version help; do
     cmp "$SCRATCH/own" "$SCRATCH/out"
 done
 
+# The options that matter most come first, all of them on demand; topics are told.
+answers search --help
+[ "$(grep -c '^  --' "$SCRATCH/out")" -le 12 ] || { echo "search --help has too many options"; exit 1; }
+answers search --help all
+[ "$(grep -c '^  --' "$SCRATCH/out")" -ge 50 ] || { echo "search --help all has too few"; exit 1; }
+cp "$SCRATCH/out" "$SCRATCH/all"
+answers help search all
+cmp "$SCRATCH/all" "$SCRATCH/out"
+for topic in $(sed -n 's/^  astra help \([a-z]*\)  .*/\1/p' "$SCRATCH/help"); do
+    answers help $topic
+    for page in $(grep -o 'doc/[a-z]*\.md' "$SCRATCH/out"); do
+        [ -f "$page" ] || { echo "help $topic: no $page"; exit 1; }
+    done
+    sed -n 's/^  astra \([a-z]*\) .*/\1/p' "$SCRATCH/out" | while read -r command; do
+        "$ASTRA" $command --help >"$SCRATCH/own" || { echo "help $topic: no command $command"; exit 1; }
+    done
+done
+[ "$(grep -c '^  astra help [a-z]*  ' "$SCRATCH/help")" -ge 6 ] || { echo "--help lists no topics"; exit 1; }
+refuses search --help=much
+refuses cluster
+
 # The greeting says which version it is, and its three examples run.
 answers
 cp "$SCRATCH/out" "$SCRATCH/greeting"

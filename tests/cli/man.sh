@@ -36,7 +36,7 @@ done <"$SCRATCH/pages"
 # Every option of --help, with its text.
 while read -r page; do
     command=${page#astra-}
-    "$ASTRA" "$command" --help | sed -n 's/^  --\([a-z-]*\).*/\1/p' >"$SCRATCH/options"
+    "$ASTRA" "$command" --help all | sed -n 's/^  --\([a-z-]*\).*/\1/p' >"$SCRATCH/options"
     while read -r option; do
         escaped=$(echo "--$option" | sed 's/-/\\-/g')
         grep -qF "\\fB$escaped\\fR" "$SCRATCH/$page.1" || { echo "$page: --$option"; exit 1; }
