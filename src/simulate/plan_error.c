@@ -7,6 +7,7 @@
 #include "cost/group_costs.h"
 #include "simulate/partition.h"
 
+#include <math.h>
 #include <string.h>
 
 static const double NO_MODEL = 0.25; /* a guess, on the safe side */
@@ -17,6 +18,12 @@ static const double HOST_SHARE = 0.10;
 /* Of collectives over links that no source measured: the worst mean error of a source left out as a
  * whole (doc/collectives.md). All of NVIDIA's generations were measured. */
 static const double COMM_ERROR = 0.44;
+
+/* Products of 4 bits were measured on no GPU, nor steps that have them in the table of errors. */
+static bool is_measured_nowhere(int precision, enum family f)
+{
+    return precision == PRECISION_NVFP4 && (f == FAMILY_GEMM || f == FAMILY_GROUPED);
+}
 
 /* Seconds of one micro-batch's passes through the model, by family of kernels. */
 struct family_times {
@@ -77,6 +84,8 @@ static struct kernel_error kernels_of(const struct scene *sc, const struct costi
         f = families_of(sc, s);
     for (int i = 0; i < FAMILIES; i++) {
         struct coverage c = learned_coverage(group_costs_models(on->costs), g, (enum family)i);
+        if (is_measured_nowhere(s->precision, (enum family)i))
+            c = (struct coverage){.provenance = DATASHEET, .error = NO_MODEL};
         all += f.s[i];
         by[c.provenance] += f.s[i];
         wrong += c.provenance == MEASURED ? 0 : f.s[i] * c.error;
@@ -126,8 +135,11 @@ static void fill_group(const struct scene *sc, const struct node_group *g, const
         struct kernel_error k = kernels_of(&here, &on, s, p);
         e.kernels = k.error;
         of = step_error_of(&group_costs_models(on.costs)->steps, &e.class, k.error);
-        provenance =
-            of.scope == SCOPE_precision && of.runs > 0 ? "measured steps" : KERNELS[k.provenance];
+        bool foreign = is_measured_nowhere(s->precision, FAMILY_GEMM);
+        if (foreign) /* those steps had kernels that were measured */
+            of.error = hypot(of.error, k.error);
+        provenance = of.scope == SCOPE_precision && of.runs > 0 && !foreign ? "measured steps"
+                                                                            : KERNELS[k.provenance];
     }
     e.steps = of;
     if (of.error > p->expected_error) {
