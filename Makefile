@@ -140,7 +140,8 @@ optimum: $(BUILD)/unit/test_search $(BUILD)/unit/test_mixed $(BUILD)/unit/test_m
 laws: $(BUILD)/unit/test_placement $(BUILD)/unit/test_laws ## laws on 1,000 random questions, placement of 400 searches: 20 minutes
 	@$(BUILD)/unit/test_placement 400
 	@$(BUILD)/unit/test_laws 1000
-bench: $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed $(BUILD)/bench-log_speed ## measure the search, reading of logs
+bench: $(BUILD)/astra $(BUILD)/bench-questions $(BUILD)/bench-speed $(BUILD)/bench-mixed_speed $(BUILD)/bench-money_speed $(BUILD)/bench-log_speed ## measure the search, reading of logs
+	@$(BUILD)/bench-questions $(BUILD)/astra $(BUILD)/questions.svg
 	@$(BUILD)/bench-speed
 	@$(BUILD)/bench-mixed_speed
 	@$(BUILD)/bench-money_speed
@@ -304,7 +305,7 @@ $(BUILD)/page/page.o: $(BUILD)/page/page.c $(BUILD)/flags | build/setup/$(BASE)
 	$(Q)$(COMPILE) -c $< -o $@
 # Outsiders of the library see include/ alone.
 $(CLI_OBJ) $(EXAMPLE:$(BUILD)/example-%=$(BUILD)/examples/%.o): private INCLUDE := -Iinclude
-$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,accuracy calibrate_sites experts mixed_gains mixed_speed neighbours speed trees_judge): \
+$(UNIT:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(patsubst %,$(BUILD)/bench/%.o,accuracy calibrate_sites experts mixed_gains mixed_speed neighbours questions speed trees_judge): \
     private INCLUDE += -Itests
 FIT_TESTS := $(patsubst %,$(BUILD)/unit/test_%,comm_fit fit sample trees)
 $(FIT_OBJ) $(FIT_TESTS:$(BUILD)/unit/%=$(BUILD)/tests/unit/%.o) $(BUILD)/bench/trees_judge.o: private INCLUDE += -Itools

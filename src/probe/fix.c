@@ -64,20 +64,17 @@ static int64_t gpus_needed(const struct query *q, const struct query_terms *aske
     struct query_terms terms = *asked;
     struct cluster cluster = q->cluster;
     struct node_group *g = &cluster.group[0];
-    struct probe_found x = {.found = false};
-    struct arena scratch = {0};
+    bool found = false;
     terms.gpus = (asked->gpus + g->per_node - 1) / g->per_node * g->per_node;
-    for (int doubled = 0; doubled < 3 && !x.found; doubled++) {
+    for (int doubled = 0; doubled < 3 && !found; doubled++) {
         terms.gpus *= 2;
         if (terms.gpus / g->per_node > CLUSTER_MAX_NODES)
             break;
         g->nodes_max = (int)(terms.gpus / g->per_node);
         g->nodes_min = g->nodes_max < g->nodes_min ? g->nodes_max : g->nodes_min;
-        probe_search(q, &terms, &cluster, 0, &scratch, &x, NULL);
-        arena_clear(&scratch);
+        found = probe_fits(q, &terms, &cluster, 0);
     }
-    arena_release(&scratch);
-    return x.found ? terms.gpus : 0;
+    return found ? terms.gpus : 0;
 }
 
 /* The plan that needs least, where nothing fits. */

@@ -68,6 +68,24 @@ static void search_several(const struct query *q, struct arena *mem, struct prob
     name_meshes(x, out);
 }
 
+bool probe_fits(const struct query *from, const struct query_terms *terms,
+                const struct cluster *cluster, int g)
+{
+    struct search_query sq;
+    struct search_result result = {0};
+    struct limits limits = SPEED_ALONE;
+    struct arena scratch = {0};
+    const struct query *q = query_derive(from, terms, cluster, &scratch, NULL);
+    if (q && query_search(q, g, &scratch, &sq, NULL)) {
+        sq.top = 1;
+        sq.any = true;
+        sq.limits = &limits;
+        search_run(&sq, &scratch, &result);
+    }
+    arena_release(&scratch);
+    return result.best > 0;
+}
+
 bool probe_search(const struct query *from, const struct query_terms *terms,
                   const struct cluster *cluster, int g, struct arena *scratch,
                   struct probe_found *out, struct error *err)

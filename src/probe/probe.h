@@ -30,6 +30,8 @@ struct probe_found {
 enum { ANY_GROUP = -1 };
 bool probe_search(const struct query *, const struct query_terms *, const struct cluster *, int g,
                   struct arena *scratch, struct probe_found *out, struct error *);
+/* Whether there is any plan that fits, on group `g` alone. */
+bool probe_fits(const struct query *, const struct query_terms *, const struct cluster *, int g);
 /* The best plan of such a search on group `g`, predicted in this scene; NULL when there is none. */
 const struct plan *probe_best(const struct query *, const struct query_terms *, int g,
                               const struct scene *, struct arena *);

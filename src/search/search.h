@@ -56,6 +56,7 @@ struct search_query {
     struct results *results;        /* of all searches of a query, which what is found joins;
                                      * NULL: this is the only one */
     int threads;
+    bool any;                                     /* one plan that fits is enough */
     bool exhaustive;                              /* no bounds: run every strategy that fits */
     struct stop *stop;                            /* when to end early; NULL: never */
     void (*progress)(void *context, double done); /* may be NULL; 0..1, from the calling thread */

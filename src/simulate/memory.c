@@ -108,22 +108,29 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
     }
 }
 
-void rank_params_add_stage(struct rank_params *out, const struct model *m, const struct strategy *s,
-                           const struct stage_layers *x, bool te)
+void rank_params_add_known(struct rank_params *out, const struct model *m, const struct strategy *s,
+                           const struct stage_layers *x, bool te, const struct rank_params layer[])
 {
     int count[MODEL_MAX_KINDS] = {0};
     assert(x->first >= 0 && x->layers >= 0 && x->first + x->layers <= m->layers);
     for (int i = 0; i < x->layers; i++)
         count[m->layer[x->first + i]]++;
     for (int k = 0; k < m->kinds; k++) {
-        struct rank_params one = {0};
-        rank_params_add_layer(&one, m, k, s, te);
-        out->dense += count[k] * one.dense;
-        out->experts += count[k] * one.experts;
-        out->linear += count[k] * one.linear;
-        out->tensors += count[k] * one.tensors;
+        out->dense += count[k] * layer[k].dense;
+        out->experts += count[k] * layer[k].experts;
+        out->linear += count[k] * layer[k].linear;
+        out->tensors += count[k] * layer[k].tensors;
     }
     add_ends(out, m, s, x, te);
+}
+
+void rank_params_add_stage(struct rank_params *out, const struct model *m, const struct strategy *s,
+                           const struct stage_layers *x, bool te)
+{
+    struct rank_params layer[MODEL_MAX_KINDS] = {{0}};
+    for (int k = 0; k < m->kinds; k++)
+        rank_params_add_layer(&layer[k], m, k, s, te);
+    rank_params_add_known(out, m, s, x, te, layer);
 }
 
 /* Beside a bf16 weight the precision-aware optimizer keeps the 16 bits that the master weight has more

@@ -56,6 +56,9 @@ struct stage_layers {
 };
 void rank_params_add_stage(struct rank_params *, const struct model *, const struct strategy *,
                            const struct stage_layers *, bool te);
+/* The same where the parameters of one layer of each kind are known. */
+void rank_params_add_known(struct rank_params *, const struct model *, const struct strategy *,
+                           const struct stage_layers *, bool te, const struct rank_params layer[]);
 
 /* One decoder layer of a kind, added. */
 void rank_params_add_layer(struct rank_params *, const struct model *, int kind,

@@ -361,7 +361,8 @@ static void sum_shape(struct partition *f, int i)
 struct rank_params shape_params(const struct partition *f, const struct stage_shape *x)
 {
     struct rank_params out = {0};
-    rank_params_add_stage(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te);
+    rank_params_add_known(&out, f->scene->model, &f->mesh[x->mesh].strategy, &x->has, f->scene->te,
+                          f->mesh[x->mesh].layer);
     return out;
 }
 
@@ -385,8 +386,8 @@ static struct rank_params rank_params_of(const struct partition *f, int rank)
     struct rank_params out = {0};
     for (int i = rank; i < f->layout.stages; i += f->strategy.pp) {
         struct stage_shape x = f->shape[f->shape_of[i]];
-        rank_params_add_stage(&out, f->scene->model, &f->mesh[x.mesh].strategy, &x.has,
-                              f->scene->te);
+        rank_params_add_known(&out, f->scene->model, &f->mesh[x.mesh].strategy, &x.has,
+                              f->scene->te, f->mesh[x.mesh].layer);
     }
     return out;
 }
@@ -523,6 +524,9 @@ static void set_mesh(struct partition *f, int i, const struct node_group *g,
     f->hosts |= g->host_bytes > 0;
     m->host_ranks = host_ranks(g, strategy_gpus(&m->strategy) / f->strategy.pp * stages);
     find_crossing(m);
+    memset(m->layer, 0, sizeof m->layer);
+    for (int k = 0; k < f->scene->model->kinds; k++)
+        rank_params_add_layer(&m->layer[k], f->scene->model, k, &m->strategy, f->scene->te);
     for (int r = first; r < first + stages; r++)
         f->mesh_of[r] = (uint8_t)i;
 }

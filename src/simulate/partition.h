@@ -107,6 +107,7 @@ struct partition_mesh {
     double crowded;           /* fullness from which its GPUs are CROWDED */
     int host_ranks;           /* of one node */
     int first_rank;
+    struct rank_params layer[MODEL_MAX_KINDS]; /* one of each kind */
     bool crosses[AXES]; /* collectives of passes that leave a node, and so go through its NICs */
 };
 

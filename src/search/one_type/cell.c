@@ -171,6 +171,8 @@ static bool host_varies(const struct worker *w)
 static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
 {
     int64_t least = INT64_MAX;
+    if (cut_of(w) == INT64_MAX) /* nothing is too slow */
+        return 0;
     for (int overlap = 0; overlap <= (fastest->vpp > 1); overlap++) {
         struct strategy s = *fastest;
         struct pass_times t;
@@ -210,9 +212,12 @@ static double least_fullness(struct worker *w, int recompute, int method, int la
 static int least_layers_again(struct worker *w)
 {
     int layers = w->query->scene.model->layers, low = 0, high = 1;
+    bool found = w->cell->fits; /* then most fit: what is likely is asked first */
+    if (!found && least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
+        return -1;
     if (least_fullness(w, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, (1 << MODULES) - 1) <= 1)
         return 0;
-    if (least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
+    if (found && least_fullness(w, RECOMPUTE_FULL, METHOD_UNIFORM, layers, 0) > 1)
         return -1;
     for (int i = 0; i < w->partition.shapes; i++)
         high = w->partition.shape[i].has.layers > high ? w->partition.shape[i].has.layers : high;

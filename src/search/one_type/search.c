@@ -128,6 +128,14 @@ static void merge_cell(void *search, const void *item)
     }
 }
 
+/* Where any plan is enough. */
+static bool has_plan(const void *search, const void *item)
+{
+    const struct search *se = search;
+    (void)item;
+    return se->query->any && se->fits;
+}
+
 static bool cell_left(const void *item)
 {
     return ((const struct cell *)item)->left;
@@ -155,6 +163,7 @@ static const struct round_work CELLS = {.size = sizeof(struct cell),
                                         .steady = 8,
                                         .bound = bound_cell,
                                         .compare = compare_cells,
+                                        .done = has_plan,
                                         .cut = cell_is_cut,
                                         .search = search_cell,
                                         .merge = merge_cell,

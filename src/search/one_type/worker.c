@@ -72,6 +72,8 @@ void worker_release(struct worker *w)
 
 bool cell_stopped(struct worker *w)
 {
+    if (w->query->any && w->cell->fastest)
+        return true;
     bool stopped = stop_now(w->query->stop, w->calling);
     w->cell->left |= stopped;
     return stopped;
