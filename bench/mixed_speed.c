@@ -7,13 +7,14 @@
 #include "base/json.h"
 #include "mixed_reference.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-enum { REPEATS = 3 };
-static const double ENOUGH_S = 4; /* a search that took longer is not repeated */
 
 static double clock_s(clockid_t clock)
 {
@@ -73,24 +74,6 @@ static struct seconds search_once(const char *model, const char *pool, const cha
     return s;
 }
 
-static int by_wall(const void *a, const void *b)
-{
-    double x = ((const struct seconds *)a)->wall, y = ((const struct seconds *)b)->wall;
-    return (x > y) - (x < y);
-}
-
-static struct seconds median(const char *model, const char *pool, const char *threads,
-                             struct effort *out)
-{
-    struct seconds s[REPEATS];
-    int n = 0;
-    do
-        s[n] = search_once(model, pool, threads, out);
-    while (s[n++].wall < ENOUGH_S && n < REPEATS);
-    qsort(s, (size_t)n, sizeof *s, by_wall);
-    return s[n / 2];
-}
-
 static void print_effort(const struct effort *e)
 {
     printf(" %10.0f %12.0f %9.0f %9.0f %8.0f\n", e->structures, e->arrangements, e->assigned,
@@ -101,23 +84,92 @@ static void print_effort(const struct effort *e)
 /* Both tables end with these. */
 #define EFFORT "structures arrangements  assigned simulated unproven"
 
-static void aims(void)
+/* Questions that a search should answer in a few seconds of one core, and the aims. */
+struct question {
+    const char *model, *pool, *gpus, *batch, *mix, *tokens;
+    double aim_s;
+};
+static const struct question QUESTIONS[] = {
+    {"llama3-70b", "64x8:H100,64x8:A100,64x8:H200", "1024", "2048", NULL, NULL, 2},
+    {"llama3-70b", "128x8:H100,128x8:A100,128x8:H200,128x8:B200", "4096", NULL, NULL, NULL, 2},
+#define SIX "1..512x8:H100,1..512x8:A100,1..512x8:H200,1..512x8:B200,1..512x8:H800,1..512x8:L40S"
+    {"llama3-70b", SIX, NULL, NULL, "2", NULL, 4},
+    {"llama3-70b", SIX, NULL, NULL, "2", "1T", 4},
+    {"deepseek-v3", "32x8:H100,32x8:H800", NULL, NULL, NULL, NULL, 3},
+    {"deepseek-v3", "64x8:H100,64x8:H800,64x8:H200", "1024", NULL, NULL, NULL, 15},
+    {"deepseek-v3", "128x8:H100,128x8:H800,128x8:H200,128x8:B200", "3072", NULL, NULL, NULL, 60},
+    {"deepseek-v3", SIX, NULL, NULL, "2", NULL, 60},
+};
+#undef SIX
+
+struct answer {
+    double wall_s, cpu_s, mib, gap, step_s; /* gap 0: proven */
+    struct effort effort;
+};
+
+static void ask(const struct question *q, const char *limit, struct answer *out)
 {
-    static const struct {
-        const char *pool;
-        double aim_s;
-    } rows[] = {{"43x8:A100,43x8:H100,42x8:H200", 1},
-                {"128x8:A100,128x8:H100,128x8:H200,128x8:B200", 5}};
-    puts("Aims: llama3-70b, full space; wall seconds, median of 3 (of 1 where it takes long)");
-    printf("  %-44s %-14s %9s %8s %8s %s\n", "", "aim, all cores", "all cores", "1 thread",
-           "its CPU", EFFORT);
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct effort e;
-        struct seconds all = median("llama3-70b", rows[i].pool, NULL, &e);
-        struct seconds one = median("llama3-70b", rows[i].pool, "1", &e);
-        printf("  %-44s %2.0f s: %-8s  %9.2f %8.2f %8.2f", rows[i].pool, rows[i].aim_s,
-               all.wall < rows[i].aim_s ? "met" : "not met", all.wall, one.wall, one.cpu);
-        print_effort(&e);
+    const char *const options[][2] = {{"model", q->model},   {"cluster", q->pool},
+                                      {"gpus", q->gpus},     {"global-batch", q->batch},
+                                      {"mix", q->mix},       {"tokens", q->tokens},
+                                      {"time-limit", limit}, {"threads", "1"}};
+    struct astra *a = astra_new();
+    double start = clock_s(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < COUNT(options); i++)
+        if (options[i][1] && astra_set(a, options[i][0], options[i][1]) != ASTRA_OK)
+            give_up(astra_message(a));
+    if (astra_search(a) != ASTRA_OK)
+        give_up(astra_message(a));
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    struct error err = {0};
+    const char *text = astra_print(a, ASTRA_JSON);
+    struct json *root = json_parse(text, strlen(text), "answer", &err);
+    const struct json *gap = json_get(root, "gap");
+    const struct json *best = json_at(json_get(root, "best"), 0);
+    *out = (struct answer){.wall_s = clock_s(CLOCK_MONOTONIC) - start,
+                           .cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID),
+                           .mib = (double)used.ru_maxrss / 1024,
+                           .gap = json_is_null(gap) ? INFINITY : json_number_of(gap),
+                           .step_s = json_number_of(json_get(best, "step_s")),
+                           .effort = effort_of(a)};
+    json_release(root);
+    astra_free(a);
+}
+
+/* In a process of its own, whose memory it is. */
+static struct answer ask_apart(const struct question *q, const char *limit)
+{
+    struct answer out = {0};
+    int end[2];
+    if (pipe(end) != 0)
+        give_up("no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        ask(q, limit, &out);
+        _exit(write(end[1], &out, sizeof out) == (ssize_t)sizeof out ? 0 : 2);
+    }
+    close(end[1]);
+    if (child < 0 || read(end[0], &out, sizeof out) != (ssize_t)sizeof out)
+        give_up("a search ended early");
+    close(end[0]);
+    waitpid(child, NULL, 0);
+    return out;
+}
+
+static void questions(void)
+{
+    puts("Questions: one thread, at most a minute each; then the same with --time-limit 1s");
+    printf("  %-8s %-11s %5s %7s %5s %6s %6s | %5s %6s %s\n", "", "", "aim", "CPU s", "MiB", "gap",
+           "step", "1s: s", "step", EFFORT);
+    for (size_t i = 0; i < COUNT(QUESTIONS); i++) {
+        const struct question *q = &QUESTIONS[i];
+        struct answer all = ask_apart(q, "60s"), soon = ask_apart(q, "1s");
+        printf("  %s, %s\n  %-8s %-11s %5.0f %7.2f %5.0f %5.1f%% %6.3f | %5.2f %5.1f%%", q->model,
+               q->pool, q->gpus ? q->gpus : "", all.cpu_s <= q->aim_s && all.gap == 0 ? "met" : "",
+               q->aim_s, all.cpu_s, all.mib, 100 * all.gap, all.step_s, soon.wall_s,
+               100 * (soon.step_s / all.step_s - 1));
+        print_effort(&all.effort);
     }
 }
 
@@ -239,7 +291,7 @@ static void beside_plain(int layers)
 
 int main(void)
 {
-    aims();
+    questions();
     growth_of_types();
     growth_of_pool();
     growth_of_layers();

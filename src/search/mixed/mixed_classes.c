@@ -12,13 +12,13 @@
 #include <string.h>
 
 /* What splits a class: modules, or how many layers are recomputed whole. */
-enum family { FAMILY_MODULES, FAMILY_BLOCK, FAMILY_ALONE };
+enum class_kind { CLASS_MODULES, CLASS_BLOCK, CLASS_ALONE };
 
-static enum family family_of(const struct strategy *s)
+static enum class_kind class_kind_of(const struct strategy *s)
 {
     if (s->recompute != RECOMPUTE_FULL)
-        return FAMILY_MODULES;
-    return s->recompute_method == METHOD_BLOCK ? FAMILY_BLOCK : FAMILY_ALONE;
+        return CLASS_MODULES;
+    return s->recompute_method == METHOD_BLOCK ? CLASS_BLOCK : CLASS_ALONE;
 }
 
 /* Whether they differ in recompute alone. */
@@ -34,7 +34,8 @@ static bool same_but_recompute(const struct strategy *a, const struct strategy *
 
 static bool same_class(const struct strategy *a, const struct strategy *b)
 {
-    return family_of(a) == family_of(b) && family_of(a) != FAMILY_ALONE && same_but_recompute(a, b);
+    return class_kind_of(a) == class_kind_of(b) && class_kind_of(a) != CLASS_ALONE &&
+           same_but_recompute(a, b);
 }
 
 static void set_modules(struct strategy *s, int modules)
@@ -67,7 +68,7 @@ static void relax(struct mixed_cell *c, const struct pass_class *x)
     c->relaxed = x->count > 1;
     if (!c->relaxed)
         return;
-    if (family_of(&c->s) == FAMILY_BLOCK) {
+    if (class_kind_of(&c->s) == CLASS_BLOCK) {
         c->s.recompute_layers = fewest;
         c->keeps.recompute_layers = most;
     } else {
@@ -105,7 +106,7 @@ static int module_to_split(const struct mixed_cell *c, const struct pass_class *
 /* Puts those that recompute less first; returns how many they are. */
 static int split(const struct mixed_cell *c, const struct pass_class *x)
 {
-    if (family_of(&c->option[x->index[0]]) == FAMILY_BLOCK)
+    if (class_kind_of(&c->option[x->index[0]]) == CLASS_BLOCK)
         return x->count / 2;
     int m = module_to_split(c, x), n = 0;
     for (int i = 0; i < x->count; i++)

@@ -17,8 +17,8 @@ struct room {
     int rules_pp, rules_pass_times; /* what the rules were asked of last, */
     bool rules_allow;               /* and their answer */
     unsigned trouble;               /* and that of plans whose memory is not crowded */
-    uint32_t ends_asked[MIX_MAX]; /* c->asked of: */
-    double ends[MIX_MAX];         /* least delay and reduction of a first rank of each type */
+    uint32_t ends_asked[MIX_MAX];   /* c->asked of: */
+    double ends[MIX_MAX];           /* least delay and reduction of a first rank of each type */
     uint32_t *chunks_fit; /* by crowded or not, type, rank and layers: twice c->asked, and whether
                            * they fit on a rank with several chunks; NULL: not asked yet */
 };
@@ -53,9 +53,9 @@ struct mixed_cell {
     struct mixed_worker *w;
     struct structure *st;
     const struct mixed_set *set;
-    struct strategy s;     /* with pass times and state as they are bound */
-    struct strategy keeps; /* whose recompute says what stays in memory */
-    bool relaxed;          /* both are of several pass times: only bounds are asked for */
+    struct strategy s;         /* with pass times and state as they are bound */
+    struct strategy keeps;     /* whose recompute says what stays in memory */
+    bool relaxed;              /* both are of several pass times: only bounds are asked for */
     struct strategy *option;   /* pass times that may be of use */
     double drops[MODULES];     /* bytes of each module, when recomputed */
     struct arrangements *left; /* where relaxed: those that may be of use */
@@ -91,9 +91,9 @@ struct mixed_cell {
     int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
-    struct room *room; /* [states + 1] layers that fit; the last is of the smallest state */
-    int state;         /* that `room` and costs are asked of, or ANY_STATE */
-    uint32_t asked;    /* the number of the pass times and stages at hand */
+    struct room *room;   /* [states + 1] layers that fit; the last is of the smallest state */
+    int state;           /* that `room` and costs are asked of, or ANY_STATE */
+    uint32_t asked;      /* the number of the pass times and stages at hand */
     bool uniform;        /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */

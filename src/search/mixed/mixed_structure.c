@@ -114,8 +114,7 @@ static const struct layer_costs *costs_of(struct mixed_worker *w, const struct s
     walk_to(walk, PARAM_micro_batch, own->micro_batch);
     if (own->tp == 1 || here.strategy.tp == 1)
         walk_to(walk, PARAM_seq_parallel, own->tp > 1);
-    const struct layer_costs *costs =
-        mixed_costs_get(st->set->costs[g], &walk->strategy, &w->keep);
+    const struct layer_costs *costs = mixed_costs_get(st->set->costs[g], &walk->strategy, &w->keep);
     *walk = here;
     return costs;
 }
