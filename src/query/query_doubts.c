@@ -74,8 +74,8 @@ static double size_named(const char *name, double count, const char **text, size
     double nearest = 0;
     for (const char *p = name; *p;) {
         const char *end = p + 1;
-        bool starts =
-            is_digit(*p) && (p == name || !strchr("aAxX.", p[-1])) && !follows_point(name, p);
+        bool starts = is_digit(*p) && (p == name || !strchr("aAxX.0123456789", p[-1])) &&
+                      !follows_point(name, p);
         double size = starts ? size_at(p, &end) : 0;
         bool nearer = size > 0 && (nearest == 0 || ratio(size, count) < ratio(nearest, count));
         if (nearer) {

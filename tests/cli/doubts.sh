@@ -9,7 +9,7 @@ doubted() {
     "$ASTRA" estimate "$SCRATCH/$1" --cluster 1x8:H100 >"$SCRATCH/out"
     sed -n "s/^  - the file's name says \([^ ]*\), its flags describe \([^ ]*\) parameters.*/\1 \2/p" "$SCRATCH/out"
 }
-for name in train.sh llama2-7b.sh llama2_6.7B_tp2.sh 6b7.sh 6point7b.sh moe-70b-a7b-7b.sh 4k_8x7b.sh job_16bit.sh 7b.13b.sh qwen_0_6b.sh; do
+for name in train.sh llama2-7b.sh llama2_6.7B_tp2.sh 6b7.sh 6point7b.sh moe-70b-a7b-7b.sh 4k_8x7b.sh mixtral_8x22B_v0.1.sh job_16bit.sh 7b.13b.sh qwen_0_6b.sh; do
     [ -z "$(doubted "$name")" ] || { echo "$name is doubted"; exit 1; }
 done
 [ "$(doubted llama2-13b.sh)" = "13b 6.74B" ]
@@ -42,3 +42,11 @@ assumed() { # FLAGS: the vocabulary and its share of the error
 printf 'modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: qwen3_8B.yaml\n    overrides: {tokenizer_model: meta-llama/Llama-3.1-8B}\n' >"$SCRATCH/primus.yaml"
 "$ASTRA" estimate "$SCRATCH/primus.yaml" --cluster 1x8:H100 >"$SCRATCH/out" || [ $? -eq 1 ]
 grep -q "the tokenizer's name has 'llama3' in it, which speaks of 128256 entries: planned are the 151936 of qwen3-8b" "$SCRATCH/out"
+
+# FlagScale's folders name the model, which may be no decoder.
+mkdir -p "$SCRATCH/rwkv/conf/train" "$SCRATCH/mine/conf/train"
+printf 'system: {tensor_model_parallel_size: 1, precision: {bf16: true}}\nmodel: {num_layers: 4, hidden_size: 256, num_attention_heads: 4, seq_length: 512, max_position_embeddings: 512, micro_batch_size: 1, global_batch_size: 8, vocab_size: 1024}\n' |
+    tee "$SCRATCH/rwkv/conf/train/a.yaml" >"$SCRATCH/mine/conf/train/a.yaml"
+"$ASTRA" estimate "$SCRATCH/mine/conf/train/a.yaml" --cluster 1x8:H100 >/dev/null
+"$ASTRA" estimate "$SCRATCH/rwkv/conf/train/a.yaml" --cluster 1x8:H100 2>"$SCRATCH/err" && exit 1
+grep -q 'rwkv is not planned: a recurrent model' "$SCRATCH/err"

@@ -119,7 +119,6 @@ static bool read_setting(struct override_reader *r, const char *word, int line)
 static void finish(struct override_reader *r)
 {
     struct launch *l = r->out;
-    bridge_finish(&r->list);
     l->count = r->list.count;
     l->word = r->list.word;
     l->unknowns = r->list.unknowns;
@@ -279,6 +278,7 @@ bool overrides_of_launch(struct launch *l, struct arena *mem, struct error *err)
         else if (!read_setting(&r, w->text, w->line))
             return false;
     }
+    bridge_finish(&r.list);
     finish(&r);
     if (gpus) {
         l->nodes = nodes;

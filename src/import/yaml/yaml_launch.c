@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/bridge_recipe.h"
+#include "import/megatron/foreign_flags.h"
 #include "import/yaml/yaml_parts.h"
 
 #include <ctype.h>
@@ -184,6 +185,19 @@ static void read_folder(struct yaml_reading *r)
             r->out->program = KINDS[i][1];
 }
 
+/* FlagScale's files of a model lie in MODEL/conf/train: what trains no decoder is seen from that name alone. */
+static void read_model_folder(struct yaml_reading *r)
+{
+    const char *conf = strstr(r->path, "/conf/"), *from = conf, *note;
+    if (!conf || r->out->program || strcmp(r->dialect->name, "FlagScale file") != 0)
+        return;
+    while (from > r->path && from[-1] != '/')
+        from--;
+    const char *name = arena_copy(r->mem, from, (size_t)(conf - from));
+    if (foreign_program(name, &note))
+        r->out->program = name;
+}
+
 /* Tests of NeMo say what differs from a recipe that stands nowhere in the file. */
 static void note_recipe(struct yaml_reading *r)
 {
@@ -255,6 +269,7 @@ static bool read_dialect(struct yaml_reading *r)
         read_world(r);
         read_names(r);
         read_folder(r);
+        read_model_folder(r);
         note_recipe(r);
         note_tuner(r);
         read_sections(r);
