@@ -32,7 +32,8 @@ static const double OWN_SHARE = 0.5;
 
 bool gpu_reduces_in_switch(const struct gpu *g)
 {
-    bool link4 = strcmp(g->arch, "Hopper") == 0 || strncmp(g->arch, "Blackwell", 9) == 0;
+    bool link4 = strcmp(g->arch, "Hopper") == 0 || strncmp(g->arch, "Blackwell", 9) == 0 ||
+                 strcmp(g->arch, "Rubin") == 0;
     return link4 && g->domain >= 8;
 }
 
@@ -157,8 +158,8 @@ struct comm_base comm_base_of(const struct comm_call *c, double bytes)
 static const struct {
     const char *arch;
     float generation;
-} GENERATION[] = {{"Volta", 0},  {"Turing", 1},    {"Ampere", 2},         {"Ada", 2},
-                  {"Hopper", 3}, {"Blackwell", 4}, {"Blackwell Ultra", 4}};
+} GENERATION[] = {{"Volta", 0},  {"Turing", 1},    {"Ampere", 2},          {"Ada", 2},
+                  {"Hopper", 3}, {"Blackwell", 4}, {"Blackwell Ultra", 4}, {"Rubin", 4}};
 
 static float link_generation(const struct gpu *g)
 {

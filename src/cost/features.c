@@ -67,9 +67,10 @@ int generation_of(const struct gpu *g)
         const char *arch;
         double graphics_mhz; /* clock from which a chip is one for graphics */
         int compute, graphics;
-    } ORDER[] = {{"Volta", 1e9, 0, 0},      {"Ampere", 1600, 1, 6}, {"Hopper", 1e9, 2, 2},
-                 {"Blackwell", 2200, 3, 8}, {"Turing", 1e9, 5, 5},  {"Ada", 0, 7, 7},
-                 {"CDNA", 1e9, 10, 10}};
+    } ORDER[] = {
+        {"Volta", 1e9, 0, 0},      {"Ampere", 1600, 1, 6}, {"Hopper", 1e9, 2, 2},
+        {"Blackwell", 2200, 3, 8}, {"Turing", 1e9, 5, 5},  {"Ada", 0, 7, 7},
+        {"CDNA", 1e9, 10, 10},     {"Rubin", 1e9, 3, 3}}; /* no measurements: as Blackwell */
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
         if (g->arch[0] == ORDER[i].arch[0] &&
             strncmp(g->arch, ORDER[i].arch, strlen(ORDER[i].arch)) == 0)

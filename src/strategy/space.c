@@ -223,7 +223,8 @@ static bool is_of(const struct gpu *gpu, const char *arch)
 /* `flex` sends through DeepEP or HybridEP, which NVIDIA's containers have for these GPUs. */
 static void dispatcher_options(const struct space_builder *b, struct value_list *l)
 {
-    bool able = is_of(b->group->gpu, "Hopper") || is_of(b->group->gpu, "Blackwell");
+    bool able = is_of(b->group->gpu, "Hopper") || is_of(b->group->gpu, "Blackwell") ||
+                is_of(b->group->gpu, "Rubin");
     push(l, DISPATCH_ALLGATHER);
     if (b->model->experts > 0)
         push(l, DISPATCH_ALLTOALL);
@@ -241,7 +242,8 @@ static bool fuses_experts(int precision)
 static bool may_fuse_experts(const struct space_builder *b)
 {
     return b->model->experts > 0 && b->te && fuses_experts(b->base->precision) &&
-           is_of(b->group->gpu, "Blackwell") && b->terms.release >= 18;
+           (is_of(b->group->gpu, "Blackwell") || is_of(b->group->gpu, "Rubin")) &&
+           b->terms.release >= 18;
 }
 
 static void fusion_options(const struct space_builder *b, struct value_list *l)

