@@ -230,9 +230,9 @@ function showResult(question, result, early = false) {
     const data = JSON.parse(result.data);
     data.pending = question.command === "search" && !early;
     if (early) data.badge = "best so far";
-    // The diff says it better.
-    if (question.command !== "search" && result.answer.status === 0)
-        data.advice = data.advice.filter((a) => !a.heading.startsWith("What Astra would run"));
+    // It stands above the card.
+    if (question.command !== "search")
+        data.advice = data.advice.filter((a) => !OFFER.test(a.heading));
     showAnswer(data);
     document.title = byId("heading").textContent + " - Astra";
     if (question.command !== "search") {

@@ -108,38 +108,37 @@ function diffBox(diff) {
     );
 }
 
-// What `astra improve` says: now, then, the diff; or why nothing changes.
+const OFFER = /^What Astra would run$/m; // of what is no script, or cannot be changed safely
+
+// What `astra improve` says: now, then, the diff; or the flags to change by hand; or why nothing is.
 function showChanges({ answer, text }) {
     const box = byId("changes"),
         at = text.search(/^--- /m),
-        words = (at < 0 ? text : text.slice(0, at)).trim().split("\n").filter(Boolean),
-        better = answer.status === 0;
-    const head = el(
-        "div",
-        { class: "card-head" },
-        el("h2", {}, better ? "What would be better" : "Nothing to change"),
-        better && answer.script
-            ? el(
-                  "button",
-                  { type: "button", click: () => save(improvedName(), answer.script) },
-                  "Download the new script",
-              )
-            : "",
-        better && answer.script
-            ? el(
-                  "button",
-                  { type: "button", click: (e) => copyText(answer.script, e.currentTarget) },
-                  "Copy it",
-              )
-            : "",
-    );
+        changed = answer.status === 0,
+        offered = !changed && OFFER.test(text);
+    const words = (at < 0 ? text : text.slice(0, at)).split("\n").filter((line) => line.trim());
+    const plain = words
+        .filter((line) => !OFFER.test(line))
+        .map((line) => line.replace(/^ *- /, ""));
     box.replaceChildren(
-        head,
-        listOf(words, null),
-        better ? "" : el("p", {}, answer.message),
+        el(
+            "div",
+            { class: "card-head" },
+            el("h2", {}, changed || offered ? "What would be better" : "Nothing to change"),
+            ...(answer.script ? scriptButtons(answer.script) : []),
+        ),
+        changed ? "" : el("p", { class: "soft" }, answer.message),
+        listOf(plain, null),
         at < 0 ? "" : diffBox(text.slice(at)),
     );
     box.hidden = false;
+}
+
+function scriptButtons(script) {
+    return [
+        button("Download the new script", () => save(improvedName(), script)),
+        button("Copy it", (e) => copyText(script, e.currentTarget)),
+    ];
 }
 
 const improvedName = () => FORM.script.name.replace(/(\.[^.]*)?$/, ".improved$1");

@@ -173,6 +173,14 @@ function frontLines(front, axes, { px, py }) {
     });
 }
 
+function limitLines({ x, y, left, right, top, bottom }) {
+    const { budget_usd: budget, deadline_h: deadline } = DATA.axes,
+        lines = [];
+    if (budget) lines.push([left, right].map((at) => ({ x: at, y: y(budget) })));
+    if (deadline) lines.push([top, bottom].map((at) => ({ x: x(deadline), y: at })));
+    return lines;
+}
+
 function strikes([a, b], { x, y, half }) {
     const inside = (p, q, low, high) => Math.min(p, q) < high && Math.max(p, q) > low;
     return inside(a.x, b.x, x - half - 2, x + half + 2) && inside(a.y, b.y, y - 11, y + 4);
@@ -193,10 +201,11 @@ function addPoint(picture, i, { types }, { px, py }, beside) {
 // GPUs of the points, where there is room beside marks and other words: the best plan and both ends
 // before others. The steps leave the quarter free that is below, on the right of speeds and on the
 // left of times; the best plan is labelled in any case.
-function labelFront(picture, front, axes, { px, py, left, right, bottom }) {
+function labelFront(picture, front, axes, field) {
+    const { px, py, left, right, bottom } = field;
     const taken = front.map((i) => ({ x: px(i), y: py(i) + 4, half: 8, of: i })),
         order = new Set([0, front[0], front[front.length - 1], ...front]),
-        lines = frontLines(front, axes, { px, py }),
+        lines = [...frontLines(front, axes, field), ...limitLines(field)],
         said = new Set();
     for (const i of order) {
         if (axes.y(i) === null || said.has(word(i, "nodes"))) continue;

@@ -154,3 +154,46 @@ export async function namesStayNames() {
     );
     await policy.close();
 }
+
+// Two types on a front, wide and on a phone: marks of the legend are marks, and no step of the front
+// goes through a label.
+export async function frontIsLegible() {
+    const two = report(
+        "legible",
+        "search",
+        "--model",
+        "llama3-8b",
+        "--cluster",
+        "1..4x8:A100,1..4x8:H100",
+        "--mix",
+        "2",
+    );
+    for (const width of [1440, 390]) {
+        const page = await open(browser, two, { width });
+        const sizes = await page.evaluate(() =>
+            [...document.querySelectorAll("#front .legend svg")].map((s) => s.clientWidth),
+        );
+        check(
+            `marks of the legend at ${width}`,
+            sizes.length > 1 && sizes.every((s) => s === 16),
+            sizes,
+        );
+        const struck = await page.evaluate(() => {
+            const path = document.querySelector("#front .step"),
+                labels = [...document.querySelectorAll('#front text[text-anchor="middle"].halo')],
+                points = [];
+            for (let at = 0; at < path.getTotalLength(); at++)
+                points.push(path.getPointAtLength(at));
+            const inside = (b, p) =>
+                p.x > b.x + 2 &&
+                p.x < b.x + b.width - 2 &&
+                p.y > b.y + 2 &&
+                p.y < b.y + b.height - 2;
+            return labels
+                .filter((l) => points.some((p) => inside(l.getBBox(), p)))
+                .map((l) => l.textContent);
+        });
+        same(`labels of the front at ${width}`, struck, []);
+        await page.context().close();
+    }
+}

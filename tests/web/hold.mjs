@@ -87,6 +87,21 @@ export async function nothingIsCut() {
             }
 }
 
+export async function longNamesAreBroken() {
+    const name = "a-model-with-a-name-that-somebody-made-of-everything-it-was-trained-on.json",
+        config = readFileSync("data/models/qwen3-8b.json");
+    for (const width of [1440, 390]) {
+        const page = await ask(`long name at ${width}`, "", { width });
+        const file = { name, mimeType: "application/json", buffer: config };
+        await settled(page, () => page.setInputFiles("#config-file", file));
+        await page.click("#pin");
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        check(`long name at ${width}: no sideways scroll`, over <= 0, over);
+        await picture(page, `long-${width}`, false);
+        await page.context().close();
+    }
+}
+
 export async function everyControlHasAName() {
     const page = await ask("names");
     await settled(page, () => page.click("#pool-add"));
@@ -184,25 +199,39 @@ export async function policyIsStrict() {
     );
 }
 
-// On an idle machine of 2 cores: the first answer within 1 s from the cache, later ones within 0.4 s.
-export async function answersAreQuick() {
-    const page = await ask("quick");
-    const times = [];
-    for (let k = 0; k < 3; k++) {
-        const next = await browser.contexts().at(-1).newPage();
-        const start = Date.now();
-        await next.goto(address);
-        await answered(next);
-        times.push(Date.now() - start);
-        await next.close();
-    }
+// Seconds of CPU of the page's process with all its threads, which other work beside it does not change
+// as it changes the clock: an upper bound of the time on an idle machine.
+const cpuOf = async (session) =>
+    (await session.send("Performance.getMetrics")).metrics.find((m) => m.name === "ProcessTime")
+        .value;
+
+async function cpuOfFirst() {
+    const context = await browser.newContext(),
+        page = await context.newPage(),
+        session = await context.newCDPSession(page);
+    await page.goto(address + "evidence.html"); // the same process
+    await session.send("Performance.enable");
+    const before = await cpuOf(session),
+        start = Date.now();
+    await page.goto(address);
+    await answered(page);
+    const took = { cpu: (await cpuOf(session)) - before, wall: (Date.now() - start) / 1000 };
     const later = [];
     for (const batch of ["256", "512", "1024", "512"]) {
+        await page.waitForFunction(() => !MAIN.busy, null, { timeout: 60000 });
+        const then = await cpuOf(session);
         await settled(page, () => page.fill("#f-global-batch", batch));
-        later.push(Math.round(await page.evaluate(() => SHOWN.result.took)));
+        later.push((await cpuOf(session)) - then);
     }
-    console.log(`first answer ${Math.min(...times)} ms, later ones ${Math.min(...later)} ms`);
-    check("quick: first answer", Math.min(...times) < 4000, times);
-    check("quick: later answers", Math.min(...later) < 1600, later);
-    await page.context().close();
+    await context.close();
+    return { ...took, later: Math.min(...later) };
+}
+
+export async function answersAreQuick() {
+    const runs = [await cpuOfFirst(), await cpuOfFirst(), await cpuOfFirst()],
+        least = (name) => Math.min(...runs.map((r) => r[name]));
+    const text = ["cpu", "wall", "later"].map((name) => `${name} ${least(name).toFixed(2)} s`);
+    console.log(`first answer and later ones: ${text.join(", ")}`);
+    check("quick: first answer", least("cpu") < 2, runs);
+    check("quick: later answers", least("later") < 1, runs);
 }

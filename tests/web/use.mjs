@@ -128,6 +128,17 @@ export async function scriptIsImproved() {
     const slurm = await download(page, "slurm");
     check("script: exports", slurm.text.includes("--pipeline-model-parallel-size"));
     await picture(page, "script");
+    await settled(page, () =>
+        page.fill("#f-script", readFileSync("tests/import/16_log.txt", "utf8")),
+    );
+    const said = await page.locator("#changes").textContent();
+    check(
+        "log: flags to change",
+        said.includes("What would be better") && said.includes("--"),
+        said,
+    );
+    check("log: no diff", (await page.locator(".diff").count()) === 0);
+    await picture(page, "log", false);
     await page.context().close();
 }
 
