@@ -174,7 +174,7 @@ void print_own_help(const struct own_command *c)
     print_paragraph(c->about, 0, 0);
 }
 
-static const struct topic {
+static const struct help_topic {
     const char *name, *about, *text;
 } TOPICS[] = {
 #define TOPIC(name, about, text) {#name, about, text},
@@ -187,7 +187,7 @@ const char *topic_name(int i)
     return i < TOPIC_COUNT ? TOPICS[i].name : NULL;
 }
 
-static const struct topic *topic_find(const char *name)
+static const struct help_topic *topic_find(const char *name)
 {
     for (int i = 0; i < TOPIC_COUNT; i++)
         if (strcmp(TOPICS[i].name, name) == 0)
@@ -203,7 +203,7 @@ static void print_topics(void)
 }
 
 /* Paragraphs are wrapped, what is indented stays. */
-static void print_topic(const struct topic *t)
+static void print_topic(const struct help_topic *t)
 {
     char line[1024];
     for (const char *at = t->text; *at; at += *at == '\n') {
@@ -223,7 +223,7 @@ int run_help(int count, char **words)
 {
     const struct command *command = count > 0 ? command_find(words[0]) : NULL;
     const struct own_command *own = count > 0 ? own_command_find(words[0]) : NULL;
-    const struct topic *topic = count > 0 ? topic_find(words[0]) : NULL;
+    const struct help_topic *topic = count > 0 ? topic_find(words[0]) : NULL;
     if (count > 0 && !command && !own && !topic)
         return unknown_command(words[0]);
     if (command)

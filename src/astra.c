@@ -169,6 +169,7 @@ static bool search(struct astra *a)
 {
     struct query *q = &a->query;
     const struct output_options *out = &a->options.output;
+    double searching = out->report ? PAGE_FROM : 1; /* of all the time that it takes */
     struct answering asked = {.query = q,
                               .mem = &a->mem,
                               .report = &a->report,
@@ -178,7 +179,7 @@ static bool search(struct astra *a)
                               .cancel = &a->cancel,
                               .cancelled = a->cancelled,
                               .cancelled_context = a->cancelled_context,
-                              .share = 1.0 / (1 + a->options.what_if.count),
+                              .share = searching / (1 + a->options.what_if.count),
                               .start_s = search_clock_s()};
     const struct query **changed;
     if (!outputs_check(out, &a->error) || !options_export(&a->options, &a->error) ||
@@ -187,7 +188,7 @@ static bool search(struct astra *a)
         return false;
     return run_search(&asked) && run_what_ifs(&asked, changed) &&
            (!out->plot || front_write(&a->report, out->plot, &a->error)) &&
-           (!out->report || page_of_search(q, &a->report, &a->mem, &a->error)) &&
+           (!out->report || page_of_search(&asked, &a->error)) &&
            (!a->options.export.format || write_script(a, &a->report.plan[0]));
 }
 

@@ -192,6 +192,24 @@ size_t name_distance(const char *a, const char *b)
     return row[m];
 }
 
+/* The shortest name that goes on behind the word: qwen3-235b means qwen3-235b-a22b. */
+static const char *begun_name(const char *word, const char *const *names, size_t count)
+{
+    enum { LEAST = 4 };
+    const char *best = NULL;
+    size_t n = strlen(word);
+    for (size_t i = 0; i < count && n >= LEAST; i++) {
+        char begin[64];
+        if (strlen(names[i]) <= n || n >= sizeof begin || !strchr("-_.", names[i][n]))
+            continue;
+        memcpy(begin, names[i], n);
+        begin[n] = 0;
+        if (same_name(begin, word) && (!best || strlen(names[i]) < strlen(best)))
+            best = names[i];
+    }
+    return best;
+}
+
 const char *nearest_name(const char *word, const char *const *names, size_t count)
 {
     size_t limit = strlen(word) / 3, best = SIZE_MAX;
@@ -205,7 +223,8 @@ const char *nearest_name(const char *word, const char *const *names, size_t coun
             name = names[i];
         }
     }
-    return best <= limit ? name : NULL;
+    const char *begun = best > 1 ? begun_name(word, names, count) : NULL; /* one letter is a slip */
+    return begun ? begun : best <= limit ? name : NULL;
 }
 
 const char *did_you_mean(const char *word, const char *const *names, size_t count)

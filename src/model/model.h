@@ -89,6 +89,8 @@ bool model_load(struct model *, const char *text, struct arena *, struct error *
 bool model_from_hf(struct model *, const char *json, size_t length, const char *name,
                    struct error *);
 bool model_from_pairs(struct model *, const char *pairs, struct error *);
+/* Fields of a finished model become others. */
+bool model_override(struct model *, const char *pairs, struct error *);
 
 /* Everything not given: every field of meaning.def has its `init`, the others are 0. */
 void model_init(struct model *);

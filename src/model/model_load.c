@@ -1,11 +1,13 @@
-/* What --model may be: a preset's name, a path to a config.json or to the folder that holds it, or
+/* What --model may be: a preset's name, a path to a config.json or to the folder that holds it, a name
+ * of others for a preset (meta-llama/Llama-3.1-70B), an id in the local cache of Hugging Face, or
  * key=value pairs; tried in this order, so that a path with '=' in it works when the file exists.
- */
+ * Pairs behind a name and a comma change what it means. */
 #include "model/model.h"
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "model/hf_cache.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,17 +66,58 @@ static bool unknown_preset(const char *text, struct arena *mem, struct error *er
         text, did_you_mean(text, names, count));
 }
 
+/* A name that others use; what is not quite the preset is not taken for it. */
+static bool load_named(struct model *m, const char *text, struct arena *mem, struct error *err)
+{
+    const char *differs, *preset = model_named_as(text, &differs), *cached;
+    if (preset && !*differs)
+        return model_load(m, preset, mem, err);
+    if ((cached = hf_cache_find(text, mem))) {
+        if (!load_file(m, cached, mem, err))
+            return false;
+        set_name(m, text);
+        return true;
+    }
+    if (preset)
+        return fail(err, ERROR_INPUT, "model '%.80s' is not quite the preset %s: %s", text, preset,
+                    differs);
+    return unknown_preset(text, mem, err);
+}
+
+/* "llama3-70b,layers=40": where the changes begin; NULL: there are none. */
+static const char *changes_of(const char *text)
+{
+    const char *comma = strchr(text, ',');
+    return comma && memchr(text, '=', (size_t)(comma - text)) == NULL && strchr(comma, '=') &&
+                   !file_exists(text)
+               ? comma
+               : NULL;
+}
+
+static bool load_changed(struct model *m, const char *text, const char *comma, struct arena *mem,
+                         struct error *err)
+{
+    const char *base = arena_copy(mem, text, (size_t)(comma - text));
+    if (!model_load(m, base, mem, err) || !model_override(m, comma + 1, err))
+        return false;
+    set_name(m, arena_format(mem, "%s%s", m->name, comma));
+    return true;
+}
+
 bool model_load(struct model *m, const char *text, struct arena *mem, struct error *err)
 {
+    const char *comma = *text == '{' ? NULL : changes_of(text);
     if (*text == '{')
         return load_inline(m, text, err);
+    if (comma)
+        return load_changed(m, text, comma, mem, err);
     for (const struct model_preset *p = model_presets(); p->name; p++)
         if (same_name(text, p->name))
             return load_preset(m, p, err);
     bool path = strcmp(text, "-") == 0 || (*text && file_exists(text));
     if (!path && strchr(text, '='))
         return model_from_pairs(m, text, err);
-    if (path || strchr(text, '/') || strstr(text, ".json"))
+    if (path || strstr(text, ".json"))
         return load_file(m, text, mem, err);
-    return unknown_preset(text, mem, err);
+    return load_named(m, text, mem, err);
 }

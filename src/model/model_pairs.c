@@ -161,3 +161,26 @@ bool model_from_pairs(struct model *m, const char *text, struct error *err)
         return fail(err, inner.kind, "model: %s", inner.text);
     return true;
 }
+
+/* Layers of a kind of their own, which no fields say, would be lost: then only what leaves layers
+ * alone can change. */
+bool model_override(struct model *m, const char *pairs, struct error *err)
+{
+    struct pairs p = {.model = m};
+    struct error inner;
+    struct model again = *m;
+    char difference[128];
+    bool plain =
+        model_finish(&again, &inner) && model_same(m, &again, difference, sizeof difference);
+    if (!read_pairs(&p, pairs, err) || !check_used(m, err) || !check_meanings(&p, err))
+        return false;
+    for (int f = 0; f < MODEL_FIELDS && !plain; f++)
+        if (p.given[f] && f != MODEL_max_seq && f != MODEL_vocab)
+            return fail(err, ERROR_INPUT,
+                        "model: %s cannot change: the layers of %s differ in a way that figures do "
+                        "not say; max_seq and vocab can",
+                        model_field_info((enum model_field)f)->name, m->name);
+    if (plain && !model_finish(m, &inner))
+        return fail(err, inner.kind, "model: %s", inner.text);
+    return true;
+}

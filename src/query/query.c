@@ -74,6 +74,25 @@ static bool take_settings(struct query *q, struct error *err)
            take_setting(q, PARAM_precision, &t->precision, -1, err);
 }
 
+/* Rotary positions have no end of their own: a longer sequence is planned, and said. */
+static void take_length(struct query *q)
+{
+    if (q->given->has_model && !q->model.learned_pos && q->terms.seq_len > q->model.max_seq)
+        q->model.max_seq = q->terms.seq_len;
+}
+
+const char *query_length_note(const struct query *q, struct arena *mem)
+{
+    int most = q->given->has_model ? q->given->model.max_seq : 0;
+    if (most == 0 || q->terms.seq_len <= most || q->model.max_seq < q->terms.seq_len)
+        return NULL;
+    return arena_format(mem,
+                        "the sequence of %d tokens is longer than the %d that %s was made for: its "
+                        "rotary positions need scaling or training, time and memory do not depend "
+                        "on it",
+                        q->terms.seq_len, most, q->model.name);
+}
+
 static int query_threads(const struct query *q)
 {
     return q->search.threads ? q->search.threads : parallel_cores();
@@ -112,6 +131,7 @@ bool query_resolve(const struct options *o, enum query_kind kind, struct resourc
     if (!query_set_prices(q, mem, err) || !query_set_outages(q, err) || !query_set_budget(q, err) ||
         !take_settings(q, err))
         return false;
+    take_length(q);
     if (kind == QUERY_SEARCH)
         rents_join_alike(q->rent, &q->cluster);
     else if (!query_set_flags(q, mem, err))

@@ -87,6 +87,8 @@ const struct residual *query_residual(const struct query *, const struct gpu *, 
 bool query_no_residual(const struct query *, const struct gpu *, enum stack, struct error *);
 /* The groups without are noted: at most as many notes as groups. */
 int query_profile_notes(const struct query *, const char **note, struct arena *);
+/* The sequence is longer than the model's own maximum; NULL: it is not. */
+const char *query_length_note(const struct query *, struct arena *);
 /* The notes behind those of a source. */
 struct plan_source;
 const struct plan_source *query_source(const struct query *, const struct plan_source *,

@@ -92,8 +92,10 @@ int query_profile_notes(const struct query *q, const char **note, struct arena *
 const struct plan_source *query_source(const struct query *q, const struct plan_source *from,
                                        struct arena *mem)
 {
-    const char *more[CLUSTER_MAX_GROUPS];
+    const char *more[CLUSTER_MAX_GROUPS + 1], *length = query_length_note(q, mem);
     int count = query_profile_notes(q, more, mem), before = from ? from->notes : 0;
+    if (length)
+        more[count++] = length;
     if (count == 0)
         return from;
     struct plan_source *s = arena_alloc(mem, sizeof *s);

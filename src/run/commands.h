@@ -144,8 +144,8 @@ bool run_export(const struct export_options *, const struct plan *, const char *
 /* run_page.c: the page of an answer.
  *
  * Of a search, with what is computed for a page alone. */
-bool page_of_search(const struct query *, const struct search_report *, struct arena *,
-                    struct error *);
+bool page_of_search(const struct answering *, struct error *);
+#define PAGE_FROM 0.4 /* of the time that search and page take: the search's part, at a guess */
 /* Of one plan, which need not be feasible. */
 bool page_of_plan(const struct query *, const struct plan_answer *, struct arena *, struct error *);
 

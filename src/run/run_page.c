@@ -11,13 +11,22 @@
 
 #include <string.h>
 
-bool page_of_search(const struct query *q, const struct search_report *r, struct arena *mem,
-                    struct error *err)
+static bool done(const struct answering *a, double share)
 {
+    if (a->progress)
+        a->progress(a->progress_context, PAGE_FROM + share * (1 - PAGE_FROM));
+    return true;
+}
+
+bool page_of_search(const struct answering *a, struct error *err)
+{
+    const struct query *q = a->query;
+    const struct search_report *r = a->report;
     struct page page = {.report = r};
-    return sensitivity_of(q, &r->plan[0], mem, &page.change, &page.changes, err) &&
-           alternatives_of(q, &r->plan[0], mem, &page.other, &page.others, err) &&
-           page_write(&page, q->given->output.report, err);
+    return sensitivity_of(q, &r->plan[0], a->mem, &page.change, &page.changes, err) &&
+           done(a, 0.1) &&
+           alternatives_of(q, &r->plan[0], a->mem, &page.other, &page.others, err) &&
+           done(a, 0.95) && page_write(&page, q->given->output.report, err);
 }
 
 bool page_of_plan(const struct query *q, const struct plan_answer *a, struct arena *mem,

@@ -61,6 +61,19 @@ static void print_compare(struct astra *a, enum astra_format format,
         report_compare_text(&a->comparing, style, &a->text);
 }
 
+/* Where the page is. */
+static void add_written(struct astra *a, const struct report_style *style)
+{
+    bool page = a->kind == ANSWER_SEARCH || a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN;
+    if (page && a->options.output.report) {
+        str_add(&a->text, "\n");
+        typeset_wrap(style,
+                     arena_format(&a->mem, "The page with charts is %s: open it in a browser.",
+                                  a->options.output.report),
+                     2, &a->text);
+    }
+}
+
 /* Which files of defaults had a part in it, a line each. */
 static void add_defaults(struct astra *a, const struct report_style *style)
 {
@@ -101,8 +114,10 @@ static const char *print(struct astra *a, enum astra_format format,
         print_verify(a, format, style);
     else if (a->kind == ANSWER_CALIBRATE)
         report_calibrate(&a->calibration, (int)format, style, &a->text);
-    if (format == ASTRA_TEXT && a->kind != ANSWER_SCRIPT)
+    if (format == ASTRA_TEXT && a->kind != ANSWER_SCRIPT) {
+        add_written(a, style);
         add_defaults(a, style);
+    }
     return str_text(&a->text);
 }
 

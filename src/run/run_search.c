@@ -550,7 +550,7 @@ static void fill_gap(const struct totals *all, struct search_report *out)
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
     const struct query *q = a->query;
-    const char *line = a->report->query;
+    const char *line = a->report->query, *length;
     *a->report = (struct search_report){.model = &q->model,
                                         .cluster = &q->cluster,
                                         .rent = q->rent,
@@ -564,12 +564,14 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .mixed = all->mixed.found ? &all->mixed : NULL,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->search.stats};
-    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 6 + CLUSTER_MAX_GROUPS,
+    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 7 + CLUSTER_MAX_GROUPS,
                                   sizeof *a->report->note);
     note_rules(a, all);
     note_pool(a, all);
     note_spot(a);
     note_outages(a, all->best);
+    if ((length = query_length_note(q, a->mem)))
+        a->report->note[a->report->notes++] = length;
     a->report->notes += query_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
     note_places(a, all->best);

@@ -277,14 +277,15 @@ static void note_type(struct work *w)
 {
     struct str text = {0};
     add_gpu_names(w->out->plan, &text);
-    verify_note(w->out, w->mem,
-                arena_format(w->mem,
-                             "this GPU is a %s, the plan is for %s: memory carries over; times %s",
-                             w->out->gpu ? w->out->gpu->name : w->out->check.gpu, str_text(&text),
-                             w->out->gpu ? "do not: where the type differs they are compared with "
-                                           "what is predicted for this GPU"
-                                         : "do not, and Astra knows none of this GPU: they are not "
-                                           "compared"));
+    verify_note(
+        w->out, w->mem,
+        arena_format(w->mem,
+                     "this GPU is of type %s, the plan is for %s: memory carries over; times %s",
+                     w->out->gpu ? w->out->gpu->name : w->out->check.gpu, str_text(&text),
+                     w->out->gpu ? "do not: where the type differs they are compared with "
+                                   "what is predicted for this GPU"
+                                 : "do not, and Astra knows none of this GPU: they are not "
+                                   "compared"));
     str_release(&text);
 }
 
@@ -310,7 +311,7 @@ static bool predict_here(struct work *w)
     e->scene.cluster = NULL;
     rule(&w->local, w->mem);
     if (!rules_allow(&w->local, &e->strategy, &why))
-        return fail(w->err, ERROR_SYSTEM, "a %s cannot run the plan: %s", w->out->gpu->name, why);
+        return fail(w->err, ERROR_SYSTEM, "%s cannot run the plan: %s", w->out->gpu->name, why);
     verify_alone(&w->local.which, w->mem, p);
     plan_evaluate(&e->scene, &e->strategy, e->layout, w->mem, all);
     w->on_local = p;

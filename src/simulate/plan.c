@@ -226,7 +226,7 @@ static void check_memory(struct plan *p, struct arena *mem)
         why = arena_format(mem, " with experts %.4g times as full as balanced ones; balanced %.1f",
                            p->memory_imbalance, spared / GIB);
     plan_add_reason(p, mem,
-                    arena_format(mem, "stage %d needs %.1f GiB%s, a %s has %.1f GiB to use",
+                    arena_format(mem, "stage %d needs %.1f GiB%s, each %s has %.1f GiB to use",
                                  fullest, s->device_bytes / GIB, why, s->group->gpu->name,
                                  s->limit_bytes / GIB));
 }

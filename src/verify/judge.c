@@ -76,7 +76,7 @@ static const char *is_too_big(const struct verify_report *r, const struct verify
         measured_device(planned, s) <= planned->group->usable_bytes)
         return NULL;
     return arena_format(mem,
-                        "stage %d does not fit on a %s: with what was measured it needs "
+                        "stage %d does not fit on %s: with what was measured it needs "
                         "%.1f GiB of %.1f GiB",
                         s->stage, planned->group->gpu->name, measured_device(planned, s) / GIB,
                         planned->group->usable_bytes / GIB);
@@ -204,7 +204,7 @@ static void note_room(struct verify_report *r, struct arena *mem)
         verify_note(r, mem,
                     arena_format(mem,
                                  "by what was measured the fullest stage that ran needs %.1f GiB "
-                                 "of the %.1f GiB of a %s: %s",
+                                 "of the %.1f GiB of each %s: %s",
                                  bytes / GIB, fullest->group->usable_bytes / GIB,
                                  fullest->group->gpu->name, room_for(fullest, bytes, mem)));
 }

@@ -33,7 +33,8 @@ expect 'with --stack te there is a plan' $eight --stack torch --precision fp8
 expect 'with --precision fp16 there is a plan' --model llama3-8b --cluster 1x8:V100
 expect 'with --precision bf16 there is a plan' \
     --model llama3-8b --cluster 1x8:A100 --set precision=fp8
-expect 'with --seq-len 8192, the model'\''s longest, there is a plan' $eight --seq-len 100000
+expect 'with --seq-len 2048, the model'\''s longest, there is a plan' \
+    --model gpt3-13b --cluster 1x8:H100 --seq-len 100000
 expect 'with --memory-margin 0 there is a plan' $eight --memory-margin 0.999
 expect 'with --gpus 512 there is a plan' --model llama3-8b --cluster 1x1000:H100
 

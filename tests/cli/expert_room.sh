@@ -36,4 +36,4 @@ done
 
 # What only the reserve makes too much says so.
 $ASTRA $plan --memory-margin 0.17 >out 2>&1 && exit 1
-grep -q 'needs [0-9.]* GiB with experts 1.2 times as full as balanced ones; balanced [0-9.]*, a H100' out
+grep -q 'needs [0-9.]* GiB with experts 1.2 times as full as balanced ones; balanced [0-9.]*, each H100' out

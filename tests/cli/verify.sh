@@ -90,7 +90,7 @@ says 1 "not confirmed: stage 0 computes 60.0 % longer than predicted" " 0.0 %" "
 as_predicted 1
 rank rank-16 "$(fields 100 90000), $sensors"
 verify
-says 1 "not confirmed: stage 1 does not fit on a H100-SXM5-80GB"
+says 1 "not confirmed: stage 1 does not fit on H100-SXM5-80GB"
 rank rank-16 "$(fields 100 70000), $sensors"
 verify
 says 1 "not confirmed: stage 1 needs 4.2 % more memory than predicted"
@@ -106,13 +106,13 @@ says 1 "not confirmed: stage 0 failed: RuntimeError: bad shape" "a line of the l
 # What fits without the margin is confirmed, and what is left is said.
 as_predicted 1
 verify --memory-margin 0.01
-says 0 "GiB of a H100-SXM5-80GB: it fits"
+says 0 "GiB of each H100-SXM5-80GB: it fits"
 ! grep -q "margin is left" "$SCRATCH/out" || { echo "no margin where there is one"; exit 1; }
 verify --memory-margin 0.3
 says 0 "it fits, but less than the margin is left: " " of 23."
 rank rank-16 "$(fields 100 90000), $sensors"
 verify --memory-margin 0.3
-says 1 "not confirmed: stage 1 does not fit on a H100-SXM5-80GB" "GiB of a H100-SXM5-80GB: it does not fit"
+says 1 "not confirmed: stage 1 does not fit on H100-SXM5-80GB" "GiB of each H100-SXM5-80GB: it does not fit"
 
 # Ones that are no good.
 as_predicted 1
@@ -210,10 +210,10 @@ machine "NVIDIA H200" 143771 '"2.1"'
 predictions
 as_predicted 0.99
 verify
-says 0 "this GPU is a H200-SXM-141GB, the plan is for H100-SXM5-80GB: memory carries over" "H200-SXM-141GB" "confirmed"
+says 0 "this GPU is of type H200-SXM-141GB, the plan is for H100-SXM5-80GB: memory carries over" "H200-SXM-141GB" "confirmed"
 machine "NVIDIA X9000" 143771 '"2.1"'
 verify
-says 0 "memory confirmed" "they are not compared" "this GPU is a NVIDIA X9000"
+says 0 "memory confirmed" "they are not compared" "this GPU is of type NVIDIA X9000"
 machine "NVIDIA L40S" 46068 '"2.1"'
 verify
 says 1 "was not run: it needs" "this GPU has 45.0 GiB"

@@ -114,7 +114,7 @@ static void test_verdicts(void **unused)
     s[0].status = "ValueError: x";
     expect(&b, false, "stage 0 failed: ValueError: x");
     s[1].measured.peak_mib = 82000;
-    expect(&b, false, "stage 1 does not fit on a H100-SXM5-80GB");
+    expect(&b, false, "stage 1 does not fit on H100-SXM5-80GB");
     s[2].outcome = VERIFY_FULL;
     expect(&b, false, "stage 3 ran out of memory");
     release(&b);

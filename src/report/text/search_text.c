@@ -113,7 +113,7 @@ static const struct table_column PLAN_TABLE[PLAN_COLUMNS] = {
     [SEQ_PARALLEL] = {"sp", TABLE_LEFT, 12}, [RECOMPUTE] = {"recompute", TABLE_LEFT, 9},
     [OPTIONS] = {"options", TABLE_LEFT, 13}, [STEP] = {"step", TABLE_RIGHT, 6},
     [TOKENS] = {"tokens/s", TABLE_RIGHT, 0}, [TFLOPS] = {"TFLOP/s/GPU", TABLE_RIGHT, 11},
-    [MFU] = {"MFU", TABLE_RIGHT, 7},         [MEMORY] = {"memory", TABLE_RIGHT, 8},
+    [MFU] = {"MFU", TABLE_RIGHT, 7},         [MEMORY] = {"memory", TABLE_RIGHT, 1},
     [MONEY] = {"$/Mtoken", TABLE_RIGHT, 2},  [RUN_TIME] = {"run", TABLE_RIGHT, 1},
     [RUN_COST] = {"cost", TABLE_RIGHT, 0},
 };
@@ -309,6 +309,9 @@ static void print_front(const struct search_report *r, const struct report_style
     print_front_plot(r, style, out);
 }
 
+/* The same line on every node: ranks follow the order of the nodes. */
+#define RENDEZVOUS "\\\n    --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\" \\\n    "
+
 /* Says how many processes there are, where every node has the same number. */
 static void add_launcher(const struct plan *p, struct str *out)
 {
@@ -320,11 +323,13 @@ static void add_launcher(const struct plan *p, struct str *out)
         nodes += part[i].nodes;
         same = same && part[i].per_node == part[0].per_node && part[i].gpus % part[i].per_node == 0;
     }
-    if (same)
-        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d ", (long long)nodes,
+    if (nodes == 1)
+        str_addf(out, "torchrun --standalone --nproc-per-node %d ", part[0].per_node);
+    else if (same)
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node %d " RENDEZVOUS, (long long)nodes,
                  part[0].per_node);
     else
-        str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" ",
+        str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" " RENDEZVOUS,
                  (long long)nodes);
     str_add(out, plan_on_flagscale(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
 }
