@@ -546,6 +546,19 @@ static void fill_list(struct mixed *m)
         run_below(m, (int64_t)(ceiling *= rise));
 }
 
+/* Where the last row of the list is far behind the first, what is near the first comes first: it
+ * fills the list with better ones. */
+static void near_first(struct mixed *m)
+{
+    static const double near = 1.05, far = 0.9;
+    const struct shortlist *best = &m->results->best;
+    if (best->count == 0 || best->limits->objective != OBJECTIVE_SPEED)
+        return;
+    double ceiling = near * (double)best->row[0].variant[0].step;
+    if (ceiling < far * (double)threshold(m))
+        run_below(m, (int64_t)ceiling);
+}
+
 static void note_open(struct mixed *m)
 {
     struct rounds_open open = rounds_open(&m->rounds);
@@ -567,6 +580,7 @@ static void bound_and_run(struct mixed *m)
     r->progress = NULL; /* how far the list is from full nobody knows */
     dive(m);
     fill_list(m);
+    near_first(m);
     r->progress = m->query->progress;
     r->done_before = 0;
     r->share = main_share;
