@@ -202,19 +202,19 @@ static void do_step(struct schedule_run *u, int64_t step)
  * there is one chunk. Forward k = ahead + g - r of rank r (interleaved) is of chunk k / pp mod vpp: at a
  * step the ranks are in two chunks at most, one up to rank (ahead + g) mod pp and the one before it
  * behind, and likewise backward. So passes are loops over ranks without cursors. */
-struct span {
+struct rank_span {
     int first, end; /* ranks */
     int chunk;
 };
 
 /* Ranks first .. end - 1 of the step, cut where the chunk changes. */
-static int cut_span(int first, int end, int change, int before, int behind, struct span out[2])
+static int cut_span(int first, int end, int change, int before, int behind, struct rank_span out[2])
 {
     int n = 0;
     if (first < end && first < change)
-        out[n++] = (struct span){first, end < change ? end : change, before};
+        out[n++] = (struct rank_span){first, end < change ? end : change, before};
     if (first < end && end > change)
-        out[n++] = (struct span){first > change ? first : change, end, behind};
+        out[n++] = (struct rank_span){first > change ? first : change, end, behind};
     return n;
 }
 
@@ -241,7 +241,7 @@ static inline int64_t run_pass(int64_t *clock, int64_t begin, int64_t ticks, int
 
 /* Forward of a chunk on the ranks of a span. `wrapped`: when the last rank's output of the chunk before
  * is there. Interleaved, a rank needs what the one before it sent a step ago: last rank first. */
-static void forward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+static void forward_span(struct schedule_run *u, const struct rank_span *x, int64_t wrapped)
 {
     const struct pipeline *p = u->p;
     const int64_t *ticks = &p->forward[x->chunk * p->pp], *send = p->send;
@@ -270,7 +270,7 @@ static void forward_span(struct schedule_run *u, const struct span *x, int64_t w
     }
 }
 
-static void backward_span(struct schedule_run *u, const struct span *x, int64_t wrapped)
+static void backward_span(struct schedule_run *u, const struct rank_span *x, int64_t wrapped)
 {
     const struct pipeline *p = u->p;
     const int64_t *ticks = &p->backward[x->chunk * p->pp], *send = p->send;
@@ -291,7 +291,7 @@ static void backward_span(struct schedule_run *u, const struct span *x, int64_t 
 
 /* As mark_forward() of all ranks: rank (ahead + g) mod pp begins a chunk, and when that is rank 0 all
  * ask for one. */
-static void mark_forwards(struct schedule_run *u, int64_t at, const struct span *x)
+static void mark_forwards(struct schedule_run *u, int64_t at, const struct rank_span *x)
 {
     const struct pipeline *p = u->p;
     int begins = (int)whole_mod(at, p->pp);
@@ -314,11 +314,11 @@ static void mark_backwards(struct schedule_run *u, int64_t step, int first, int 
 }
 
 /* Where the ranks of a step are. Interleaved, `at` is the forward of rank 0. */
-static int forward_spans(const struct schedule_run *u, int64_t at, struct span out[2])
+static int forward_spans(const struct schedule_run *u, int64_t at, struct rank_span out[2])
 {
     int pp = u->p->pp, vpp = u->p->vpp;
     if (vpp == 1) {
-        out[0] = (struct span){0, pp, 0};
+        out[0] = (struct rank_span){0, pp, 0};
         return at >= 0 && at < u->total;
     }
     int chunk = (int)(whole_mod(at, (int64_t)pp * vpp) / pp);
@@ -326,7 +326,7 @@ static int forward_spans(const struct schedule_run *u, int64_t at, struct span o
                     chunk, chunk > 0 ? chunk - 1 : vpp - 1, out);
 }
 
-static int backward_spans(const struct schedule_run *u, int64_t step, struct span out[2])
+static int backward_spans(const struct schedule_run *u, int64_t step, struct rank_span out[2])
 {
     int pp = u->p->pp, vpp = u->p->vpp;
     int chunk = vpp - 1 - (int)(whole_mod(step, (int64_t)pp * vpp) / pp);
@@ -337,7 +337,7 @@ static int backward_spans(const struct schedule_run *u, int64_t step, struct spa
 static void do_regular_step(struct schedule_run *u, int64_t step)
 {
     int pp = u->p->pp;
-    struct span span[2];
+    struct rank_span span[2];
     int64_t at = step + u->warmup[0], sent = u->now.sent[pp - 1], returned = u->now.returned[0];
     for (int n = forward_spans(u, at, span), i = n - 1; i >= 0; i--) {
         forward_span(u, &span[i], sent);

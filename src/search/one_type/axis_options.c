@@ -198,7 +198,7 @@ static int option_index(const struct axis *a, const struct strategy *s)
         if (same == a->params)
             return i;
     }
-    assert(!"a strategy has options of the space alone");
+    assert(false); /* a strategy has options of the space alone */
     return 0;
 }
 
