@@ -1,6 +1,6 @@
 // What tests of the planner's page share: a static server below a sub-path, and a page whose console
 // and requests are watched. WEB is the folder that make web wrote, ASTRA the program.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";

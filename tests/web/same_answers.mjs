@@ -1,6 +1,6 @@
 // The engine of the page answers as the program does: the same bytes but for times of the search,
 // the same exit code and message. same_answers.mjs ENGINE QUESTIONS; ASTRA is the program.
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
