@@ -173,14 +173,23 @@ static void tell_progress(void *context, double done)
 
 static const double SEVERAL_SHARE = 0.9;
 
+/* Of the work, where every type is searched once more for the table of what to rent. */
+static const double OFFERS_SHARE = 0.5;
+
+static bool asks_offers(const struct query *q)
+{
+    return q->run.tokens > 0 && q->cluster.groups > 1;
+}
+
 /* Of group g alone, or of several at once behind the last. */
 static struct progress_part *part_of(const struct answering *a, int g)
 {
     int groups = a->query->cluster.groups;
-    double alone = a->share * (query_mixes(a->query) ? 1 - SEVERAL_SHARE : 1);
+    double share = a->share * (asks_offers(a->query) ? 1 - OFFERS_SHARE : 1);
+    double alone = share * (query_mixes(a->query) ? 1 - SEVERAL_SHARE : 1);
     struct progress_part *p = arena_alloc(a->mem, sizeof *p);
     *p = (struct progress_part){a, a->done_before + alone * g / groups,
-                                g < groups ? alone / groups : a->share - alone};
+                                g < groups ? alone / groups : share - alone};
     return p;
 }
 
@@ -575,9 +584,18 @@ static void fill_report(struct answering *a, const struct totals *all, double el
     a->report->notes += query_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
     note_places(a, all->best);
-    if (a->report->money && a->report->money->tokens > 0 && !a->report->open)
-        a->report->offers =
-            offers_of(q, &all->best[0], a->report->money->binds != LIMIT_NONE, a->mem);
+}
+
+/* Not where time is short: the table would take as long again. */
+static void add_offers(struct answering *a)
+{
+    const struct query *q = a->query;
+    if (!asks_offers(q) || a->report->open || q->search.limit_s > 0 || !a->report->money)
+        return;
+    if (a->progress)
+        a->progress(a->progress_context, a->done_before + a->share * (1 - OFFERS_SHARE));
+    a->report->offers =
+        offers_of(q, &a->report->plan[0], a->report->money->binds != LIMIT_NONE, a->mem);
 }
 
 bool run_search(struct answering *a)
@@ -606,5 +624,6 @@ bool run_search(struct answering *a)
     a->report->open = gap.open;
     a->report->left = gap.left;
     a->report->gap = gap.gap;
+    add_offers(a);
     return true;
 }

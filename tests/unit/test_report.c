@@ -681,9 +681,9 @@ static void search_text_leaves_dull_columns_out(void **state)
     must_contain(&b.out, "  2    16   2       4x2   2    1  off  sel core_attn+mlp  p2p-ov ");
     must_contain(&b.out, "\n  all: dist-opt\n");
     must_contain(&b.out, "±25 %"); /* no learned models here */
-    must_contain(
-        &b.out,
-        "\n  torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\\n    --num-layers 32 ");
+    must_contain(&b.out,
+                 "\n  torchrun --nnodes 2 --nproc-per-node 8 \\\n    --node-rank \"$NODE_RANK\" "
+                 "--master-addr \"$MASTER_ADDR\" \\\n    pretrain_gpt.py \\\n    --num-layers 32 ");
     must_contain(&b.out, "\n       1.00T  100.00 %  dropped: too, \"big\"\n");
     must_contain(&b.out, "\n1.00T strategies, 100 judged, elapsed 12.3 ms\n");
     must_lack(&b.out, "\033");

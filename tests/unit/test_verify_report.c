@@ -149,10 +149,10 @@ static void test_room(void **unused)
              (usable - limit) / GIB);
     assert_true(noted(&b, left));
     s->measured.reserved_mib = (usable - beside + MIB) / MIB;
-    expect(&b, false, "not confirmed: stage 0 does not fit on a");
+    expect(&b, false, "not confirmed: stage 0 does not fit on");
     assert_true(noted(&b, ": it does not fit") && !noted(&b, "margin"));
     ((struct plan_stage *)planned)->fits = false; /* nor was it predicted to */
-    expect(&b, false, "not confirmed: stage 0 does not fit on a");
+    expect(&b, false, "not confirmed: stage 0 does not fit on");
     release(&b);
 }
 
