@@ -94,8 +94,9 @@ static struct took ask(const char *program, const struct question *q)
 static double reference_s(void)
 {
     static const char *const options[][2] = {{"model", "llama3-8b"}, {"cluster", "8x8:H100"},
-                                             {"set", "pp=1,2,4,8"},  {"set", "cp=1"},
-                                             {"set", "vpp=1,2"},     {"set", "tp=2"}};
+                                             {"set", "pp=1,2"},      {"set", "cp=1"},
+                                             {"set", "vpp=1"},       {"set", "tp=2"},
+                                             {"set", "split=even"},  {"set", "recompute=none"}};
     struct asked q;
     struct search_query sq;
     struct error err = {0};
