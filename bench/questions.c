@@ -1,6 +1,6 @@
 /* How long questions take, small and large, and how that grows with GPUs, types and layers. Each is a
  * process of its own with one thread. CPU is also given in units of a plain reference measured in the
- * same run (20,000 strategies predicted from scratch), for these machines are noisy. A question ends
+ * same run (2,000 strategies predicted from scratch), for these machines are noisy. A question ends
  * after a minute. The second argument is where to draw the growth. */
 #define _DEFAULT_SOURCE
 #include "asked.h"
@@ -90,16 +90,17 @@ static struct took ask(const char *program, const struct question *q)
                          use.ru_maxrss};
 }
 
-/* CPU seconds of 20,000 strategies, each from scratch. */
+/* CPU seconds of 2,000 strategies, each from scratch. */
 static double reference_s(void)
 {
     static const char *const options[][2] = {{"model", "llama3-8b"}, {"cluster", "8x8:H100"},
-                                             {"set", "pp=1,2,4,8"},  {"set", "cp=1"},
-                                             {"set", "vpp=1,2"},     {"set", "tp=2"}};
+                                             {"set", "pp=1,2"},      {"set", "cp=1"},
+                                             {"set", "vpp=1"},       {"set", "tp=2"},
+                                             {"set", "split=even"},  {"set", "recompute=none"}};
     struct asked q;
     struct search_query sq;
     struct error err = {0};
-    struct reference ref = {.limit = 20000};
+    struct reference ref = {.limit = 2000};
     asked_init(&q);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (!asked_set(&q, options[i][0], options[i][1], &err))
@@ -205,7 +206,7 @@ int main(int argc, char **argv)
     }
     double unit = reference_s();
     printf(
-        "Questions, one thread, at most a minute each; a unit is %.2f s of CPU: 20,000 strategies "
+        "Questions, one thread, at most a minute each; a unit is %.2f s of CPU: 2,000 strategies "
         "one by one\n  %-12s %-60s %8s %8s %8s %5s\n",
         unit, "", "", "CPU s", "wall s", "units", "MB");
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++)
