@@ -192,7 +192,7 @@ static void messages_end_with_the_place(void **state)
         {"set", "tp=2,four", "\ntp=2,four\n     ^"},
         {"model", "layers=32,hiden=64", "(did you mean hidden?)\nlayers=32,hiden=64\n          ^"},
         {"what-if", "globl-batch=4", "\nglobl-batch=4\n^"},
-        {"precision", "fp9", "bf16 fp16 fp8"},
+        {"precision", "fp9", "bf16 fp16 fp8 mxfp8 fp8_blockwise nvfp4"},
     };
     struct astra *a = astra_new();
     (void)state;
