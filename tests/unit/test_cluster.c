@@ -606,14 +606,13 @@ static void schema_has_the_keys_of_the_reader(void **state)
 
 static void a_gpu_of_ones_own(void **state)
 {
+    static const char file[] = "groups:\n  - {gpu: X1, like: H100, nodes: 2, bf16_tflops: 1978.8, "
+                               "usable_gib: 90, watts: 900, price: 3}\n";
+    struct arena mem = {0}; /* where the GPU lives */
     struct cluster c;
     struct error err = {0};
     (void)state;
-    if (!load_text(
-            &c,
-            "groups:\n  - {gpu: X1, like: H100, nodes: 2, bf16_tflops: 1978.8, usable_gib: 90, "
-            "watts: 900, price: 3}\n",
-            &err))
+    if (!cluster_from_yaml(&c, file, strlen(file), "c.yaml", &mem, &err))
         fail_msg("%s", err.text);
     const struct gpu *own = c.group[0].gpu, *like = gpu_find("H100", NULL);
     assert_string_equal(own->name, "X1");
@@ -624,6 +623,7 @@ static void a_gpu_of_ones_own(void **state)
     near(own->tdp_w, 900);
     near(c.group[0].usable_bytes, 90 * GIB);
     near(c.said[0].price, 3);
+    arena_release(&mem);
     static const char *const wrong[][2] = {
         {"{gpu: H100, like: A100, nodes: 1}",
          "c.yaml:2:11: gpu is 'H100', which is known: a GPU of your own (like) needs another name"},
