@@ -18,7 +18,7 @@ HEAD = '''"""Types of the commands. Made by stage.py from the library's options.
 import os
 from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
-from ._answers import Estimate, Listing, Path, Script, Search
+from ._answers import Comparison, Estimate, Listing, Path, Script, Search
 from ._options import Option
 from ._query import Cancel, Progress
 

@@ -71,7 +71,7 @@ class Values(unittest.TestCase):
         self.assertIn("help(astra_planner.search) lists them",
                       refused(astra.search, xyzzy_quux=1))
         self.assertEqual(refused(astra.gpus, model="x"),
-                         "model is no option of gpus, but of: search estimate explain improve")
+                         "model is no option of gpus, but of: search estimate explain improve compare")
         self.assertIn("no option format", refused(astra.models, format="json"))
 
     def test_kinds_of_values(self):
@@ -114,7 +114,7 @@ class Values(unittest.TestCase):
 
     def test_every_option_of_the_table_is_a_keyword(self):
         for name in ("search", "estimate", "explain", "export", "improve", "gpus", "prices"):
-            listed = asked.program(name, "--help")
+            listed = asked.program(name, "--help", "all")
             for option in astra.options(name):
                 self.assertIn(f"--{option.name}", listed)
                 self.assertTrue(option.keyword.isidentifier())

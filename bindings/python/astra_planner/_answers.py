@@ -222,6 +222,7 @@ class Plan(Record):
     gains: Optional[List[Record]] = None
     searched: Optional[Record] = None
     source: Optional[Record] = None
+    defaults: Optional[str] = None
     instead: Optional[Record] = None
     assumed: Any = None
     hints: Optional[List[str]] = None
@@ -304,6 +305,7 @@ class Search(Answer):
     what_if: Optional[List[WhatIf]] = None
     notes: List[str]
     production_step_s: Optional[float] = None
+    defaults: Optional[str] = None
     proven: bool
     gap: Optional[float]
     elapsed_s: float
