@@ -13,7 +13,7 @@
 #include <yaml.h>
 
 /* MAX_KEYS bounds the search for duplicates, which is quadratic. */
-enum { MAX_DEPTH = 32, MAX_DEPTH_LAX = 64, MAX_KEYS = 1000, MAX_ANCHORS = 1000 };
+enum { MAX_DEPTH = 32, MAX_DEPTH_RELAXED = 64, MAX_KEYS = 1000, MAX_ANCHORS = 1000 };
 
 struct yaml_anchor {
     const char *name;
@@ -27,7 +27,7 @@ struct yaml_reader {
     size_t length;
     struct arena *mem;
     struct error *err;
-    bool lax; /* a file of someone else's */
+    bool relaxed; /* a file of someone else's */
     int nodes, anchors;
     struct yaml_anchor *anchor; /* MAX_ANCHORS; of the document at hand */
 };
@@ -74,7 +74,7 @@ static bool next_event(struct yaml_reader *r)
 
 static bool is_plain(struct yaml_reader *r, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-    if (r->lax)
+    if (r->relaxed)
         return true;
     if (anchor)
         return wrong(r, "an anchor (&) is not supported here");
@@ -139,11 +139,12 @@ static struct yaml *copy_node(struct yaml_reader *r, const struct yaml *from, co
 static struct yaml *read_alias(struct yaml_reader *r)
 {
     const char *name = (const char *)r->event.data.alias.anchor;
-    for (int i = r->anchors - 1; r->lax && i >= 0; i--)
+    for (int i = r->anchors - 1; r->relaxed && i >= 0; i--)
         if (strcmp(r->anchor[i].name, name) == 0)
             return copy_node(r, r->anchor[i].node, NULL);
     wrong(r,
-          r->lax ? "the alias *%s has no anchor before it" : "an alias (*) is not supported here",
+          r->relaxed ? "the alias *%s has no anchor before it"
+                     : "an alias (*) is not supported here",
           name);
     return NULL;
 }
@@ -179,7 +180,7 @@ static struct yaml *read_member(struct yaml_reader *r, const struct yaml *map, i
     if (!read_text(r, &key))
         return NULL;
     struct yaml *before = (struct yaml *)yaml_get(map, key); /* nobody else has it yet */
-    if (before && !r->lax) {
+    if (before && !r->relaxed) {
         wrong(r, "the key '%s' stands here twice", key);
         return NULL;
     }
@@ -238,7 +239,7 @@ static bool read_map(struct yaml_reader *r, struct yaml *map, int depth)
         return false;
     for (int keys = 0; next_event(r); keys++) {
         if (r->event.type == YAML_MAPPING_END_EVENT)
-            return !r->lax || read_merges(r, map);
+            return !r->relaxed || read_merges(r, map);
         if (keys == MAX_KEYS)
             return wrong(r, "more than %d keys in one map", MAX_KEYS);
         struct yaml *member = read_member(r, map, depth);
@@ -273,7 +274,7 @@ static bool read_scalar(struct yaml_reader *r, struct yaml *node)
 /* The node that the current event begins, NULL with the error when there is something wrong. */
 static struct yaml *read_node(struct yaml_reader *r, int depth)
 {
-    const int deepest = r->lax ? MAX_DEPTH_LAX : MAX_DEPTH;
+    const int deepest = r->relaxed ? MAX_DEPTH_RELAXED : MAX_DEPTH;
     if (r->event.type == YAML_ALIAS_EVENT)
         return read_alias(r);
     struct yaml *node = new_node(r);
@@ -290,7 +291,7 @@ static struct yaml *read_node(struct yaml_reader *r, int depth)
         ok = read_map(r, node, depth);
     } else if (ok)
         ok = read_scalar(r, node);
-    return ok && (!r->lax || keep_anchor(r, anchor, node)) ? node : NULL;
+    return ok && (!r->relaxed || keep_anchor(r, anchor, node)) ? node : NULL;
 }
 
 static const struct yaml *read_document(struct yaml_reader *r)
@@ -358,7 +359,7 @@ const struct yaml *yaml_parse_all(const char *text, size_t length, const char *n
                                   struct arena *mem, struct error *err)
 {
     struct yaml_reader r = {
-        .name = name, .text = text, .length = length, .mem = mem, .err = err, .lax = true};
+        .name = name, .text = text, .length = length, .mem = mem, .err = err, .relaxed = true};
     return parse(&r, read_documents);
 }
 

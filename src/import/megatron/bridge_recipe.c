@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/dest_names.h"
+#include "import/shell/launch_translation.h"
 #include "model/model.h"
 
 #include <ctype.h>
@@ -220,23 +221,11 @@ static bool has_option(const struct launch *l, const char *name)
     return false;
 }
 
-/* Whether a word SECTION.NAME=VALUE sets it: then the recipe's value does not count, also where the word says false. */
-static bool overridden(const struct launch *l, const char *name)
-{
-    size_t k = strlen(name);
-    for (int i = 0; i < l->count; i++) {
-        const char *w = l->word[i].text;
-        size_t n = strcspn(w, "=");
-        if (w[n] && n > k && w[n - k - 1] == '.' && strncmp(w + n - k, name, k) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* tp brings its sequence parallelism along. */
 static bool gives_way(const struct launch *l, const char *name)
 {
-    return overridden(l, name) || has_option(l, name) ||
+    /* then the recipe's value does not count, also where the word says false */
+    return launch_overrides(l, name) || has_option(l, name) ||
            (strcmp(name, "sequence_parallel") == 0 && has_option(l, "tensor_model_parallel_size"));
 }
 

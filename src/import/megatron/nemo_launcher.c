@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/shell/launch_translation.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -46,19 +47,6 @@ static const struct training *find(const char *name)
     return NULL;
 }
 
-/* Whether a word sets it, below any section of the training; to nothing as well. */
-static bool is_set(const struct launch *l, const char *name)
-{
-    size_t k = strlen(name);
-    for (int i = 0; i < l->count; i++) {
-        const char *w = l->word[i].text;
-        size_t n = strcspn(w, "=");
-        if (w[n] && n > k && w[n - k - 1] == '.' && strncmp(w + n - k, name, k) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void take_world(struct launch *l, const struct training *t)
 {
     const char *nodes = value_of(l, "training.trainer.num_nodes");
@@ -79,7 +67,7 @@ static void take_training(struct launch *l, const struct training *t, struct des
     for (const char *at = t->settings; next_word(&at, word, sizeof word);) {
         size_t n = strcspn(word, "=");
         const char *name = arena_copy(mem, word, n);
-        if (word[n] && !is_set(l, name))
+        if (word[n] && !launch_overrides(l, name))
             dest_add(list, name, arena_string(mem, word + n + 1), l->line);
     }
     dest_add(list, "tokenizer_model", t->name, l->line);

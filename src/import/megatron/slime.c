@@ -6,23 +6,16 @@
 
 #include "base/str.h"
 #include "import/shell/launch.h"
+#include "import/shell/launch_translation.h"
 
 #include <string.h>
 
-static bool has(const struct launch *l, const char *flag)
-{
-    size_t n = strlen(flag);
-    for (int i = 0; i < l->count; i++)
-        if (strncmp(l->word[i].text, flag, n) == 0 &&
-            (!l->word[i].text[n] || l->word[i].text[n] == '='))
-            return true;
-    return false;
-}
-
 bool slime_is(const struct launch *l)
 {
-    return has(l, "--actor-num-gpus-per-node") || has(l, "--actor-num-nodes") ||
-           (has(l, "--rollout-batch-size") && has(l, "--n-samples-per-prompt"));
+    return launch_mentions(l, "--actor-num-gpus-per-node") ||
+           launch_mentions(l, "--actor-num-nodes") ||
+           (launch_mentions(l, "--rollout-batch-size") &&
+            launch_mentions(l, "--n-samples-per-prompt"));
 }
 
 /* -1 = it is not there, not known, or no number. */
@@ -37,8 +30,9 @@ int64_t slime_batch(const struct launch *l)
 {
     int64_t prompts = number(l, "--rollout-batch-size"),
             steps = number(l, "--num-steps-per-rollout");
-    int64_t samples = has(l, "--n-samples-per-prompt") ? number(l, "--n-samples-per-prompt") : 1;
-    if (has(l, "--global-batch-size") || prompts < 1 || samples < 1 || steps < 1)
+    int64_t samples =
+        launch_mentions(l, "--n-samples-per-prompt") ? number(l, "--n-samples-per-prompt") : 1;
+    if (launch_mentions(l, "--global-batch-size") || prompts < 1 || samples < 1 || steps < 1)
         return -1;
     return prompts * samples / steps;
 }
@@ -49,7 +43,7 @@ static int64_t sequence_of(const struct launch *l, int64_t room)
     int64_t all = number(l, "--rollout-max-context-len");
     int64_t answer = number(l, "--rollout-max-response-len");
     int64_t prompt = number(l, "--rollout-max-prompt-len");
-    bool rolls = !has(l, "--loss-type") || !launch_value(l, "--loss-type") ||
+    bool rolls = !launch_mentions(l, "--loss-type") || !launch_value(l, "--loss-type") ||
                  strcmp(launch_value(l, "--loss-type"), "sft_loss") != 0;
     if (rolls && all > 0)
         return all;
@@ -60,9 +54,10 @@ static int64_t sequence_of(const struct launch *l, int64_t room)
 
 bool slime_sequences(const struct launch *l, int64_t *longest, int64_t *micro)
 {
-    int64_t cp = has(l, "--context-parallel-size") ? number(l, "--context-parallel-size") : 1;
+    int64_t cp =
+        launch_mentions(l, "--context-parallel-size") ? number(l, "--context-parallel-size") : 1;
     int64_t tokens = number(l, "--max-tokens-per-gpu"), batch = slime_batch(l);
-    bool dynamic = has(l, "--use-dynamic-batch-size");
+    bool dynamic = launch_mentions(l, "--use-dynamic-batch-size");
     int64_t room = dynamic && tokens > 0 && cp > 0 ? tokens * cp : -1;
     batch = batch > 0 ? batch : number(l, "--global-batch-size");
     *longest = sequence_of(l, room);
@@ -78,8 +73,10 @@ bool slime_sequences(const struct launch *l, int64_t *longest, int64_t *micro)
 
 void slime_count_gpus(struct launch *l)
 {
-    int64_t nodes = has(l, "--actor-num-nodes") ? number(l, "--actor-num-nodes") : 1;
-    int64_t each = has(l, "--actor-num-gpus-per-node") ? number(l, "--actor-num-gpus-per-node") : 8;
+    int64_t nodes = launch_mentions(l, "--actor-num-nodes") ? number(l, "--actor-num-nodes") : 1;
+    int64_t each = launch_mentions(l, "--actor-num-gpus-per-node")
+                       ? number(l, "--actor-num-gpus-per-node")
+                       : 8;
     if (l->gpus || nodes < 1 || each < 1 || nodes > 1 << 20 || each > 1 << 10)
         return;
     l->nodes = nodes;

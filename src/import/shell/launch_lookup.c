@@ -43,6 +43,18 @@ bool launch_mentions(const struct launch *l, const char *flag)
     return false;
 }
 
+bool launch_overrides(const struct launch *l, const char *name)
+{
+    size_t k = strlen(name);
+    for (int i = 0; i < l->count; i++) {
+        const char *w = l->word[i].text;
+        size_t n = strcspn(w, "=");
+        if (w[n] && n > k && w[n - k - 1] == '.' && strncmp(w + n - k, name, k) == 0)
+            return true;
+    }
+    return false;
+}
+
 int64_t launch_number(const struct launch *l, const char *flag, int64_t missing)
 {
     const char *text = launch_value(l, flag);

@@ -22,6 +22,8 @@ void translation_last(struct translation *, const char *flag, const char *value,
 /* launch_lookup.c. Whether a word is this flag, also with underscores, and whatever its value. */
 bool launch_names_flag(const char *word, const char *flag);
 bool launch_mentions(const struct launch *, const char *flag);
+/* Whether a word SECTION.NAME=VALUE sets this name, in whatever section, to nothing as well. */
+bool launch_overrides(const struct launch *, const char *name);
 /* Takes a flag and its value out of words, of `implied` (NULL = none) alike; returns how many are left. */
 int launch_drop(struct launch_word *, bool *implied, int count, const char *flag);
 /* -1 where the flag has another value than a number from 0 to a million. */
