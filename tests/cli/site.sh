@@ -49,5 +49,6 @@ doc/trace.md:8: faq.md#why-not has no such heading
 doc/trace.md:8: pictures/none.png does not exist
 doc/trace.md:9: https://example.com/a.png would be loaded from elsewhere
 doc/trace.md:11: ../../above.md does not exist"
-echo '# New' >doc/new.md
-must_fail 'doc/README.md:1: does not name doc/new.md'
+new=new.md # no page of this project
+echo '# New' >doc/$new
+must_fail 'doc/README.md:1: does not name doc/'$new
