@@ -118,8 +118,11 @@ unit: $(UNIT) ## run the unit tests alone
 cases: all | build/setup/test ## run tests/bad, tests/golden and tests/cli alone
 	@$(RUN_TESTS) bad golden cli
 
-golden: $(BUILD)/astra ## rewrite tests/golden and tests/bad from what the program prints now
+golden: $(BUILD)/astra ## rewrite tests/golden, tests/bad and doc/cast.svg from what the program prints now
 	@$(RUN_TESTS) rewrite
+	@ASTRA=$(BUILD)/astra sh tools/cast.sh doc/cast.svg
+cast: $(BUILD)/astra ## the terminal cast of the README alone: doc/cast.svg
+	@ASTRA=$(BUILD)/astra sh tools/cast.sh doc/cast.svg
 
 valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind
 	@OMP_NUM_THREADS=1 LIMIT_S=600 RUNNER='$(VALGRIND)' $(RUN_TESTS) unit seeds bad
