@@ -60,7 +60,12 @@ function code(row) {
         if (!more)
             row = substr(row, 3)
         more = row ~ /\\$/
-        return prompt "<span class=\"command\">" row "</span>"
+        remark = ""
+        if (match(row, /  +# .*$/)) {
+            remark = "<span class=\"remark\">" substr(row, RSTART) "</span>"
+            row = substr(row, 1, RSTART - 1)
+        }
+        return prompt "<span class=\"command\">" row "</span>" remark
     }
     return shell ? "<span class=\"output\">" row "</span>" : row
 }
