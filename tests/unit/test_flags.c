@@ -791,6 +791,17 @@ static const struct {
     {"--bf16 --cp-comm-type a2a+p2p", "--cp-comm-type: a2a+p2p is planned as p2p"},
     {"--bf16 --exp-avg-dtype fp8",
      "--exp-avg-dtype, --exp-avg-sq-dtype: both moments are planned like the wider one"},
+    {"--bf16 --deterministic-mode",
+     "--deterministic-mode: kernels are planned that need not be deterministic: a step may be "
+     "longer"},
+    {"--bf16 --empty-unused-memory-level 0 --output-logit-dtype fp32", NULL},
+    {"--bf16 --empty-unused-memory-level 2",
+     "--empty-unused-memory-level: emptying the cache takes time in every step, which is not "
+     "planned"},
+    {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
+    {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --swiglu --no-bias-swiglu-fusion",
+     "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };
 
 static void notes(void **state)
