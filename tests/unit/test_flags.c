@@ -170,9 +170,9 @@ static void other_tables_name_known_flags(void **state)
     };
     static const struct {
         int treatment;
-        const char *text;
+        const char *text, *name;
     } old[] = {
-#define OLD(name, arity, treatment, text) {treatment, text},
+#define OLD(name, arity, treatment, text) {treatment, text, name},
 #include "import/megatron/old_flags.def"
 #undef OLD
     };
@@ -181,6 +181,8 @@ static void other_tables_name_known_flags(void **state)
         assert_true(is_known(effects[i]));
     for (size_t i = 0; i < COUNT(old); i++)
         assert_int_equal(is_known(old[i].text), old[i].treatment == RENAMED);
+    for (size_t i = 1; i < COUNT(old); i++)
+        assert_true(strcmp(old[i - 1].name, old[i].name) < 0);
 }
 
 /* Rules know Megatron's flags by their names; a few names are of its code or of the paper. */
