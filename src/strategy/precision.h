@@ -4,12 +4,13 @@
 #include <stdbool.h>
 
 enum {
-#define PRECISION(format, least, saved, copies, gather, quantised, experts) PRECISION_##format,
+#define PRECISION(format, word, least, saved, copies, gather, quantised, experts) PRECISION_##format,
 #include "strategy/precisions.def"
     PRECISIONS
 };
 
 struct precision_info {
+    const char *word; /* of params.def */
     double least_capability;
     double saved_bytes, copies_bytes, gather_bytes;
     double quantised_bytes[2]; /* of an element, and of one of rows for experts */
