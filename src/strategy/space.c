@@ -456,6 +456,29 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     count_sizes(s);
 }
 
+static bool has_value(const struct setting *s, int value)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->value[i] == value)
+            return true;
+    return false;
+}
+
+void space_narrow(struct space *s, const struct setting usual[PARAMS])
+{
+    for (int i = 0; i < s->axes; i++) {
+        struct axis *a = &s->axis[i];
+        const struct setting *some = &usual[a->param[0]];
+        int kept = 0;
+        for (int k = 0; k < a->options && some->count > 0; k++)
+            if (has_value(some, a->value[k * a->params]))
+                memmove(&a->value[kept++ * a->params], &a->value[k * a->params],
+                        (size_t)a->params * sizeof *a->value);
+        a->options = kept > 0 ? kept : a->options;
+    }
+    count_sizes(s);
+}
+
 bool space_lists(const struct space *s, enum param p, int value)
 {
     for (int axis = 0; axis < s->axes; axis++)
