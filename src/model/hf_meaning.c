@@ -173,6 +173,21 @@ static bool read_field(const struct hf_config *c, enum model_meaning f, struct m
     return true;
 }
 
+bool hf_meaning_reads(const char *family, const char *key)
+{
+    char path[96];
+    for (int i = 0; i < MODEL_MEANINGS; i++) {
+        const char *at = LINES[hf_meaning_line(family, (enum model_meaning)i)].keys;
+        while (next_word(&at, path, sizeof path)) {
+            char *name = path + is_sign(*path);
+            name[strcspn(name, ".")] = 0;
+            if (strcmp(name, key) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 bool hf_meaning(const struct hf_config *c, struct model *m, struct error *err)
 {
     struct error inner;

@@ -423,7 +423,7 @@ static void assert_layout(const struct model *m, const char *expected)
     for (int i = 0; i < m->layers; i++) {
         const struct layer_kind *k = &m->kind[m->layer[i]];
         assert_true(m->layer[i] < m->kinds);
-        got[i] = k->window ? (k->moe ? 'W' : 'w') : (k->moe ? 'F' : 'f');
+        got[i] = k->window ? (k->feed == FEED_MOE ? 'W' : 'w') : (k->feed == FEED_MOE ? 'F' : 'f');
         assert_true(k->window == 0 || k->window == m->window);
     }
     assert_int_equal(m->layer[0], 0);
@@ -458,7 +458,11 @@ static void layouts_of_pairs(void **state)
     "{\"model_type\":\"" type "\",\"hidden_size\":64,\"intermediate_size\":64,"                    \
     "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"vocab_size\":100,"
 #define LATENT "\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":8,\"v_head_dim\":8,"
-#define MOE "\"num_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
+#define MOE                                                                                        \
+    "\"num_experts\":4,\"n_routed_experts\":4,\"num_local_experts\":4,\"moe_num_experts\":4,"      \
+    "\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
+
+#define MOE2(experts) experts "\"num_experts_per_tok\":2,\"num_hidden_layers\":2}"
 
 static void layouts_of_configs(void **state)
 {
@@ -494,10 +498,10 @@ static void layouts_of_configs(void **state)
         {CONFIG("gpt_oss") MOE "\"num_hidden_layers\":3,\"sliding_window\":8,\"layer_types\":"
                                "[\"full_attention\",\"sliding_attention\",\"sliding_attention\"]}",
          "FWW", "window=8"},
-        {CONFIG("gemma3") "\"num_hidden_layers\":7,\"sliding_window\":8}", "wwwwwfw",
+        {CONFIG("gemma3_text") "\"num_hidden_layers\":7,\"sliding_window\":8}", "wwwwwfw",
          "window_every=6"},
-        {CONFIG(
-             "gemma3") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_pattern\":2}",
+        {CONFIG("gemma3_text") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_"
+                               "pattern\":2}",
          "wfwf", "window_every=2"},
         {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":4}", "fFFF",
          "dense_first=1 shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=0"},
@@ -553,7 +557,8 @@ static void set_pattern(void **state)
 {
     (void)state;
     struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
-    struct layer_pattern p = {{false, true, false, true, false, true},
+    struct layer_pattern p = {{0},
+                              {FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE},
                               {true, true, false, true, true, false}};
     struct error err = {0};
     assert_true(model_set_pattern(&m, &p, &err));
@@ -747,16 +752,16 @@ static void bad_configs(void **state)
          "c.json: the model has biases in experts, which Astra does not model" INLINE},
         {CONFIG("exaone4") "\"num_hidden_layers\":2,\"sliding_window_pattern\":\"LGL\"}",
          "c.json: sliding_window_pattern is 'LGL', expected a number or a word such as LLLG"},
-        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"dense\"]}",
+        {CONFIG("hy_v3") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"dense\"]}",
          "c.json: mlp_layer_types is no list of 2 items, one for each layer"},
-        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"x\",\"sparse\"]}",
+        {CONFIG("hy_v3") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"x\",\"sparse\"]}",
          "c.json: mlp_layer_types[0] is 'x', expected sparse or dense"},
         {"{\"model_type\":\"llama\",\"mamba_d_state\":16}",
          "c.json: mamba_d_state is given: the model has " HYBRID},
         {LLAMA2 "\"intermediate_size\":64}",
-         "c.json: num_attention_heads (or n_head) is missing (query heads)"},
+         "c.json: num_attention_heads is missing (query heads)"},
         {LLAMA2 "\"num_attention_heads\":4}",
-         "c.json: intermediate_size (or n_inner ffn_hidden_size) is missing (inner width of a "
+         "c.json: intermediate_size (or ffn_hidden_size) is missing (inner width of a "
          "dense MLP)"},
         {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":0}",
          "c.json: num_attention_heads is 0, expected 1 to 4096"},
@@ -786,13 +791,31 @@ static void bad_configs(void **state)
          "\"sliding_attention\"]}",
          "c.json: layer_types[1] is sliding_attention, but sliding_window is not given"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_local_experts\":8}",
-         "c.json: num_experts_per_tok (or experts_per_token moe_topk moe_k) is missing (experts "
-         "per token)"},
+         "c.json: num_experts_per_tok is missing (experts per token)"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_experts_per_tok\":2}",
-         "c.json: num_experts (or num_local_experts n_routed_experts moe_num_experts) is missing "
-         "(routed experts "
-         "of an MoE "
+         "c.json: num_experts (or num_local_experts) is missing (routed experts of an MoE layer, 0 "
+         "= "
+         "dense model)"},
+        {CONFIG("deepseek_v3") LATENT "\"num_hidden_layers\":2}",
+         "c.json: num_local_experts (or n_routed_experts) is missing (routed experts of an MoE "
          "layer, 0 = dense model)"},
+        {CONFIG("mixtral") MOE2("\"num_local_experts\":8,\"num_experts\":4,"),
+         "c.json: num_experts is 4 and num_local_experts is 8, but they are one thing"},
+        {CONFIG("olmoe") MOE "\"num_hidden_layers\":2,\"head_dim\":32}",
+         "c.json: head_dim is 32, but 4 heads are as wide as hidden_size, 64, in olmoe"},
+        {CONFIG("gemma3") "\"num_hidden_layers\":2}",
+         "c.json: text_config is missing, which holds the sizes of gemma3 (or gemma3_text is "
+         "meant)"},
+        {CONFIG("llama") "\"num_hidden_layers\":2,\"auto_map\":{\"AutoModelForCausalLM\":\"m.M\"},"
+                         "\"use_cache\":true,\"loops\":0,\"loop_depth\":2}",
+         "c.json: the file brings modeling code of its own (auto_map) and has 'loop_depth', which "
+         "is no key of llama; without auto_map it is read as llama; a model of plain blocks can "
+         "be described inline: --model layers=32,hidden=4096,..."},
+        {CONFIG("qwen3") "\"num_hidden_layers\":2,\"auto_map\":{\"AutoModel\":\"m.M\"},"
+                         "\"num_experts\":4}",
+         "c.json: the file brings modeling code of its own (auto_map) and has 'num_experts', which "
+         "is no key of qwen3; without auto_map it is read as qwen3; a model of plain blocks can "
+         "be described inline: --model layers=32,hidden=4096,..."},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"decoder_sparse_step\":0}",
          "c.json: decoder_sparse_step is 0, expected 1 to 1024"},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"mlp_only_layers\":[2]}",
@@ -803,10 +826,10 @@ static void bad_configs(void **state)
          "c.json: experts is 4, but none of the 2 layers has experts"},
         {CONFIG("deepseek_v3") MOE "\"num_hidden_layers\":2}",
          "c.json: kv_lora_rank is missing (rank of the key-value projection under MLA)"},
-        {CONFIG("deepseek_v3") LATENT MOE "\"num_hidden_layers\":2,\"scoring_func\":1}",
+        {CONFIG("kimi_k2") LATENT MOE "\"num_hidden_layers\":2,\"scoring_func\":1}",
          "c.json: scoring_func is a whole number, expected text"},
         {CONFIG("deepseek_v3") LATENT
-         "\"num_experts\":4,\"num_experts_per_tok\":2,\"num_hidden_layers\":2,"
+         "\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"num_hidden_layers\":2,"
          "\"moe_intermediate_size\":4194304,\"n_shared_experts\":4096}",
          "c.json: n_shared_experts is 4096, 17179869184 wide together, expected at most 4194304"},
         {CONFIG("mistral") "\"num_hidden_layers\":2,\"sliding_window\":0}",
@@ -819,7 +842,8 @@ static void bad_configs(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct model m;
         struct error err = {0};
-        assert_false(model_from_hf(&m, cases[i].json, strlen(cases[i].json), "c.json", &err));
+        if (model_from_hf(&m, cases[i].json, strlen(cases[i].json), "c.json", &err))
+            fail_msg("%s is read", cases[i].json);
         assert_string_equal(err.text, cases[i].message);
         assert_int_equal(err.kind, ERROR_INPUT);
     }
