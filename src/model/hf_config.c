@@ -54,6 +54,7 @@ static const struct {
     {MODEL_proj_bias, ONE_BIAS, "bias"},
     {MODEL_linear_bias, BIASES, "mlp_bias"},
     {MODEL_linear_bias, ALL_BIAS, "use_bias"},
+    {MODEL_post_norms, POST_KEY, "use_post_norm"},
     {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
     {MODEL_experts, EXPERTS | NEEDED,
      "num_experts num_local_experts n_routed_experts moe_num_experts"},
@@ -331,7 +332,7 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
                           const struct model *m, struct error *err)
 {
     int heads = m->heads ? m->heads : 1;
-    if (f->reads & HIDDEN_NORM && m->head_dim && m->head_dim * heads != m->hidden)
+    if (f->reads & HIDDEN_HEADS && m->head_dim && m->head_dim * heads != m->hidden)
         return fail(err, ERROR_INPUT,
                     "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
                     c->name, m->head_dim, heads, m->hidden, f->type);

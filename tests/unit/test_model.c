@@ -223,7 +223,7 @@ static void families_count_as_transformers_do(void **state)
 #include "hf_counts.def"
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char json[1024], word[128];
+        char json[1024], word[512];
         size_t n = (size_t)snprintf(json, sizeof json, "{\"model_type\":\"%s\"", cases[i].type);
         for (const char *at = cases[i].keys; next_word(&at, word, sizeof word);) {
             char *value = strchr(word, '=');
@@ -503,6 +503,14 @@ static void layouts_of_configs(void **state)
         {CONFIG("gemma3_text") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_"
                                "pattern\":2}",
          "wfwf", "window_every=2"},
+        {CONFIG("cwm") "\"num_hidden_layers\":6,\"sliding_window\":8}", "fwwwfw",
+         "window=8 head_dim=128"},
+        {CONFIG("mellum") MOE "\"num_hidden_layers\":3}", "FFF", "window=0 qk_norm=1"},
+        {CONFIG("sarvam_mla") LATENT MOE "\"num_hidden_layers\":3,\"num_shared_experts\":1,"
+                                         "\"first_k_dense_replace\":1}",
+         "fFF", "q_lora=0 shared_ffn=16 sigmoid_router=1 expert_bias=1"},
+        {CONFIG("hyperclovax") "\"num_hidden_layers\":1,\"use_post_norm\":false}", "f",
+         "post_norms=0"},
         {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":4}", "fFFF",
          "dense_first=1 shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=0"},
         {CONFIG("exaone_moe") MOE "\"num_hidden_layers\":5,\"sliding_window_pattern\":\"LLG\","
