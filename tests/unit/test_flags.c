@@ -170,9 +170,9 @@ static void other_tables_name_known_flags(void **state)
     };
     static const struct {
         int treatment;
-        const char *text;
+        const char *text, *name;
     } old[] = {
-#define OLD(name, arity, treatment, text) {treatment, text},
+#define OLD(name, arity, treatment, text) {treatment, text, name},
 #include "import/megatron/old_flags.def"
 #undef OLD
     };
@@ -181,6 +181,8 @@ static void other_tables_name_known_flags(void **state)
         assert_true(is_known(effects[i]));
     for (size_t i = 0; i < COUNT(old); i++)
         assert_int_equal(is_known(old[i].text), old[i].treatment == RENAMED);
+    for (size_t i = 1; i < COUNT(old); i++)
+        assert_true(strcmp(old[i - 1].name, old[i].name) < 0);
 }
 
 /* Rules know Megatron's flags by their names; a few names are of its code or of the paper. */
@@ -421,7 +423,7 @@ static void odd_pattern(void **state)
     struct flags_result r =
         imported(LLAMA "--num-experts 4 --moe-layer-freq [1]*3+[0]+[1]*28", NULL, 8);
     for (int i = 0; i < 32; i++)
-        assert_int_equal(r.model.kind[r.model.layer[i]].moe, i != 3);
+        assert_int_equal(r.model.kind[r.model.layer[i]].feed == FEED_MOE, i != 3);
 }
 
 /* Everything wrong in one message that names the flag. The model beside the flags is llama3-8b. */
@@ -791,6 +793,17 @@ static const struct {
     {"--bf16 --cp-comm-type a2a+p2p", "--cp-comm-type: a2a+p2p is planned as p2p"},
     {"--bf16 --exp-avg-dtype fp8",
      "--exp-avg-dtype, --exp-avg-sq-dtype: both moments are planned like the wider one"},
+    {"--bf16 --deterministic-mode",
+     "--deterministic-mode: kernels are planned that need not be deterministic: a step may be "
+     "longer"},
+    {"--bf16 --empty-unused-memory-level 0 --output-logit-dtype fp32", NULL},
+    {"--bf16 --empty-unused-memory-level 2",
+     "--empty-unused-memory-level: emptying the cache takes time in every step, which is not "
+     "planned"},
+    {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
+    {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --swiglu --no-bias-swiglu-fusion",
+     "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };
 
 static void notes(void **state)

@@ -423,7 +423,7 @@ static void assert_layout(const struct model *m, const char *expected)
     for (int i = 0; i < m->layers; i++) {
         const struct layer_kind *k = &m->kind[m->layer[i]];
         assert_true(m->layer[i] < m->kinds);
-        got[i] = k->window ? (k->moe ? 'W' : 'w') : (k->moe ? 'F' : 'f');
+        got[i] = k->window ? (k->feed == FEED_MOE ? 'W' : 'w') : (k->feed == FEED_MOE ? 'F' : 'f');
         assert_true(k->window == 0 || k->window == m->window);
     }
     assert_int_equal(m->layer[0], 0);
@@ -565,7 +565,8 @@ static void set_pattern(void **state)
 {
     (void)state;
     struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
-    struct layer_pattern p = {{false, true, false, true, false, true},
+    struct layer_pattern p = {{0},
+                              {FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE},
                               {true, true, false, true, true, false}};
     struct error err = {0};
     assert_true(model_set_pattern(&m, &p, &err));
