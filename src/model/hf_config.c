@@ -229,6 +229,8 @@ static bool is_needed(const struct hf_config *c, const struct hf_family *f, int 
                       const struct model *m)
 {
     bool of_experts = KEYS[key].group & (EXPERTS | EXPERT_WIDTH);
+    if (KEYS[key].field == MODEL_ffn && f->reads & ALL_SPARSE)
+        return false;
     return KEYS[key].group & NEEDED && KEYS[key].group & (f->reads | COMMON) &&
            !(of_experts && is_dense(c, f, m));
 }
@@ -344,10 +346,14 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
 {
     if (!settle_biases(c, f, m, err) || !fits_together(c, f, m, err))
         return false;
+    if (m->text_part && c->text != c->root && !is_there(c, "tie_word_embeddings"))
+        m->tied = 0; /* the whole model's class says so, whatever the decoder's does */
     if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
         m->text_part = 1;
     if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))
         m->ffn = 16384;
+    if (f->reads & ALL_SPARSE && !m->ffn)
+        m->ffn = m->expert_ffn;
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);
     if (f->reads & (WIDE_FFN | EVEN_FFN) && !m->ffn)

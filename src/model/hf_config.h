@@ -40,6 +40,7 @@ enum {
     HIDDEN_HEADS = 1 << 22, /* no keys: heads together are as wide as the model (OLMoE, Helium) */
     NESTED = 1 << 23,       /* no keys: the decoder is in text_config, the root has no sizes */
     POST_KEY = 1 << 24,     /* use_post_norm */
+    ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };
