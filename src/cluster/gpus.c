@@ -121,8 +121,8 @@ double gpu_capability(const struct gpu *gpu)
     static const struct {
         const char *arch;
         double capability;
-    } table[] = {{"Volta", 7},    {"Turing", 7.5}, {"Ampere", 8}, {"Ada", 8.9},
-                 {"CDNA2", 8},    {"CDNA4", 9.5},  {"Hopper", 9}, {"Blackwell RTX", 12},
+    } table[] = {{"Volta", 7},      {"Turing", 7.5}, {"Ampere", 8}, {"Ada", 8.9},
+                 {"CDNA2", 8},      {"CDNA4", 9.5},  {"Hopper", 9}, {"Blackwell RTX", 12},
                  {"Blackwell", 10}, {"Rubin", 10.7}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (gpu->arch[0] == table[i].arch[0] && /* asked for every rank of a search */

@@ -8,7 +8,7 @@
 
 struct arena;
 
-enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 4 };
+enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 6 };
 
 /* The largest model taken, in parameters: counts and bytes stay far from the ends of int64_t. */
 #define MODEL_MAX_PARAMS 1e15
@@ -16,6 +16,7 @@ enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 4 };
 /* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
 struct layer_kind {
     bool moe;
+    bool wide;  /* products in 16 bits whatever the others have */
     int window; /* 0 = full attention */
 };
 
@@ -107,6 +108,8 @@ struct layer_pattern {
     bool moe[MODEL_MAX_LAYERS], window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
+/* Sets wide_first and wide_last of a finished model, whatever its pattern. */
+bool model_set_wide(struct model *, int first, int last, struct error *);
 
 /* Same shape as far as time, memory and parameter count go; on false `difference` says what
  * differs, "hidden is 4096 here and 5120 there". Names are not compared. */

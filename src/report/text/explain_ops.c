@@ -41,17 +41,40 @@ static void print_title(const struct block_shape *b, const struct report_style *
     str_addf(&title, "%s", BLOCKS[b->kind]);
     if (b->kind == BLOCK_ATTENTION && b->window > 0)
         str_addf(&title, " (window %d)", b->window);
+    if (b->wide)
+        str_add(&title, " of layers in 16 bits");
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
 }
 
-/* Whether a kind of layer before k has the same attention window. */
-static bool window_seen(const struct model *m, int k)
+/* Whether a kind of layer before k has the same attention. */
+static bool attention_seen(const struct model *m, int k)
 {
     for (int i = 0; i < k; i++)
-        if (m->kind[i].window == m->kind[k].window)
+        if (m->kind[i].window == m->kind[k].window && m->kind[i].wide == m->kind[k].wide)
             return true;
     return false;
+}
+
+/* Whether a kind of layer before k has the same MLP or experts. */
+static bool mlp_seen(const struct model *m, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (m->kind[i].moe == m->kind[k].moe && m->kind[i].wide == m->kind[k].wide)
+            return true;
+    return false;
+}
+
+/* A block of the k-th kind of layers. */
+static struct block_shape layer_shape(const struct model *m, const struct strategy *s,
+                                      const struct block_shape *like, int k, enum block_kind kind)
+{
+    struct block_shape shape = *like;
+    shape.kind = kind;
+    shape.window = kind == BLOCK_ATTENTION ? m->kind[k].window : 0;
+    shape.wide = m->kind[k].wide && precision_is_narrow(s->precision);
+    shape.precision = layer_precision(s->precision, shape.wide);
+    return shape;
 }
 
 /* What the load of a layer makes of its operators' seconds. */
@@ -60,7 +83,7 @@ static void print_clocks(const struct scene *scene, const struct strategy *s, st
     struct layer_costs costs;
     layer_costs_of(scene, s, &costs);
     for (int k = 0; k < scene->model->kinds; k++)
-        if (costs.clock[k] != 1 && !window_seen(scene->model, k))
+        if (costs.clock[k] != 1 && !attention_seen(scene->model, k))
             str_addf(out, "%sA layer%s takes %.3f times as long: its load sets the clock\n",
                      k == 0 ? "\n" : "", k > 0 ? " of the next kind" : "", costs.clock[k]);
 }
@@ -73,23 +96,26 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
     struct strategy room;
     const struct strategy *s = own ? mesh_strategy(own, &p->strategy, &room) : &p->strategy;
-    const bool present[] = {[BLOCK_MLP] = model_has_layers(m, false),
-                            [BLOCK_MOE] = model_has_layers(m, true),
-                            [BLOCK_EMBEDDING] = true,
-                            [BLOCK_HEAD] = true,
-                            [BLOCK_MTP] = m->mtp > 0};
+    const bool present[] = {
+        [BLOCK_EMBEDDING] = true, [BLOCK_HEAD] = true, [BLOCK_MTP] = m->mtp > 0};
     const struct scene whole = plan_scene(p);
     const struct scene scene = scene_on(&whole, own ? own->group : p->group);
     const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
-        shape.window = m->kind[k].window;
-        if (!window_seen(m, k))
-            print(&scene, &on, &shape, style, out);
+        const struct block_shape layer = layer_shape(m, s, &shape, k, BLOCK_ATTENTION);
+        if (!attention_seen(m, k))
+            print(&scene, &on, &layer, style, out);
     }
-    shape.window = 0;
-    for (int kind = BLOCK_MLP; kind <= BLOCK_MTP; kind++) {
+    for (int k = 0; k < 2 * m->kinds; k++) { /* those without experts first */
+        const struct block_shape layer =
+            layer_shape(m, s, &shape, k % m->kinds, k < m->kinds ? BLOCK_MLP : BLOCK_MOE);
+        if (m->kind[k % m->kinds].moe == (k >= m->kinds) && !mlp_seen(m, k % m->kinds))
+            print(&scene, &on, &layer, style, out);
+    }
+    for (int kind = BLOCK_EMBEDDING; kind <= BLOCK_MTP; kind++) {
         shape.kind = (enum block_kind)kind;
+        shape.precision = layer_precision(s->precision, kind == BLOCK_HEAD);
         if (present[kind])
             print(&scene, &on, &shape, style, out);
     }
