@@ -302,9 +302,13 @@ int imported_vocab(const struct options *o, const char **name, bool *other)
     return 0;
 }
 
+/* Without a type pretrain_gpt.py takes GPT-2's (args_defaults), which has a file of merges. */
 static int vocab_of_type(const struct options *o, const char **name)
 {
-    const char *type = launch_written(&o->imported->launch, "--tokenizer-type");
+    const struct launch *l = &o->imported->launch;
+    const char *type = launch_written(l, "--tokenizer-type");
+    if (!type && launch_written(l, "--merge-file") && !launch_written(l, "--tokenizer-model"))
+        type = "GPT2BPETokenizer";
     return type ? tokenizer_entries(launch_text(&o->imported->launch, type, o->mem), name) : 0;
 }
 

@@ -361,6 +361,20 @@ static void read_stack(struct flags_result *r, const struct words *w)
     }
 }
 
+/* A gated MLP has one fused pass, one without a gate the other where it has biases (validate_args switches it off
+ * elsewhere, which a log shows). */
+static void note_unfused(struct flags_result *r, const struct words *w)
+{
+    static const char text[] = "the activation is planned fused: time and memory may be too low";
+    bool gated = words_there(w, "--swiglu") || words_there(w, "--quick-geglu");
+    bool biased = !words_there(w, "--disable-bias-linear");
+    if (words_there(w, "--swiglu") && words_has(w, "--no-bias-swiglu-fusion"))
+        flags_note(r, "--no-bias-swiglu-fusion", text);
+    if (!gated && biased && !words_there(w, "--squared-relu") &&
+        words_has(w, "--no-bias-gelu-fusion"))
+        flags_note(r, "--no-bias-gelu-fusion", text);
+}
+
 static void read_offloaded(struct flags_result *r, const struct words *w)
 {
     static const char *const NAMES[] = {"attn_norm", "qkv_linear", "core_attn", "attn_proj",
@@ -388,6 +402,7 @@ static bool read_deferral(struct flags_result *r, const struct words *w, struct 
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
     read_stack(r, w);
+    note_unfused(r, w);
     read_offloaded(r, w);
     r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
     r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");

@@ -42,6 +42,7 @@ struct launch {
     int line;              /* where it is started; 0 = not known */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
+    bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
     const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
     int count;
     const struct launch_word *word;
@@ -111,6 +112,9 @@ const char *launch_fork(const struct launch *);
 bool launch_implies(const struct launch *, const char *flag);
 /* Its flags are about generating text, and none is about training. */
 bool launch_generates(const struct launch *);
+/* launch_environment.c: notes what variables change; `value_of` gives a variable's value, NULL = it is not set, or not known. */
+typedef const char *launch_variable(void *from, const char *name);
+void launch_environment(struct launch *, launch_variable *value_of, void *from, struct arena *);
 /* launch_deepspeed.c: adds what DeepSpeed's settings say to the words. */
 void launch_deepspeed(struct launch *, struct arena *);
 /* The words of the launch with those of other dialects replaced by what they mean. */

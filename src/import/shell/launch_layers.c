@@ -93,6 +93,16 @@ static void plan_old_layers(struct translation *t, struct launch *l)
                                 flag));
 }
 
+static void plan_unfused(struct translation *t, struct launch *l)
+{
+    if (!l->unfused || launch_mentions(l, "--attention-backend"))
+        return;
+    translation_first(t, "--attention-backend", l->line);
+    translation_first(t, "unfused", l->line);
+    launch_note(l, "NVTE_FLASH_ATTN=0 and NVTE_FUSED_ATTN=0 in the environment: attention is "
+                   "planned unfused (-- --attention-backend flash)");
+}
+
 /* There --recompute-num-layers was 1 unless it was given. */
 static void add_old_defaults(struct translation *t, const struct launch *l)
 {
@@ -131,6 +141,7 @@ void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
+    plan_unfused(t, l);
     add_old_defaults(t, l);
     note_ulysses(l, t->mem);
     if (!has_layers_of_mindspeed(l))

@@ -10,7 +10,9 @@ const char *launch_written(const struct launch *l, const char *flag)
     const char *value = NULL;
     size_t n = strlen(flag);
     for (int i = 0; i < l->count; i++) {
-        const char *w = l->word[i].text;
+        const char *w = l->word[i].text; /* most words end here: files may have very many */
+        if (w[0] != flag[0] || w[1] != flag[1] || w[2] != flag[2])
+            continue;
         if (strncmp(w, flag, n) == 0 && w[n] == '=')
             value = w + n + 1;
         else if (strcmp(w, flag) == 0 && i + 1 < l->count)
@@ -36,7 +38,7 @@ bool launch_names_flag(const char *word, const char *flag)
 bool launch_mentions(const struct launch *l, const char *flag)
 {
     for (int i = 0; i < l->count; i++) {
-        const char *w = l->word[i].text; /* most words end here: files may have very many */
+        const char *w = l->word[i].text;
         if (w[0] == '-' && w[1] == '-' && w[2] == flag[2] && launch_names_flag(w, flag))
             return true;
     }

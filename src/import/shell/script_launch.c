@@ -266,6 +266,27 @@ static int module_at(const struct fields *f)
     return -1;
 }
 
+/* What is in front of the program counts most: env NAME=VALUE, docker run -e NAME=VALUE. */
+struct surroundings {
+    struct script *script;
+    const struct fields *before;
+};
+
+static const char *variable_of(void *from, const char *name)
+{
+    const struct surroundings *e = from;
+    size_t n = strlen(name);
+    for (int i = e->before->count - 1; i >= 0; i--) {
+        const char *w = e->before->word[i].text;
+        if (strncmp(w, name, n) == 0 && w[n] == '=')
+            return launch_is_known(w) ? w + n + 1 : NULL;
+    }
+    const struct variable *v = script_variable(e->script, name, n);
+    const struct value *value = v->exported ? v->value : NULL;
+    return value && value->count > 0 && launch_is_known(value->word[0].text) ? value->word[0].text
+                                                                             : NULL;
+}
+
 void script_look_for_launch(struct script *s, const struct fields *f, int line)
 {
     int program = 0, first = 0, swift = swift_at(f), module = swift >= 0 ? -1 : module_at(f);
@@ -304,6 +325,7 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
     const char *settings = option(rest, count, "--deepspeed-config");
     l.deepspeed = settings ? script_file(s, settings) : NULL;
     read_world(s, before.word, before.count, &l);
+    launch_environment(&l, variable_of, &(struct surroundings){s, &before}, s->mem);
     if (swift >= 0)
         read_swift_world(s, &l);
     add_launch(s, &l, known + overrides + (pretrains ? PRETRAINS : 0));
