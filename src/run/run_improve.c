@@ -219,7 +219,7 @@ static bool is_plain_script(const struct launch *l, struct error *err)
 /* The release that was named has all flags of the plan. Of MindSpeed it is known that it keeps those of its release. */
 static bool release_has(struct astra *a, const struct plan *p, struct error *err)
 {
-    const char **words, *fork = launch_fork(imported_launch(&a->options));
+    const char **words, *fork = imported_launch(&a->options)->fork;
     bool release_counts = fork && strcmp(fork, "MindSpeed") == 0;
     size_t count;
     if (fork && !(release_counts && a->options.export.version))

@@ -41,6 +41,7 @@ struct launch {
     const char *program;   /* that the words are for; NULL = not known */
     int line;              /* where it is started; 0 = not known */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
     bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
     const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
