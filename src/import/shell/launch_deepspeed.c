@@ -17,19 +17,26 @@ struct settings {
     struct launch_word *word; /* those of the launch, with what is added */
 };
 
-/* Unknown parts of the text are null: nothing is said of them. */
+/* How long a value that is not known is: a part of the script, or a word that stands there to be filled in. */
+static size_t unknown_length(const char *p)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    size_t n = strspn(p, letters);
+    return *p == LAUNCH_MARK ? strcspn(p, "\002") + (p[strcspn(p, "\002")] != 0)
+           : n > 1           ? n + strspn(p + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+                             : 0;
+}
+
+/* Unknown values are null: nothing is said of them. */
 static const char *without_marks(const char *text, struct arena *mem)
 {
     struct str s = {0};
-    for (const char *p = text; *p; p++) {
-        if (*p != LAUNCH_MARK) {
-            str_add_bytes(&s, p, 1);
-            continue;
-        }
-        str_add(&s, "null");
-        p += strcspn(p, "\002");
-        if (!*p)
-            break;
+    bool quoted = false;
+    for (const char *p = text; *p;) {
+        size_t n = quoted && *p != LAUNCH_MARK ? 0 : unknown_length(p);
+        quoted ^= *p == '"' && (p == text || p[-1] != '\\');
+        str_add_bytes(&s, n ? "null" : p, n ? 4 : 1);
+        p += n ? n : 1;
     }
     return str_keep(&s, mem);
 }
