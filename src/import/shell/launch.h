@@ -100,7 +100,9 @@ struct launch_flags {
  * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
-/* launch_lookup.c: the last value of a flag; NULL = it is not there, or not known. */
+/* launch_lookup.c: whether a word is this flag, also with underscores, and whatever its value. */
+bool launch_names_flag(const char *word, const char *flag);
+/* The last value of a flag; NULL = it is not there, or not known. */
 const char *launch_value(const struct launch *, const char *flag);
 /* The same with the unknown parts that it may have. */
 const char *launch_written(const struct launch *, const char *flag);
