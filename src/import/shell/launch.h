@@ -40,6 +40,8 @@ struct launch {
     const char *kind;      /* "launch script" */
     const char *program;   /* that the words are for; NULL = not known */
     int line;              /* where it is started; 0 = not known */
+    bool is_script;        /* the file is a shell script, not one that holds another */
+    int others;            /* trainings that it starts as well, which are not read */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
     bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
