@@ -47,6 +47,10 @@ const char *launch_fork(const struct launch *l)
                                         "--use-fused-swiglu"};
     if (l->program && strcmp(l->program, "megatron") == 0)
         return "ms-swift";
+    if (l->program && strcmp(l->program, "primus") == 0)
+        return "Primus";
+    if (launch_mentions(l, "--actor-num-gpus-per-node"))
+        return "slime";
     if (launch_mentions(l, "--deepspeed"))
         return "DeepSpeed";
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)

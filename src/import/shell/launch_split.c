@@ -202,7 +202,7 @@ static const char *misfit(const char *name, const struct launch_word *w, int val
 static int take_flag(struct launch *l, int i, struct launch_flags *f, struct arena *mem)
 {
     const struct launch_word *w = &l->word[i];
-    const char *name = arena_copy(mem, w->text, strcspn(w->text, "="));
+    const char *name = launch_dashed(arena_copy(mem, w->text, strcspn(w->text, "=")), mem);
     int takes = words_most_values(name), n = 1, open = -1;
     if (!launch_is_known(name)) {
         open_stray(l, f, w, mem);
