@@ -249,6 +249,11 @@ static bool read_recompute(struct flags_result *r, const struct words *w, struct
         s->recompute_method = METHOD_NONE;
         s->recompute_layers = 0;
     }
+    bool block = s->recompute == RECOMPUTE_FULL && s->recompute_method == METHOD_BLOCK;
+    if (block && r->given[PARAM_recompute_layers] && s->recompute_layers == 0) {
+        flags_note(r, "--recompute-num-layers 0", "no layer is recomputed, whatever the granularity");
+        s->recompute = RECOMPUTE_NONE; /* megatron/core/recompute.py: the first 0 layers are */
+    }
     if (s->recompute == RECOMPUTE_SELECTIVE && !r->given[PARAM_recompute_modules])
         s->recompute_modules = MODULE_CORE_ATTN;
     if (moe)
@@ -572,5 +577,7 @@ bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
     flag_conflicts(r, r->words);
     if (r->model.experts == 0 && !r->given[PARAM_etp])
         s->etp = 1;
+    if (r->of_file && r->model.shared_ffn == 0 && !s->moe_overlap)
+        s->shared_overlap = 0; /* as good as off, and what wrappers switch on for all models */
     return r->hetero ? flags_finish_hetero(r, world, err) : set_batch(r, world, err);
 }

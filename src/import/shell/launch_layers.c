@@ -51,6 +51,8 @@ const char *launch_fork(const struct launch *l)
         return "Primus";
     if (launch_mentions(l, "--actor-num-gpus-per-node"))
         return "slime";
+    if (l->program && strcmp(l->program, "verl") == 0)
+        return "verl";
     if (launch_mentions(l, "--deepspeed"))
         return "DeepSpeed";
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
