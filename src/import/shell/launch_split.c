@@ -267,6 +267,13 @@ static void note_strangers(struct launch *l, const struct launch_flags *f, struc
         if (said_before(f, i))
             continue;
         const char *names = names_of(f, changes, mem);
+        if (changes == FOREIGN_PART) {
+            launch_note(l, arena_format(mem,
+                                        "%s stands beside the decoder and is left out: time and "
+                                        "memory are too low (%s)",
+                                        changes, names));
+            continue;
+        }
         launch_note(
             l, changes
                    ? arena_format(mem, "not known and left out, may change %s: %s", changes, names)
