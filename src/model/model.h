@@ -179,7 +179,7 @@ int64_t model_head_params(const struct model *,
 int64_t model_final_norm_params(const struct model *);
 int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */
 
-/* Vocabulary padded as Megatron does, to a multiple of 128 x tp. */
+/* Vocabulary padded as Megatron does, to a multiple of vocab_pad (128) x tp. */
 int64_t model_padded_vocab(const struct model *, int tp);
 
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded

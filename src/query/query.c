@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
+#include "import/shell/launch.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
 #include "search/mixed/mixed.h"
@@ -33,6 +34,7 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
         copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
     o->has_flags = (o->imported ? flags_import_file : flags_import)((int)(before + count), copy,
                                                                     &o->flags, o->mem, err);
+    o->flags.fork = o->imported ? imported_launch(o)->fork : NULL;
     return o->has_flags;
 }
 

@@ -810,7 +810,7 @@ static void reasons(void **state)
 static const struct {
     const char *flags, *note; /* NULL: none */
 } NOTES[] = {
-    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 128", NULL},
+    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 64", NULL},
     {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
     {"--bf16 --use-legacy-models --use-legacy-models",
@@ -831,6 +831,34 @@ static const struct {
     {"--bf16 --swiglu --no-bias-swiglu-fusion",
      "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };
+
+/* Rows of the embedding, as flags say how they are padded. */
+static void padding(void **state)
+{
+    static const struct {
+        const char *flags;
+        int rows;
+    } ROWS[] = {
+        {"--vocab-size 50257", 50304},
+        {"--vocab-size 50257 --tensor-model-parallel-size 2", 50432},
+        {"--vocab-size 50257 --make-vocab-size-divisible-by 64 --tensor-model-parallel-size 2",
+         50304},
+        {"--vocab-size 50257 --padded-vocab-size 50688", 50688},
+        {"--padded-vocab-size 151936 --tensor-model-parallel-size 8", 151936},
+        {"--vocab-size 50257 --no-pad-vocab-size", 50257},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
+        struct flags_result r =
+            imported(arena_format(&mem,
+                                  "--num-layers 2 --hidden-size 512 --num-attention-heads 8 "
+                                  "--seq-length 512 --max-position-embeddings 512 --bf16 %s",
+                                  ROWS[i].flags),
+                     NULL, 8);
+        assert_int_equal(model_padded_vocab(&r.model, r.strategy.tp), ROWS[i].rows);
+        assert_int_equal(r.notes.count, 0);
+    }
+}
 
 static void notes(void **state)
 {
@@ -1481,6 +1509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(tied_embeddings, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(padding, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(notes, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(named_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(batch_out_of_range, open_memory, close_memory),
