@@ -52,8 +52,13 @@ static const char *nearest_option(const char *word, const struct command *c)
 static bool unknown_option(const struct argument_reader *rd)
 {
     const struct command *c = rd->request->command;
-    const char *near = nearest_option(rd->name, c);
-    if (near)
+    const char *near = nearest_option(rd->name, c), *value = rd->value;
+    char meant[MEANT_MAX];
+    if (!value && rd->word < rd->end && rd->word[0][0] != '-')
+        value = *rd->word;
+    if (option_meant(c, rd->name, value, meant))
+        complain("%s has no option --%s (did you mean %s?)", c->name, rd->name, meant);
+    else if (near)
         complain("%s has no option --%s (did you mean --%s?)", c->name, rd->name, near);
     else if (c->takes_flags)
         complain("%s has no option --%s; Megatron's flags go behind --, "
@@ -180,10 +185,14 @@ static bool read_positional(struct request *r, const char *word)
         r->setting[r->settings++] = (struct cli_setting){r->command->words, word};
         return true;
     }
+    const char *option = stray_meant(r->command, word);
     if (r->command->takes_plan && !r->plan)
         r->plan = word;
     else if (r->command->takes_plan)
         complain("a second file, '%s': %s takes one", word, r->command->name);
+    else if (option)
+        complain("'%s' is neither an option nor the value of one (did you mean %s%s?)", word,
+                 option, word);
     else
         complain("'%s' is neither an option nor the value of one; astra %s --help shows examples",
                  word, r->command->name);
