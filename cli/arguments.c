@@ -91,17 +91,33 @@ static bool take_argument(struct argument_reader *rd, const char *argument)
     return !rd->value;
 }
 
+static const char *const FORMATS[] = {
+    [ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+
 static bool set_format(struct request *r, const char *value)
 {
-    static const char *const names[] = {
-        [ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0) {
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(value, FORMATS[i]) == 0) {
             r->format = (enum astra_format)i;
+            r->format_given = true;
             return true;
         }
     complain("--format is '%s', expected text, json or csv", value);
     return false;
+}
+
+/* An answer goes to plan.json as JSON unless --format says otherwise; a profile or a script is none. */
+static void take_format_of_output(struct request *r)
+{
+    const char *end = r->output ? strrchr(r->output, '.') : NULL;
+    const struct astra_option *format = &OWN[0];
+    if (!end || r->format_given || !command_takes(r->command, format) ||
+        strcmp(r->command->name, "calibrate") == 0)
+        return;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(end + 1, FORMATS[i]) == 0)
+            r->format = (enum astra_format)i;
 }
 
 static bool set_output(struct request *r, const char *value)
@@ -252,6 +268,7 @@ bool request_parse(struct request *r, const struct command *command, int count, 
     while (rd.word < rd.end && !r->help)
         if (!read_word(&rd))
             return false;
+    take_format_of_output(r);
     return true;
 }
 

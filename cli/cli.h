@@ -37,6 +37,7 @@ struct request {
     const struct command *command;
     bool help, help_all, no_color, no_config;
     enum astra_format format;
+    bool format_given;
     const char *output; /* NULL = standard output */
     const char *plan;   /* NULL = none */
     int settings;
