@@ -148,6 +148,8 @@ const struct model_preset *model_presets(void);
  * model is not the preset's, "" = nothing that has a cost. */
 const char *model_named(const char *text);
 const char *model_named_as(const char *text, const char **differs);
+/* What its own config.json has otherwise, as pairs (model_override): longest sequence, rotary frequencies; "" = nothing. */
+const char *model_named_changes(const char *text);
 /* What kind of model without a preset a name speaks of; NULL = it does not say. `decoder`: there is one in it that could
  * be planned. */
 const char *model_named_other(const char *text, bool *decoder);
