@@ -41,6 +41,14 @@ static const char *if_assumed(const struct plan_answer *a, enum param p)
     return a->assumed[p] ? " (default)" : "";
 }
 
+void table_memory(struct table *t, const struct plan *p)
+{
+    double used = plan_fullest(p)->device_bytes / p->limit_bytes;
+    add_memory_of_limit(p, &t->text);
+    table_take(t);
+    table_ink(t, used > 1 ? INK_BAD : used > CROWDED ? INK_WARN : INK_PLAIN);
+}
+
 void print_plan_query(const struct plan_answer *a, const struct report_style *style,
                       struct str *out)
 {
