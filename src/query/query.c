@@ -34,6 +34,7 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
         copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
     o->has_flags = (o->imported ? flags_import_file : flags_import)((int)(before + count), copy,
                                                                     &o->flags, o->mem, err);
+    o->flags.fork = o->imported ? imported_launch(o)->fork : NULL;
     return o->has_flags;
 }
 

@@ -1,8 +1,8 @@
 #include "strategy/precision.h"
 
 static const struct precision_info INFO[PRECISIONS] = {
-#define PRECISION(format, least, saved, copies, gather, quantised, experts)                        \
-    {least, saved, copies, gather, {quantised, experts}},
+#define PRECISION(format, word, least, product, saved, copies, gather, quantised, experts)         \
+    {word, least, product, saved, copies, gather, {quantised, experts}},
 #include "strategy/precisions.def"
 };
 
@@ -14,4 +14,9 @@ const struct precision_info *precision_info(int precision)
 bool precision_is_narrow(int precision)
 {
     return precision >= PRECISION_FP8;
+}
+
+int layer_precision(int precision, bool wide)
+{
+    return wide && precision_is_narrow(precision) ? PRECISION_BF16 : precision;
 }

@@ -238,12 +238,12 @@ static bool fuses_experts(int precision)
     return precision == PRECISION_FP8 || precision == PRECISION_MXFP8;
 }
 
-/* TransformerEngine's fused experts: MXFP8 on Blackwell. */
+/* TransformerEngine's fused experts: MXFP8 on 10.x (TE pytorch/ops/fused/grouped_mlp.py is_supported). */
 static bool may_fuse_experts(const struct space_builder *b)
 {
+    double capability = gpu_capability(b->group->gpu);
     return b->model->experts > 0 && b->te && fuses_experts(b->base->precision) &&
-           (is_of(b->group->gpu, "Blackwell") || is_of(b->group->gpu, "Rubin")) &&
-           b->terms.release >= 18;
+           capability >= 10 && capability < 12 && b->terms.release >= 18;
 }
 
 static void fusion_options(const struct space_builder *b, struct value_list *l)
@@ -303,9 +303,7 @@ static bool may_be_unfused(const struct space_builder *b)
  * a head and token, and other modules give more for less time. */
 static bool modules_sensible(const struct model *m, int set, bool te, bool unfused)
 {
-    bool dense = false, moe = m->experts > 0;
-    for (int k = 0; k < m->kinds; k++)
-        dense = dense || !m->kind[k].moe;
+    bool dense = model_has_feed(m, FEED_DENSE), moe = m->experts > 0;
     int exist = MODULE_LAYERNORM | (unfused || set == MODULE_CORE_ATTN ? MODULE_CORE_ATTN : 0) |
                 (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
                 (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
@@ -455,6 +453,29 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     assert(0 < s->first_part && s->first_part < s->first_partition);
     assert(s->first_partition < s->first_pass_times && s->first_pass_times < s->first_state);
     assert(s->first_state < s->axes && s->axes <= PARAMS);
+    count_sizes(s);
+}
+
+static bool has_value(const struct setting *s, int value)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->value[i] == value)
+            return true;
+    return false;
+}
+
+void space_narrow(struct space *s, const struct setting usual[PARAMS])
+{
+    for (int i = 0; i < s->axes; i++) {
+        struct axis *a = &s->axis[i];
+        const struct setting *some = &usual[a->param[0]];
+        int kept = 0;
+        for (int k = 0; k < a->options && some->count > 0; k++)
+            if (has_value(some, a->value[k * a->params]))
+                memmove(&a->value[kept++ * a->params], &a->value[k * a->params],
+                        (size_t)a->params * sizeof *a->value);
+        a->options = kept > 0 ? kept : a->options;
+    }
     count_sizes(s);
 }
 
