@@ -338,6 +338,15 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
         return fail(err, ERROR_INPUT,
                     "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
                     c->name, m->head_dim, heads, m->hidden, f->type);
+    int width = m->ffn;
+    if (f->reads & SHARED_FFN &&
+        !hf_count(c, "moe_intermediate_size", 1, model_field_info(MODEL_ffn)->hi, &width, err))
+        return false;
+    if (width != m->ffn)
+        return fail(err, ERROR_INPUT,
+                    "%s: moe_intermediate_size is %d and intermediate_size %d, which %s reads "
+                    "alone",
+                    c->name, width, m->ffn, f->type);
     return true;
 }
 
@@ -445,10 +454,20 @@ static bool unknown_type(const struct hf_config *c, const char *type, struct err
                 type, did_you_mean(type, names, FAMILY_COUNT + 1), HF_WAY_OUT);
 }
 
+/* Hunyuan's first files name the class alone; transformers has it under another name. */
+static const char *type_of(const struct hf_config *c, const char *type)
+{
+    const char *class = json_text(json_at(hf_get(c, "architectures"), 0));
+    bool first = strcmp(type, "hunyuan") == 0;
+    return first && strcmp(class, "HunYuanMoEV1ForCausalLM") == 0     ? "hunyuan_v1_moe"
+           : first && strcmp(class, "HunYuanDenseV1ForCausalLM") == 0 ? "hunyuan_v1_dense"
+                                                                      : type;
+}
+
 static bool read_config(const struct hf_config *c, struct model *m, struct error *err)
 {
     const struct json *v = hf_get(c, "model_type");
-    const char *type = json_text(v);
+    const char *type = type_of(c, json_text(v));
     if (!json_is_string(v))
         return fail(err, ERROR_INPUT, "%s: model_type is %s, expected a name such as llama",
                     c->name, v ? hf_type_name(v) : "missing");

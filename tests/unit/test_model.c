@@ -530,6 +530,12 @@ static void layouts_of_configs(void **state)
         {CONFIG("llama4_text") MOE "\"num_hidden_layers\":3,\"moe_layers\":[1],"
                                    "\"no_rope_layers\":[0,1,1],\"attention_chunk_size\":32}",
          "fWw", "ffn=16384"},
+        {CONFIG(
+             "hunyuan") "\"architectures\":[\"HunYuanMoEV1ForCausalLM\"],\"num_hidden_layers\":2,"
+                        "\"num_experts\":4,\"moe_topk\":[2,2],\"moe_intermediate_size\":[64,64],"
+                        "\"use_cla\":false,\"cla_share_factor\":2,\"vit_patch\":1,"
+                        "\"auto_map\":{\"AutoModel\":\"hunyuan.HunYuanModel\"}}",
+         "FF", "topk=2 shared_ffn=64 qk_norm=1"},
         {CONFIG("hunyuan_v1_moe") "\"num_hidden_layers\":2,\"num_experts\":4,\"moe_topk\":[2,2]}",
          "FF", "topk=2 shared_ffn=64 qk_norm=1"},
         {CONFIG("cohere2") "\"num_hidden_layers\":4,\"sliding_window\":8}", "wwwf",
@@ -814,6 +820,9 @@ static void bad_configs(void **state)
          "layer, 0 = dense model)"},
         {CONFIG("mixtral") MOE2("\"num_local_experts\":8,\"num_experts\":4,"),
          "c.json: num_experts is 4 and num_local_experts is 8, but they are one thing"},
+        {CONFIG("hunyuan_v1_moe") MOE "\"num_hidden_layers\":2}",
+         "c.json: moe_intermediate_size is 16 and intermediate_size 64, which hunyuan_v1_moe reads "
+         "alone"},
         {CONFIG("olmoe") MOE "\"num_hidden_layers\":2,\"head_dim\":32}",
          "c.json: head_dim is 32, but 4 heads are as wide as hidden_size, 64, in olmoe"},
         {CONFIG("gemma3") "\"num_hidden_layers\":2}",
