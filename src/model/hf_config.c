@@ -350,13 +350,24 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
     return true;
 }
 
+/* Of a model with other parts its whole class says whether the output matrix is the embedding, not its decoder's. */
+static void settle_tie(const struct hf_config *c, struct model *m)
+{
+    const struct json *v = json_get(c->root, "tie_word_embeddings");
+    if (c->text == c->root)
+        return;
+    if (json_is_bool(v))
+        m->tied = json_bool_of(v);
+    else if (m->text_part && !is_there(c, "tie_word_embeddings"))
+        m->tied = 0;
+}
+
 static bool derive_fields(const struct hf_config *c, const struct hf_family *f, struct model *m,
                           struct error *err)
 {
     if (!settle_biases(c, f, m, err) || !fits_together(c, f, m, err))
         return false;
-    if (m->text_part && c->text != c->root && !is_there(c, "tie_word_embeddings"))
-        m->tied = 0; /* the whole model's class says so, whatever the decoder's does */
+    settle_tie(c, m);
     if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
         m->text_part = 1;
     if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))

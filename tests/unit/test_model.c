@@ -545,6 +545,16 @@ static void layouts_of_configs(void **state)
                                    "\"moe_router_enable_expert_bias\":true,\"use_qk_norm\":true}",
          "fF", "shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=1 qkv_bias=0"},
         {CONFIG("qwen3_vl_text") "\"num_hidden_layers\":2}", "ff", "text_part=1 qk_norm=1"},
+        {"{\"model_type\":\"qwen3_vl_moe\",\"tie_word_embeddings\":false,\"text_config\":" CONFIG(
+             "qwen3_vl_moe_text") MOE2("\"num_experts\":4,\"moe_intermediate_size\":16,"
+                                       "\"tie_word_embeddings\":true,") "}",
+         "FF", "tied=0"},
+        {"{\"model_type\":\"qwen3_vl_moe\",\"text_config\":" CONFIG("qwen3_vl_moe_text")
+             MOE2("\"num_experts\":4,\"moe_intermediate_size\":16,") "}",
+         "FF", "tied=0"},
+        {"{\"model_type\":\"mistral3\",\"text_config\":" CONFIG(
+             "ministral3") "\"num_hidden_layers\":2,\"tie_word_embeddings\":true}}",
+         "ff", "tied=1"},
         {CONFIG("mistral") "\"num_hidden_layers\":2}", "ww", "window=4096"},
         {CONFIG("minimax_m2") MOE "\"num_hidden_layers\":1}", "F",
          "head_dim=128 qk_norm_wide=1 expert_ffn=64"},
