@@ -338,6 +338,8 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
         return fail(err, ERROR_INPUT,
                     "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
                     c->name, m->head_dim, heads, m->hidden, f->type);
+    if (f->reads & ROPE_HEADS && !names_agree(c, "head_dim", "qk_rope_head_dim", err))
+        return false;
     int width = m->ffn;
     if (f->reads & SHARED_FFN &&
         !hf_count(c, "moe_intermediate_size", 1, model_field_info(MODEL_ffn)->hi, &width, err))
@@ -353,13 +355,18 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
 /* Of a model with other parts its whole class says whether the output matrix is the embedding, not its decoder's. */
 static void settle_tie(const struct hf_config *c, struct model *m)
 {
+    static const char untied[] = "qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe glm4v glm4v_moe llama4 "
+                                 "exaone4_5";
     const struct json *v = json_get(c->root, "tie_word_embeddings");
+    const char *whole = json_text(json_get(c->root, "model_type"));
     if (c->text == c->root)
         return;
     if (json_is_bool(v))
         m->tied = json_bool_of(v);
-    else if (m->text_part && !is_there(c, "tie_word_embeddings"))
+    else if (is_one_of(whole, untied))
         m->tied = 0;
+    else if (strcmp(whole, "gemma3") == 0)
+        m->tied = 1;
 }
 
 static bool derive_fields(const struct hf_config *c, const struct hf_family *f, struct model *m,

@@ -833,6 +833,8 @@ static void bad_configs(void **state)
         {CONFIG("hunyuan_v1_moe") MOE "\"num_hidden_layers\":2}",
          "c.json: moe_intermediate_size is 16 and intermediate_size 64, which hunyuan_v1_moe reads "
          "alone"},
+        {CONFIG("glm4_moe_lite") LATENT MOE "\"num_hidden_layers\":2,\"head_dim\":16}",
+         "c.json: qk_rope_head_dim is 8 and head_dim is 16, but they are one thing"},
         {CONFIG("olmoe") MOE "\"num_hidden_layers\":2,\"head_dim\":32}",
          "c.json: head_dim is 32, but 4 heads are as wide as hidden_size, 64, in olmoe"},
         {CONFIG("gemma3") "\"num_hidden_layers\":2}",
