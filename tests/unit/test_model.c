@@ -376,6 +376,9 @@ static void padded_vocab(void **state)
     struct model m = preset("gpt3-175b");
     assert_int_equal(model_padded_vocab(&m, 1), 50304);
     assert_int_equal(model_padded_vocab(&m, 8), 51200);
+    m.vocab_pad = 1;
+    assert_int_equal(model_padded_vocab(&m, 8), 50264);
+    m.vocab_pad = 0;
     m = preset("llama3-8b");
     assert_int_equal(model_padded_vocab(&m, 1), 128256);
 }
