@@ -133,7 +133,11 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     if (!bf16 && !fp16 && r->of_file)
         flags_assume(r,
                      (struct flags_assumption){"precision", narrow ? "bf16 beside fp8" : "bf16",
-                                               "--precision", "nothing says the precision", 0.10});
+                                               "--precision",
+                                               "nothing says the precision: where no launcher does, "
+                                               "Megatron trains in fp32, at least twice as long and "
+                                               "with activations of twice the size",
+                                               0.10});
     else if (!bf16 && !fp16)
         return fail(err, ERROR_INPUT,
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "

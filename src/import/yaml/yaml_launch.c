@@ -199,13 +199,18 @@ static void read_model_folder(struct yaml_reading *r)
 }
 
 /* Tests of NeMo say what differs from a recipe that stands nowhere in the file. */
-static void note_recipe(struct yaml_reading *r)
+static bool is_on_recipe(struct yaml_reading *r)
 {
     const struct yaml *map = reading_find(r, "MODEL_ARGS");
     const struct yaml *m = map && map->kind == YAML_MAP ? map->item : NULL;
     while (m && strncmp(m->key, "trainer.", 8) != 0)
         m = m->next;
-    if (m)
+    return m != NULL;
+}
+
+static void note_recipe(struct yaml_reading *r)
+{
+    if (is_on_recipe(r))
         launch_note(r->out, "settings on top of a recipe of NeMo, which is not read: its key-value "
                             "heads, gated MLP, norms, precision and sharding of the optimizer are "
                             "not planned; --model NAME and flags behind -- state them");
@@ -249,7 +254,8 @@ static void read_sections(struct yaml_reading *r)
 static void finish(struct yaml_reading *r)
 {
     struct launch *l = r->out;
-    bool chosen = strcmp(r->dialect->name, "Megatron-LM test") == 0; /* no defaults among them */
+    bool chosen = /* no defaults among them */
+        strcmp(r->dialect->name, "Megatron-LM test") == 0 && !is_on_recipe(r);
     if (!l->model && !chosen)
         dest_list_drop_defaults(&r->list);
     if (strcmp(r->dialect->name, "NeMo file") == 0 ||
