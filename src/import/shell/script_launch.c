@@ -366,6 +366,7 @@ void script_look_for_flags(struct script *s)
             s->launches = 0;
             add_launch(s,
                        &(struct launch){.path = s->path,
+                                        .listed = true,
                                         .line = value->word[0].line,
                                         .count = value->count,
                                         .word = value->word},
