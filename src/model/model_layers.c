@@ -1,21 +1,24 @@
-/* The kinds of layers a model is made of. A pattern says per layer whether it has experts and
- * whether its attention has the window; the distinct combinations, in order of appearance, are the
+/* The kinds of layers a model is made of. A pattern says per layer its mixer, its
+ * feed-forward part and whether its attention has the window; the distinct combinations, in order of appearance, are the
  * kinds. The short form (dense_first, moe_every, window_every) is found by trying: the first two
  * follow from the first two layers with experts, the third is one of `layers` candidates.
  * O(layers^2), once a model. */
 #include "model/model.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Stands in the short form for a pattern it cannot say: at least not all layers are alike. */
 enum { IRREGULAR = 2 };
 
-static int kind_index(struct model *m, bool moe, int window)
+static int kind_index(struct model *m, const struct layer_kind *x)
 {
     for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == moe && m->kind[k].window == window)
+        if (m->kind[k].mixer == x->mixer && m->kind[k].feed == x->feed &&
+            m->kind[k].window == x->window)
             return k;
-    m->kind[m->kinds] = (struct layer_kind){.moe = moe, .window = window};
+    assert(m->kinds < MODEL_MAX_KINDS);
+    m->kind[m->kinds] = *x;
     return m->kinds++;
 }
 
@@ -24,13 +27,16 @@ static void lay_out(struct model *m, const struct layer_pattern *p)
     m->kinds = 0;
     memset(m->kind, 0, sizeof m->kind);
     memset(m->layer, 0, sizeof m->layer);
-    for (int i = 0; i < m->layers; i++)
-        m->layer[i] = (uint8_t)kind_index(m, p->moe[i], p->window[i] ? m->window : 0);
+    for (int i = 0; i < m->layers; i++) {
+        struct layer_kind x = {(enum mixer)p->mixer[i], (enum feed)p->feed[i],
+                               p->window[i] ? m->window : 0};
+        m->layer[i] = (uint8_t)kind_index(m, &x);
+    }
 }
 
 static int next_moe(const struct model *m, const struct layer_pattern *p, int from)
 {
-    while (from < m->layers && !p->moe[from])
+    while (from < m->layers && p->feed[from] != FEED_MOE)
         from++;
     return from;
 }
@@ -38,7 +44,7 @@ static int next_moe(const struct model *m, const struct layer_pattern *p, int fr
 static bool moe_repeats(const struct model *m, const struct layer_pattern *p, int first, int every)
 {
     for (int i = first; i < m->layers; i++)
-        if (p->moe[i] != ((i - first) % every == 0))
+        if ((p->feed[i] == FEED_MOE) != ((i - first) % every == 0))
             return false;
     return true;
 }
@@ -98,11 +104,7 @@ static bool check_size(const struct model *m, struct error *err)
 
 static bool check_layers(const struct model *m, struct error *err)
 {
-    bool dense = false, moe = false;
-    for (int k = 0; k < m->kinds; k++) {
-        dense |= !m->kind[k].moe;
-        moe |= m->kind[k].moe;
-    }
+    bool dense = model_has_feed(m, FEED_DENSE), moe = model_has_feed(m, FEED_MOE);
     if (m->experts && !moe)
         return fail(err, ERROR_INPUT, "experts is %d, but none of the %d layers has experts",
                     m->experts, m->layers);
@@ -126,10 +128,18 @@ bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct er
     return true;
 }
 
-bool model_has_layers(const struct model *m, bool moe)
+bool model_has_mixer(const struct model *m, enum mixer mixer)
 {
     for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == moe)
+        if (m->kind[k].mixer == mixer)
+            return true;
+    return false;
+}
+
+bool model_has_feed(const struct model *m, enum feed feed)
+{
+    for (int k = 0; k < m->kinds; k++)
+        if (m->kind[k].feed == feed)
             return true;
     return false;
 }

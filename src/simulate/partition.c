@@ -137,8 +137,8 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
     };
 }
 
-/* Blocks of a model: dense MLP, experts, attention of each kind of layer, embedding, head, MTP. */
-enum { MLP, EXPERTS, EMBEDDING, HEAD, MTP, ATTENTION, BLOCKS = ATTENTION + MODEL_MAX_KINDS };
+/* Blocks of a model: feed-forward parts, embedding, head, MTP, the mixer of each kind of layer. */
+enum { MLP, EXPERTS, EMBEDDING, HEAD, MTP, MIXER, BLOCKS = MIXER + MODEL_MAX_KINDS };
 
 struct blocks {
     struct op op[BLOCKS * OPS_MAX];
@@ -163,20 +163,21 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
                                             [EMBEDDING] = BLOCK_EMBEDDING,
                                             [HEAD] = BLOCK_HEAD,
                                             [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = model_has_layers(m, false),
-                        [EXPERTS] = model_has_layers(m, true),
+    const bool has[] = {[MLP] = model_has_feed(m, FEED_DENSE),
+                        [EXPERTS] = model_has_feed(m, FEED_MOE),
                         [EMBEDDING] = true,
                         [HEAD] = true,
                         [MTP] = m->mtp > 0};
-    for (int i = 0; i < ATTENTION; i++) {
+    for (int i = 0; i < MIXER; i++) {
         shape.kind = KINDS[i];
         if (has[i])
             add_block(b, i, &shape);
     }
-    shape.kind = BLOCK_ATTENTION;
     for (int k = 0; k < m->kinds; k++) {
+        shape.kind = mixer_block(m->kind[k].mixer);
         shape.window = m->kind[k].window;
-        add_block(b, ATTENTION + k, &shape);
+        if (shape.kind != BLOCK_NONE)
+            add_block(b, MIXER + k, &shape);
     }
 }
 
@@ -251,7 +252,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
     struct blocks b; /* large: only what is counted is filled */
-    struct block_cost mlp[2];
+    struct block_cost feed[FEEDS] = {0};
     struct costing on = scene_costing(sc, sc->group);
     bool fp8 = precision_is_narrow(shape.precision);
     double own = residual_of(&on, RESIDUAL_compute);
@@ -261,13 +262,13 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
     cost_predict(&on, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
-    for (int moe = 0; moe < 2; moe++)
-        sum_block(&b, moe ? EXPERTS : MLP, &mlp[moe]);
+    sum_block(&b, MLP, &feed[FEED_DENSE]);
+    sum_block(&b, EXPERTS, &feed[FEED_MOE]);
     if (scene_reserves(sc, s) && b.count[EXPERTS] > 0)
-        reserve_experts(sc, s, &b, &mlp[1]);
+        reserve_experts(sc, s, &b, &feed[FEED_MOE]);
     for (int k = 0; k < m->kinds; k++) {
-        sum_block(&b, ATTENTION + k, &out->kind[k]);
-        block_cost_add(&out->kind[k], &mlp[m->kind[k].moe]);
+        sum_block(&b, MIXER + k, &out->kind[k]);
+        block_cost_add(&out->kind[k], &feed[m->kind[k].feed]);
         out->clock[k] = clock_block(sc->group->gpu, fp8, own, &out->kind[k]);
     }
     sum_block(&b, EMBEDDING, &out->embedding);

@@ -423,7 +423,7 @@ static void odd_pattern(void **state)
     struct flags_result r =
         imported(LLAMA "--num-experts 4 --moe-layer-freq [1]*3+[0]+[1]*28", NULL, 8);
     for (int i = 0; i < 32; i++)
-        assert_int_equal(r.model.kind[r.model.layer[i]].moe, i != 3);
+        assert_int_equal(r.model.kind[r.model.layer[i]].feed == FEED_MOE, i != 3);
 }
 
 /* Everything wrong in one message that names the flag. The model beside the flags is llama3-8b. */

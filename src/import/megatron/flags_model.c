@@ -333,7 +333,9 @@ static bool set_pattern(struct model *m, const struct words *w, struct error *er
         !read_pattern(w, "--window-attn-skip-freq", m->layers, &window_every, &window, err))
         return false;
     for (int i = 0; i < m->layers; i++) {
-        pattern.moe[i] = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
+        bool experts = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
+        pattern.mixer[i] = MIXER_ATTENTION;
+        pattern.feed[i] = experts ? FEED_MOE : FEED_DENSE;
         pattern.window[i] =
             m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
     }

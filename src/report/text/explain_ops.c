@@ -45,11 +45,11 @@ static void print_title(const struct block_shape *b, const struct report_style *
     str_release(&title);
 }
 
-/* Whether a kind of layer before k has the same attention window. */
-static bool window_seen(const struct model *m, int k)
+/* Whether a kind of layer before k has the same mixer and window. */
+static bool mixer_seen(const struct model *m, int k)
 {
     for (int i = 0; i < k; i++)
-        if (m->kind[i].window == m->kind[k].window)
+        if (m->kind[i].mixer == m->kind[k].mixer && m->kind[i].window == m->kind[k].window)
             return true;
     return false;
 }
@@ -60,7 +60,7 @@ static void print_clocks(const struct scene *scene, const struct strategy *s, st
     struct layer_costs costs;
     layer_costs_of(scene, s, &costs);
     for (int k = 0; k < scene->model->kinds; k++)
-        if (costs.clock[k] != 1 && !window_seen(scene->model, k))
+        if (costs.clock[k] != 1 && !mixer_seen(scene->model, k))
             str_addf(out, "%sA layer%s takes %.3f times as long: its load sets the clock\n",
                      k == 0 ? "\n" : "", k > 0 ? " of the next kind" : "", costs.clock[k]);
 }
@@ -73,8 +73,8 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
     struct strategy room;
     const struct strategy *s = own ? mesh_strategy(own, &p->strategy, &room) : &p->strategy;
-    const bool present[] = {[BLOCK_MLP] = model_has_layers(m, false),
-                            [BLOCK_MOE] = model_has_layers(m, true),
+    const bool present[] = {[BLOCK_MLP] = model_has_feed(m, FEED_DENSE),
+                            [BLOCK_MOE] = model_has_feed(m, FEED_MOE),
                             [BLOCK_EMBEDDING] = true,
                             [BLOCK_HEAD] = true,
                             [BLOCK_MTP] = m->mtp > 0};
@@ -83,8 +83,9 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
+        shape.kind = mixer_block(m->kind[k].mixer);
         shape.window = m->kind[k].window;
-        if (!window_seen(m, k))
+        if (shape.kind != BLOCK_NONE && !mixer_seen(m, k))
             print(&scene, &on, &shape, style, out);
     }
     shape.window = 0;
