@@ -367,7 +367,7 @@ static bool run(const struct wanted *w, struct runs *runs, struct arena *mem, st
         return write_step_errors(w->step_errors, runs->row, rows, err);
     board_time(runs);
     board_rank(runs->row, rows);
-    return board_narrow(mem, err) && board_memory(runs->row, runs->dense, mem, err) &&
+    return board_memory(runs->row, runs->dense, mem, err) &&
            board_ranks("data/measured/h200_ranks.csv", mem, err) &&
            board_ranks("data/measured/h200_ranks_2.csv", mem, err) && board_operators(mem, err) &&
            board_errors(runs->row, rows, mem, err) &&

@@ -71,9 +71,6 @@ struct runs {
 };
 bool read_published(struct runs *, struct arena *, struct error *);
 
-/* Formats with scales for blocks (accuracy_narrow.c). */
-bool board_narrow(struct arena *, struct error *);
-
 /* Step times of published runs (accuracy_time.c). Sorts the main table by group. */
 void board_time(struct runs *);
 

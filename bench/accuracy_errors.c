@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "strategy/precision.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -41,7 +42,7 @@ static int compare_classes(const struct step_class *a, const struct step_class *
 {
     int order = strcmp(a->gpu->name, b->gpu->name);
     order = order ? order : (a->experts > b->experts) - (a->experts < b->experts);
-    order = order ? order : (a->fp8 > b->fp8) - (a->fp8 < b->fp8);
+    order = order ? order : (a->format > b->format) - (a->format < b->format);
     return order ? order : (a->pace > b->pace) - (a->pace < b->pace);
 }
 
@@ -68,10 +69,15 @@ static struct step_line line_of(const struct row *row, int rows)
     return l;
 }
 
+static const char *format_word(const struct step_class *c)
+{
+    return precision_is_narrow(c->format) ? precision_info(c->format)->word : "16";
+}
+
 static void add_line(struct str *out, const struct step_line *l)
 {
-    str_addf(out, "\"%s\",%s,%s,%d,%s,%d,%.4f,%.4f,%.4f,%.4f\n", l->source, l->of.gpu->name,
-             l->of.experts ? "experts" : "dense", l->of.fp8 ? 8 : 16, pace_name(l->of.pace),
+    str_addf(out, "\"%s\",%s,%s,%s,%s,%d,%.4f,%.4f,%.4f,%.4f\n", l->source, l->of.gpu->name,
+             l->of.experts ? "experts" : "dense", format_word(&l->of), pace_name(l->of.pace),
              l->runs, l->mean, l->mean_abs, l->deviation, l->kernels);
 }
 
@@ -79,7 +85,7 @@ static void add_line(struct str *out, const struct step_line *l)
 static void table_of(struct row *row, int rows, struct str *out)
 {
     qsort(row, (size_t)rows, sizeof *row, compare_files);
-    str_add(out, "source,gpu,kind,bits,pace,runs,mean,mean_abs,deviation,kernels\n");
+    str_add(out, "source,gpu,kind,format,pace,runs,mean,mean_abs,deviation,kernels\n");
     for (int i = 0, n; i < rows; i += n) {
         for (n = 1; i + n < rows && strcmp(row[i + n].file, row[i].file) == 0 &&
                     compare_classes(&row[i + n].evidence.class, &row[i].evidence.class) == 0;)

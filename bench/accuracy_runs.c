@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
+#include "strategy/precision.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void name_row(struct row *r, const struct csv *c, int i, struct arena *me
     r->gpu = arena_copy(mem, gpu, strcspn(gpu, "@"));
     snprintf(r->group, sizeof r->group, "%-46.46s %.20s", r->source, r->gpu);
     snprintf(r->kind, sizeof r->kind, "%.20s %s", r->gpu,
-             strcmp(r->precision, "fp8") == 0 ? "fp8" : "16 bits");
+             precision_is_narrow(r->strategy.precision) ? r->precision : "16 bits");
 }
 
 /* Whether row `i` could be computed is in `computed`. */

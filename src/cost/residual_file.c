@@ -131,14 +131,9 @@ static const char *model_word(int i)
     return i ? "experts" : "dense";
 }
 
-/* The words of params.def. */
 static const char *precision_word(int i)
 {
-    static const char *const words[PRECISIONS] = {
-        [PRECISION_BF16] = "bf16",   [PRECISION_FP16] = "fp16",
-        [PRECISION_FP8] = "fp8",     [PRECISION_MXFP8] = "mxfp8",
-        [PRECISION_NVFP4] = "nvfp4", [PRECISION_FP8_BLOCKWISE] = "fp8_blockwise"};
-    return words[i];
+    return precision_info(i)->word;
 }
 
 static const struct word_set {

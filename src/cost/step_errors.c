@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "cost/features.h"
+#include "strategy/precision.h"
 
 #include <assert.h>
 #include <math.h>
@@ -81,7 +82,7 @@ static enum scope scope_of(const struct step_line *l, const struct step_class *c
         return SCOPE_sort;
     if (!same_gpu(l->of.gpu, c->gpu))
         return SCOPE_generation;
-    return l->of.fp8 == c->fp8 ? SCOPE_precision : SCOPE_gpu;
+    return l->of.format == c->format ? SCOPE_precision : SCOPE_gpu;
 }
 
 /* What some lines say: independent runs, and the sums of their errors' sizes and of the squares of
@@ -269,19 +270,27 @@ static int find_word(const char *word, const char *const list[][2], int count)
 
 enum { COLUMNS = 10 };
 
+/* "16" or a word of precisions.def; -1 for none. */
+static int find_format(const char *word)
+{
+    for (int p = PRECISION_FP8; p < PRECISIONS; p++)
+        if (strcmp(word, precision_info(p)->word) == 0)
+            return p;
+    return strcmp(word, "16") == 0 ? PRECISION_BF16 : -1;
+}
+
 static bool read_line(const struct csv *c, int row, struct step_line *l)
 {
     static const char *const KIND[][2] = {{"dense", ""}, {"experts", ""}};
-    static const char *const BITS[][2] = {{"16", ""}, {"8", ""}};
     const char *at[COLUMNS];
     int64_t runs;
     for (int i = 0; i < COLUMNS; i++)
         at[i] = csv_at(c, row, i);
-    int experts = find_word(at[2], KIND, 2), fp8 = find_word(at[3], BITS, 2),
+    int experts = find_word(at[2], KIND, 2), format = find_format(at[3]),
         pace = find_word(at[4], PACE, PACES);
     l->source = at[0];
-    l->of = (struct step_class){gpu_find(at[1], NULL), experts > 0, fp8 > 0, (enum pace)pace};
-    if (!l->of.gpu || experts < 0 || fp8 < 0 || pace < 0 || !parse_int(at[5], &runs) || runs < 1 ||
+    l->of = (struct step_class){gpu_find(at[1], NULL), experts > 0, format, (enum pace)pace};
+    if (!l->of.gpu || experts < 0 || format < 0 || pace < 0 || !parse_int(at[5], &runs) || runs < 1 ||
         !parse_real(at[6], &l->mean) || !parse_real(at[7], &l->mean_abs) || l->mean_abs < 0 ||
         !parse_real(at[8], &l->deviation) || l->deviation < 0 || !parse_real(at[9], &l->kernels))
         return false;
@@ -306,8 +315,8 @@ bool step_errors_parse(struct step_errors *e, const char *text, size_t length, c
     for (int i = 0; i < c.rows; i++)
         if (!read_line(&c, i, &e->line[i]))
             return fail(err, ERROR_INPUT,
-                        "%s:%d: not a line by source with GPU, dense or experts, 16 or 8, pace, "
-                        "runs and errors; `make step-errors` writes this file",
+                        "%s:%d: not a line by source with GPU, dense or experts, 16 or a narrower format, "
+                        "pace, runs and errors; `make step-errors` writes this file",
                         name, c.line[i]);
     finish(e, mem);
     return true;

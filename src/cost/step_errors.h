@@ -29,7 +29,8 @@ const char *pace_words(enum pace);
 
 struct step_class {
     const struct gpu *gpu;
-    bool experts, fp8;
+    bool experts;
+    int format; /* of products, PRECISION_...: bf16 stands for 16 bits */
     enum pace pace;
 };
 

@@ -59,11 +59,14 @@ static bool unknown_preset(const char *text, struct arena *mem, struct error *er
     const char **names = arena_array(mem, count, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = presets[i].name;
+    bool decoder;
+    const char *slash = strrchr(text, '/'), *other = model_named_other(text, &decoder);
+    const char *meant = did_you_mean(slash && slash[1] ? slash + 1 : text, names, count);
     return fail(
         err, ERROR_INPUT,
-        "unknown model '%.80s'%s; expected a preset, a path to a config.json, or pairs such as "
+        "unknown model '%.80s'%s%s; expected a preset, a path to a config.json, or pairs such as "
         "layers=32,hidden=4096,...",
-        text, did_you_mean(text, names, count));
+        text, other ? ", " : "", other ? other : meant);
 }
 
 /* A name that others use; what is not quite the preset is not taken for it. */

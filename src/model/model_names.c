@@ -25,7 +25,8 @@ static const struct {
     const char *words, *why;
     bool decoder; /* that could be planned, where its flags are there */
 } OTHERS[] = {
-    {"vl vlm vision internvl llava ovis paligemma",
+    {"vl vlm vision internvl llava ovis paligemma kimi-k2.5 kimi-k2.6 kimi-k2.7 glm-4.5v glm-4.6v "
+     "glm-4.1v",
      "a vision-language model, of which only the decoder could be planned", true},
     {"omni audio tts asr",
      "a model of sound or of several kinds, of which only the decoder could be planned", true},

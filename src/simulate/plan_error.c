@@ -19,7 +19,7 @@ static const double HOST_SHARE = 0.10;
  * whole (doc/collectives.md). All of NVIDIA's generations were measured. */
 static const double COMM_ERROR = 0.44;
 
-/* Products of 4 bits were measured on no GPU, nor steps that have them in the table of errors. */
+/* Products of 4 bits: a single table of times, of one GPU (cost/predict.c). */
 static bool is_measured_nowhere(int precision, enum family f)
 {
     return precision == PRECISION_NVFP4 && (f == FAMILY_GEMM || f == FAMILY_GROUPED);
@@ -129,7 +129,9 @@ static void fill_group(const struct scene *sc, const struct node_group *g, const
     const struct costing on = scene_costing(sc, g);
     struct plan_evidence e = {.class = {.gpu = g->gpu,
                                         .experts = model_has_feed(sc->model, FEED_MOE),
-                                        .fp8 = precision_is_narrow(p->strategy.precision),
+                                        .format = precision_is_narrow(p->strategy.precision)
+                                                      ? p->strategy.precision
+                                                      : PRECISION_BF16,
                                         .pace = pace_of(p)}};
     struct step_evidence of = {.error = NO_MODEL};
     const char *provenance = KERNELS[DATASHEET];
@@ -137,11 +139,10 @@ static void fill_group(const struct scene *sc, const struct node_group *g, const
         struct kernel_error k = kernels_of(&here, &on, s, p);
         e.kernels = k.error;
         of = step_error_of(&group_costs_models(on.costs)->steps, &e.class, k.error);
-        bool foreign = is_measured_nowhere(s->precision, FAMILY_GEMM);
-        if (foreign) /* those steps had kernels that were measured */
-            of.error = hypot(of.error, k.error);
-        provenance = of.scope == SCOPE_precision && of.runs > 0 && !foreign ? "measured steps"
-                                                                            : KERNELS[k.provenance];
+        bool own_steps = of.scope == SCOPE_precision && of.runs > 0;
+        if (!own_steps && is_measured_nowhere(s->precision, FAMILY_GEMM))
+            of.error = hypot(of.error, k.error); /* steps in other formats do not have it */
+        provenance = own_steps ? "measured steps" : KERNELS[k.provenance];
     }
     e.steps = of;
     if (of.error > p->expected_error) {

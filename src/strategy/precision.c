@@ -1,8 +1,8 @@
 #include "strategy/precision.h"
 
 static const struct precision_info INFO[PRECISIONS] = {
-#define PRECISION(format, least, saved, copies, gather, quantised, experts)                        \
-    {least, saved, copies, gather, {quantised, experts}},
+#define PRECISION(format, word, least, product, saved, copies, gather, quantised, experts)         \
+    {word, least, product, saved, copies, gather, {quantised, experts}},
 #include "strategy/precisions.def"
 };
 

@@ -4,13 +4,15 @@
 #include <stdbool.h>
 
 enum {
-#define PRECISION(format, least, saved, copies, gather, quantised, experts) PRECISION_##format,
+#define PRECISION(format, word, least, product, saved, copies, gather, quantised, experts) PRECISION_##format,
 #include "strategy/precisions.def"
     PRECISIONS
 };
 
 struct precision_info {
+    const char *word; /* of params.def */
     double least_capability;
+    double product; /* seconds of a product over one with a scale a tensor */
     double saved_bytes, copies_bytes, gather_bytes;
     double quantised_bytes[2]; /* of an element, and of one of rows for experts */
 };

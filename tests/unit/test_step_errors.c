@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "cost/step_errors.h"
+#include "strategy/precision.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define HEAD "source,gpu,kind,bits,pace,runs,mean,mean_abs,deviation,kernels\n"
+#define HEAD "source,gpu,kind,format,pace,runs,mean,mean_abs,deviation,kernels\n"
 
 static struct arena mem;
 static struct error err;
@@ -26,14 +27,14 @@ static struct step_errors table(const char *text)
     return e;
 }
 
-static struct step_class of(const char *gpu, bool experts, bool fp8, enum pace pace)
+static struct step_class of(const char *gpu, bool experts, int format, enum pace pace)
 {
-    return (struct step_class){gpu_find(gpu, NULL), experts, fp8, pace};
+    return (struct step_class){gpu_find(gpu, NULL), experts, format, pace};
 }
 
 static struct step_evidence ask(const struct step_errors *e, const char *gpu)
 {
-    const struct step_class c = of(gpu, false, false, PACE_node);
+    const struct step_class c = of(gpu, false, PRECISION_BF16, PACE_node);
     return step_error_of(e, &c, 0);
 }
 
@@ -82,11 +83,11 @@ static void what_nobody_measured_is_wide(void **state)
                                       "b,H100,dense,16,nodes,9,0.05,0.06,0.03,0\n"
                                       "c,H100,dense,16,nodes,9,0.05,0.06,0.03,0\n"
                                       "d,H100,dense,16,nodes,9,0.05,0.06,0.03,0\n"
-                                      "e,H100,experts,8,nodes,9,0.2,0.2,0.03,0\n");
-    const struct step_class h200 = of("H200", false, false, PACE_nodes);
-    const struct step_class h100 = of("H100", false, false, PACE_nodes);
-    const struct step_class b200 = of("B200", false, false, PACE_nodes);
-    const struct step_class moe = of("H100", true, false, PACE_nodes);
+                                      "e,H100,experts,fp8,nodes,9,0.2,0.2,0.03,0\n");
+    const struct step_class h200 = of("H200", false, PRECISION_BF16, PACE_nodes);
+    const struct step_class h100 = of("H100", false, PRECISION_BF16, PACE_nodes);
+    const struct step_class b200 = of("B200", false, PRECISION_BF16, PACE_nodes);
+    const struct step_class moe = of("H100", true, PRECISION_BF16, PACE_nodes);
     assert_true(step_error_of(&e, &h200, 0).error > step_error_of(&e, &h100, 0).error);
     assert_true(step_error_of(&e, &h200, 0.3).error > 1.5 * step_error_of(&e, &h200, 0).error);
     assert_true(step_error_of(&e, &b200, 0).error > 1.2 * step_error_of(&e, &h100, 0).error);
@@ -103,8 +104,8 @@ static void pace_is_a_factor(void **state)
     struct step_errors e = table(HEAD "a,H100,dense,16,host,9,-0.3,0.30,0.1,0\n"
                                       "a,H100,dense,16,nodes,9,-0.3,0.05,0.01,0\n"
                                       "b,H100,dense,16,nodes,9,0.05,0.05,0.01,0\n");
-    const struct step_class host = of("L40S", true, true, PACE_host);
-    const struct step_class nodes = of("L40S", true, true, PACE_nodes);
+    const struct step_class host = of("L40S", true, PRECISION_FP8, PACE_host);
+    const struct step_class nodes = of("L40S", true, PRECISION_FP8, PACE_nodes);
     double ratio = step_error_of(&e, &host, 0).error / step_error_of(&e, &nodes, 0).error;
     assert_true(fabs(ratio - e.paces[PACE_host] / e.paces[PACE_nodes]) < 1e-12);
     assert_true(ratio > 1.05);
@@ -117,7 +118,7 @@ static void a_source_can_be_left_out(void **state)
     (void)state;
     struct step_errors all = table(HEAD "a,H100,dense,16,node,9,-0.3,0.30,0.1,0\n"
                                         "b,A100,dense,16,node,9,-0.1,0.10,0.1,0\n"
-                                        "b,H100,dense,8,nodes,9,-0.1,0.10,0.1,0\n");
+                                        "b,H100,dense,fp8,nodes,9,-0.1,0.10,0.1,0\n");
     struct step_errors rest = table(HEAD "a,H100,dense,16,node,9,-0.3,0.30,0.1,0\n");
     step_errors_without(&without, &all, "b", &mem);
     assert_int_equal(without.lines, 1);

@@ -131,9 +131,12 @@ static bool accumulated(struct translation *t, const char *value, int line)
     tp = tp ? tp : launch_number(l, "--model-parallel-size", 1);
     pp = pp ? pp : launch_number(l, "--pipe-parallel-size", 1);
     each = each ? each : launch_number(l, "--batch-size", -1);
-    if (!parse_int(value, &n) || n < 1 || n > 1 << 20 || tp < 1 || pp < 1 || each < 1 ||
-        l->gpus < tp * pp || launch_value(l, "--global-batch-size"))
+    if (!parse_int(value, &n) || n < 1 || n > 1 << 20 || launch_value(l, "--global-batch-size"))
         return false;
+    if (tp < 1 || pp < 1 || each < 1 || l->gpus < tp * pp) {
+        t->notes->accumulation = n; /* of the GPUs that are planned */
+        return true;
+    }
     translation_last(t, "--global-batch-size",
                      arena_format(t->mem, "%lld", (long long)(n * each * (l->gpus / (tp * pp)))),
                      line);

@@ -67,7 +67,7 @@ bool yaml_launch_is(const char *text, size_t length)
     while (begins(p, end, "- "))
         p += 2;
     if (begins(p, end, "{") && !is_template(p, end))
-        p++;
+        p = first_line(p + 1, end); /* a map in braces, with comments */
     return is_key(p, end);
 }
 
@@ -281,7 +281,7 @@ static bool read_dialect(struct yaml_reading *r)
     dest_list_init(&r->list, strcmp(d->source, "flags") == 0 ? DEST_LOG : DEST_OVERRIDE, r->mem);
     r->own = true;
     if (!*d->sections) {
-        if (!primus_read(r))
+        if (!(strcmp(d->name, "Primus file") == 0 ? primus_read(r) : neox_read(r)))
             return false;
     } else {
         read_world(r);
@@ -300,7 +300,7 @@ static bool read_dialect(struct yaml_reading *r)
 static bool nothing_known(struct yaml_reading *r)
 {
     return fail(r->err, ERROR_INPUT,
-                "%s: no training is described: expected settings of Megatron-LM, FlagScale, "
+                "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
                 "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
                 r->path);
 }

@@ -92,6 +92,8 @@ static void set_init(struct mixed *m, struct mixed_set *set)
         &set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
         (struct space_terms){scene_stack(&q->scene), scene_release(&q->scene), q->production},
         m->mem);
+    if (q->usual)
+        space_narrow(&set->space, q->usual);
     space_put_pp_last(&set->space);
     rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
     if (q->cautions && m->results->limits->resolution > 0)
