@@ -31,6 +31,7 @@ enum feed {
 struct layer_kind {
     enum mixer mixer;
     enum feed feed;
+    bool wide;  /* products in 16 bits whatever the others have */
     int window; /* of attention; 0 = full */
 };
 
@@ -123,6 +124,8 @@ struct layer_pattern {
     bool window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
+/* Sets wide_first and wide_last of a finished model, whatever its pattern. */
+bool model_set_wide(struct model *, int first, int last, struct error *);
 
 /* Same shape as far as time, memory and parameter count go; on false `difference` says what
  * differs, "hidden is 4096 here and 5120 there". Names are not compared. */
@@ -145,6 +148,8 @@ const struct model_preset *model_presets(void);
  * model is not the preset's, "" = nothing that has a cost. */
 const char *model_named(const char *text);
 const char *model_named_as(const char *text, const char **differs);
+/* What its own config.json has otherwise, as pairs (model_override): longest sequence, rotary frequencies; "" = nothing. */
+const char *model_named_changes(const char *text);
 /* What kind of model without a preset a name speaks of; NULL = it does not say. `decoder`: there is one in it that could
  * be planned. */
 const char *model_named_other(const char *text, bool *decoder);

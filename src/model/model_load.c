@@ -69,12 +69,25 @@ static bool unknown_preset(const char *text, struct arena *mem, struct error *er
         text, other ? ", " : "", other ? other : meant);
 }
 
+/* Under the preset's name; where it is another model, under its own. */
+static bool load_preset_as(struct model *m, const char *text, const char *preset, struct arena *mem,
+                           struct error *err)
+{
+    const char *changes = model_named_changes(text), *part = strrchr(text, '/');
+    if (!model_load(m, preset, mem, err))
+        return false;
+    if (!*changes)
+        return true;
+    set_name(m, part ? part + 1 : text);
+    return model_override(m, changes, err);
+}
+
 /* A name that others use; what is not quite the preset is not taken for it. */
 static bool load_named(struct model *m, const char *text, struct arena *mem, struct error *err)
 {
     const char *differs, *preset = model_named_as(text, &differs), *cached;
     if (preset && !*differs)
-        return model_load(m, preset, mem, err);
+        return load_preset_as(m, text, preset, mem, err);
     if ((cached = hf_cache_find(text, mem))) {
         if (!load_file(m, cached, mem, err))
             return false;

@@ -156,7 +156,7 @@ static bool read_back(struct astra *a, const struct str *text, struct improvemen
     if (ok) {
         run_evaluate(&again->query, &e, &again->mem, &again->plan);
         i->step_s = again->plan.step_s;
-        i->peak_bytes = again->plan.feasible ? plan_fullest(&again->plan)->peak_bytes : 0;
+        i->device_bytes = again->plan.feasible ? plan_fullest(&again->plan)->device_bytes : 0;
         i->limit_bytes = again->plan.limit_bytes;
         ok = (again->plan.feasible && i->step_s <= b->change.plan->step_s * (1 + LEAST_SPEEDUP)) ||
              fail(err, ERROR_INPUT, "the new text would not be the plan that was found");

@@ -358,6 +358,7 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
     for (int i = 0; i < MODEL_FIELDS; i++)
         if (!read_field(r, &FIELD_FLAGS[i], w, err))
             return false;
+    r->model_given[MODEL_wide_first] = r->model_given[MODEL_wide_last] = false; /* of any model */
     if (!words_has(w, "--num-layers") &&
         !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
         return false;
@@ -450,10 +451,25 @@ static bool take_fields(struct flags_result *r, struct model *m, struct error *e
     return !pattern || set_pattern(m, r->words, err);
 }
 
+/* Layers at both ends that stay in 16 bits, one each unless the flags say how many. */
+static bool set_wide(const struct flags_result *r, struct model *m, struct error *err)
+{
+    const struct words *w = r->words;
+    const char *first = "--num-layers-at-start-in-bf16", *last = "--num-layers-at-end-in-bf16";
+    int count[2] = {1, 1};
+    if (!words_has(w, "--first-last-layers-bf16"))
+        return true;
+    if ((words_has(w, first) && !flags_number(w, first, 0, m->layers, &count[0], err)) ||
+        (words_has(w, last) && !flags_number(w, last, 0, m->layers, &count[1], err)))
+        return false;
+    return model_set_wide(m, count[0], count[1], err);
+}
+
 bool flags_model(struct flags_result *r, const struct model *given, struct error *err)
 {
     if (!given)
-        return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
+        return r->has_model && !r->vocab_missing ? set_wide(r, &r->model, err)
+                                                 : needs_flags(r, err);
     struct model model = *given;
     bool named = r->model_named;
     if (named          ? !take_fields(r, &model, err)
@@ -463,7 +479,7 @@ bool flags_model(struct flags_result *r, const struct model *given, struct error
     if (r->model_named && !model.learned_pos && r->given[PARAM_seq_len] &&
         r->strategy.seq_len > model.max_seq) /* rotary positions have no end of their own */
         model.max_seq = r->strategy.seq_len;
-    if (!flags_meaning_agrees(r, &model, err))
+    if (!flags_meaning_agrees(r, &model, err) || !set_wide(r, &model, err))
         return false;
     model.vocab_pad = r->model.vocab_pad ? r->model.vocab_pad : model.vocab_pad;
     r->model = model;
