@@ -221,6 +221,8 @@ static int take_flag(struct launch *l, int i, struct launch_flags *f, struct are
     const char *wrong = open < 0 && !by_value ? misfit(name, w, n - 1, mem) : NULL;
     if (open >= 0)
         open_unknown(l, f, name, open ? w[open].text : strchr(w->text, '=') + 1, w->line, mem);
+    else if (wrong && flags_only_noted(name))
+        launch_note(l, arena_format(mem, "line %d: %s: it is left out, and Megatron's default is planned", w->line, wrong));
     else if (wrong)
         add_open(
             f,
