@@ -483,6 +483,17 @@ static void offloaded_modules(void **state)
     assert_true(more == 2 * layer);
     assert_true(less > 7 * layer - 1 && less < 8 * layer + 1);
     assert_true(p.stage[0].peak_bytes < plain.stage[0].peak_bytes - 4 * layer);
+    assert_true(p.stage[0].forward_s == plain.stage[0].forward_s); /* copies go beside them */
+    struct gpu slow = *sc.group->gpu;
+    struct node_group group = *sc.group;
+    slow.pcie_gbs = 8;
+    group.gpu = &slow;
+    sc.group = &group;
+    p = evaluate(&sc, &s);
+    double copies_s = 8 * layer / (8e9 * 0.85);
+    assert_true(fabs(p.stage[0].forward_s / copies_s - 1) < 1e-9);
+    assert_true(p.stage[0].forward_s > plain.stage[0].forward_s);
+    assert_true(p.stage[0].backward_s == plain.stage[0].backward_s);
 }
 
 /* A partition of one rank, and what its state adds to the buffers. */
