@@ -114,8 +114,8 @@ static void add_newton(struct newton *out, const struct model *m, const struct l
         add_matrix(out, dense, q, h, 2); /* and the output's */
         add_matrix(out, dense, k, h, 2);
     }
-    add_mlp_matrices(out, dense, m, kind->moe ? m->shared_ffn : m->ffn, 1);
-    if (kind->moe)
+    add_mlp_matrices(out, dense, m, kind->feed == FEED_MOE ? m->shared_ffn : m->ffn, 1);
+    if (kind->feed == FEED_MOE)
         add_mlp_matrices(out, &out->experts, m, m->expert_ffn, (double)m->experts / s->ep);
 }
 
