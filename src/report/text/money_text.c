@@ -69,6 +69,11 @@ static void print_ends(const struct money *m, const char *of, const struct repor
     }
 }
 
+static bool uses_all(const struct plan *p)
+{
+    return !p->meshes && p->gpus == (int64_t)p->group->nodes_max * p->group->per_node;
+}
+
 static void print_limit(const struct money *m, const struct report_style *style, struct str *line,
                         struct str *out)
 {
@@ -88,6 +93,8 @@ static void print_limit(const struct money *m, const struct report_style *style,
         add_seconds(line, m->deadline_s);
     }
     str_addf(line, "; %s", binds[m->binds]);
+    if (m->binds == LIMIT_NONE && uses_all(m->chosen))
+        str_addf(line, ": plan 1 has all %lld GPUs of its type", (long long)m->chosen->gpus);
     print_line(style, line, out);
 }
 

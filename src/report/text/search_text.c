@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "price/rent.h"
 #include "report/chart/front_chart.h"
 #include "report/first_words.h"
 #include "report/plan_words.h"
@@ -260,6 +261,27 @@ static void print_first(const struct plan *p, const struct report_style *style, 
     str_release(&text);
 }
 
+/* Types without a price, where their money would stand. */
+static void print_unpriced(const struct search_report *r, const struct report_style *style,
+                           struct str *out)
+{
+    struct str text = {0};
+    const char *first = NULL;
+    for (int g = 0; g < r->cluster->groups; g++) {
+        const struct node_group *group = &r->cluster->group[g];
+        if (rent_of(r->rent, group)->usd_per_hour > 0 || (first && group->gpu->name == first))
+            continue;
+        str_addf(&text, "%s%s", first ? ", " : "no price of ", group->gpu->name);
+        first = first ? first : group->gpu->name;
+    }
+    if (first) {
+        str_addf(&text, " is known: --price %s=USD, per GPU-hour, shows $/Mtoken", first);
+        str_add(out, "  ");
+        typeset_wrap(style, str_text(&text), 2, out);
+    }
+    str_release(&text);
+}
+
 static void print_best(const struct search_report *r, const struct report_style *style,
                        struct str *out)
 {
@@ -282,6 +304,7 @@ static void print_best(const struct search_report *r, const struct report_style 
         table_hide(&t, ETP);
     }
     table_print(&t, style, out);
+    print_unpriced(r, style, out);
     print_shared(r, style, out);
     print_notes(r, style, out);
     print_cautions(r, style, out);
