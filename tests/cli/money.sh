@@ -48,7 +48,7 @@ ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
 # What makes an interval the best is in the manual.
 "$ASTRA" search --model llama3-8b --cluster 2x8:H100 --tokens 10B --market spot \
     --interruptions H100=0.05 --top 1 >"$SCRATCH/out"
-grep -q 'a checkpoint every .* (what loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
+grep -q 'a checkpoint every .* (which loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
 grep -q 'W(' "$SCRATCH/out" && { echo "a formula"; exit 1; }
 true
 # Every type asked about has a row: plan 1 first, then what loses and why.
