@@ -75,7 +75,7 @@ BASE        := $(if $(findstring clang,$(CC)),clang,build)
 SETUP        = CC='$(CC)' PYTHON='$(PYTHON)' sh tools/setup.sh
 SETUP_FLAGS := --check
 demo test unit cases golden laws fuzz-run valgrind mutants optimum bench accuracy step-errors verification experts first-plans mixed fit: SETUP_FLAGS :=
-format format-check lint slurm mcp browser web python wheel static static-test aarch64 aarch64-test deb deb-test release: SETUP_FLAGS :=
+format format-check lint slurm mcp browser web site python wheel static static-test aarch64 aarch64-test deb deb-test release: SETUP_FLAGS :=
 
 # What threads of libgomp hold when the program ends counts as possibly lost.
 VALGRIND  = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -118,8 +118,11 @@ unit: $(UNIT) ## run the unit tests alone
 cases: all | build/setup/test ## run tests/bad, tests/golden and tests/cli alone
 	@$(RUN_TESTS) bad golden cli
 
-golden: $(BUILD)/astra ## rewrite tests/golden and tests/bad from what the program prints now
+golden: $(BUILD)/astra ## rewrite tests/golden, tests/bad and doc/cast.svg from what the program prints now
 	@$(RUN_TESTS) rewrite
+	@ASTRA=$(BUILD)/astra sh tools/cast.sh doc/cast.svg
+cast: $(BUILD)/astra ## the terminal cast of the README alone: doc/cast.svg
+	@ASTRA=$(BUILD)/astra sh tools/cast.sh doc/cast.svg
 
 valgrind: $(BUILD)/astra $(UNIT) $(REPLAY) | build/setup/valgrind ## run tests under valgrind
 	@OMP_NUM_THREADS=1 LIMIT_S=600 RUNNER='$(VALGRIND)' $(RUN_TESTS) unit seeds bad
@@ -174,14 +177,18 @@ slurm: $(BUILD)/astra | build/setup/slurm ## run exported job scripts on a real 
 mcp: $(BUILD)/astra | build/setup/mcp ## test `astra mcp` with the protocol's own client
 	@ASTRA='$(abspath $(BUILD)/astra)' MCP_DIR='$(abspath $(BUILD)/mcp)' sh tests/mcp/run.sh
 
-browser: $(BUILD)/astra web | build/setup/browser ## test pages of reports and the planner's page in Chromium and Firefox
+browser: $(BUILD)/astra web | build/setup/browser ## test reports, the planner's page and the manual in Chromium and Firefox
+	+@$(MAKE) --no-print-directory site
 	@ASTRA='$(abspath $(BUILD)/astra)' node tests/web/same_answers.mjs $(WASM)/engine.js tests/web/questions.txt
-	@WEB='$(abspath build/web)' ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
+	@SITE='$(abspath build/site)' WEB='$(abspath build/web)' ASTRA='$(abspath $(BUILD)/astra)' BROWSER_DIR='$(abspath $(BUILD)/browser)' sh tests/browser/run.sh
 
 web: | build/setup/$(BASE) build/setup/web ## the planner as a page for any static file server: build/web
 	@sh tools/wasm_libraries.sh $(WASM)/libs
 	+@$(FOR_WASM) $(WASM)/engine.js
 	@VERSION='$(VERSION)' DATE='$(DATE)' sh tools/web.sh $(WASM) build/web
+
+site: | build/setup/site ## the manual as pages that open from disk, the planner with it if it was made: build/site
+	@VERSION='$(VERSION)' DATE='$(DATE)' sh tools/site.sh build/site build/web
 
 python: $(BUILD)/python/made $(BUILD)/wheel/made $(BUILD)/astra | build/setup/python ## test the Python package, its wheel and its notebook
 	@ASTRA='$(abspath $(BUILD)/astra)' PYTHON='$(PYTHON)' STAGED='$(abspath $(BUILD)/python)' \

@@ -230,7 +230,7 @@ static bool money_keeps(const struct money_plan *p, struct money_limits l)
 /* What the order compares. */
 static double money_key(const struct money_plan *p, bool cheap)
 {
-    return (cheap ? p->usd : p->hours) * (trouble_cautions(p->trouble) ? 1.03 : 1);
+    return (cheap ? p->usd : p->hours) * (trouble_cautions(p->trouble) ? 1.10 : 1);
 }
 
 static bool money_before(const struct money_plan *a, const struct money_plan *b, bool cheap)

@@ -21,6 +21,7 @@ test           header:cmocka.h       libcmocka-dev
 test           command:pkg-config    pkg-config
 test           command:bash          bash
 test,slurm     command:shellcheck    shellcheck
+test,site      command:cmark-gfm     cmark-gfm
 valgrind       command:valgrind      valgrind
 valgrind       valgrind_runs         libc6-dbg
 format,lint    command:clang-format  clang-format
@@ -170,9 +171,9 @@ fi
 wanted=$*
 for want in $wanted; do
     case $want in
-    build | clang | test | fit | valgrind | format | lint | slurm | mcp | browser | web | python | wheel | deb | deb-test | aarch64) ;;
+    build | clang | test | fit | valgrind | format | lint | slurm | mcp | browser | web | site | python | wheel | deb | deb-test | aarch64) ;;
     *)
-        say "unknown set '$want', expected build, clang, test, fit, valgrind, format, lint, slurm, mcp, browser, web, python, wheel, deb, deb-test or aarch64"
+        say "unknown set '$want', expected build, clang, test, fit, valgrind, format, lint, slurm, mcp, browser, web, site, python, wheel, deb, deb-test or aarch64"
         exit 3
         ;;
     esac

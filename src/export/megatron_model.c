@@ -138,7 +138,7 @@ static void add_moe_pattern(struct writer *w, const char *flag)
     const struct model *m = w->model;
     bool moe[MODEL_MAX_LAYERS], all = true;
     for (int i = 0; i < m->layers; i++)
-        all &= moe[i] = m->kind[m->layer[i]].moe;
+        all &= moe[i] = m->kind[m->layer[i]].feed == FEED_MOE;
     if (m->experts && !all)
         add_list(w, flag, moe, m->layers);
 }

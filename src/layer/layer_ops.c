@@ -728,6 +728,20 @@ static void mtp_block(struct ops_builder *b)
     add_tp_exit(b, "mtp reduce", 0);
 }
 
+enum block_kind mixer_block(enum mixer mixer)
+{
+    static const enum block_kind BLOCK[] = {
+        [MIXER_ATTENTION] = BLOCK_ATTENTION, [MIXER_NONE] = BLOCK_NONE};
+    return BLOCK[mixer];
+}
+
+enum block_kind feed_block(enum feed feed)
+{
+    static const enum block_kind BLOCK[] = {
+        [FEED_DENSE] = BLOCK_MLP, [FEED_MOE] = BLOCK_MOE, [FEED_NONE] = BLOCK_NONE};
+    return BLOCK[feed];
+}
+
 int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
 {
     static void (*const build[])(struct ops_builder *) = {

@@ -1,15 +1,24 @@
-/* The operators of a Transformer under a strategy. A layer is two blocks, attention and MLP
- * (dense or experts); embedding and head are blocks too. A block's operators depend on few
+/* The operators of a Transformer under a strategy. A layer is two blocks, its mixer and its
+ * feed-forward part (layer_kinds.def), or one of them; embedding and head are blocks too. A block's operators depend on few
  * parameters, so that the search builds each block once. */
 #pragma once
 
+#include "model/model.h"
 #include "strategy/strategy.h"
 
 #include <stdbool.h>
 
-struct model;
-
-enum block_kind { BLOCK_ATTENTION, BLOCK_MLP, BLOCK_MOE, BLOCK_EMBEDDING, BLOCK_HEAD, BLOCK_MTP };
+enum block_kind {
+    BLOCK_NONE = -1, /* of a layer that lacks that half */
+    BLOCK_ATTENTION,
+    BLOCK_MLP,
+    BLOCK_MOE,
+    BLOCK_EMBEDDING,
+    BLOCK_HEAD,
+    BLOCK_MTP
+};
+enum block_kind mixer_block(enum mixer);
+enum block_kind feed_block(enum feed);
 
 /* What a block's operators depend on. */
 struct block_shape {

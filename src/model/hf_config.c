@@ -48,12 +48,13 @@ static const struct {
     {MODEL_parallel, COMMON, "use_parallel_residual"},
     {MODEL_qkv_bias, BIASES, "attention_bias"},
     {MODEL_qkv_bias, ALL_BIAS, "use_bias"},
-    {MODEL_qkv_bias, QKV_KEY, "use_qkv_bias"},
+    {MODEL_qkv_bias, QKV_KEY, "use_qkv_bias qkv_bias"},
     {MODEL_qkv_bias, ONE_BIAS, "bias"},
     {MODEL_proj_bias, OUT_KEY, "attention_out_bias"},
     {MODEL_proj_bias, ONE_BIAS, "bias"},
     {MODEL_linear_bias, BIASES, "mlp_bias"},
     {MODEL_linear_bias, ALL_BIAS, "use_bias"},
+    {MODEL_post_norms, POST_KEY, "use_post_norm"},
     {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
     {MODEL_experts, EXPERTS | NEEDED,
      "num_experts num_local_experts n_routed_experts moe_num_experts"},
@@ -61,7 +62,7 @@ static const struct {
     {MODEL_expert_ffn, EXPERT_WIDTH | NEEDED, "moe_intermediate_size"},
     {MODEL_shared_ffn, EXPERTS, "shared_expert_intermediate_size shared_intermediate_size"},
     {MODEL_shared_ffn, SHARED_FFN | INTERLEAVED, "intermediate_size"},
-    {MODEL_expert_ffn, INTERLEAVED, "intermediate_size"},
+    {MODEL_expert_ffn, INTERLEAVED | NEEDED, "intermediate_size"},
     {MODEL_ffn, INTERLEAVED, "intermediate_size_mlp"},
     {MODEL_expert_bias, GROUPS, "moe_router_enable_expert_bias"},
     {MODEL_router_groups, GROUPS, "n_group"},
@@ -80,7 +81,7 @@ const struct json *hf_get(const struct hf_config *c, const char *key)
     const struct json *v = json_get(c->text, key);
     if (json_is_null(v))
         v = json_get(c->root, key);
-    return json_is_null(v) ? NULL : v;
+    return json_is_null(v) || (c->family && hf_key_is_foreign(c->family, key)) ? NULL : v;
 }
 
 const char *hf_type_name(const struct json *v)
@@ -151,25 +152,46 @@ static bool read_field(const struct hf_config *c, const char *key, enum model_fi
     return true;
 }
 
-/* The first of the blank-separated names that the file has, in `word`; else the first name. */
+/* The first of the blank-separated names that the file has, in `word`; else one that is null, else the first name. */
 static void choose_name(const struct hf_config *c, const char *names, char *word, size_t size)
 {
     for (const char *at = names; next_word(&at, word, size);)
         if (hf_get(c, word))
             return;
+    for (const char *at = names; next_word(&at, word, size);)
+        if (hf_is_null(c, word))
+            return;
     next_word(&names, word, size);
+}
+
+/* Two names of one thing have one value. */
+static bool names_agree(const struct hf_config *c, const char *names, const char *chosen,
+                        struct error *err)
+{
+    char word[64];
+    const struct json *v = hf_get(c, chosen), *other;
+    for (const char *at = names; json_is_integer(v) && next_word(&at, word, sizeof word);)
+        if ((other = hf_get(c, word)) && json_is_integer(other) &&
+            json_integer_of(other) != json_integer_of(v))
+            return fail(err, ERROR_INPUT, "%s: %s is %lld and %s is %lld, but they are one thing",
+                        c->name, chosen, (long long)json_integer_of(v), word,
+                        (long long)json_integer_of(other));
+    return true;
 }
 
 /* What follows from other fields in a family, whatever its files say. */
 static bool is_fixed(const struct hf_family *f, enum model_field field)
 {
     return (field == MODEL_kv && f->reads & EVERY_KV) ||
+           (field == MODEL_ffn && f->reads & EVEN_FFN) ||
            (field == MODEL_head_dim && f->reads & (EVERY_KV | EVEN_HEADS));
 }
 
 bool hf_is_null(const struct hf_config *c, const char *key)
 {
-    return json_get(c->text, key) && !hf_get(c, key);
+    const struct json *v = json_get(c->text, key);
+    return v && json_is_null(v) && !hf_get(c, key) &&
+           !(c->family && hf_key_is_foreign(c->family, key));
 }
 
 static bool read_keys(const struct hf_config *c, const struct hf_family *f, struct model *m,
@@ -180,31 +202,65 @@ static bool read_keys(const struct hf_config *c, const struct hf_family *f, stru
         if (!(KEYS[i].group & (f->reads | COMMON)) || is_fixed(f, KEYS[i].field))
             continue;
         choose_name(c, KEYS[i].names, word, sizeof word);
-        if (hf_is_null(c, word) && model_field_info(KEYS[i].field)->flag == false)
+        if (hf_is_null(c, word))
             model_field_set(m, KEYS[i].field, 0); /* not the family's default */
-        if (!read_field(c, word, KEYS[i].field, m, err))
+        if (!names_agree(c, KEYS[i].names, word, err) ||
+            !read_field(c, word, KEYS[i].field, m, err))
             return false;
     }
     return true;
 }
 
-/* A DeepSeek file without routed experts describes a dense model. */
-static bool is_needed(const struct hf_family *f, int key, const struct model *m)
+/* Whether one of the names is there, be it null. */
+static bool is_there(const struct hf_config *c, const char *names)
+{
+    char word[64];
+    choose_name(c, names, word, sizeof word);
+    return hf_get(c, word) || hf_is_null(c, word);
+}
+
+/* DeepSeek's way to describe a dense model: no number of experts, said and not left out. */
+static bool is_dense(const struct hf_config *c, const struct hf_family *f, const struct model *m)
+{
+    return f->reads & GROUPS && !m->experts && is_there(c, "n_routed_experts num_experts");
+}
+
+static bool is_needed(const struct hf_config *c, const struct hf_family *f, int key,
+                      const struct model *m)
 {
     bool of_experts = KEYS[key].group & (EXPERTS | EXPERT_WIDTH);
+    if (KEYS[key].field == MODEL_ffn && f->reads & ALL_SPARSE)
+        return false;
     return KEYS[key].group & NEEDED && KEYS[key].group & (f->reads | COMMON) &&
-           !(of_experts && f->reads & GROUPS && !m->experts);
+           !(of_experts && is_dense(c, f, m));
+}
+
+/* "num_experts (or num_local_experts)": those of the names that the family has. */
+static void own_names(const struct hf_family *f, const char *names, char *out, size_t size)
+{
+    char word[64];
+    int found = 0;
+    size_t n = 0;
+    for (const char *at = names; next_word(&at, word, sizeof word);)
+        if (!hf_key_is_foreign(f->type, word) && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s",
+                                  found++ == 0 ? ""
+                                  : found == 2 ? " (or "
+                                               : " ",
+                                  word);
+    if (found > 1 && n < size)
+        snprintf(out + n, size - n, ")");
 }
 
 static bool check_needed(const struct hf_config *c, const struct hf_family *f,
                          const struct model *m, struct error *err)
 {
     for (int i = 0; i < KEY_COUNT; i++) {
-        if (!is_needed(f, i, m) || model_field_get(m, KEYS[i].field))
+        if (!is_needed(c, f, i, m) || model_field_get(m, KEYS[i].field))
             continue;
-        const char *names = KEYS[i].names, *rest = names + strcspn(names, " ");
-        return fail(err, ERROR_INPUT, "%s: %.*s%s%s%s is missing (%s)", c->name,
-                    (int)(rest - names), names, *rest ? " (or" : "", rest, *rest ? ")" : "",
+        char names[128];
+        own_names(f, KEYS[i].names, names, sizeof names);
+        return fail(err, ERROR_INPUT, "%s: %s is missing (%s)", c->name, names,
                     model_field_info(KEYS[i].field)->help);
     }
     return true;
@@ -247,8 +303,6 @@ static bool read_router(const struct hf_config *c, struct model *m, struct error
         return false;
     if (score)
         m->sigmoid_router = strcmp(score, "sigmoid") == 0;
-    if (method)
-        m->expert_bias = strcmp(method, "noaux_tc") == 0;
     if (method && strcmp(method, "greedy") == 0)
         m->router_groups = 0;
     return true;
@@ -275,18 +329,34 @@ static bool settle_biases(const struct hf_config *c, const struct hf_family *f, 
     return true;
 }
 
+/* Shapes that a file's keys contradict, which transformers builds and cannot run. */
+static bool fits_together(const struct hf_config *c, const struct hf_family *f,
+                          const struct model *m, struct error *err)
+{
+    int heads = m->heads ? m->heads : 1;
+    if (f->reads & HIDDEN_HEADS && m->head_dim && m->head_dim * heads != m->hidden)
+        return fail(err, ERROR_INPUT,
+                    "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
+                    c->name, m->head_dim, heads, m->hidden, f->type);
+    return true;
+}
+
 static bool derive_fields(const struct hf_config *c, const struct hf_family *f, struct model *m,
                           struct error *err)
 {
-    if (!settle_biases(c, f, m, err))
+    if (!settle_biases(c, f, m, err) || !fits_together(c, f, m, err))
         return false;
+    if (m->text_part && c->text != c->root && !is_there(c, "tie_word_embeddings"))
+        m->tied = 0; /* the whole model's class says so, whatever the decoder's does */
     if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
         m->text_part = 1;
     if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))
         m->ffn = 16384;
+    if (f->reads & ALL_SPARSE && !m->ffn)
+        m->ffn = m->expert_ffn;
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);
-    if (f->reads & WIDE_FFN && !m->ffn)
+    if (f->reads & (WIDE_FFN | EVEN_FFN) && !m->ffn)
         m->ffn = 4 * m->hidden;
     if (f->reads & GROUPS)
         return read_router(c, m, err) && read_shared_experts(c, m, err);
@@ -316,6 +386,12 @@ static bool finish(const struct hf_config *c, struct model *m, struct error *err
 static bool read_family(const struct hf_config *c, const struct hf_family *f, struct model *m,
                         struct error *err)
 {
+    if (f->reads & NESTED && c->text == c->root)
+        return fail(err, ERROR_INPUT,
+                    "%s: text_config is missing, which holds the sizes of %s (or %s_text is meant)",
+                    c->name, f->type, f->type);
+    if (!hf_code_is_known(c, err))
+        return false;
     for (int i = 0; f->set[i].value; i++)
         model_field_set(m, f->set[i].field, f->set[i].value);
     if (!read_keys(c, f, m, err) || !derive_fields(c, f, m, err))
@@ -382,8 +458,11 @@ static bool read_config(const struct hf_config *c, struct model *m, struct error
     if (strcmp(type, OWN_FAMILY) == 0)
         return read_own_family(c, m, err);
     for (int i = 0; i < FAMILY_COUNT; i++)
-        if (strcmp(type, FAMILIES[i].type) == 0)
-            return read_family(c, &FAMILIES[i], m, err);
+        if (strcmp(type, FAMILIES[i].type) == 0) {
+            struct hf_config own = *c;
+            own.family = type;
+            return read_family(&own, &FAMILIES[i], m, err);
+        }
     return unknown_type(c, type, err);
 }
 

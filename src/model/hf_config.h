@@ -8,7 +8,8 @@ struct json;
 struct hf_config {
     const struct json *text; /* the object that describes the decoder: text_config, or the root */
     const struct json *root;
-    const char *name; /* of the file, for messages */
+    const char *name;   /* of the file, for messages */
+    const char *family; /* whose keys are read; NULL = all */
 };
 
 /* Groups of keys that a family's files have. */
@@ -31,10 +32,15 @@ enum {
     INTERLEAVED =
         1 << 15,       /* Llama 4: intermediate_size is the experts', dense layers have another */
     STEPPED = 1 << 16, /* ERNIE: experts from one layer to another, every n-th */
-    SHARED_FFN = 1 << 17,  /* no keys: a shared expert is as wide as the others (Hunyuan) */
-    EXPERT_BIAS = 1 << 18, /* no keys: experts and router have biases (gpt-oss) */
-    EVERY_KV = 1 << 19,    /* no keys: every head has its key, whatever a file says */
-    EVEN_HEADS = 1 << 20,  /* no keys: a head is hidden / heads wide, whatever a file says */
+    SHARED_FFN = 1 << 17,   /* no keys: a shared expert is as wide as the others (Hunyuan) */
+    EXPERT_BIAS = 1 << 18,  /* no keys: experts and router have biases (gpt-oss) */
+    EVERY_KV = 1 << 19,     /* no keys: every head has its key, whatever a file says */
+    EVEN_HEADS = 1 << 20,   /* no keys: a head is hidden / heads wide, whatever a file says */
+    EVEN_FFN = 1 << 21,     /* no keys: the inner width is 4 x hidden, whatever a file says */
+    HIDDEN_HEADS = 1 << 22, /* no keys: heads together are as wide as the model (OLMoE, Helium) */
+    NESTED = 1 << 23,       /* no keys: the decoder is in text_config, the root has no sizes */
+    POST_KEY = 1 << 24,     /* use_post_norm */
+    ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };
@@ -45,6 +51,7 @@ enum hf_window {
     WINDOW_ALWAYS,   /* every layer, when sliding_window is given */
     WINDOW_SWITCHED, /* use_sliding_window, from layer max_window_layers on */
     WINDOW_PATTERN,  /* every n-th layer is full: sliding_window_pattern, or the family's n */
+    WINDOW_LEADING,  /* layers 1, n + 1, 2 n + 1 ... are full */
     WINDOW_CHUNKED   /* attention_chunk_size on the layers that are rotated (Llama 4) */
 };
 
@@ -52,18 +59,27 @@ struct hf_family {
     const char *type; /* model_type */
     unsigned reads;   /* groups of keys beyond the common ones */
     enum hf_window window;
-    int full_every; /* of WINDOW_PATTERN */
+    int full_every; /* of WINDOW_PATTERN and WINDOW_LEADING */
     struct {
         enum model_field field;
         int value; /* never 0: a 0 ends the list */
     } set[16];     /* where the family, or its default, differs from 0 */
 };
 
-/* NULL when the key is absent or null. The decoder's object goes before the root. */
+/* NULL when the key is absent, null, or foreign to the family. The decoder's object goes before the root. */
 const struct json *hf_get(const struct hf_config *, const char *key);
 
 /* Whether the key is there and null, which is not the same as absent where the family has a default. */
 bool hf_is_null(const struct hf_config *, const char *key);
+
+/* Whether only other families have the key (hf_keys.def). */
+bool hf_key_is_foreign(const char *family, const char *key);
+
+/* Files carry keys of their relatives that are switched off: null, false, 0. */
+bool hf_is_on(const struct json *);
+
+/* False where the file brings code of its own and a key that its family does not have. */
+bool hf_code_is_known(const struct hf_config *, struct error *);
 
 /* "a list", "text": what a value is, for messages. */
 const char *hf_type_name(const struct json *);
@@ -88,5 +104,7 @@ bool hf_meaning(const struct hf_config *, struct model *, struct error *);
 /* One of them from the key that is there; '!' in front turns true and false around. */
 bool hf_meaning_key(const struct hf_config *, const char *key, enum model_meaning, struct model *,
                     struct error *);
+/* Whether hf_meaning.def has the key, or an object of that name, for the family. */
+bool hf_meaning_reads(const char *family, const char *key);
 /* The line of hf_meaning.def for a family, -1 where there is none or more than one. */
 int hf_meaning_line(const char *family, enum model_meaning);

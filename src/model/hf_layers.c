@@ -20,6 +20,11 @@ static bool list_of_layers(const struct hf_config *c, const char *key, const str
     return true;
 }
 
+static void set_experts(struct layer_pattern *p, int layer, bool experts)
+{
+    p->feed[layer] = experts ? FEED_MOE : FEED_DENSE;
+}
+
 static bool dense_front(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
                         struct error *err)
 {
@@ -30,8 +35,9 @@ static bool dense_front(const struct hf_config *c, const struct model *m, struct
         (!list && !hf_count(c, "moe_layer_freq", 1, MODEL_MAX_LAYERS, &every, err)))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->moe[i] =
-            list ? json_integer_of(json_at(list, (size_t)i)) != 0 : i >= first && i % every == 0;
+        set_experts(p, i,
+                    list ? json_integer_of(json_at(list, (size_t)i)) != 0
+                         : i >= first && i % every == 0);
     return true;
 }
 
@@ -47,7 +53,7 @@ static bool stepped(const struct hf_config *c, const struct model *m, struct lay
         !hf_count(c, "moe_layer_interval", 1, MODEL_MAX_LAYERS, &every, err))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->moe[i] = i >= first && i <= last && (i + 1) % every == 0;
+        set_experts(p, i, i >= first && i <= last && (i + 1) % every == 0);
     return true;
 }
 
@@ -64,7 +70,7 @@ static bool listed_layers(const struct hf_config *c, const char *key, bool value
         if (!json_is_integer(item) || layer < 0 || layer >= m->layers)
             return fail(err, ERROR_INPUT, "%s: %s[%zu] is no layer number from 0 to %d", c->name,
                         key, i, m->layers - 1);
-        p->moe[layer] = value;
+        set_experts(p, (int)layer, value);
     }
     return true;
 }
@@ -80,7 +86,7 @@ static bool interleaved(const struct hf_config *c, const struct model *m, struct
     if (!hf_count(c, "interleave_moe_layer_step", 1, MODEL_MAX_LAYERS, &step, err))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->moe[i] = (i + 1) % step == 0;
+        set_experts(p, i, (i + 1) % step == 0);
     return true;
 }
 
@@ -90,8 +96,8 @@ static bool typed_layers(const struct hf_config *c, const struct json *types, co
 {
     for (int i = 0; i < m->layers; i++) {
         const char *type = json_text(json_at(types, (size_t)i));
-        p->moe[i] = strcmp(type, "sparse") == 0;
-        if (!p->moe[i] && strcmp(type, "dense") != 0)
+        set_experts(p, i, strcmp(type, "sparse") == 0);
+        if (p->feed[i] != FEED_MOE && strcmp(type, "dense") != 0)
             return fail(err, ERROR_INPUT,
                         "%s: mlp_layer_types[%d] is '%.80s', expected sparse or dense", c->name, i,
                         type);
@@ -106,7 +112,7 @@ static bool sparse_steps(const struct hf_config *c, const struct model *m, struc
     if (!hf_count(c, "decoder_sparse_step", 1, MODEL_MAX_LAYERS, &step, err))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->moe[i] = (i + 1) % step == 0;
+        set_experts(p, i, (i + 1) % step == 0);
     return true;
 }
 
@@ -164,7 +170,7 @@ static bool chunked_rule(const struct hf_config *c, const struct model *m, struc
 static bool window_rule(const struct hf_config *c, const struct hf_family *f, const struct model *m,
                         struct layer_pattern *p, struct error *err)
 {
-    int every = f->full_every, first = 0;
+    int every = f->full_every, first = 0, leading = f->window == WINDOW_LEADING;
     if (f->window == WINDOW_CHUNKED)
         return chunked_rule(c, m, p, err);
     if (f->window == WINDOW_PATTERN && !read_cycle(c, &every, err))
@@ -173,7 +179,7 @@ static bool window_rule(const struct hf_config *c, const struct hf_family *f, co
         !hf_count(c, "max_window_layers", 0, MODEL_MAX_LAYERS, &first, err))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->window[i] = i >= first && !(every && (i + 1) % every == 0);
+        p->window[i] = i >= first && !(every && (i + 1) % every == leading % every);
     return true;
 }
 

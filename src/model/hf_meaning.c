@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Defaults that follow from the shape. */
-static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2, ABOVE_4096_WIDE = -3;
+static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2, ABOVE_4096_WIDE = -3,
+                    TWO_BY_ROOT = -4, FOUR_BY_ROOT = -5; /* of 5 x hidden (Youtu) */
 
 #define HF(field, families, keys, absent) {MEANING_##field, families, keys},
 static const struct hf_line {
@@ -157,6 +158,8 @@ static double default_of(int line, const struct model *m)
     return value == SAME_AS_MAX_SEQ   ? m->max_seq
            : value == ROOT_OF_HIDDEN  ? sqrt(m->hidden)
            : value == ABOVE_4096_WIDE ? m->hidden > 4096
+           : value == TWO_BY_ROOT     ? 2 / sqrt(5.0 * m->hidden)
+           : value == FOUR_BY_ROOT    ? 4 / sqrt(5.0 * m->hidden)
                                       : value;
 }
 
@@ -171,6 +174,21 @@ static bool read_field(const struct hf_config *c, enum model_meaning f, struct m
             return hf_meaning_key(c, key, f, m, err);
     model_meaning_set(m, f, default_of(line, m));
     return true;
+}
+
+bool hf_meaning_reads(const char *family, const char *key)
+{
+    char path[96];
+    for (int i = 0; i < MODEL_MEANINGS; i++) {
+        const char *at = LINES[hf_meaning_line(family, (enum model_meaning)i)].keys;
+        while (next_word(&at, path, sizeof path)) {
+            char *name = path + is_sign(*path);
+            name[strcspn(name, ".")] = 0;
+            if (strcmp(name, key) == 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 bool hf_meaning(const struct hf_config *c, struct model *m, struct error *err)

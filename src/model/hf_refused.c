@@ -18,12 +18,11 @@ static const struct refusal {
 #include "model/refused.def"
 };
 
-/* Files carry keys of their relatives that are switched off. */
-static bool is_on(const struct json *v)
+bool hf_is_on(const struct json *v)
 {
     if (json_is_bool(v))
         return json_bool_of(v);
-    return v && !(json_is_number(v) && json_number_of(v) == 0);
+    return !json_is_null(v) && !(json_is_number(v) && json_number_of(v) == 0);
 }
 
 static bool refuse(const struct hf_config *c, const char *type, const struct refusal *r,
@@ -35,7 +34,7 @@ static bool refuse(const struct hf_config *c, const char *type, const struct ref
             return fail(err, ERROR_INPUT,
                         "%s: model_type is '%s': it has %s, which Astra does not model%s", c->name,
                         type, r->kind, HF_WAY_OUT);
-        if (r->key && is_on(hf_get(c, word)))
+        if (r->key && hf_is_on(hf_get(c, word)))
             return fail(err, ERROR_INPUT,
                         "%s: %s is given: the model has %s, which Astra does not model%s", c->name,
                         word, r->kind, HF_WAY_OUT);

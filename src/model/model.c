@@ -195,7 +195,8 @@ static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
     int every = m->moe_every > 1 ? m->moe_every : 1;
     for (int i = 0; i < m->layers; i++) {
         int rest = i - m->dense_first;
-        p->moe[i] = m->experts > 0 && rest >= 0 && rest % every == 0;
+        p->mixer[i] = MIXER_ATTENTION;
+        p->feed[i] = m->experts > 0 && rest >= 0 && rest % every == 0 ? FEED_MOE : FEED_DENSE;
         p->window[i] = m->window > 0 && !(m->window_every > 0 && (i + 1) % m->window_every == 0);
     }
 }
@@ -216,31 +217,40 @@ bool model_finish(struct model *m, struct error *err)
     return model_set_pattern(m, &pattern, err);
 }
 
-static bool has_dense_layer(const struct model *m)
-{
-    for (int i = 0; i < m->kinds; i++)
-        if (!m->kind[i].moe)
-            return true;
-    return false;
-}
-
 /* Fields that change neither time nor memory nor the count of this model, or whose meaning is in
  * `layer`, compared by same_layers. */
 static bool is_idle(const struct model *m, enum model_field f)
 {
-    return (f == MODEL_max_seq && !m->learned_pos) || (f == MODEL_ffn && !has_dense_layer(m)) ||
-           f == MODEL_sigmoid_router || f == MODEL_text_part || f == MODEL_dense_first ||
-           f == MODEL_moe_every || f == MODEL_window_every;
+    return (f == MODEL_max_seq && !m->learned_pos) ||
+           (f == MODEL_ffn && !model_has_feed(m, FEED_DENSE)) || f == MODEL_sigmoid_router ||
+           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
+           f == MODEL_window_every;
 }
+
+static const char *const MIXER_NAMES[] = {
+#define MIXER(id, symbol, name) [MIXER_##id] = name,
+#define FEED(...)
+#include "model/layer_kinds.def"
+};
+static const char *const FEED_NAMES[] = {
+#define MIXER(...)
+#define FEED(id, symbol, name) [FEED_##id] = name,
+#include "model/layer_kinds.def"
+};
 
 static bool same_layers(const struct model *a, const struct model *b, char *difference, size_t size)
 {
     for (int i = 0; i < a->layers; i++) {
         const struct layer_kind *x = &a->kind[a->layer[i]], *y = &b->kind[b->layer[i]];
-        const char *what = x->moe != y->moe         ? "experts"
-                           : x->window != y->window ? "a window"
-                                                    : NULL;
-        bool here = x->moe != y->moe ? x->moe : x->window > 0;
+        bool moe = x->feed == FEED_MOE, experts = moe != (y->feed == FEED_MOE);
+        const char *what = experts ? "experts" : x->window != y->window ? "a window" : NULL;
+        bool here = experts ? moe : x->window > 0;
+        if (x->mixer != y->mixer || (!experts && x->feed != y->feed)) {
+            snprintf(difference, size, "layer %d has %s and %s here, %s and %s there", i + 1,
+                     MIXER_NAMES[x->mixer], FEED_NAMES[x->feed], MIXER_NAMES[y->mixer],
+                     FEED_NAMES[y->feed]);
+            return false;
+        }
         if (what) {
             snprintf(difference, size, "layer %d has %s %s and not %s", i + 1, what,
                      here ? "here" : "there", here ? "there" : "here");

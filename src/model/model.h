@@ -8,16 +8,31 @@
 
 struct arena;
 
-enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 6 };
+enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 8 };
 
 /* The largest model taken, in parameters: counts and bytes stay far from the ends of int64_t. */
 #define MODEL_MAX_PARAMS 1e15
 
+/* The halves of a layer: lines of layer_kinds.def. */
+enum mixer {
+#define MIXER(id, symbol, name) MIXER_##id,
+#define FEED(...)
+#include "model/layer_kinds.def"
+    MIXERS
+};
+enum feed {
+#define MIXER(...)
+#define FEED(id, symbol, name) FEED_##id,
+#include "model/layer_kinds.def"
+    FEEDS
+};
+
 /* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
 struct layer_kind {
-    bool moe;
+    enum mixer mixer;
+    enum feed feed;
     bool wide;  /* products in 16 bits whatever the others have */
-    int window; /* 0 = full attention */
+    int window; /* of attention; 0 = full */
 };
 
 struct model {
@@ -100,12 +115,13 @@ void model_init(struct model *);
  * and lays out `kind` and `layer`. Every loader ends with it; importers of flags call it too. */
 bool model_finish(struct model *, struct error *);
 
-/* Which layers have experts and which a sliding window, for what dense_first, moe_every and
+/* What each layer is made of and which have a sliding window, for what dense_first, moe_every and
  * window_every cannot say. Called on a finished model; sets those three where they can say it.
  * Where they cannot, they say only that layers differ (never "all alike") and `layer` alone is
  * right; a model_finish behind it would lay out again. */
 struct layer_pattern {
-    bool moe[MODEL_MAX_LAYERS], window[MODEL_MAX_LAYERS];
+    uint8_t mixer[MODEL_MAX_LAYERS], feed[MODEL_MAX_LAYERS]; /* enum mixer, enum feed */
+    bool window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
 /* Sets wide_first and wide_last of a finished model, whatever its pattern. */
@@ -132,6 +148,8 @@ const struct model_preset *model_presets(void);
  * model is not the preset's, "" = nothing that has a cost. */
 const char *model_named(const char *text);
 const char *model_named_as(const char *text, const char **differs);
+/* What its own config.json has otherwise, as pairs (model_override): longest sequence, rotary frequencies; "" = nothing. */
+const char *model_named_changes(const char *text);
 /* What kind of model without a preset a name speaks of; NULL = it does not say. `decoder`: there is one in it that could
  * be planned. */
 const char *model_named_other(const char *text, bool *decoder);
@@ -153,8 +171,9 @@ struct layer_params {
     int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
 };
-/* Whether any layer has experts, or has none. */
-bool model_has_layers(const struct model *, bool moe);
+/* Whether any layer has such a half. */
+bool model_has_mixer(const struct model *, enum mixer);
+bool model_has_feed(const struct model *, enum feed);
 struct layer_params model_layer_params(const struct model *, const struct layer_kind *);
 int64_t model_embedding_params(const struct model *, int64_t padded_vocab); /* + positions, norm */
 int64_t model_head_params(const struct model *,
@@ -162,7 +181,7 @@ int64_t model_head_params(const struct model *,
 int64_t model_final_norm_params(const struct model *);
 int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */
 
-/* Vocabulary padded as Megatron does, to a multiple of 128 x tp. */
+/* Vocabulary padded as Megatron does, to a multiple of vocab_pad (128) x tp. */
 int64_t model_padded_vocab(const struct model *, int tp);
 
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded

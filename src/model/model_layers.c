@@ -1,25 +1,27 @@
-/* The kinds of layers a model is made of. A pattern says per layer whether it has experts and
- * whether its attention has the window; the distinct combinations, in order of appearance, are the
- * kinds, apart where the first or last layers stay in 16 bits. The short form (dense_first, moe_every, window_every) is found by trying: the first two
+/* The kinds of layers a model is made of. A pattern says per layer its mixer, its feed-forward part
+ * and whether its attention has the window; the distinct combinations, in order of appearance, are
+ * the kinds, apart where the first or last layers stay in 16 bits. The short form (dense_first,
+ * moe_every, window_every) is found by trying: the first two
  * follow from the first two layers with experts, the third is one of `layers` candidates.
  * O(layers^2), once a model. */
 #include "model/model.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Stands in the short form for a pattern it cannot say: at least not all layers are alike. */
 enum { IRREGULAR = 2 };
 
 /* The kind's place; MODEL_MAX_KINDS where there is no room for another. */
-static int kind_index(struct model *m, struct layer_kind kind)
+static int kind_index(struct model *m, const struct layer_kind *x)
 {
     for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == kind.moe && m->kind[k].window == kind.window &&
-            m->kind[k].wide == kind.wide)
+        if (m->kind[k].mixer == x->mixer && m->kind[k].feed == x->feed &&
+            m->kind[k].window == x->window && m->kind[k].wide == x->wide)
             return k;
     if (m->kinds == MODEL_MAX_KINDS)
         return MODEL_MAX_KINDS;
-    m->kind[m->kinds] = kind;
+    m->kind[m->kinds] = *x;
     return m->kinds++;
 }
 
@@ -29,10 +31,11 @@ static bool lay_out(struct model *m, const struct layer_pattern *p, struct error
     memset(m->kind, 0, sizeof m->kind);
     memset(m->layer, 0, sizeof m->layer);
     for (int i = 0; i < m->layers; i++) {
-        bool wide = i < m->wide_first || i >= m->layers - m->wide_last;
-        int k = kind_index(m, (struct layer_kind){.moe = p->moe[i],
-                                                  .wide = wide,
-                                                  .window = p->window[i] ? m->window : 0});
+        struct layer_kind x = {.mixer = (enum mixer)p->mixer[i],
+                               .feed = (enum feed)p->feed[i],
+                               .wide = i < m->wide_first || i >= m->layers - m->wide_last,
+                               .window = p->window[i] ? m->window : 0};
+        int k = kind_index(m, &x);
         if (k == MODEL_MAX_KINDS)
             return fail(err, ERROR_INPUT,
                         "layers are of more than %d kinds (experts, window, 16 bits): with "
@@ -45,7 +48,7 @@ static bool lay_out(struct model *m, const struct layer_pattern *p, struct error
 
 static int next_moe(const struct model *m, const struct layer_pattern *p, int from)
 {
-    while (from < m->layers && !p->moe[from])
+    while (from < m->layers && p->feed[from] != FEED_MOE)
         from++;
     return from;
 }
@@ -53,7 +56,7 @@ static int next_moe(const struct model *m, const struct layer_pattern *p, int fr
 static bool moe_repeats(const struct model *m, const struct layer_pattern *p, int first, int every)
 {
     for (int i = first; i < m->layers; i++)
-        if (p->moe[i] != ((i - first) % every == 0))
+        if ((p->feed[i] == FEED_MOE) != ((i - first) % every == 0))
             return false;
     return true;
 }
@@ -113,11 +116,7 @@ static bool check_size(const struct model *m, struct error *err)
 
 static bool check_layers(const struct model *m, struct error *err)
 {
-    bool dense = false, moe = false;
-    for (int k = 0; k < m->kinds; k++) {
-        dense |= !m->kind[k].moe;
-        moe |= m->kind[k].moe;
-    }
+    bool dense = model_has_feed(m, FEED_DENSE), moe = model_has_feed(m, FEED_MOE);
     if (m->experts && !moe)
         return fail(err, ERROR_INPUT, "experts is %d, but none of the %d layers has experts",
                     m->experts, m->layers);
@@ -147,18 +146,28 @@ bool model_set_wide(struct model *m, int first, int last, struct error *err)
         return fail(err, ERROR_INPUT, "%d first and %d last layers in 16 bits, the model has %d",
                     first, last, m->layers);
     for (int i = 0; i < m->layers; i++) {
-        pattern.moe[i] = m->kind[m->layer[i]].moe;
-        pattern.window[i] = m->kind[m->layer[i]].window > 0;
+        const struct layer_kind *kind = &m->kind[m->layer[i]];
+        pattern.mixer[i] = (uint8_t)kind->mixer;
+        pattern.feed[i] = (uint8_t)kind->feed;
+        pattern.window[i] = kind->window > 0;
     }
     m->wide_first = first;
     m->wide_last = last;
     return lay_out(m, &pattern, err);
 }
 
-bool model_has_layers(const struct model *m, bool moe)
+bool model_has_mixer(const struct model *m, enum mixer mixer)
 {
     for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == moe)
+        if (m->kind[k].mixer == mixer)
+            return true;
+    return false;
+}
+
+bool model_has_feed(const struct model *m, enum feed feed)
+{
+    for (int k = 0; k < m->kinds; k++)
+        if (m->kind[k].feed == feed)
             return true;
     return false;
 }

@@ -64,23 +64,35 @@ static int64_t router_params(const struct model *m)
     return m->experts * per_expert + (m->shared_gate ? m->hidden : 0);
 }
 
+static void add_attention_layer(const struct model *m, struct layer_params *p)
+{
+    if (m->mla)
+        add_latent_attention(m, p);
+    else
+        add_attention(m, p);
+    p->attention_linear += m->sinks ? m->heads : 0;
+    p->attention_replicated += half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
+}
+
+static void add_feed(const struct model *m, enum feed feed, struct layer_params *p)
+{
+    int inner = feed == FEED_MOE ? m->shared_ffn : m->ffn;
+    p->mlp = mlp_split(m, inner);
+    p->mlp_replicated =
+        (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
+    if (feed == FEED_MOE) {
+        p->mlp_replicated += router_params(m);
+        p->experts = m->experts * expert_params(m);
+    }
+}
+
 struct layer_params model_layer_params(const struct model *m, const struct layer_kind *kind)
 {
     struct layer_params p = {0};
-    int inner = kind->moe ? m->shared_ffn : m->ffn;
-    if (m->mla)
-        add_latent_attention(m, &p);
-    else
-        add_attention(m, &p);
-    p.attention_linear += m->sinks ? m->heads : 0;
-    p.attention_replicated += half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
-    p.mlp = mlp_split(m, inner);
-    p.mlp_replicated =
-        (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
-    if (kind->moe) {
-        p.mlp_replicated += router_params(m);
-        p.experts = m->experts * expert_params(m);
-    }
+    if (kind->mixer == MIXER_ATTENTION)
+        add_attention_layer(m, &p);
+    if (kind->feed != FEED_NONE)
+        add_feed(m, kind->feed, &p);
     return p;
 }
 
@@ -123,14 +135,14 @@ int64_t model_params_active(const struct model *m)
 {
     int64_t idle = 0;
     for (int i = 0; i < m->layers; i++)
-        if (m->kind[m->layer[i]].moe)
+        if (m->kind[m->layer[i]].feed == FEED_MOE)
             idle += (m->experts - m->topk) * expert_params(m);
     return model_params_total(m) - idle;
 }
 
 int64_t model_padded_vocab(const struct model *m, int tp)
 {
-    int64_t multiple = (int64_t)VOCAB_MULTIPLE * tp;
+    int64_t multiple = (int64_t)(m->vocab_pad ? m->vocab_pad : VOCAB_MULTIPLE) * tp;
     return (m->vocab + multiple - 1) / multiple * multiple;
 }
 
@@ -148,8 +160,9 @@ static double attention_work(const struct model *m)
 
 static double mlp_work(const struct model *m, const struct layer_kind *kind)
 {
-    double width = kind->moe ? (double)m->expert_ffn * m->topk + m->shared_ffn : m->ffn;
-    return m->hidden * width * (m->gated ? 3 : 2);
+    double width[FEEDS] = {
+        [FEED_DENSE] = m->ffn, [FEED_MOE] = (double)m->expert_ffn * m->topk + m->shared_ffn};
+    return m->hidden * width[kind->feed] * (m->gated ? 3 : 2);
 }
 
 double model_flops(const struct model *m, double sequences, double seq_len)

@@ -283,13 +283,13 @@ static void scout(struct answering *a, struct totals *all, int i, double until_s
     if (i < a->query->cluster.groups) {
         struct search_query few = *all->of[i];
         struct search_result r;
-        few.settings = scout_settings(few.settings, experts, a->mem);
+        few.usual = scout_settings(experts, a->mem);
         few.progress = NULL;
         search_run(&few, a->mem, &r);
     } else {
         struct mixed_query few = all->several;
         struct mixed_result r;
-        few.settings = scout_settings(few.settings, experts, a->mem);
+        few.usual = scout_settings(experts, a->mem);
         few.progress = NULL;
         few.front = false;
         mixed_run(&few, a->mem, &r);

@@ -6,6 +6,5 @@
 
 struct arena;
 
-/* What was set, and where nothing was the usual ways; lives in the arena. */
-const struct setting *scout_settings(const struct setting settings[PARAMS], bool experts,
-                                     struct arena *);
+/* The usual ways, for space_narrow(); lives in the arena. */
+const struct setting *scout_settings(bool experts, struct arena *);

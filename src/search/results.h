@@ -9,7 +9,7 @@
 #include "search/search.h"
 #include "simulate/score.h"
 
-#define CAUTION_SHARE 0.03 /* of a plan's time or cost, in the order: all its cautions together */
+#define CAUTION_SHARE 0.10 /* of a plan's time or cost, in the order: all its cautions together */
 
 /* What decides between plans that are as good; more is worse. */
 unsigned trouble_of(int cautions, bool crowded, int complexity);

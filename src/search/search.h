@@ -46,6 +46,7 @@ struct search_query {
     struct scene scene;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
+    const struct setting *usual;    /* [PARAMS] where the space has them, these alone; NULL: all */
     bool production;                /* numerics that NVIDIA's recipes set are tried too */
     const struct rules *rules;      /* all that apply */
     const struct rules *cautions;   /* said, never dropped by; NULL: none */

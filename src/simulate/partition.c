@@ -137,16 +137,16 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
     };
 }
 
-/* Blocks of a model: dense MLP, experts, embedding, MTP, head, attention of each kind of layer; dense MLP and experts of
- * layers that stay in 16 bits. */
+/* Blocks of a model: feed-forward parts, embedding, MTP, head, the mixer of each kind of layer; feed-forward parts
+ * of layers that stay in 16 bits. */
 enum {
     MLP,
     EXPERTS,
     EMBEDDING,
     MTP,
     HEAD,
-    ATTENTION,
-    WIDE_MLP = ATTENTION + MODEL_MAX_KINDS,
+    MIXER,
+    WIDE_MLP = MIXER + MODEL_MAX_KINDS,
     WIDE_EXPERTS,
     BLOCKS
 };
@@ -166,22 +166,22 @@ static void add_block(struct blocks *b, int block, const struct block_shape *sha
     b->ops += b->count[block];
 }
 
-static bool has_layers(const struct model *m, bool moe, bool wide)
+static bool has_layers(const struct model *m, enum feed feed, bool wide)
 {
     for (int k = 0; k < m->kinds; k++)
-        if (m->kind[k].moe == moe && m->kind[k].wide == wide)
+        if (m->kind[k].feed == feed && m->kind[k].wide == wide)
             return true;
     return false;
 }
 
-static void collect_attention(const struct model *m, struct block_shape shape, bool wide,
-                              struct blocks *b)
+static void collect_mixers(const struct model *m, struct block_shape shape, bool wide,
+                           struct blocks *b)
 {
-    shape.kind = BLOCK_ATTENTION;
     for (int k = 0; k < m->kinds; k++) {
+        shape.kind = mixer_block(m->kind[k].mixer);
         shape.window = m->kind[k].window;
-        if (m->kind[k].wide == wide)
-            add_block(b, ATTENTION + k, &shape);
+        if (shape.kind != BLOCK_NONE && m->kind[k].wide == wide)
+            add_block(b, MIXER + k, &shape);
     }
 }
 
@@ -190,11 +190,11 @@ static void collect_attention(const struct model *m, struct block_shape shape, b
 static void collect_wide(const struct model *m, struct block_shape shape, struct blocks *b)
 {
     shape.precision = layer_precision(shape.precision, true);
-    collect_attention(m, shape, true, b);
-    for (int moe = 0; moe < 2; moe++) {
-        shape.kind = moe ? BLOCK_MOE : BLOCK_MLP;
-        if (has_layers(m, moe, true))
-            add_block(b, WIDE_MLP + moe, &shape);
+    collect_mixers(m, shape, true, b);
+    for (int feed = 0; feed < FEED_NONE; feed++) {
+        shape.kind = feed_block((enum feed)feed);
+        if (has_layers(m, (enum feed)feed, true))
+            add_block(b, WIDE_MLP + feed, &shape);
     }
     shape.kind = BLOCK_HEAD;
     add_block(b, HEAD, &shape);
@@ -205,8 +205,8 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
 {
     static const enum block_kind KINDS[] = {
         [MLP] = BLOCK_MLP, [EXPERTS] = BLOCK_MOE, [EMBEDDING] = BLOCK_EMBEDDING, [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = has_layers(m, false, false),
-                        [EXPERTS] = has_layers(m, true, false),
+    const bool has[] = {[MLP] = has_layers(m, FEED_DENSE, false),
+                        [EXPERTS] = has_layers(m, FEED_MOE, false),
                         [EMBEDDING] = true,
                         [MTP] = m->mtp > 0};
     for (int i = 0; i < HEAD; i++) {
@@ -214,7 +214,7 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
         if (has[i])
             add_block(b, i, &shape);
     }
-    collect_attention(m, shape, false, b);
+    collect_mixers(m, shape, false, b);
     b->narrow_ops = b->ops;
     collect_wide(m, shape, b);
 }
@@ -297,8 +297,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
 {
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
-    struct blocks b;             /* large: only what is counted is filled */
-    struct block_cost mlp[2][2]; /* of wide layers or not, with experts or not */
+    struct blocks b;                        /* large: only what is counted is filled */
+    struct block_cost feed[2][FEEDS] = {0}; /* of wide layers or not */
     struct costing on = scene_costing(sc, sc->group);
     bool fp8 = precision_is_narrow(shape.precision);
     double own = residual_of(&on, RESIDUAL_compute);
@@ -308,15 +308,17 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
     predict_blocks(&on, shape.precision, sc->te, &b);
-    for (int i = 0; i < 4; i++)
-        sum_block(&b, (i < 2 ? MLP : WIDE_MLP) + i % 2, &mlp[i / 2][i % 2]);
-    for (int wide = 0; wide < 2 && scene_reserves(sc, s); wide++)
-        if (b.count[wide ? WIDE_EXPERTS : EXPERTS] > 0)
-            reserve_experts(sc, s, &b, wide ? WIDE_EXPERTS : EXPERTS, &mlp[wide][1]);
+    for (int wide = 0; wide < 2; wide++) {
+        int mlp = wide ? WIDE_MLP : MLP, experts = wide ? WIDE_EXPERTS : EXPERTS;
+        sum_block(&b, mlp, &feed[wide][FEED_DENSE]);
+        sum_block(&b, experts, &feed[wide][FEED_MOE]);
+        if (scene_reserves(sc, s) && b.count[experts] > 0)
+            reserve_experts(sc, s, &b, experts, &feed[wide][FEED_MOE]);
+    }
     for (int k = 0; k < m->kinds; k++) {
         const struct layer_kind *kind = &m->kind[k];
-        sum_block(&b, ATTENTION + k, &out->kind[k]);
-        block_cost_add(&out->kind[k], &mlp[kind->wide][kind->moe]);
+        sum_block(&b, MIXER + k, &out->kind[k]);
+        block_cost_add(&out->kind[k], &feed[kind->wide][kind->feed]);
         out->clock[k] = clock_block(sc->group->gpu, fp8 && !kind->wide, own, &out->kind[k]);
     }
     sum_block(&b, EMBEDDING, &out->embedding);

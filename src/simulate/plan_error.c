@@ -38,6 +38,8 @@ static void add_block(const struct scene *sc, const struct costing *on, const st
                                  [OP_MEMORY] = FAMILY_MEMORY,       [OP_COMM] = FAMILIES};
     struct op ops[OPS_MAX];
     struct op_time time[OPS_MAX];
+    if (b->kind == BLOCK_NONE)
+        return;
     int n = block_ops(b, ops);
     cost_predict(on, b->precision, sc->te, ops, (size_t)n, time);
     for (int i = 0; i < n; i++)
@@ -55,11 +57,11 @@ static struct family_times families_of(const struct scene *sc, const struct stra
         double layers = 0;
         for (int i = 0; i < m->layers; i++)
             layers += m->layer[i] == k;
-        b.kind = BLOCK_ATTENTION;
+        b.kind = mixer_block(m->kind[k].mixer);
         b.precision = layer_precision(s->precision, m->kind[k].wide);
         b.window = m->kind[k].window;
         add_block(sc, &on, &b, layers, &out);
-        b.kind = m->kind[k].moe ? BLOCK_MOE : BLOCK_MLP;
+        b.kind = feed_block(m->kind[k].feed);
         b.window = 0;
         add_block(sc, &on, &b, layers, &out);
     }
@@ -128,7 +130,7 @@ static void fill_group(const struct scene *sc, const struct node_group *g, const
     const struct scene here = scene_on(sc, g);
     const struct costing on = scene_costing(sc, g);
     struct plan_evidence e = {.class = {.gpu = g->gpu,
-                                        .experts = model_has_layers(sc->model, true),
+                                        .experts = model_has_feed(sc->model, FEED_MOE),
                                         .format = precision_is_narrow(p->strategy.precision)
                                                       ? p->strategy.precision
                                                       : PRECISION_BF16,

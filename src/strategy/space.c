@@ -303,9 +303,7 @@ static bool may_be_unfused(const struct space_builder *b)
  * a head and token, and other modules give more for less time. */
 static bool modules_sensible(const struct model *m, int set, bool te, bool unfused)
 {
-    bool dense = false, moe = m->experts > 0;
-    for (int k = 0; k < m->kinds; k++)
-        dense = dense || !m->kind[k].moe;
+    bool dense = model_has_feed(m, FEED_DENSE), moe = m->experts > 0;
     int exist = MODULE_LAYERNORM | (unfused || set == MODULE_CORE_ATTN ? MODULE_CORE_ATTN : 0) |
                 (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
                 (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |
@@ -458,6 +456,29 @@ void space_init(struct space *s, const struct model *m, const struct node_group 
     count_sizes(s);
 }
 
+static bool has_value(const struct setting *s, int value)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->value[i] == value)
+            return true;
+    return false;
+}
+
+void space_narrow(struct space *s, const struct setting usual[PARAMS])
+{
+    for (int i = 0; i < s->axes; i++) {
+        struct axis *a = &s->axis[i];
+        const struct setting *some = &usual[a->param[0]];
+        int kept = 0;
+        for (int k = 0; k < a->options && some->count > 0; k++)
+            if (has_value(some, a->value[k * a->params]))
+                memmove(&a->value[kept++ * a->params], &a->value[k * a->params],
+                        (size_t)a->params * sizeof *a->value);
+        a->options = kept > 0 ? kept : a->options;
+    }
+    count_sizes(s);
+}
+
 bool space_lists(const struct space *s, enum param p, int value)
 {
     for (int axis = 0; axis < s->axes; axis++)
@@ -483,37 +504,67 @@ void space_put_pp_last(struct space *s)
     count_sizes(s);
 }
 
-bool setting_parse(struct setting settings[PARAMS], const char *text, struct error *err)
+/* What "name=" the word begins with, or -1 after a message; `*value` is behind it. */
+static int setting_name(const char *text, const char *at, size_t length, const char **value,
+                        struct error *err)
 {
-    char name[64], word[64];
-    const char *names[PARAMS], *equals = strchr(text, '=');
-    size_t n = equals ? (size_t)(equals - text) : 0;
-    if (n == 0 || n >= sizeof name || !equals[1])
-        return fail(err, ERROR_INPUT, "--set %s: expected name=value or name=value,value,...",
-                    text);
-    memcpy(name, text, n);
+    char name[64];
+    const char *names[PARAMS], *equals = memchr(at, '=', length);
+    size_t n = equals ? (size_t)(equals - at) : 0;
+    if (n == 0 || n >= sizeof name || n + 1 == length) {
+        fail(err, ERROR_INPUT, "--set %s: expected name=value or name=value,value,...", text);
+        return -1;
+    }
+    memcpy(name, at, n);
     name[n] = 0;
+    *value = equals + 1;
     for (int i = 0; i < PARAMS; i++)
         names[i] = param_info((enum param)i)->name;
     int p = param_find(name);
-    if (p < 0)
-        return fail(err, ERROR_INPUT, "--set %s: no parameter is called %s%s", text, name,
-                    did_you_mean(name, names, PARAMS)) ||
-               error_show(err, text, 0);
-    struct setting *s = &settings[p];
-    s->count = 0;
-    for (const char *at = equals + 1; *at; at += strspn(at, ",")) {
+    if (p < 0) {
+        fail(err, ERROR_INPUT, "--set %s: no parameter is called %s%s", text, name,
+             did_you_mean(name, names, PARAMS));
+        error_show(err, text, (size_t)(at - text));
+    }
+    return p;
+}
+
+static bool setting_value(struct setting *s, enum param p, const char *text, const char *at,
+                          size_t length, struct error *err)
+{
+    char word[64];
+    if (length >= sizeof word || s->count == SETTING_VALUES)
+        return fail(err, ERROR_INPUT, "--set %s: too long, at most %d values", text,
+                    SETTING_VALUES);
+    memcpy(word, at, length);
+    word[length] = 0;
+    if (!param_parse(p, word, &s->value[s->count], err))
+        return error_show(err, text, (size_t)(at - text));
+    s->count++;
+    return true;
+}
+
+/* A word with an equals sign begins the next parameter: tp=4,8,pp=2. */
+bool setting_parse(struct setting settings[PARAMS], const char *text, struct error *err)
+{
+    bool seen[PARAMS] = {false};
+    int p = -1;
+    for (const char *at = text; *at || p < 0; at += strspn(at, ",")) {
         size_t length = strcspn(at, ",");
-        if (length >= sizeof word || s->count == SETTING_VALUES)
-            return fail(err, ERROR_INPUT, "--set %s: too long, at most %d values", text,
-                        SETTING_VALUES);
-        memcpy(word, at, length);
-        word[length] = 0;
-        if (!param_parse((enum param)p, word, &s->value[s->count], err))
-            return error_show(err, text, (size_t)(at - text));
-        s->count++;
+        const char *value = at;
+        if (p < 0 || memchr(at, '=', length)) {
+            if ((p = setting_name(text, at, length, &value, err)) < 0)
+                return false;
+            if (seen[p])
+                return fail(err, ERROR_INPUT, "--set %s: %s is there twice, give its values once",
+                            text, param_info((enum param)p)->name);
+            seen[p] = true;
+            settings[p].count = 0;
+        }
+        if (!setting_value(&settings[p], (enum param)p, text, value,
+                           length - (size_t)(value - at), err))
+            return false;
         at += length;
     }
-    assert(s->count > 0);
     return true;
 }

@@ -51,6 +51,9 @@ void space_init(struct space *, const struct model *, const struct node_group *,
                 const struct strategy *base, const struct setting settings[PARAMS],
                 int64_t max_gpus, struct space_terms, struct arena *);
 
+/* Leaves the options that are usual, of axes that have any: parameters with an axis of their own. */
+void space_narrow(struct space *, const struct setting usual[PARAMS]);
+
 /* Whether a parameter with an axis of its own may have this value. */
 bool space_lists(const struct space *, enum param, int value);
 

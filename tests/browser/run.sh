@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tests pages in Chromium, the planner's also in Firefox: run.sh; ASTRA is the program, WEB the folder
-# of the planner's page, BROWSER_DIR a folder for what is made.
+# of the planner's page, SITE that of the manual, BROWSER_DIR a folder for what is made.
 set -eu
-: "${ASTRA:?}" "${WEB:?}" "${BROWSER_DIR:?}"
+: "${ASTRA:?}" "${WEB:?}" "${SITE:?}" "${BROWSER_DIR:?}"
 tests=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$BROWSER_DIR"
 if ! cmp -s "$tests/package.json" "$BROWSER_DIR/package.json" ||
@@ -17,4 +17,5 @@ fi
 code=0
 node "$tests/page.mjs" || code=$?
 node "$tests/../web/page.mjs" || code=$?
+node "$tests/site.mjs" || code=$?
 exit $code

@@ -102,6 +102,26 @@ static void cancel_ends_one_search(void **state)
 }
 
 /* Enough time is as good as no limit. */
+/* A first look is one at ways that the search has anyway: DeepEP is none of A100. */
+static void first_look_stays_inside(void **state)
+{
+    double step_s[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct astra *a = query("4x8:A100");
+        assert_int_equal(astra_set(a, "model", "qwen3-30b-a3b"), ASTRA_OK);
+        assert_int_equal(astra_set(a, "set", "tp=1"), ASTRA_OK);
+        if (i > 0)
+            assert_int_equal(astra_set(a, "time-limit", "10m"), ASTRA_OK);
+        assert_int_equal(astra_search(a), ASTRA_OK);
+        struct answer x = answer_of(a);
+        assert_true(x.proven);
+        step_s[i] = x.step_s;
+        astra_free(a);
+    }
+    assert_true(step_s[0] == step_s[1]);
+}
+
 static void limit_that_is_not_reached(void **state)
 {
     (void)state;
@@ -120,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gaps_hold),
                                        cmocka_unit_test(cancel_ends_one_search),
+                                       cmocka_unit_test(first_look_stays_inside),
                                        cmocka_unit_test(limit_that_is_not_reached)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

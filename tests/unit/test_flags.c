@@ -170,9 +170,9 @@ static void other_tables_name_known_flags(void **state)
     };
     static const struct {
         int treatment;
-        const char *text;
+        const char *text, *name;
     } old[] = {
-#define OLD(name, arity, treatment, text) {treatment, text},
+#define OLD(name, arity, treatment, text) {treatment, text, name},
 #include "import/megatron/old_flags.def"
 #undef OLD
     };
@@ -181,6 +181,8 @@ static void other_tables_name_known_flags(void **state)
         assert_true(is_known(effects[i]));
     for (size_t i = 0; i < COUNT(old); i++)
         assert_int_equal(is_known(old[i].text), old[i].treatment == RENAMED);
+    for (size_t i = 1; i < COUNT(old); i++)
+        assert_true(strcmp(old[i - 1].name, old[i].name) < 0);
 }
 
 /* Rules know Megatron's flags by their names; a few names are of its code or of the paper. */
@@ -421,7 +423,7 @@ static void odd_pattern(void **state)
     struct flags_result r =
         imported(LLAMA "--num-experts 4 --moe-layer-freq [1]*3+[0]+[1]*28", NULL, 8);
     for (int i = 0; i < 32; i++)
-        assert_int_equal(r.model.kind[r.model.layer[i]].moe, i != 3);
+        assert_int_equal(r.model.kind[r.model.layer[i]].feed == FEED_MOE, i != 3);
 }
 
 /* Everything wrong in one message that names the flag. The model beside the flags is llama3-8b. */
@@ -822,7 +824,7 @@ static void reasons(void **state)
 static const struct {
     const char *flags, *note; /* NULL: none */
 } NOTES[] = {
-    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 128", NULL},
+    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 64", NULL},
     {"--bf16 --optimizer soap",
      "--optimizer: the optimizer is planned as Adam: others keep other moments"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
@@ -832,7 +834,46 @@ static const struct {
     {"--bf16 --cp-comm-type a2a+p2p", "--cp-comm-type: a2a+p2p is planned as p2p"},
     {"--bf16 --exp-avg-dtype fp8",
      "--exp-avg-dtype, --exp-avg-sq-dtype: both moments are planned like the wider one"},
+    {"--bf16 --deterministic-mode",
+     "--deterministic-mode: kernels are planned that need not be deterministic: a step may be "
+     "longer"},
+    {"--bf16 --empty-unused-memory-level 0 --output-logit-dtype fp32", NULL},
+    {"--bf16 --empty-unused-memory-level 2",
+     "--empty-unused-memory-level: emptying the cache takes time in every step, which is not "
+     "planned"},
+    {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
+    {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --swiglu --no-bias-swiglu-fusion",
+     "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };
+
+/* Rows of the embedding, as flags say how they are padded. */
+static void padding(void **state)
+{
+    static const struct {
+        const char *flags;
+        int rows;
+    } ROWS[] = {
+        {"--vocab-size 50257", 50304},
+        {"--vocab-size 50257 --tensor-model-parallel-size 2", 50432},
+        {"--vocab-size 50257 --make-vocab-size-divisible-by 64 --tensor-model-parallel-size 2",
+         50304},
+        {"--vocab-size 50257 --padded-vocab-size 50688", 50688},
+        {"--padded-vocab-size 151936 --tensor-model-parallel-size 8", 151936},
+        {"--vocab-size 50257 --no-pad-vocab-size", 50257},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
+        struct flags_result r =
+            imported(arena_format(&mem,
+                                  "--num-layers 2 --hidden-size 512 --num-attention-heads 8 "
+                                  "--seq-length 512 --max-position-embeddings 512 --bf16 %s",
+                                  ROWS[i].flags),
+                     NULL, 8);
+        assert_int_equal(model_padded_vocab(&r.model, r.strategy.tp), ROWS[i].rows);
+        assert_int_equal(r.notes.count, 0);
+    }
+}
 
 static void notes(void **state)
 {
@@ -1484,6 +1525,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(tied_embeddings, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(padding, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(notes, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(named_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(batch_out_of_range, open_memory, close_memory),

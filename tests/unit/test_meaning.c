@@ -93,6 +93,34 @@ static const char *const FAMILIES[] = {
 #undef ON
 };
 
+static void assert_families(const char *key, const char *families)
+{
+    char family[64];
+    for (const char *at = families; next_word(&at, family, sizeof family);) {
+        bool known = false;
+        for (size_t i = 0; i < COUNT(FAMILIES); i++)
+            known = known || strcmp(FAMILIES[i], family) == 0;
+        if (!known)
+            fail_msg("hf_keys.def: %s is of %s, which is no family", key, family);
+    }
+}
+
+static void keys_are_of_known_families_and_sorted(void **state)
+{
+    static const struct {
+        const char *key, *families;
+    } keys[] = {
+#define OF_FAMILIES(key, families) {key, families},
+#define OF_ALL(keys)
+#include "model/hf_keys.def"
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        assert_families(keys[i].key, keys[i].families);
+        assert_true(i == 0 || strcmp(keys[i - 1].key, keys[i].key) < 0);
+    }
+}
+
 static void every_family_has_a_line_of_every_field(void **state)
 {
     (void)state;
@@ -331,6 +359,9 @@ static void families_come_back(void **state)
                         "\"num_nextn_predict_layers\":1"},
         {"kimi_k2", "\"routed_scaling_factor\":2.827,\"rope_theta\":50000"},
         {"gpt_oss", "\"swiglu_limit\":5.5,\"sliding_window\":16"},
+        {"gemma3", "\"text_config\":{},\"sliding_window\":16"},
+        {"helium", "\"head_dim\":16"},
+        {"exaone4_5", "\"text_config\":{},\"sliding_window\":16"},
         {"gpt2", "\"layer_norm_epsilon\":1e-6"},
         {"gpt_neox", "\"rotary_pct\":0.5,\"use_parallel_residual\":false"},
         {"nemotron", "\"norm_eps\":1e-6,\"partial_rotary_factor\":1.0"},
@@ -343,7 +374,8 @@ static void families_come_back(void **state)
             if (strcmp(more[k][0], FAMILIES[i]) == 0)
                 keys = more[k][1];
         snprintf(json, sizeof json,
-                 "{\"model_type\":\"%s\",%s,\"num_experts\":4,\"num_experts_per_tok\":2,"
+                 "{\"model_type\":\"%s\",%s,\"num_experts\":4,\"num_local_experts\":4,"
+                 "\"n_routed_experts\":4,\"num_experts_per_tok\":2,"
                  "\"moe_intermediate_size\":32,\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,"
                  "\"qk_rope_head_dim\":8,\"v_head_dim\":8," SHAPE "}",
                  FAMILIES[i], keys);
@@ -572,6 +604,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_is_sound),
+        cmocka_unit_test(keys_are_of_known_families_and_sorted),
         cmocka_unit_test(every_family_has_a_line_of_every_field),
         cmocka_unit_test(presets_mean_what_is_published),
         cmocka_unit_test(files_mean_what_their_family_does),

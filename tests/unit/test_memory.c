@@ -770,7 +770,7 @@ static void append_layer(struct list *l, const struct scene *sc, const struct st
 {
     const struct layer_kind *k = &sc->model->kind[sc->model->layer[layer]];
     append(l, sc, s, BLOCK_ATTENTION, k->window);
-    append(l, sc, s, k->moe ? BLOCK_MOE : BLOCK_MLP, 0);
+    append(l, sc, s, feed_block(k->feed), 0);
 }
 
 struct stage {
@@ -810,7 +810,7 @@ static void find_stage(struct stage *x, const struct scene *sc, const struct str
     x->layers = l->layers[rank];
     for (int i = 0; i < x->layers; i++) {
         append_layer(&x->layer[i], sc, s, l->first[rank] + i);
-        x->moe[i] = m->kind[m->layer[l->first[rank] + i]].moe;
+        x->moe[i] = m->kind[m->layer[l->first[rank] + i]].feed == FEED_MOE;
     }
     bool full = s->recompute == RECOMPUTE_FULL, uniform = s->recompute_method == METHOD_UNIFORM;
     int some = s->recompute_layers < x->layers ? s->recompute_layers : x->layers;

@@ -82,7 +82,7 @@ static void fields_are_sound(void **state)
 
 /* Where no exact count is published: the makers' rounded one, in billions. GLM-130B ties its
  * embeddings and is 1.0 % below its name, Kimi K2 1.3 % below what its paper says; of Qwen2-57B-A14B only the name is
- * published; the other names are within 0.5 % of the sum of tensors.
+ * published; Sarvam-30B has 7 % more than its name; the other names are within 0.5 % of the sum of tensors.
  */
 static const struct {
     const char *name;
@@ -99,6 +99,7 @@ static const struct {
     {"ling-flash-2.0", 103, 0.005},    {"ling-1t", 1000, 0.005},
     {"granite-3.3-2b", 2.53, 0.005},   {"granite-3.3-8b", 8.17, 0.005},
     {"baichuan2-7b", 7.5, 0.005},      {"baichuan2-13b", 13.9, 0.005},
+    {"sarvam-30b", 30, 0.075},         {"sarvam-105b", 105, 0.01},
 };
 
 static double rounded_error(const char *name, double params)
@@ -130,7 +131,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 85);
+    assert_int_equal(exact, 120);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
@@ -142,7 +143,8 @@ static void presets_are_distinct(void **state)
             struct model a = preset(p->name), b = preset(q->name);
             char difference[128];
             assert_false(same_name(p->name, q->name));
-            assert_false(model_same(&a, &b, difference, sizeof difference));
+            if (model_same(&a, &b, difference, sizeof difference))
+                fail_msg("%s and %s are one model", p->name, q->name);
         }
 }
 
@@ -223,7 +225,7 @@ static void families_count_as_transformers_do(void **state)
 #include "hf_counts.def"
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char json[1024], word[128];
+        char json[1024], word[512];
         size_t n = (size_t)snprintf(json, sizeof json, "{\"model_type\":\"%s\"", cases[i].type);
         for (const char *at = cases[i].keys; next_word(&at, word, sizeof word);) {
             char *value = strchr(word, '=');
@@ -374,6 +376,9 @@ static void padded_vocab(void **state)
     struct model m = preset("gpt3-175b");
     assert_int_equal(model_padded_vocab(&m, 1), 50304);
     assert_int_equal(model_padded_vocab(&m, 8), 51200);
+    m.vocab_pad = 1;
+    assert_int_equal(model_padded_vocab(&m, 8), 50264);
+    m.vocab_pad = 0;
     m = preset("llama3-8b");
     assert_int_equal(model_padded_vocab(&m, 1), 128256);
 }
@@ -423,7 +428,7 @@ static void assert_layout(const struct model *m, const char *expected)
     for (int i = 0; i < m->layers; i++) {
         const struct layer_kind *k = &m->kind[m->layer[i]];
         assert_true(m->layer[i] < m->kinds);
-        got[i] = k->window ? (k->moe ? 'W' : 'w') : (k->moe ? 'F' : 'f');
+        got[i] = k->window ? (k->feed == FEED_MOE ? 'W' : 'w') : (k->feed == FEED_MOE ? 'F' : 'f');
         assert_true(k->window == 0 || k->window == m->window);
     }
     assert_int_equal(m->layer[0], 0);
@@ -458,7 +463,11 @@ static void layouts_of_pairs(void **state)
     "{\"model_type\":\"" type "\",\"hidden_size\":64,\"intermediate_size\":64,"                    \
     "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"vocab_size\":100,"
 #define LATENT "\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":8,\"v_head_dim\":8,"
-#define MOE "\"num_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
+#define MOE                                                                                        \
+    "\"num_experts\":4,\"n_routed_experts\":4,\"num_local_experts\":4,\"moe_num_experts\":4,"      \
+    "\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,"
+
+#define MOE2(experts) experts "\"num_experts_per_tok\":2,\"num_hidden_layers\":2}"
 
 static void layouts_of_configs(void **state)
 {
@@ -494,11 +503,19 @@ static void layouts_of_configs(void **state)
         {CONFIG("gpt_oss") MOE "\"num_hidden_layers\":3,\"sliding_window\":8,\"layer_types\":"
                                "[\"full_attention\",\"sliding_attention\",\"sliding_attention\"]}",
          "FWW", "window=8"},
-        {CONFIG("gemma3") "\"num_hidden_layers\":7,\"sliding_window\":8}", "wwwwwfw",
+        {CONFIG("gemma3_text") "\"num_hidden_layers\":7,\"sliding_window\":8}", "wwwwwfw",
          "window_every=6"},
-        {CONFIG(
-             "gemma3") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_pattern\":2}",
+        {CONFIG("gemma3_text") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_"
+                               "pattern\":2}",
          "wfwf", "window_every=2"},
+        {CONFIG("cwm") "\"num_hidden_layers\":6,\"sliding_window\":8}", "fwwwfw",
+         "window=8 head_dim=128"},
+        {CONFIG("mellum") MOE "\"num_hidden_layers\":3}", "FFF", "window=0 qk_norm=1"},
+        {CONFIG("sarvam_mla") LATENT MOE "\"num_hidden_layers\":3,\"num_shared_experts\":1,"
+                                         "\"first_k_dense_replace\":1}",
+         "fFF", "q_lora=0 shared_ffn=16 sigmoid_router=1 expert_bias=1"},
+        {CONFIG("hyperclovax") "\"num_hidden_layers\":1,\"use_post_norm\":false}", "f",
+         "post_norms=0"},
         {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":4}", "fFFF",
          "dense_first=1 shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=0"},
         {CONFIG("exaone_moe") MOE "\"num_hidden_layers\":5,\"sliding_window_pattern\":\"LLG\","
@@ -553,7 +570,8 @@ static void set_pattern(void **state)
 {
     (void)state;
     struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
-    struct layer_pattern p = {{false, true, false, true, false, true},
+    struct layer_pattern p = {{0},
+                              {FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE},
                               {true, true, false, true, true, false}};
     struct error err = {0};
     assert_true(model_set_pattern(&m, &p, &err));
@@ -619,8 +637,11 @@ static void finish_is_stable(void **state)
         struct model a = preset(p->name), b = a;
         char difference[128] = "";
         struct error err = {0};
+        if (same_name(p->name, "cwm-32b")) /* no field says the order of its layers */
+            continue;
         assert_true(model_finish(&b, &err));
-        assert_true(model_same(&a, &b, difference, sizeof difference));
+        if (!model_same(&a, &b, difference, sizeof difference))
+            fail_msg("%s: %s", p->name, difference);
         assert_memory_equal(a.layer, b.layer, sizeof a.layer);
     }
 }
@@ -747,16 +768,16 @@ static void bad_configs(void **state)
          "c.json: the model has biases in experts, which Astra does not model" INLINE},
         {CONFIG("exaone4") "\"num_hidden_layers\":2,\"sliding_window_pattern\":\"LGL\"}",
          "c.json: sliding_window_pattern is 'LGL', expected a number or a word such as LLLG"},
-        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"dense\"]}",
+        {CONFIG("hy_v3") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"dense\"]}",
          "c.json: mlp_layer_types is no list of 2 items, one for each layer"},
-        {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"x\",\"sparse\"]}",
+        {CONFIG("hy_v3") MOE "\"num_hidden_layers\":2,\"mlp_layer_types\":[\"x\",\"sparse\"]}",
          "c.json: mlp_layer_types[0] is 'x', expected sparse or dense"},
         {"{\"model_type\":\"llama\",\"mamba_d_state\":16}",
          "c.json: mamba_d_state is given: the model has " HYBRID},
         {LLAMA2 "\"intermediate_size\":64}",
-         "c.json: num_attention_heads (or n_head) is missing (query heads)"},
+         "c.json: num_attention_heads is missing (query heads)"},
         {LLAMA2 "\"num_attention_heads\":4}",
-         "c.json: intermediate_size (or n_inner ffn_hidden_size) is missing (inner width of a "
+         "c.json: intermediate_size (or ffn_hidden_size) is missing (inner width of a "
          "dense MLP)"},
         {LLAMA2 "\"intermediate_size\":64,\"num_attention_heads\":0}",
          "c.json: num_attention_heads is 0, expected 1 to 4096"},
@@ -786,13 +807,31 @@ static void bad_configs(void **state)
          "\"sliding_attention\"]}",
          "c.json: layer_types[1] is sliding_attention, but sliding_window is not given"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_local_experts\":8}",
-         "c.json: num_experts_per_tok (or experts_per_token moe_topk moe_k) is missing (experts "
-         "per token)"},
+         "c.json: num_experts_per_tok is missing (experts per token)"},
         {CONFIG("mixtral") "\"num_hidden_layers\":2,\"num_experts_per_tok\":2}",
-         "c.json: num_experts (or num_local_experts n_routed_experts moe_num_experts) is missing "
-         "(routed experts "
-         "of an MoE "
+         "c.json: num_experts (or num_local_experts) is missing (routed experts of an MoE layer, 0 "
+         "= "
+         "dense model)"},
+        {CONFIG("deepseek_v3") LATENT "\"num_hidden_layers\":2}",
+         "c.json: num_local_experts (or n_routed_experts) is missing (routed experts of an MoE "
          "layer, 0 = dense model)"},
+        {CONFIG("mixtral") MOE2("\"num_local_experts\":8,\"num_experts\":4,"),
+         "c.json: num_experts is 4 and num_local_experts is 8, but they are one thing"},
+        {CONFIG("olmoe") MOE "\"num_hidden_layers\":2,\"head_dim\":32}",
+         "c.json: head_dim is 32, but 4 heads are as wide as hidden_size, 64, in olmoe"},
+        {CONFIG("gemma3") "\"num_hidden_layers\":2}",
+         "c.json: text_config is missing, which holds the sizes of gemma3 (or gemma3_text is "
+         "meant)"},
+        {CONFIG("llama") "\"num_hidden_layers\":2,\"auto_map\":{\"AutoModelForCausalLM\":\"m.M\"},"
+                         "\"use_cache\":true,\"loops\":0,\"loop_depth\":2}",
+         "c.json: the file brings modeling code of its own (auto_map) and has 'loop_depth', which "
+         "is no key of llama; without auto_map it is read as llama; a model of plain blocks can "
+         "be described inline: --model layers=32,hidden=4096,..."},
+        {CONFIG("qwen3") "\"num_hidden_layers\":2,\"auto_map\":{\"AutoModel\":\"m.M\"},"
+                         "\"num_experts\":4}",
+         "c.json: the file brings modeling code of its own (auto_map) and has 'num_experts', which "
+         "is no key of qwen3; without auto_map it is read as qwen3; a model of plain blocks can "
+         "be described inline: --model layers=32,hidden=4096,..."},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"decoder_sparse_step\":0}",
          "c.json: decoder_sparse_step is 0, expected 1 to 1024"},
         {CONFIG("qwen3_moe") MOE "\"num_hidden_layers\":2,\"mlp_only_layers\":[2]}",
@@ -803,10 +842,10 @@ static void bad_configs(void **state)
          "c.json: experts is 4, but none of the 2 layers has experts"},
         {CONFIG("deepseek_v3") MOE "\"num_hidden_layers\":2}",
          "c.json: kv_lora_rank is missing (rank of the key-value projection under MLA)"},
-        {CONFIG("deepseek_v3") LATENT MOE "\"num_hidden_layers\":2,\"scoring_func\":1}",
+        {CONFIG("kimi_k2") LATENT MOE "\"num_hidden_layers\":2,\"scoring_func\":1}",
          "c.json: scoring_func is a whole number, expected text"},
         {CONFIG("deepseek_v3") LATENT
-         "\"num_experts\":4,\"num_experts_per_tok\":2,\"num_hidden_layers\":2,"
+         "\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"num_hidden_layers\":2,"
          "\"moe_intermediate_size\":4194304,\"n_shared_experts\":4096}",
          "c.json: n_shared_experts is 4096, 17179869184 wide together, expected at most 4194304"},
         {CONFIG("mistral") "\"num_hidden_layers\":2,\"sliding_window\":0}",
@@ -819,7 +858,8 @@ static void bad_configs(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct model m;
         struct error err = {0};
-        assert_false(model_from_hf(&m, cases[i].json, strlen(cases[i].json), "c.json", &err));
+        if (model_from_hf(&m, cases[i].json, strlen(cases[i].json), "c.json", &err))
+            fail_msg("%s is read", cases[i].json);
         assert_string_equal(err.text, cases[i].message);
         assert_int_equal(err.kind, ERROR_INPUT);
     }
@@ -945,7 +985,17 @@ static void names_of_others(void **state)
         {"deepseek32", NULL},
         {"deepseek-v3-20layer.sh", NULL},
         {"qwen3_235B_A22B_4layer.yaml", NULL},
-        {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", NULL},
+        {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"},
+        {"zai-org/GLM-4.7-FP8", "glm-4.5"},
+        {"zai-org/GLM-4.7-Flash", "glm-4.7-flash"},
+        {"zai-org/GLM-4.5V", NULL},
+        {"ibm-granite/granite-4.1-8b-base", "granite-4.1-8b"},
+        {"mistralai/Devstral-Small-2-24B-Instruct-2512", "mistral-small-24b"},
+        {"mistralai/Devstral-Small-2507", "mistral-small-24b"},
+        {"mistralai/Ministral-3-14B-Instruct-2512", "ministral3-14b"},
+        {"allenai/Olmo-3.1-32B-Instruct", "olmo3-32b"},
+        {"LGAI-EXAONE/K-EXAONE-236B-A23B-FP8", "k-exaone-236b-a23b"},
+        {"inclusionAI/Ring-1T", "ling-1t"},
         {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", NULL},
         {"moonshotai/Kimi-K2.5", NULL},
         {"Skywork/Skywork-Reward-Llama-3.1-8B", NULL},

@@ -96,13 +96,13 @@ static void sense_decides_within_the_resolution(void **state)
     (void)state;
     struct found x[] = {made_up(1000, 1, 1, full, &w),   made_up(1009, 1, 2, simple, &w),
                         made_up(1005, 2, 1, plain, &w),  made_up(1011, 2, 2, simple, &w),
-                        made_up(990, 4, 1, caution, &w), /* 1019.7 in the order */
+                        made_up(927, 4, 1, caution, &w), /* 1019.7 in the order */
                         made_up(1035, 8, 1, simple, &w)};
-    lists(&w, x, 6, (int64_t[]){1009, 1011, 990, 0});
+    lists(&w, x, 6, (int64_t[]){1009, 1011, 927, 0});
     lists(&kinds, x, 6, (int64_t[]){1009, 1005, 1000, 0});
     for (int i = 0; i < 6; i++)
         x[i] = made_up(x[i].step, x[i].strategy.tp, x[i].strategy.micro_batch, 0, &exact);
-    lists(&exact, x, 6, (int64_t[]){990, 1000, 1005, 0});
+    lists(&exact, x, 6, (int64_t[]){927, 1000, 1005, 0});
 }
 
 /* In any order of adding, and a list that is cut while it grows. */

@@ -447,6 +447,36 @@ static void test_recipes(void **state)
     arena_release(&mem);
 }
 
+/* Models of Primus are sorted, and their settings have flags. */
+static void test_primus_models(void **state)
+{
+    static const struct {
+        const char *name, *settings;
+    } ROWS[] = {
+#define PRIMUS(name, settings) {name, settings},
+#include "import/megatron/primus_models.def"
+#undef PRIMUS
+    };
+    struct arena mem;
+    char word[96];
+    (void)state;
+    arena_init(&mem);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        struct dest_list list;
+        dest_list_init(&list, DEST_LOG, &mem);
+        assert_true(i == 0 || strcmp(ROWS[i - 1].name, ROWS[i].name) < 0);
+        for (const char *at = ROWS[i].settings; next_word(&at, word, sizeof word);) {
+            size_t n = strcspn(word, "=");
+            assert_true(word[n]);
+            word[n] = 0;
+            if (!dest_add(&list, word, word + n + 1, 1))
+                fail_msg("%s: %s has no flag", ROWS[i].name, word);
+        }
+        assert_int_equal(list.unknowns, 0);
+    }
+    arena_release(&mem);
+}
+
 /* Trainings of NeMo's launcher are sorted, and their settings have flags. */
 static void test_trainings(void **state)
 {
@@ -535,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_trainings),     cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_primus_models),
         cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

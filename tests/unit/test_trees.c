@@ -21,14 +21,14 @@
 enum { JUDGED_ROWS = 10000, LEARN_ROWS = 3000 };
 
 /* A model's file and its tables. */
-struct model {
+struct shipped_trees {
     struct arena mem;
     const char *name;
     struct text file;
     struct trees trees;
 };
 
-static void read_model(struct model *m)
+static void read_model(struct shipped_trees *m)
 {
     struct error err = {0};
     if (!trees_read(&m->trees, m->file.data, m->file.length, m->name, &m->mem, &err))
@@ -44,7 +44,7 @@ static void predict_in_pieces(const struct trees *t, const float *x, size_t rows
     }
 }
 
-static void judge(struct model *m, size_t rows)
+static void judge(struct shipped_trees *m, size_t rows)
 {
     struct booster *b = NULL;
     struct error err = {0};
@@ -68,7 +68,7 @@ static void models_compiled_in_are_libxgboosts_bit_for_bit(void **state)
     (void)state;
     for (int i = 0; i < LEARNED_MODELS; i++) {
         const struct learned_model *l = &models->model[i];
-        struct model m = {.name = l->name, .trees = *l->trees};
+        struct shipped_trees m = {.name = l->name, .trees = *l->trees};
         m.file = model_file(l, i, &m.mem);
         judge(&m, JUDGED_ROWS);
         arena_release(&m.mem);
@@ -76,7 +76,7 @@ static void models_compiled_in_are_libxgboosts_bit_for_bit(void **state)
 }
 
 /* Learns something uneven, so that leaves lie on many levels. */
-static void learn(struct model *m, int columns, int rounds, int depth)
+static void learn(struct shipped_trees *m, int columns, int rounds, int depth)
 {
     struct error err = {0};
     float *x = arena_array(&m->mem, (size_t)(LEARN_ROWS * columns), sizeof *x);
@@ -97,7 +97,7 @@ static void trees_of_every_shape_are_libxgboosts_bit_for_bit(void **state)
 {
     (void)state;
     for (int depth = 1; depth <= TREES_DEPTH; depth++) {
-        struct model m = {0};
+        struct shipped_trees m = {0};
         learn(&m, depth == 2 ? 1 : 3 * depth, 5 * depth - 4, depth);
         read_model(&m);
         assert_int_equal(m.trees.depth, depth);
@@ -106,7 +106,7 @@ static void trees_of_every_shape_are_libxgboosts_bit_for_bit(void **state)
     }
 }
 
-static unsigned char *find(struct model *m, const char *text)
+static unsigned char *find(struct shipped_trees *m, const char *text)
 {
     unsigned char *at = (unsigned char *)m->file.data, *end = at + m->file.length - strlen(text);
     while (at < end && memcmp(at, text, strlen(text)) != 0)
@@ -156,7 +156,7 @@ static const struct damage {
     {"default_left", 25, 1, "m: tree 0 sends missing values left: it has learned from rows with"},
 };
 
-static void expect_refusal(struct model *m, const char *why, const char *label)
+static void expect_refusal(struct shipped_trees *m, const char *why, const char *label)
 {
     struct error err = {0};
     struct trees t = {.count = 77};
@@ -168,7 +168,7 @@ static void expect_refusal(struct model *m, const char *why, const char *label)
 
 static void damaged_files_are_refused(void **state)
 {
-    struct model m = {0};
+    struct shipped_trees m = {0};
     (void)state;
     learn(&m, 5, 3, 3);
     for (size_t i = 0; i < COUNT(DAMAGES); i++) {
@@ -185,7 +185,7 @@ static void damaged_files_are_refused(void **state)
 static void numbers_that_are_not_finite_are_refused(void **state)
 {
     static const unsigned char BITS[][4] = {{0x7f, 0x80}, {0xff, 0x80}, {0x7f, 0xc0}};
-    struct model m = {0};
+    struct shipped_trees m = {0};
     (void)state;
     learn(&m, 5, 1, 3);
     for (size_t i = 0; i < COUNT(BITS); i++) {
@@ -198,7 +198,7 @@ static void numbers_that_are_not_finite_are_refused(void **state)
 /* Whatever is cut off or changed, nothing is read beside the file and nothing crashes. */
 static void any_damage_is_survived(void **state)
 {
-    struct model m = {0};
+    struct shipped_trees m = {0};
     struct trees t;
     (void)state;
     learn(&m, 5, 2, 3);
@@ -236,7 +236,7 @@ static void other_files_are_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(FILES); i++) {
-        struct model m = {.file = {FILES[i].bytes, FILES[i].size}};
+        struct shipped_trees m = {.file = {FILES[i].bytes, FILES[i].size}};
         expect_refusal(&m, FILES[i].why, FILES[i].bytes);
     }
 }
@@ -255,7 +255,7 @@ static void deep_nesting_is_refused(void **state)
 
 static void deep_trees_are_refused(void **state)
 {
-    struct model m = {0};
+    struct shipped_trees m = {0};
     (void)state;
     learn(&m, 5, 1, TREES_DEPTH + 1);
     expect_refusal(&m, "m: tree 0 has more than 8 levels", "nine levels");

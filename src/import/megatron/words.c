@@ -80,12 +80,14 @@ static const struct flag *find_flag(const char *name)
     return bsearch(name, FLAGS, FLAG_COUNT, sizeof *FLAGS, compare_name);
 }
 
+static int compare_old(const void *key, const void *flag)
+{
+    return strcmp(key, ((const struct old_flag *)flag)->name);
+}
+
 static const struct old_flag *find_old(const char *name)
 {
-    for (int i = 0; i < OLD_COUNT; i++)
-        if (strcmp(name, OLD_FLAGS[i].name) == 0)
-            return &OLD_FLAGS[i];
-    return NULL;
+    return bsearch(name, OLD_FLAGS, OLD_COUNT, sizeof *OLD_FLAGS, compare_old);
 }
 
 static const struct mention *mention_of(const struct words *w, const char *flag)

@@ -40,8 +40,12 @@ struct launch {
     const char *kind;      /* "launch script" */
     const char *program;   /* that the words are for; NULL = not known */
     int line;              /* where it is started; 0 = not known */
+    bool is_script;        /* the file is a shell script, not one that holds another */
+    int others;            /* trainings that it starts as well, which are not read */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
+    bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
     const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
     int count;
     const struct launch_word *word;
@@ -99,7 +103,9 @@ struct launch_flags {
  * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
-/* launch_lookup.c: the last value of a flag; NULL = it is not there, or not known. */
+/* launch_lookup.c: whether a word is this flag, also with underscores, and whatever its value. */
+bool launch_names_flag(const char *word, const char *flag);
+/* The last value of a flag; NULL = it is not there, or not known. */
 const char *launch_value(const struct launch *, const char *flag);
 /* The same with the unknown parts that it may have. */
 const char *launch_written(const struct launch *, const char *flag);
@@ -111,6 +117,9 @@ const char *launch_fork(const struct launch *);
 bool launch_implies(const struct launch *, const char *flag);
 /* Its flags are about generating text, and none is about training. */
 bool launch_generates(const struct launch *);
+/* launch_environment.c: notes what variables change; `value_of` gives a variable's value, NULL = it is not set, or not known. */
+typedef const char *launch_variable(void *from, const char *name);
+void launch_environment(struct launch *, launch_variable *value_of, void *from, struct arena *);
 /* launch_deepspeed.c: adds what DeepSpeed's settings say to the words. */
 void launch_deepspeed(struct launch *, struct arena *);
 /* The words of the launch with those of other dialects replaced by what they mean. */

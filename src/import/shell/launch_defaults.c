@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/megatron/primus_model.h"
 #include "import/megatron/slime.h"
+#include "import/megatron/words.h"
 
 #include <string.h>
 
@@ -22,10 +24,29 @@ static const char *const PRIMUS[] = {
 #undef TRAINER
 };
 
-/* Of a trainer of Primus: its settings of numbers stand in a file that is not read. */
-static void add_primus(struct translation *t)
+/* The model of an experiment that is named: what the script mentions, switched off or not, is the script's. */
+static void add_primus_model(struct translation *t, struct launch *l)
 {
-    const struct launch *l = t->from;
+    struct dest_list list;
+    size_t n = l->model ? strlen(l->model) : 0;
+    dest_list_init(&list, DEST_LOG, t->mem);
+    if (n < 6 || !primus_model_add(&list, arena_copy(t->mem, l->model, n - 5), l->line))
+        return;
+    for (int i = 0, values; i < list.count; i += 1 + values) {
+        const char *flag = list.word[i].text;
+        bool said = launch_mentions(l, flag);
+        for (values = 0; i + values + 1 < list.count && !words_is_flag(list.word[i + values + 1].text);)
+            values++;
+        for (int k = 0; k <= values && !said; k++)
+            translation_first(t, list.word[i + k].text, l->line);
+    }
+    launch_note(l, primus_model_note(l->model, t->mem));
+    l->model = NULL;
+}
+
+/* Of a trainer of Primus: its settings of numbers stand in a file that is not read. */
+static void add_primus(struct translation *t, struct launch *l)
+{
     char word[64];
     if (!l->program || strcmp(l->program, "primus") != 0)
         return;
@@ -33,6 +54,7 @@ static void add_primus(struct translation *t)
         if (!launch_mentions(l, word) &&
             !(strcmp(word, "--bf16") == 0 && launch_mentions(l, "--fp16")))
             translation_first(t, arena_string(t->mem, word), l->line);
+    add_primus_model(t, l);
 }
 
 /* What the wrapper sets stands before what is said; a switch may be said to be off. */
@@ -94,11 +116,11 @@ static void add_decoder_sequence(struct translation *t)
 /* A sample of DPO is two sequences, one of GRPO a prompt and an answer (ms-swift, swift/megatron/trainers). */
 static void add_rlhf(struct translation *t, struct launch *l)
 {
-    const char *type = launch_value(l, "--rlhf_type");
-    int64_t micro = launch_number(l, "--micro_batch_size", 1);
-    int64_t batch = launch_number(l, "--global_batch_size", 16);
-    int64_t answer = launch_number(l, "--max_completion_length", 512);
-    int64_t prompt = launch_number(l, "--max_length", -1);
+    const char *type = launch_value(l, "--rlhf-type");
+    int64_t micro = launch_number(l, "--micro-batch-size", 1);
+    int64_t batch = launch_number(l, "--global-batch-size", 16);
+    int64_t answer = launch_number(l, "--max-completion-length", 512);
+    int64_t prompt = launch_number(l, "--max-length", -1);
     if (!l->program || strcmp(l->program, "megatron") != 0 || !type)
         return;
     if (is_one_of(type, "dpo rm") && micro > 0 && batch > 0 && !launch_mentions(l, "--packing")) {
@@ -114,7 +136,7 @@ static void add_rlhf(struct translation *t, struct launch *l)
 void translation_defaults(struct translation *t, struct launch *l)
 {
     add_defaults(t);
-    add_primus(t);
+    add_primus(t, l);
     add_rollout(t, l);
     add_rlhf(t, l);
     add_decoder_sequence(t);

@@ -56,7 +56,7 @@ static bool put(struct translation *t, const struct foreign_flag *f, const char 
 
 const char *launch_dashed(const char *name, struct arena *mem)
 {
-    if (words_most_values(name) >= 0 || !strchr(name, '_'))
+    if (!strchr(name, '_') || words_most_values(name) >= 0)
         return name;
     struct str s = {0};
     for (const char *p = name; *p; p++)
@@ -124,10 +124,10 @@ static int translate_flag(struct translation *t, int i)
     if (worked)
         return worked;
     bool read = put_rows(t, name, value, w->line, &valued, &noted);
-    if ((words_most_values(name) == 0 && says(value, "false False")) ||
-        (words_most_values(name) == 1 && says(value, "None null")))
+    int most = words_most_values(name);
+    if ((most == 0 && says(value, "false False")) || (most == 1 && says(value, "None null")))
         return used; /* a switch that is off, or what wrappers write for a value that is not given */
-    if (words_most_values(name) == 0 && says(value, "true True")) {
+    if (most == 0 && says(value, "true True")) {
         add(t, name, w->line);
         return used;
     }
@@ -189,6 +189,7 @@ static void clean_values(struct launch *l, struct arena *mem)
 void launch_translate(struct launch *l, struct arena *mem)
 {
     clean_values(l, mem);
+    l->fork = launch_fork(l);
     launch_deepspeed(l, mem);
     struct translation t = {.from = l, .notes = l, .mem = mem};
     translation_defaults(&t, l);

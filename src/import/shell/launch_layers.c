@@ -31,12 +31,28 @@ static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
 
 const char *launch_fork(const struct launch *l)
 {
-    static const char *const FLAGS[] = {"--ai-framework",      "--handler-name",
-                                        "--no-shared-storage", "--reuse-fp32-param",
-                                        "--use-ascend-coc",    "--use-fused-rmsnorm",
-                                        "--use-fused-swiglu",  "--use-fused-rotary-pos-emb"};
+    static const char *const FLAGS[] = {"--ai-framework",
+                                        "--context-parallel-algo",
+                                        "--handler-name",
+                                        "--moe-alltoall-overlap-comm",
+                                        "--moe-permutation-async-comm",
+                                        "--no-shared-storage",
+                                        "--reuse-fp32-param",
+                                        "--swap-attention",
+                                        "--use-ascend-coc",
+                                        "--use-ascend-mc2",
+                                        "--use-fused-ring-attention-update",
+                                        "--use-fused-rmsnorm",
+                                        "--use-fused-rotary-pos-emb",
+                                        "--use-fused-swiglu"};
     if (l->program && strcmp(l->program, "megatron") == 0)
         return "ms-swift";
+    if (l->program && strcmp(l->program, "primus") == 0)
+        return "Primus";
+    if (launch_mentions(l, "--actor-num-gpus-per-node"))
+        return "slime";
+    if (l->program && strcmp(l->program, "verl") == 0)
+        return "verl";
     if (launch_mentions(l, "--deepspeed"))
         return "DeepSpeed";
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
@@ -93,6 +109,16 @@ static void plan_old_layers(struct translation *t, struct launch *l)
                                 flag));
 }
 
+static void plan_unfused(struct translation *t, struct launch *l)
+{
+    if (!l->unfused || launch_mentions(l, "--attention-backend"))
+        return;
+    translation_first(t, "--attention-backend", l->line);
+    translation_first(t, "unfused", l->line);
+    launch_note(l, "NVTE_FLASH_ATTN=0 and NVTE_FUSED_ATTN=0 in the environment: attention is "
+                   "planned unfused (-- --attention-backend flash)");
+}
+
 /* There --recompute-num-layers was 1 unless it was given. */
 static void add_old_defaults(struct translation *t, const struct launch *l)
 {
@@ -131,6 +157,7 @@ void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
+    plan_unfused(t, l);
     add_old_defaults(t, l);
     note_ulysses(l, t->mem);
     if (!has_layers_of_mindspeed(l))

@@ -70,23 +70,33 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
     }
 }
 
+enum { SLIP_LETTERS = 2 };
+
+static bool is_slip(const char *name, size_t length, const char *flag)
+{
+    size_t n = strlen(flag);
+    return n <= length + SLIP_LETTERS && length <= n + SLIP_LETTERS &&
+           name_distance(name, flag) <= SLIP_LETTERS;
+}
+
 /* A flag with an effect that is one or two letters away from the name: a slip is no flag of another program. */
 static const char *slip(const struct launch_flags *f, const char *name)
 {
-    enum { LOOKED_AT = 64, LETTERS = 2 };
+    enum { LOOKED_AT = 64 };
     static const char *const OTHERS[] = {"--group-query-attention", "--recompute-activations",
                                          "--num-layers-per-virtual-pipeline-stage",
                                          "--use-megatron-fsdp"};
+    size_t n = strlen(name);
     if (f->strangers > LOOKED_AT)
         return NULL;
     for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
-        if (name_distance(name, OTHERS[i]) <= LETTERS)
+        if (is_slip(name, n, OTHERS[i]))
             return OTHERS[i];
     for (int i = 0; i < PARAMS; i++)
-        if (PARAM_FLAGS[i].kind != NONE && name_distance(name, PARAM_FLAGS[i].flag) <= LETTERS)
+        if (PARAM_FLAGS[i].kind != NONE && is_slip(name, n, PARAM_FLAGS[i].flag))
             return PARAM_FLAGS[i].flag;
     for (int i = 0; i < MODEL_FIELDS; i++)
-        if (FIELD_FLAGS[i].kind != NONE && name_distance(name, FIELD_FLAGS[i].flag) <= LETTERS)
+        if (FIELD_FLAGS[i].kind != NONE && is_slip(name, n, FIELD_FLAGS[i].flag))
             return FIELD_FLAGS[i].flag;
     return NULL;
 }
@@ -192,16 +202,17 @@ static const char *misfit(const char *name, const struct launch_word *w, int val
 static int take_flag(struct launch *l, int i, struct launch_flags *f, struct arena *mem)
 {
     const struct launch_word *w = &l->word[i];
-    const char *name = arena_copy(mem, w->text, strcspn(w->text, "="));
-    int most = strchr(w->text, '=') ? 0 : words_most_values(name), n = 1, open = -1;
+    const char *name = launch_dashed(arena_copy(mem, w->text, strcspn(w->text, "=")), mem);
+    int takes = words_most_values(name), n = 1, open = -1;
     if (!launch_is_known(name)) {
         open_stray(l, f, w, mem);
         return 1;
     }
-    if (words_most_values(name) < 0)
+    if (takes < 0)
         return take_foreign(l, i, name, f, mem);
     if (!launch_is_known(w->text))
         open = 0;
+    int most = strchr(w->text, '=') ? 0 : takes;
     for (; i + n < l->count && n <= most && !words_is_flag(w[n].text); n++)
         if (open < 0 && !launch_is_known(w[n].text))
             open = n;
@@ -256,6 +267,13 @@ static void note_strangers(struct launch *l, const struct launch_flags *f, struc
         if (said_before(f, i))
             continue;
         const char *names = names_of(f, changes, mem);
+        if (changes == FOREIGN_PART) {
+            launch_note(l, arena_format(mem,
+                                        "%s stands beside the decoder and is left out: time and "
+                                        "memory are too low (%s)",
+                                        changes, names));
+            continue;
+        }
         launch_note(
             l, changes
                    ? arena_format(mem, "not known and left out, may change %s: %s", changes, names)

@@ -219,6 +219,17 @@ static void note_tuner(struct yaml_reading *r)
                             "the tuner would try (astra search finds the best)");
 }
 
+/* Sections of variables: of Megatron's tests, FlagScale, SkyPilot. */
+static const char *variable_of(void *from, const char *name)
+{
+    static const char *const PLACES[] = {"ENV_VARS", "experiment.envs", "envs"};
+    struct yaml_reading *r = from;
+    const char *value = NULL;
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES && !value; i++)
+        value = reading_text(r, arena_format(r->mem, "%s.%s", PLACES[i], name));
+    return value;
+}
+
 static void read_sections(struct yaml_reading *r)
 {
     char section[64];
@@ -238,7 +249,8 @@ static void read_sections(struct yaml_reading *r)
 static void finish(struct yaml_reading *r)
 {
     struct launch *l = r->out;
-    if (!l->model)
+    bool chosen = strcmp(r->dialect->name, "Megatron-LM test") == 0; /* no defaults among them */
+    if (!l->model && !chosen)
         dest_list_drop_defaults(&r->list);
     if (strcmp(r->dialect->name, "NeMo file") == 0 ||
         strcmp(r->dialect->name, "Megatron-Bridge file") == 0)
@@ -272,6 +284,7 @@ static bool read_dialect(struct yaml_reading *r)
         read_model_folder(r);
         note_recipe(r);
         note_tuner(r);
+        launch_environment(r->out, variable_of, r, r->mem);
         read_sections(r);
     }
     finish(r);

@@ -1,11 +1,12 @@
 /* Primus names a trainer, a model and what differs from both: modules: {pre_trainer: {framework, config, model, overrides}}.
- * The files of the first two lie in Primus' own tree: what its trainers set is a table, and the model's name decides
- * which model it is. Files of these names beside the one that is read count instead. */
+ * The files of the first two lie in Primus' own tree: what its trainers and models set are tables, and of a model that is in none
+ * the name decides which it is. Files of these names beside the one that is read count instead. */
 #include "import/yaml/yaml_parts.h"
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "import/megatron/foreign_flags.h"
+#include "import/megatron/primus_model.h"
 #include "model/model.h"
 
 #include <string.h>
@@ -107,6 +108,7 @@ static void add_of_models(struct yaml_reading *r, const char *name)
     struct model m;
     if (!preset || !model_load(&m, preset, r->mem, &ignored))
         return;
+    reading_words(r, "--attention-dropout 0 --hidden-dropout 0", "", 0);
     if (m.experts)
         reading_words(r, "--moe-grouped-gemm --moe-token-dispatcher-type alltoall", "", 0);
     if (m.tied) {
@@ -142,12 +144,16 @@ static void take_from_model(struct yaml_reading *r, const struct yaml *overrides
     }
 }
 
-/* The model's own file, or the preset of its name. */
+/* The model's own file, the row of its name, or the preset of its name. */
 static void read_model(struct yaml_reading *r, const char *framework, const char *model,
                        const char *name)
 {
     if (read_file(r, model) || !*name)
         return;
+    if (strcmp(framework, "megatron") == 0 && primus_model_add(&r->list, name, 0)) {
+        launch_note(r->out, primus_model_note(name, r->mem));
+        return;
+    }
     r->out->model = name;
     if (strcmp(framework, "megatron") == 0)
         add_of_models(r, name);

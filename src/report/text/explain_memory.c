@@ -208,7 +208,7 @@ static void add_block(struct part_run *r, struct block_shape shape, enum block_k
     };
     shape.kind = kind;
     shape.window = window;
-    int n = block_ops(&shape, r->op + r->count);
+    int n = kind == BLOCK_NONE ? 0 : block_ops(&shape, r->op + r->count);
     for (int i = 0; i < n; i++)
         r->block[r->count + i] = names[kind];
     r->count += n;
@@ -219,8 +219,8 @@ static void add_layer(struct part_run *r, const struct model *m, struct block_sh
 {
     const struct layer_kind *kind = &m->kind[m->layer[layer]];
     shape.precision = layer_precision(shape.precision, kind->wide);
-    add_block(r, shape, BLOCK_ATTENTION, kind->window);
-    add_block(r, shape, kind->moe ? BLOCK_MOE : BLOCK_MLP, 0);
+    add_block(r, shape, mixer_block(kind->mixer), kind->window);
+    add_block(r, shape, feed_block(kind->feed), 0);
 }
 
 /* The layer of a rank that has most bytes alive at once, its predecessors' included: of those that

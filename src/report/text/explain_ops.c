@@ -47,20 +47,21 @@ static void print_title(const struct block_shape *b, const struct report_style *
     str_release(&title);
 }
 
-/* Whether a kind of layer before k has the same attention. */
-static bool attention_seen(const struct model *m, int k)
+/* Whether a kind of layer before k has the same mixer. */
+static bool mixer_seen(const struct model *m, int k)
 {
+    const struct layer_kind *x = m->kind;
     for (int i = 0; i < k; i++)
-        if (m->kind[i].window == m->kind[k].window && m->kind[i].wide == m->kind[k].wide)
+        if (x[i].mixer == x[k].mixer && x[i].window == x[k].window && x[i].wide == x[k].wide)
             return true;
     return false;
 }
 
-/* Whether a kind of layer before k has the same MLP or experts. */
-static bool mlp_seen(const struct model *m, int k)
+/* Whether a kind of layer before k has the same feed-forward part. */
+static bool feed_seen(const struct model *m, int k)
 {
     for (int i = 0; i < k; i++)
-        if (m->kind[i].moe == m->kind[k].moe && m->kind[i].wide == m->kind[k].wide)
+        if (m->kind[i].feed == m->kind[k].feed && m->kind[i].wide == m->kind[k].wide)
             return true;
     return false;
 }
@@ -83,7 +84,7 @@ static void print_clocks(const struct scene *scene, const struct strategy *s, st
     struct layer_costs costs;
     layer_costs_of(scene, s, &costs);
     for (int k = 0; k < scene->model->kinds; k++)
-        if (costs.clock[k] != 1 && !attention_seen(scene->model, k))
+        if (costs.clock[k] != 1 && !mixer_seen(scene->model, k))
             str_addf(out, "%sA layer%s takes %.3f times as long: its load sets the clock\n",
                      k == 0 ? "\n" : "", k > 0 ? " of the next kind" : "", costs.clock[k]);
 }
@@ -103,16 +104,18 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
-        const struct block_shape layer = layer_shape(m, s, &shape, k, BLOCK_ATTENTION);
-        if (!attention_seen(m, k))
-            print(&scene, &on, &layer, style, out);
-    }
-    for (int k = 0; k < 2 * m->kinds; k++) { /* those without experts first */
         const struct block_shape layer =
-            layer_shape(m, s, &shape, k % m->kinds, k < m->kinds ? BLOCK_MLP : BLOCK_MOE);
-        if (m->kind[k % m->kinds].moe == (k >= m->kinds) && !mlp_seen(m, k % m->kinds))
+            layer_shape(m, s, &shape, k, mixer_block(m->kind[k].mixer));
+        if (layer.kind != BLOCK_NONE && !mixer_seen(m, k))
             print(&scene, &on, &layer, style, out);
     }
+    for (int feed = 0; feed < FEED_NONE; feed++)
+        for (int k = 0; k < m->kinds; k++) {
+            const struct block_shape layer =
+                layer_shape(m, s, &shape, k, feed_block((enum feed)feed));
+            if (m->kind[k].feed == (enum feed)feed && !feed_seen(m, k))
+                print(&scene, &on, &layer, style, out);
+        }
     for (int kind = BLOCK_EMBEDDING; kind <= BLOCK_MTP; kind++) {
         shape.kind = (enum block_kind)kind;
         shape.precision = layer_precision(s->precision, kind == BLOCK_HEAD);

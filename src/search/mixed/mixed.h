@@ -18,6 +18,7 @@ struct mixed_query {
     const struct cluster *cluster;
     struct strategy base;           /* global_batch, seq_len, precision */
     const struct setting *settings; /* [PARAMS] */
+    const struct setting *usual;    /* [PARAMS] where the space has them, these alone; NULL: all */
     bool production;                /* numerics that NVIDIA's recipes set are tried too */
     const struct rules *rules;
     const struct rules *cautions; /* said, never dropped by; NULL: none */

@@ -289,6 +289,8 @@ void search_space(const struct search_query *q, struct arena *mem, struct space 
     struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production,
                                 q->scene.switches.newton_steps > 0};
     space_init(out, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, terms, mem);
+    if (q->usual)
+        space_narrow(out, q->usual);
 }
 
 static void start(struct search *se, const struct search_query *q, struct arena *mem,

@@ -2,6 +2,25 @@ launch script, program primus, line 7, 0 GPUs (0 x 0)
 --bf16
 --sequence-parallel
 --use-distributed-optimizer
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 14336
+--num-attention-heads 32
+--group-query-attention
+--num-query-groups 8
+--max-position-embeddings 131072
+--position-embedding-type rope
+--rotary-base 500000
+--tokenizer-model meta-llama/Llama-3.1-8B
+--untie-embeddings-and-output-weights
+--disable-bias-linear
+--swiglu
+--normalization RMSNorm
+--norm-epsilon 1e-05
+--hidden-dropout 0.0
+--attention-dropout 0.0
+--attention-softmax-in-fp32
+--init-method-std 0.02
 --micro-batch-size 2
 --global-batch-size 128
 --seq-length 8192
@@ -11,3 +30,4 @@ launch script, program primus, line 7, 0 GPUs (0 x 0)
 --recompute-method block
 --recompute-num-layers 4
 note: EXP names examples/megatron/configs/MI355X/llama3.1_8B-BF16-pretrain.yaml, which is not read: the model is taken by its name, what else it sets does not count (astra estimate llama3.1_8B-BF16-pretrain.yaml reads it)
+note: model llama3.1_8B-BF16-pretrain.yaml is that of Primus fd1eeabb (2026-08-22): other releases may set other values

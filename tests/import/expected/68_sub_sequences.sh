@@ -11,5 +11,5 @@ note: line 4: --fix-sub-seq-length: attention is planned over the whole sequence
 note: line 4: --use-bridge: the model is built from the config.json of a checkpoint, which is not read: what the flags leave out is planned by defaults of Megatron (--model PATH/config.json plans it)
 note: line 4: --use-dualpipev: the pipeline is planned as 1F1B: its idle time is too long
 note: line 4: --stage: a sample is two sequences, and a reference model reads both: neither is planned, and a step takes more than twice as long
-note: line 4: --model-provider: the model is built by this name, and may be other than the flags describe: their decoder is planned, encoders are left out
+note: line 4: --model-provider: the model is built by this name, and may be other than the flags describe: their decoder is planned trained, also where it is frozen, which needs far less memory; encoders are left out
 note: left out, no effect on time or memory: --use-mpi, --rank
