@@ -122,12 +122,15 @@ static void add_window(struct writer *w, const char *flag)
 static void add_window_pattern(struct writer *w, const char *flag)
 {
     const struct model *m = w->model;
-    bool window[MODEL_MAX_LAYERS], all = true;
+    bool window[MODEL_MAX_LAYERS], all = true,
+                                   regular = true; /* or the short form does not say it */
     for (int i = 0; i < m->layers; i++)
         all &= window[i] = m->kind[m->layer[i]].window > 0;
     if (!m->window || all)
         return;
-    if (m->window_every)
+    for (int i = 0; i < m->layers && m->window_every; i++)
+        regular &= window[i] == ((i + 1) % m->window_every != 0);
+    if (m->window_every && regular)
         writer_number(w, flag, m->window_every);
     else
         add_list(w, flag, window, m->layers);
