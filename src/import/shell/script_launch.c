@@ -295,9 +295,8 @@ static const char *snapshot_of(struct script *s)
     const struct value *v = script_variable(s, path, sizeof path - 1)->value;
     const char *at = v && v->count > 0 ? strstr(v->word[0].text, name) : NULL;
     const char *date = at ? at + sizeof name - 2 : NULL;
-    return date && strspn(date, "0123456789") == 6
-               ? arena_copy(s->mem, at, sizeof name - 2 + 6)
-               : NULL;
+    return date && strspn(date, "0123456789") == 6 ? arena_copy(s->mem, at, sizeof name - 2 + 6)
+                                                   : NULL;
 }
 
 void script_look_for_launch(struct script *s, const struct fields *f, int line)
