@@ -36,7 +36,7 @@ static const char *const ORDER[] = {
 static const char IDLE[] =
     "--train-iters --train-samples --seq-length --encoder-seq-length --vocab-size "
     "--padded-vocab-size --bf16 --fp16 --attention-dropout --hidden-dropout "
-    "--max-position-embeddings";
+    "--max-position-embeddings --ckpt-format";
 
 enum { QUESTIONS = 256, ERROR_BYTES = 1700 }; /* of an error's text */
 
