@@ -573,8 +573,8 @@ int main(void)
         cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_trainings),     cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_primus_models),
-        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_primus_models), cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -408,8 +408,8 @@ static bool given_agree(const struct flags_result *r, const struct model *given,
     for (int i = 0; i < MODEL_FIELDS; i++) {
         const struct field_flag *f = &FIELD_FLAGS[i];
         bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
-                        f->field != MODEL_vocab_pad && f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
-                        f->field != MODEL_window_every;
+                        f->field != MODEL_vocab_pad && f->field != MODEL_dense_first &&
+                        f->field != MODEL_moe_every && f->field != MODEL_window_every;
         int here = model_field_get(&r->model, f->field), there = model_field_get(given, f->field);
         if (compared && here != there)
             return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s is %d here and %d there",

@@ -35,7 +35,8 @@ static void add_primus_model(struct translation *t, struct launch *l)
     for (int i = 0, values; i < list.count; i += 1 + values) {
         const char *flag = list.word[i].text;
         bool said = launch_mentions(l, flag);
-        for (values = 0; i + values + 1 < list.count && !words_is_flag(list.word[i + values + 1].text);)
+        for (values = 0;
+             i + values + 1 < list.count && !words_is_flag(list.word[i + values + 1].text);)
             values++;
         for (int k = 0; k <= values && !said; k++)
             translation_first(t, list.word[i + k].text, l->line);

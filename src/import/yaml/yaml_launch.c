@@ -299,10 +299,11 @@ static bool read_dialect(struct yaml_reading *r)
 
 static bool nothing_known(struct yaml_reading *r)
 {
-    return fail(r->err, ERROR_INPUT,
-                "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
-                "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
-                r->path);
+    return fail(
+        r->err, ERROR_INPUT,
+        "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
+        "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
+        r->path);
 }
 
 /* Settings of a dialect, otherwise a command in it, otherwise names that we know. */
