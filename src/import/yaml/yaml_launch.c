@@ -179,6 +179,8 @@ static void read_folder(struct yaml_reading *r)
     static const char *const KINDS[][2] = {{"/test_cases/bert/", "pretrain_bert.py"},
                                            {"/test_cases/t5/", "pretrain_t5.py"},
                                            {"/test_cases/hybrid/", "pretrain_hybrid.py"},
+                                           {"/bert-nemo_", "pretrain_bert.py"},
+                                           {"/t5-nemo_", "pretrain_t5.py"},
                                            {"/test_cases/multimodal", "pretrain_vlm.py"}};
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         if (strstr(r->path, KINDS[i][0]))
