@@ -811,7 +811,8 @@ static const struct {
     const char *flags, *note; /* NULL: none */
 } NOTES[] = {
     {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 64", NULL},
-    {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam"},
+    {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam, with two moments of each weight (SGD, Lion "
+                                "and Muon keep one or none, SOAP more)"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
     {"--bf16 --use-legacy-models --use-legacy-models",
      "--use-legacy-models: the layers of today are planned"},

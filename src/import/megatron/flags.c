@@ -133,7 +133,11 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     if (!bf16 && !fp16 && r->of_file)
         flags_assume(r,
                      (struct flags_assumption){"precision", narrow ? "bf16 beside fp8" : "bf16",
-                                               "--precision", "nothing says the precision", 0.10});
+                                               "--precision",
+                                               "nothing says the precision: where no launcher does, "
+                                               "Megatron trains in fp32, at least twice as long and "
+                                               "with activations of twice the size",
+                                               0.10});
     else if (!bf16 && !fp16)
         return fail(err, ERROR_INPUT,
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
@@ -555,13 +559,14 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
     if (r->given[PARAM_global_batch])
         return true;
     int64_t batch = last_of_schedule(r->words);
-    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp;
+    int64_t steps = r->accumulation > 0 ? r->accumulation : 1;
+    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp * steps;
     if (batch > param_info(PARAM_global_batch)->hi)
         return fail(err, ERROR_INPUT,
                     "micro-batch x dp = %d x %d is above the largest global batch, %d",
                     s->micro_batch, s->dp, param_info(PARAM_global_batch)->hi);
     s->global_batch = (int)batch;
-    r->given[PARAM_global_batch] = last_of_schedule(r->words) > 0;
+    r->given[PARAM_global_batch] = r->accumulation > 0 || last_of_schedule(r->words) > 0;
     return true;
 }
 
