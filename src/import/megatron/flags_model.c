@@ -70,6 +70,11 @@ static bool read_attention(struct flags_result *r, const struct words *w, struct
     struct model *m = &r->model;
     bool grouped = words_has(w, "--group-query-attention");
     r->model_given[MODEL_kv] = grouped;
+    if (!grouped && r->of_file && !m->mla && words_has(w, "--num-query-groups") &&
+        !flags_is(w, "--num-query-groups", "1", ""))
+        flags_note(r, "--num-query-groups",
+                   "it counts beside --group-query-attention alone, which is not there: every head "
+                   "is planned with keys and values of its own");
     if (grouped && !read_number(r, MODEL_kv, "--num-query-groups", 1, w, err))
         return false;
     if (!read_number(r, MODEL_head_dim, "--kv-channels", 0, w, err))
