@@ -103,7 +103,7 @@ improve job.sbatch
 # What other words mean stays as it is: here all of the recomputation.
 sed 's|--recompute-activations|--checkpoint-activations --use-flash-attn|' variables.sh >earlier.sh
 improve earlier.sh
-grep -q '^mind: what words of a fork or an earlier release mean is kept; a plan that' text || fault "$(cat text)"
+grep -q '^mind: flags of a fork or an earlier release are kept as they are; a plan that' text || fault "$(cat text)"
 grep -q -e '--checkpoint-activations --use-flash-attn$' earlier.sh.new || fault "$(cat earlier.sh.new)"
 
 # Blanks are kept, the last line needs no end, a default is changed where it stands.
