@@ -36,7 +36,7 @@ static const char *const ORDER[] = {
 static const char IDLE[] =
     "--train-iters --train-samples --seq-length --encoder-seq-length --vocab-size "
     "--padded-vocab-size --bf16 --fp16 --attention-dropout --hidden-dropout "
-    "--max-position-embeddings";
+    "--max-position-embeddings --ckpt-format";
 
 enum { QUESTIONS = 256, ERROR_BYTES = 1700 }; /* of an error's text */
 
@@ -289,7 +289,7 @@ int imported_vocab(const struct options *o, const char **name, bool *other)
                                         "--patch-tokenizer-type", "--vocab-file"};
     const struct launch *l = &o->imported->launch;
     for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS; k++)
-        for (int i = 0; i < l->count; i++) {
+        for (int i = l->count - 1; i >= 0; i--) { /* the last mention counts */
             const char *value = behind_flag(l, i, FLAGS[k]);
             int vocab = value ? tokenizer_entries(launch_text(l, value, o->mem), name) : 0;
             *other |= value && k < 2 && is_own_file(value);
@@ -357,6 +357,7 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
         assume_vocab(o, f);
     assume_sequence(o, f);
     f->model_named = o->imported->named_model != NULL;
+    f->accumulation = o->imported->launch.accumulation;
     if (o->imported->named_model && o->has_model)
         flags_assume(f, (struct flags_assumption){"model", o->imported->named_preset, "--model",
                                                   o->imported->named_model, 0.01});
