@@ -96,10 +96,8 @@ static void add_mlp_matrices(struct newton *out, double *flops, const struct mod
     add_matrix(out, flops, m->hidden, inner, times);
 }
 
-/* Queries, keys and values apart (--muon-no-split-qkv has them together). With tensor parallelism every
- * rank takes whole matrices (--muon-tp-mode duplicated, the default). */
-static void add_newton(struct newton *out, const struct model *m, const struct layer_kind *kind,
-                       const struct strategy *s)
+/* Queries, keys and values apart (--muon-no-split-qkv has them together). */
+static void add_attention_matrices(struct newton *out, const struct model *m)
 {
     double h = m->hidden, head = m->mla ? m->qk_nope + m->qk_rope : m->head_dim;
     double q = m->heads * head, k = m->kv * m->head_dim;
@@ -114,8 +112,18 @@ static void add_newton(struct newton *out, const struct model *m, const struct l
         add_matrix(out, dense, q, h, 2); /* and the output's */
         add_matrix(out, dense, k, h, 2);
     }
-    add_mlp_matrices(out, dense, m, kind->feed == FEED_MOE ? m->shared_ffn : m->ffn, 1);
-    if (kind->feed == FEED_MOE)
+}
+
+/* With tensor parallelism every rank takes whole matrices (--muon-tp-mode duplicated, the default). */
+static void add_newton(struct newton *out, const struct model *m, const struct layer_kind *kind,
+                       const struct strategy *s)
+{
+    bool moe = kind->feed == FEED_MOE;
+    if (kind->mixer == MIXER_ATTENTION)
+        add_attention_matrices(out, m);
+    if (kind->feed != FEED_NONE)
+        add_mlp_matrices(out, &out->dense, m, moe ? m->shared_ffn : m->ffn, 1);
+    if (moe)
         add_mlp_matrices(out, &out->experts, m, m->expert_ffn, (double)m->experts / s->ep);
 }
 
