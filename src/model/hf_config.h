@@ -38,6 +38,7 @@ enum {
     EVEN_HEADS = 1 << 20,  /* no keys: a head is hidden / heads wide, whatever a file says */
     EVEN_FFN = 1 << 21,    /* no keys: the inner width is 4 x hidden, whatever a file says */
     HIDDEN_NORM = 1 << 22, /* no keys: the norm on queries is as wide as the model (OLMoE) */
+    HYBRID = 1 << 24,      /* layers of one half, named one by one */
     NESTED = 1 << 23,      /* no keys: the decoder is in text_config, the root has no sizes */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
@@ -72,6 +73,9 @@ bool hf_is_null(const struct hf_config *, const char *key);
 /* Whether only other families have the key (hf_keys.def). */
 bool hf_key_is_foreign(const char *family, const char *key);
 
+/* Whether hf_keys.def gives the key to this family. */
+bool hf_key_is_own(const char *family, const char *key);
+
 /* Files carry keys of their relatives that are switched off: null, false, 0. */
 bool hf_is_on(const struct json *);
 
@@ -95,6 +99,12 @@ extern const char HF_WAY_OUT[];
  * m->window. */
 bool hf_pattern(const struct hf_config *, const struct hf_family *, struct model *,
                 struct layer_pattern *, struct error *);
+
+/* The pattern of a hybrid (hf_symbols.c), where the file has one of the keys; of a family of hybrids with all
+ * that comes with it. */
+bool hf_symbols(const struct hf_config *, const char *keys, const char *mtp_keys, struct model *,
+                struct error *);
+bool hf_hybrid(const struct hf_config *, struct model *, struct error *);
 
 /* The fields of meaning.def, of a model that is otherwise finished (hf_meaning.c). */
 bool hf_meaning(const struct hf_config *, struct model *, struct error *);

@@ -31,11 +31,19 @@ bool hf_key_is_foreign(const char *family, const char *key)
     return false;
 }
 
-static bool is_known(const char *family, const char *key)
+bool hf_key_is_own(const char *family, const char *key)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(key, OF_FAMILIES[i].key) == 0)
             return is_one_of(family, OF_FAMILIES[i].families);
+    return false;
+}
+
+static bool is_known(const char *family, const char *key)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (strcmp(key, OF_FAMILIES[i].key) == 0)
+            return hf_key_is_own(family, key);
     for (size_t i = 0; i < sizeof OF_ALL / sizeof *OF_ALL; i++)
         if (is_one_of(key, OF_ALL[i]))
             return true;

@@ -22,7 +22,7 @@ static bool list_of_layers(const struct hf_config *c, const char *key, const str
 
 static void set_experts(struct layer_pattern *p, int layer, bool experts)
 {
-    p->feed[layer] = experts ? FEED_MOE : FEED_DENSE;
+    p->feed[layer] = experts ? FEED_MOE : FEED_MLP;
 }
 
 static bool dense_front(const struct hf_config *c, const struct model *m, struct layer_pattern *p,

@@ -29,8 +29,9 @@ static const struct {
      "a vision-language model, of which only the decoder could be planned", true},
     {"omni audio tts asr",
      "a model of sound or of several kinds, of which only the decoder could be planned", true},
-    {"next mamba jamba rwkv nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano "
-     "lightning qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36",
+    {"nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano",
+     "a hybrid with state-space layers that has no preset", true},
+    {"next mamba jamba rwkv lightning qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36",
      "a model with linear attention or state-space layers, which are not planned", false},
     {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2 "
      "deepseek-v4 deepseek_v4 deepseek4",

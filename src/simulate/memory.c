@@ -63,12 +63,15 @@ double expert_shards(const struct strategy *s)
     return n < 1 ? 1 : n;
 }
 
-/* Two products and a norm of attention, the same of the MLP; a router and two products of each expert
+/* Two products and a norm of a mixer, and what else it has; the same of the MLP; a router and two products of each expert
  * instead. */
-static double layer_tensors(const struct model *m, double experts)
+static double layer_tensors(const struct model *m, const struct layer_kind *kind, double experts)
 {
-    double mlp = experts > 0 ? 1 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) : 2;
-    return (m->linear_bias ? 2 : 1) * (4 + (m->qk_norm ? 2 : 0) + mlp);
+    const double mixer[MIXERS] = {[MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0),
+                                  [MIXER_MAMBA] = 3 + 6};
+    double moe = 2 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) + (m->moe_latent > 0 ? 2 : 0);
+    const double feed[FEEDS] = {[FEED_MLP] = 3, [FEED_MOE] = moe};
+    return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);
 }
 
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
@@ -77,15 +80,15 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
     if (!te && m->mla) { /* the local layers shard the down-projections too */
         int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
-        p.attention_linear += down;
-        p.attention_replicated -= down;
+        p.mixer_linear += down;
+        p.mixer_replicated -= down;
     }
-    out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
-    out->dense += (double)(p.attention_replicated + p.mlp_replicated);
+    out->dense += (double)(p.mixer_linear + p.mlp) / s->tp;
+    out->dense += (double)(p.mixer_replicated + p.mlp_replicated);
     double experts = (double)p.experts / ((double)s->ep * s->etp);
     out->experts += experts;
-    out->linear += (double)(p.attention_linear + p.mlp) / s->tp + experts;
-    out->tensors += layer_tensors(m, p.experts > 0 ? (double)m->experts / s->ep : 0);
+    out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
+    out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
@@ -103,7 +106,8 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
     if (x->head && !(x->embedding && m->tied))
         out->dense += (double)model_head_params(m, vocab) / s->tp;
     for (int i = 0; i < x->mtp; i++) {
-        rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
+        for (int k = 0; k < m->mtp_layers; k++)
+            rank_params_add_layer(out, m, m->mtp_layer[k], s, te);
         out->dense += (double)model_mtp_params(m) / s->tp;
     }
 }

@@ -163,7 +163,7 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
                                             [EMBEDDING] = BLOCK_EMBEDDING,
                                             [HEAD] = BLOCK_HEAD,
                                             [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = model_has_feed(m, FEED_DENSE),
+    const bool has[] = {[MLP] = model_has_feed(m, FEED_MLP),
                         [EXPERTS] = model_has_feed(m, FEED_MOE),
                         [EMBEDDING] = true,
                         [HEAD] = true,
@@ -262,7 +262,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
     cost_predict(&on, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
-    sum_block(&b, MLP, &feed[FEED_DENSE]);
+    sum_block(&b, MLP, &feed[FEED_MLP]);
     sum_block(&b, EXPERTS, &feed[FEED_MOE]);
     if (scene_reserves(sc, s) && b.count[EXPERTS] > 0)
         reserve_experts(sc, s, &b, &feed[FEED_MOE]);
@@ -276,7 +276,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     clock_block(sc->group->gpu, fp8, own, &out->head);
     sum_block(&b, MTP, &out->mtp);
     if (m->mtp > 0) {
-        block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);
+        for (int i = 0; i < m->mtp_layers; i++)
+            block_cost_add(&out->mtp, &out->kind[m->mtp_layer[i]]);
         block_cost_add(&out->mtp, &out->head);
     }
     out->boundary_bytes = boundary_bytes(&shape);

@@ -99,6 +99,9 @@ static const struct {
     {"ling-flash-2.0", 103, 0.005},    {"ling-1t", 1000, 0.005},
     {"granite-3.3-2b", 2.53, 0.005},   {"granite-3.3-8b", 8.17, 0.005},
     {"baichuan2-7b", 7.5, 0.005},      {"baichuan2-13b", 13.9, 0.005},
+    {"nemotron-h-8b", 8.1, 0.001},     {"nemotron-h-47b", 46.8, 0.001},
+    {"nemotron-h-56b", 56.3, 0.001},   {"nemotron3-nano-30b-a3b", 31.6, 0.001},
+    {"nemotron3-super-120b-a12b", 120.6, 0.001}, {"nemotron3-ultra-550b-a55b", 550, 0.002},
 };
 
 static double rounded_error(const char *name, double params)
@@ -271,7 +274,7 @@ static void mtp_is_counted_apart(void **state)
     (void)state;
     struct model m = preset("deepseek-v3");
     struct layer_params p = model_layer_params(&m, &m.kind[m.layer[m.layers - 1]]);
-    double mtp = (double)(p.attention_linear + p.attention_replicated + p.mlp + p.mlp_replicated +
+    double mtp = (double)(p.mixer_linear + p.mixer_replicated + p.mlp + p.mlp_replicated +
                           p.experts + model_mtp_params(&m));
     assert_int_equal(m.mtp, 1);
     assert_true(fabs(mtp / 11.5e9 - 1) < 0.01);
@@ -285,8 +288,8 @@ static void layer_parts(void **state)
         from_pairs("layers=1,hidden=64,heads=4,kv=2,head_dim=8,vocab=100,ffn=96,gated=0,"
                    "qk_norm=1,sinks=1,max_seq=16");
     struct layer_params p = model_layer_params(&m, &m.kind[0]);
-    assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + (32 + 2 * 16) + 32 * 64 + 4);
-    assert_int_equal(p.attention_replicated, 2 * 64 + 64 + 2 * 2 * 8);
+    assert_int_equal(p.mixer_linear, 64 * (32 + 2 * 16) + (32 + 2 * 16) + 32 * 64 + 4);
+    assert_int_equal(p.mixer_replicated, 2 * 64 + 64 + 2 * 2 * 8);
     assert_int_equal(p.mlp, 64 * 96 + 96 + 96 * 64);
     assert_int_equal(p.mlp_replicated, 2 * 64 + 64);
     assert_int_equal(p.experts, 0);
@@ -298,8 +301,8 @@ static void layer_parts(void **state)
         "layers=1,hidden=64,heads=4,vocab=100,mla=1,q_lora=16,kv_lora=8,qk_nope=12,qk_rope=4,"
         "v_dim=10,qk_norm=1,experts=6,topk=2,expert_ffn=32,shared_ffn=40,shared_gate=1");
     p = model_layer_params(&m, &m.kind[0]);
-    assert_int_equal(p.attention_linear, 16 * 4 * 16 + 8 * 4 * (12 + 10) + 4 * 10 * 64);
-    assert_int_equal(p.attention_replicated, 64 * 16 + 64 * (8 + 4) + 16 + 8 + 64);
+    assert_int_equal(p.mixer_linear, 16 * 4 * 16 + 8 * 4 * (12 + 10) + 4 * 10 * 64);
+    assert_int_equal(p.mixer_replicated, 64 * 16 + 64 * (8 + 4) + 16 + 8 + 64);
     assert_int_equal(p.mlp, 3 * 64 * 40);
     assert_int_equal(p.mlp_replicated, 64 + 6 * 64 + 64);
     assert_int_equal(p.experts, 6 * 3 * 64 * 32);
@@ -328,9 +331,9 @@ static void norms_and_biases(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct model m = from_pairs(cases[i].pairs);
         struct layer_params p = model_layer_params(&m, &m.kind[0]);
-        assert_int_equal(p.attention_replicated, cases[i].attention);
+        assert_int_equal(p.mixer_replicated, cases[i].attention);
         assert_int_equal(p.mlp_replicated, cases[i].mlp);
-        assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + 32 * 64);
+        assert_int_equal(p.mixer_linear, 64 * (32 + 2 * 16) + 32 * 64);
     }
 #undef WIDE
 }
@@ -558,7 +561,7 @@ static void set_pattern(void **state)
     (void)state;
     struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
     struct layer_pattern p = {{0},
-                              {FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE},
+                              {FEED_MLP, FEED_MOE, FEED_MLP, FEED_MOE, FEED_MLP, FEED_MOE},
                               {true, true, false, true, true, false}};
     struct error err = {0};
     assert_true(model_set_pattern(&m, &p, &err));

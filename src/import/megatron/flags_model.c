@@ -96,6 +96,8 @@ static bool read_positions(struct flags_result *r, const struct words *w, struct
     if (!read_number(r, MODEL_max_seq, longest, 0, w, err))
         return false;
     r->model_given[MODEL_max_seq] = words_has(w, "--max-position-embeddings");
+    if (flags_is(w, "--position-embedding-type", "none", NULL))
+        r->model.nope_every = 1;
     return true;
 }
 
@@ -300,7 +302,7 @@ static bool set_pattern(struct model *m, const struct words *w, struct error *er
     for (int i = 0; i < m->layers; i++) {
         bool experts = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
         pattern.mixer[i] = MIXER_ATTENTION;
-        pattern.feed[i] = experts ? FEED_MOE : FEED_DENSE;
+        pattern.feed[i] = experts ? FEED_MOE : FEED_MLP;
         pattern.window[i] =
             m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
     }
@@ -311,9 +313,13 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
 {
     struct error inner;
     default_ffn(r, w);
+    if (r->model.pattern[0] && !strchr(r->model.pattern, 'E') && !strchr(r->model.mtp_pattern, 'E'))
+        r->model.experts = 0;
     snprintf(r->model.name, sizeof r->model.name, "flags");
     if (!model_finish(&r->model, &inner))
         return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
+    if (r->model.pattern[0])
+        return true;
     return set_pattern(&r->model, w, err);
 }
 
@@ -326,6 +332,10 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
     if (!words_has(w, "--num-layers") &&
         !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
         return false;
+    bool hybrid;
+    if (!flags_read_hybrid(r, w, &hybrid, err))
+        return false;
+    r->model_given[MODEL_layers] |= hybrid;
     r->has_model = r->model.layers && r->model.hidden && r->model.heads;
     return read_attention(r, w, err) && read_positions(r, w, err) && read_mlp(r, w, err) &&
            read_vocab(r, w, err) && read_window(r, w, err) && flags_read_meaning(r, w, err) &&
