@@ -52,8 +52,13 @@ static const char *nearest_option(const char *word, const struct command *c)
 static bool unknown_option(const struct argument_reader *rd)
 {
     const struct command *c = rd->request->command;
-    const char *near = nearest_option(rd->name, c);
-    if (near)
+    const char *near = nearest_option(rd->name, c), *value = rd->value;
+    char meant[MEANT_MAX];
+    if (!value && rd->word < rd->end && rd->word[0][0] != '-')
+        value = *rd->word;
+    if (option_meant(c, rd->name, value, meant))
+        complain("%s has no option --%s (did you mean %s?)", c->name, rd->name, meant);
+    else if (near)
         complain("%s has no option --%s (did you mean --%s?)", c->name, rd->name, near);
     else if (c->takes_flags)
         complain("%s has no option --%s; Megatron's flags go behind --, "
@@ -86,17 +91,33 @@ static bool take_argument(struct argument_reader *rd, const char *argument)
     return !rd->value;
 }
 
+static const char *const FORMATS[] = {
+    [ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+
 static bool set_format(struct request *r, const char *value)
 {
-    static const char *const names[] = {
-        [ASTRA_TEXT] = "text", [ASTRA_JSON] = "json", [ASTRA_CSV] = "csv"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(value, names[i]) == 0) {
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(value, FORMATS[i]) == 0) {
             r->format = (enum astra_format)i;
+            r->format_given = true;
             return true;
         }
     complain("--format is '%s', expected text, json or csv", value);
     return false;
+}
+
+/* An answer goes to plan.json as JSON unless --format says otherwise; a profile or a script is none. */
+static void take_format_of_output(struct request *r)
+{
+    const char *end = r->output ? strrchr(r->output, '.') : NULL;
+    const struct astra_option *format = &OWN[0];
+    if (!end || r->format_given || !command_takes(r->command, format) ||
+        strcmp(r->command->name, "calibrate") == 0)
+        return;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(end + 1, FORMATS[i]) == 0)
+            r->format = (enum astra_format)i;
 }
 
 static bool set_output(struct request *r, const char *value)
@@ -180,10 +201,14 @@ static bool read_positional(struct request *r, const char *word)
         r->setting[r->settings++] = (struct cli_setting){r->command->words, word};
         return true;
     }
+    const char *option = stray_meant(r->command, word);
     if (r->command->takes_plan && !r->plan)
         r->plan = word;
     else if (r->command->takes_plan)
         complain("a second file, '%s': %s takes one", word, r->command->name);
+    else if (option)
+        complain("'%s' is neither an option nor the value of one (did you mean %s%s?)", word,
+                 option, word);
     else
         complain("'%s' is neither an option nor the value of one; astra %s --help shows examples",
                  word, r->command->name);
@@ -243,6 +268,7 @@ bool request_parse(struct request *r, const struct command *command, int count, 
     while (rd.word < rd.end && !r->help)
         if (!read_word(&rd))
             return false;
+    take_format_of_output(r);
     return true;
 }
 

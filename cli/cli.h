@@ -37,6 +37,7 @@ struct request {
     const struct command *command;
     bool help, help_all, no_color, no_config;
     enum astra_format format;
+    bool format_given;
     const char *output; /* NULL = standard output */
     const char *plan;   /* NULL = none */
     int settings;
@@ -70,6 +71,13 @@ struct own_command {
 const struct own_command *own_commands(void);
 const struct own_command *own_command_find(const char *name);
 int unknown_command(const char *word); /* after a message, the exit code */
+
+/* What an unknown option says here with its value (NULL = none), in MEANT_MAX bytes; false where nobody knows. */
+enum { MEANT_MAX = 256 };
+bool option_meant(const struct command *, const char *word, const char *value, char *out);
+const char *command_meant(const char *word); /* NULL = nobody knows */
+/* The option with a blank that a word without one wants; NULL = nobody knows. */
+const char *stray_meant(const struct command *, const char *word);
 
 int run_help(int count, char **words);
 int run_completions(int count, char **words);

@@ -128,7 +128,8 @@ int unknown_command(const char *word)
         names[n++] = c->name;
     for (int i = 0; topic_name(i) && n < 48; i++)
         names[n++] = topic_name(i);
-    const char *name = astra_nearest(word, names, n);
+    const char *name = command_meant(word);
+    name = name ? name : astra_nearest(word, names, n);
     if (name && strcmp(name, word) == 0)
         complain("'%s' is no command, but a topic: astra help %s", word, word);
     else if (name)

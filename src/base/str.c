@@ -212,10 +212,8 @@ static const char *begun_name(const char *word, const char *const *names, size_t
 
 const char *nearest_name(const char *word, const char *const *names, size_t count)
 {
-    size_t limit = strlen(word) / 3, best = SIZE_MAX;
+    size_t n = strlen(word), limit = n > 8 ? n / 3 : n > 2 ? 2 : 1, best = SIZE_MAX;
     const char *name = NULL;
-    if (limit < 2)
-        limit = 2;
     for (size_t i = 0; i < count; i++) {
         size_t d = name_distance(word, names[i]);
         if (d < best) {

@@ -114,14 +114,16 @@ const struct gpu *gpu_of_device(const char *said)
 }
 
 /* CUDA compute capability of a generation (NVIDIA, "CUDA GPUs"); other makers' parts are given
- * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. */
+ * that of NVIDIA's with the same number formats: bf16 from 8.0, fp8 from 8.9. CDNA4 is gfx950, which
+ * has MXFP8 (Primus docs/02-user-guide/megatron-lm-training.md) and no NVFP4. */
 double gpu_capability(const struct gpu *gpu)
 {
     static const struct {
         const char *arch;
         double capability;
-    } table[] = {{"Volta", 7}, {"Turing", 7.5}, {"Ampere", 8},     {"Ada", 8.9},
-                 {"CDNA2", 8}, {"Hopper", 9},   {"Blackwell", 10}, {"Rubin", 10.7}};
+    } table[] = {{"Volta", 7},      {"Turing", 7.5}, {"Ampere", 8}, {"Ada", 8.9},
+                 {"CDNA2", 8},      {"CDNA4", 9.5},  {"Hopper", 9}, {"Blackwell RTX", 12},
+                 {"Blackwell", 10}, {"Rubin", 10.7}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (gpu->arch[0] == table[i].arch[0] && /* asked for every rank of a search */
             strncmp(gpu->arch, table[i].arch, strlen(table[i].arch)) == 0)

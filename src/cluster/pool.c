@@ -19,6 +19,7 @@ struct pool {
     struct error *err;
 };
 
+enum { NAME_MOST = 64 };
 enum { SHOWN = 200 }; /* characters of a pool in a message: the place must not be cut off */
 
 __attribute__((format(printf, 2, 3))) static bool wrong(struct pool *p, const char *format, ...)
@@ -72,26 +73,74 @@ static void skip_blanks(struct pool *p)
     p->at += strspn(p->at, " \t");
 }
 
+/* "32 of them": so many GPUs of a type whose nodes have as many as usual; 0 where they fill no nodes. */
+static int nodes_for(const struct gpu *g, int count, int *per_node)
+{
+    *per_node = count < g->per_node ? count : g->per_node;
+    return count % *per_node ? 0 : count / *per_node;
+}
+
+/* Other tools' ways to say so many GPUs of a type: 8xH100, 8:H100, H100:8, H100 (0 of them). */
+static bool foreign_form(const char *text, size_t length, int *count, char type[NAME_MOST])
+{
+    static const char digits[] = "0123456789", between[] = "x*: ";
+    size_t lead = strspn(text, digits), tail = length, from = 0, to = length;
+    const char *number = NULL;
+    struct error ignored;
+    while (tail > 0 && strchr(digits, text[tail - 1]))
+        tail--;
+    if (lead > 0 && lead < length && strchr(between, text[lead])) {
+        number = text;
+        from = lead + 1;
+    } else if (tail > 1 && tail < length && strchr(between, text[tail - 1])) {
+        number = text + tail;
+        to = tail - 1;
+    }
+    *count = 0;
+    if (from >= to || to - from >= NAME_MOST)
+        return false;
+    memcpy(type, text + from, to - from);
+    type[to - from] = 0;
+    return !number || scan_number(&number, "", CLUSTER_MAX_NODES, count, &ignored);
+}
+
+/* Says how the group is written where it is one of those forms; or what is wrong with it. */
+static bool wrong_form(struct pool *p, const char *group, const char *cause)
+{
+    char type[NAME_MOST];
+    int count, per_node;
+    size_t length = strcspn(group, ",@");
+    while (length > 0 && strchr(" \t", group[length - 1]))
+        length--;
+    const struct gpu *g =
+        foreign_form(group, length, &count, type) ? gpu_find(type, NULL) : NULL;
+    int nodes = g ? nodes_for(g, count > 0 ? count : g->per_node, &per_node) : 0;
+    if (nodes == 0)
+        return wrong(p, "%s%s", cause,
+                     strncmp(cause, "expected", 8) == 0 ? ", as in 64x8:H100" : "");
+    p->at = group;
+    return wrong(p, "the form is NODESxGPUS:TYPE, write %dx%d:%s", nodes, per_node, type);
+}
+
 static bool read_nodes(struct pool *p, int *least, int *most)
 {
     struct error cause;
+    const char *group = p->at;
     if (!scan_nodes(&p->at, least, most, &cause))
-        return wrong(p, "%s", cause.text);
-    if (*p->at == ':')
-        return wrong(p, "the number of nodes is missing, write NODESxGPUS:TYPE as in 1x8:H100");
+        return wrong_form(p, group, cause.text);
     if (*p->at != 'x' && *p->at != 'X')
-        return wrong(p, "expected x after the number of nodes");
+        return wrong_form(p, group, "expected x after the number of nodes");
     p->at++;
     return true;
 }
 
-static bool read_per_node(struct pool *p, int *per_node)
+static bool read_per_node(struct pool *p, const char *group, int *per_node)
 {
     struct error cause;
     if (!scan_number(&p->at, "the number of GPUs per node", GROUP_MAX_PER_NODE, per_node, &cause))
-        return wrong(p, "%s", cause.text);
+        return wrong_form(p, group, cause.text);
     if (*p->at != ':')
-        return wrong(p, "expected : after the number of GPUs per node");
+        return wrong_form(p, group, "expected : after the number of GPUs per node");
     p->at++;
     return true;
 }
@@ -99,25 +148,40 @@ static bool read_per_node(struct pool *p, int *per_node)
 /* A word up to the end of the group, cut at the buffer's size: no known word is as long. */
 static void read_word(const struct pool *p, char *word, size_t size)
 {
-    size_t length = strcspn(p->at, " \t,@");
+    size_t length = strcspn(p->at, " \t,@+");
     if (length >= size)
         length = size - 1;
     memcpy(word, p->at, length);
     word[length] = 0;
 }
 
+/* "RTX 4090" is RTX-4090. */
+static void join_words(const struct pool *p, char name[NAME_MOST])
+{
+    size_t length = strcspn(p->at, ",@");
+    while (length > 0 && strchr(" \t", p->at[length - 1]))
+        length--;
+    char joined[NAME_MOST] = "";
+    for (size_t i = 0; i < length && i < sizeof joined - 1; i++)
+        joined[i] = strchr(" \t", p->at[i]) ? '-' : p->at[i];
+    if (length < sizeof joined && gpu_find(joined, NULL))
+        memcpy(name, joined, sizeof joined);
+}
+
 static const struct gpu *read_type(struct pool *p)
 {
     struct error cause;
-    char name[64];
+    char name[NAME_MOST];
+    skip_blanks(p);
     read_word(p, name, sizeof name);
+    join_words(p, name);
     if (!*name) {
         wrong(p, "expected a GPU type");
         return NULL;
     }
     const struct gpu *g = gpu_find(name, &cause);
     if (!g)
-        wrong(p, "%s", cause.text);
+        wrong(p, "%s; how to describe one of your own: astra help gpu", cause.text);
     else
         p->at += strlen(name);
     return g;
@@ -143,7 +207,8 @@ static bool read_group(struct pool *p, struct node_group *group)
 {
     int least, most, per_node;
     skip_blanks(p);
-    if (!read_nodes(p, &least, &most) || !read_per_node(p, &per_node))
+    const char *group_text = p->at;
+    if (!read_nodes(p, &least, &most) || !read_per_node(p, group_text, &per_node))
         return false;
     const struct gpu *g = read_type(p);
     if (!g)

@@ -159,7 +159,8 @@ static const struct {
     const char *arch;
     float generation;
 } GENERATION[] = {{"Volta", 0},  {"Turing", 1},    {"Ampere", 2},          {"Ada", 2},
-                  {"Hopper", 3}, {"Blackwell", 4}, {"Blackwell Ultra", 4}, {"Rubin", 4}};
+                  {"Hopper", 3}, {"Blackwell", 4}, {"Blackwell Ultra", 4}, {"Blackwell RTX", 4},
+                  {"Rubin", 4}};
 
 static float link_generation(const struct gpu *g)
 {

@@ -182,9 +182,16 @@ static struct op_time product_time(const struct gpu *g, int precision, const str
     return r;
 }
 
+/* The router's product is PyTorch's, in 16 bits (moe_utils.py router_gating_linear). */
+static int precision_of(const struct op *o, int precision)
+{
+    return layer_precision(precision, o->routes);
+}
+
 static void add_kernels(struct kernels *k, const struct gpu *g, int precision, bool te,
                         const struct op *o)
 {
+    precision = precision_of(o, precision);
     if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
         add_product(k, g, precision, te, o);
     else if (o->kind == OP_ATTENTION)
@@ -198,6 +205,7 @@ static void add_kernels(struct kernels *k, const struct gpu *g, int precision, b
 static struct op_time time_of(const struct costing *on, int precision, bool te, const struct op *o,
                               const double *t)
 {
+    precision = precision_of(o, precision);
     if (o->kind == OP_GEMM || o->kind == OP_GROUPED)
         return product_time(on->group->gpu, precision, o, t, STACK_FACTOR[te]);
     if (o->kind == OP_COMM)
@@ -238,7 +246,7 @@ void cost_predict(const struct costing *on, int precision, bool te, const struct
         predict(on, precision, te, ops + at, some, out + at);
     }
     for (size_t i = 0; !on->costs && i < count; i++)
-        out[i] = analytic_time_of(on, precision, te, &ops[i]);
+        out[i] = analytic_time_of(on, precision_of(&ops[i], precision), te, &ops[i]);
     for (size_t i = 0; on->residual && i < count; i++)
         if (ops[i].kind != OP_COMM) /* has its own: comm_time */
             scale(&out[i], residual_of(on, RESIDUAL_compute));

@@ -290,9 +290,10 @@ static bool read_line(const struct csv *c, int row, struct step_line *l)
         pace = find_word(at[4], PACE, PACES);
     l->source = at[0];
     l->of = (struct step_class){gpu_find(at[1], NULL), experts > 0, format, (enum pace)pace};
-    if (!l->of.gpu || experts < 0 || format < 0 || pace < 0 || !parse_int(at[5], &runs) || runs < 1 ||
-        !parse_real(at[6], &l->mean) || !parse_real(at[7], &l->mean_abs) || l->mean_abs < 0 ||
-        !parse_real(at[8], &l->deviation) || l->deviation < 0 || !parse_real(at[9], &l->kernels))
+    if (!l->of.gpu || experts < 0 || format < 0 || pace < 0 || !parse_int(at[5], &runs) ||
+        runs < 1 || !parse_real(at[6], &l->mean) || !parse_real(at[7], &l->mean_abs) ||
+        l->mean_abs < 0 || !parse_real(at[8], &l->deviation) || l->deviation < 0 ||
+        !parse_real(at[9], &l->kernels))
         return false;
     l->runs = (int)runs;
     l->generation = generation_of(l->of.gpu);
@@ -314,10 +315,11 @@ bool step_errors_parse(struct step_errors *e, const char *text, size_t length, c
     e->line = arena_array(mem, (size_t)c.rows, sizeof *e->line);
     for (int i = 0; i < c.rows; i++)
         if (!read_line(&c, i, &e->line[i]))
-            return fail(err, ERROR_INPUT,
-                        "%s:%d: not a line by source with GPU, dense or experts, 16 or a narrower format, "
-                        "pace, runs and errors; `make step-errors` writes this file",
-                        name, c.line[i]);
+            return fail(
+                err, ERROR_INPUT,
+                "%s:%d: not a line by source with GPU, dense or experts, 16 or a narrower format, "
+                "pace, runs and errors; `make step-errors` writes this file",
+                name, c.line[i]);
     finish(e, mem);
     return true;
 }

@@ -21,11 +21,12 @@ static bool has(struct writer *w, const struct param_flag *p)
 /* The first release with --fp4-format and --fp4-param-gather. */
 enum { FP4_RELEASE = 15 };
 
-/* Delayed scaling, the default recipe, does not go with these two modules. */
+/* Delayed scaling, the default recipe, does not go with these two modules, nor with layers in 16 bits. */
 static void add_precision(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
-    bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT);
+    bool undelayed = s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT) ||
+                     w->model->wide_first + w->model->wide_last > 0;
     bool blocks = s->expert_fusion && w->model->experts > 0; /* fused experts quantise these */
     writer_word(w, s->precision == PRECISION_FP16 ? "--fp16" : p->flag);
     if (!precision_is_narrow(s->precision))

@@ -161,6 +161,22 @@ static void add_mamba(struct writer *w, const char *flag)
         writer_number(w, flag, w->model->mamba_heads);
 }
 
+static void add_wide_first(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    if (!precision_is_narrow(w->strategy->precision) || m->wide_first + m->wide_last == 0)
+        return;
+    writer_word(w, "--first-last-layers-bf16");
+    writer_number(w, flag, m->wide_first);
+}
+
+static void add_wide_last(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    if (precision_is_narrow(w->strategy->precision) && m->wide_first + m->wide_last > 0)
+        writer_number(w, flag, m->wide_last);
+}
+
 static void add_nothing(struct writer *w, const char *flag)
 {
     (void)w, (void)flag;
@@ -182,6 +198,8 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_moe_every] = add_nothing, /* part of the pattern */
     [MODEL_sigmoid_router] = add_router,
     [MODEL_mamba_heads] = add_mamba,
+    [MODEL_wide_first] = add_wide_first,
+    [MODEL_wide_last] = add_wide_last,
 };
 
 /* Whether the release has what was written from word `from` on. */

@@ -27,6 +27,7 @@ struct block_shape {
     const struct model *model;
     enum block_kind kind;
     int window; /* of attention; 0 = full */
+    bool wide;  /* of a layer that stays in 16 bits: `precision` is its own */
     int tp, cp, ep, etp;
     int micro_batch, seq_len;
     int seq_parallel, tp_sync, precision, cp_comm, dispatcher, grouped_gemm, expert_fusion,

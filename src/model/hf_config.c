@@ -54,6 +54,7 @@ static const struct {
     {MODEL_proj_bias, ONE_BIAS, "bias"},
     {MODEL_linear_bias, BIASES, "mlp_bias"},
     {MODEL_linear_bias, ALL_BIAS, "use_bias"},
+    {MODEL_post_norms, POST_KEY, "use_post_norm"},
     {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
     {MODEL_experts, EXPERTS | NEEDED,
      "num_experts num_local_experts n_routed_experts moe_num_experts"},
@@ -235,6 +236,8 @@ static bool is_needed(const struct hf_config *c, const struct hf_family *f, int 
                       const struct model *m)
 {
     bool of_experts = KEYS[key].group & (EXPERTS | EXPERT_WIDTH);
+    if (KEYS[key].field == MODEL_ffn && f->reads & ALL_SPARSE)
+        return false;
     return KEYS[key].group & NEEDED && KEYS[key].group & (f->reads | COMMON) &&
            !(of_experts && is_dense(c, f, m));
 }
@@ -338,7 +341,7 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
                           const struct model *m, struct error *err)
 {
     int heads = m->heads ? m->heads : 1;
-    if (f->reads & HIDDEN_NORM && m->head_dim && m->head_dim * heads != m->hidden)
+    if (f->reads & HIDDEN_HEADS && m->head_dim && m->head_dim * heads != m->hidden)
         return fail(err, ERROR_INPUT,
                     "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
                     c->name, m->head_dim, heads, m->hidden, f->type);
@@ -350,10 +353,14 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
 {
     if (!settle_biases(c, f, m, err) || !fits_together(c, f, m, err))
         return false;
+    if (m->text_part && c->text != c->root && !is_there(c, "tie_word_embeddings"))
+        m->tied = 0; /* the whole model's class says so, whatever the decoder's does */
     if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
         m->text_part = 1;
     if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))
         m->ffn = 16384;
+    if (f->reads & ALL_SPARSE && !m->ffn)
+        m->ffn = m->expert_ffn;
     if (f->reads & HYBRID)
         return hf_hybrid(c, m, err);
     if (f->reads & STEPPED)

@@ -32,14 +32,16 @@ enum {
     INTERLEAVED =
         1 << 15,       /* Llama 4: intermediate_size is the experts', dense layers have another */
     STEPPED = 1 << 16, /* ERNIE: experts from one layer to another, every n-th */
-    SHARED_FFN = 1 << 17,  /* no keys: a shared expert is as wide as the others (Hunyuan) */
-    EXPERT_BIAS = 1 << 18, /* no keys: experts and router have biases (gpt-oss) */
-    EVERY_KV = 1 << 19,    /* no keys: every head has its key, whatever a file says */
-    EVEN_HEADS = 1 << 20,  /* no keys: a head is hidden / heads wide, whatever a file says */
-    EVEN_FFN = 1 << 21,    /* no keys: the inner width is 4 x hidden, whatever a file says */
-    HIDDEN_NORM = 1 << 22, /* no keys: the norm on queries is as wide as the model (OLMoE) */
-    HYBRID = 1 << 24,      /* layers of one half, named one by one */
-    NESTED = 1 << 23,      /* no keys: the decoder is in text_config, the root has no sizes */
+    SHARED_FFN = 1 << 17,   /* no keys: a shared expert is as wide as the others (Hunyuan) */
+    EXPERT_BIAS = 1 << 18,  /* no keys: experts and router have biases (gpt-oss) */
+    EVERY_KV = 1 << 19,     /* no keys: every head has its key, whatever a file says */
+    EVEN_HEADS = 1 << 20,   /* no keys: a head is hidden / heads wide, whatever a file says */
+    EVEN_FFN = 1 << 21,     /* no keys: the inner width is 4 x hidden, whatever a file says */
+    HIDDEN_HEADS = 1 << 22, /* no keys: heads together are as wide as the model (OLMoE, Helium) */
+    NESTED = 1 << 23,       /* no keys: the decoder is in text_config, the root has no sizes */
+    POST_KEY = 1 << 24,     /* use_post_norm */
+    ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
+    HYBRID = 1 << 26,       /* layers of one half, named one by one */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };
@@ -50,6 +52,7 @@ enum hf_window {
     WINDOW_ALWAYS,   /* every layer, when sliding_window is given */
     WINDOW_SWITCHED, /* use_sliding_window, from layer max_window_layers on */
     WINDOW_PATTERN,  /* every n-th layer is full: sliding_window_pattern, or the family's n */
+    WINDOW_LEADING,  /* layers 1, n + 1, 2 n + 1 ... are full */
     WINDOW_CHUNKED   /* attention_chunk_size on the layers that are rotated (Llama 4) */
 };
 
@@ -57,7 +60,7 @@ struct hf_family {
     const char *type; /* model_type */
     unsigned reads;   /* groups of keys beyond the common ones */
     enum hf_window window;
-    int full_every; /* of WINDOW_PATTERN */
+    int full_every; /* of WINDOW_PATTERN and WINDOW_LEADING */
     struct {
         enum model_field field;
         int value; /* never 0: a 0 ends the list */

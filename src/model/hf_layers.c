@@ -170,7 +170,7 @@ static bool chunked_rule(const struct hf_config *c, const struct model *m, struc
 static bool window_rule(const struct hf_config *c, const struct hf_family *f, const struct model *m,
                         struct layer_pattern *p, struct error *err)
 {
-    int every = f->full_every, first = 0;
+    int every = f->full_every, first = 0, leading = f->window == WINDOW_LEADING;
     if (f->window == WINDOW_CHUNKED)
         return chunked_rule(c, m, p, err);
     if (f->window == WINDOW_PATTERN && !read_cycle(c, &every, err))
@@ -179,7 +179,7 @@ static bool window_rule(const struct hf_config *c, const struct hf_family *f, co
         !hf_count(c, "max_window_layers", 0, MODEL_MAX_LAYERS, &first, err))
         return false;
     for (int i = 0; i < m->layers; i++)
-        p->window[i] = i >= first && !(every && (i + 1) % every == 0);
+        p->window[i] = i >= first && !(every && (i + 1) % every == leading % every);
     return true;
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Defaults that follow from the shape. */
-static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2, ABOVE_4096_WIDE = -3;
+static const double SAME_AS_MAX_SEQ = -1, ROOT_OF_HIDDEN = -2, ABOVE_4096_WIDE = -3,
+                    TWO_BY_ROOT = -4, FOUR_BY_ROOT = -5; /* of 5 x hidden (Youtu) */
 
 #define HF(field, families, keys, absent) {MEANING_##field, families, keys},
 static const struct hf_line {
@@ -157,6 +158,8 @@ static double default_of(int line, const struct model *m)
     return value == SAME_AS_MAX_SEQ   ? m->max_seq
            : value == ROOT_OF_HIDDEN  ? sqrt(m->hidden)
            : value == ABOVE_4096_WIDE ? m->hidden > 4096
+           : value == TWO_BY_ROOT     ? 2 / sqrt(5.0 * m->hidden)
+           : value == FOUR_BY_ROOT    ? 4 / sqrt(5.0 * m->hidden)
                                       : value;
 }
 

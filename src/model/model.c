@@ -174,6 +174,14 @@ static bool check_mla(const struct model *m, struct error *err)
     return true;
 }
 
+static bool check_wide(const struct model *m, struct error *err)
+{
+    return m->wide_first + m->wide_last <= m->layers ||
+           fail(err, ERROR_INPUT,
+                "wide_first and wide_last are %d and %d, expected at most %d (layers) together",
+                m->wide_first, m->wide_last, m->layers);
+}
+
 static bool check_router(const struct model *m, struct error *err)
 {
     if (m->experts && !m->topk)
@@ -237,7 +245,7 @@ bool model_finish(struct model *m, struct error *err)
         return false;
     fill_defaults(m);
     if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
-        !check_mamba(m, err) || !model_finish_meaning(m, err))
+        !check_mamba(m, err) || !check_wide(m, err) || !model_finish_meaning(m, err))
         return false;
     if (m->pattern[0])
         pattern_of_symbols(m, &pattern);

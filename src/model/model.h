@@ -35,6 +35,7 @@ const char *feed_name(enum feed);
 struct layer_kind {
     enum mixer mixer;
     enum feed feed;
+    bool wide;  /* products in 16 bits whatever the others have */
     int window; /* of attention; 0 = full */
 };
 
@@ -131,6 +132,8 @@ struct layer_pattern {
     bool window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
+/* Sets wide_first and wide_last of a finished model, whatever its pattern. */
+bool model_set_wide(struct model *, int first, int last, struct error *);
 
 /* "MEM-E", "MEM-E/-E/-E": what --hybrid-layer-pattern says, without stages ('|'). Sets `pattern`, `layers`,
  * `mtp_pattern`, `mtp` and `mla` of a model that is not finished. */
@@ -162,6 +165,8 @@ const struct model_preset *model_presets(void);
  * model is not the preset's, "" = nothing that has a cost. */
 const char *model_named(const char *text);
 const char *model_named_as(const char *text, const char **differs);
+/* What its own config.json has otherwise, as pairs (model_override): longest sequence, rotary frequencies; "" = nothing. */
+const char *model_named_changes(const char *text);
 /* What kind of model without a preset a name speaks of; NULL = it does not say. `decoder`: there is one in it that could
  * be planned. */
 const char *model_named_other(const char *text, bool *decoder);
@@ -209,7 +214,7 @@ int64_t model_head_params(const struct model *,
 int64_t model_final_norm_params(const struct model *);
 int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its decoder layer */
 
-/* Vocabulary padded as Megatron does, to a multiple of 128 x tp. */
+/* Vocabulary padded as Megatron does, to a multiple of vocab_pad (128) x tp. */
 int64_t model_padded_vocab(const struct model *, int tp);
 
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded

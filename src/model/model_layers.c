@@ -1,6 +1,7 @@
-/* The kinds of layers a model is made of. A pattern says per layer its mixer, its
- * feed-forward part and whether its attention has the window; the distinct combinations, in order of appearance, are the
- * kinds. The short form (dense_first, moe_every, window_every) is found by trying: the first two
+/* The kinds of layers a model is made of. A pattern says per layer its mixer, its feed-forward part
+ * and whether its attention has the window; the distinct combinations, in order of appearance, are
+ * the kinds, apart where the first or last layers stay in 16 bits. The short form (dense_first,
+ * moe_every, window_every) is found by trying: the first two
  * follow from the first two layers with experts, the third is one of `layers` candidates.
  * O(layers^2), once a model. */
 #include "model/model.h"
@@ -11,34 +12,53 @@
 /* Stands in the short form for a pattern it cannot say: at least not all layers are alike. */
 enum { IRREGULAR = 2 };
 
+/* The kind's place; MODEL_MAX_KINDS where there is no room for another. */
 static int kind_index(struct model *m, const struct layer_kind *x)
 {
     for (int k = 0; k < m->kinds; k++)
         if (m->kind[k].mixer == x->mixer && m->kind[k].feed == x->feed &&
-            m->kind[k].window == x->window)
+            m->kind[k].window == x->window && m->kind[k].wide == x->wide)
             return k;
-    assert(m->kinds < MODEL_MAX_KINDS);
+    if (m->kinds == MODEL_MAX_KINDS)
+        return MODEL_MAX_KINDS;
     m->kind[m->kinds] = *x;
     return m->kinds++;
 }
 
-static void lay_out(struct model *m, const struct layer_pattern *p)
+static bool too_many_kinds(struct error *err)
+{
+    return fail(err, ERROR_INPUT,
+                "layers are of more than %d kinds (experts, window, 16 bits): with "
+                "wide_first and wide_last 0 they are fewer",
+                MODEL_MAX_KINDS);
+}
+
+static bool lay_out(struct model *m, const struct layer_pattern *p, struct error *err)
 {
     m->kinds = 0;
     memset(m->kind, 0, sizeof m->kind);
     memset(m->layer, 0, sizeof m->layer);
     for (int i = 0; i < m->layers; i++) {
-        struct layer_kind x = {(enum mixer)p->mixer[i], (enum feed)p->feed[i],
-                               p->window[i] ? m->window : 0};
-        m->layer[i] = (uint8_t)kind_index(m, &x);
+        struct layer_kind x = {.mixer = (enum mixer)p->mixer[i],
+                               .feed = (enum feed)p->feed[i],
+                               .wide = i < m->wide_first || i >= m->layers - m->wide_last,
+                               .window = p->window[i] ? m->window : 0};
+        int k = kind_index(m, &x);
+        if (k == MODEL_MAX_KINDS)
+            return too_many_kinds(err);
+        m->layer[i] = (uint8_t)k;
     }
     m->mtp_layers = m->pattern[0] ? (int)strlen(m->mtp_pattern) : 1;
     m->mtp_layer[0] = m->layer[m->layers - 1];
     for (int i = 0; m->pattern[0] && i < m->mtp_layers; i++) {
         struct layer_kind x = layer_of_symbol(m->mtp_pattern[i]);
         x.window = x.mixer == MIXER_ATTENTION ? m->window : 0;
-        m->mtp_layer[i] = (uint8_t)kind_index(m, &x);
+        int k = kind_index(m, &x);
+        if (k == MODEL_MAX_KINDS)
+            return too_many_kinds(err);
+        m->mtp_layer[i] = (uint8_t)k;
     }
+    return true;
 }
 
 static int next_moe(const struct model *m, const struct layer_pattern *p, int from)
@@ -134,8 +154,7 @@ static bool check_layers(const struct model *m, struct error *err)
 
 bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct error *err)
 {
-    lay_out(m, p);
-    if (!check_layers(m, err))
+    if (!lay_out(m, p, err) || !check_layers(m, err))
         return false;
     if (m->pattern[0]) { /* says it all */
         m->dense_first = m->moe_every = m->window_every = 0;
@@ -146,6 +165,23 @@ bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct er
     if (m->window)
         shorten_window(m, p);
     return true;
+}
+
+bool model_set_wide(struct model *m, int first, int last, struct error *err)
+{
+    struct layer_pattern pattern;
+    if (first < 0 || last < 0 || first + last > m->layers)
+        return fail(err, ERROR_INPUT, "%d first and %d last layers in 16 bits, the model has %d",
+                    first, last, m->layers);
+    for (int i = 0; i < m->layers; i++) {
+        const struct layer_kind *kind = &m->kind[m->layer[i]];
+        pattern.mixer[i] = (uint8_t)kind->mixer;
+        pattern.feed[i] = (uint8_t)kind->feed;
+        pattern.window[i] = kind->window > 0;
+    }
+    m->wide_first = first;
+    m->wide_last = last;
+    return lay_out(m, &pattern, err);
 }
 
 bool model_has_mixer(const struct model *m, enum mixer mixer)

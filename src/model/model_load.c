@@ -59,11 +59,27 @@ static bool unknown_preset(const char *text, struct arena *mem, struct error *er
     const char **names = arena_array(mem, count, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = presets[i].name;
+    bool decoder;
+    const char *slash = strrchr(text, '/'), *other = model_named_other(text, &decoder);
+    const char *meant = did_you_mean(slash && slash[1] ? slash + 1 : text, names, count);
     return fail(
         err, ERROR_INPUT,
-        "unknown model '%.80s'%s; expected a preset, a path to a config.json, or pairs such as "
+        "unknown model '%.80s'%s%s; expected a preset, a path to a config.json, or pairs such as "
         "layers=32,hidden=4096,...",
-        text, did_you_mean(text, names, count));
+        text, other ? ", " : "", other ? other : meant);
+}
+
+/* Under the preset's name; where it is another model, under its own. */
+static bool load_preset_as(struct model *m, const char *text, const char *preset, struct arena *mem,
+                           struct error *err)
+{
+    const char *changes = model_named_changes(text), *part = strrchr(text, '/');
+    if (!model_load(m, preset, mem, err))
+        return false;
+    if (!*changes)
+        return true;
+    set_name(m, part ? part + 1 : text);
+    return model_override(m, changes, err);
 }
 
 /* A name that others use; what is not quite the preset is not taken for it. */
@@ -71,7 +87,7 @@ static bool load_named(struct model *m, const char *text, struct arena *mem, str
 {
     const char *differs, *preset = model_named_as(text, &differs), *cached;
     if (preset && !*differs)
-        return model_load(m, preset, mem, err);
+        return load_preset_as(m, text, preset, mem, err);
     if ((cached = hf_cache_find(text, mem))) {
         if (!load_file(m, cached, mem, err))
             return false;

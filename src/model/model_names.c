@@ -12,11 +12,13 @@
 #include <string.h>
 
 static const struct named {
-    const char *name, *preset, *differs;
+    const char *name, *preset, *differs, *changes;
 } NAMES[] = {
-#define NAMED(name, preset, differs) {name, preset, differs},
+#define NAMED(name, preset, differs) {name, preset, differs, ""},
+#define CHANGED(name, preset, changes) {name, preset, "", changes},
 #include "model/model_names.def"
 #undef NAMED
+#undef CHANGED
 };
 enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES, PART_BYTES = 160 };
 
@@ -25,7 +27,8 @@ static const struct {
     const char *words, *why;
     bool decoder; /* that could be planned, where its flags are there */
 } OTHERS[] = {
-    {"vl vlm vision internvl llava ovis paligemma",
+    {"vl vlm vision internvl llava ovis paligemma kimi-k2.5 kimi-k2.6 kimi-k2.7 glm-4.5v glm-4.6v "
+     "glm-4.1v",
      "a vision-language model, of which only the decoder could be planned", true},
     {"omni audio tts asr",
      "a model of sound or of several kinds, of which only the decoder could be planned", true},
@@ -106,19 +109,19 @@ static bool changes_shape(const char *rest)
     return false;
 }
 
-/* The longest known name that a part of a path begins with. */
-static const char *preset_of(const char *part, const char **differs)
+/* The longest known name that a part of a path begins with; `*row` NULL: the preset's own. */
+static const char *preset_of(const char *part, const struct named **row)
 {
     const char *best = NULL, *rest = NULL, *end;
     for (const struct model_preset *p = model_presets(); p->name; p++)
         if ((end = behind(part, p->name)) && (!rest || end > rest)) {
             best = p->name, rest = end;
-            *differs = "";
+            *row = NULL;
         }
     for (int i = 0; i < NAME_COUNT; i++)
         if ((end = behind(part, NAMES[i].name)) && (!rest || end > rest)) {
             best = NAMES[i].preset, rest = end;
-            *differs = NAMES[i].differs;
+            *row = &NAMES[i];
         }
     return best && !changes_shape(rest) ? best : NULL;
 }
@@ -175,24 +178,38 @@ static const char *why_other(const char *part, bool *decoder)
     return NULL;
 }
 
-const char *model_named_as(const char *text, const char **differs)
+static const char *find(const char *text, const struct named **row)
 {
     enum { PARTS = 4 }; /* of a path, from its end */
     const char *end = text + strlen(text), *preset;
     char part[PART_BYTES];
     bool decoder;
-    *differs = "";
+    *row = NULL;
     for (int i = 0; i < PARTS && end > text; i++) {
         while (end > text && end[-1] == '/')
             end--;
         const char *from = last_part(text, end, part);
-        if ((preset = preset_of(part, differs)))
+        if ((preset = preset_of(part, row)))
             return preset;
         if (why_other(part, &decoder))
             return NULL;
         end = from;
     }
     return NULL;
+}
+
+const char *model_named_as(const char *text, const char **differs)
+{
+    const struct named *row;
+    const char *preset = find(text, &row);
+    *differs = preset && row ? row->differs : "";
+    return preset;
+}
+
+const char *model_named_changes(const char *text)
+{
+    const struct named *row;
+    return find(text, &row) && row ? row->changes : "";
 }
 
 const char *model_named(const char *text)
@@ -225,14 +242,14 @@ static size_t alike(const char *name, const char *known)
 static const char *decoder_of(const char *part)
 {
     char cut[PART_BYTES], word[64];
-    const char *differs;
+    const struct named *row;
     for (const char *p = part; *p; p++) {
         size_t n = strcspn(p + 1, "-_. +");
         snprintf(word, sizeof word, "%.*s", (int)n, p + 1);
         if (!is_sign(*p) || !(same_name(word, "vl") || same_name(word, "omni")))
             continue;
         snprintf(cut, sizeof cut, "%.*s%s", (int)(p - part), part, p + 1 + n);
-        return preset_of(cut, &differs);
+        return preset_of(cut, &row);
     }
     return NULL;
 }

@@ -168,7 +168,7 @@ int64_t model_params_active(const struct model *m)
 
 int64_t model_padded_vocab(const struct model *m, int tp)
 {
-    int64_t multiple = (int64_t)VOCAB_MULTIPLE * tp;
+    int64_t multiple = (int64_t)(m->vocab_pad ? m->vocab_pad : VOCAB_MULTIPLE) * tp;
     return (m->vocab + multiple - 1) / multiple * multiple;
 }
 

@@ -25,8 +25,10 @@ static const char FEED_SYMBOLS[] = {
 struct layer_kind layer_of_symbol(char symbol)
 {
     const char *mixer = strchr(MIXER_SYMBOLS, symbol), *feed = strchr(FEED_SYMBOLS, symbol);
-    return (struct layer_kind){mixer ? (enum mixer)(mixer - MIXER_SYMBOLS) : MIXER_NONE,
-                               feed ? (enum feed)(feed - FEED_SYMBOLS) : FEED_NONE, 0};
+    return (struct layer_kind){
+        .mixer = mixer ? (enum mixer)(mixer - MIXER_SYMBOLS) : MIXER_NONE,
+        .feed = feed ? (enum feed)(feed - FEED_SYMBOLS) : FEED_NONE,
+    };
 }
 
 static bool check_symbols(const char *text, const char *whole, struct error *err)

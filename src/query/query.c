@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
+#include "import/shell/launch.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
 #include "search/mixed/mixed.h"
@@ -33,7 +34,26 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
         copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
     o->has_flags = (o->imported ? flags_import_file : flags_import)((int)(before + count), copy,
                                                                     &o->flags, o->mem, err);
+    o->flags.fork = o->imported ? imported_launch(o)->fork : NULL;
     return o->has_flags;
+}
+
+/* The cluster that one may have meant, as far as that is known. */
+static bool lacks_cluster(const struct options *o, enum query_kind kind, struct error *err)
+{
+    const struct launch *l = imported_launch(o);
+    bool money = o->run.tokens > 0 || o->money.budget || o->money.deadline_s > 0;
+    int64_t gpus = l ? l->gpus : 0, each = gpus < 8 ? gpus : 8;
+    each = gpus > 0 && l->per_node ? l->per_node : each;
+    if (gpus > 0 && gpus % each == 0)
+        return fail(err, ERROR_INPUT,
+                    "no cluster is given: %s runs on %lldx%lld GPUs, say their type with --gpu, for "
+                    "example --gpu H100",
+                    l->path, (long long)(gpus / each), (long long)each);
+    return fail(err, ERROR_INPUT, "no cluster is given: add --cluster, for example --cluster %s",
+                kind == QUERY_SEARCH && money
+                    ? "1..64x8:H100, or --cluster any for every type that has a price"
+                    : "8x8:H100");
 }
 
 static bool is_whole(const struct options *o, enum query_kind kind, struct error *err)
@@ -43,8 +63,7 @@ static bool is_whole(const struct options *o, enum query_kind kind, struct error
     if (kind == QUERY_SEARCH && o->has_flags)
         return fail(err, ERROR_INPUT, "search takes no Megatron flags: estimate does");
     if (!o->has_cluster)
-        return fail(err, ERROR_INPUT,
-                    "no cluster is given: add --cluster, for example --cluster 8x8:H100");
+        return lacks_cluster(o, kind, err);
     return o->has_model || o->has_flags || /* which say themselves what they lack */
            fail(err, ERROR_INPUT,
                 "no model is given: add --model, for example --model llama3-8b (astra models "

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
+#include "rules/fork_rules.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -146,6 +147,27 @@ static bool world_of(const struct query *q, int64_t *world, struct error *err)
     return true;
 }
 
+/* A file is of some release or fork; flags behind -- and those of a release that is named are Megatron-LM's. */
+static bool follows_fork(const struct query *q)
+{
+    return q->flags && q->flags->of_file && (q->flags->fork || q->terms.release <= 0);
+}
+
+/* What its fork runs is no reason to refuse it. */
+static void lift_reasons(const struct query *q, struct flags_result *f)
+{
+    int kept = 0;
+    for (int i = 0; i < f->reasons.count; i++) {
+        const char *runs = fork_runs(f->reasons.text[i], f->fork, f->mem);
+        if (runs && follows_fork(q))
+            add_text(&f->notes, arena_format(f->mem, "refused by Megatron-LM as it is today: %s; %s",
+                                             f->reasons.text[i], runs));
+        else
+            f->reasons.text[kept++] = f->reasons.text[i];
+    }
+    f->reasons.count = kept;
+}
+
 /* The model and the stack are those of the flags, where there are any. */
 bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
 {
@@ -172,6 +194,7 @@ bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
                               "parallelism and batch do not go into the %lld of the cluster",
                               (long long)world, (long long)most));
     q->flags = f;
+    lift_reasons(q, f);
     q->model = f->model;
     if (q->terms.stack == STACK_OPEN)
         q->terms.stack = f->stack;
@@ -376,5 +399,7 @@ bool query_estimate(const struct query *q, struct arena *mem, struct estimate_qu
     if (!hetero && q->cluster.groups > 1)
         set_meshes(q, mem, out);
     return query_rules(q, false, mem, &out->rules, err) &&
-           query_cautions(q, mem, &out->cautions, err);
+           query_cautions(q, mem, &out->cautions, err) &&
+           (!follows_fork(q) ||
+            rules_lift(&out->rules, &out->cautions, q->flags->fork, mem, err));
 }

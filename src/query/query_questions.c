@@ -270,13 +270,10 @@ int imported_asks(const struct options *o)
 /* What stands behind a flag, in the next word or behind "=" (where part of it is not known); NULL = another flag. */
 static const char *behind_flag(const struct launch *l, int i, const char *flag)
 {
-    size_t n = strlen(flag);
-    const char *word = l->word[i].text;
-    if (strncmp(word, flag, n) != 0)
+    const char *word = l->word[i].text, *sign = strchr(word, '=');
+    if (!launch_names_flag(word, flag))
         return NULL;
-    return word[n] == '='                 ? word + n + 1
-           : !word[n] && i + 1 < l->count ? l->word[i + 1].text
-                                          : NULL;
+    return sign ? sign + 1 : i + 1 < l->count ? l->word[i + 1].text : NULL;
 }
 
 /* A file with a name of its own, which "tokenizer.model" is not. */

@@ -44,16 +44,15 @@ void add_error_words(const struct plan *p, struct str *out)
         str_add(out, ": a guess, without learned models");
         return;
     }
-    str_addf(out, ": from %d run%s of %d source%s (%s, %s%s%s), less so from wider classes", s->runs,
-             s->runs == 1 ? "" : "s", s->sources, s->sources == 1 ? "" : "s",
+    str_addf(out, ": from %d run%s of %d source%s (%s, %s%s%s), less so from wider classes",
+             s->runs, s->runs == 1 ? "" : "s", s->sources, s->sources == 1 ? "" : "s",
              s->scope == SCOPE_all ? "any model"
              : e->class.experts    ? "experts"
                                    : "dense",
-             scope_words(s->scope),
-             s->scope != SCOPE_precision ? "" : " in ",
-             s->scope != SCOPE_precision               ? ""
+             scope_words(s->scope), s->scope != SCOPE_precision ? "" : " in ",
+             s->scope != SCOPE_precision            ? ""
              : precision_is_narrow(e->class.format) ? precision_info(e->class.format)->word
-                                                       : "16 bits");
+                                                    : "16 bits");
     if (e->kernels >= 0.01)
         str_addf(out, "; operators never measured on it%s may add %.0f %%",
                  model_has_mixer(p->model, MIXER_MAMBA) ? ", the scan of state spaces among them,"

@@ -63,7 +63,7 @@ struct improvement {
     bool newest;                      /* flags are added, and nobody said for which release */
     double
         best_step_s; /* of the plan that also changes what the script says in other words; 0 = it is this one */
-    double step_s, peak_bytes, limit_bytes; /* of the new script, read again */
+    double step_s, device_bytes, limit_bytes; /* of the new script, read again */
 };
 
 /* Plans side by side, the others beside the first. */

@@ -156,7 +156,7 @@ static bool read_back(struct astra *a, const struct str *text, struct improvemen
     if (ok) {
         run_evaluate(&again->query, &e, &again->mem, &again->plan);
         i->step_s = again->plan.step_s;
-        i->peak_bytes = again->plan.feasible ? plan_fullest(&again->plan)->peak_bytes : 0;
+        i->device_bytes = again->plan.feasible ? plan_fullest(&again->plan)->device_bytes : 0;
         i->limit_bytes = again->plan.limit_bytes;
         ok = (again->plan.feasible && i->step_s <= b->change.plan->step_s * (1 + LEAST_SPEEDUP)) ||
              fail(err, ERROR_INPUT, "the new text would not be the plan that was found");
@@ -185,12 +185,6 @@ static bool put_in(struct astra *a, const struct text *old, bool inline_added,
     return read_back(a, &a->script, i, err);
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool has_flag(const struct launch *l, const char *flag)
 {
     for (int i = 0; i < l->count; i++)
@@ -199,27 +193,25 @@ static bool has_flag(const struct launch *l, const char *flag)
     return false;
 }
 
-/* What no edit of this text can be sure of. A script inside of YAML is not told from it. */
+/* What no edit of this text can be sure of. */
 static bool is_plain_script(const struct launch *l, struct error *err)
 {
-    bool script = strcmp(l->kind, "launch script") == 0 || strcmp(l->kind, "sbatch file") == 0;
-    if (!script || ends_in(l->path, ".yaml") || ends_in(l->path, ".yml"))
+    if (!l->is_script)
         return fail(err, ERROR_INPUT, "it is no shell script");
     if (strcmp(l->path, "-") == 0)
         return fail(err, ERROR_INPUT, "standard input is read once: give the file's name");
     if (!has_flag(l, "--seq-length") ||
         (!has_flag(l, "--micro-batch-size") && !has_flag(l, "--tensor-model-parallel-size")))
         return fail(err, ERROR_INPUT, "its flags do not say what is trained in which batches");
-    for (int i = 0; i < l->notes.count; i++)
-        if (strstr(l->notes.text[i], "another training"))
-            return fail(err, ERROR_INPUT, "it starts several trainings");
+    if (l->others > 0)
+        return fail(err, ERROR_INPUT, "it starts several trainings");
     return true;
 }
 
 /* The release that was named has all flags of the plan. Of MindSpeed it is known that it keeps those of its release. */
 static bool release_has(struct astra *a, const struct plan *p, struct error *err)
 {
-    const char **words, *fork = launch_fork(imported_launch(&a->options));
+    const char **words, *fork = imported_launch(&a->options)->fork;
     bool release_counts = fork && strcmp(fork, "MindSpeed") == 0;
     size_t count;
     if (fork && !(release_counts && a->options.export.version))

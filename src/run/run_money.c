@@ -107,7 +107,8 @@ const struct money *money_answer(const struct query *q, const struct plan *best,
 static void add_run(struct str *s, const struct plan *p)
 {
     add_gpus(p, s);
-    str_addf(s, ", %.2f h", p->hours);
+    str_add(s, ", ");
+    add_seconds(s, 3600 * p->hours);
     if (p->usd_total > 0) {
         str_add(s, ", ");
         add_cents(s, p->usd_total);
@@ -123,17 +124,19 @@ bool money_refuse(const struct query *q, const struct plan *front, int count, st
     const struct plan *in_budget = fastest(front, count, &budget);
     const struct plan *in_time = cheapest(front, count, &deadline);
     if (!in_budget) {
-        str_add(&s, "no plan keeps the budget of ");
+        str_add(&s, "no plan stays within the budget of ");
         add_cents(&s, q->budget_usd);
         str_add(&s, ": the cheapest is ");
         add_run(&s, &front[0]);
     } else if (!in_time || !(q->budget_usd > 0)) {
-        str_addf(&s, "no plan meets the deadline of %.2f h: the fastest is ", q->deadline_s / 3600);
+        str_add(&s, "no plan meets the deadline of ");
+        add_seconds(&s, q->deadline_s);
+        str_add(&s, ": the fastest is ");
         add_run(&s, &front[count - 1]);
     } else {
         str_add(&s,
-                "no plan keeps the budget and meets the deadline: the fastest within the budget "
-                "is ");
+                "no plan stays within the budget and meets the deadline: the fastest within the "
+                "budget is ");
         add_run(&s, in_budget);
         str_add(&s, ", the cheapest within the deadline ");
         add_run(&s, in_time);

@@ -79,7 +79,7 @@ static void say_broken(const struct query *q, int g, struct limits limits, struc
         str_add(&s, "its fastest plan misses the deadline by ");
         add_seconds(&s, out->plan->hours * 3600 - q->deadline_s);
     } else {
-        str_add(&s, "no plan keeps budget and deadline");
+        str_add(&s, "no plan stays within budget and deadline");
     }
     out->why = str_keep(&s, mem);
 }

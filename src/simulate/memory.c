@@ -87,7 +87,8 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     out->dense += (double)(p.mixer_replicated + p.mlp_replicated);
     double experts = (double)p.experts / ((double)s->ep * s->etp);
     out->experts += experts;
-    out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
+    if (!m->kind[kind].wide)
+        out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
     out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
 }
 

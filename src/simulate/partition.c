@@ -137,14 +137,25 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
     };
 }
 
-/* Blocks of a model: feed-forward parts, embedding, head, MTP, the mixer of each kind of layer. */
-enum { MLP, EXPERTS, EMBEDDING, HEAD, MTP, MIXER, BLOCKS = MIXER + MODEL_MAX_KINDS };
+/* Blocks of a model: feed-forward parts, embedding, MTP, head, the mixer of each kind of layer; feed-forward parts
+ * of layers that stay in 16 bits. */
+enum {
+    MLP,
+    EXPERTS,
+    EMBEDDING,
+    MTP,
+    HEAD,
+    MIXER,
+    WIDE_MLP = MIXER + MODEL_MAX_KINDS,
+    WIDE_EXPERTS,
+    BLOCKS
+};
 
 struct blocks {
     struct op op[BLOCKS * OPS_MAX];
     struct op_time time[BLOCKS * OPS_MAX];
     int first[BLOCKS], count[BLOCKS]; /* operators of each; count 0: the model has no such block */
-    int ops;
+    int ops, narrow_ops;              /* operators of wide blocks are behind the others */
 };
 
 static void add_block(struct blocks *b, int block, const struct block_shape *shape)
@@ -155,30 +166,57 @@ static void add_block(struct blocks *b, int block, const struct block_shape *sha
     b->ops += b->count[block];
 }
 
-/* All operators first, so that what has to be predicted is predicted in one batch. */
+static bool has_layers(const struct model *m, enum feed feed, bool wide)
+{
+    for (int k = 0; k < m->kinds; k++)
+        if (m->kind[k].feed == feed && m->kind[k].wide == wide)
+            return true;
+    return false;
+}
+
+static void collect_mixers(const struct model *m, struct block_shape shape, bool wide,
+                           struct blocks *b)
+{
+    for (int k = 0; k < m->kinds; k++) {
+        shape.kind = mixer_block(m->kind[k].mixer);
+        shape.window = m->kind[k].window;
+        if (shape.kind != BLOCK_NONE && m->kind[k].wide == wide)
+            add_block(b, MIXER + k, &shape);
+    }
+}
+
+/* What has 16 bits in any format: layers that stay wide, and the logits, whose product is PyTorch's
+ * (tensor_parallel ColumnParallelLinear). The head comes last. */
+static void collect_wide(const struct model *m, struct block_shape shape, struct blocks *b)
+{
+    shape.precision = layer_precision(shape.precision, true);
+    collect_mixers(m, shape, true, b);
+    for (int feed = 0; feed < FEED_NONE; feed++) {
+        shape.kind = feed_block((enum feed)feed);
+        if (has_layers(m, (enum feed)feed, true))
+            add_block(b, WIDE_MLP + feed, &shape);
+    }
+    shape.kind = BLOCK_HEAD;
+    add_block(b, HEAD, &shape);
+}
+
+/* All operators first, so that what has to be predicted is predicted in one batch for each format. */
 static void collect_blocks(const struct model *m, struct block_shape shape, struct blocks *b)
 {
-    static const enum block_kind KINDS[] = {[MLP] = BLOCK_MLP,
-                                            [EXPERTS] = BLOCK_MOE,
-                                            [EMBEDDING] = BLOCK_EMBEDDING,
-                                            [HEAD] = BLOCK_HEAD,
-                                            [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = model_has_feed(m, FEED_MLP),
-                        [EXPERTS] = model_has_feed(m, FEED_MOE),
+    static const enum block_kind KINDS[] = {
+        [MLP] = BLOCK_MLP, [EXPERTS] = BLOCK_MOE, [EMBEDDING] = BLOCK_EMBEDDING, [MTP] = BLOCK_MTP};
+    const bool has[] = {[MLP] = has_layers(m, FEED_MLP, false),
+                        [EXPERTS] = has_layers(m, FEED_MOE, false),
                         [EMBEDDING] = true,
-                        [HEAD] = true,
                         [MTP] = m->mtp > 0};
-    for (int i = 0; i < MIXER; i++) {
+    for (int i = 0; i < HEAD; i++) {
         shape.kind = KINDS[i];
         if (has[i])
             add_block(b, i, &shape);
     }
-    for (int k = 0; k < m->kinds; k++) {
-        shape.kind = mixer_block(m->kind[k].mixer);
-        shape.window = m->kind[k].window;
-        if (shape.kind != BLOCK_NONE)
-            add_block(b, MIXER + k, &shape);
-    }
+    collect_mixers(m, shape, false, b);
+    b->narrow_ops = b->ops;
+    collect_wide(m, shape, b);
 }
 
 static void sum_block(const struct blocks *b, int block, struct block_cost *out)
@@ -190,17 +228,18 @@ static void sum_block(const struct blocks *b, int block, struct block_cost *out)
 /* Of the experts' block the bytes it must have room for. What is offloaded stays so whatever the rows: a
  * tensor that is large enough on the fullest rank alone is not. */
 static void reserve_experts(const struct scene *sc, const struct strategy *s,
-                            const struct blocks *b, struct block_cost *out)
+                            const struct blocks *b, int block, struct block_cost *out)
 {
     static const struct op_time none[OPS_MAX];
     struct block_shape shape = block_shape_of(sc, s, BLOCK_MOE);
     struct op op[OPS_MAX];
     struct block_cost bytes;
     shape.imbalance = possible(sc, s, sc->memory_imbalance);
+    shape.precision = layer_precision(s->precision, block == WIDE_EXPERTS);
     int count = block_ops(&shape, op);
-    assert(count == b->count[EXPERTS]);
+    assert(count == b->count[block]);
     for (int i = 0; i < count; i++)
-        op[i].offloaded = b->op[b->first[EXPERTS] + i].offloaded > 0 ? op[i].saved : 0;
+        op[i].offloaded = b->op[b->first[block] + i].offloaded > 0 ? op[i].saved : 0;
     block_cost_sum(op, none, (size_t)count, &bytes);
     block_cost_take_bytes(out, &bytes);
 }
@@ -223,12 +262,19 @@ static double dummy_bytes(const struct blocks *b, int from, int to)
     return sum;
 }
 
-/* The head's operators stand between the others'. */
 static void find_dummies(const struct blocks *b, struct layer_costs *out)
 {
-    int head = b->first[HEAD], behind = head + b->count[HEAD];
-    out->head_dummies = dummy_bytes(b, head, behind);
-    out->dummies = dummy_bytes(b, 0, head) + dummy_bytes(b, behind, b->ops);
+    int head = b->first[HEAD];
+    out->head_dummies = dummy_bytes(b, head, b->ops);
+    out->dummies = dummy_bytes(b, 0, head);
+}
+
+static void predict_blocks(const struct costing *on, int precision, bool te, struct blocks *b)
+{
+    int wide = b->ops - b->narrow_ops;
+    cost_predict(on, precision, te, b->op, (size_t)b->narrow_ops, b->time);
+    cost_predict(on, layer_precision(precision, true), te, b->op + b->narrow_ops, (size_t)wide,
+                 b->time + b->narrow_ops);
 }
 
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
@@ -251,8 +297,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
 {
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
-    struct blocks b; /* large: only what is counted is filled */
-    struct block_cost feed[FEEDS] = {0};
+    struct blocks b;                        /* large: only what is counted is filled */
+    struct block_cost feed[2][FEEDS] = {0}; /* of wide layers or not */
     struct costing on = scene_costing(sc, sc->group);
     bool fp8 = precision_is_narrow(shape.precision);
     double own = residual_of(&on, RESIDUAL_compute);
@@ -261,19 +307,23 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     memset(b.count, 0, sizeof b.count);
     memset(b.first, 0, sizeof b.first);
     collect_blocks(m, shape, &b);
-    cost_predict(&on, shape.precision, sc->te, b.op, (size_t)b.ops, b.time);
-    sum_block(&b, MLP, &feed[FEED_MLP]);
-    sum_block(&b, EXPERTS, &feed[FEED_MOE]);
-    if (scene_reserves(sc, s) && b.count[EXPERTS] > 0)
-        reserve_experts(sc, s, &b, &feed[FEED_MOE]);
+    predict_blocks(&on, shape.precision, sc->te, &b);
+    for (int wide = 0; wide < 2; wide++) {
+        int mlp = wide ? WIDE_MLP : MLP, experts = wide ? WIDE_EXPERTS : EXPERTS;
+        sum_block(&b, mlp, &feed[wide][FEED_MLP]);
+        sum_block(&b, experts, &feed[wide][FEED_MOE]);
+        if (scene_reserves(sc, s) && b.count[experts] > 0)
+            reserve_experts(sc, s, &b, experts, &feed[wide][FEED_MOE]);
+    }
     for (int k = 0; k < m->kinds; k++) {
+        const struct layer_kind *kind = &m->kind[k];
         sum_block(&b, MIXER + k, &out->kind[k]);
-        block_cost_add(&out->kind[k], &feed[m->kind[k].feed]);
-        out->clock[k] = clock_block(sc->group->gpu, fp8, own, &out->kind[k]);
+        block_cost_add(&out->kind[k], &feed[kind->wide][kind->feed]);
+        out->clock[k] = clock_block(sc->group->gpu, fp8 && !kind->wide, own, &out->kind[k]);
     }
     sum_block(&b, EMBEDDING, &out->embedding);
     sum_block(&b, HEAD, &out->head);
-    clock_block(sc->group->gpu, fp8, own, &out->head);
+    clock_block(sc->group->gpu, false, own, &out->head);
     sum_block(&b, MTP, &out->mtp);
     if (m->mtp > 0) {
         for (int i = 0; i < m->mtp_layers; i++)

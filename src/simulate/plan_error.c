@@ -65,6 +65,7 @@ static struct family_times families_of(const struct scene *sc, const struct stra
         for (int i = 0; i < m->layers; i++)
             layers += m->layer[i] == k;
         b.kind = mixer_block(m->kind[k].mixer);
+        b.precision = layer_precision(s->precision, m->kind[k].wide);
         b.window = m->kind[k].window;
         add_block(sc, &on, &b, layers, &out);
         b.kind = feed_block(m->kind[k].feed);
@@ -72,6 +73,7 @@ static struct family_times families_of(const struct scene *sc, const struct stra
         add_block(sc, &on, &b, layers, &out);
     }
     b.kind = BLOCK_HEAD;
+    b.precision = layer_precision(s->precision, true);
     add_block(sc, &on, &b, 1, &out);
     return out;
 }

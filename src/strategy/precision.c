@@ -15,3 +15,8 @@ bool precision_is_narrow(int precision)
 {
     return precision >= PRECISION_FP8;
 }
+
+int layer_precision(int precision, bool wide)
+{
+    return wide && precision_is_narrow(precision) ? PRECISION_BF16 : precision;
+}

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 
 enum {
-#define PRECISION(format, word, least, product, saved, copies, gather, quantised, experts) PRECISION_##format,
+#define PRECISION(format, word, least, product, saved, copies, gather, quantised, experts)         \
+    PRECISION_##format,
 #include "strategy/precisions.def"
     PRECISIONS
 };
@@ -18,5 +19,7 @@ struct precision_info {
 };
 
 const struct precision_info *precision_info(int precision);
+/* Of a layer: one that stays wide has 16 bits where the others have fewer. */
+int layer_precision(int precision, bool wide);
 /* Fewer than 16 bits. */
 bool precision_is_narrow(int precision);

@@ -238,12 +238,12 @@ static bool fuses_experts(int precision)
     return precision == PRECISION_FP8 || precision == PRECISION_MXFP8;
 }
 
-/* TransformerEngine's fused experts: MXFP8 on Blackwell. */
+/* TransformerEngine's fused experts: MXFP8 on 10.x (TE pytorch/ops/fused/grouped_mlp.py is_supported). */
 static bool may_fuse_experts(const struct space_builder *b)
 {
+    double capability = gpu_capability(b->group->gpu);
     return b->model->experts > 0 && b->te && fuses_experts(b->base->precision) &&
-           (is_of(b->group->gpu, "Blackwell") || is_of(b->group->gpu, "Rubin")) &&
-           b->terms.release >= 18;
+           capability >= 10 && capability < 12 && b->terms.release >= 18;
 }
 
 static void fusion_options(const struct space_builder *b, struct value_list *l)

@@ -44,3 +44,12 @@ if grep -q "$(printf '\033')" "$SCRATCH/out"; then fault "colours outside a term
 W='search --model llama3-8b --cluster 1x8:H100 --format csv'
 "$ASTRA" $W --set tp=2,4 --set pp=2 >"$SCRATCH/several"
 "$ASTRA" $W --set tp=2,4,pp=2 | cmp "$SCRATCH/several" -
+
+# The name of a file says its format, unless --format does.
+"$ASTRA" models --format csv >"$SCRATCH/table"
+"$ASTRA" models -o "$SCRATCH/models.csv"
+cmp "$SCRATCH/table" "$SCRATCH/models.csv"
+"$ASTRA" models --format text -o "$SCRATCH/models.csv"
+"$ASTRA" models | cmp - "$SCRATCH/models.csv"
+"$ASTRA" search --model llama3-8b --cluster 1x8:H100 -o "$SCRATCH/best.json"
+"$ASTRA" explain "$SCRATCH/best.json" | grep -q '^Fits'

@@ -190,3 +190,11 @@ code=0
 code=0
 "$ASTRA" improve array.sh --gpu H100 -o no/folder >text 2>err || code=$?
 [ $code -eq 3 ] || fault "no folder: $code"
+
+# Memory is what the GPU needs, reserve and context included: that of compare.
+"$ASTRA" improve array.sh --cluster 1x8:H100 -o better.sh >said
+"$ASTRA" compare array.sh better.sh --cluster 1x8:H100 >sides
+for line in now:A then:B; do
+    gib=$(sed -n "s|^${line%:*}: .*, \([0-9.]*\) GiB of .*|\1|p" said)
+    grep -q "^  ${line#*:} .* $gib/[0-9.]* GiB" sides || fault "memory of ${line%:*} is '$gib' GiB: $(cat sides)"
+done

@@ -11,7 +11,7 @@ is() { # WANTED MODEL
     got=$(first "$2")
     [ "$got" = "$1" ] || fault "$2: '$got', expected '$1'; $(cat "$SCRATCH/err")"
 }
-is 'llama3-70b (70.6B' meta-llama/Llama-3.1-70B
+is 'Llama-3.1-70B (70.6B' meta-llama/Llama-3.1-70B
 is 'qwen3-235b-a22b (235B' Qwen/Qwen3-235B-A22B-Instruct-2507
 is 'llama3-70b,max_seq=131072,layers=40 (36.3B' llama3-70b,max_seq=131072,layers=40
 is 'qwen2.5-7b,layers=14 (4.35B' Qwen/Qwen2.5-7B,layers=14
@@ -42,3 +42,9 @@ refused 'is not quite the preset mistral-7b' mistralai/Mistral-7B-v0.1
 grep -q 'the sequence of 32768 tokens is longer than the 8192 that llama3-8b was made for' "$SCRATCH/out" || fault "no note"
 grep -q -- '--max-position-embeddings 32768' "$SCRATCH/out" || fault "the flags say another maximum"
 ! "$ASTRA" search --model gpt3-13b --cluster 1x8:H100 --seq-len 32k --top 1 >"$SCRATCH/out" 2>&1 || fault "learned positions"
+
+# Llama 3.1 is Llama 3 with longer sequences and scaled rotary frequencies: 128K tokens need no note, and its flags say so.
+"$ASTRA" search --model llama3.1-8b --seq-len 128k --cluster 1x8:H200 --top 1 >"$SCRATCH/long"
+grep -q -- '--use-rope-scaling --rope-scaling-factor 8' "$SCRATCH/long"
+! grep -q 'longer than' "$SCRATCH/long"
+"$ASTRA" search --model llama3-8b --seq-len 128k --cluster 1x8:H200 --top 1 | grep -q 'longer than the 8192'

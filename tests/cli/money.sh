@@ -35,10 +35,10 @@ grep -q '"gpu": "A100-SXM4-80GB"' "$SCRATCH/direct"
 # What cannot be kept is said with the nearest that can, exit code 1.
 code=0
 ask --tokens 100B --budget 10 2>"$SCRATCH/err" || code=$?
-[ $code -eq 1 ] && grep -q 'no plan keeps the budget of \$10.00: the cheapest is' "$SCRATCH/err"
+[ $code -eq 1 ] && grep -q 'no plan stays within the budget of \$10.00: the cheapest is' "$SCRATCH/err"
 code=0
 ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
-[ $code -eq 1 ] && grep -q 'no plan meets the deadline of 1.00 h: the fastest is' "$SCRATCH/err"
+[ $code -eq 1 ] && grep -q 'no plan meets the deadline of 60.0 min: the fastest is' "$SCRATCH/err"
 
 # On a front each price is another one, as it is printed too.
 "$ASTRA" search --model llama3-8b --cluster 1..4x8:H100 --top 1 |

@@ -184,6 +184,8 @@ static void pools_are_read(void **state)
         {"4x8:H100@12.5 ,4x8:H100", 2, 0, "H100-SXM5-80GB", 4, 4, 8, 8, 12.5, 64},
         {"2x4:H100", 1, 0, "H100-SXM5-80GB", 2, 2, 4, 4, 400, 8},
         {"2x16:H100", 1, 0, "H100-SXM5-80GB", 2, 2, 16, 8, 400, 32},
+        {"1x2: RTX 4090 , 1x8:A100 80GB@50", 2, 0, "RTX4090", 1, 1, 2, 1, 12.5, 10},
+        {"1x2: RTX 4090 , 1x8:A100 80GB@50", 2, 1, "A100-SXM4-80GB", 1, 1, 8, 8, 50, 10},
         {"1x4:GH200", 1, 0, "GH200-96GB", 1, 1, 4, 4, 200, 4},
         {"4x1:GH200", 1, 0, "GH200-96GB", 4, 4, 1, 1, 200, 4},
         {"18x4:GB200", 1, 0, "GB200", 18, 18, 4, 72, 400, 72},
@@ -224,13 +226,24 @@ static void bad_pools_are_refused(void **state)
     static const struct {
         const char *pool, *message;
     } cases[] = {
-        {"4y8:H100", "pool '4y8:H100': expected x after the number of nodes, at column 2"},
-        {"8:H100", "pool '8:H100': the number of nodes is missing, write NODESxGPUS:TYPE as in "
-                   "1x8:H100, at column 2"},
+        {"4y8:H100",
+         "pool '4y8:H100': expected x after the number of nodes, as in 64x8:H100, at column 2"},
+        {"8:H100",
+         "pool '8:H100': the form is NODESxGPUS:TYPE, write 1x8:H100, at column 1"},
+        {"256xH20",
+         "pool '256xH20': the form is NODESxGPUS:TYPE, write 32x8:H20, at column 1"},
+        {"4x8:H100, A100:4",
+         "pool '4x8:H100, A100:4': the form is NODESxGPUS:TYPE, write 1x4:A100, at column 11"},
+        {"2x4090", "pool '2x4090': the form is NODESxGPUS:TYPE, write 1x2:4090, at column 1"},
+        {"20xH100", "pool '20xH100': expected the number of GPUs per node, as in 64x8:H100, at "
+                    "column 4"},
+        {"4x8:H100+2x8:A100",
+         "pool '4x8:H100+2x8:A100': expected a comma or the end of the pool, at column 9"},
         {"", "pool '': empty, write NODESxGPUS:TYPE as in 64x8:H100"},
         {"  ", "pool '  ': empty, write NODESxGPUS:TYPE as in 64x8:H100"},
-        {"H100", "pool 'H100': expected the number of nodes, at column 1"},
-        {"-4x8:H100", "pool '-4x8:H100': expected the number of nodes, at column 1"},
+        {"H100", "pool 'H100': the form is NODESxGPUS:TYPE, write 1x8:H100, at column 1"},
+        {"-4x8:H100",
+         "pool '-4x8:H100': expected the number of nodes, as in 64x8:H100, at column 1"},
         {"0x8:H100",
          "pool '0x8:H100': the number of nodes is 0, 1 to 1000000 is right, at column 1"},
         {"1000001x8:H100", "pool '1000001x8:H100': the number of nodes is 1000001, 1 to 1000000 is "
@@ -238,25 +251,32 @@ static void bad_pools_are_refused(void **state)
         {"99999999999999999999999x8:H100",
          "pool '99999999999999999999999x8:H100': the number of nodes is 99999999999999999999, "
          "1 to 1000000 is right, at column 1"},
-        {"1..x8:H100", "pool '1..x8:H100': expected the largest number of nodes, at column 4"},
-        {"1...4x8:H100", "pool '1...4x8:H100': expected the largest number of nodes, at column 4"},
+        {"1..x8:H100", "pool '1..x8:H100': expected the largest number of nodes, as in 64x8:H100, "
+                       "at column 4"},
+        {"1...4x8:H100", "pool '1...4x8:H100': expected the largest number of nodes, as in "
+                         "64x8:H100, at column 4"},
         {"8..4x8:H100", "pool '8..4x8:H100': the range 8..4 ends before it begins, at column 1"},
-        {"4x:H100", "pool '4x:H100': expected the number of GPUs per node, at column 3"},
+        {"4x:H100",
+         "pool '4x:H100': expected the number of GPUs per node, as in 64x8:H100, at column 3"},
         {"4x0:H100",
          "pool '4x0:H100': the number of GPUs per node is 0, 1 to 1024 is right, at column 3"},
         {"4x1025:H100",
          "pool '4x1025:H100': the number of GPUs per node is 1025, 1 to 1024 is right, "
          "at column 3"},
-        {"4x8", "pool '4x8': expected : after the number of GPUs per node, at column 4"},
+        {"4x8",
+         "pool '4x8': expected : after the number of GPUs per node, as in 64x8:H100, at column 4"},
         {"4x8:", "pool '4x8:': expected a GPU type, at column 5"},
         {"4x8:@50", "pool '4x8:@50': expected a GPU type, at column 5"},
-        {"4x8:H10O", "pool '4x8:H10O': unknown GPU 'H10O' (did you mean H100?), at column 5"},
-        {"4x8:H100,", "pool '4x8:H100,': expected the number of nodes, at column 10"},
+        {"4x8:H10O", "pool '4x8:H10O': unknown GPU 'H10O' (did you mean H100?); how to describe "
+                     "one of your own: astra help gpu, at column 5"},
+        {"4x8:H100,",
+         "pool '4x8:H100,': expected the number of nodes, as in 64x8:H100, at column 10"},
         {"4x8:H100,,2x8:A100",
-         "pool '4x8:H100,,2x8:A100': expected the number of nodes, at column 10"},
+         "pool '4x8:H100,,2x8:A100': expected the number of nodes, as in 64x8:H100, at column 10"},
         {"4x8:H100 2x8:A100",
          "pool '4x8:H100 2x8:A100': expected a comma or the end of the pool, at column 10"},
-        {"4 x8:H100", "pool '4 x8:H100': expected x after the number of nodes, at column 2"},
+        {"4 x8:H100",
+         "pool '4 x8:H100': expected x after the number of nodes, as in 64x8:H100, at column 2"},
         {"4x8:H100@", "pool '4x8:H100@': the NIC speed is '', Gbit/s per GPU from 0.001 to 1000000 "
                       "is right, at column 10"},
         {"4x8:H100@-5", "pool '4x8:H100@-5': the NIC speed is '-5', Gbit/s per GPU from 0.001 to "
@@ -544,7 +564,7 @@ static void load_tells_files_from_pools(void **state)
         {"nowhere.yml", "nowhere.yml: No such file or directory"},
         {"no/where", "no/where: No such file or directory"},
         {"data", "data: is a folder, a file was expected"},
-        {"nowhere", "pool 'nowhere': expected the number of nodes, at column 1"},
+        {"nowhere", "pool 'nowhere': expected the number of nodes, as in 64x8:H100, at column 1"},
         {"Makefile", "Makefile:"}, /* a file, though no cluster file */
     };
     (void)state;

@@ -579,6 +579,29 @@ static void vocabulary_from_the_model(void **state)
     assert_int_equal(r.model.max_seq, 77);
 }
 
+/* One layer at each end unless the flags say how many; without the switch none. */
+static void ends_in_16_bits(void **state)
+{
+    (void)state;
+    struct model m = preset("llama3-8b");
+    const struct {
+        const char *flags;
+        int first, last, kinds;
+    } CASES[] = {{"--bf16 --fp4-format e2m1", 0, 0, 1},
+                 {"--bf16 --fp4-format e2m1 --num-layers-at-end-in-bf16 4", 0, 0, 1},
+                 {"--bf16 --fp4-format e2m1 --first-last-layers-bf16", 1, 1, 2},
+                 {"--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --first-last-layers-bf16 "
+                  "--num-layers-at-start-in-bf16 0 --num-layers-at-end-in-bf16 4",
+                  0, 4, 2}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct flags_result r = imported(CASES[i].flags, &m, 8);
+        assert_int_equal(r.model.wide_first, CASES[i].first);
+        assert_int_equal(r.model.wide_last, CASES[i].last);
+        assert_int_equal(r.model.kinds, CASES[i].kinds);
+        assert_string_equal(r.model.name, "llama3-8b");
+    }
+}
+
 /* Plans that Megatron refuses still have a strategy. llama3-8b (32 layers). */
 static const struct {
     const char *flags;
@@ -625,6 +648,9 @@ static const struct {
      "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
      "default)",
      "recompute_modules=layernorm"},
+    {"--bf16 --fp8-format hybrid --first-last-layers-bf16", 8,
+     "--first-last-layers-bf16 needs another --fp8-recipe than delayed (the default)",
+     "precision=fp8"},
     {"--bf16 --fp8-format hybrid --fp8-param-gather --use-distributed-optimizer "
      "--use-precision-aware-optimizer --optimizer-cpu-offload --fp8-recipe tensorwise",
      8, "--fp8-param-gather with --optimizer-cpu-offload needs --fp8-recipe delayed",
@@ -794,7 +820,7 @@ static void reasons(void **state)
 static const struct {
     const char *flags, *note; /* NULL: none */
 } NOTES[] = {
-    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 128", NULL},
+    {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 64", NULL},
     {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
     {"--bf16 --use-legacy-models --use-legacy-models",
@@ -815,6 +841,34 @@ static const struct {
     {"--bf16 --swiglu --no-bias-swiglu-fusion",
      "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };
+
+/* Rows of the embedding, as flags say how they are padded. */
+static void padding(void **state)
+{
+    static const struct {
+        const char *flags;
+        int rows;
+    } ROWS[] = {
+        {"--vocab-size 50257", 50304},
+        {"--vocab-size 50257 --tensor-model-parallel-size 2", 50432},
+        {"--vocab-size 50257 --make-vocab-size-divisible-by 64 --tensor-model-parallel-size 2",
+         50304},
+        {"--vocab-size 50257 --padded-vocab-size 50688", 50688},
+        {"--padded-vocab-size 151936 --tensor-model-parallel-size 8", 151936},
+        {"--vocab-size 50257 --no-pad-vocab-size", 50257},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(ROWS); i++) {
+        struct flags_result r =
+            imported(arena_format(&mem,
+                                  "--num-layers 2 --hidden-size 512 --num-attention-heads 8 "
+                                  "--seq-length 512 --max-position-embeddings 512 --bf16 %s",
+                                  ROWS[i].flags),
+                     NULL, 8);
+        assert_int_equal(model_padded_vocab(&r.model, r.strategy.tp), ROWS[i].rows);
+        assert_int_equal(r.notes.count, 0);
+    }
+}
 
 static void notes(void **state)
 {
@@ -1328,6 +1382,8 @@ static const struct {
     {"--mtp-num-layers", 12},
     {"--multi-latent-attention", 10},
     {"--num-distributed-optimizer-instances", 10},
+    {"--num-layers-at-end-in-bf16", 12},
+    {"--num-layers-at-start-in-bf16", 12},
     {"--num-virtual-stages-per-pipeline-rank", 11},
     {"--optimizer-cpu-offload", 12},
     {"--optimizer-offload-fraction", 12},
@@ -1494,10 +1550,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(missing_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(vocabulary_from_the_model, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(ends_in_16_bits, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(no_reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(tied_embeddings, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(padding, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(notes, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(named_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(batch_out_of_range, open_memory, close_memory),

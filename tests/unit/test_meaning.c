@@ -360,6 +360,8 @@ static void families_come_back(void **state)
         {"kimi_k2", "\"routed_scaling_factor\":2.827,\"rope_theta\":50000"},
         {"gpt_oss", "\"swiglu_limit\":5.5,\"sliding_window\":16"},
         {"gemma3", "\"text_config\":{},\"sliding_window\":16"},
+        {"helium", "\"head_dim\":16"},
+        {"exaone4_5", "\"text_config\":{},\"sliding_window\":16"},
         {"gpt2", "\"layer_norm_epsilon\":1e-6"},
         {"gpt_neox", "\"rotary_pct\":0.5,\"use_parallel_residual\":false"},
         {"nemotron_h", "\"hybrid_override_pattern\":\"M*E-\",\"layer_norm_epsilon\":1e-6"},

@@ -539,6 +539,24 @@ static void state_buffers_by_hand(void **state)
     }
 }
 
+/* Of two layers one stays in 16 bits: half of the copies. With both the plan is that in bf16. */
+static void wide_layers_are_in_16_bits(void **state)
+{
+    const double products = LAYER - 2 * 256;
+    (void)state;
+    struct strategy s = ways(1, 1, 8, 8);
+    s.precision = PRECISION_NVFP4;
+    struct scene one = scene_of(DENSE ",wide_last=1", "1x8:B200", true);
+    assert_int_equal(one.model->kinds, 2);
+    assert_true(state_buffers_of(&one, &s) == (1 + 2.0 / 16) * products);
+    struct scene all = scene_of(DENSE ",wide_first=1,wide_last=1", "1x8:B200", true);
+    struct plan narrow = evaluate(&all, &s);
+    s.precision = PRECISION_BF16;
+    struct plan plain = evaluate(&all, &s);
+    assert_true(narrow.step_s == plain.step_s);
+    assert_true(narrow.stage[0].peak_bytes == plain.stage[0].peak_bytes);
+}
+
 /* 4 % of 80 GiB stays free. Outside the framework: 836 MiB of context; 0.35 GiB for each kind of
  * group and the world; 1.5 % of reserve with expandable segments, 5 % without. */
 static void outside_by_hand(void **state)
@@ -1205,6 +1223,7 @@ int main(void)
         cmocka_unit_test(waits_at_the_loss),
         cmocka_unit_test(offloaded_modules),
         cmocka_unit_test(state_buffers_by_hand),
+        cmocka_unit_test(wide_layers_are_in_16_bits),
         cmocka_unit_test(outside_by_hand),
         cmocka_unit_test(moments),
         cmocka_unit_test(sums_equal_a_walk),

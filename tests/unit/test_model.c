@@ -82,7 +82,7 @@ static void fields_are_sound(void **state)
 
 /* Where no exact count is published: the makers' rounded one, in billions. GLM-130B ties its
  * embeddings and is 1.0 % below its name, Kimi K2 1.3 % below what its paper says; of Qwen2-57B-A14B only the name is
- * published; the other names are within 0.5 % of the sum of tensors.
+ * published; Sarvam-30B has 7 % more than its name; the other names are within 0.5 % of the sum of tensors.
  */
 static const struct {
     const char *name;
@@ -102,6 +102,7 @@ static const struct {
     {"nemotron-h-8b", 8.1, 0.001},     {"nemotron-h-47b", 46.8, 0.001},
     {"nemotron-h-56b", 56.3, 0.001},   {"nemotron3-nano-30b-a3b", 31.6, 0.001},
     {"nemotron3-super-120b-a12b", 120.6, 0.001}, {"nemotron3-ultra-550b-a55b", 550, 0.002},
+    {"sarvam-30b", 30, 0.075},         {"sarvam-105b", 105, 0.01},
 };
 
 static double rounded_error(const char *name, double params)
@@ -133,7 +134,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 85);
+    assert_int_equal(exact, 120);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
@@ -145,7 +146,8 @@ static void presets_are_distinct(void **state)
             struct model a = preset(p->name), b = preset(q->name);
             char difference[128];
             assert_false(same_name(p->name, q->name));
-            assert_false(model_same(&a, &b, difference, sizeof difference));
+            if (model_same(&a, &b, difference, sizeof difference))
+                fail_msg("%s and %s are one model", p->name, q->name);
         }
 }
 
@@ -226,7 +228,7 @@ static void families_count_as_transformers_do(void **state)
 #include "hf_counts.def"
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char json[1024], word[128];
+        char json[1024], word[512];
         size_t n = (size_t)snprintf(json, sizeof json, "{\"model_type\":\"%s\"", cases[i].type);
         for (const char *at = cases[i].keys; next_word(&at, word, sizeof word);) {
             char *value = strchr(word, '=');
@@ -377,6 +379,9 @@ static void padded_vocab(void **state)
     struct model m = preset("gpt3-175b");
     assert_int_equal(model_padded_vocab(&m, 1), 50304);
     assert_int_equal(model_padded_vocab(&m, 8), 51200);
+    m.vocab_pad = 1;
+    assert_int_equal(model_padded_vocab(&m, 8), 50264);
+    m.vocab_pad = 0;
     m = preset("llama3-8b");
     assert_int_equal(model_padded_vocab(&m, 1), 128256);
 }
@@ -506,6 +511,14 @@ static void layouts_of_configs(void **state)
         {CONFIG("gemma3_text") "\"num_hidden_layers\":4,\"sliding_window\":8,\"sliding_window_"
                                "pattern\":2}",
          "wfwf", "window_every=2"},
+        {CONFIG("cwm") "\"num_hidden_layers\":6,\"sliding_window\":8}", "fwwwfw",
+         "window=8 head_dim=128"},
+        {CONFIG("mellum") MOE "\"num_hidden_layers\":3}", "FFF", "window=0 qk_norm=1"},
+        {CONFIG("sarvam_mla") LATENT MOE "\"num_hidden_layers\":3,\"num_shared_experts\":1,"
+                                         "\"first_k_dense_replace\":1}",
+         "fFF", "q_lora=0 shared_ffn=16 sigmoid_router=1 expert_bias=1"},
+        {CONFIG("hyperclovax") "\"num_hidden_layers\":1,\"use_post_norm\":false}", "f",
+         "post_norms=0"},
         {CONFIG("glm4_moe") MOE "\"num_hidden_layers\":4}", "fFFF",
          "dense_first=1 shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=0"},
         {CONFIG("exaone_moe") MOE "\"num_hidden_layers\":5,\"sliding_window_pattern\":\"LLG\","
@@ -627,8 +640,11 @@ static void finish_is_stable(void **state)
         struct model a = preset(p->name), b = a;
         char difference[128] = "";
         struct error err = {0};
+        if (same_name(p->name, "cwm-32b")) /* no field says the order of its layers */
+            continue;
         assert_true(model_finish(&b, &err));
-        assert_true(model_same(&a, &b, difference, sizeof difference));
+        if (!model_same(&a, &b, difference, sizeof difference))
+            fail_msg("%s: %s", p->name, difference);
         assert_memory_equal(a.layer, b.layer, sizeof a.layer);
     }
 }
@@ -972,7 +988,17 @@ static void names_of_others(void **state)
         {"deepseek32", NULL},
         {"deepseek-v3-20layer.sh", NULL},
         {"qwen3_235B_A22B_4layer.yaml", NULL},
-        {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", NULL},
+        {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"},
+        {"zai-org/GLM-4.7-FP8", "glm-4.5"},
+        {"zai-org/GLM-4.7-Flash", "glm-4.7-flash"},
+        {"zai-org/GLM-4.5V", NULL},
+        {"ibm-granite/granite-4.1-8b-base", "granite-4.1-8b"},
+        {"mistralai/Devstral-Small-2-24B-Instruct-2512", "mistral-small-24b"},
+        {"mistralai/Devstral-Small-2507", "mistral-small-24b"},
+        {"mistralai/Ministral-3-14B-Instruct-2512", "ministral3-14b"},
+        {"allenai/Olmo-3.1-32B-Instruct", "olmo3-32b"},
+        {"LGAI-EXAONE/K-EXAONE-236B-A23B-FP8", "k-exaone-236b-a23b"},
+        {"inclusionAI/Ring-1T", "ling-1t"},
         {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", NULL},
         {"moonshotai/Kimi-K2.5", NULL},
         {"Skywork/Skywork-Reward-Llama-3.1-8B", NULL},

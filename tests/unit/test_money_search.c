@@ -359,7 +359,7 @@ static bool tells(const char *message, const char *before, const struct money_pl
         return false;
     str_init(&s);
     str_add(&s, ", ");
-    str_addf(&s, "%.2f h", x->hours);
+    add_seconds(&s, 3600 * x->hours);
     str_add(&s, ", ");
     add_cents(&s, x->usd);
     bool told = strstr(at, str_text(&s));
@@ -377,7 +377,7 @@ static bool rightly_refused(const struct problem *p, const struct money_referenc
     if (err->kind != ERROR_INFEASIBLE)
         return complain("not refused as infeasible");
     if (!x)
-        told = strstr(err->text, "no plan keeps the budget of $") == err->text &&
+        told = strstr(err->text, "no plan stays within the budget of $") == err->text &&
                tells(err->text, ": the cheapest is ", money_exact(ref, none, true));
     else if (!y)
         told = strstr(err->text, "no plan meets the deadline of ") == err->text &&

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cluster/cluster.h"
+#include "rules/fork_rules.h"
 #include "rules/lex.h"
 #include "rules/rules.h"
 
@@ -298,6 +299,72 @@ static void cautions_are_dealt_out(void **state)
     assert_int_equal(cautions_met(&cautions, values), 2);
     for (int i = 0; i < cautions.count; i++)
         assert_true(rule_allows(&cautions.rule[i], values));
+}
+
+/* A line of fork_rules.def is about a rule there is, or about a refusal of flags, and names no comma in its source. */
+static void lifted_rules_exist(void **state)
+{
+    const char *fork, *reason, *before = "";
+    struct rules rules;
+    struct error err;
+    (void)state;
+    rules_init(&rules);
+    assert_true(rules_add_megatron(&rules, &mem, &err));
+    for (size_t i = 0; fork_rule_at(i, &fork, &reason); i++) {
+        bool found = strncmp(reason, "--", 2) == 0;
+        for (int k = 0; k < rules.count; k++)
+            found |= strcmp(rules.rule[k].reason, reason) == 0;
+        if (!found)
+            fail_msg("no rule has this reason: %s", reason);
+        assert_true(strcmp(before, fork) <= 0);
+        assert_null(strchr(fork_runs(reason, fork, &mem), ','));
+        before = fork;
+    }
+}
+
+static void forks_lift_rules(void **state)
+{
+    static const struct {
+        const char *fork, *values, *warns; /* "" = it is refused */
+    } cases[] = {
+        {NULL, "optimizer_offload=100 precision_aware=off stack.te=1", ""},
+        {"MindSpeed", "optimizer_offload=100 precision_aware=off stack.te=1", ""},
+        {"DeepSpeed", "optimizer_offload=100 precision_aware=off stack.te=1",
+         "optimizer offload needs the precision-aware optimizer"},
+        {NULL, "model.expert_bias=1 model.sigmoid_router=0 stack.te=1", ""},
+        {"MindSpeed", "model.expert_bias=1 model.sigmoid_router=0 stack.te=1",
+         "a router with expert bias must score by sigmoid"},
+        {NULL, "stack.te=0 stack.local=1 seq_parallel=on tp=2 model.heads=2 model.kv=2 model.ffn=2 "
+               "model.layer_norm=1 model.mtp=0 model.experts=0 seq_len=2 model.max_seq=2 "
+               "global_batch=8",
+         "the norm of Megatron's local layers refuses sequence parallelism"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rules rules, cautions;
+        struct error err = {0};
+        double values[SLOTS];
+        const char *refuses = "", *warns = "";
+        rules_init(&rules);
+        rules_init(&cautions);
+        assert_true(rules_add_megatron(&rules, &mem, &err));
+        if (!rules_lift(&rules, &cautions, cases[i].fork, &mem, &err))
+            fail_msg("%s", err.text);
+        assert_true(set_values(values, cases[i].values));
+        for (int k = 0; k < rules.count; k++)
+            if (!rule_allows(&rules.rule[k], values) &&
+                strstr("optimizer offload needs the precision-aware optimizer; a router with expert "
+                       "bias must score by sigmoid; the norm of Megatron's local layers refuses "
+                       "sequence parallelism (stack torch brings another)",
+                       rules.rule[k].reason))
+                refuses = rules.rule[k].reason;
+        for (int k = 0; k < cautions.count; k++)
+            if (rule_holds(&cautions.rule[k], values) && *cases[i].warns &&
+                strstr(cautions.rule[k].reason, cases[i].warns))
+                warns = cases[i].warns;
+        assert_string_equal(warns, cases[i].warns);
+        assert_true((*refuses == 0) == (*warns != 0));
+    }
 }
 
 static void example_file_loads(void **state)
@@ -655,6 +722,8 @@ int main(void)
         cmocka_unit_test(engine_rules_hold),
         cmocka_unit_test(cautions_hold),
         cmocka_unit_test(cautions_are_dealt_out),
+        cmocka_unit_test(lifted_rules_exist),
+        cmocka_unit_test(forks_lift_rules),
         cmocka_unit_test(example_file_loads),
         cmocka_unit_test(names_are_unique_and_resolve),
         cmocka_unit_test(words_are_no_names),

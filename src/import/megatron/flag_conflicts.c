@@ -52,6 +52,9 @@ static void add_precision(struct flags_result *r, const struct words *w)
         {delayed && is_selective(w) && s->recompute_modules & (MODULE_LAYERNORM | MODULE_MOE_ACT),
          "recompute of layernorm or moe_act in fp8 needs another --fp8-recipe than delayed (the "
          "default)"},
+        /* tc:1529 */
+        {delayed && words_has(w, "--first-last-layers-bf16"),
+         "--first-last-layers-bf16 needs another --fp8-recipe than delayed (the default)"},
         /* args:1889 */
         {gather && words_has(w, "--optimizer-cpu-offload") && !delayed,
          "--fp8-param-gather with --optimizer-cpu-offload needs --fp8-recipe delayed"},

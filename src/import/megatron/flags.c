@@ -249,6 +249,11 @@ static bool read_recompute(struct flags_result *r, const struct words *w, struct
         s->recompute_method = METHOD_NONE;
         s->recompute_layers = 0;
     }
+    bool block = s->recompute == RECOMPUTE_FULL && s->recompute_method == METHOD_BLOCK;
+    if (block && r->given[PARAM_recompute_layers] && s->recompute_layers == 0) {
+        flags_note(r, "--recompute-num-layers 0", "no layer is recomputed, whatever the granularity");
+        s->recompute = RECOMPUTE_NONE; /* megatron/core/recompute.py: the first 0 layers are */
+    }
     if (s->recompute == RECOMPUTE_SELECTIVE && !r->given[PARAM_recompute_modules])
         s->recompute_modules = MODULE_CORE_ATTN;
     if (moe)
@@ -361,18 +366,29 @@ static void read_stack(struct flags_result *r, const struct words *w)
     }
 }
 
-/* A gated MLP has one fused pass, one without a gate the other where it has biases (validate_args switches it off
- * elsewhere, which a log shows). */
+/* Passes that are planned fused. A gated MLP has one such pass, one without a gate the other where it has biases
+ * (validate_args switches it off elsewhere, which a log shows); multi-latent attention rotates by itself. */
 static void note_unfused(struct flags_result *r, const struct words *w)
 {
-    static const char text[] = "the activation is planned fused: time and memory may be too low";
     bool gated = words_there(w, "--swiglu") || words_there(w, "--quick-geglu");
-    bool biased = !words_there(w, "--disable-bias-linear");
-    if (words_there(w, "--swiglu") && words_has(w, "--no-bias-swiglu-fusion"))
-        flags_note(r, "--no-bias-swiglu-fusion", text);
-    if (!gated && biased && !words_there(w, "--squared-relu") &&
-        words_has(w, "--no-bias-gelu-fusion"))
-        flags_note(r, "--no-bias-gelu-fusion", text);
+    bool plain = !gated && !words_there(w, "--squared-relu");
+    bool te = r->stack == STACK_TE;
+    const struct {
+        bool counts;
+        const char *flag, *text;
+    } list[] = {
+        {words_there(w, "--swiglu"), "--no-bias-swiglu-fusion",
+         "the activation is planned fused: time and memory may be too low"},
+        {plain && !words_there(w, "--disable-bias-linear"), "--no-bias-gelu-fusion",
+         "the activation is planned fused: time and memory may be too low"},
+        {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
+         "mask and softmax are planned fused: a step may be longer"},
+        {te && !words_there(w, "--multi-latent-attention"), "--no-rope-fusion",
+         "rotary positions are planned fused: a step may be longer"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].counts && words_has(w, list[i].flag))
+            flags_note(r, list[i].flag, list[i].text);
 }
 
 static void read_offloaded(struct flags_result *r, const struct words *w)
@@ -577,5 +593,7 @@ bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
     flag_conflicts(r, r->words);
     if (r->model.experts == 0 && !r->given[PARAM_etp])
         s->etp = 1;
+    if (r->of_file && r->model.shared_ffn == 0 && !s->moe_overlap)
+        s->shared_overlap = 0; /* as good as off, and what wrappers switch on for all models */
     return r->hetero ? flags_finish_hetero(r, world, err) : set_batch(r, world, err);
 }

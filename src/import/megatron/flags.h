@@ -67,7 +67,8 @@ struct flags_result {
     int assumptions;
     struct flags_assumption assumption[FLAGS_MAX_ASSUMPTIONS];
 
-    bool of_file; /* missing facts are assumed */
+    bool of_file;     /* missing facts are assumed */
+    const char *fork; /* of Megatron, that a file runs with; NULL = none is known */
 
     /* Kept for flags_finish. */
     const struct words *words; /* in the arena */

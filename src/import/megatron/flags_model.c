@@ -120,6 +120,37 @@ static bool read_mlp(struct flags_result *r, const struct words *w, struct error
            read_number(r, MODEL_topk, "--moe-router-topk", 2, w, err);
 }
 
+/* How many rows there are with what was added: a multiple is looked for that adds as much. */
+static void read_padded(struct flags_result *r, int padded)
+{
+    enum { MOST = 1 << 14 };
+    struct model m = r->model;
+    for (m.vocab_pad = 0; m.vocab_pad <= MOST; m.vocab_pad++)
+        if (model_padded_vocab(&m, r->strategy.tp) == padded) {
+            r->model.vocab_pad = m.vocab_pad;
+            return;
+        }
+    flags_note(r, "--padded-vocab-size",
+               arena_format(r->mem, "the vocabulary is planned with %lld rows",
+                            (long long)model_padded_vocab(&r->model, r->strategy.tp)));
+}
+
+static bool read_padding(struct flags_result *r, const struct words *w, struct error *err)
+{
+    static const char flag[] = "--padded-vocab-size";
+    int padded;
+    if (words_has(w, "--no-pad-vocab-size") || words_has(w, "--disable-pad-vocab-size"))
+        r->model.vocab_pad = 1;
+    if (r->model.vocab_pad == 128) /* the default, said */
+        r->model.vocab_pad = 0;
+    if (!words_has(w, flag) || r->vocab_missing || !r->model.vocab)
+        return true;
+    if (!flags_number(w, flag, 1, model_field_info(MODEL_vocab)->hi, &padded, err))
+        return false;
+    read_padded(r, padded);
+    return true;
+}
+
 static bool read_vocab(struct flags_result *r, const struct words *w, struct error *err)
 {
     if (!r->model_given[MODEL_vocab] &&
@@ -128,7 +159,7 @@ static bool read_vocab(struct flags_result *r, const struct words *w, struct err
     r->vocab_missing = r->has_model && r->model.vocab == 0;
     if (r->vocab_missing)
         r->model.vocab = 1;
-    return true;
+    return read_padding(r, w, err);
 }
 
 /* "4095,0", "(4095,0)" or "[4095,0]". */
@@ -329,6 +360,7 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
     for (int i = 0; i < MODEL_FIELDS; i++)
         if (!read_field(r, &FIELD_FLAGS[i], w, err))
             return false;
+    r->model_given[MODEL_wide_first] = r->model_given[MODEL_wide_last] = false; /* of any model */
     if (!words_has(w, "--num-layers") &&
         !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
         return false;
@@ -368,7 +400,9 @@ static bool agrees(struct flags_result *r, const struct model *given, struct err
         m->vocab = given->vocab;
     if (!r->model_given[MODEL_max_seq])
         m->max_seq = given->max_seq;
-    if (!model_same(m, given, difference, sizeof difference))
+    struct model other = *given; /* how it is padded is the run's */
+    other.vocab_pad = m->vocab_pad;
+    if (!model_same(m, &other, difference, sizeof difference))
         return fail(err, ERROR_INPUT, "the flags (here) and --model %s (there) disagree: %s",
                     given->name, difference);
     return true;
@@ -380,7 +414,7 @@ static bool given_agree(const struct flags_result *r, const struct model *given,
     for (int i = 0; i < MODEL_FIELDS; i++) {
         const struct field_flag *f = &FIELD_FLAGS[i];
         bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
-                        f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
+                        f->field != MODEL_vocab_pad && f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
                         f->field != MODEL_window_every;
         int here = model_field_get(&r->model, f->field), there = model_field_get(given, f->field);
         if (compared && here != there)
@@ -398,11 +432,12 @@ static bool take_field(struct flags_result *r, const struct field_flag *f, struc
     if (!r->model_given[f->field] || pattern || here == there)
         return false;
     model_field_set(m, f->field, here);
-    if (f->field != MODEL_max_seq)
+    bool of_run = f->field == MODEL_max_seq || f->field == MODEL_vocab_pad;
+    if (!of_run)
         flags_note(r, f->flag,
                    arena_format(r->mem, "planned as given: %s of %s would be %d",
                                 model_field_info(f->field)->name, m->name, there));
-    return f->field != MODEL_max_seq;
+    return !of_run;
 }
 
 /* The model that a file names, with what its flags say otherwise. */
@@ -422,10 +457,25 @@ static bool take_fields(struct flags_result *r, struct model *m, struct error *e
     return !pattern || set_pattern(m, r->words, err);
 }
 
+/* Layers at both ends that stay in 16 bits, one each unless the flags say how many. */
+static bool set_wide(const struct flags_result *r, struct model *m, struct error *err)
+{
+    const struct words *w = r->words;
+    const char *first = "--num-layers-at-start-in-bf16", *last = "--num-layers-at-end-in-bf16";
+    int count[2] = {1, 1};
+    if (!words_has(w, "--first-last-layers-bf16"))
+        return true;
+    if ((words_has(w, first) && !flags_number(w, first, 0, m->layers, &count[0], err)) ||
+        (words_has(w, last) && !flags_number(w, last, 0, m->layers, &count[1], err)))
+        return false;
+    return model_set_wide(m, count[0], count[1], err);
+}
+
 bool flags_model(struct flags_result *r, const struct model *given, struct error *err)
 {
     if (!given)
-        return (r->has_model && !r->vocab_missing) || needs_flags(r, err);
+        return r->has_model && !r->vocab_missing ? set_wide(r, &r->model, err)
+                                                 : needs_flags(r, err);
     struct model model = *given;
     bool named = r->model_named;
     if (named          ? !take_fields(r, &model, err)
@@ -435,8 +485,9 @@ bool flags_model(struct flags_result *r, const struct model *given, struct error
     if (r->model_named && !model.learned_pos && r->given[PARAM_seq_len] &&
         r->strategy.seq_len > model.max_seq) /* rotary positions have no end of their own */
         model.max_seq = r->strategy.seq_len;
-    if (!flags_meaning_agrees(r, &model, err))
+    if (!flags_meaning_agrees(r, &model, err) || !set_wide(r, &model, err))
         return false;
+    model.vocab_pad = r->model.vocab_pad ? r->model.vocab_pad : model.vocab_pad;
     r->model = model;
     r->has_model = true;
     r->vocab_missing = false;

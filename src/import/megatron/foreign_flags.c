@@ -54,10 +54,15 @@ const struct foreign_flag *foreign_next(const char *name, const char *value,
     return row_from(after ? after + 1 : first, name, wanted);
 }
 
+const char FOREIGN_PART[] = "a vision or audio model";
+
 /* Words of names, by what they speak of; the first line that has one of a name's words counts. */
 static const struct {
     const char *words, *changes;
 } SPEAKS[] = {
+    {"vision visual vit image images img video videos sound audio pixel tiling tiles thumbnail "
+     "aligner mm radio",
+     FOREIGN_PART},
     {"path paths dir file files folder log logging logger tensorboard wandb save saving load data "
      "dataset datasets "
      "tokenizer tokenizers prompt seed port timeout eval evaluation valid validation lr warmup "

@@ -19,6 +19,9 @@ const struct foreign_flag *foreign_next(const char *name, const char *value,
 /* Whether any row is about a flag. */
 bool foreign_knows(const char *name);
 
+/* What flags of a vision or audio model are said to change: it is beside the decoder, and left out. */
+extern const char FOREIGN_PART[];
+
 /* What a flag may change, by the words that its name is made of: "the model's shape". NULL = likely nothing that takes
  * time or memory. */
 const char *foreign_may_change(const char *name);

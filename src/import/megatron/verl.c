@@ -222,7 +222,8 @@ static void take_engine(struct verl *v, const char *word, int line)
     }
 }
 
-static bool says(const struct launch *l, const char *name)
+/* The value of a setting of the engine, in whatever section; NULL = there is none. */
+static const char *engine_setting(const struct launch *l, const char *name)
 {
     for (size_t i = 0; i < COUNT(SECTIONS); i++) {
         char key[128];
@@ -231,10 +232,11 @@ static bool says(const struct launch *l, const char *name)
             continue;
         memcpy(key, SECTIONS[i], n);
         memcpy(key + n, name, k + 1);
-        if (setting(l, key))
-            return true;
+        const char *value = setting(l, key);
+        if (value)
+            return value;
     }
-    return false;
+    return NULL;
 }
 
 static void add_count(struct verl *v, const char *name, int64_t n)
@@ -314,6 +316,23 @@ static void take_world(struct launch *l)
     l->gpus = nodes * each;
 }
 
+/* What is on the host while others use the GPU is loaded and stored around every update (verl/workers/megatron_workers.py). */
+static void note_offload(struct verl *v)
+{
+    static const char *const NAMES[] = {"param_offload", "grad_offload", "optimizer_offload"};
+    struct launch *l = v->launch;
+    struct str s = {0};
+    for (size_t i = 0; i < COUNT(NAMES); i++)
+        if (is_true(engine_setting(l, NAMES[i])))
+            str_addf(&s, "%s%s", *str_text(&s) ? ", " : "", NAMES[i]);
+    if (*str_text(&s))
+        launch_note(l, arena_format(v->mem,
+                                    "%s: planned on the GPU, where it is while the actor trains; the "
+                                    "time to load and store it around every update is left out",
+                                    str_text(&s)));
+    str_release(&s);
+}
+
 static void note_rest(struct verl *v)
 {
     static const char *const KNOWN[] = {"", "ppo_megatron_trainer", "sft_trainer_engine",
@@ -325,6 +344,7 @@ static void note_rest(struct verl *v)
     config = dot ? arena_copy(v->mem, config, (size_t)(dot - config)) : config;
     for (size_t i = 0; i < COUNT(KNOWN); i++)
         known |= strcmp(config, KNOWN[i]) == 0;
+    note_offload(v);
     if (!v->sft)
         launch_note(l, "verl: the actor's training step is planned, every sequence at its longest "
                        "(prompt and answer); rollout, reference, critic and reward models are not, "
@@ -346,7 +366,7 @@ bool verl_of_launch(struct launch *l, struct arena *mem, struct error *err)
     dest_list_init(&v.list, DEST_OVERRIDE, mem);
     dest_list_keep(&v.list, l->unknown, l->unknowns);
     for (size_t i = 0; i < COUNT(DEFAULTS); i++)
-        if (!says(l, DEFAULTS[i].name))
+        if (!engine_setting(l, DEFAULTS[i].name))
             dest_add(&v.list, DEFAULTS[i].name, DEFAULTS[i].value, l->line);
     add_batch(&v);
     for (int i = 0; i < l->count; i++) {

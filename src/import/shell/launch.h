@@ -40,7 +40,10 @@ struct launch {
     const char *kind;      /* "launch script" */
     const char *program;   /* that the words are for; NULL = not known */
     int line;              /* where it is started; 0 = not known */
+    bool is_script;        /* the file is a shell script, not one that holds another */
+    int others;            /* trainings that it starts as well, which are not read */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
     bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
     const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
@@ -100,7 +103,9 @@ struct launch_flags {
  * (launch_split.c). What is left out goes to the notes. */
 void launch_split(struct launch *, struct launch_flags *, struct arena *);
 
-/* launch_lookup.c: the last value of a flag; NULL = it is not there, or not known. */
+/* launch_lookup.c: whether a word is this flag, also with underscores, and whatever its value. */
+bool launch_names_flag(const char *word, const char *flag);
+/* The last value of a flag; NULL = it is not there, or not known. */
 const char *launch_value(const struct launch *, const char *flag);
 /* The same with the unknown parts that it may have. */
 const char *launch_written(const struct launch *, const char *flag);

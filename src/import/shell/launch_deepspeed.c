@@ -17,19 +17,26 @@ struct settings {
     struct launch_word *word; /* those of the launch, with what is added */
 };
 
-/* Unknown parts of the text are null: nothing is said of them. */
+/* How long a value that is not known is: a part of the script, or a word that stands there to be filled in. */
+static size_t unknown_length(const char *p)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    size_t n = strspn(p, letters);
+    return *p == LAUNCH_MARK ? strcspn(p, "\002") + (p[strcspn(p, "\002")] != 0)
+           : n > 1           ? n + strspn(p + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+                             : 0;
+}
+
+/* Unknown values are null: nothing is said of them. */
 static const char *without_marks(const char *text, struct arena *mem)
 {
     struct str s = {0};
-    for (const char *p = text; *p; p++) {
-        if (*p != LAUNCH_MARK) {
-            str_add_bytes(&s, p, 1);
-            continue;
-        }
-        str_add(&s, "null");
-        p += strcspn(p, "\002");
-        if (!*p)
-            break;
+    bool quoted = false;
+    for (const char *p = text; *p;) {
+        size_t n = quoted && *p != LAUNCH_MARK ? 0 : unknown_length(p);
+        quoted ^= *p == '"' && (p == text || p[-1] != '\\');
+        str_add_bytes(&s, n ? "null" : p, n ? 4 : 1);
+        p += n ? n : 1;
     }
     return str_keep(&s, mem);
 }
@@ -137,6 +144,58 @@ static void take_bf16_optimizer(struct settings *s)
                            "the same, which is planned as stage 1");
 }
 
+/* What else changes time or memory and is not planned, by the path of the value that turns it on. */
+static const struct {
+    const char *path, *text;
+} NOTED[] = {
+    {"curriculum_learning.enabled",
+     "every sequence is planned at full length: steps of the curriculum are shorter"},
+    {"data_efficiency.data_sampling.curriculum_learning.enabled",
+     "every sequence is planned at full length: steps of the curriculum may be shorter"},
+    {"data_efficiency.data_routing.random_ltd.enabled",
+     "every layer is planned with all tokens: steps that drop some are shorter"},
+    {"activation_checkpointing.cpu_checkpointing",
+     "saved activations are planned on the GPU: memory is too high"},
+    {"activation_checkpointing.partition_activations",
+     "saved activations are planned undistributed: memory is too high"},
+    {"compression_training.layer_reduction.enabled",
+     "all layers of the flags are planned: the model that is trained has fewer"},
+    {"compression_training.weight_quantization.shared_parameters.enabled",
+     "weights are planned without quantization: a step is longer"},
+    {"compression_training.activation_quantization.shared_parameters.enabled",
+     "activations are planned without quantization: a step is longer"},
+    {"progressive_layer_drop.enabled",
+     "every layer is planned in every step: steps that drop some are shorter"},
+    {"eigenvalue.enabled", "the eigenvalues' own passes are not planned: a step is longer"},
+    {"zero_optimization.zero_quantized_weights",
+     "weights are planned to travel in 16 bits: a step may be shorter"},
+    {"zero_optimization.zero_quantized_gradients",
+     "gradients are planned to travel in 16 bits: a step may be shorter"},
+};
+
+/* What stands at a.b.c; NULL = nothing. */
+static const struct json *at_path(const struct json *from, const char *path, struct arena *mem)
+{
+    for (; from && *path; path += strspn(path, ".")) {
+        size_t n = strcspn(path, ".");
+        from = json_is_object(from) ? json_get(from, arena_copy(mem, path, n)) : NULL;
+        path += n;
+    }
+    return from;
+}
+
+static void note_others(struct settings *s)
+{
+    for (size_t i = 0; i < sizeof NOTED / sizeof *NOTED; i++)
+        if (json_bool_of(at_path(s->root, NOTED[i].path, s->mem)))
+            launch_note(s->launch, arena_format(s->mem, "%s of DeepSpeed's settings: %s",
+                                                NOTED[i].path, NOTED[i].text));
+    const struct json *sparse = json_get(s->root, "sparse_attention");
+    if (json_is_object(sparse))
+        launch_note(s->launch, "sparse_attention of DeepSpeed's settings: attention is planned "
+                               "over all tokens: a step may be shorter");
+}
+
 static void read_settings(struct settings *s)
 {
     take_stage(s);
@@ -145,16 +204,18 @@ static void read_settings(struct settings *s)
     take_number(s, "train_batch_size", "--global-batch-size");
     take_precision(s);
     take_bf16_optimizer(s);
+    note_others(s);
 }
 
 /* Without the settings nobody knows what is sharded, unless a flag says it. */
 static void note_missing(struct launch *l, const char *why, struct arena *mem)
 {
-    if (!launch_mentions(l, "--zero-stage"))
-        launch_note(l, arena_format(mem,
-                                    "DeepSpeed's settings are %s: ZeRO is planned as stage 0 "
-                                    "(-- --use-distributed-optimizer plans stage 1)",
-                                    why));
+    bool staged = launch_mentions(l, "--zero-stage");
+    launch_note(l, arena_format(mem, "DeepSpeed's settings are %s: %s", why,
+                                staged ? "the flags alone count, offloading or a curriculum that "
+                                         "is on there is not planned"
+                                       : "ZeRO is planned as stage 0 (-- "
+                                         "--use-distributed-optimizer plans stage 1)"));
 }
 
 void launch_deepspeed(struct launch *l, struct arena *mem)

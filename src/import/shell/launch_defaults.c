@@ -116,11 +116,11 @@ static void add_decoder_sequence(struct translation *t)
 /* A sample of DPO is two sequences, one of GRPO a prompt and an answer (ms-swift, swift/megatron/trainers). */
 static void add_rlhf(struct translation *t, struct launch *l)
 {
-    const char *type = launch_value(l, "--rlhf_type");
-    int64_t micro = launch_number(l, "--micro_batch_size", 1);
-    int64_t batch = launch_number(l, "--global_batch_size", 16);
-    int64_t answer = launch_number(l, "--max_completion_length", 512);
-    int64_t prompt = launch_number(l, "--max_length", -1);
+    const char *type = launch_value(l, "--rlhf-type");
+    int64_t micro = launch_number(l, "--micro-batch-size", 1);
+    int64_t batch = launch_number(l, "--global-batch-size", 16);
+    int64_t answer = launch_number(l, "--max-completion-length", 512);
+    int64_t prompt = launch_number(l, "--max-length", -1);
     if (!l->program || strcmp(l->program, "megatron") != 0 || !type)
         return;
     if (is_one_of(type, "dpo rm") && micro > 0 && batch > 0 && !launch_mentions(l, "--packing")) {

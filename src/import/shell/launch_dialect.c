@@ -189,6 +189,7 @@ static void clean_values(struct launch *l, struct arena *mem)
 void launch_translate(struct launch *l, struct arena *mem)
 {
     clean_values(l, mem);
+    l->fork = launch_fork(l);
     launch_deepspeed(l, mem);
     struct translation t = {.from = l, .notes = l, .mem = mem};
     translation_defaults(&t, l);

@@ -31,12 +31,28 @@ static void note_spec(struct launch *l, bool mindspeed, struct arena *mem)
 
 const char *launch_fork(const struct launch *l)
 {
-    static const char *const FLAGS[] = {"--ai-framework",      "--handler-name",
-                                        "--no-shared-storage", "--reuse-fp32-param",
-                                        "--use-ascend-coc",    "--use-fused-rmsnorm",
-                                        "--use-fused-swiglu",  "--use-fused-rotary-pos-emb"};
+    static const char *const FLAGS[] = {"--ai-framework",
+                                        "--context-parallel-algo",
+                                        "--handler-name",
+                                        "--moe-alltoall-overlap-comm",
+                                        "--moe-permutation-async-comm",
+                                        "--no-shared-storage",
+                                        "--reuse-fp32-param",
+                                        "--swap-attention",
+                                        "--use-ascend-coc",
+                                        "--use-ascend-mc2",
+                                        "--use-fused-ring-attention-update",
+                                        "--use-fused-rmsnorm",
+                                        "--use-fused-rotary-pos-emb",
+                                        "--use-fused-swiglu"};
     if (l->program && strcmp(l->program, "megatron") == 0)
         return "ms-swift";
+    if (l->program && strcmp(l->program, "primus") == 0)
+        return "Primus";
+    if (launch_mentions(l, "--actor-num-gpus-per-node"))
+        return "slime";
+    if (l->program && strcmp(l->program, "verl") == 0)
+        return "verl";
     if (launch_mentions(l, "--deepspeed"))
         return "DeepSpeed";
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)

@@ -8,14 +8,14 @@
 const char *launch_written(const struct launch *l, const char *flag)
 {
     const char *value = NULL;
-    size_t n = strlen(flag);
     for (int i = 0; i < l->count; i++) {
         const char *w = l->word[i].text; /* most words end here: files may have very many */
-        if (w[0] != flag[0] || w[1] != flag[1] || w[2] != flag[2])
+        if (w[0] != flag[0] || w[1] != flag[1] || w[2] != flag[2] || !launch_names_flag(w, flag))
             continue;
-        if (strncmp(w, flag, n) == 0 && w[n] == '=')
-            value = w + n + 1;
-        else if (strcmp(w, flag) == 0 && i + 1 < l->count)
+        const char *sign = strchr(w, '=');
+        if (sign)
+            value = sign + 1;
+        else if (i + 1 < l->count)
             value = l->word[i + 1].text;
     }
     return value;
@@ -67,12 +67,11 @@ int64_t launch_number(const struct launch *l, const char *flag, int64_t missing)
 int launch_drop(struct launch_word *word, bool *implied, int count, const char *flag)
 {
     int kept = 0;
-    size_t n = strlen(flag);
     for (int i = 0; i < count; i++) {
-        bool same = strncmp(word[i].text, flag, n) == 0;
-        if (same && !word[i].text[n])
+        bool same = launch_names_flag(word[i].text, flag);
+        if (same && !strchr(word[i].text, '='))
             i++;
-        else if (!same || word[i].text[n] != '=') {
+        else if (!same) {
             if (implied)
                 implied[kept] = implied[i];
             word[kept++] = word[i];

@@ -202,7 +202,7 @@ static const char *misfit(const char *name, const struct launch_word *w, int val
 static int take_flag(struct launch *l, int i, struct launch_flags *f, struct arena *mem)
 {
     const struct launch_word *w = &l->word[i];
-    const char *name = arena_copy(mem, w->text, strcspn(w->text, "="));
+    const char *name = launch_dashed(arena_copy(mem, w->text, strcspn(w->text, "=")), mem);
     int takes = words_most_values(name), n = 1, open = -1;
     if (!launch_is_known(name)) {
         open_stray(l, f, w, mem);
@@ -267,6 +267,13 @@ static void note_strangers(struct launch *l, const struct launch_flags *f, struc
         if (said_before(f, i))
             continue;
         const char *names = names_of(f, changes, mem);
+        if (changes == FOREIGN_PART) {
+            launch_note(l, arena_format(mem,
+                                        "%s stands beside the decoder and is left out: time and "
+                                        "memory are too low (%s)",
+                                        changes, names));
+            continue;
+        }
         launch_note(
             l, changes
                    ? arena_format(mem, "not known and left out, may change %s: %s", changes, names)

@@ -19,8 +19,7 @@ struct translation {
 void translation_first(struct translation *, const char *text, int line);
 void translation_last(struct translation *, const char *flag, const char *value, int line);
 
-/* launch_lookup.c. Whether a word is this flag, also with underscores, and whatever its value. */
-bool launch_names_flag(const char *word, const char *flag);
+/* launch_lookup.c. */
 bool launch_mentions(const struct launch *, const char *flag);
 /* Whether a word SECTION.NAME=VALUE sets this name, in whatever section, to nothing as well. */
 bool launch_overrides(const struct launch *, const char *name);

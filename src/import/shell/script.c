@@ -135,12 +135,15 @@ static bool choose(struct script *s, struct launch *out, struct error *err)
     out->said_nodes = out->said_nodes ? out->said_nodes : s->nodes;
     out->said_per_node = out->said_per_node ? out->said_per_node : s->gpus;
     out->kind = s->nodes || s->tasks ? "sbatch file" : "launch script";
-    for (int i = 0; i < s->launches; i++)
-        if (i != best && s->launch[i].line != out->line && !same_words(&s->launch[i], out) &&
-            s->score[i] * 2 > s->score[best])
-            launch_note(out,
-                        arena_format(s->mem, "line %d starts another training, which is not read",
-                                     s->launch[i].line));
+    out->is_script = true;
+    for (int i = 0; i < s->launches; i++) {
+        if (i == best || s->launch[i].line == out->line || same_words(&s->launch[i], out) ||
+            s->score[i] * 2 <= s->score[best])
+            continue;
+        out->others++;
+        launch_note(out, arena_format(s->mem, "line %d starts another training, which is not read",
+                                      s->launch[i].line));
+    }
     return true;
 }
 

@@ -40,7 +40,7 @@ static void run_apart(struct script *s, const char *commands)
 const char *script_output_of(struct script *s, const char *commands)
 {
     struct capture own = {0}, *before = s->capture;
-    const char *input = s->input, *doubt = s->doubt, *text = NULL;
+    const char *input = s->input, *doubt = s->doubt, *folder = s->folder, *text = NULL;
     if (s->depth + 4 > SCRIPT_DEPTH || !script_spend(s, 1, strlen(commands)))
         return NULL;
     s->depth += 4; /* each level takes several of our own */
@@ -50,6 +50,7 @@ const char *script_output_of(struct script *s, const char *commands)
     s->capture = before;
     s->input = input;
     s->doubt = doubt;
+    s->folder = folder;
     s->depth -= 4;
     while (own.text.length > 0 && own.text.data[own.text.length - 1] == '\n')
         own.text.data[--own.text.length] = 0;

@@ -159,6 +159,12 @@ static bool add_changed(struct build *b, const struct parameter *p, const struct
 static void add_worked(struct build *b, const struct parameter *p, const char *from, const char *at,
                        const char *end, const struct value *v, bool quoted)
 {
+    bool whole = v && v->count == 1 && !is_all(p);
+    if (whole && end - 1 - at == 3 && memcmp(at, "%/*", 3) == 0 && *p->name != '0' &&
+        script_is_own_file(b->s, v->word[0].text)) {
+        field_value(b, script_own_folder(b->s), quoted);
+        return;
+    }
     if (v && *p->name != '0' && add_changed(b, p, v, at, end - 1, quoted))
         return;
     const char *name = arena_copy(b->s->mem, p->name, p->length);

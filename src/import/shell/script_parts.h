@@ -205,6 +205,7 @@ struct script {
     int functions, loops, open; /* that we are in; open: ways that may not have been taken */
     enum answer status;         /* of return */
     const char *input;          /* that the command at hand reads; NULL = none, or not known */
+    const char *folder;         /* that cd went to, in the script's own; NULL = it did not, or elsewhere */
     struct capture *capture;    /* where its output goes; NULL = nowhere */
     bool exports;               /* set -a */
     bool assumed;               /* that the command before succeeded */
@@ -368,6 +369,12 @@ bool script_prints(struct script *, const struct fields *);
 const char *script_format(struct script *, const struct fields *, int format);
 
 /* ---- script_source.c ---- */
+/* Whether a word names the script itself: $0, BASH_SOURCE, a variable that holds one of them. */
+bool script_is_own_file(const struct script *, const char *word);
+/* Whether a word is the folder of the script, or lies in it. */
+bool script_is_in_own_folder(const struct script *, const char *word);
+/* A word that stands for that folder. */
+const char *script_own_folder(struct script *);
 
 /* Runs a file as a script of its own, with the words behind `i` as its arguments; false as above. */
 bool script_call_file(struct script *, const struct fields *, int i);

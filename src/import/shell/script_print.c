@@ -174,11 +174,28 @@ static int first_word(const struct fields *f)
     return f->count > 1 && strcmp(f->word[1].text, "--") == 0 ? 2 : 1;
 }
 
+static bool print_line(struct script *s, const char *text)
+{
+    print(s, text);
+    print(s, "\n");
+    return true;
+}
+
+/* A word that is a variable which is not set, and no more: what is left of its value is as unknown, and empty where it is. */
+static bool is_variable(const struct script *s, const char *word)
+{
+    const struct launch l = {.unknowns = s->unknowns, .unknown = s->unknown};
+    const struct launch_unknown *u = *word == LAUNCH_MARK ? launch_unknown_of(&l, word) : NULL;
+    return u && u->name && !word[strcspn(word, "\002") + 1];
+}
+
 static bool do_basename(struct script *s, const struct fields *f)
 {
     int i = first_word(f);
     if (i >= f->count || f->word[i].text[0] == '-' || i + 2 < f->count)
         return false;
+    if (i + 1 == f->count && is_variable(s, f->word[i].text))
+        return print_line(s, f->word[i].text);
     char *text = arena_string(s->mem, f->word[i].text);
     size_t n = strlen(text);
     while (n > 1 && text[n - 1] == '/')
@@ -196,8 +213,9 @@ static bool do_basename(struct script *s, const struct fields *f)
 static bool do_dirname(struct script *s, const struct fields *f)
 {
     int i = first_word(f);
-    if (i + 1 != f->count || !launch_is_known(f->word[i].text) ||
-        strcmp(f->word[i].text, s->path) == 0)
+    if (i + 1 == f->count && script_is_own_file(s, f->word[i].text))
+        return print_line(s, script_own_folder(s));
+    if (i + 1 != f->count || !launch_is_known(f->word[i].text))
         return false;
     char *text = arena_string(s->mem, f->word[i].text);
     size_t n = strlen(text);
@@ -206,9 +224,32 @@ static bool do_dirname(struct script *s, const struct fields *f)
     char *slash = strrchr(text, '/');
     if (slash)
         slash[slash == text] = 0;
-    print(s, slash ? text : ".");
-    print(s, "\n");
-    return true;
+    return print_line(s, slash ? text : ".");
+}
+
+/* realpath and readlink -f: the script's own name and folder are as good as any other name of theirs. */
+static bool do_realpath(struct script *s, const struct fields *f)
+{
+    const char *word = f->word[f->count - 1].text;
+    for (int i = 1; i + 1 < f->count; i++)
+        if (f->word[i].text[0] != '-')
+            return false;
+    bool own = script_is_own_file(s, word) || script_is_in_own_folder(s, word);
+    return f->count > 1 && own && print_line(s, word);
+}
+
+/* In its folder, or nowhere that is known. */
+static bool do_cd(struct script *s, const struct fields *f)
+{
+    const char *word = f->count == 2 ? f->word[1].text : "";
+    s->folder = script_is_in_own_folder(s, word) ? word : NULL;
+    return s->folder != NULL;
+}
+
+static bool do_pwd(struct script *s, const struct fields *f)
+{
+    (void)f;
+    return s->folder && print_line(s, s->folder);
 }
 
 static bool do_cat(struct script *s, const struct fields *f)
@@ -235,9 +276,12 @@ static const struct {
     const char *name;
     script_printer *print;
 } PRINTERS[] = {
-    {"basename", do_basename}, {"cat", do_cat},   {"chmod", do_nothing}, {"dirname", do_dirname},
-    {"echo", do_echo},         {"expr", do_expr}, {"mkdir", do_nothing}, {"printf", do_printf},
-    {"rm", do_nothing},        {"seq", do_seq},   {"sleep", do_nothing}, {"touch", do_nothing},
+    {"basename", do_basename}, {"cat", do_cat},           {"cd", do_cd},
+    {"chmod", do_nothing},     {"dirname", do_dirname},   {"echo", do_echo},
+    {"expr", do_expr},         {"mkdir", do_nothing},     {"printf", do_printf},
+    {"pwd", do_pwd},           {"readlink", do_realpath}, {"realpath", do_realpath},
+    {"rm", do_nothing},        {"seq", do_seq},           {"sleep", do_nothing},
+    {"touch", do_nothing},
 };
 
 script_printer *script_find_printer(const char *name)

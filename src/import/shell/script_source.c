@@ -1,6 +1,7 @@
 /* Files that a script sources. Only those in the folder of the script or below it are opened, links followed before
  * that is judged; anything else is as unknown as before. The script's own folder is recognized where its name is
- * written as scripts write it: dirname of $0 or of BASH_SOURCE, or pwd. */
+ * written as scripts write it: dirname of $0 or of BASH_SOURCE, or pwd; the name may go through variables, realpath, and
+ * cd and pwd. */
 #include "import/shell/script_parts.h"
 
 #include "base/file.h"
@@ -16,19 +17,53 @@ static bool is_own_folder(const char *command)
     bool names = strstr(command, "dirname") && (strstr(command, "$0") || strstr(command, "${0}") ||
                                                 strstr(command, "BASH_SOURCE"));
     return !up && (names || strcmp(command, "$(pwd)") == 0 || strcmp(command, "`pwd`") == 0 ||
-                   strcmp(command, "${0%/*}") == 0 || strcmp(command, "$PWD") == 0 ||
+                   strcmp(command, "${0%/*}") == 0 ||
+                   strcmp(command, "${BASH_SOURCE[0]%/*}") == 0 || strcmp(command, "$PWD") == 0 ||
                    strcmp(command, "${PWD}") == 0);
+}
+
+static const struct launch_unknown *unknown_of(const struct script *s, const char *word)
+{
+    const struct launch l = {.unknowns = s->unknowns, .unknown = s->unknown};
+    return *word == LAUNCH_MARK ? launch_unknown_of(&l, word) : NULL;
+}
+
+/* What stands behind the unknown part that a word begins with. */
+static const char *behind_mark(const char *word)
+{
+    word += strcspn(word, "\002");
+    return word + (*word == LAUNCH_MARK_END);
+}
+
+bool script_is_own_file(const struct script *s, const char *word)
+{
+    const struct launch_unknown *u = unknown_of(s, word);
+    if (!u)
+        return strcmp(word, s->path) == 0;
+    return !*behind_mark(word) && !strchr(u->text, '%') && *u->text == '$' &&
+           strncmp(u->text + 1 + (u->text[1] == '{'), "BASH_SOURCE", 11) == 0;
+}
+
+const char *script_own_folder(struct script *s)
+{
+    return script_unknown(s, "$(dirname $0)", "and no command is run", NULL, s->line);
+}
+
+bool script_is_in_own_folder(const struct script *s, const char *word)
+{
+    const struct launch_unknown *u = unknown_of(s, word);
+    const char *rest = u ? behind_mark(word) : "";
+    return u && is_own_folder(u->text) && (!*rest || *rest == '/') && launch_is_known(rest) &&
+           !strstr(rest, "..");
 }
 
 /* The name as it is seen from the folder of the first script; NULL = it may lie elsewhere. */
 static const char *name_inside(const struct script *s, const char *name)
 {
     const char *below = "";
-    const struct launch l = {.unknowns = s->unknowns, .unknown = s->unknown};
-    const struct launch_unknown *u = launch_unknown_of(&l, name);
+    const struct launch_unknown *u = unknown_of(s, name);
     if (*name == LAUNCH_MARK) {
-        name += strcspn(name, "\002");
-        name += *name == LAUNCH_MARK_END;
+        name = behind_mark(name);
         if (!u || !is_own_folder(u->text) || *name != '/')
             return NULL;
         below = strstr(u->text, "wd") && !strstr(u->text, "dirname") ? "" : s->below;

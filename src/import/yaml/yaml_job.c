@@ -262,6 +262,7 @@ static bool read_commands(struct yaml_job *j, struct error *trouble)
         }
         if (!found || l.count > r->out->count)
             *r->out = l;
+        r->out->is_script = false;
         found = true;
     }
     return found;

@@ -216,6 +216,7 @@ static void add_layer(struct part_run *r, const struct model *m, struct block_sh
                       int layer_kind)
 {
     const struct layer_kind *kind = &m->kind[layer_kind];
+    shape.precision = layer_precision(shape.precision, kind->wide);
     add_block(r, shape, mixer_block(kind->mixer), kind->window);
     add_block(r, shape, feed_block(kind->feed), 0);
 }

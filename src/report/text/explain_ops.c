@@ -38,17 +38,41 @@ static void print_title(const struct block_shape *b, const struct report_style *
     str_addf(&title, "%s", block_name(b->kind));
     if (b->kind == BLOCK_ATTENTION && b->window > 0)
         str_addf(&title, " (window %d)", b->window);
+    if (b->wide)
+        str_add(&title, " of layers in 16 bits");
     typeset_heading(style, str_text(&title), out);
     str_release(&title);
 }
 
-/* Whether a kind of layer before k has the same mixer and window. */
+/* Whether a kind of layer before k has the same mixer. */
 static bool mixer_seen(const struct model *m, int k)
 {
+    const struct layer_kind *x = m->kind;
     for (int i = 0; i < k; i++)
-        if (m->kind[i].mixer == m->kind[k].mixer && m->kind[i].window == m->kind[k].window)
+        if (x[i].mixer == x[k].mixer && x[i].window == x[k].window && x[i].wide == x[k].wide)
             return true;
     return false;
+}
+
+/* Whether a kind of layer before k has the same feed-forward part. */
+static bool feed_seen(const struct model *m, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (m->kind[i].feed == m->kind[k].feed && m->kind[i].wide == m->kind[k].wide)
+            return true;
+    return false;
+}
+
+/* A block of the k-th kind of layers. */
+static struct block_shape layer_shape(const struct model *m, const struct strategy *s,
+                                      const struct block_shape *like, int k, enum block_kind kind)
+{
+    struct block_shape shape = *like;
+    shape.kind = kind;
+    shape.window = kind == BLOCK_ATTENTION ? m->kind[k].window : 0;
+    shape.wide = m->kind[k].wide && precision_is_narrow(s->precision);
+    shape.precision = layer_precision(s->precision, shape.wide);
+    return shape;
 }
 
 /* What the load of a layer makes of its operators' seconds. */
@@ -70,24 +94,28 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct mesh *own = p->meshes ? &p->meshes->mesh[mesh] : NULL;
     struct strategy room;
     const struct strategy *s = own ? mesh_strategy(own, &p->strategy, &room) : &p->strategy;
-    const bool present[] = {[BLOCK_MLP] = model_has_feed(m, FEED_MLP),
-                            [BLOCK_MOE] = model_has_feed(m, FEED_MOE),
-                            [BLOCK_EMBEDDING] = true,
-                            [BLOCK_HEAD] = true,
-                            [BLOCK_MTP] = m->mtp > 0};
+    const bool present[] = {
+        [BLOCK_EMBEDDING] = true, [BLOCK_HEAD] = true, [BLOCK_MTP] = m->mtp > 0};
     const struct scene whole = plan_scene(p);
     const struct scene scene = scene_on(&whole, own ? own->group : p->group);
     const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
     for (int k = 0; k < m->kinds; k++) {
-        shape.kind = mixer_block(m->kind[k].mixer);
-        shape.window = m->kind[k].window;
-        if (shape.kind != BLOCK_NONE && !mixer_seen(m, k))
-            print(&scene, &on, &shape, style, out);
+        const struct block_shape layer =
+            layer_shape(m, s, &shape, k, mixer_block(m->kind[k].mixer));
+        if (layer.kind != BLOCK_NONE && !mixer_seen(m, k))
+            print(&scene, &on, &layer, style, out);
     }
-    shape.window = 0;
-    for (int kind = BLOCK_MLP; kind <= BLOCK_MTP; kind++) {
+    for (int feed = 0; feed < FEED_NONE; feed++)
+        for (int k = 0; k < m->kinds; k++) {
+            const struct block_shape layer =
+                layer_shape(m, s, &shape, k, feed_block((enum feed)feed));
+            if (m->kind[k].feed == (enum feed)feed && !feed_seen(m, k))
+                print(&scene, &on, &layer, style, out);
+        }
+    for (int kind = BLOCK_EMBEDDING; kind <= BLOCK_MTP; kind++) {
         shape.kind = (enum block_kind)kind;
+        shape.precision = layer_precision(s->precision, kind == BLOCK_HEAD);
         if (present[kind])
             print(&scene, &on, &shape, style, out);
     }

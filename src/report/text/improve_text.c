@@ -29,7 +29,7 @@ static void print_now(const struct plan *p, const struct report_style *style, st
     if (p->feasible) {
         add_seconds(&text, p->step_s);
         str_add(&text, " a step");
-        add_memory(&text, plan_fullest(p)->peak_bytes, p->limit_bytes);
+        add_memory(&text, plan_fullest(p)->device_bytes, p->limit_bytes);
     } else {
         str_addf(&text, "not feasible, %s", p->reasons ? p->reason[0] : "it does not fit");
     }
@@ -49,7 +49,7 @@ static void print_then(const struct improvement *i, const struct report_style *s
     str_add(&text, " a step");
     if (now->feasible)
         str_addf(&text, " (%.1f %% shorter)", 100 * (1 - i->step_s / now->step_s));
-    add_memory(&text, i->peak_bytes, i->limit_bytes);
+    add_memory(&text, i->device_bytes, i->limit_bytes);
     typeset_wrap(style, str_text(&text), 6, out);
     str_release(&text);
 }

@@ -22,5 +22,6 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --recompute-num-layers 2
 --fp16
 --vocab-file gpt2-vocab.json
+note: DeepSpeed's settings are not read: the flags alone count, offloading or a curriculum that is on there is not planned
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --use-mpi, --deepspeed-activation-checkpointing, --deepspeed_config, --deepspeed

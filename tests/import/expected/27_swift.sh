@@ -6,6 +6,9 @@ launch script, program megatron, line 2, 8 GPUs (1 x 8)
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-token-dispatcher-type alltoall
+--attention-dropout 0
+--hidden-dropout 0
+--no-rope-fusion
 --seq-length 2048
 --tensor-model-parallel-size 2
 --sequence-parallel

@@ -5,6 +5,9 @@ launch script, program megatron, line 2, 8 GPUs (1 x 8)
 --attention-backend flash
 --moe-grouped-gemm
 --moe-token-dispatcher-type alltoall
+--attention-dropout 0
+--hidden-dropout 0
+--no-rope-fusion
 --num-layers 24
 --hidden-size 2048
 --ffn-hidden-size 6144

@@ -18,5 +18,4 @@ launch script, program train.py, line 2, 8 GPUs (1 x 8)
 --global-batch-size 128
 --bf16
 --seq-length 2048
-note: line 5: --vision-model-type: only the decoder is planned: the vision model and its tokens are left out
-note: left out, no effect on time or memory: --freeze-ViT
+note: a vision or audio model stands beside the decoder and is left out: time and memory are too low (--freeze-ViT, --vision-model-type)

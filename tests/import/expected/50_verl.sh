@@ -5,6 +5,10 @@ launch script, program verl, line 22, 32 GPUs (4 x 8)
 --attention-backend flash
 --moe-token-dispatcher-type alltoall
 --moe-grouped-gemm
+--attention-dropout 0.0
+--hidden-dropout 0.0
+--no-overlap-p2p-communication
+--moe-shared-expert-overlap
 --global-batch-size 1024
 --seq-length 8192
 --micro-batch-size 2
@@ -17,4 +21,5 @@ launch script, program verl, line 22, 32 GPUs (4 x 8)
 --recompute-num-layers 1
 note: use_dynamic_bsz: micro-batches of 2 of the longest sequences are planned (16384 tokens of each rank), shorter ones are packed
 note: line 19: actor_rollout_ref.actor.megatron.override_transformer_config.deallocate_pipeline_outputs has no flag and is left out
+note: param_offload: planned on the GPU, where it is while the actor trains; the time to load and store it around every update is left out
 note: verl: the actor's training step is planned, every sequence at its longest (prompt and answer); rollout, reference, critic and reward models are not, nor the memory that they keep on the same GPUs

@@ -4,6 +4,10 @@ launch script, program verl, line 2, 8 GPUs (1 x 8)
 --attention-backend flash
 --moe-token-dispatcher-type alltoall
 --moe-grouped-gemm
+--attention-dropout 0.0
+--hidden-dropout 0.0
+--no-overlap-p2p-communication
+--moe-shared-expert-overlap
 --global-batch-size 128
 --seq-length 4096
 --micro-batch-size 2

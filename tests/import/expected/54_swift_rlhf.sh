@@ -5,6 +5,9 @@ launch script, program megatron, line 3, 16 GPUs (2 x 8)
 --attention-backend flash
 --cross-entropy-loss-fusion
 --moe-token-dispatcher-type alltoall
+--attention-dropout 0
+--hidden-dropout 0
+--no-rope-fusion
 --tensor-model-parallel-size 2
 --expert-model-parallel-size 8
 --sequence-parallel
