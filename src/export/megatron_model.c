@@ -155,6 +155,34 @@ static void add_router(struct writer *w, const char *flag)
         writer_pair(w, flag, "sigmoid");
 }
 
+static void add_delta_net(struct writer *w, const char *flag)
+{
+    if (!w->model->gdn_heads)
+        return;
+    if (!w->model->pattern[0])
+        writer_pair(w, "--experimental-attention-variant", "gated_delta_net");
+    writer_number(w, flag, w->model->gdn_heads);
+    if (writer_has(w, "--linear-conv-kernel-dim", 16))
+        writer_number(w, "--linear-conv-kernel-dim", 4);
+}
+
+/* A number where it says it, else a list. */
+static void add_linear_pattern(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    bool linear[MODEL_MAX_LAYERS], regular = true;
+    if (!m->gdn_heads || m->pattern[0])
+        return;
+    for (int i = 0; i < m->layers; i++) {
+        linear[i] = m->kind[m->layer[i]].mixer == MIXER_GDN;
+        regular &= linear[i] == ((i + 1) % m->full_every != 0);
+    }
+    if (regular)
+        writer_number(w, flag, m->full_every);
+    else
+        add_list(w, flag, linear, m->layers);
+}
+
 static void add_mamba(struct writer *w, const char *flag)
 {
     if (w->model->mamba_heads)
@@ -198,6 +226,8 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_moe_every] = add_nothing, /* part of the pattern */
     [MODEL_sigmoid_router] = add_router,
     [MODEL_mamba_heads] = add_mamba,
+    [MODEL_gdn_heads] = add_delta_net,
+    [MODEL_full_every] = add_linear_pattern,
     [MODEL_wide_first] = add_wide_first,
     [MODEL_wide_last] = add_wide_last,
 };

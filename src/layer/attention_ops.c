@@ -195,8 +195,8 @@ static void attention_projections(struct ops_builder *b)
     double kv_heads = m->kv > s->tp ? (double)m->kv / s->tp : 1; /* repeated when tp > kv */
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     bool copied = copies_groups(s, heads, kv_heads);
-    double product = kept_product(s, q, k, copied);
-    ops_column(b, "qkv", q + 2 * k)->saved = HALF * t * product;
+    double product = kept_product(s, q, k, copied), gate = m->attn_gate ? q : 0;
+    ops_column(b, "qkv", q + gate + 2 * k)->saved = HALF * t * (product + gate);
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
         ops_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
@@ -221,6 +221,11 @@ static void attention_projections(struct ops_builder *b)
         core->bytes += is_unfused(s) ? HALF * t * 2 * (q + k) : 0;
     }
     add_context(b, 2 * k, q);
+    if (gate > 0) { /* times its sigmoid: the output before it is kept too */
+        struct op *o = ops_pass(b, "output gate", MEMORY_SWIGLU_FUSED, t, q);
+        o->saved = HALF * t * q;
+        o->temporary_back = HALF * t * 3 * q;
+    }
     ops_row(b, "attention out", q)->saved = ops_mixer_kept(b) * t * q;
 }
 

@@ -41,6 +41,7 @@ enum {
     NESTED = 1 << 23,       /* no keys: the decoder is in text_config, the root has no sizes */
     POST_KEY = 1 << 24,     /* use_post_norm */
     ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
+    DELTA = 1 << 27,        /* gated delta nets between layers with attention (Qwen3-Next) */
     HYBRID = 1 << 26,       /* layers of one half, named one by one */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
@@ -64,7 +65,7 @@ struct hf_family {
     struct {
         enum model_field field;
         int value; /* never 0: a 0 ends the list */
-    } set[16];     /* where the family, or its default, differs from 0 */
+    } set[20];     /* where the family, or its default, differs from 0 */
 };
 
 /* NULL when the key is absent, null, or foreign to the family. The decoder's object goes before the root. */

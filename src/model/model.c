@@ -40,6 +40,10 @@ static const struct field_owner OWNERS[] = {
     {MODEL_moe_every, MODEL_experts},
     {MODEL_router_groups, MODEL_experts},
     {MODEL_moe_latent, MODEL_experts},
+    {MODEL_gdn_dim, MODEL_gdn_heads},
+    {MODEL_gdn_key_heads, MODEL_gdn_heads},
+    {MODEL_gdn_key_dim, MODEL_gdn_heads},
+    {MODEL_full_every, MODEL_gdn_heads},
     {MODEL_mamba_head_dim, MODEL_mamba_heads},
     {MODEL_mamba_groups, MODEL_mamba_heads},
     {MODEL_mamba_state, MODEL_mamba_heads},
@@ -199,6 +203,20 @@ static bool check_router(const struct model *m, struct error *err)
     return true;
 }
 
+static bool check_gdn(const struct model *m, struct error *err)
+{
+    if (!m->gdn_heads)
+        return true;
+    if (!m->gdn_dim || !m->gdn_key_heads || !m->gdn_key_dim)
+        return fail(err, ERROR_INPUT,
+                    "gdn_heads is %d: gdn_dim, gdn_key_heads and gdn_key_dim are needed too",
+                    m->gdn_heads);
+    if (m->gdn_heads % m->gdn_key_heads)
+        return fail(err, ERROR_INPUT, "gdn_key_heads is %d, expected a divisor of gdn_heads (%d)",
+                    m->gdn_key_heads, m->gdn_heads);
+    return true;
+}
+
 static bool check_mamba(const struct model *m, struct error *err)
 {
     if (m->mamba_heads && m->mamba_heads % m->mamba_groups)
@@ -222,7 +240,8 @@ static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
     int every = m->moe_every > 1 ? m->moe_every : 1;
     for (int i = 0; i < m->layers; i++) {
         int rest = i - m->dense_first;
-        p->mixer[i] = MIXER_ATTENTION;
+        bool full = m->full_every == 0 || (i + 1) % m->full_every == 0;
+        p->mixer[i] = full ? MIXER_ATTENTION : MIXER_GDN;
         p->feed[i] = m->experts > 0 && rest >= 0 && rest % every == 0 ? FEED_MOE : FEED_MLP;
         p->window[i] = m->window > 0 && !(m->window_every > 0 && (i + 1) % m->window_every == 0);
     }
@@ -245,7 +264,7 @@ bool model_finish(struct model *m, struct error *err)
         return false;
     fill_defaults(m);
     if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
-        !check_mamba(m, err) || !check_wide(m, err) || !model_finish_meaning(m, err))
+        !check_mamba(m, err) || !check_gdn(m, err) || !check_wide(m, err) || !model_finish_meaning(m, err))
         return false;
     if (m->pattern[0])
         pattern_of_symbols(m, &pattern);
@@ -260,7 +279,7 @@ static bool is_idle(const struct model *m, enum model_field f)
 {
     return (f == MODEL_max_seq && !m->learned_pos) ||
            (f == MODEL_ffn && !model_has_feed(m, FEED_MLP)) || f == MODEL_sigmoid_router ||
-           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
+           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every || f == MODEL_full_every ||
            f == MODEL_window_every;
 }
 

@@ -200,6 +200,9 @@ struct layer_params {
 /* Of the norms around one half of a layer. */
 int64_t model_half_norms(const struct model *);
 
+/* Width of all values of a gated delta net, and of all its queries. */
+int64_t gdn_values(const struct model *);
+int64_t gdn_queries(const struct model *);
 /* Width of all heads of a state-space layer, and of what they share. */
 int64_t mamba_inner(const struct model *);
 int64_t mamba_shared(const struct model *);

@@ -84,6 +84,20 @@ static void shorten_moe(struct model *m, const struct layer_pattern *p)
     m->moe_every = !moe_repeats(m, p, first, every) ? IRREGULAR : every > 1 ? every : 0;
 }
 
+/* As window_every, of layers with attention. */
+static void shorten_full(struct model *m, const struct layer_pattern *p)
+{
+    for (int every = 2, i; every <= m->layers + 1; every++) {
+        for (i = 0; i < m->layers; i++)
+            if ((p->mixer[i] == MIXER_ATTENTION) != ((i + 1) % every == 0))
+                break;
+        m->full_every = every;
+        if (i == m->layers)
+            return;
+    }
+    m->full_every = IRREGULAR;
+}
+
 static bool window_repeats(const struct model *m, const struct layer_pattern *p, int every)
 {
     for (int i = 0; i < m->layers; i++)
@@ -149,6 +163,12 @@ static bool check_layers(const struct model *m, struct error *err)
                     mamba ? "mamba_heads is missing (%s)"
                           : "mamba_heads is there, but no layer of the pattern is one (M): %s",
                     model_field_info(MODEL_mamba_heads)->help);
+    if (model_has_mixer(m, MIXER_GDN) != (m->gdn_heads > 0))
+        return fail(err, ERROR_INPUT,
+                    m->gdn_heads ? "gdn_heads is there, but no layer is a gated delta net: add "
+                                   "full_every=..., or G to the pattern (%s)"
+                                 : "gdn_heads is missing (%s)",
+                    model_field_info(MODEL_gdn_heads)->help);
     return check_size(m, err);
 }
 
@@ -157,9 +177,11 @@ bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct er
     if (!lay_out(m, p, err) || !check_layers(m, err))
         return false;
     if (m->pattern[0]) { /* says it all */
-        m->dense_first = m->moe_every = m->window_every = 0;
+        m->dense_first = m->moe_every = m->window_every = m->full_every = 0;
         return true;
     }
+    if (m->gdn_heads)
+        shorten_full(m, p);
     if (m->experts)
         shorten_moe(m, p);
     if (m->window)

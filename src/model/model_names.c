@@ -34,8 +34,10 @@ static const struct {
      "a model of sound or of several kinds, of which only the decoder could be planned", true},
     {"nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano",
      "a hybrid with state-space layers that has no preset", true},
-    {"next mamba jamba rwkv lightning qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36",
+    {"mamba jamba rwkv lightning",
      "a model with linear attention or state-space layers, which are not planned", false},
+    {"qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36 next",
+     "a model with gated delta nets that has no preset", true},
     {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2 "
      "deepseek-v4 deepseek_v4 deepseek4",
      "a model with sparse attention, which is not planned", false},

@@ -27,6 +27,8 @@ static void add_attention(const struct model *m, struct layer_params *p)
 {
     int64_t h = m->hidden, q = (int64_t)m->heads * m->head_dim, k = (int64_t)m->kv * m->head_dim;
     p->mixer_linear = h * (q + 2 * k) + q * h;
+    if (m->attn_gate)
+        p->mixer_linear += h * q;
     if (m->qkv_bias)
         p->mixer_linear += q + 2 * k;
     if (m->qk_norm)
@@ -177,7 +179,7 @@ double attention_work(const struct model *m)
     double h = m->hidden, heads = m->heads;
     double q = heads * m->head_dim, k = (double)m->kv * m->head_dim;
     if (!m->mla)
-        return h * (q + 2 * k) + q * h;
+        return h * (q + 2 * k) + q * h + (m->attn_gate ? h * q : 0);
     double query = m->q_lora ? m->q_lora * (h + q + 1) : h * q;
     return query + m->kv_lora * (h + heads * (m->qk_nope + m->v_dim) + 1) + h * m->qk_rope +
            heads * m->v_dim * h;

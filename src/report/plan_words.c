@@ -56,6 +56,7 @@ void add_error_words(const struct plan *p, struct str *out)
     if (e->kernels >= 0.01)
         str_addf(out, "; operators never measured on it%s may add %.0f %%",
                  model_has_mixer(p->model, MIXER_MAMBA) ? ", the scan of state spaces among them,"
+                 : model_has_mixer(p->model, MIXER_GDN) ? ", the delta rule among them,"
                                                         : "",
                  100 * e->kernels);
 }

@@ -478,7 +478,7 @@ static const struct {
     {"--bf16 --moe-extended-tp",
      "--moe-extended-tp is no longer a flag of Megatron: use --expert-tensor-parallel-size"},
     {"--bf16 --hybrid-layer-pattern M-X*",
-     "--hybrid-layer-pattern: pattern 'M-X*': 'X' is no layer that is known; they are *M-E and + "
+     "--hybrid-layer-pattern: pattern 'M-X*': 'X' is no layer that is known; they are *MG-E and + "
      "(multi-latent attention), MTP layers stand behind '/'"},
     {"--bf16 --hybrid-override-pattern M+-*",
      "--hybrid-override-pattern: pattern 'M+-*' has attention (*) and multi-latent attention (+); "
@@ -1345,6 +1345,7 @@ static const struct {
     {"--account-for-loss-in-pipeline-split", 11},
     {"--activation-func-clamp-value", 15},
     {"--attention-backend", 11},
+    {"--attention-output-gate", 16},
     {"--ckpt-format", 9},
     {"--cp-comm-type", 10},
     {"--cross-entropy-fusion-impl", 12},
@@ -1356,12 +1357,18 @@ static const struct {
     {"--delay-wgrad-compute", 13},
     {"--exp-avg-dtype", 11},
     {"--exp-avg-sq-dtype", 11},
+    {"--experimental-attention-variant", 16},
     {"--expert-tensor-parallel-size", 10},
     {"--fp8-param-gather", 9},
     {"--fp8-recipe", 12},
     {"--grad-reduce-in-bf16", 12},
     {"--init-model-with-meta-device", 12},
     {"--kv-lora-rank", 10},
+    {"--linear-attention-freq", 16},
+    {"--linear-key-head-dim", 16},
+    {"--linear-num-key-heads", 16},
+    {"--linear-num-value-heads", 16},
+    {"--linear-value-head-dim", 16},
     {"--main-grads-dtype", 11},
     {"--mamba-head-dim", 12},
     {"--mamba-num-groups", 12},
@@ -1511,6 +1518,11 @@ static void round_trip(void **state)
         "moe_every=3,"
         "dense_first=1,window=16,window_every=4",
         "layers=12,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,window=8",
+        "layers=12,full_every=4,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,attn_gate=1,"
+        "hidden=64,ffn=96,heads=8,kv=2,vocab=100",
+        "pattern=G-*EG-*EM-*E,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,hidden=64,ffn=96,"
+        "heads=8,kv=2,vocab=100,experts=8,topk=2,expert_ffn=16,mamba_heads=16,mamba_head_dim=8,"
+        "mamba_groups=8,mamba_state=16",
         "pattern=M-*EM-*EM-*E/*E/*E,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,tied=0,"
         "layer_norm=0,learned_pos=0,nope_every=1,experts=8,topk=2,expert_ffn=16,moe_latent=32,"
         "mamba_heads=16,mamba_head_dim=8,mamba_groups=8,mamba_state=16",

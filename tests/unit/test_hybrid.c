@@ -88,6 +88,10 @@ static void wrong_patterns(void **state)
         {"pattern=*-" SHAPE MAMBA, "no layer of the pattern is one (M)"},
         {"layers=2" SHAPE MAMBA, "no layer of the pattern is one (M)"},
         {"pattern=M-E" SHAPE MAMBA, "experts is missing"},
+        {"pattern=G-" SHAPE, "gdn_heads is missing"},
+        {"layers=2,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=8" SHAPE,
+         "no layer is a gated delta net"},
+        {"layers=2,full_every=2,gdn_heads=8" SHAPE, "gdn_dim, gdn_key_heads and gdn_key_dim"},
         {"pattern=M-,mtp=1" SHAPE MAMBA, "the pattern has no layers for it"},
         {"pattern=M-,mamba_heads=16,mamba_groups=3" SHAPE, "mamba_groups is 3, expected a divisor"},
         {"pattern=M-,mamba_state=8" SHAPE, "mamba_state is 8, which means nothing without"},
@@ -212,6 +216,38 @@ static void latent_experts(void **state)
     assert_int_equal(p.mlp_replicated, 128 + 8 * 128 + 2 * 128 * 48);
 }
 
+#define NET                                                                                        \
+    "layers=4,full_every=2,gdn_heads=8,gdn_dim=32,gdn_key_heads=4,gdn_key_dim=16,attn_gate=1,"     \
+    "hidden=128,ffn=512,heads=4,kv=2,vocab=1000"
+
+/* queries and keys 64 each, values 256: in 128 x (2 x 64 + 2 x 256 + 2 x 8), out 256 x 128, convolution 384 x 4, 2 x 8. */
+static void gated_delta_nets(void **state)
+{
+    struct model m = from_pairs(NET);
+    struct layer_params p = model_layer_params(&m, &m.kind[m.layer[0]]);
+    struct block_shape s = shape_of(&m, 1, 1), two = shape_of(&m, 2, 1);
+    double t = 1024;
+    (void)state;
+    assert_int_equal(m.kind[m.layer[0]].mixer, MIXER_GDN);
+    assert_int_equal(m.kind[m.layer[1]].mixer, MIXER_ATTENTION);
+    assert_int_equal(p.mixer_linear, 128 * 656 + 256 * 128 + 384 * 4 + 16);
+    assert_int_equal(p.mixer_replicated, 128 + 32);
+    p = model_layer_params(&m, &m.kind[m.layer[1]]);
+    assert_int_equal(p.mixer_linear, 128 * (2 * 128 + 2 * 64) + 128 * 128);
+    s.kind = two.kind = BLOCK_GDN;
+    struct op in = op_called(&s, "delta-net in"), rule = op_called(&s, "delta rule");
+    assert_true(in.n == 656 && in.saved == 2 * t * 656);
+    /* A of 8 heads x 64, the output, the summed decay in fp32 */
+    assert_true(rule.saved == 2 * t * (512 + 256) + 4 * t * 8);
+    /* states of 256 x 16 three times, inside of chunks of 64: K K', W, U and Q K', O half masked; the inverse */
+    assert_true(rule.flops == t * (3 * 2 * 256 * 16 + 2 * 64 * (2 * 128 + 256) + 512 * 64));
+    struct op half = op_called(&two, "delta rule");
+    assert_true(half.flops == rule.flops / 2 && half.saved == rule.saved / 2);
+    s.kind = BLOCK_ATTENTION;
+    assert_true(op_called(&s, "qkv").n == 2 * 128 + 2 * 64);
+    assert_true(op_called(&s, "output gate").saved == 2 * t * 128);
+}
+
 static struct flags_result imported(const char *text, int64_t world)
 {
     const char *words[128];
@@ -261,6 +297,28 @@ static void flags_of_megatron(void **state)
     assert_true(r.model.nope_every == 1);
 }
 
+static void flags_of_delta_nets(void **state)
+{
+    struct flags_result r = imported(
+        FLAGS "--num-layers 8 --experimental-attention-variant gated_delta_net "
+              "--linear-attention-freq 4 --attention-output-gate --linear-num-value-heads 16 --swiglu",
+        8);
+    (void)state;
+    assert_int_equal(r.model.gdn_heads, 16);
+    assert_int_equal(r.model.gdn_key_heads, 16);
+    assert_int_equal(r.model.gdn_key_dim, 128);
+    assert_int_equal(r.model.full_every, 4);
+    assert_int_equal(r.model.attn_gate, 1);
+    r = imported(FLAGS "--num-layers 4 --experimental-attention-variant gdn "
+                       "--linear-attention-freq [1,1,0,1]",
+                 8);
+    assert_int_equal(r.model.kind[r.model.layer[2]].mixer, MIXER_ATTENTION);
+    assert_int_equal(r.model.kind[r.model.layer[3]].mixer, MIXER_GDN);
+    r = imported(FLAGS "--hybrid-layer-pattern G-*-", 8);
+    assert_int_equal(r.model.kind[r.model.layer[0]].mixer, MIXER_GDN);
+    assert_int_equal(r.model.gdn_heads, 32);
+}
+
 static void flags_refused(void **state)
 {
     struct flags_result r =
@@ -298,6 +356,7 @@ int main(void)
         cmocka_unit_test(wrong_patterns),      cmocka_unit_test(parameters),
         cmocka_unit_test(flops),               cmocka_unit_test(operators),
         cmocka_unit_test(parallel),            cmocka_unit_test(latent_experts),
+        cmocka_unit_test(gated_delta_nets),    cmocka_unit_test(flags_of_delta_nets),
         cmocka_unit_test(flags_of_megatron),   cmocka_unit_test(flags_refused),
     };
     return cmocka_run_group_tests(tests, open_memory, close_memory);
