@@ -53,7 +53,7 @@ static void judge(const struct estimate_query *e, struct judged *out, struct are
     slots_set_fixed(values, e->scene.model, e->scene.group, e->nodes, scene_stack(&e->scene));
     slots_set_strategy(values, &e->strategy);
     out->allowed = e->reasons.count == 0 && all_allow(&e->rules, values);
-    out->moe = model_has_layers(e->scene.model, true);
+    out->moe = model_has_feed(e->scene.model, FEED_MOE);
     const struct node_group *g = e->scene.group;
     out->reach = g->domain > g->per_node ? g->domain : g->per_node;
     out->usable_bytes = g->usable_bytes;
@@ -369,7 +369,7 @@ static bool run(const struct wanted *w, struct runs *runs, struct arena *mem, st
     board_rank(runs->row, rows);
     return board_memory(runs->row, runs->dense, mem, err) &&
            board_ranks("data/measured/h200_ranks.csv", mem, err) &&
-           board_ranks("data/measured/h200_ranks_2.csv", mem, err) && board_operators(mem, err) &&
+           board_ranks("data/measured/h200_ranks_2.csv", mem, err) && board_operators(mem, err) && board_hybrid(mem, err) &&
            board_errors(runs->row, rows, mem, err) &&
            (!w->pictures || draw_pictures(w->pictures, runs->row, rows, mem, err));
 }

@@ -16,6 +16,9 @@ static const struct astra_option OWN[] = {
      "what to print", "Output", "text", ASTRA_TAKES_WORD, false},
     {"output", "FILE", PRINTING, "write there instead (-o FILE): all of it or nothing", "Output",
      "", ASTRA_TAKES_NEW_FILE, false},
+    {"color", "auto|always|never", PRINTING,
+     "colours: on a terminal, also in a pipe, or never; none in a file", "Output", "auto",
+     ASTRA_TAKES_WORD, false},
     {"no-color", "", PRINTING,
      "no colours on a terminal (NO_COLOR in the environment does the same)", "Output", "",
      ASTRA_TAKES_NOTHING, false},
@@ -128,14 +131,29 @@ static bool set_output(struct request *r, const char *value)
     return *value;
 }
 
+static bool set_color(struct request *r, const char *value)
+{
+    static const char *const names[] = {
+        [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(value, names[i]) == 0) {
+            r->color = (enum color)i;
+            return true;
+        }
+    complain("--color is '%s', expected auto, always or never", value);
+    return false;
+}
+
 static bool set_own(struct request *r, const char *name, const char *value)
 {
     if (strcmp(name, "format") == 0)
         return set_format(r, value);
     if (strcmp(name, "output") == 0)
         return set_output(r, value);
+    if (strcmp(name, "color") == 0)
+        return set_color(r, value);
     if (strcmp(name, "no-color") == 0)
-        r->no_color = true;
+        r->color = COLOR_NEVER;
     else
         r->no_config = true;
     return true;

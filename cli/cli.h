@@ -35,7 +35,8 @@ struct cli_setting {
 /* What was asked for. Texts are the arguments of main. */
 struct request {
     const struct command *command;
-    bool help, help_all, no_color, no_config;
+    bool help, help_all, no_config;
+    enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
     enum astra_format format;
     bool format_given;
     const char *output; /* NULL = standard output */

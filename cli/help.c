@@ -116,7 +116,7 @@ static const struct {
     {"estimate", "model cluster gpu set global-batch seq-len tokens env args format output"},
     {"explain", "model cluster gpu set global-batch seq-len stage trace format output"},
     {"improve", "cluster gpu env args megatron-version rules output"},
-    {"compare", "model cluster gpu gpus set tokens price format output"},
+    {"compare", "model cluster gpu gpus set tokens price report format output"},
 };
 
 static const char *first_options(const struct command *c)

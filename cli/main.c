@@ -37,8 +37,10 @@ static enum astra_status ask(struct astra *a, const struct request *r)
 
 static const char *answer(struct astra *a, const struct request *r)
 {
-    bool terminal = is_terminal(1) && !r->output && r->format == ASTRA_TEXT;
-    return terminal ? astra_print_terminal(a, terminal_columns(), look_wanted(r))
+    bool text = !r->output && r->format == ASTRA_TEXT;
+    bool terminal = text && (is_terminal(1) || r->color == COLOR_ALWAYS);
+    int columns = is_terminal(1) ? terminal_columns() : 0;
+    return terminal ? astra_print_terminal(a, columns, look_wanted(r))
                     : astra_print(a, r->format);
 }
 

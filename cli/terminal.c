@@ -30,11 +30,12 @@ bool is_dumb(void)
     return !term || strcmp(term, "dumb") == 0;
 }
 
-/* NO_COLOR counts when it is not empty (no-color.org). */
+/* NO_COLOR counts when it is not empty (no-color.org), unless --color always was said. */
 enum astra_look look_wanted(const struct request *r)
 {
     const char *no_color = getenv("NO_COLOR");
-    if (!is_terminal(1) || r->no_color || (no_color && *no_color) || is_dumb())
+    bool can = is_terminal(1) && !(no_color && *no_color) && !is_dumb();
+    if (r->color == COLOR_NEVER || (r->color == COLOR_AUTO && !can))
         return ASTRA_PLAIN;
     return has_utf8() ? ASTRA_COLOUR_UTF8 : ASTRA_COLOUR;
 }

@@ -356,7 +356,8 @@ static void reference_set(struct mixed_reference *r)
         r->values[g][SLOT_cluster_max_gpus] = (double)gpus;
         r->values[g][SLOT_cluster_min_gpus] = r->values[g][SLOT_cluster_granule] = 1;
     }
-    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production};
+    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production,
+                                false};
     space_init(&r->space, q->scene.model, least, &q->base, settings, gpus, terms, &r->mem);
     strategy_init(&r->strategy);
     reference_walk(r, 0);

@@ -42,7 +42,11 @@ OTHERS = (
 # Models that have a preset (src/model/presets.def, model_names.def).
 PLANNED = re.compile(
     r"meta-llama/(Meta-)?Llama-[23].*|Qwen/Qwen(2|2\.5|3)-[0-9].*|deepseek-ai/DeepSeek-V[23](-Lite)?"
-    r"|moonshotai/(Moonlight-16B-A3B|Kimi-K2-Instruct)|openai/gpt-oss-.*")
+    r"|moonshotai/(Moonlight-16B-A3B|Kimi-K2-Instruct)|openai/gpt-oss-.*|google/gemma-(2-.*|3-1b-.*)"
+    r"|zai-org/GLM-4\.[567].*(?<!V)|allenai/OLMoE-.*|LGAI-EXAONE/(EXAONE-4\.0-.*|K-EXAONE-236B-A23B)"
+    r"|MiniMaxAI/MiniMax-M2.*|mistralai/(Mistral|Mixtral)-.*")
+# Models that recipes build from a class of Bridge's own.
+PROVIDERS = {"OlMoEModelProvider": "allenai/OLMoE-1B-7B-0924"}
 # Settings of the shape: a recipe that sets one trains another model than the one it names.
 SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_moe_experts", "vocab_size")
 
@@ -111,7 +115,11 @@ class HuggingFace:
             raise AttributeError(name)
         return lambda *args, **kwargs: Remembered(
             "model", _hf=self.name, tensor_model_parallel_size=1, pipeline_model_parallel_size=1,
-            context_parallel_size=1, expert_model_parallel_size=1, sequence_parallel=False)
+            context_parallel_size=1, expert_model_parallel_size=1, sequence_parallel=False, rotary_base=0,
+            vocab_size=0)
+
+    def __len__(self):  # of a tokenizer, whose words the model has already
+        return 0
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -186,7 +194,7 @@ def fields(cfg):
     model, train = cfg.model, cfg.train
     if not isinstance(model, Remembered):
         return None
-    hf = model.__dict__.get("_hf") or ""
+    hf = model.__dict__.get("_hf") or PROVIDERS.get(model._path.rsplit(".", 1)[-1], "")
     if not PLANNED.fullmatch(hf):
         return None
     if any(model.__dict__.get(name) not in (None, 0) for name in SHAPE):

@@ -9,7 +9,12 @@ function openFromAddress() {
 }
 
 startTheme();
-showAnswer(JSON.parse(byId("data").textContent));
-openFromAddress();
-addEventListener("hashchange", openFromAddress);
+const written = JSON.parse(byId("data").textContent);
+if (written.comparison) {
+    showComparison(written);
+} else {
+    showAnswer(written);
+    openFromAddress();
+    addEventListener("hashchange", openFromAddress);
+}
 document.documentElement.dataset.ready = "yes";

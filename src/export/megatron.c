@@ -326,6 +326,10 @@ static void add_conditions(struct writer *w)
         add_local_layers(w);
     else
         add_mask(w);
+    if (w->run.switches.newton_steps > 0 && writer_has(w, "--optimizer muon", 16)) {
+        writer_pair(w, "--optimizer", "muon");
+        writer_number(w, "--muon-num-ns-steps", w->run.switches.newton_steps);
+    }
     if (w->run.stack == STACK_TE && w->run.switches.separate_wgrads)
         writer_word(w, "--no-gradient-accumulation-fusion");
     if (w->run.stack == STACK_TE && w->strategy->attention == ATTENTION_LOCAL)

@@ -128,12 +128,14 @@ static void add_window(struct writer *w, const char *flag)
 static void add_window_pattern(struct writer *w, const char *flag)
 {
     const struct model *m = w->model;
-    bool window[MODEL_MAX_LAYERS], all = true;
-    for (int i = 0; i < m->layers; i++)
+    bool window[MODEL_MAX_LAYERS], all = true, regular = m->window_every > 0;
+    for (int i = 0; i < m->layers; i++) {
         all &= window[i] = m->kind[m->layer[i]].window > 0;
+        regular = regular && window[i] == ((i + 1) % m->window_every != 0);
+    }
     if (!m->window || all)
         return;
-    if (m->window_every)
+    if (regular)
         writer_number(w, flag, m->window_every);
     else
         add_list(w, flag, window, m->layers);

@@ -351,7 +351,35 @@ static bool fits_together(const struct hf_config *c, const struct hf_family *f,
         return fail(err, ERROR_INPUT,
                     "%s: head_dim is %d, but %d heads are as wide as hidden_size, %d, in %s",
                     c->name, m->head_dim, heads, m->hidden, f->type);
+    if (f->reads & ROPE_HEADS && !names_agree(c, "head_dim", "qk_rope_head_dim", err))
+        return false;
+    int width = m->ffn;
+    if (f->reads & SHARED_FFN &&
+        !hf_count(c, "moe_intermediate_size", 1, model_field_info(MODEL_ffn)->hi, &width, err))
+        return false;
+    if (width != m->ffn)
+        return fail(err, ERROR_INPUT,
+                    "%s: moe_intermediate_size is %d and intermediate_size %d, which %s reads "
+                    "alone",
+                    c->name, width, m->ffn, f->type);
     return true;
+}
+
+/* Of a model with other parts its whole class says whether the output matrix is the embedding, not its decoder's. */
+static void settle_tie(const struct hf_config *c, struct model *m)
+{
+    static const char untied[] = "qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe glm4v glm4v_moe llama4 "
+                                 "exaone4_5";
+    const struct json *v = json_get(c->root, "tie_word_embeddings");
+    const char *whole = json_text(json_get(c->root, "model_type"));
+    if (c->text == c->root)
+        return;
+    if (json_is_bool(v))
+        m->tied = json_bool_of(v);
+    else if (is_one_of(whole, untied))
+        m->tied = 0;
+    else if (strcmp(whole, "gemma3") == 0)
+        m->tied = 1;
 }
 
 static bool derive_fields(const struct hf_config *c, const struct hf_family *f, struct model *m,
@@ -359,8 +387,7 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
 {
     if (!settle_biases(c, f, m, err) || !fits_together(c, f, m, err))
         return false;
-    if (m->text_part && c->text != c->root && !is_there(c, "tie_word_embeddings"))
-        m->tied = 0; /* the whole model's class says so, whatever the decoder's does */
+    settle_tie(c, m);
     if (hf_get(c, "vision_config") || hf_get(c, "audio_config"))
         m->text_part = 1;
     if (f->reads & INTERLEAVED && !hf_get(c, "intermediate_size_mlp"))
@@ -462,10 +489,20 @@ static bool unknown_type(const struct hf_config *c, const char *type, struct err
                 type, did_you_mean(type, names, FAMILY_COUNT + 1), HF_WAY_OUT);
 }
 
+/* Hunyuan's first files name the class alone; transformers has it under another name. */
+static const char *type_of(const struct hf_config *c, const char *type)
+{
+    const char *class = json_text(json_at(hf_get(c, "architectures"), 0));
+    bool first = strcmp(type, "hunyuan") == 0;
+    return first && strcmp(class, "HunYuanMoEV1ForCausalLM") == 0     ? "hunyuan_v1_moe"
+           : first && strcmp(class, "HunYuanDenseV1ForCausalLM") == 0 ? "hunyuan_v1_dense"
+                                                                      : type;
+}
+
 static bool read_config(const struct hf_config *c, struct model *m, struct error *err)
 {
     const struct json *v = hf_get(c, "model_type");
-    const char *type = json_text(v);
+    const char *type = type_of(c, json_text(v));
     if (!json_is_string(v))
         return fail(err, ERROR_INPUT, "%s: model_type is %s, expected a name such as llama",
                     c->name, v ? hf_type_name(v) : "missing");

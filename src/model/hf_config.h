@@ -41,8 +41,10 @@ enum {
     NESTED = 1 << 23,       /* no keys: the decoder is in text_config, the root has no sizes */
     POST_KEY = 1 << 24,     /* use_post_norm */
     ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
-    DELTA = 1 << 27,        /* gated delta nets between layers with attention (Qwen3-Next) */
-    HYBRID = 1 << 26,       /* layers of one half, named one by one */
+    ROPE_HEADS =
+        1 << 26, /* no keys: head_dim is another name of qk_rope_head_dim (GLM-4.7-Flash) */
+    DELTA = 1 << 28,        /* gated delta nets between layers with attention (Qwen3-Next) */
+    HYBRID = 1 << 27,       /* layers of one half, named one by one */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };

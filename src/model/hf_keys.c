@@ -12,14 +12,19 @@ static const struct {
     const char *key, *families;
 } OF_FAMILIES[] = {
 #define OF_FAMILIES(key, families) {key, families},
+#define OF_CODE(families, keys)
 #define OF_ALL(keys)
 #include "model/hf_keys.def"
 };
 enum { KEY_COUNT = sizeof OF_FAMILIES / sizeof *OF_FAMILIES };
 
-static const char *const OF_ALL[] = {
+/* families NULL = all */
+static const struct {
+    const char *families, *keys;
+} HARMLESS[] = {
 #define OF_FAMILIES(key, families)
-#define OF_ALL(keys) keys,
+#define OF_CODE(families, keys) {families, keys},
+#define OF_ALL(keys) {NULL, keys},
 #include "model/hf_keys.def"
 };
 
@@ -44,8 +49,9 @@ static bool is_known(const char *family, const char *key)
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(key, OF_FAMILIES[i].key) == 0)
             return hf_key_is_own(family, key);
-    for (size_t i = 0; i < sizeof OF_ALL / sizeof *OF_ALL; i++)
-        if (is_one_of(key, OF_ALL[i]))
+    for (size_t i = 0; i < sizeof HARMLESS / sizeof *HARMLESS; i++)
+        if ((!HARMLESS[i].families || is_one_of(family, HARMLESS[i].families)) &&
+            is_one_of(key, HARMLESS[i].keys))
             return true;
     return hf_meaning_reads(family, key);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct arena;
+struct str;
 
 enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 8, MTP_MAX_LAYERS = 8 };
 
@@ -176,6 +177,8 @@ int model_names_near(const char *text, const char *near[], int most);
 /* Parameter counts, unpadded vocabulary, without MTP layers: makers state those apart (DeepSeek-V3:
  * 671B and 11.5B). Active is per token: top-k experts only, both embeddings counted. */
 int64_t model_params_total(const struct model *);
+/* "llama3-70b (70.6B parameters)"; one that has no name: "A model of 70.6B parameters". */
+void add_model_words(const struct model *, struct str *out);
 int64_t model_params_active(const struct model *);
 
 /* Parameters of parts, whole model (not sharded): the memory stage divides them. */

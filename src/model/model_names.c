@@ -28,19 +28,21 @@ static const struct {
     bool decoder; /* that could be planned, where its flags are there */
 } OTHERS[] = {
     {"vl vlm vision internvl llava ovis paligemma kimi-k2.5 kimi-k2.6 kimi-k2.7 glm-4.5v glm-4.6v "
-     "glm-4.1v",
+     "glm-4.1v glm45v exaone45 ministral3_3b ministral3_8b ministral3_14b",
      "a vision-language model, of which only the decoder could be planned", true},
     {"omni audio tts asr",
      "a model of sound or of several kinds, of which only the decoder could be planned", true},
     {"nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano",
      "a hybrid with state-space layers that has no preset", true},
-    {"mamba jamba rwkv lightning",
+    {"mamba jamba rwkv lightning falcon_h1 falcon-h1 kimi_k3 kimi-k3 kimi-linear granite-4.0-h",
      "a model with linear attention or state-space layers, which are not planned", false},
     {"qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36 next",
      "a model with gated delta nets that has no preset", true},
     {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2 "
-     "deepseek-v4 deepseek_v4 deepseek4",
+     "deepseek-v4 deepseek_v4 deepseek4 minimax_m3 minimax-m3",
      "a model with sparse attention, which is not planned", false},
+    {"gemma4 gemma-4 step35 step37 step-3.5 step-3.7 mimo_v2 mimo-v2",
+     "a model whose layers differ in their heads, which is not planned", false},
     {"embedding reranker reward rm prm",
      "a model that ranks or embeds, of which only the decoder could be planned", true},
     {"bert modernbert t5 bge gte", "no decoder, and only decoders are planned", false},

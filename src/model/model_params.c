@@ -5,6 +5,11 @@
  * windows not discounted; embedding lookup, norms and router not counted. Each kind of layer_kinds.def counts its own. O(layers). */
 #include "model/model.h"
 
+#include "base/str.h"
+#include "base/units.h"
+
+#include <string.h>
+
 enum { VOCAB_MULTIPLE = 128 };
 
 static int64_t norm(const struct model *m, int64_t width)
@@ -157,6 +162,14 @@ int64_t model_params_total(const struct model *m)
         total += p.mixer_linear + p.mixer_replicated + p.mlp + p.mlp_replicated + p.experts;
     }
     return total;
+}
+
+void add_model_words(const struct model *m, struct str *out)
+{
+    bool named = strcmp(m->name, "flags") != 0;
+    str_addf(out, "%s%s", named ? m->name : "A model of ", named ? " (" : "");
+    add_count(out, (double)model_params_total(m));
+    str_addf(out, " parameters%s", named ? ")" : "");
 }
 
 int64_t model_params_active(const struct model *m)

@@ -238,7 +238,8 @@ bool alternatives_of(const struct query *q, const struct plan *plan, struct aren
     a->list = arena_array(mem, PARAMS * MOST_VALUES, sizeof *a->list);
     space_init(&a->space, plan->model, plan->group, &plan->strategy, q->terms.settings, plan->gpus,
                (struct space_terms){plan_stack_kind(plan), query_release(q),
-                                    q->terms.numerics == NUMERICS_PRODUCTION},
+                                    q->terms.numerics == NUMERICS_PRODUCTION,
+                                    plan->switches.newton_steps > 0},
                mem);
     for (int place = 1; ok && (p = param_at(place)) < PARAMS; place++)
         ok = ask_all(a, p, err);

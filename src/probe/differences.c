@@ -133,6 +133,7 @@ static bool runs_differ(const struct scene *a, const struct scene *b)
            a->switches.separate_wgrads != b->switches.separate_wgrads ||
            a->switches.batch_mask != b->switches.batch_mask ||
            a->switches.offload != b->switches.offload ||
+           a->switches.newton_steps != b->switches.newton_steps ||
            a->switches.deferred_wgrads != b->switches.deferred_wgrads ||
            a->switches.even_experts != b->switches.even_experts ||
            a->switches.whole_init != b->switches.whole_init;

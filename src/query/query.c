@@ -449,9 +449,8 @@ static const char *if_default(const struct query *q, enum param p)
 const char *query_line(const struct query *q, const struct strategy *base, struct arena *mem)
 {
     struct str s = {0};
-    str_addf(&s, "%s (", q->model.name);
-    add_count(&s, (double)model_params_total(&q->model));
-    str_addf(&s, " parameters) on %s, ", q->cluster.text);
+    add_model_words(&q->model, &s);
+    str_addf(&s, " on %s, ", q->cluster.text);
     if (q->terms.gpus)
         str_addf(&s, "exactly %lld GPUs, ", (long long)q->terms.gpus);
     str_addf(&s, "sequence %d%s, global batch %d%s (", base->seq_len, if_default(q, PARAM_seq_len),

@@ -106,6 +106,13 @@ static bool is_json(const struct text *t)
     return sign == '[' && (c == '{' || c == ']' || c == 0);
 }
 
+/* Settings of a training that are written as JSON, or as YAML that looks like it: no plan of ours, which has an engine. */
+static bool is_settings(const char *text)
+{
+    return !strstr(text, "\"engine\"") &&
+           (strstr(text, "num_layers\"") || strstr(text, "num-layers\""));
+}
+
 /* The training that a text describes. */
 static bool read_launch(struct options *o, const struct text *t, const char *path,
                         struct launch *out, const char **call, const char **why, struct error *err)
@@ -209,7 +216,7 @@ static bool take_pieces(struct options *o, struct file_pieces *p, const char *pa
         return fail(err, ERROR_INPUT,
                     "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
                     FILE_LIMIT >> 20);
-    if (is_json(&text))
+    if (is_json(&text) && !is_settings(text.data))
         return import_plan(o, &text, path, err);
     return read_launch(o, &text, path, &l, &i->assumed_call, &i->call_why, err) &&
            take_launch(o, &l, i, err);

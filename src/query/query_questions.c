@@ -36,7 +36,7 @@ static const char *const ORDER[] = {
 static const char IDLE[] =
     "--train-iters --train-samples --seq-length --encoder-seq-length --vocab-size "
     "--padded-vocab-size --bf16 --fp16 --attention-dropout --hidden-dropout "
-    "--max-position-embeddings";
+    "--max-position-embeddings --ckpt-format";
 
 enum { QUESTIONS = 256, ERROR_BYTES = 1700 }; /* of an error's text */
 
@@ -357,6 +357,7 @@ bool imported_settle(const struct options *o, struct flags_result *f, struct err
         assume_vocab(o, f);
     assume_sequence(o, f);
     f->model_named = o->imported->named_model != NULL;
+    f->accumulation = o->imported->launch.accumulation;
     if (o->imported->named_model && o->has_model)
         flags_assume(f, (struct flags_assumption){"model", o->imported->named_preset, "--model",
                                                   o->imported->named_model, 0.01});

@@ -26,9 +26,26 @@ bool imported_follows(const struct options *o, const char *path)
     return strcmp(path, "-") != 0 && !o->at_hand;
 }
 
-static void read_with(const struct options *o, const struct text *t, const char *path,
-                      const struct script_env *env, int envs, int how, struct script_as_read *r)
+/* GPUs of a node: of the cluster, where all of its nodes are alike, or as the type has them. */
+static const char *node_gpus(const struct options *o)
 {
+    const struct cluster *c = &o->cluster;
+    for (int i = 1; o->has_cluster && i < c->groups; i++)
+        if (c->group[i].per_node != c->group[0].per_node)
+            return NULL;
+    int n = o->has_cluster ? c->group[0].per_node : o->gpu ? o->gpu->per_node : 0;
+    return n ? arena_format(o->mem, "%d", n) : NULL;
+}
+
+static void read_with(const struct options *o, const struct text *t, const char *path,
+                      const struct script_env *given, int envs, int how, struct script_as_read *r)
+{
+    const char *gpus = node_gpus(o);
+    struct script_env *env = arena_array(o->mem, (size_t)envs + 1, sizeof *env);
+    if (envs)
+        memcpy(env, given, (size_t)envs * sizeof *env);
+    if (gpus)
+        env[envs++] = (struct script_env){SCRIPT_NODE_GPUS, gpus, true};
     int follows = imported_follows(o, path) ? SCRIPT_FOLLOWS : 0;
     r->read = script_read(path, t->data, t->length, env, envs, how | follows, &r->launch, o->mem,
                           &r->error) &&

@@ -65,11 +65,21 @@ static bool replace(struct rules *rules, struct rules *cautions, const struct ru
     return true;
 }
 
+static void drop_cautions(struct rules *cautions, const char *fork)
+{
+    int kept = 0;
+    for (int i = 0; i < cautions->count; i++)
+        if (!lift_of(cautions->rule[i].reason, fork))
+            cautions->rule[kept++] = cautions->rule[i];
+    cautions->count = kept;
+}
+
 bool rules_lift(struct rules *rules, struct rules *cautions, const char *fork, struct arena *mem,
                 struct error *err)
 {
     const struct rules all = *rules;
     rules_init(rules);
+    drop_cautions(cautions, fork);
     for (int i = 0; i < all.count; i++) {
         const struct lift *l = lift_of(all.rule[i].reason, fork);
         const struct rules one = {.count = 1, .capacity = 1, .rule = &all.rule[i]};

@@ -10,7 +10,7 @@ struct arena;
 struct rules;
 
 /* Takes the rules out that do not hold for a launch file of this fork (NULL = none is known), and adds the part of them that
- * holds all the same, and a caution of each. */
+ * holds all the same, and a caution of each. Cautions that are about another engine go. */
 bool rules_lift(struct rules *, struct rules *cautions, const char *fork, struct arena *,
                 struct error *);
 

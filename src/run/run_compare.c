@@ -7,6 +7,7 @@
 #include "import/shell/launch.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
+#include "report/page/page.h"
 
 #include <string.h>
 
@@ -195,10 +196,13 @@ bool run_compare(struct astra *a)
     const struct texts *given = &a->options.compared;
     struct compare_report *r = &a->comparing;
     *r = (struct compare_report){.sides = given->count};
+    const char *page = a->options.output.report;
     if (given->count < 2)
         return fail(&a->error, ERROR_INPUT,
                     "two plans are needed, as in astra compare plan.json train.sh --cluster "
                     "8x8:H100");
+    if (!outputs_check(&a->options.output, &a->error))
+        return false;
     struct side *side = arena_array(&a->mem, (size_t)given->count, sizeof *side);
     r->side = side;
     r->pair = arena_array(&a->mem, (size_t)given->count, sizeof *r->pair);
@@ -212,5 +216,5 @@ bool run_compare(struct astra *a)
     for (int i = 1; i < given->count; i++)
         if (!(r->pair[i] = differences_of(&side[0], &side[i], &a->mem, &a->error)))
             return false;
-    return true;
+    return !page || page_write_compare(r, page, &a->error);
 }

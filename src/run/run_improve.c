@@ -203,6 +203,8 @@ static bool is_plain_script(const struct launch *l, struct error *err)
     if (!has_flag(l, "--seq-length") ||
         (!has_flag(l, "--micro-batch-size") && !has_flag(l, "--tensor-model-parallel-size")))
         return fail(err, ERROR_INPUT, "its flags do not say what is trained in which batches");
+    if (l->listed)
+        return fail(err, ERROR_INPUT, "it starts nothing: its flags are put together elsewhere");
     if (l->others > 0)
         return fail(err, ERROR_INPUT, "it starts several trainings");
     return true;

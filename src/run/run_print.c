@@ -64,7 +64,8 @@ static void print_compare(struct astra *a, enum astra_format format,
 /* Where the page is. */
 static void add_written(struct astra *a, const struct report_style *style)
 {
-    bool page = a->kind == ANSWER_SEARCH || a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN;
+    bool page = a->kind == ANSWER_SEARCH || a->kind == ANSWER_PLAN || a->kind == ANSWER_EXPLAIN ||
+                a->kind == ANSWER_COMPARE;
     if (page && a->options.output.report) {
         str_add(&a->text, "\n");
         typeset_wrap(style,

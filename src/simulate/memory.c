@@ -75,6 +75,62 @@ static double layer_tensors(const struct model *m, const struct layer_kind *kind
     return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);
 }
 
+/* A step of the iteration on an a x b matrix X of m rows, the fewer, and n columns: X X^T, its square,
+ * and their sum times X. */
+static double newton_flops(double a, double b)
+{
+    double m = fmin(a, b), n = fmax(a, b);
+    return 4 * m * m * n + 2 * m * m * m;
+}
+
+static void add_matrix(struct newton *out, double *flops, double a, double b, double times)
+{
+    double one = newton_flops(a, b);
+    if (times <= 0 || a <= 0 || b <= 0)
+        return;
+    *flops += times * one;
+    out->largest = one > out->most ? a * b : out->largest;
+    out->most = fmax(out->most, one);
+}
+
+static void add_mlp_matrices(struct newton *out, double *flops, bool gated, double outer,
+                             double inner, double times)
+{
+    add_matrix(out, flops, (gated ? 2 : 1) * inner, outer, times);
+    add_matrix(out, flops, outer, inner, times);
+}
+
+/* Queries, keys and values apart (--muon-no-split-qkv has them together). With tensor parallelism every
+ * rank takes whole matrices (--muon-tp-mode duplicated, the default). */
+static void add_newton(struct newton *out, const struct model *m, const struct layer_kind *kind,
+                       const struct strategy *s)
+{
+    double h = m->hidden, head = m->mla ? m->qk_nope + m->qk_rope : m->head_dim;
+    double q = m->heads * head, k = m->kv * m->head_dim;
+    double *dense = &out->dense;
+    if (kind->mixer == MIXER_MAMBA) { /* the product that makes its inputs is left to Adam */
+        add_matrix(out, dense, h, (double)mamba_inner(m), 1);
+    } else if (kind->mixer == MIXER_GDN) {
+        double values = (double)gdn_values(m);
+        add_matrix(out, dense, 2 * (double)gdn_queries(m) + 2 * values + 2 * m->gdn_heads, h, 1);
+        add_matrix(out, dense, h, values, 1);
+    } else if (kind->mixer == MIXER_ATTENTION && m->mla) {
+        add_matrix(out, dense, m->q_lora ? m->q_lora : h, q, 1);
+        add_matrix(out, dense, h, m->q_lora, 1);
+        add_matrix(out, dense, h, m->kv_lora + m->qk_rope, 1);
+        add_matrix(out, dense, m->kv_lora, (double)m->heads * (m->qk_nope + m->v_dim), 1);
+        add_matrix(out, dense, (double)m->heads * m->v_dim, h, 1);
+    } else if (kind->mixer == MIXER_ATTENTION) {
+        add_matrix(out, dense, q, h, 2 + (m->attn_gate != 0)); /* and the output's, the gate's */
+        add_matrix(out, dense, k, h, 2);
+    }
+    if (kind->feed != FEED_NONE)
+        add_mlp_matrices(out, dense, m->gated, h, kind->feed == FEED_MOE ? m->shared_ffn : m->ffn, 1);
+    if (kind->feed == FEED_MOE)
+        add_mlp_matrices(out, &out->experts, m->gated, m->moe_latent ? m->moe_latent : h,
+                         m->expert_ffn, (double)m->experts / s->ep);
+}
+
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
                            const struct strategy *s, bool te)
 {
@@ -91,6 +147,8 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     if (!m->kind[kind].wide)
         out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
     out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
+    out->newton.params += (double)(p.mixer_linear + p.mlp) / s->tp;
+    add_newton(&out->newton, m, &m->kind[kind], s);
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
@@ -114,6 +172,15 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
     }
 }
 
+static void add_newtons(struct newton *out, const struct newton *one, double times)
+{
+    out->params += times * one->params;
+    out->dense += times * one->dense;
+    out->experts += times * one->experts;
+    out->largest = one->most > out->most ? one->largest : out->largest;
+    out->most = fmax(out->most, one->most);
+}
+
 void rank_params_add_known(struct rank_params *out, const struct model *m, const struct strategy *s,
                            const struct stage_layers *x, bool te, const struct rank_params layer[])
 {
@@ -126,6 +193,8 @@ void rank_params_add_known(struct rank_params *out, const struct model *m, const
         out->experts += count[k] * layer[k].experts;
         out->linear += count[k] * layer[k].linear;
         out->tensors += count[k] * layer[k].tensors;
+        if (count[k] > 0)
+            add_newtons(&out->newton, &layer[k].newton, count[k]);
     }
     add_ends(out, m, s, x, te);
 }
@@ -174,22 +243,37 @@ static void add_states(struct memory_use *out, double params, double shards,
                                    (1 - s->optimizer_offload / 100.0);
 }
 
-void memory_of_states(const struct rank_params *p, const struct strategy *s, struct memory_use *out)
+/* Muon has one moment, in fp32 beside an fp32 master weight; what is no matrix of a layer has Adam's
+ * (emerging_optimizers.py). */
+static double muon_bytes(const struct rank_params *p, const struct strategy *s)
+{
+    const double matrix = 4 + 4;
+    bool sharded = shards_optimizer(s);
+    double share = p->newton.params / (sharded ? optimizer_shards(s) : 1) +
+                   p->experts / (sharded ? expert_shards(s) : 1);
+    return (matrix - optimizer_bytes(s)) * share * (1 - s->optimizer_offload / 100.0);
+}
+
+void memory_of_states(const struct rank_params *p, const struct strategy *s, bool muon,
+                      struct memory_use *out)
 {
     add_states(out, p->dense, optimizer_shards(s), s);
     add_states(out, p->experts, expert_shards(s), s);
+    if (muon)
+        out->part[MEMORY_optimizer] += muon_bytes(p, s);
 }
 
 /* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. AdamW as
  * torch has it (`stock`) takes the roots of all second moments of an optimizer at once; experts
  * have an optimizer of their own. */
-double memory_of_step(const struct rank_params *p, const struct strategy *s, bool stock)
+double memory_of_step(const struct rank_params *p, const struct strategy *s, bool stock, bool muon)
 {
     bool copied = s->grad_bf16 && !s->main_grads_bf16, sharded = shards_optimizer(s);
     double dense = p->dense / (sharded ? optimizer_shards(s) : 1);
     double experts = p->experts / (sharded ? expert_shards(s) : 1);
     double roots = stock ? 4 * fmax(dense, experts) * (1 - s->optimizer_offload / 100.0) : 0;
-    return (copied ? 4 * (dense + experts) : 0) + roots;
+    double iterated = muon ? 3 * 4 * p->newton.largest : 0; /* in fp32: it, the next, a product */
+    return (copied ? 4 * (dense + experts) : 0) + roots + iterated;
 }
 
 /* Buffers of weights and gradients are made while the weights that go into them still exist: the

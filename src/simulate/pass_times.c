@@ -6,6 +6,7 @@
 #include "cost/residual.h"
 #include "layer/host_calls.h"
 #include "simulate/expert_overlap.h"
+#include "simulate/host_memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -173,6 +174,21 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
     backward->waits = late_back > 0;
 }
 
+/* Copies through pinned memory on an H200's machine, of PCIe's nominal bandwidth
+ * (doc/evidence/offload.md). */
+static const double COPY_EFFICIENCY = 0.85;
+
+/* Activations go to the host beside the forward pass and come back beside the backward pass of the
+ * same layers, on a stream of their own: neither is shorter than its copies. */
+static void wait_for_copies(const struct partition *f, const struct strategy *all, int shape,
+                            struct pass *forward, struct pass *backward)
+{
+    const struct gpu *g = f->mesh[f->shape[shape].mesh].costing.group->gpu;
+    double copies_s = shape_hosted(f, all, shape) / (1e9 * gpu_host_gbs(g) * COPY_EFFICIENCY);
+    forward->compute_s += fmax(0, copies_s - pass_s(forward));
+    backward->compute_s += fmax(0, copies_s - pass_s(backward));
+}
+
 void shape_passes(const struct partition *f, const struct strategy *all, int shape,
                   struct pass *forward, struct pass *backward)
 {
@@ -195,6 +211,8 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
     }
     if (host_issues(f, s))
         wait_for_host(f, s, shape, forward, backward);
+    if (f->scene->switches.offload)
+        wait_for_copies(f, all, shape, forward, backward);
 }
 
 /* All experts' communication may hide behind compute. */

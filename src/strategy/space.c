@@ -276,9 +276,9 @@ static void grouped_options(const struct space_builder *b, struct value_list *l)
 
 static void fsdp_options(const struct space_builder *b, struct value_list *l)
 {
-    (void)b;
     push(l, FSDP_NONE);
-    push(l, FSDP_FULL);
+    if (!b->terms.muon)
+        push(l, FSDP_FULL);
 }
 
 /* The fused loss needs more memory for a short while (doc/layer.md) and is faster. */

@@ -42,6 +42,7 @@ struct space_terms {
     enum stack stack;
     double release;  /* of Megatron core: names.h */
     bool production; /* also options that train other numbers, as NVIDIA's recipes set them */
+    bool muon;       /* the optimizer, which FSDP does not have */
 };
 
 /* `base` has the fixed parameters (global_batch, seq_len, precision). `max_gpus` limits the

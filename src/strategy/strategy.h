@@ -124,9 +124,10 @@ struct run_switches {
     bool separate_wgrads; /* a product's weight gradient is added to the buffer afterwards */
     bool batch_mask;      /* micro-batches come with a mask of a byte for each query and key */
     int offload;          /* OFFLOAD_ modules */
-    int deferred_wgrads;  /* of the logits, in micro-batches, until the pipeline drains */
-    bool even_experts;    /* routing is forced to balance, or drops what an expert cannot take */
-    bool whole_init;      /* FSDP that builds the whole stage on every GPU before it shards it */
+    int newton_steps; /* of Muon, the optimizer of the layers' matrices; 0: Adam is that of all */
+    int deferred_wgrads; /* of the logits, in micro-batches, until the pipeline drains */
+    bool even_experts;   /* routing is forced to balance, or drops what an expert cannot take */
+    bool whole_init;     /* FSDP that builds the whole stage on every GPU before it shards it */
 };
 
 struct gpu;

@@ -131,6 +131,18 @@ export async function everyKindOpens() {
             "--set",
             "pp=3",
         ),
+        report(
+            "compared",
+            "compare",
+            "best",
+            "tp=4 pp=2",
+            "cluster=1x8:B200",
+            "gpus=4 tp=2,pp=2",
+            "--model",
+            "llama3-8b",
+            "--cluster",
+            "1x8:H100",
+        ),
     ];
     for (const made of kinds)
         for (const [width, theme] of [

@@ -57,3 +57,21 @@ refused 2 "nosuch=3: 'nosuch' is neither" best nosuch=3 $WHERE
 refused 2 'no.json' best no.json $WHERE
 refused 1 'gpus=64: ' best gpus=64 $WHERE
 refused 2 "'x' is no change" best "tp=4 x" $WHERE
+
+# The page has the answer, is the same every time and changes nothing of it.
+page=$SCRATCH/page.html
+"$ASTRA" compare best "tp=4 pp=2" $WHERE --format json --report "$page" | cmp - "$SCRATCH/two.json"
+"$ASTRA" compare best "tp=4 pp=2" $WHERE --report "$SCRATCH/again.html" >"$SCRATCH/text"
+cmp "$page" "$SCRATCH/again.html"
+grep -q "The page with charts is $SCRATCH/again.html" "$SCRATCH/text" || fault "the page is not said"
+grep -q '<title>best vs. tp=4 pp=2 - Astra</title>' "$page" || fault "no title"
+"$ASTRA" compare best "tp=4 <b>=2" $WHERE --report "$page" >/dev/null 2>&1 && fault "a wrong change"
+if command -v node >/dev/null; then
+    node -e '
+        const read = (path) => require("fs").readFileSync(path, "utf8");
+        const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(read(process.argv[1]))[1]);
+        const same = JSON.stringify(data.comparison) === JSON.stringify(JSON.parse(read(process.argv[2])));
+        if (!same || data.sides.length !== 2 || data.limit_gib.length !== 2) process.exit(1);' \
+        "$SCRATCH/again.html" "$SCRATCH/two.json" || fault "the page has another answer"
+fi
+refused 2 'are one file' best tp=4 $WHERE --report "$page" -o "$page"

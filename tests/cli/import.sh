@@ -186,6 +186,19 @@ END
 "$ASTRA" estimate "$SCRATCH/piped.sh" --cluster 1x8:H100 >"$SCRATCH/out"
 [ ! -e "$touched" ] || { echo "something was written"; exit 1; }
 
+# nvidia-smi is answered with the GPUs of a node of the cluster, as lines that can be counted and not read.
+cat >"$SCRATCH/smi.sh" <<END
+N=\$(nvidia-smi --query-gpu=name --format=csv,noheader | wc -l)
+NAME=\$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+torchrun --nproc-per-node \$(nvidia-smi -L | wc -l) pretrain_gpt.py $base --tensor-model-parallel-size \$N
+END
+"$ASTRA" estimate "$SCRATCH/smi.sh" --cluster 2x4:H100 >"$SCRATCH/out"
+grep -q '^tp=4 ' "$SCRATCH/out" && grep -q 'nvidia-smi is answered with the 4 GPUs of a node' "$SCRATCH/out"
+sed 's/size \$N/size $NAME/' "$SCRATCH/smi.sh" >"$SCRATCH/named.sh"
+code=0
+"$ASTRA" estimate "$SCRATCH/named.sh" --cluster 2x4:H100 >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'and no command is run: give --env NAME=VALUE' "$SCRATCH/err"
+
 # How many GPUs each launcher starts.
 while IFS='|' read -r gpus launcher; do
     printf '%s pretrain_gpt.py %s\n' "$launcher" "$base" >"$SCRATCH/started.sh"

@@ -179,6 +179,10 @@ refused several.sh 'it starts several trainings'
 sed 's/    --tensor-model-parallel-size 8.*//' array.sh >elsewhere.sh
 refused elsewhere.sh '--tensor-model-parallel-size does not stand in the script' -- \
     --tensor-model-parallel-size 8
+sed '/^torchrun/d' strings.sh >listed.sh
+code=0
+"$ASTRA" improve listed.sh --cluster 1x8:H100 -o none >text 2>err || code=$?
+[ $code -eq 1 ] && grep -q 'it starts nothing' err && [ ! -e none ] || fault "listed: $code: $(cat err)"
 sed 's/$/\r/' strings.sh >crlf.sh
 code=0
 "$ASTRA" improve crlf.sh --gpu H100 -o none >text 2>err || code=$?

@@ -23,7 +23,7 @@ has search.js '"doc/faq.html","why-not-tp16",'
 
 # A project of its own, with what its pages may not have.
 mkdir "$SCRATCH/broken"
-cp -R README.md CHANGELOG.md CONTRIBUTING.md LICENSE doc tools "$SCRATCH/broken"
+cp -R README.md CHANGELOG.md CONTRIBUTING.md LICENSE doc examples tools "$SCRATCH/broken"
 cp -R --parents data/*/README.md data/page web/icon.svg "$SCRATCH/broken"
 cd "$SCRATCH/broken"
 must_fail() { # OUTPUT

@@ -107,6 +107,23 @@ cmp "$SCRATCH/out" "$SCRATCH/no_color"
 plain 'a dumb terminal'
 "$ASTRA" explain $plan >"$SCRATCH/coloured"
 plain 'in a pipe'
+on_terminal 80 explain $plan --color never
+plain '--color never'
+"$ASTRA" explain $plan --color always -o "$SCRATCH/coloured"
+plain '--color always in a file'
+(export NO_COLOR=1 && "$ASTRA" explain $plan --color always >"$SCRATCH/coloured")
+grep -q "$esc" "$SCRATCH/coloured" || { echo '--color always has none in a pipe'; exit 1; }
+sed "s/$esc\[[0-9;]*m//g" "$SCRATCH/coloured" | grep -q '^Fits' || { echo '--color always changes words'; exit 1; }
+
+# What colours mean: cautions and crowded memory are yellow, what does not fit and what is slower red, faster green.
+"$ASTRA" search --model llama3-70b --cluster 2x8:H100 --top 3 --color always >"$SCRATCH/coloured"
+"$ASTRA" compare tp=8 tp=4 --model llama3-70b --cluster 8x8:H100 --color always >"$SCRATCH/compared"
+for piece in "^  $esc\[33m! 1$esc\[0m  *$esc\[1m16" "^  $esc\[33m! mind, .*)$esc\[0m\$" "$esc\[33m74.1/75.9 GiB$esc\[0m"; do
+    grep -q "$piece" "$SCRATCH/coloured" || { echo "no $piece"; exit 1; }
+done
+for piece in "$esc\[1;32m-9.3 %$esc\[0m" "$esc\[1;31m+2.7 %$esc\[0m" "$esc\[1;31mdoes not fit$esc\[0m"; do
+    grep -qF "$(printf %s "$piece" | sed 's/\\//g')" "$SCRATCH/compared" || { echo "no $piece in compare"; exit 1; }
+done
 
 # Progress: on a terminal, after a second, with what is left, and wiped; nothing of it in a pipe.
 slow='search --model gpt3-175b --cluster 64x8:H100 --exhaustive --threads 1 --time-limit 1.5s'

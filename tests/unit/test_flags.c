@@ -579,6 +579,20 @@ static void vocabulary_from_the_model(void **state)
     assert_int_equal(r.model.max_seq, 77);
 }
 
+static void muon(void **state)
+{
+    (void)state;
+    struct model m = preset("llama3-8b");
+    struct flags_result r = imported("--bf16 --optimizer muon", &m, 8);
+    assert_int_equal(r.switches.newton_steps, 5);
+    assert_int_equal(r.strategy.dist_opt, 0);
+    r = imported("--bf16 --optimizer dist_muon --muon-num-ns-steps 7", &m, 8);
+    assert_int_equal(r.switches.newton_steps, 7);
+    assert_int_equal(r.strategy.dist_opt, 1);
+    r = imported("--bf16 --optimizer adam --muon-num-ns-steps 7", &m, 8);
+    assert_int_equal(r.switches.newton_steps, 0);
+}
+
 /* One layer at each end unless the flags say how many; without the switch none. */
 static void ends_in_16_bits(void **state)
 {
@@ -821,7 +835,9 @@ static const struct {
     const char *flags, *note; /* NULL: none */
 } NOTES[] = {
     {"--bf16 --optimizer adam --cuda-graph-impl none --make-vocab-size-divisible-by 64", NULL},
-    {"--bf16 --optimizer muon", "--optimizer: the optimizer is planned as Adam"},
+    {"--bf16 --optimizer soap",
+     "--optimizer: the optimizer is planned as Adam, with two moments of each weight (SGD and "
+     "Lion keep one or none, SOAP more)"},
     {"--bf16 --rampup-batch-size 1 2 3", "--rampup-batch-size: the full global batch is planned"},
     {"--bf16 --use-legacy-models --use-legacy-models",
      "--use-legacy-models: the layers of today are planned"},
@@ -1563,6 +1579,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(vocabulary_from_the_model, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(ends_in_16_bits, open_memory, close_memory),
+        cmocka_unit_test_setup_teardown(muon, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(no_reasons, open_memory, close_memory),
         cmocka_unit_test_setup_teardown(late_selective, open_memory, close_memory),

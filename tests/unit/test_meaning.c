@@ -111,6 +111,7 @@ static void keys_are_of_known_families_and_sorted(void **state)
         const char *key, *families;
     } keys[] = {
 #define OF_FAMILIES(key, families) {key, families},
+#define OF_CODE(families, keys)
 #define OF_ALL(keys)
 #include "model/hf_keys.def"
     };
@@ -377,7 +378,7 @@ static void families_come_back(void **state)
         snprintf(json, sizeof json,
                  "{\"model_type\":\"%s\",%s,\"num_experts\":4,\"num_local_experts\":4,"
                  "\"n_routed_experts\":4,\"num_experts_per_tok\":2,"
-                 "\"moe_intermediate_size\":32,\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,"
+                 "\"moe_intermediate_size\":128,\"kv_lora_rank\":8,\"qk_nope_head_dim\":8,"
                  "\"qk_rope_head_dim\":8,\"v_head_dim\":8," SHAPE "}",
                  FAMILIES[i], keys);
         struct model m = from_json(json);

@@ -105,9 +105,9 @@ static void check_state(const struct state_case *c)
     s.ep = 4;
     s.optimizer_instances = at_least_one(s.optimizer_instances);
     s.moments_bytes = s.moments_bytes > 0 ? s.moments_bytes : 4;
-    memory_of_states(&p, &s, &use);
+    memory_of_states(&p, &s, false, &use);
     const double got[] = {use.part[MEMORY_weights], use.part[MEMORY_gradients],
-                          use.part[MEMORY_optimizer], memory_of_step(&p, &s, false),
+                          use.part[MEMORY_optimizer], memory_of_step(&p, &s, false, false),
                           memory_of_setup(&p, &s, false)};
     for (size_t i = 0; i < COUNT(got); i++)
         if (fabs(got[i] - 1e9 * c->gb[i]) > 1)
@@ -163,13 +163,14 @@ static void roots_of_moments(void **state)
     (void)state;
     strategy_init(&s);
     s.dp = 8, s.ep = 4;
-    assert_true(memory_of_step(&p, &s, true) == 8e9);
+    assert_true(memory_of_step(&p, &s, true, false) == 8e9);
     s.grad_bf16 = 1;
-    assert_true(memory_of_step(&p, &s, true) == 8e9 + 12e9);
+    assert_true(memory_of_step(&p, &s, true, false) == 8e9 + 12e9);
     s.grad_bf16 = 0, s.dist_opt = 1; /* 1e9 / 8, 2e9 / 2 */
-    assert_true(memory_of_step(&p, &s, true) == 4e9);
+    assert_true(memory_of_step(&p, &s, true, false) == 4e9);
     s.optimizer_offload = 50;
-    assert_true(memory_of_step(&p, &s, true) == 2e9 && memory_of_step(&p, &s, false) == 0);
+    assert_true(memory_of_step(&p, &s, true, false) == 2e9 &&
+                memory_of_step(&p, &s, false, false) == 0);
 }
 
 /* Scores go through memory where the stack has nothing else, or the GPU. */
@@ -483,6 +484,17 @@ static void offloaded_modules(void **state)
     assert_true(more == 2 * layer);
     assert_true(less > 7 * layer - 1 && less < 8 * layer + 1);
     assert_true(p.stage[0].peak_bytes < plain.stage[0].peak_bytes - 4 * layer);
+    assert_true(p.stage[0].forward_s == plain.stage[0].forward_s); /* copies go beside them */
+    struct gpu slow = *sc.group->gpu;
+    struct node_group group = *sc.group;
+    slow.pcie_gbs = 8;
+    group.gpu = &slow;
+    sc.group = &group;
+    p = evaluate(&sc, &s);
+    double copies_s = 8 * layer / (8e9 * 0.85);
+    assert_true(fabs(p.stage[0].forward_s / copies_s - 1) < 1e-9);
+    assert_true(p.stage[0].forward_s > plain.stage[0].forward_s);
+    assert_true(p.stage[0].backward_s == plain.stage[0].backward_s);
 }
 
 /* A partition of one rank, and what its state adds to the buffers. */
@@ -537,6 +549,34 @@ static void state_buffers_by_hand(void **state)
         if (state_buffers_of(&sc, &s) != cases[i].bytes)
             fail_msg("case %zu: %.0f, by hand %.0f", i, state_buffers_of(&sc, &s), cases[i].bytes);
     }
+}
+
+/* A matrix has a master weight and one moment in fp32. Of m rows and n columns, m the fewer, a step of
+ * Newton and Schulz takes 4 m m n + 2 m m m: 384 each for queries and output (4 x 4), 80 each for keys
+ * and values (2 x 4), 1,152 and 640 for the MLP (16 x 4, 4 x 8). */
+static void muon_by_hand(void **state)
+{
+    (void)state;
+    struct strategy s = ways(1, 1, 8, 8);
+    s.dist_opt = 1;
+    struct rank_params p = {.dense = 1e9, .newton = {.params = 0.75e9, .largest = 1e6}};
+    struct memory_use use = {{0}};
+    memory_of_states(&p, &s, true, &use);
+    assert_true(use.part[MEMORY_optimizer] == (12 * 0.25e9 + 8 * 0.75e9) / 8);
+    assert_true(memory_of_step(&p, &s, false, true) == 12e6);
+    struct scene sc = scene_of("layers=1,hidden=4,ffn=8,heads=2,kv=1,head_dim=2,vocab=8,gated=1",
+                               "1x8:H100", true);
+    struct rank_params layer = {0};
+    rank_params_add_layer(&layer, sc.model, 0, &s, true);
+    assert_true(layer.newton.dense == 2 * 384 + 2 * 80 + 1152 + 640);
+    assert_true(layer.newton.most == 1152 && layer.newton.largest == 64);
+    struct plan adam = evaluate(&sc, &s);
+    sc.switches.newton_steps = 5;
+    struct plan five = evaluate(&sc, &s);
+    sc.switches.newton_steps = 10;
+    struct plan ten = evaluate(&sc, &s);
+    double step = five.step_s - adam.step_s;
+    assert_true(step > 0 && fabs((ten.step_s - adam.step_s) / step - 2) < 1e-3);
 }
 
 /* Of two layers one stays in 16 bits: half of the copies. With both the plan is that in bf16. */
@@ -1024,7 +1064,7 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
         struct memory_use states = {{0}};
         const struct plan_stage *x = &p->stage[r];
         double judged = x->peak_bytes + x->memory.part[MEMORY_expert_reserve] / reserved;
-        memory_of_states(&f->class[f->class_of[r]].params, s, &states);
+        memory_of_states(&f->class[f->class_of[r]].params, s, false, &states);
         assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
         assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
         assert_true(x->fits == (judged <= f->mesh[0].limit) || near(judged, f->mesh[0].limit));
@@ -1224,6 +1264,7 @@ int main(void)
         cmocka_unit_test(offloaded_modules),
         cmocka_unit_test(state_buffers_by_hand),
         cmocka_unit_test(wide_layers_are_in_16_bits),
+        cmocka_unit_test(muon_by_hand),
         cmocka_unit_test(outside_by_hand),
         cmocka_unit_test(moments),
         cmocka_unit_test(sums_equal_a_walk),

@@ -536,6 +536,12 @@ static void layouts_of_configs(void **state)
         {CONFIG("llama4_text") MOE "\"num_hidden_layers\":3,\"moe_layers\":[1],"
                                    "\"no_rope_layers\":[0,1,1],\"attention_chunk_size\":32}",
          "fWw", "ffn=16384"},
+        {CONFIG(
+             "hunyuan") "\"architectures\":[\"HunYuanMoEV1ForCausalLM\"],\"num_hidden_layers\":2,"
+                        "\"num_experts\":4,\"moe_topk\":[2,2],\"moe_intermediate_size\":[64,64],"
+                        "\"use_cla\":false,\"cla_share_factor\":2,\"vit_patch\":1,"
+                        "\"auto_map\":{\"AutoModel\":\"hunyuan.HunYuanModel\"}}",
+         "FF", "topk=2 shared_ffn=64 qk_norm=1"},
         {CONFIG("hunyuan_v1_moe") "\"num_hidden_layers\":2,\"num_experts\":4,\"moe_topk\":[2,2]}",
          "FF", "topk=2 shared_ffn=64 qk_norm=1"},
         {CONFIG("cohere2") "\"num_hidden_layers\":4,\"sliding_window\":8}", "wwwf",
@@ -545,6 +551,16 @@ static void layouts_of_configs(void **state)
                                    "\"moe_router_enable_expert_bias\":true,\"use_qk_norm\":true}",
          "fF", "shared_ffn=16 sigmoid_router=1 expert_bias=1 qk_norm=1 qkv_bias=0"},
         {CONFIG("qwen3_vl_text") "\"num_hidden_layers\":2}", "ff", "text_part=1 qk_norm=1"},
+        {"{\"model_type\":\"qwen3_vl_moe\",\"tie_word_embeddings\":false,\"text_config\":" CONFIG(
+             "qwen3_vl_moe_text") MOE2("\"num_experts\":4,\"moe_intermediate_size\":16,"
+                                       "\"tie_word_embeddings\":true,") "}",
+         "FF", "tied=0"},
+        {"{\"model_type\":\"qwen3_vl_moe\",\"text_config\":" CONFIG("qwen3_vl_moe_text")
+             MOE2("\"num_experts\":4,\"moe_intermediate_size\":16,") "}",
+         "FF", "tied=0"},
+        {"{\"model_type\":\"mistral3\",\"text_config\":" CONFIG(
+             "ministral3") "\"num_hidden_layers\":2,\"tie_word_embeddings\":true}}",
+         "ff", "tied=1"},
         {CONFIG("mistral") "\"num_hidden_layers\":2}", "ww", "window=4096"},
         {CONFIG("minimax_m2") MOE "\"num_hidden_layers\":1}", "F",
          "head_dim=128 qk_norm_wide=1 expert_ffn=64"},
@@ -820,6 +836,11 @@ static void bad_configs(void **state)
          "layer, 0 = dense model)"},
         {CONFIG("mixtral") MOE2("\"num_local_experts\":8,\"num_experts\":4,"),
          "c.json: num_experts is 4 and num_local_experts is 8, but they are one thing"},
+        {CONFIG("hunyuan_v1_moe") MOE "\"num_hidden_layers\":2}",
+         "c.json: moe_intermediate_size is 16 and intermediate_size 64, which hunyuan_v1_moe reads "
+         "alone"},
+        {CONFIG("glm4_moe_lite") LATENT MOE "\"num_hidden_layers\":2,\"head_dim\":16}",
+         "c.json: qk_rope_head_dim is 8 and head_dim is 16, but they are one thing"},
         {CONFIG("olmoe") MOE "\"num_hidden_layers\":2,\"head_dim\":32}",
          "c.json: head_dim is 32, but 4 heads are as wide as hidden_size, 64, in olmoe"},
         {CONFIG("gemma3") "\"num_hidden_layers\":2}",
@@ -978,7 +999,7 @@ static void names_of_others(void **state)
         {"qwen2.5-vl-7b", NULL},
         {"Qwen/Qwen3-VL-30B-A3B-Instruct", NULL},
         {"Qwen/Qwen3-Omni-30B-A3B-Instruct", NULL},
-        {"Qwen/Qwen3-Next-80B-A3B-Instruct", NULL},
+        {"Qwen/Qwen3-Next-80B-A3B-Instruct", "qwen3-next-80b-a3b"},
         {"Qwen/Qwen3.5-4B", NULL},
         {"Qwen/Qwen3-Embedding-4B", NULL},
         {"Qwen/Qwen3-Reranker-0.6B", NULL},
@@ -1032,8 +1053,8 @@ static void names_say_what_else(void **state)
     assert_string_equal(differs, "");
     assert_non_null(strstr(model_named_other("Qwen/Qwen3-VL-8B", &decoder), "vision-language"));
     assert_true(decoder);
-    assert_non_null(strstr(model_named_other("Qwen/Qwen3.5-4B/", &decoder), "linear attention"));
-    assert_false(decoder);
+    assert_non_null(strstr(model_named_other("Qwen/Qwen3.5-4B/", &decoder), "delta nets"));
+    assert_true(decoder);
     assert_null(model_named_other("Qwen/Qwen3-8B", &decoder));
     assert_int_equal(model_names_near("llama3.2-90b", near, 3), 2);
     assert_string_equal(near[0], "llama3.2-1b");

@@ -307,7 +307,7 @@ static void axes_have_every_parameter(void **state)
     arena_clear(&mem);
     load("mixtral-8x7b", "8x8:H100");
     space_init(&space, &model, &cluster.group[0], &base, settings, 64,
-               (struct space_terms){STACK_TE, RELEASE_HEAD, false}, &mem);
+               (struct space_terms){STACK_TE, RELEASE_HEAD, false, false}, &mem);
     for (int i = 0; i < space.axes; i++)
         for (int j = 0; j < space.axis[i].params; j++) {
             int p = space.axis[i].param[j], level = level_of(p);
@@ -333,7 +333,7 @@ static void micro_batches_divide(void **state)
     load("llama3-8b", "8x8:H100");
     base.global_batch = 96;
     space_init(&space, &model, &cluster.group[0], &base, settings, 64,
-               (struct space_terms){STACK_TE, RELEASE_HEAD, false}, &mem);
+               (struct space_terms){STACK_TE, RELEASE_HEAD, false, false}, &mem);
     for (int batch = 1; batch <= 100; batch++)
         assert_int_equal(space_lists(&space, PARAM_micro_batch, batch),
                          96 % batch == 0 && batch <= 64);

@@ -310,6 +310,7 @@ static void lifted_rules_exist(void **state)
     (void)state;
     rules_init(&rules);
     assert_true(rules_add_megatron(&rules, &mem, &err));
+    assert_true(rules_add_cautions(&rules, &mem, &err));
     for (size_t i = 0; fork_rule_at(i, &fork, &reason); i++) {
         bool found = strncmp(reason, "--", 2) == 0;
         for (int k = 0; k < rules.count; k++)

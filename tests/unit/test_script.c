@@ -533,6 +533,14 @@ static void test_guesses(void **state)
         {"Qwen2.5-7B", 152064},
         {"options.sh", 0},
         {"Llama2Tokenizer", 32000},
+        {"mistralai/Mistral-7B-Instruct-v0.3", 32768},
+        {"mistralai/Mistral-7B-v0.1", 32000},
+        {"mistralai/Mistral-Nemo-Base-2407", 131072},
+        {"alehc/swissai-tokenizer", 131072},
+        {"allenai/OLMo-2-1124-7B", 100352},
+        {"microsoft/Phi-4-mini-instruct", 200064},
+        {"OPTTokenizer", 50272},
+        {"scaling-tests", 0},
     };
     const char *name;
     (void)state;

@@ -133,7 +133,11 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     if (!bf16 && !fp16 && r->of_file)
         flags_assume(r,
                      (struct flags_assumption){"precision", narrow ? "bf16 beside fp8" : "bf16",
-                                               "--precision", "nothing says the precision", 0.10});
+                                               "--precision",
+                                               "nothing says the precision: where no launcher does, "
+                                               "Megatron trains in fp32, at least twice as long and "
+                                               "with activations of twice the size",
+                                               0.10});
     else if (!bf16 && !fp16)
         return fail(err, ERROR_INPUT,
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
@@ -414,6 +418,24 @@ static bool read_deferral(struct flags_result *r, const struct words *w, struct 
     return true;
 }
 
+/* dist_muon is its old name with the distributed optimizer, which shards whole matrices. */
+static bool read_muon(struct flags_result *r, const struct words *w, struct error *err)
+{
+    bool old = flags_is(w, "--optimizer", "dist_muon", NULL);
+    int steps = 5;
+    if (!old && !flags_is(w, "--optimizer", "muon", NULL))
+        return true;
+    if (words_has(w, "--muon-num-ns-steps") &&
+        !flags_number(w, "--muon-num-ns-steps", 1, 100, &steps, err))
+        return false;
+    r->switches.newton_steps = steps;
+    flags_note(r, "--optimizer",
+               "Muon's iteration is planned as fast as products of its size: nobody measured it");
+    if (old)
+        r->strategy.dist_opt = 1;
+    return true;
+}
+
 /* What is no part of the strategy but of the run. */
 static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
@@ -430,7 +452,8 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
-    return read_deferral(r, w, err) && read_length(w, "--train-iters", &r->train_iters, err) &&
+    return read_muon(r, w, err) && read_deferral(r, w, err) &&
+           read_length(w, "--train-iters", &r->train_iters, err) &&
            read_length(w, "--train-samples", &r->train_samples, err) &&
            read_fraction(w, "--attention-dropout", &r->attention_dropout, err) &&
            read_fraction(w, "--hidden-dropout", &r->hidden_dropout, err);
@@ -441,7 +464,7 @@ static bool read_effects(struct flags_result *r, const struct words *w, struct e
     for (size_t i = 0; i < sizeof EFFECTS / sizeof *EFFECTS; i++) {
         const struct effect *e = &EFFECTS[i];
         const char *value = words_value(w, e->flag);
-        if (!words_has(w, e->flag) || (value && strcmp(value, e->harmless) == 0))
+        if (!words_has(w, e->flag) || (value && is_one_of(value, e->harmless)))
             continue;
         if (e->treatment == REFUSE)
             return fail(err, ERROR_INPUT, "%s: %s", e->flag, e->text);
@@ -571,13 +594,14 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
     if (r->given[PARAM_global_batch])
         return true;
     int64_t batch = last_of_schedule(r->words);
-    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp;
+    int64_t steps = r->accumulation > 0 ? r->accumulation : 1;
+    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp * steps;
     if (batch > param_info(PARAM_global_batch)->hi)
         return fail(err, ERROR_INPUT,
                     "micro-batch x dp = %d x %d is above the largest global batch, %d",
                     s->micro_batch, s->dp, param_info(PARAM_global_batch)->hi);
     s->global_batch = (int)batch;
-    r->given[PARAM_global_batch] = last_of_schedule(r->words) > 0;
+    r->given[PARAM_global_batch] = r->accumulation > 0 || last_of_schedule(r->words) > 0;
     return true;
 }
 

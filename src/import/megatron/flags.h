@@ -61,6 +61,7 @@ struct flags_result {
     double attention_dropout, hidden_dropout;
     struct run_switches switches;
     int64_t train_iters, train_samples; /* 0 = not there */
+    int64_t accumulation; /* micro-batches of a step that a file says; 0 = it does not */
 
     struct flags_texts reasons; /* why Megatron would refuse the plan */
     struct flags_texts notes;   /* "--flag: what is planned instead" */

@@ -186,6 +186,10 @@ static bool read_window(struct flags_result *r, const struct words *w, struct er
     int64_t before, behind;
     if (!text)
         return true;
+    if (r->of_file && parse_int(text, &before) && before > 0) { /* forks say how many there are */
+        r->model.window = before < model_field_info(MODEL_window)->hi ? (int)before : 0;
+        return true;
+    }
     if (!read_pair(text, &before, &behind) || before < -1 || behind < -1 ||
         before >= model_field_info(MODEL_window)->hi)
         return fail(err, ERROR_INPUT,

@@ -41,6 +41,7 @@ struct launch {
     const char *program;   /* that the words are for; NULL = not known */
     int line;              /* where it is started; 0 = not known */
     bool is_script;        /* the file is a shell script, not one that holds another */
+    bool listed;           /* it starts nothing: flags of a variable that another script uses */
     int others;            /* trainings that it starts as well, which are not read */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
     const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
@@ -56,6 +57,7 @@ struct launch {
     int64_t nodes, per_node;           /* both 0 = not known */
     int64_t gpus;                      /* 0 = not known */
     int64_t said_nodes, said_per_node; /* where the number of GPUs is not known: what is; 0 = not */
+    int64_t accumulation;              /* micro-batches of a step; 0 = not said */
     int64_t segment;                   /* nodes that lie together; 0 = not said */
     struct flags_texts notes;
     int arguments;               /* how many the script takes that are not given */

@@ -55,6 +55,8 @@ const char *launch_fork(const struct launch *l)
         return "verl";
     if (launch_mentions(l, "--deepspeed"))
         return "DeepSpeed";
+    if (launch_mentions(l, "--optimizer-offload-policy"))
+        return "Pai-Megatron-Patch";
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (launch_mentions(l, FLAGS[i]))
             return "MindSpeed";

@@ -70,13 +70,13 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
     }
 }
 
-enum { SLIP_LETTERS = 2 };
+enum { SLIP_LETTERS = 2, BRIEF = 16 };
 
+/* Of a short name one letter: --local-size is no slip of --vocab-size. */
 static bool is_slip(const char *name, size_t length, const char *flag)
 {
-    size_t n = strlen(flag);
-    return n <= length + SLIP_LETTERS && length <= n + SLIP_LETTERS &&
-           name_distance(name, flag) <= SLIP_LETTERS;
+    size_t n = strlen(flag), most = n < BRIEF ? 1 : SLIP_LETTERS;
+    return n <= length + most && length <= n + most && name_distance(name, flag) <= most;
 }
 
 /* A flag with an effect that is one or two letters away from the name: a slip is no flag of another program. */
@@ -221,6 +221,8 @@ static int take_flag(struct launch *l, int i, struct launch_flags *f, struct are
     const char *wrong = open < 0 && !by_value ? misfit(name, w, n - 1, mem) : NULL;
     if (open >= 0)
         open_unknown(l, f, name, open ? w[open].text : strchr(w->text, '=') + 1, w->line, mem);
+    else if (wrong && flags_only_noted(name))
+        launch_note(l, arena_format(mem, "line %d: %s: it is left out, and Megatron's default is planned", w->line, wrong));
     else if (wrong)
         add_open(
             f,

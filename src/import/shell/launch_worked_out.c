@@ -131,9 +131,12 @@ static bool accumulated(struct translation *t, const char *value, int line)
     tp = tp ? tp : launch_number(l, "--model-parallel-size", 1);
     pp = pp ? pp : launch_number(l, "--pipe-parallel-size", 1);
     each = each ? each : launch_number(l, "--batch-size", -1);
-    if (!parse_int(value, &n) || n < 1 || n > 1 << 20 || tp < 1 || pp < 1 || each < 1 ||
-        l->gpus < tp * pp || launch_value(l, "--global-batch-size"))
+    if (!parse_int(value, &n) || n < 1 || n > 1 << 20 || launch_value(l, "--global-batch-size"))
         return false;
+    if (tp < 1 || pp < 1 || each < 1 || l->gpus < tp * pp) {
+        t->notes->accumulation = n; /* of the GPUs that are planned */
+        return true;
+    }
     translation_last(t, "--global-batch-size",
                      arena_format(t->mem, "%lld", (long long)(n * each * (l->gpus / (tp * pp)))),
                      line);
@@ -174,6 +177,81 @@ static bool swapped_attention(struct translation *t, const char *value, int line
     return true;
 }
 
+/* Whether what tensor parallelism sends is gathered and scattered, as TransformerEngine overlaps it. */
+static bool gathers(const struct launch *l)
+{
+    return launch_mentions(l, "--sequence-parallel") &&
+           launch_number(l, "--tensor-model-parallel-size", 1) > 1;
+}
+
+/* MindSpeed: products in pieces beside what they send, where a number of pieces or the fused kernel is asked for; not in
+ * models with experts (communication-over-computation.md). All-reduces go the same way, which has no other plan. */
+static bool products_in_pieces(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    bool pieces = launch_number(l, "--coc-parallel-num", 1) > 1 ||
+                  launch_mentions(l, "--coc-fused-kernel");
+    bool sends = launch_number(l, "--tensor-model-parallel-size", 1) > 1;
+    (void)value;
+    if (!pieces || !sends || launch_mentions(l, "--num-experts"))
+        return true;
+    if (gathers(l))
+        translation_first(t, "--tp-comm-overlap", line);
+    else
+        launch_note(t->notes, arena_format(t->mem,
+                                           "line %d: --use-ascend-coc: all-reduces are planned behind "
+                                           "the products, not beside them: a step may be shorter",
+                                           line));
+    return true;
+}
+
+static bool fused_products(struct translation *t, const char *value, int line)
+{
+    (void)value;
+    if (gathers(t->from))
+        translation_first(t, "--tp-comm-overlap", line);
+    return true;
+}
+
+/* MindSpeed keeps the 16 bits that an fp32 weight has more than the 16-bit one, as the precision-aware optimizer does:
+ * 2 bytes a parameter less of what a rank holds, for less than 1 % of the time (docs/features/reuse-fp32-param.md). */
+static bool shared_weights(struct translation *t, const char *value, int line)
+{
+    bool sharded = launch_mentions(t->from, "--use-distributed-optimizer");
+    (void)value;
+    if (sharded)
+        translation_first(t, "--use-precision-aware-optimizer", line);
+    launch_note(t->notes,
+                arena_format(t->mem, "line %d: --reuse-fp32-param: %s", line,
+                             sharded ? "planned as the precision-aware optimizer, which keeps as much"
+                                     : "16-bit weights are planned beside the fp32 ones: memory is too "
+                                       "high by 2 bytes a parameter"));
+    return true;
+}
+
+/* MindSpeed's exchange of experts beside the other direction of another micro-batch is that of Megatron, where Megatron
+ * has it: no full recompute, virtual stages (docs/features/megatron_moe/megatron-moe-fb-overlap.md). */
+static bool overlapped_experts(struct translation *t, const char *value, int line)
+{
+    const struct launch *l = t->from;
+    bool staged = launch_number(l, "--pipeline-model-parallel-size", 1) == 1 ||
+                  launch_mentions(l, "--num-layers-per-virtual-pipeline-stage") ||
+                  launch_mentions(l, "--num-virtual-stages-per-pipeline-rank");
+    bool same = staged && launch_number(l, "--expert-model-parallel-size", 1) > 1 &&
+                !launch_mentions(l, "--recompute-granularity") &&
+                !launch_mentions(l, "--recompute-num-layers") &&
+                !launch_mentions(l, "--schedules-method");
+    (void)value;
+    if (same)
+        translation_first(t, "--overlap-moe-expert-parallel-comm", line);
+    launch_note(t->notes,
+                arena_format(t->mem, "line %d: --moe-fb-overlap: %s", line,
+                             same ? "planned as Megatron's overlap of expert communication"
+                                  : "experts' communication is planned without this overlap, which "
+                                    "hides most of it: a step may be shorter"));
+    return true;
+}
+
 static const struct {
     const char *flag;
     bool is_switch;
@@ -186,7 +264,11 @@ static const struct {
     {"--n-shared-experts", false, shared_experts},
     {"--num-layer-list", false, stage_layers},
     {"--moe-expert-model-parallelism", true, spread_experts},
+    {"--moe-fb-overlap", true, overlapped_experts},
+    {"--reuse-fp32-param", true, shared_weights},
     {"--swap-attention", true, swapped_attention},
+    {"--use-ascend-coc", true, products_in_pieces},
+    {"--use-ascend-mc2", true, fused_products},
 };
 
 static_assert(sizeof WORKED_OUT / sizeof *WORKED_OUT ==

@@ -128,6 +128,9 @@ static bool choose(struct script *s, struct launch *out, struct error *err)
     name_experiment(s, out);
     if (s->called_file)
         launch_note(out, s->called_file);
+    if (s->counted_gpus)
+        launch_note(out, arena_format(s->mem, "nvidia-smi is answered with the %lld GPUs of a node",
+                                      (long long)s->counted_gpus));
     out->arguments = s->arguments;
     out->argument = s->argument;
     out->choices = s->choices;

@@ -13,6 +13,9 @@ struct launch;
 
 /* NAME=VALUE of --env: wins over what the script itself assigns. A NAME that is a number is an
  * argument of the script. */
+/* No name that a script could have: how many GPUs a node of the cluster has that is planned. */
+#define SCRIPT_NODE_GPUS ">node_gpus"
+
 struct script_env {
     const char *name, *value;
     bool weak; /* what the job sets before the script runs, which may set it again */

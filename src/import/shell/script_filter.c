@@ -284,10 +284,25 @@ static script_printer *find_filter(const char *name)
     return NULL;
 }
 
-/* What is not known cannot be changed; sed may have a file of its own. */
-static bool may_read(const char *name, const struct script *s)
+/* Lines can be counted where what is not known are whole lines. */
+static bool counts_lines(const struct script *s, const struct fields *f)
 {
-    return strcmp(name, "sed") == 0 || (s->input && launch_is_known(s->input));
+    const struct launch l = {.unknowns = s->unknowns, .unknown = s->unknown};
+    if (f->count != 2 || strcmp(f->word[0].text, "wc") != 0 || strcmp(f->word[1].text, "-l") != 0)
+        return false;
+    for (const char *p = s->input; p && (p = strchr(p, LAUNCH_MARK)); p++) {
+        const struct launch_unknown *u = launch_unknown_of(&l, p);
+        if (!u || strcmp(u->text, SCRIPT_GPU_LINE) != 0)
+            return false;
+    }
+    return s->input != NULL;
+}
+
+/* What is not known cannot be changed; sed may have a file of its own. */
+static bool may_read(const struct script *s, const struct fields *f)
+{
+    return strcmp(f->word[0].text, "sed") == 0 || (s->input && launch_is_known(s->input)) ||
+           counts_lines(s, f);
 }
 
 bool script_prints(struct script *s, const struct fields *f)
@@ -296,7 +311,7 @@ bool script_prints(struct script *s, const struct fields *f)
     script_printer *printer = script_find_printer(name), *filter = find_filter(name);
     if (!printer && !filter)
         return false;
-    bool known = filter ? may_read(name, s) && filter(s, f) : printer(s, f);
+    bool known = filter ? may_read(s, f) && filter(s, f) : printer(s, f);
     if (!known && s->capture)
         s->capture->unknown = true;
     return true;

@@ -462,8 +462,11 @@ static void plan_lists(struct script *s, const struct flag_list *list, int count
     }
     s->launches = 0;
     add_launch(s,
-               &(struct launch){
-                   .path = s->path, .line = f.word[0].line, .count = f.count, .word = f.word},
+               &(struct launch){.path = s->path,
+                                .listed = true,
+                                .line = f.word[0].line,
+                                .count = f.count,
+                                .word = f.word},
                list[0].score);
     launch_note(&s->launch[0], arena_format(s->mem,
                                             "nothing is started: the flags of %s are planned, with "

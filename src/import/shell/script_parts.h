@@ -222,6 +222,7 @@ struct script {
     struct launch launch[SCRIPT_LAUNCHES];
     int score[SCRIPT_LAUNCHES];                    /* how much each looks like a training */
     int64_t nodes, tasks, per_node, gpus, segment; /* of #SBATCH; 0 = not said */
+    int64_t counted_gpus; /* of a node, that the script asks nvidia-smi for; 0 = it does not */
 };
 
 /* script.c: bytes that no script has would be taken for marks of our own. */
@@ -238,6 +239,9 @@ void script_undo(struct script *, int to);
 void script_leave_shell(struct script *, int to);
 const struct value *value_of_text(struct script *, const char *text, int line);
 const struct value *value_of_fields(struct script *, const struct fields *);
+/* What nvidia-smi says of one GPU, a line. */
+#define SCRIPT_GPU_LINE "nvidia-smi"
+
 /* A word that is one unknown part. `name`: the variable that --env could set, or NULL. */
 const char *script_unknown(struct script *, const char *text, const char *why, const char *name,
                            int line);

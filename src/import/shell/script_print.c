@@ -264,6 +264,30 @@ static bool do_cat(struct script *s, const struct fields *f)
     return true;
 }
 
+/* A line for each GPU of a node, where it is known how many there are: its text is not. */
+static bool do_nvidia_smi(struct script *s, const struct fields *f)
+{
+    const struct value *cluster =
+        script_variable(s, SCRIPT_NODE_GPUS, sizeof SCRIPT_NODE_GPUS - 1)->value;
+    int64_t n = s->gpus;
+    bool lists = false, counts = false;
+    for (int i = 1; i < f->count; i++) {
+        const char *w = f->word[i].text;
+        counts |= strcmp(w, "--query-gpu=count") == 0;
+        lists |= is_one_of(w, "-L --list-gpus") || strncmp(w, "--query-gpu=", 12) == 0;
+    }
+    if (!lists || (n < 1 && !(cluster && parse_int(cluster->word[0].text, &n))) || n < 1 || n > 64)
+        return false;
+    s->counted_gpus = n;
+    for (int64_t i = 0; i < n; i++) {
+        print(s, counts
+                     ? arena_format(s->mem, "%lld", (long long)n)
+                     : script_unknown(s, SCRIPT_GPU_LINE, "and no command is run", NULL, s->line));
+        print(s, "\n");
+    }
+    return true;
+}
+
 /* Commands that print nothing that a script goes on with. */
 static bool do_nothing(struct script *s, const struct fields *f)
 {
@@ -276,12 +300,12 @@ static const struct {
     const char *name;
     script_printer *print;
 } PRINTERS[] = {
-    {"basename", do_basename}, {"cat", do_cat},           {"cd", do_cd},
-    {"chmod", do_nothing},     {"dirname", do_dirname},   {"echo", do_echo},
-    {"expr", do_expr},         {"mkdir", do_nothing},     {"printf", do_printf},
-    {"pwd", do_pwd},           {"readlink", do_realpath}, {"realpath", do_realpath},
-    {"rm", do_nothing},        {"seq", do_seq},           {"sleep", do_nothing},
-    {"touch", do_nothing},
+    {"basename", do_basename}, {"cat", do_cat},         {"cd", do_cd},
+    {"chmod", do_nothing},     {"dirname", do_dirname}, {"echo", do_echo},
+    {"expr", do_expr},         {"mkdir", do_nothing},   {"nvidia-smi", do_nvidia_smi},
+    {"printf", do_printf},     {"pwd", do_pwd},         {"readlink", do_realpath},
+    {"realpath", do_realpath}, {"rm", do_nothing},      {"seq", do_seq},
+    {"sleep", do_nothing},     {"touch", do_nothing},
 };
 
 script_printer *script_find_printer(const char *name)

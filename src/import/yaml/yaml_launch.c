@@ -67,7 +67,7 @@ bool yaml_launch_is(const char *text, size_t length)
     while (begins(p, end, "- "))
         p += 2;
     if (begins(p, end, "{") && !is_template(p, end))
-        p++;
+        p = first_line(p + 1, end); /* a map in braces, with comments */
     return is_key(p, end);
 }
 
@@ -199,13 +199,18 @@ static void read_model_folder(struct yaml_reading *r)
 }
 
 /* Tests of NeMo say what differs from a recipe that stands nowhere in the file. */
-static void note_recipe(struct yaml_reading *r)
+static bool is_on_recipe(struct yaml_reading *r)
 {
     const struct yaml *map = reading_find(r, "MODEL_ARGS");
     const struct yaml *m = map && map->kind == YAML_MAP ? map->item : NULL;
     while (m && strncmp(m->key, "trainer.", 8) != 0)
         m = m->next;
-    if (m)
+    return m != NULL;
+}
+
+static void note_recipe(struct yaml_reading *r)
+{
+    if (is_on_recipe(r))
         launch_note(r->out, "settings on top of a recipe of NeMo, which is not read: its key-value "
                             "heads, gated MLP, norms, precision and sharding of the optimizer are "
                             "not planned; --model NAME and flags behind -- state them");
@@ -249,7 +254,8 @@ static void read_sections(struct yaml_reading *r)
 static void finish(struct yaml_reading *r)
 {
     struct launch *l = r->out;
-    bool chosen = strcmp(r->dialect->name, "Megatron-LM test") == 0; /* no defaults among them */
+    bool chosen = /* no defaults among them */
+        strcmp(r->dialect->name, "Megatron-LM test") == 0 && !is_on_recipe(r);
     if (!l->model && !chosen)
         dest_list_drop_defaults(&r->list);
     if (strcmp(r->dialect->name, "NeMo file") == 0 ||
@@ -275,7 +281,7 @@ static bool read_dialect(struct yaml_reading *r)
     dest_list_init(&r->list, strcmp(d->source, "flags") == 0 ? DEST_LOG : DEST_OVERRIDE, r->mem);
     r->own = true;
     if (!*d->sections) {
-        if (!primus_read(r))
+        if (!(strcmp(d->name, "Primus file") == 0 ? primus_read(r) : neox_read(r)))
             return false;
     } else {
         read_world(r);
@@ -294,7 +300,7 @@ static bool read_dialect(struct yaml_reading *r)
 static bool nothing_known(struct yaml_reading *r)
 {
     return fail(r->err, ERROR_INPUT,
-                "%s: no training is described: expected settings of Megatron-LM, FlagScale, "
+                "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
                 "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
                 r->path);
 }

@@ -2,7 +2,7 @@
  *     yaml_layers    the file and those it is made of, one above the other
  *     yaml_dialect   whose settings they are, and where these stand
  *     yaml_value     what a value says, once ${...} in it is put in
- *     yaml_settings  settings -> flags            yaml_primus   the same for Primus' modules
+ *     yaml_settings  settings -> flags            yaml_primus, yaml_neox   the same for Primus and GPT-NeoX
  *     yaml_job       a job -> its script, its nodes and GPUs            yaml_command   a command -> a script */
 #pragma once
 
@@ -97,6 +97,10 @@ int reading_line(const struct yaml_reading *, const struct yaml *);
 /* ---- yaml_primus.c ---- */
 
 bool primus_read(struct yaml_reading *);
+
+/* ---- yaml_neox.c ---- */
+
+bool neox_read(struct yaml_reading *);
 
 /* ---- yaml_command.c ---- */
 

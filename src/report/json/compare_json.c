@@ -52,7 +52,7 @@ static struct json *json_of_pair(const struct differences *d, int to)
     return o;
 }
 
-void report_compare_json(const struct compare_report *r, struct str *out)
+struct json *json_of_compare(const struct compare_report *r)
 {
     struct json *o = json_new_object(), *plans = json_new_array(), *pairs = json_new_array();
     for (int i = 0; i < r->sides; i++) {
@@ -66,6 +66,12 @@ void report_compare_json(const struct compare_report *r, struct str *out)
         json_append(pairs, json_of_pair(r->pair[i], i));
     json_set(o, "plans", plans);
     json_set(o, "comparisons", pairs);
+    return o;
+}
+
+void report_compare_json(const struct compare_report *r, struct str *out)
+{
+    struct json *o = json_of_compare(r);
     json_dump(o, out);
     json_release(o);
 }

@@ -1,6 +1,7 @@
 /* Parts of JSON answers that several of them have. */
 #pragma once
 
+struct compare_report;
 struct json;
 struct plan;
 struct run_terms;
@@ -8,6 +9,7 @@ struct search_report;
 struct str;
 
 struct json *json_of_plan(const struct plan *);
+struct json *json_of_compare(const struct compare_report *);
 /* What a function of plan_words.h says. */
 struct json *json_of_words(const struct plan *, void (*add)(const struct plan *, struct str *));
 

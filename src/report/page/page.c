@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "model/model.h"
+#include "probe/differences.h"
 #include "report/page/page_parts.h"
 #include "report/report.h"
 
@@ -35,13 +36,12 @@ static void add_title(const struct page *page, struct str *out)
     add_escaped(r->cluster->text, out);
 }
 
-static void add_data(const struct page *page, struct str *out)
+static void add_names(const struct compare_report *r, struct str *out)
 {
-    struct arena mem = {0};
-    struct json *data = page_data(page, &mem);
-    json_dump_script(data, out);
-    json_release(data);
-    arena_release(&mem);
+    for (int i = 0; i < r->sides; i++) {
+        str_add(out, i ? " vs. " : "");
+        add_escaped(r->side[i].name, out);
+    }
 }
 
 /* The template from `at` to the place; returns what is behind it. */
@@ -53,20 +53,43 @@ static const char *add_until(const char *at, const char *place, struct str *out)
     return end + strlen(place);
 }
 
+/* What is behind the title. */
+static void add_rest(const char *at, struct json *data, struct str *out)
+{
+    at = add_until(at, "{{data}}", out);
+    json_dump_script(data, out);
+    json_release(data);
+    str_add(out, at);
+}
+
 void page_print(const struct page *page, struct str *out)
 {
+    struct arena mem = {0};
     const char *at = add_until(embedded_page_html, "{{title}}", out);
     add_title(page, out);
-    at = add_until(at, "{{data}}", out);
-    add_data(page, out);
-    str_add(out, at);
+    add_rest(at, page_data(page, &mem), out);
+    arena_release(&mem);
+}
+
+static bool write_text(struct str *text, const char *path, struct error *err)
+{
+    bool ok = file_write(path, text->data, text->length, err);
+    str_release(text);
+    return ok;
 }
 
 bool page_write(const struct page *page, const char *path, struct error *err)
 {
     struct str text = {0};
     page_print(page, &text);
-    bool ok = file_write(path, text.data, text.length, err);
-    str_release(&text);
-    return ok;
+    return write_text(&text, path, err);
+}
+
+bool page_write_compare(const struct compare_report *r, const char *path, struct error *err)
+{
+    struct str text = {0};
+    const char *at = add_until(embedded_page_html, "{{title}}", &text);
+    add_names(r, &text);
+    add_rest(at, page_compare_data(r), &text);
+    return write_text(&text, path, err);
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 struct alternative;
+struct compare_report;
 struct plan;
 struct plan_answer;
 struct search_report;
@@ -23,5 +24,6 @@ struct page {
 
 /* The same bytes for the same answer: neither times nor dates are in it. */
 void page_print(const struct page *, struct str *out);
-/* To a file, whole or not at all. */
+/* To a file, whole or not at all; plans side by side likewise. */
 bool page_write(const struct page *, const char *path, struct error *);
+bool page_write_compare(const struct compare_report *, const char *path, struct error *);

@@ -3,6 +3,7 @@
 #pragma once
 
 struct arena;
+struct compare_report;
 struct json;
 struct page;
 struct plan;
@@ -35,5 +36,6 @@ struct json *page_stages(const struct page_list *);
 /* One step of a plan; null where it has none. */
 struct json *page_timeline(const struct plan *);
 
-/* Everything. */
+/* Everything; of plans side by side: what JSON has of them, their words and limits. */
 struct json *page_data(const struct page *, struct arena *);
+struct json *page_compare_data(const struct compare_report *);

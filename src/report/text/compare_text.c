@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "probe/differences.h"
 #include "report/plan_words.h"
+#include "report/text/plan_text.h"
 #include "report/text/table.h"
 #include "report/text/typeset.h"
 
@@ -24,8 +25,7 @@ static void add_side(struct table *t, const struct side *s, int i)
         table_seconds(t, p->step_s);
         table_count(t, p->tokens_per_s);
         table_add(t, "%.1f %%", 100 * p->mfu);
-        add_memory_of_limit(p, &t->text);
-        table_take(t);
+        table_memory(t, p);
         if (p->usd_per_mtoken > 0)
             str_addf(&t->text, "%.3f", p->usd_per_mtoken);
         table_take(t);
@@ -36,6 +36,7 @@ static void add_side(struct table *t, const struct side *s, int i)
     if (!p->feasible)
         str_add(&t->text, plan_fits(p) ? "invalid" : "does not fit");
     table_take(t);
+    table_ink(t, INK_BAD);
 }
 
 static void print_sides(const struct compare_report *r, const struct report_style *style,
@@ -71,6 +72,7 @@ static void add_percent(struct table *t, double share)
     double percent = 100 * share;
     str_addf(&t->text, "%+.1f %%", fabs(percent) < 0.05 ? 0 : percent);
     table_take(t);
+    table_change_ink(t, share);
 }
 
 static void add_memory(struct table *t, const struct plan *p)
@@ -81,6 +83,7 @@ static void add_memory(struct table *t, const struct plan *p)
     if (!p->feasible)
         str_addf(&t->text, "%s", plan_fits(p) && p->reasons ? p->reason[0] : "does not fit");
     table_take(t);
+    table_ink(t, INK_BAD);
 }
 
 /* The differences of a step, the figures behind the last one. */

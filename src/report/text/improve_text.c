@@ -12,6 +12,8 @@
 #include "report/text/typeset.h"
 #include "rules/rules.h"
 
+#include <string.h>
+
 static void add_memory(struct str *out, double peak, double limit)
 {
     str_add(out, ", ");
@@ -87,6 +89,25 @@ static void print_notes(const struct plan_source *source, const struct report_st
         typeset_wrap(style, arena_format(mem, "note: %s", source->note[i]), 6, out);
 }
 
+static void print_diff(const char *diff, const struct report_style *style, struct str *out)
+{
+    for (size_t n; *diff; diff += n) {
+        bool head = strncmp(diff, "---", 3) == 0 || strncmp(diff, "+++", 3) == 0;
+        enum ink ink = head          ? INK_BOLD
+                       : *diff == '+' ? INK_GOOD
+                       : *diff == '-' ? INK_BAD
+                                      : INK_PLAIN;
+        n = strcspn(diff, "\n");
+        if (ink != INK_PLAIN)
+            typeset_ink(style, ink, out);
+        str_add_bytes(out, diff, n);
+        if (ink != INK_PLAIN)
+            typeset_ink(style, INK_PLAIN, out);
+        str_add_bytes(out, diff + n, diff[n] == '\n');
+        n += diff[n] == '\n';
+    }
+}
+
 void report_improve_text(const struct improvement *i, const struct report_style *style,
                          struct str *out)
 {
@@ -105,7 +126,8 @@ void report_improve_text(const struct improvement *i, const struct report_style 
                          6, out);
         if (i->best_step_s > 0)
             print_best(i, style, out);
-        str_addf(out, "\n%s", i->diff);
+        str_add(out, "\n");
+        print_diff(i->diff, style, out);
     } else {
         const struct advice_section better = better_words(i->answer, &mem);
         print_advice(&better, style, out);

@@ -151,9 +151,12 @@ static void print_offers(const struct search_report *r, const struct report_styl
             add_run_cost(x->plan, &t.text);
         table_take(&t);
         table_add(&t, "%s", x->why);
+        table_ink(&t, x->within ? INK_PLAIN : INK_WARN);
         if (x->plan)
             add_plan_words(&x->plan->strategy, &t.text);
         table_take(&t);
+        if (i == 0 && x->within)
+            table_row_ink(&t, INK_BOLD);
     }
     typeset_heading(style, "What to rent: the best plan of each type", out);
     table_print(&t, style, out);

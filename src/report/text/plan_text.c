@@ -41,15 +41,22 @@ static const char *if_assumed(const struct plan_answer *a, enum param p)
     return a->assumed[p] ? " (default)" : "";
 }
 
+void table_memory(struct table *t, const struct plan *p)
+{
+    double used = plan_fullest(p)->device_bytes / p->limit_bytes;
+    add_memory_of_limit(p, &t->text);
+    table_take(t);
+    table_ink(t, used > 1 ? INK_BAD : used > CROWDED ? INK_WARN : INK_PLAIN);
+}
+
 void print_plan_query(const struct plan_answer *a, const struct report_style *style,
                       struct str *out)
 {
     const struct plan *p = a->plan;
     const struct strategy *s = &p->strategy;
     struct str text = {0};
-    str_addf(&text, "%s (", p->model->name);
-    add_count(&text, (double)model_params_total(p->model));
-    str_add(&text, " parameters) on ");
+    add_model_words(p->model, &text);
+    str_add(&text, " on ");
     add_gpus(p, &text);
     str_addf(&text, ", sequence %d%s, global batch %d%s (", s->seq_len,
              if_assumed(a, PARAM_seq_len), s->global_batch, if_assumed(a, PARAM_global_batch));

@@ -55,6 +55,8 @@ void print_pipeline(const struct drawn_step *, const struct report_style *, stru
  * numbers of GPUs are, and every parameter that is chosen. Nothing when no change was asked for. */
 void print_what_ifs(const struct search_report *, const struct report_style *, struct str *out);
 
+/* The cell of memory: beyond the limit, or crowded, it has a colour. */
+void table_memory(struct table *, const struct plan *);
 /* "12.1 d", "never ends", "" where the run's tokens are not known. */
 void add_run_time(const struct plan *, struct str *out);
 /* "$1,168,123", "" where it is not known. */

@@ -72,8 +72,11 @@ static void print_cautions(const struct search_report *r, const struct report_st
     for (int i = 0; i < r->best; i++)
         for (int k = 0; k < r->plan[i].cautions; k++)
             if (add_caution_of_plans(r->plan, r->best, i, k, &text)) {
-                str_add(out, "  ! mind, ");
+                str_add(out, "  ");
+                typeset_ink(style, INK_WARN, out);
+                str_add(out, "! mind, ");
                 typeset_wrap(style, str_text(&text), 4, out);
+                typeset_end(style, out);
                 str_clear(&text);
             }
     str_release(&text);
@@ -176,6 +179,7 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
 {
     const struct plan *p = &r->plan[i];
     table_add(t, "%s%d", p->cautions > 0 ? "! " : "", i + 1);
+    table_ink(t, p->cautions > 0 ? INK_WARN : INK_PLAIN);
     add_gpu_names(p, &t->text);
     table_take(t);
     add_shape_cells(t, p);
@@ -185,10 +189,11 @@ static void add_plan_row(struct table *t, const struct search_report *r, int i)
     table_count(t, p->net_tokens_per_s);
     table_add(t, "%.0f", p->tflops_per_gpu);
     table_add(t, "%.1f %%", 100 * p->mfu);
-    add_memory_of_limit(p, &t->text);
-    table_take(t);
+    table_memory(t, p);
     take_money(t, p->usd_per_mtoken, 0);
     take_run(t, p);
+    if (i == 0)
+        table_row_ink(t, INK_BOLD);
 }
 
 static const char *types_of(const struct plan *p, struct arena *mem)
@@ -215,7 +220,9 @@ static const char *tokens_head(const struct search_report *r)
     return "tokens/s";
 }
 
-/* The largest of the list: types of GPU differ in it. */
+/* The largest of the list; where that of plan 1 is much smaller, both: types of GPU differ in it. */
+static const double MUCH_MORE = 1.5;
+
 static void print_error(const struct search_report *r, const struct report_style *style,
                         struct str *out)
 {
@@ -224,7 +231,13 @@ static void print_error(const struct search_report *r, const struct report_style
         if (r->plan[i].expected_error > worst->expected_error)
             worst = &r->plan[i];
     struct str text = {0};
-    str_addf(&text, "step times ±%.0f %% (%s)", 100 * worst->expected_error, worst->provenance);
+    const struct plan *first = worst->expected_error > MUCH_MORE * r->plan[0].expected_error
+                                   ? &r->plan[0]
+                                   : worst;
+    str_addf(&text, "step times ±%.0f %% (%s)", 100 * first->expected_error, first->provenance);
+    if (first != worst)
+        str_addf(&text, " of plan 1, up to ±%.0f %% (%s) of others", 100 * worst->expected_error,
+                 worst->provenance);
     str_add(out, "  ");
     typeset_wrap(style, str_text(&text), 2, out);
     str_release(&text);
@@ -529,7 +542,9 @@ static void print_summary(const struct search_report *r, const struct report_sty
     struct str text = {0};
     add_first_words(r, &text);
     str_add(out, "\n");
+    typeset_ink(style, INK_BOLD, out);
     typeset_wrap(style, str_text(&text), 2, out);
+    typeset_end(style, out);
     str_release(&text);
 }
 

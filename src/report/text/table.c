@@ -8,11 +8,13 @@
 #include "report/text/typeset.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { INDENT = 2, GAP = 2, LEAST_TEXT = 10 };
+static const double LEAST_CHANGE = 0.0005; /* smaller ones are written as none */
 
 void table_init(struct table *t, const struct table_column *columns, size_t count)
 {
@@ -32,7 +34,7 @@ static void add_cell(struct table *t, const char *text)
     char *copy = arena_string(&t->mem, text);
     typeset_clean(copy);
     t->cell = arena_room(&t->mem, t->cell, t->cells, &t->capacity, sizeof *t->cell);
-    t->cell[t->cells++] = copy;
+    t->cell[t->cells++] = (struct table_cell){copy, INK_PLAIN};
 }
 
 void table_add(struct table *t, const char *format, ...)
@@ -69,6 +71,26 @@ void table_bar(struct table *t, const struct report_style *style, double share)
     table_take(t);
 }
 
+void table_ink(struct table *t, enum ink ink)
+{
+    assert(t->cells > 0);
+    t->cell[t->cells - 1].ink = ink;
+}
+
+void table_row_ink(struct table *t, enum ink ink)
+{
+    assert(t->cells >= t->columns);
+    for (int i = t->cells - t->columns; i < t->cells; i++)
+        if (t->cell[i].ink == INK_PLAIN)
+            t->cell[i].ink = ink;
+}
+
+void table_change_ink(struct table *t, double change)
+{
+    if (fabs(change) >= LEAST_CHANGE)
+        table_ink(t, change < 0 ? INK_GOOD : INK_BAD);
+}
+
 void table_hide(struct table *t, int column)
 {
     t->hidden[column] = true;
@@ -77,7 +99,7 @@ void table_hide(struct table *t, int column)
 void table_hide_if_all(struct table *t, int column, const char *text)
 {
     for (int i = column; i < t->cells; i += t->columns)
-        if (strcmp(t->cell[i], text) != 0)
+        if (strcmp(t->cell[i].text, text) != 0)
             return;
     table_hide(t, column);
 }
@@ -93,7 +115,7 @@ static void measure(const struct table *t, struct table_fit *f)
         f->shown[c] = !t->hidden[c];
         f->width[c] = typeset_width(t->column[c].head);
         for (int i = c; i < t->cells; i += t->columns) {
-            size_t width = typeset_width(t->cell[i]);
+            size_t width = typeset_width(t->cell[i].text);
             f->width[c] = width > f->width[c] ? width : f->width[c];
         }
     }
@@ -161,12 +183,13 @@ static void spaces(struct str *out, size_t count)
 /* What a line shows of each cell, and what is left for the next ones. */
 struct line {
     const char *rest[TABLE_MAX_COLUMNS];
+    enum ink ink[TABLE_MAX_COLUMNS];
 };
 
 /* Blanks are owed until something follows them, so that no line ends in any. */
 static void print_piece(const struct table *t, int c, size_t width,
-                        const struct report_style *style, const char *text, size_t *owed,
-                        struct str *out)
+                        const struct report_style *style, enum ink ink, const char *text,
+                        size_t *owed, struct str *out)
 {
     bool right = t->column[c].align == TABLE_RIGHT;
     size_t columns = typeset_width(text), room = width > columns ? width - columns : 0;
@@ -175,8 +198,8 @@ static void print_piece(const struct table *t, int c, size_t width,
         return;
     }
     spaces(out, *owed + (right ? room : 0));
-    if (t->column[c].align == TABLE_BAR)
-        typeset_text(style, INK_BAR, text, out);
+    if (ink != INK_PLAIN)
+        typeset_text(style, ink, text, out);
     else
         str_add(out, text);
     *owed = (right ? 0 : room) + GAP;
@@ -195,7 +218,7 @@ static bool print_line(const struct table *t, const struct table_fit *f,
         size_t bytes = *l->rest[c] ? typeset_cut(l->rest[c], f->width[c]) : 0;
         str_clear(&piece);
         str_add_bytes(&piece, l->rest[c], bytes);
-        print_piece(t, c, f->width[c], style, str_text(&piece), &owed, out);
+        print_piece(t, c, f->width[c], style, l->ink[c], str_text(&piece), &owed, out);
         l->rest[c] += bytes;
         if (bytes > 0 && *l->rest[c])
             l->rest[c] += strspn(l->rest[c], " ");
@@ -207,11 +230,14 @@ static bool print_line(const struct table *t, const struct table_fit *f,
 
 /* Without a row, the heads. */
 static void print_row(const struct table *t, const struct table_fit *f,
-                      const struct report_style *style, const char *const *row, struct str *out)
+                      const struct report_style *style, const struct table_cell *row,
+                      struct str *out)
 {
     struct line l;
-    for (int c = 0; c < t->columns; c++)
-        l.rest[c] = row ? row[c] : t->column[c].head;
+    for (int c = 0; c < t->columns; c++) {
+        l.rest[c] = row ? row[c].text : t->column[c].head;
+        l.ink[c] = row && t->column[c].align == TABLE_BAR ? INK_BAR : row ? row[c].ink : INK_PLAIN;
+    }
     while (print_line(t, f, style, &l, out))
         str_add(out, "\n");
 }

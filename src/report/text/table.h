@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "report/text/typeset.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +31,10 @@ struct table {
     struct table_column column[TABLE_MAX_COLUMNS];
     bool hidden[TABLE_MAX_COLUMNS];
     int cells, capacity;
-    const char **cell;
+    struct table_cell {
+        const char *text;
+        enum ink ink; /* on a terminal with colours */
+    } * cell;
 };
 
 void table_init(struct table *, const struct table_column *, size_t count);
@@ -42,6 +46,12 @@ void table_take(struct table *); /* what was put together in `text` */
 void table_seconds(struct table *, double seconds);
 void table_count(struct table *, double count);
 void table_bar(struct table *, const struct report_style *, double share);
+
+/* The colour of the last cell, of the cells of a row that have none; of a change in the last cell, where
+ * less is better. */
+void table_ink(struct table *, enum ink);
+void table_row_ink(struct table *, enum ink);
+void table_change_ink(struct table *, double change);
 
 void table_hide(struct table *, int column);
 /* Hides a column in which every cell is `text`. */

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "report/report.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,6 +28,16 @@ void typeset_text(const struct report_style *style, enum ink ink, const char *te
     typeset_ink(style, ink, out);
     str_add(out, text);
     typeset_ink(style, INK_PLAIN, out);
+}
+
+void typeset_end(const struct report_style *style, struct str *out)
+{
+    if (style->look == ASTRA_PLAIN)
+        return;
+    assert(out->length > 0 && str_text(out)[out->length - 1] == '\n');
+    out->data[--out->length] = 0;
+    typeset_ink(style, INK_PLAIN, out);
+    str_add(out, "\n");
 }
 
 void typeset_heading(const struct report_style *style, const char *text, struct str *out)

@@ -13,6 +13,8 @@ enum ink { INK_PLAIN, INK_BOLD, INK_GOOD, INK_BAD, INK_WARN, INK_BAR };
 void typeset_ink(const struct report_style *, enum ink, struct str *out);
 /* One coloured piece of text, nothing behind it. */
 void typeset_text(const struct report_style *, enum ink, const char *text, struct str *out);
+/* The end of a colour that lines were written in: before the last line's end. */
+void typeset_end(const struct report_style *, struct str *out);
 /* A blank line and a bold one, wrapped. */
 void typeset_heading(const struct report_style *, const char *text, struct str *out);
 

@@ -88,10 +88,10 @@ static void set_init(struct mixed *m, struct mixed_set *set)
         settings[PARAM_vpp] = (struct setting){1, {1}};
     else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
         settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};
-    space_init(
-        &set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
-        (struct space_terms){scene_stack(&q->scene), scene_release(&q->scene), q->production},
-        m->mem);
+    space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
+               (struct space_terms){scene_stack(&q->scene), scene_release(&q->scene), q->production,
+                                    q->scene.switches.newton_steps > 0},
+               m->mem);
     if (q->usual)
         space_narrow(&set->space, q->usual);
     space_put_pp_last(&set->space);

@@ -1,6 +1,7 @@
 /* One structure while it is searched: shared by the files that search it.
  *
- *   mixed_structure.c   what it costs on each type, a bound of all its plans
+ *   mixed_structure.c   what it costs on each type
+ *   mixed_bounds.c      a bound of all its plans, and of numbers of stages
  *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
  *   mixed_classes.c     pass times, those that differ in recompute together first

@@ -286,7 +286,8 @@ static void learn_rules(struct search *se, const double fixed[SLOTS])
 
 void search_space(const struct search_query *q, struct arena *mem, struct space *out)
 {
-    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production};
+    struct space_terms terms = {scene_stack(&q->scene), scene_release(&q->scene), q->production,
+                                q->scene.switches.newton_steps > 0};
     space_init(out, q->scene.model, q->scene.group, &q->base, q->settings, q->gpus_max, terms, mem);
     if (q->usual)
         space_narrow(out, q->usual);

@@ -35,6 +35,6 @@ launch script, program pretrain_gpt.py, line 8, 8 GPUs (1 x 8)
 note: --spec mindspeed_llm.specs.of_their_own: its layers are planned as Megatron's, which may be others
 note: --transformer-impl local: MindSpeed's fused layers are planned as TransformerEngine's
 note: line 13: --swap-attention: activations are planned on the GPU: memory is too high
-note: line 13: --reuse-fp32-param: 16-bit weights are planned beside the fp32 ones: memory is too high by up to 2 bytes a parameter
+note: line 13: --reuse-fp32-param: 16-bit weights are planned beside the fp32 ones: memory is too high by 2 bytes a parameter
 note: left out, no effect on time or memory: --moe-permutation-async-comm, --norm-topk-prob, --use-fused-rmsnorm, --use-fused-swiglu, --tokenizer-name-or-path
 note: not known and left out, may change the model's shape: --moe-layer-freq-list

@@ -4,6 +4,7 @@ launch script, program pretrain_gpt.py, line 15, 16 GPUs (2 x 8)
 --data-parallel-sharding-strategy optim_grads
 --use-distributed-optimizer
 --ckpt-format fsdp_dtensor
+--init-model-with-meta-device
 --optimizer-cpu-offload
 --num-layers 24
 --hidden-size 2048

@@ -3,7 +3,6 @@ launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 --recompute-granularity full
 --recompute-method uniform
 --recompute-num-layers 1
---distribute-saved-activations
 --moe-router-topk 1
 --moe-layer-freq 2
 --tensor-model-parallel-size 2
@@ -24,4 +23,5 @@ launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 6: --num-experts: layers have different numbers of experts, and all are planned with 32
+note: line 5: --partition-activations: saved activations are planned undistributed: memory is too high with tensor parallelism
 note: left out, no effect on time or memory: --deepspeed, --deepspeed_config, --zero-contigious-gradients

@@ -4,6 +4,7 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --data-parallel-sharding-strategy optim_grads_params
 --use-distributed-optimizer
 --ckpt-format fsdp_dtensor
+--init-model-with-meta-device
 --optimizer-cpu-offload
 --num-layers 32
 --hidden-size 4096

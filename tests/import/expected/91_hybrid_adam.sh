@@ -1,0 +1,13 @@
+launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--optimizer-cpu-offload
+--num-layers 8
+--hidden-size 1024
+--num-attention-heads 16
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 1
+--vocab-size 50000
+--bf16
+--optimizer-offload-fraction 1.0
+--use-distributed-optimizer
+note: left out, no effect on time or memory: --optimizer-offload-policy

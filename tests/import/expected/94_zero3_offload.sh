@@ -1,0 +1,20 @@
+launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--attention-backend unfused
+--use-megatron-fsdp
+--data-parallel-sharding-strategy optim_grads_params
+--use-distributed-optimizer
+--ckpt-format fsdp_dtensor
+--init-model-with-meta-device
+--optimizer-cpu-offload
+--num-layers 24
+--hidden-size 4096
+--num-attention-heads 32
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 1
+--vocab-size 50257
+--fp16
+note: DeepSpeed's settings are not read: the flags alone count, offloading or a curriculum that is on there is not planned
+note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
+note: line 3: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
+note: left out, no effect on time or memory: --deepspeed
