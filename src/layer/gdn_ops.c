@@ -16,15 +16,15 @@
 enum { CHUNK = 64, CONV_WIDTH = 4, RULE_KERNELS = 8 };
 
 /* Widths on one rank, of a token; `state`: of what passes between chunks. */
-struct widths {
+struct gdn_widths {
     double queries, values, heads, keys, state, pairs;
 };
 
-static struct widths widths_of(const struct block_shape *s)
+static struct gdn_widths widths_of(const struct block_shape *s)
 {
     const struct model *m = s->model;
     double heads = (double)m->gdn_heads / s->tp, values = (double)gdn_values(m) / s->tp;
-    return (struct widths){.queries = (double)gdn_queries(m) / s->tp,
+    return (struct gdn_widths){.queries = (double)gdn_queries(m) / s->tp,
                            .values = values,
                            .heads = heads,
                            .keys = heads * m->gdn_key_dim,
@@ -38,7 +38,7 @@ static void add_exchange(struct ops_builder *b, const char *name, double width)
 }
 
 /* Of the convolution's output, with queries and keys normed and copied; and of the gate, put in order. */
-static void add_inputs(struct ops_builder *b, const struct widths *w)
+static void add_inputs(struct ops_builder *b, const struct gdn_widths *w)
 {
     double conv = 2 * w->queries + w->values, t = b->tokens;
     struct op *o = ops_add(b, "convolution", OP_MEMORY);
@@ -50,7 +50,7 @@ static void add_inputs(struct ops_builder *b, const struct widths *w)
     o->calls = 1;
 }
 
-static void add_rule(struct ops_builder *b, const struct widths *w)
+static void add_rule(struct ops_builder *b, const struct gdn_widths *w)
 {
     const struct model *m = b->s->model;
     double t = b->tokens, made = w->keys + 2 * w->values + w->state; /* W, U, V', S */
@@ -73,7 +73,7 @@ static void add_rule(struct ops_builder *b, const struct widths *w)
 
 void gdn_block(struct ops_builder *b)
 {
-    struct widths w = widths_of(b->s);
+    struct gdn_widths w = widths_of(b->s);
     double t = b->tokens, made = 2 * w.queries + 2 * w.values + 2 * w.heads;
     ops_norm(b, "delta-net norm", true);
     b->out[0].modules = 0; /* part of the product behind it: nothing recomputes it alone */

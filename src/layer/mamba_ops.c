@@ -18,16 +18,16 @@
 enum { CHUNK = 128, CONV_WIDTH = 4, SCAN_KERNELS = 6 };
 
 /* Widths on one rank; under context parallelism of its share of the heads, over all tokens, which is as much. */
-struct widths {
+struct mamba_widths {
     double inner, shared, heads, states, chunk;
 };
 
 /* Groups that are fewer than context-parallel ranks are copied (mamba_context_parallel.py). */
-static struct widths widths_of(const struct block_shape *s)
+static struct mamba_widths widths_of(const struct block_shape *s)
 {
     const struct model *m = s->model;
     double groups = (double)m->mamba_groups / s->tp, copies = fmax(1, s->cp / groups);
-    return (struct widths){.inner = (double)mamba_inner(m) / s->tp,
+    return (struct mamba_widths){.inner = (double)mamba_inner(m) / s->tp,
                            .shared = copies * (double)mamba_shared(m) / s->tp,
                            .heads = (double)m->mamba_heads / s->tp,
                            .states = (double)mamba_inner(m) / s->tp * m->mamba_state / CHUNK,
@@ -40,13 +40,13 @@ static void add_exchange(struct ops_builder *b, const char *name, double width)
     ops_comm(b, name, COMM_ALL_TO_ALL, AXIS_CP, HALF * b->tokens * width, b->s->cp, b->s->tp, 0);
 }
 
-static double conv_bytes(const struct widths *w)
+static double conv_bytes(const struct mamba_widths *w)
 {
     return 2 * HALF * (w->inner + w->shared);
 }
 
 /* Bytes of a token: each kernel reads and writes what it has once. */
-static void scan_bytes(const struct widths *w, struct op *o, double tokens)
+static void scan_bytes(const struct mamba_widths *w, struct op *o, double tokens)
 {
     double states = SINGLE * w->states, kept = HALF * w->states;
     double chunk_state = HALF * (w->inner + w->shared / 2) + states, passing = states + kept;
@@ -66,7 +66,7 @@ static void scan_bytes(const struct widths *w, struct op *o, double tokens)
 }
 
 /* Inside a chunk half of the pairs are masked; their tiles are not computed. */
-static void scan_flops(const struct widths *w, double states, struct op *o, double tokens)
+static void scan_flops(const struct mamba_widths *w, double states, struct op *o, double tokens)
 {
     double state = 2 * w->inner * states, pairs = w->chunk * states, inside = w->inner * CHUNK;
     double conv = 2 * CONV_WIDTH * (w->inner + w->shared);
@@ -77,7 +77,7 @@ static void scan_flops(const struct widths *w, double states, struct op *o, doub
 /* Forward: the convolution's output, steps in fp32, and the states before and after they are passed on, or those and the
  * products of C and B. Backward besides: its input, what it gave, the gradient of its input twice over, and the most that
  * the passes over states hold, or later the gradients of B, C and their products in fp32. */
-static void scan_memory(const struct widths *w, struct op *o, double tokens)
+static void scan_memory(const struct mamba_widths *w, struct op *o, double tokens)
 {
     double conv = HALF * (w->inner + w->shared), steps = 2 * SINGLE * w->heads;
     double states = SINGLE * w->states, kept = HALF * w->states, pairs = SINGLE * w->chunk;
@@ -89,7 +89,7 @@ static void scan_memory(const struct widths *w, struct op *o, double tokens)
                   fmax(2 * states + 2 * kept, 2 * kept + SINGLE * w->shared + pairs));
 }
 
-static void add_scan(struct ops_builder *b, const struct widths *w)
+static void add_scan(struct ops_builder *b, const struct mamba_widths *w)
 {
     const struct model *m = b->s->model;
     struct op *o = ops_add(b, "scan", OP_SCAN);
@@ -106,7 +106,7 @@ static void add_scan(struct ops_builder *b, const struct widths *w)
 void mamba_block(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
-    struct widths w = widths_of(s);
+    struct mamba_widths w = widths_of(s);
     double made = 2 * w.inner + (double)mamba_shared(s->model) / s->tp + w.heads;
     ops_norm(b, "state-space norm", true);
     b->out[0].modules = 0; /* part of the product behind it: nothing recomputes it alone */
