@@ -176,7 +176,7 @@ static bool read_own(struct argument_reader *rd, const struct astra_option *o)
 {
     const struct command *c = rd->request->command;
     if (!command_takes(c, o)) {
-        complain("--%s is no option of %s%s", o->name, c->name,
+        complain("--%s is not an option of %s%s", o->name, c->name,
                  strcmp(c->name, "export") == 0 ? ": --to says what is written" : "");
         return false;
     }
@@ -189,7 +189,7 @@ static bool read_library_option(struct argument_reader *rd, const struct astra_o
 {
     struct request *r = rd->request;
     if (!command_takes(r->command, o)) {
-        complain("--%s is no option of %s, but of: %s", o->name, r->command->name, o->commands);
+        complain("--%s is not an option of %s, but of: %s", o->name, r->command->name, o->commands);
         return false;
     }
     if (!take_argument(rd, o->argument))

@@ -7,7 +7,7 @@
 enum astra_status serve_mcp(struct astra *a)
 {
     if (is_terminal(0))
-        complain("waits for messages of a client, a line each; doc/mcp.md says how one starts it");
+        complain("waits for a client's messages, one per line; doc/mcp.md says how to start it");
     return astra_mcp(a, 0, 1);
 }
 

@@ -11,7 +11,7 @@ const char *const *greeting_examples(void)
     static const char *const examples[] = {
         "the fastest strategies for a model on 512 GPUs",
         "astra search --model llama3-70b --cluster 64x8:H100",
-        "what the flags of today take",
+        "how fast the flags you use now are",
         "astra estimate --model llama3-8b --cluster 1x8:H100 -- --bf16 "
         "--tensor-model-parallel-size 2 --use-distributed-optimizer",
         "why a plan is fast or slow",
@@ -26,7 +26,7 @@ const struct exit_code *exit_codes(void)
     static const struct exit_code codes[] = {
         {ASTRA_OK, "found", "There is an answer."},
         {ASTRA_NONE, "nothing feasible", "The query has no answer, or the plan does not fit."},
-        {ASTRA_INPUT, "wrong input", "Something that was given is wrong."},
+        {ASTRA_INPUT, "wrong input", "The input is wrong."},
         {ASTRA_SYSTEM, "system trouble", "A file could not be read or written."},
         {0},
     };
@@ -44,7 +44,7 @@ void print_greeting(void)
         printf("\n  %s\n", e[0]);
         print_shell_command(e[1], 4);
     }
-    puts("\nastra --help tells more.");
+    puts("\nastra --help shows more.");
 }
 
 /* Where help of what is `width` wide begins: beside it, or below. */
@@ -149,7 +149,7 @@ static void print_first(const struct command *c, const char *names)
         shown++;
         at += n;
     }
-    snprintf(more, sizeof more, "astra %s --help all tells %d more.", c->name, all - shown);
+    snprintf(more, sizeof more, "astra %s --help all shows %d more.", c->name, all - shown);
     putchar('\n');
     print_paragraph(more, 0, 0);
 }

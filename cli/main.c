@@ -40,8 +40,7 @@ static const char *answer(struct astra *a, const struct request *r)
     bool text = !r->output && r->format == ASTRA_TEXT;
     bool terminal = text && (is_terminal(1) || r->color == COLOR_ALWAYS);
     int columns = is_terminal(1) ? terminal_columns() : 0;
-    return terminal ? astra_print_terminal(a, columns, look_wanted(r))
-                    : astra_print(a, r->format);
+    return terminal ? astra_print_terminal(a, columns, look_wanted(r)) : astra_print(a, r->format);
 }
 
 /* A script beside an answer takes the output's name, and leaves standard output to the answer;
@@ -97,7 +96,7 @@ static const struct own_command OWN_COMMANDS[] = {
      "Prints the manual page of a command, or that of astra itself, in the macros of man(7). "
      "astra man --list names the pages.",
      run_man},
-    {"completions", "bash|zsh|fish", "what a shell needs to complete astra's words",
+    {"completions", "bash|zsh|fish", "shell completions for astra",
      "Prints a script that teaches a shell to complete commands, options and values. "
      "make install puts it where the shell looks for it; otherwise for bash: "
      "source <(astra completions bash).",
@@ -133,7 +132,7 @@ int unknown_command(const char *word)
     const char *name = command_meant(word);
     name = name ? name : astra_nearest(word, names, n);
     if (name && strcmp(name, word) == 0)
-        complain("'%s' is no command, but a topic: astra help %s", word, word);
+        complain("'%s' is a topic, not a command: astra help %s", word, word);
     else if (name)
         complain("unknown command '%s' (did you mean %s?)", word, name);
     else
@@ -205,7 +204,7 @@ static int dispatch(int argc, char **argv)
 static void end_short_of_memory(size_t bytes)
 {
     if (bytes > 0)
-        complain("out of memory: %zu bytes more are not to be had", bytes);
+        complain("out of memory: %zu more bytes could not be allocated", bytes);
     else
         complain("out of memory");
     _Exit(ASTRA_SYSTEM);

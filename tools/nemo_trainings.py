@@ -20,8 +20,9 @@ max_position_embeddings num_layers hidden_size ffn_hidden_size num_attention_hea
 num_moe_experts moe_router_topk moe_grouped_gemm sequence_parallel activations_checkpoint_granularity
 activations_checkpoint_method activations_checkpoint_num_layers normalization bias activation
 share_embeddings_and_output_weights position_embedding_type rotary_percentage rotary_base layernorm_epsilon
-ub_tp_comm_overlap window_size""".split()
-MEANT_FALSE = ("bias", "share_embeddings_and_output_weights")
+ub_tp_comm_overlap window_size hidden_dropout attention_dropout cross_entropy_loss_fusion overlap_p2p_comm
+moe_token_dispatcher_type moe_expert_capacity_factor moe_pad_expert_input_to_capacity defer_embedding_wgrad_compute""".split()
+MEANT_FALSE = ("bias", "share_embeddings_and_output_weights", "overlap_p2p_comm")
 SUMS = {"multiply": lambda a, b: a * b, "divide": lambda a, b: a / b, "divide_floor": lambda a, b: a // b}
 
 
@@ -52,6 +53,10 @@ def settings(conf):
             yield "layernorm_zero_centered_gamma", "True"
             value = "LayerNorm"
         yield key, "none" if value == "ALiBi" else value  # no embeddings: a bias on scores
+    if model.get("fp8"):
+        yield "fp8", "hybrid" if model.get("fp8_hybrid") else "e4m3"
+        if model.get("fp8_params"):
+            yield "fp8_param_gather", "True"
     if "distributed" in str(optim.get("name")):
         yield "use_distributed_optimizer", "True"
     for key in ("overlap_grad_sync", "overlap_param_sync"):

@@ -115,12 +115,12 @@ $(planner_link)
 END
     navigation "$1"
     printf '</details></nav>\n<main id="content" tabindex="-1">\n'
-    [ "$2" = - ] || printf '<p class="group">%s</p>\n' "$2"
     if [ "$(wc -l <"$name.contents")" -gt 2 ]; then
         printf '<details class="inner-contents"><summary>On this page</summary><ul>\n'
         cat "$name.contents"
         printf '</ul></details>\n'
     fi
+    [ "$2" = - ] || printf '<p class="group">%s</p>\n' "$2"
     cat "$name.body"
     printf '<div class="steps">\n'
     step "$3" Previous prev

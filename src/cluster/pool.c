@@ -43,7 +43,7 @@ bool scan_number(const char **at, const char *what, int most, int *out, struct e
     for (size_t i = 0; i < digits && value <= most; i++)
         value = value * 10 + ((*at)[i] - '0');
     if (value < 1 || value > most)
-        return fail(err, ERROR_INPUT, "%s is %.*s, 1 to %d is right", what,
+        return fail(err, ERROR_INPUT, "%s is %.*s, expected 1 to %d", what,
                     digits < 20 ? (int)digits : 20, *at, most);
     *out = (int)value;
     *at += digits;
@@ -112,8 +112,7 @@ static bool wrong_form(struct pool *p, const char *group, const char *cause)
     size_t length = strcspn(group, ",@");
     while (length > 0 && strchr(" \t", group[length - 1]))
         length--;
-    const struct gpu *g =
-        foreign_form(group, length, &count, type) ? gpu_find(type, NULL) : NULL;
+    const struct gpu *g = foreign_form(group, length, &count, type) ? gpu_find(type, NULL) : NULL;
     int nodes = g ? nodes_for(g, count > 0 ? count : g->per_node, &per_node) : 0;
     if (nodes == 0)
         return wrong(p, "%s%s", cause,

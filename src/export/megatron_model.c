@@ -125,17 +125,18 @@ static void add_window(struct writer *w, const char *flag)
         writer_pair(w, flag, arena_format(w->mem, "%d,0", w->model->window - 1));
 }
 
+/* window_every is no more than a sign of unlike layers where no number says their order. */
 static void add_window_pattern(struct writer *w, const char *flag)
 {
     const struct model *m = w->model;
-    bool window[MODEL_MAX_LAYERS], all = true, regular = m->window_every > 0;
+    bool window[MODEL_MAX_LAYERS], all = true, every = m->window_every > 0;
     for (int i = 0; i < m->layers; i++) {
         all &= window[i] = m->kind[m->layer[i]].window > 0;
-        regular = regular && window[i] == ((i + 1) % m->window_every != 0);
+        every = every && window[i] == ((i + 1) % m->window_every != 0);
     }
     if (!m->window || all)
         return;
-    if (regular)
+    if (every)
         writer_number(w, flag, m->window_every);
     else
         add_list(w, flag, window, m->layers);

@@ -22,7 +22,7 @@ static void look(const struct query_terms *terms, const struct query *q,
     better_environment(p, i, mem);
     if (i->better && !better_flags(q, e, p, i, mem)) {
         i->better = false;
-        i->why_not = "the flags cannot be changed such that they say the plan that a search finds";
+        i->why_not = "flags cannot express the plan that a search finds";
     }
 }
 
@@ -81,7 +81,7 @@ static const struct better_plan *better(const struct query *q, const struct esti
     rules_append(&terms.rules, &q->terms.rules, mem);
     i->why_not = flag_limits(q->flags, &e->strategy, terms.settings, &terms.rules, mem);
     if (holds && is_held(holds, PARAM_split))
-        i->why_not = "its layers lie as another dialect says";
+        i->why_not = "its layers are laid out by another launcher's rules";
     else if (holds)
         hold_implied(holds, &e->strategy, terms.settings);
     hold_newer(q->terms.release, &e->strategy, terms.settings);

@@ -302,7 +302,7 @@ static const char *not_taken_apart(const struct differences *d)
     if (a->asked->scene.meshes || b->asked->scene.meshes)
         return "a job on several groups of nodes is compared as a whole";
     if (!a->plan->computed || !b->plan->computed)
-        return "one of them cannot be laid out";
+        return "one of them has no valid layout";
     return NULL;
 }
 

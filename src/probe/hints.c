@@ -104,7 +104,7 @@ static const struct hint {
 #undef HINT
 };
 enum { HINT_COUNT = sizeof HINTS / sizeof *HINTS };
-_Static_assert(sizeof HINTS / sizeof *HINTS <= (size_t)HINTS_MAX, "every hint may apply");
+_Static_assert(sizeof HINTS / sizeof *HINTS <= (size_t)HINTS_MAX, "any of these may help");
 
 int hints_of(const struct plan *p, const char *hint[HINTS_MAX])
 {

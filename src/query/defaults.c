@@ -53,8 +53,8 @@ static bool unknown_key(const struct defaults_reader *r, const struct yaml *v)
             names[n++] = option_row((enum option_id)i)->name;
     names[n++] = "clusters";
     const char *near = did_you_mean(v->key, names, n);
-    return wrong(r, v->key_line, v->key_column, "'%.63s' is no default%s", v->key,
-                 *near ? near : ": options of search and estimate are, and clusters");
+    return wrong(r, v->key_line, v->key_column, "'%.63s' cannot be a default%s", v->key,
+                 *near ? near : ": options of search and estimate can, and clusters");
 }
 
 /* The file or folder of that name beside this one; the name itself where there is none. */
@@ -84,7 +84,7 @@ static bool is_off(const char *text)
 
 static bool is_scalar(const struct defaults_reader *r, const struct yaml *v, const char *key)
 {
-    return v->kind == YAML_SCALAR || wrong(r, v->line, v->column, "%s is no single value", key);
+    return v->kind == YAML_SCALAR || wrong(r, v->line, v->column, "%s takes a single value", key);
 }
 
 /* One value, or several of an option that may be given so: a list, or a map of what it is of. */

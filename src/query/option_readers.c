@@ -139,5 +139,6 @@ bool options_fit(const struct options *o, struct error *err)
         return fail(err, ERROR_INPUT,
                     "no measurements are given: astra fit PROFILE.csv --into FOLDER; "
                     "tools/profile/profile.py measures a GPU");
-    return f->into || fail(err, ERROR_INPUT, "where the models go is not said: add --into FOLDER");
+    return f->into ||
+           fail(err, ERROR_INPUT, "no folder for the models is given: add --into FOLDER");
 }

@@ -46,10 +46,11 @@ static bool lacks_cluster(const struct options *o, enum query_kind kind, struct 
     int64_t gpus = l ? l->gpus : 0, each = gpus < 8 ? gpus : 8;
     each = gpus > 0 && l->per_node ? l->per_node : each;
     if (gpus > 0 && gpus % each == 0)
-        return fail(err, ERROR_INPUT,
-                    "no cluster is given: %s runs on %lldx%lld GPUs, say their type with --gpu, for "
-                    "example --gpu H100",
-                    l->path, (long long)(gpus / each), (long long)each);
+        return fail(
+            err, ERROR_INPUT,
+            "no cluster is given: %s runs on %lldx%lld GPUs, say their type with --gpu, for "
+            "example --gpu H100",
+            l->path, (long long)(gpus / each), (long long)each);
     return fail(err, ERROR_INPUT, "no cluster is given: add --cluster, for example --cluster %s",
                 kind == QUERY_SEARCH && money
                     ? "1..64x8:H100, or --cluster any for every type that has a price"
@@ -105,11 +106,11 @@ const char *query_length_note(const struct query *q, struct arena *mem)
     int most = q->given->has_model ? q->given->model.max_seq : 0;
     if (most == 0 || q->terms.seq_len <= most || q->model.max_seq < q->terms.seq_len)
         return NULL;
-    return arena_format(mem,
-                        "the sequence of %d tokens is longer than the %d that %s was made for: its "
-                        "rotary positions need scaling or training, time and memory do not depend "
-                        "on it",
-                        q->terms.seq_len, most, q->model.name);
+    return arena_format(
+        mem,
+        "the sequence of %d tokens is longer than the %d that %s was made for: its rotary "
+        "positions need scaling or training; time and memory do not depend on that",
+        q->terms.seq_len, most, q->model.name);
 }
 
 static int query_threads(const struct query *q)

@@ -49,11 +49,12 @@ static bool unknown(const char *name, struct error *err)
         names[n++] = figure[i];
     const char *near = did_you_mean(name, names, n);
     if (*near)
-        return fail(err, ERROR_INPUT, "'%s' is no input that can change%s", name, near);
-    return fail(err, ERROR_INPUT,
-                "'%s' is no input that can change: options of search that take a value can, and "
-                "price, nodes, nic, link and memory of a type, %s",
-                name, EXAMPLES);
+        return fail(err, ERROR_INPUT, "'%s' is not an input that can change%s", name, near);
+    return fail(
+        err, ERROR_INPUT,
+        "'%s' is not an input that can change: options of search that take a value can, and "
+        "price, nodes, nic, link and memory of a type, %s",
+        name, EXAMPLES);
 }
 
 static void copy_part(char out[64], const char *from, size_t length)
@@ -233,14 +234,13 @@ static bool times_given(const struct input_change *c, const struct query *q, str
             last = g;
     if (!last)
         return fail(err, ERROR_INPUT,
-                    "%s%s%s is not given, so that nothing is there to change by %s: give a new "
-                    "value",
-                    c->name, *c->key ? ":" : "", c->key, c->value);
+                    "%s%s%s is not given, so it cannot change by %s: give a new value", c->name,
+                    *c->key ? ":" : "", c->key, c->value);
     const char *now = value_of(last, key);
     *value = times(now, c->factor, mem);
-    return *value ||
-           fail(err, ERROR_INPUT, "%s is '%.63s', no number to change by %s: give a new value",
-                *c->key ? c->key : c->name, now, c->value);
+    return *value || fail(err, ERROR_INPUT,
+                          "%s is '%.63s', not a number that can change by %s: give a new value",
+                          *c->key ? c->key : c->name, now, c->value);
 }
 
 /* The new value as text, as the option takes it. */

@@ -40,7 +40,7 @@ static bool strategy_from_settings(const struct query *q, int64_t world, struct 
     int64_t batch = q->terms.global_batch ? q->terms.global_batch : (int64_t)s->micro_batch * s->dp;
     if (batch > MAX_GLOBAL_BATCH)
         return fail(err, ERROR_INPUT,
-                    "micro_batch %d x dp %d is a global batch of %lld, at most %d is right",
+                    "micro_batch %d x dp %d is a global batch of %lld; at most %d is allowed",
                     s->micro_batch, s->dp, (long long)batch, MAX_GLOBAL_BATCH);
     s->seq_len = query_seq_len(q);
     s->global_batch = (int)batch;
@@ -160,8 +160,9 @@ static void lift_reasons(const struct query *q, struct flags_result *f)
     for (int i = 0; i < f->reasons.count; i++) {
         const char *runs = fork_runs(f->reasons.text[i], f->fork, f->mem);
         if (runs && follows_fork(q))
-            add_text(&f->notes, arena_format(f->mem, "refused by Megatron-LM as it is today: %s; %s",
-                                             f->reasons.text[i], runs));
+            add_text(&f->notes,
+                     arena_format(f->mem, "refused by Megatron-LM as it is today: %s; %s",
+                                  f->reasons.text[i], runs));
         else
             f->reasons.text[kept++] = f->reasons.text[i];
     }
@@ -400,6 +401,5 @@ bool query_estimate(const struct query *q, struct arena *mem, struct estimate_qu
         set_meshes(q, mem, out);
     return query_rules(q, false, mem, &out->rules, err) &&
            query_cautions(q, mem, &out->cautions, err) &&
-           (!follows_fork(q) ||
-            rules_lift(&out->rules, &out->cautions, q->flags->fork, mem, err));
+           (!follows_fork(q) || rules_lift(&out->rules, &out->cautions, q->flags->fork, mem, err));
 }

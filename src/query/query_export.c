@@ -47,11 +47,10 @@ static bool take_host(struct options *o, const char *path, int line, const char 
                       size_t length, struct error *err)
 {
     if (length > MAX_HOST || strspn(name, LETTERS "._-:") < length || strspn(name, LETTERS) == 0)
-        return fail(
-            err, ERROR_INPUT,
-            "%s:%d: '%.*s' is no name of a host: expected letters, digits, '.', '_', ':' and "
-            "'-', a letter or digit first",
-            path, line, (int)(length > 80 ? 80 : length), name);
+        return fail(err, ERROR_INPUT,
+                    "%s:%d: '%.*s' is not a host name: expected letters, digits, '.', '_', ':' and "
+                    "'-', a letter or digit first",
+                    path, line, (int)(length > 80 ? 80 : length), name);
     o->export.host[o->export.hosts++] = arena_copy(o->mem, name, length);
     return true;
 }
@@ -96,7 +95,7 @@ bool options_hosts(struct options *o, const char *text, size_t size, const char 
         at += length + (stop != NULL);
     }
     if (o->export.hosts == 0)
-        return fail(err, ERROR_INPUT, "%s: there is no host in it", path);
+        return fail(err, ERROR_INPUT, "%s: it names no host", path);
     return hosts_differ(o, err);
 }
 
@@ -134,8 +133,8 @@ bool options_export(const struct options *o, struct error *err)
         if (options[i].given && !x->format)
             return fail(err, ERROR_INPUT, "--%s goes with --export", options[i].option);
         if (options[i].given && !strstr(options[i].formats, x->format->name))
-            return fail(err, ERROR_INPUT, "--%s says nothing to %s, but to: %s", options[i].option,
-                        x->format->name, options[i].formats);
+            return fail(err, ERROR_INPUT, "--%s has no effect on %s, only on: %s",
+                        options[i].option, x->format->name, options[i].formats);
     }
     return true;
 }

@@ -268,8 +268,8 @@ bool imported_options_count(const struct options *o, struct error *err)
         return true;
     if (o->gpu)
         return fail(err, ERROR_INPUT,
-                    "--gpu %s counts with a launch script or a log, which say how many there are: "
-                    "give --cluster",
+                    "--gpu %s goes with a launch script or a log, which say how many GPUs there "
+                    "are: give --cluster",
                     o->gpu->name);
     if (o->times[OPTION_args] > 0)
         return fail(err, ERROR_INPUT, "--args are those of a launch script, and none is read");

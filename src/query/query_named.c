@@ -83,8 +83,8 @@ static void note_unknown(struct imported *i, bool whole, struct arena *mem)
 {
     if (i->launch.model && whole)
         launch_note(&i->launch, arena_format(mem,
-                                             "the model is named %.120s, which is no preset: it is "
-                                             "planned as the flags describe it",
+                                             "the model is named %.120s, which is not a preset: it "
+                                             "is planned as the flags describe it",
                                              i->launch.model));
 }
 

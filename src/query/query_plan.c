@@ -28,7 +28,7 @@ static bool take_words(struct options *o, const struct json *flags, struct error
     const char **words = arena_array(o->mem, n + 1, sizeof *words);
     for (size_t i = 0; i < n; i++) {
         if (!json_is_string(json_at(flags, i)))
-            return fail(err, ERROR_INPUT, "engine.flags[%zu] is no text", i);
+            return fail(err, ERROR_INPUT, "engine.flags[%zu] is not text", i);
         words[i] = json_text(json_at(flags, i));
     }
     return options_flags(o, n, words, err);
@@ -166,9 +166,9 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
     if (!plan)
         return false;
     if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
-        return fail(
-            err, ERROR_INPUT,
-            "no plan of Astra: engine.flags or cluster is missing (write one with --format json)");
+        return fail(err, ERROR_INPUT,
+                    "not a plan of Astra: engine.flags or cluster is missing (write one with "
+                    "--format json)");
     take_run(o, json_get(plan, "run"));
     if (!options_take_residual(o, json_get(plan, "residual"), err))
         return false;

@@ -289,7 +289,7 @@ int imported_vocab(const struct options *o, const char **name, bool *other)
                                         "--patch-tokenizer-type", "--vocab-file"};
     const struct launch *l = &o->imported->launch;
     for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS; k++)
-        for (int i = 0; i < l->count; i++) {
+        for (int i = l->count - 1; i >= 0; i--) { /* the last mention counts */
             const char *value = behind_flag(l, i, FLAGS[k]);
             int vocab = value ? tokenizer_entries(launch_text(l, value, o->mem), name) : 0;
             *other |= value && k < 2 && is_own_file(value);

@@ -80,7 +80,7 @@ struct advice_section fix_words(const struct plan_answer *a, struct arena *mem)
     if (!r)
         return s;
     if (r->fits) {
-        str_add(&text, r->searched ? "no one or two changes make it fit, another plan does: "
+        str_add(&text, r->searched ? "no one or two changes make it fit, but another plan does: "
                                    : "cheapest change that makes it fit: ");
         add_change(&r->change, &text);
         if (r->numerics)
@@ -127,7 +127,7 @@ static void add_searched(const struct speedups *g, struct str *out)
         str_addf(out, "a search puts no faster plan first on %lld GPU%s", (long long)gpus, s);
         return;
     }
-    str_addf(out, "the best plan that search finds on %lld GPU%s takes ", (long long)gpus, s);
+    str_addf(out, "the best plan of a search on %lld GPU%s takes ", (long long)gpus, s);
     add_step(g->from, best, out);
     str_add(out, ": ");
     add_plan_words(&best->strategy, out);
@@ -200,9 +200,9 @@ static void take_words(struct advice_section *s, const char *word, const char *w
 static const char *no_better(const struct better_plan *b, const struct plan *p)
 {
     if (!b->found)
-        return p->feasible ? "this: a search finds no other plan that goes with the flags"
+        return p->feasible ? "this one: a search finds no other plan that goes with the flags"
                            : "no plan that a search finds fits on these GPUs";
-    return "this: no plan that a search finds on these GPUs is 1 % faster";
+    return "this one: a search finds none on these GPUs that is 1 % faster";
 }
 
 struct advice_section better_words(const struct plan_answer *a, struct arena *mem)
@@ -242,7 +242,7 @@ static void take_use(struct advice_section *s, const char *what, const struct pl
                  (long long)than->gpus, than->feasible ? "" : ", not feasible",
                  100 * (p->tokens_per_s / than->tokens_per_s - 1));
     } else {
-        str_add(&text, "there is no such plan");
+        str_add(&text, "there is none");
     }
     take(s, &text, mem);
     str_release(&text);

@@ -129,7 +129,7 @@ static bool launch_holds(const struct launch *old, const struct launch *new, str
     qsort(got.text, got.count, sizeof *got.text, compare_texts);
     const char *flag = first_difference(&want, &got, x, mem);
     if (flag)
-        return fail(err, ERROR_INPUT, "with the new values %.*s would not be as it should",
+        return fail(err, ERROR_INPUT, "with the new values %.*s would come out wrong",
                     (int)strcspn(flag, "\n"), flag);
     return (old->nodes == new->nodes && old->per_node == new->per_node && old->gpus == new->gpus &&
             old->notes.count ==
@@ -197,12 +197,12 @@ static bool has_flag(const struct launch *l, const char *flag)
 static bool is_plain_script(const struct launch *l, struct error *err)
 {
     if (!l->is_script)
-        return fail(err, ERROR_INPUT, "it is no shell script");
+        return fail(err, ERROR_INPUT, "it is not a shell script");
     if (strcmp(l->path, "-") == 0)
         return fail(err, ERROR_INPUT, "standard input is read once: give the file's name");
     if (!has_flag(l, "--seq-length") ||
         (!has_flag(l, "--micro-batch-size") && !has_flag(l, "--tensor-model-parallel-size")))
-        return fail(err, ERROR_INPUT, "its flags do not say what is trained in which batches");
+        return fail(err, ERROR_INPUT, "its flags do not describe the model and the batch");
     if (l->listed)
         return fail(err, ERROR_INPUT, "it starts nothing: its flags are put together elsewhere");
     if (l->others > 0)
@@ -285,11 +285,11 @@ bool run_improve(struct astra *a)
     a->error = (struct error){0};
     a->kind = ANSWER_IMPROVE;
     if (!b || b->why_not)
-        return fail(&a->error, ERROR_INFEASIBLE, "%s: no better plan is looked for: %s", path,
+        return fail(&a->error, ERROR_INFEASIBLE, "%s: no better plan can be looked for: %s", path,
                     b ? b->why_not : "it has no flags");
     if (!b->better)
-        return fail(&a->error, ERROR_INFEASIBLE, "%s: no plan is found that is better by %.0f %%",
-                    path, 100 * LEAST_SPEEDUP);
+        return fail(&a->error, ERROR_INFEASIBLE, "%s: no plan is better by %.0f %% or more", path,
+                    100 * LEAST_SPEEDUP);
     return try_both(a, i) || try_held(a, i) ||
            fail(&a->error, ERROR_INFEASIBLE, "%s: left as it is, change the flags yourself: %s",
                 path, i->why_not);

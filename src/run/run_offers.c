@@ -51,7 +51,7 @@ static const char *behind(enum objective objective, const struct plan *p, const 
     bool cost = objective == OBJECTIVE_COST;
     double more = run_of(objective, p) / run_of(objective, best) - 1;
     if (more <= resolution)
-        return "as good: other things decided";
+        return "as good: other criteria decided";
     if (more >= 1)
         return arena_format(mem, "%s %.1f times as %s", cost ? "costs" : "takes", 1 + more,
                             cost ? "much" : "long");

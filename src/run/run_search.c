@@ -120,8 +120,8 @@ static void note_pool(struct answering *a, const struct totals *all)
     if (all->mixed.unproven > 0)
         a->report->note[a->report->notes++] =
             arena_format(a->mem,
-                         "of %.0f arrangements of stages %.0f were given up at the limit of their "
-                         "search: their best split of layers is not proven",
+                         "of %.0f arrangements of stages %.0f reached the limit of their search: "
+                         "their split of layers is not proven to be the best",
                          all->mixed.problems, all->mixed.unproven);
 }
 
@@ -136,7 +136,7 @@ static void note_spot(struct answering *a)
         said |= q->rent[g].interruptions_per_h > 0;
     if (q->given->money.ask.market == MARKET_SPOT && !said)
         a->report->note[a->report->notes++] =
-            "spot nodes are interrupted, which is not counted: --interruptions says how often";
+            "interruptions of spot nodes are not counted: --interruptions says how often they come";
 }
 
 /* Times of checkpoints and restarts, and nothing that makes them matter. */
@@ -145,8 +145,8 @@ static void note_outages(struct answering *a, const struct plan *best)
     const int *times = a->query->given->times;
     if (best->slowdown == 1 && (times[OPTION_checkpoint_write] || times[OPTION_restart]))
         a->report->note[a->report->notes++] =
-            "no outages are counted, so that checkpoints and restarts take no time: --mtbf, "
-            "--interruptions or --checkpoint-every says otherwise";
+            "outages are not counted, so checkpoints and restarts take no time: add --mtbf, "
+            "--interruptions or --checkpoint-every";
 }
 
 /* Types of one job are in one place; a price is the best of each alone. */
@@ -488,7 +488,7 @@ static bool refuse(struct answering *a, const struct totals *all)
         search_freely(a, calm, all, free);
     if (free->bests > 0)
         return fail(a->err, ERROR_INFEASIBLE,
-                    "no run is expected to end: with these outages a checkpoint is hardly ever "
+                    "no run is expected to finish: with these outages a checkpoint is hardly ever "
                     "reached on any number of GPUs (--mtbf, --interruptions, --restart, "
                     "--checkpoint-every)");
     advice_write(calm, all->result, all->searched, a->err);
@@ -499,8 +499,8 @@ static bool refuse(struct answering *a, const struct totals *all)
 static bool refuse_early(struct answering *a)
 {
     return fail(a->err, ERROR_INFEASIBLE,
-                "no plan was found before the search was stopped: more time (--time-limit), or "
-                "less to choose from (--set, --gpus)");
+                "no plan was found before the search was stopped: allow more time (--time-limit), "
+                "or narrow the search (--set, --gpus)");
 }
 
 static bool search_all(struct answering *a, struct totals *all)

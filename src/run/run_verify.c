@@ -132,7 +132,7 @@ static bool find_megatron(struct work *w)
     if (!folder)
         return w->out->dry_run ||
                fail(w->err, ERROR_INPUT,
-                    "where Megatron-LM is is not said: add --megatron FOLDER (or --dry-run)");
+                    "no checkout of Megatron-LM is given: add --megatron FOLDER (or --dry-run)");
     w->out->megatron = folder;
     if (w->out->dry_run)
         return true;
@@ -141,10 +141,11 @@ static bool find_megatron(struct work *w)
     if (there)
         w->out->megatron = arena_string(w->mem, whole);
     free(whole);
-    return there || fail(w->err, ERROR_INPUT,
-                         "--megatron %s: is no checkout of Megatron-LM (pretrain_gpt.py is not in "
-                         "it)",
-                         folder);
+    return there ||
+           fail(w->err, ERROR_INPUT,
+                "--megatron %s: is not a checkout of Megatron-LM (pretrain_gpt.py is not in "
+                "it)",
+                folder);
 }
 
 static bool look_around(struct work *w)
@@ -178,7 +179,7 @@ static bool choose_stack(struct work *w, enum stack *stack)
              : p->te && !there      ? STACK_TORCH
                                     : plan_stack_kind(p);
     const char *why = w->stack == STACK_OPEN
-                          ? "no TransformerEngine is here"
+                          ? "TransformerEngine is not installed"
                           : arena_format(w->mem, "--stack %s", stack_name(*stack));
     if (plan_stack_kind(p) != *stack)
         verify_note(w->out, w->mem,
@@ -210,7 +211,7 @@ static void balance(struct work *w, struct scene *sc)
     sc->imbalance = 1;
     sc->memory_imbalance = 0;
     verify_note(w->out, w->mem,
-                "tokens are dealt to experts evenly, as a lone rank has no others' tokens");
+                "tokens are spread evenly over the experts: a single rank has no tokens of others");
 }
 
 /* What runs is predicted with the factors of its stack; the plan, which is evaluated, keeps its
@@ -409,7 +410,7 @@ static void take_result(const struct work *w, const struct harness_rank *r, stru
     s->measured = r->result;
     s->outcome = VERIFY_FAILED;
     if (r->outcome == HARNESS_LATE) {
-        s->status = arena_format(w->mem, "it took longer than %.0f s (--timeout gives it longer)",
+        s->status = arena_format(w->mem, "it took longer than %.0f s (--timeout allows more)",
                                  w->harness.limit_s);
     } else if (r->outcome != HARNESS_ENDED) {
         s->status = r->why;

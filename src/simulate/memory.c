@@ -100,35 +100,50 @@ static void add_mlp_matrices(struct newton *out, double *flops, bool gated, doub
     add_matrix(out, flops, outer, inner, times);
 }
 
-/* Queries, keys and values apart (--muon-no-split-qkv has them together). With tensor parallelism every
- * rank takes whole matrices (--muon-tp-mode duplicated, the default). */
-static void add_newton(struct newton *out, const struct model *m, const struct layer_kind *kind,
-                       const struct strategy *s)
+/* Queries, keys and values apart (--muon-no-split-qkv has them together). */
+static void add_attention_matrices(struct newton *out, const struct model *m)
 {
     double h = m->hidden, head = m->mla ? m->qk_nope + m->qk_rope : m->head_dim;
     double q = m->heads * head, k = m->kv * m->head_dim;
     double *dense = &out->dense;
-    if (kind->mixer == MIXER_MAMBA) { /* the product that makes its inputs is left to Adam */
-        add_matrix(out, dense, h, (double)mamba_inner(m), 1);
-    } else if (kind->mixer == MIXER_GDN) {
-        double values = (double)gdn_values(m);
-        add_matrix(out, dense, 2 * (double)gdn_queries(m) + 2 * values + 2 * m->gdn_heads, h, 1);
-        add_matrix(out, dense, h, values, 1);
-    } else if (kind->mixer == MIXER_ATTENTION && m->mla) {
+    if (m->mla) {
         add_matrix(out, dense, m->q_lora ? m->q_lora : h, q, 1);
         add_matrix(out, dense, h, m->q_lora, 1);
         add_matrix(out, dense, h, m->kv_lora + m->qk_rope, 1);
         add_matrix(out, dense, m->kv_lora, (double)m->heads * (m->qk_nope + m->v_dim), 1);
         add_matrix(out, dense, (double)m->heads * m->v_dim, h, 1);
-    } else if (kind->mixer == MIXER_ATTENTION) {
+    } else {
         add_matrix(out, dense, q, h, 2 + (m->attn_gate != 0)); /* and the output's, the gate's */
         add_matrix(out, dense, k, h, 2);
     }
+}
+
+/* Of a state space the product that makes its inputs is left to Adam (mamba_mixer.py: use_muon). */
+static void add_mixer_matrices(struct newton *out, const struct model *m, enum mixer mixer)
+{
+    double h = m->hidden, values = (double)gdn_values(m), queries = (double)gdn_queries(m);
+    if (mixer == MIXER_ATTENTION) {
+        add_attention_matrices(out, m);
+    } else if (mixer == MIXER_MAMBA) {
+        add_matrix(out, &out->dense, h, (double)mamba_inner(m), 1);
+    } else if (mixer == MIXER_GDN) {
+        add_matrix(out, &out->dense, 2 * queries + 2 * values + 2 * m->gdn_heads, h, 1);
+        add_matrix(out, &out->dense, h, values, 1);
+    }
+}
+
+/* With tensor parallelism every rank takes whole matrices (--muon-tp-mode duplicated, the default). */
+static void add_newton(struct newton *out, const struct model *m, const struct layer_kind *kind,
+                       const struct strategy *s)
+{
+    bool moe = kind->feed == FEED_MOE;
+    double outer = moe && m->moe_latent ? m->moe_latent : m->hidden;
+    add_mixer_matrices(out, m, kind->mixer);
     if (kind->feed != FEED_NONE)
-        add_mlp_matrices(out, dense, m->gated, h, kind->feed == FEED_MOE ? m->shared_ffn : m->ffn, 1);
-    if (kind->feed == FEED_MOE)
-        add_mlp_matrices(out, &out->experts, m->gated, m->moe_latent ? m->moe_latent : h,
-                         m->expert_ffn, (double)m->experts / s->ep);
+        add_mlp_matrices(out, &out->dense, m->gated, m->hidden, moe ? m->shared_ffn : m->ffn, 1);
+    if (moe)
+        add_mlp_matrices(out, &out->experts, m->gated, outer, m->expert_ffn,
+                         (double)m->experts / s->ep);
 }
 
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,

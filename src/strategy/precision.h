@@ -1,4 +1,4 @@
-/* What a number format of matrix products costs in bytes: lines of precisions.def. */
+/* What a number format of the matrix products costs in bytes: lines of precisions.def. */
 #pragma once
 
 #include <stdbool.h>

@@ -137,11 +137,10 @@ static bool wait_for_end(const struct harness *h, struct child *c, struct error 
     while (!child_ended(c, PREFIX)) {
         if (interrupted(err) || now_s() - begin > h->limit_s) {
             child_kill(c);
-            return signals_came() ||
-                   fail(err, ERROR_SYSTEM,
-                        "%s: found out nothing about torch and the GPU in %.0f s (--timeout gives "
-                        "it longer)",
-                        h->python, h->limit_s);
+            return signals_came() || fail(err, ERROR_SYSTEM,
+                                          "%s: found out nothing about torch and the GPU in %.0f s "
+                                          "(--timeout allows more)",
+                                          h->python, h->limit_s);
         }
         wait_for(&c, 1);
     }

@@ -30,7 +30,7 @@ sed 's/custom/tensorwise/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 
 sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:B200 >"$SCRATCH/out"
 grep -q 'tokens), mxfp8, stack te' "$SCRATCH/out"
 sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>&1 && exit 1
-grep -q 'mxfp8 runs on GPUs of compute capability 10.0' "$SCRATCH/out"
+grep -q 'mxfp8 runs on GPUs of compute capability 10.x' "$SCRATCH/out"
 
 # What reads a tokenizer's file reads others too: a file with a name of its own leaves the vocabulary open.
 assumed() { # FLAGS: the vocabulary and its share of the error
@@ -42,10 +42,10 @@ assumed() { # FLAGS: the vocabulary and its share of the error
 [ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model $HOME/llm-jp-tokenizer-100k.ver3.model')" = "99584 1 %" ]
 [ "$(assumed '--tokenizer-type HuggingFaceTokenizer --tokenizer-model /data/ours_v4')" = "128256 5 %" ]
 
-# A named model's vocabulary is not that of another tokenizer.
+# The last tokenizer counts: the file's, not that of the model it names.
 printf 'modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: qwen3_8B.yaml\n    overrides: {tokenizer_model: meta-llama/Llama-3.1-8B}\n' >"$SCRATCH/primus.yaml"
 "$ASTRA" estimate "$SCRATCH/primus.yaml" --cluster 1x8:H100 >"$SCRATCH/out" || [ $? -eq 1 ]
-grep -q "the tokenizer's name has 'llama3' in it, which speaks of 128256 entries: planned are the 151936 of qwen3-8b" "$SCRATCH/out"
+grep -q "assumed: vocab 128256, because a name has 'llama3' in it" "$SCRATCH/out"
 
 # FlagScale's folders name the model, which may be no decoder.
 mkdir -p "$SCRATCH/rwkv/conf/train" "$SCRATCH/mine/conf/train"

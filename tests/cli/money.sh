@@ -48,7 +48,7 @@ ask --tokens 100B --deadline 1h 2>"$SCRATCH/err" || code=$?
 # What makes an interval the best is in the manual.
 "$ASTRA" search --model llama3-8b --cluster 2x8:H100 --tokens 10B --market spot \
     --interruptions H100=0.05 --top 1 >"$SCRATCH/out"
-grep -q 'a checkpoint every .* (what loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
+grep -q 'a checkpoint every .* (which loses least)' "$SCRATCH/out" || { echo "no interval"; exit 1; }
 grep -q 'W(' "$SCRATCH/out" && { echo "a formula"; exit 1; }
 true
 # Every type asked about has a row: plan 1 first, then what loses and why.
@@ -71,3 +71,12 @@ sed -n '/^What to rent/,/^$/p' "$SCRATCH/rent" | grep -q 'no price' && { echo "a
 code=0
 "$ASTRA" search --model llama3-8b --cluster any:H100,B2000 2>"$SCRATCH/err" || code=$?
 [ $code -eq 2 ] && grep -q 'did you mean B200' "$SCRATCH/err" || { echo "any:B2000 is taken"; exit 1; }
+
+# A missing price is said where its column would be; a limit that does not bind where the pool ends.
+"$ASTRA" search --model llama3-8b --cluster 1x8:H800 --top 1 >"$SCRATCH/none"
+grep -A2 '^  1 ' "$SCRATCH/none" | grep -q '^  no price of H800-SXM5-80GB is known: --price H800-SXM5-80GB=USD' ||
+    { echo "a missing price is not said: $(cat "$SCRATCH/none")"; exit 1; }
+"$ASTRA" search --model llama3-8b --cluster 1x8:H800 --price H800=2 --top 1 >"$SCRATCH/priced"
+grep -q 'no price' "$SCRATCH/priced" && { echo 'a price is missing that was given'; exit 1; }
+"$ASTRA" search --model llama3-8b --cluster 1..2x8:H100 --tokens 1B --budget 1M --top 1 |
+    grep -q 'no limit binds: plan 1 has all 16 GPUs of its type$' || { echo 'the end of the pool is not said'; exit 1; }

@@ -176,7 +176,7 @@ verify --stages 1 --timeout 2s
 says 1 "stage 1 failed: it took longer than 2 s"
 echo "sleep 60 & echo \$! >'$SCRATCH/sleeper'; sleep 60" >"$SCRATCH/rank-16"
 verify --timeout 5s
-says 1 "not confirmed: stage 1 failed: it took longer than 5 s (--timeout gives it longer)"
+says 1 "not confirmed: stage 1 failed: it took longer than 5 s (--timeout allows more)"
 ! lives "$(cat "$SCRATCH/sleeper")" || { echo "a child of the harness lives"; exit 1; }
 
 # Ended by a signal, nothing stays. (A shell has SIGINT and SIGQUIT ignored in the background.)
@@ -202,7 +202,7 @@ machine "NVIDIA H100 80GB HBM3" 81559 null
 predictions --stack torch
 as_predicted 1
 verify
-says 0 "confirmed for the torch stack" "no TransformerEngine is here" "stack torch"
+says 0 "confirmed for the torch stack" "TransformerEngine is not installed" "stack torch"
 grep -q -- "--stack torch .*--transformer-impl local" "$SCRATCH/asked-0"
 verify --stack te
 says 3 "--stack is te, $SCRATCH/python has no TransformerEngine"
@@ -324,7 +324,7 @@ verify --python "$SCRATCH/no-python"
 says 3 "no-python: cannot be started: No such file or directory"
 rm "$SCRATCH/megatron/pretrain_gpt.py"
 verify
-says 2 "is no checkout of Megatron-LM (pretrain_gpt.py is not in it)"
+says 2 "is not a checkout of Megatron-LM (pretrain_gpt.py is not in it)"
 TMPDIR=$SCRATCH/none
 : >"$SCRATCH/megatron/pretrain_gpt.py"
 verify

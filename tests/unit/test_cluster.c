@@ -228,10 +228,8 @@ static void bad_pools_are_refused(void **state)
     } cases[] = {
         {"4y8:H100",
          "pool '4y8:H100': expected x after the number of nodes, as in 64x8:H100, at column 2"},
-        {"8:H100",
-         "pool '8:H100': the form is NODESxGPUS:TYPE, write 1x8:H100, at column 1"},
-        {"256xH20",
-         "pool '256xH20': the form is NODESxGPUS:TYPE, write 32x8:H20, at column 1"},
+        {"8:H100", "pool '8:H100': the form is NODESxGPUS:TYPE, write 1x8:H100, at column 1"},
+        {"256xH20", "pool '256xH20': the form is NODESxGPUS:TYPE, write 32x8:H20, at column 1"},
         {"4x8:H100, A100:4",
          "pool '4x8:H100, A100:4': the form is NODESxGPUS:TYPE, write 1x4:A100, at column 11"},
         {"2x4090", "pool '2x4090': the form is NODESxGPUS:TYPE, write 1x2:4090, at column 1"},
@@ -245,12 +243,12 @@ static void bad_pools_are_refused(void **state)
         {"-4x8:H100",
          "pool '-4x8:H100': expected the number of nodes, as in 64x8:H100, at column 1"},
         {"0x8:H100",
-         "pool '0x8:H100': the number of nodes is 0, 1 to 1000000 is right, at column 1"},
-        {"1000001x8:H100", "pool '1000001x8:H100': the number of nodes is 1000001, 1 to 1000000 is "
-                           "right, at column 1"},
+         "pool '0x8:H100': the number of nodes is 0, expected 1 to 1000000, at column 1"},
+        {"1000001x8:H100", "pool '1000001x8:H100': the number of nodes is 1000001, expected 1 to "
+                           "1000000, at column 1"},
         {"99999999999999999999999x8:H100",
          "pool '99999999999999999999999x8:H100': the number of nodes is 99999999999999999999, "
-         "1 to 1000000 is right, at column 1"},
+         "expected 1 to 1000000, at column 1"},
         {"1..x8:H100", "pool '1..x8:H100': expected the largest number of nodes, as in 64x8:H100, "
                        "at column 4"},
         {"1...4x8:H100", "pool '1...4x8:H100': expected the largest number of nodes, as in "
@@ -259,9 +257,9 @@ static void bad_pools_are_refused(void **state)
         {"4x:H100",
          "pool '4x:H100': expected the number of GPUs per node, as in 64x8:H100, at column 3"},
         {"4x0:H100",
-         "pool '4x0:H100': the number of GPUs per node is 0, 1 to 1024 is right, at column 3"},
+         "pool '4x0:H100': the number of GPUs per node is 0, expected 1 to 1024, at column 3"},
         {"4x1025:H100",
-         "pool '4x1025:H100': the number of GPUs per node is 1025, 1 to 1024 is right, "
+         "pool '4x1025:H100': the number of GPUs per node is 1025, expected 1 to 1024, "
          "at column 3"},
         {"4x8",
          "pool '4x8': expected : after the number of GPUs per node, as in 64x8:H100, at column 4"},
@@ -440,7 +438,7 @@ static void bad_files_are_refused(void **state)
         {"groups:\n  - gpu:\n    nodes: 4\n",
          "c.yaml:2:9: gpu is empty, a GPU type as in H100 is right"},
         {"groups:\n  - gpu: H100\n    nodes: 0\n",
-         "c.yaml:3:12: nodes is '0': the number of nodes is 0, 1 to 1000000 is right"},
+         "c.yaml:3:12: nodes is '0': the number of nodes is 0, expected 1 to 1000000"},
         {"groups:\n  - gpu: H100\n    nodes: 9..2\n",
          "c.yaml:3:12: nodes is '9..2': the range 9..2 ends before it begins"},
         {"groups:\n  - gpu: H100\n    nodes: 4.5\n",

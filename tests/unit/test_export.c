@@ -413,16 +413,16 @@ static void hosts_are_lines(void **state)
         {"a\r\nb\r\n", "a b "},
         {"a\r\nb\r", "a b "},
         {"\r\n#c\r\n\r\na\r\n", "a "},
-        {"# c\n10.0.0.3\n\n[::1]\n", "hosts:4: '[::1]' is no name of a host"},
-        {"a\r\r\n", "hosts:1: 'a\r' is no name of a host"},
-        {"a b\n", "hosts:1: 'a b' is no name of a host"},
-        {"-a\n", "hosts:1: '-a' is no name of a host"},
+        {"# c\n10.0.0.3\n\n[::1]\n", "hosts:4: '[::1]' is not a host name"},
+        {"a\r\r\n", "hosts:1: 'a\r' is not a host name"},
+        {"a b\n", "hosts:1: 'a b' is not a host name"},
+        {"-a\n", "hosts:1: '-a' is not a host name"},
         {"a\r\nb\na\n", "hosts: host 'a' is given twice"},
-        {"\r\n", "hosts: there is no host in it"},
-        {"", "hosts: there is no host in it"},
+        {"\r\n", "hosts: it names no host"},
+        {"", "hosts: it names no host"},
         {FIFTY FIFTY FIFTY FIFTY FIFTY "253\r\n", FIFTY FIFTY FIFTY FIFTY FIFTY "253 "},
         {FIFTY FIFTY FIFTY FIFTY FIFTY "0254\n",
-         "hosts:1: '" FIFTY TEN TEN TEN "' is no name of a host"},
+         "hosts:1: '" FIFTY TEN TEN TEN "' is not a host name"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

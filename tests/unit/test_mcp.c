@@ -259,7 +259,7 @@ static void arguments_are_taken_or_refused(void **state)
          "flags is a list of words, as [\"--bf16\", \"--micro-batch-size\", \"1\"]"},
         {&CLOSED, "estimate", "{\"flags\":[\"--bf16\"]}", ""},
         {&CLOSED, "export", "{\"answer\":{\"gpus\":8},\"to\":\"slurm\"}",
-         "answer: no plan of Astra: engine.flags or cluster is missing (write one with --format "
+         "answer: not a plan of Astra: engine.flags or cluster is missing (write one with --format "
          "json)"},
     };
     (void)state;

@@ -416,7 +416,7 @@ static void mixed_plans_are_valid_json(void **state)
     must_contain(&b.out, "on 8 A100-SXM4-80GB + 8 H100-SXM5-80GB, ");
     must_contain(&b.out, " is the bottleneck: busy ");
     must_contain(&b.out, "none has one to spare");
-    must_contain(&b.out, "there is no such plan");
+    must_contain(&b.out, "there is none");
     release(&b);
 }
 
@@ -879,8 +879,8 @@ static void speedups_are_printed(void **state)
     report_explain_text(about(&b, &p), NULL, &PLAIN, &b.out);
     must_contain(&b.out, "\nSpeedups (one change each)\n  - ");
     must_contain(&b.out, ", 15.0 % shorter (tp 20.0 % -> 5.0 %): --set tp=4 --set dp=4 (Megatron: "
-                         "with --tensor-model-parallel-size 4)\n  - searched: the best plan that "
-                         "search finds on 16 GPUs takes ");
+                         "with --tensor-model-parallel-size 4)\n  - searched: the best plan of a "
+                         "search on 16 GPUs takes ");
     must_contain(&b.out, ", 15.0 % shorter: tp 2, pp 2, dp 4, ");
     must_lack(&b.out, "Hints");
     str_clear(&b.out);
@@ -1011,7 +1011,7 @@ static void stages_of_astra_explain_themselves(void **state)
         {"memory", "\n  - in flight: 11 forward passes at most wait for their backward, each of "
                    "one of the 2 virtual stages and one of 32 micro-batches; "},
         {"memory", "\n  - at the operator '"},
-        {"nonsense", "No stage is called 'nonsense'"},
+        {"nonsense", "There is no stage 'nonsense'"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {

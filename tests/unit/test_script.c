@@ -542,8 +542,30 @@ static void test_guesses(void **state)
         {"OPTTokenizer", 50272},
         {"scaling-tests", 0},
     };
-    const char *name;
+    static const struct {
+        const char *program;
+        bool refused, noted;
+    } PROGRAMS[] = {
+        {"pretrain_gpt.py", false, false},
+        {"pretrain_t5.py", true, false},
+        {"quantize.py", true, false},
+        {"validate.py", true, false},
+        {"prune_and_train.py", true, false},
+        {"pruned_gpt.py", false, false},
+        {"mmlu.py", true, false},
+        {"offline_feature_extract.py", true, false},
+        {"pretrain_llava.py", false, true},
+        {"megatron_mimo_training_llava.py", true, true},
+        {"pretrain_mimo_7b.py", false, false},
+    };
+    const char *name, *note;
     (void)state;
+    for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
+        bool refused = foreign_program(PROGRAMS[i].program, &note) != NULL;
+        assert_int_equal(refused, PROGRAMS[i].refused);
+        if (!refused)
+            assert_int_equal(note != NULL, PROGRAMS[i].noted);
+    }
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         const char *changes = foreign_may_change(NAMES[i].flag);
         assert_true(changes == NAMES[i].changes ||
@@ -573,8 +595,8 @@ int main(void)
         cmocka_unit_test(test_small_scripts), cmocka_unit_test(test_env),
         cmocka_unit_test(test_files),         cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_trainings),     cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_primus_models),
-        cmocka_unit_test(test_guesses),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_primus_models), cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

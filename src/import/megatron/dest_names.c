@@ -105,9 +105,13 @@ static const char *plain(const char *value)
 static void add_value(struct dest_list *l, const char *flag, const char *value, int line)
 {
     const char *dot = strrchr(value, '.');
+    size_t digits = strspn(value, "0123456789");
+    bool whole = digits > 0 && value + digits == dot && !dot[1 + strspn(dot + 1, "0")];
     value = plain(value);
-    if (!words_takes(flag, value) && dot && words_takes(flag, dot + 1))
-        value = dot + 1;
+    if (!words_takes(flag, value) && whole) /* 1000000.0 */
+        value = arena_copy(l->mem, value, digits);
+    else if (!words_takes(flag, value) && dot && digits == 0 && words_takes(flag, dot + 1))
+        value = dot + 1; /* AttnBackend.flash */
     const char *choice = words_takes(flag, value) ? value : words_choice(flag, value, l->mem);
     if (choice)
         add(l, choice, line);

@@ -131,13 +131,12 @@ static bool read_precision(struct flags_result *r, const struct words *w, struct
     if (bf16 && fp16)
         return fail(err, ERROR_INPUT, "--bf16 and --fp16 exclude each other");
     if (!bf16 && !fp16 && r->of_file)
-        flags_assume(r,
-                     (struct flags_assumption){"precision", narrow ? "bf16 beside fp8" : "bf16",
-                                               "--precision",
-                                               "nothing says the precision: where no launcher does, "
-                                               "Megatron trains in fp32, at least twice as long and "
-                                               "with activations of twice the size",
-                                               0.10});
+        flags_assume(r, (struct flags_assumption){
+                            "precision", narrow ? "bf16 beside fp8" : "bf16", "--precision",
+                            "nothing says the precision: where no launcher does, "
+                            "Megatron trains in fp32, at least twice as long and "
+                            "with activations of twice the size",
+                            0.10});
     else if (!bf16 && !fp16)
         return fail(err, ERROR_INPUT,
                     "neither --bf16 nor --fp16 is there: training in fp32 is not planned, add "
@@ -255,7 +254,8 @@ static bool read_recompute(struct flags_result *r, const struct words *w, struct
     }
     bool block = s->recompute == RECOMPUTE_FULL && s->recompute_method == METHOD_BLOCK;
     if (block && r->given[PARAM_recompute_layers] && s->recompute_layers == 0) {
-        flags_note(r, "--recompute-num-layers 0", "no layer is recomputed, whatever the granularity");
+        flags_note(r, "--recompute-num-layers 0",
+                   "no layer is recomputed, whatever the granularity");
         s->recompute = RECOMPUTE_NONE; /* megatron/core/recompute.py: the first 0 layers are */
     }
     if (s->recompute == RECOMPUTE_SELECTIVE && !r->given[PARAM_recompute_modules])

@@ -70,6 +70,11 @@ static bool read_attention(struct flags_result *r, const struct words *w, struct
     struct model *m = &r->model;
     bool grouped = words_has(w, "--group-query-attention");
     r->model_given[MODEL_kv] = grouped;
+    if (!grouped && r->of_file && !m->mla && words_has(w, "--num-query-groups") &&
+        !flags_is(w, "--num-query-groups", "1", ""))
+        flags_note(r, "--num-query-groups",
+                   "it counts beside --group-query-attention alone, which is not there: every head "
+                   "is planned with keys and values of its own");
     if (grouped && !read_number(r, MODEL_kv, "--num-query-groups", 1, w, err))
         return false;
     if (!read_number(r, MODEL_head_dim, "--kv-channels", 0, w, err))
@@ -453,8 +458,9 @@ static bool given_agree(const struct flags_result *r, const struct model *given,
     for (int i = 0; i < MODEL_FIELDS; i++) {
         const struct field_flag *f = &FIELD_FLAGS[i];
         bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
-                        f->field != MODEL_vocab_pad && f->field != MODEL_dense_first && f->field != MODEL_moe_every &&
-                        f->field != MODEL_window_every && f->field != MODEL_full_every;
+                        f->field != MODEL_vocab_pad && f->field != MODEL_dense_first &&
+                        f->field != MODEL_moe_every && f->field != MODEL_window_every &&
+                        f->field != MODEL_full_every;
         int here = model_field_get(&r->model, f->field), there = model_field_get(given, f->field);
         if (compared && here != there)
             return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s is %d here and %d there",

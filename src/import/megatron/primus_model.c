@@ -31,8 +31,8 @@ bool primus_model_add(struct dest_list *list, const char *name, int line)
     for (const char *at = settings; next_word(&at, word, sizeof word);) {
         size_t n = strcspn(word, "=");
         if (word[n])
-            dest_add(list, arena_copy(list->mem, word, n),
-                     arena_string(list->mem, word + n + 1), line);
+            dest_add(list, arena_copy(list->mem, word, n), arena_string(list->mem, word + n + 1),
+                     line);
     }
     return true;
 }
@@ -40,6 +40,7 @@ bool primus_model_add(struct dest_list *list, const char *name, int line)
 const char *primus_model_note(const char *name, struct arena *mem)
 {
     return arena_format(
-        mem, "model %s is that of Primus fd1eeabb (2026-08-22): other releases may set other values",
+        mem,
+        "model %s is that of Primus fd1eeabb (2026-08-22): other releases may set other values",
         name);
 }

@@ -45,6 +45,7 @@ struct launch {
     int others;            /* trainings that it starts as well, which are not read */
     const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
     const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
+    const char *snapshot;  /* "Megatron-LM-231007" on Python's path: its date; NULL = none */
     bool plain_attention;  /* the model that is named, without its multi-latent attention */
     bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
     const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */

@@ -35,7 +35,8 @@ static void add_primus_model(struct translation *t, struct launch *l)
     for (int i = 0, values; i < list.count; i += 1 + values) {
         const char *flag = list.word[i].text;
         bool said = launch_mentions(l, flag);
-        for (values = 0; i + values + 1 < list.count && !words_is_flag(list.word[i + values + 1].text);)
+        for (values = 0;
+             i + values + 1 < list.count && !words_is_flag(list.word[i + values + 1].text);)
             values++;
         for (int k = 0; k <= values && !said; k++)
             translation_first(t, list.word[i + k].text, l->line);
@@ -133,8 +134,22 @@ static void add_rlhf(struct translation *t, struct launch *l)
         add_number(t, "--seq-length", prompt + answer);
 }
 
+/* ms-swift: samples are as long as they are, unless they are packed to one length. */
+static void note_lengths(struct launch *l)
+{
+    const char *packing = launch_value(l, "--packing");
+    if (!l->program || strcmp(l->program, "megatron") != 0 || !launch_mentions(l, "--max_length"))
+        return;
+    launch_note(l, packing && is_one_of(packing, "true True")
+                       ? "ms-swift: samples are packed to --max_length; attention is planned over "
+                         "all of it, and takes less within each"
+                       : "ms-swift: every sample is planned with --max_length tokens, shorter ones "
+                         "take less");
+}
+
 void translation_defaults(struct translation *t, struct launch *l)
 {
+    note_lengths(l);
     add_defaults(t);
     add_primus(t, l);
     add_rollout(t, l);

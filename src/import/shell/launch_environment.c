@@ -28,5 +28,6 @@ void launch_environment(struct launch *l, launch_variable *value_of, void *from,
             launch_note(l, arena_format(mem, "%s=%s in the environment: %s", ENVIRONMENT[i].name,
                                         value, ENVIRONMENT[i].text));
     }
-    l->unfused |= is_off(value_of(from, "NVTE_FLASH_ATTN")) && is_off(value_of(from, "NVTE_FUSED_ATTN"));
+    l->unfused |=
+        is_off(value_of(from, "NVTE_FLASH_ATTN")) && is_off(value_of(from, "NVTE_FUSED_ATTN"));
 }

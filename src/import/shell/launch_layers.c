@@ -78,7 +78,7 @@ static const char *flag_of_old_release(const struct launch *l)
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (launch_mentions(l, FLAGS[i]))
             return FLAGS[i];
-    return NULL;
+    return l->snapshot && strcmp(l->snapshot, "Megatron-LM-240201") < 0 ? l->snapshot : NULL;
 }
 
 static bool splits_sequence(const struct launch *l)

@@ -222,7 +222,9 @@ static int take_flag(struct launch *l, int i, struct launch_flags *f, struct are
     if (open >= 0)
         open_unknown(l, f, name, open ? w[open].text : strchr(w->text, '=') + 1, w->line, mem);
     else if (wrong && flags_only_noted(name))
-        launch_note(l, arena_format(mem, "line %d: %s: it is left out, and Megatron's default is planned", w->line, wrong));
+        launch_note(
+            l, arena_format(mem, "line %d: %s: it is left out, and Megatron's default is planned",
+                            w->line, wrong));
     else if (wrong)
         add_open(
             f,

@@ -189,8 +189,8 @@ static bool gathers(const struct launch *l)
 static bool products_in_pieces(struct translation *t, const char *value, int line)
 {
     const struct launch *l = t->from;
-    bool pieces = launch_number(l, "--coc-parallel-num", 1) > 1 ||
-                  launch_mentions(l, "--coc-fused-kernel");
+    bool pieces =
+        launch_number(l, "--coc-parallel-num", 1) > 1 || launch_mentions(l, "--coc-fused-kernel");
     bool sends = launch_number(l, "--tensor-model-parallel-size", 1) > 1;
     (void)value;
     if (!pieces || !sends || launch_mentions(l, "--num-experts"))
@@ -198,10 +198,11 @@ static bool products_in_pieces(struct translation *t, const char *value, int lin
     if (gathers(l))
         translation_first(t, "--tp-comm-overlap", line);
     else
-        launch_note(t->notes, arena_format(t->mem,
-                                           "line %d: --use-ascend-coc: all-reduces are planned behind "
-                                           "the products, not beside them: a step may be shorter",
-                                           line));
+        launch_note(t->notes,
+                    arena_format(t->mem,
+                                 "line %d: --use-ascend-coc: all-reduces are planned behind "
+                                 "the products, not beside them: a step may be shorter",
+                                 line));
     return true;
 }
 
@@ -223,9 +224,10 @@ static bool shared_weights(struct translation *t, const char *value, int line)
         translation_first(t, "--use-precision-aware-optimizer", line);
     launch_note(t->notes,
                 arena_format(t->mem, "line %d: --reuse-fp32-param: %s", line,
-                             sharded ? "planned as the precision-aware optimizer, which keeps as much"
-                                     : "16-bit weights are planned beside the fp32 ones: memory is too "
-                                       "high by 2 bytes a parameter"));
+                             sharded
+                                 ? "planned as the precision-aware optimizer, which keeps as much"
+                                 : "16-bit weights are planned beside the fp32 ones: memory is too "
+                                   "high by 2 bytes a parameter"));
     return true;
 }
 

@@ -288,6 +288,17 @@ static const char *variable_of(void *from, const char *name)
                                                                              : NULL;
 }
 
+/* A copy of Megatron-LM of a day, on the path that Python looks for modules on: "Megatron-LM-231007". */
+static const char *snapshot_of(struct script *s)
+{
+    static const char name[] = "Megatron-LM-2", path[] = "PYTHONPATH";
+    const struct value *v = script_variable(s, path, sizeof path - 1)->value;
+    const char *at = v && v->count > 0 ? strstr(v->word[0].text, name) : NULL;
+    const char *date = at ? at + sizeof name - 2 : NULL;
+    return date && strspn(date, "0123456789") == 6 ? arena_copy(s->mem, at, sizeof name - 2 + 6)
+                                                   : NULL;
+}
+
 void script_look_for_launch(struct script *s, const struct fields *f, int line)
 {
     int program = 0, first = 0, swift = swift_at(f), module = swift >= 0 ? -1 : module_at(f);
@@ -324,6 +335,7 @@ void script_look_for_launch(struct script *s, const struct fields *f, int line)
     for (int i = 0; i < program; i++)
         fields_add(&before, f->word[i].text, 0, s);
     const char *settings = option(rest, count, "--deepspeed-config");
+    l.snapshot = snapshot_of(s);
     l.deepspeed = settings ? script_file(s, settings) : NULL;
     read_world(s, before.word, before.count, &l);
     launch_environment(&l, variable_of, &(struct surroundings){s, &before}, s->mem);

@@ -16,10 +16,10 @@ static bool is_own_folder(const char *command)
     bool up = strstr(command, "/..") != NULL;
     bool names = strstr(command, "dirname") && (strstr(command, "$0") || strstr(command, "${0}") ||
                                                 strstr(command, "BASH_SOURCE"));
-    return !up && (names || strcmp(command, "$(pwd)") == 0 || strcmp(command, "`pwd`") == 0 ||
-                   strcmp(command, "${0%/*}") == 0 ||
-                   strcmp(command, "${BASH_SOURCE[0]%/*}") == 0 || strcmp(command, "$PWD") == 0 ||
-                   strcmp(command, "${PWD}") == 0);
+    return !up &&
+           (names || strcmp(command, "$(pwd)") == 0 || strcmp(command, "`pwd`") == 0 ||
+            strcmp(command, "${0%/*}") == 0 || strcmp(command, "${BASH_SOURCE[0]%/*}") == 0 ||
+            strcmp(command, "$PWD") == 0 || strcmp(command, "${PWD}") == 0);
 }
 
 static const struct launch_unknown *unknown_of(const struct script *s, const char *word)

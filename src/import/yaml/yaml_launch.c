@@ -179,6 +179,8 @@ static void read_folder(struct yaml_reading *r)
     static const char *const KINDS[][2] = {{"/test_cases/bert/", "pretrain_bert.py"},
                                            {"/test_cases/t5/", "pretrain_t5.py"},
                                            {"/test_cases/hybrid/", "pretrain_hybrid.py"},
+                                           {"/bert-nemo_", "pretrain_bert.py"},
+                                           {"/t5-nemo_", "pretrain_t5.py"},
                                            {"/test_cases/multimodal", "pretrain_vlm.py"}};
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         if (strstr(r->path, KINDS[i][0]))
@@ -299,10 +301,11 @@ static bool read_dialect(struct yaml_reading *r)
 
 static bool nothing_known(struct yaml_reading *r)
 {
-    return fail(r->err, ERROR_INPUT,
-                "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
-                "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
-                r->path);
+    return fail(
+        r->err, ERROR_INPUT,
+        "%s: no training is described: expected settings of Megatron-LM, FlagScale, GPT-NeoX, "
+        "Primus, NeMo or Megatron-Bridge, or a job whose command starts a training",
+        r->path);
 }
 
 /* Settings of a dialect, otherwise a command in it, otherwise names that we know. */

@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum { MULTIPLE = 256 }; /* of an MLP's width */
-enum row_kind { MEANS, PASSED, NOTED, REFUSED };
+enum neox_kind { MEANS, PASSED, NOTED, REFUSED };
 
 static const struct row {
     const char *path, *value;
-    enum row_kind kind;
+    enum neox_kind kind;
     const char *text;
 } ROWS[] = {
 #define NEOX(path, value, kind, text) {path, value, kind, text},
@@ -119,13 +119,14 @@ static void add_number(struct yaml_reading *r, const char *flag, int64_t n)
 static int64_t gated_width(struct yaml_reading *r, int64_t hidden)
 {
     int64_t stated = number_of(r, "intermediate_size", 0);
-    int64_t width = !stated                         ? 8 * hidden / 3
+    int64_t width = !stated                               ? 8 * hidden / 3
                     : stated * 2 / 3 / 2 * 2 < 3 * hidden ? stated
                                                           : stated * 2 / 3 / 2;
-    launch_note(r->out, arena_format(r->mem,
-                                     "a gated MLP is planned %lld wide: releases of GPT-NeoX read "
-                                     "intermediate_size in two ways (-- --ffn-hidden-size states it)",
-                                     (long long)((width + MULTIPLE - 1) / MULTIPLE * MULTIPLE)));
+    launch_note(r->out,
+                arena_format(r->mem,
+                             "a gated MLP is planned %lld wide: releases of GPT-NeoX read "
+                             "intermediate_size in two ways (-- --ffn-hidden-size states it)",
+                             (long long)((width + MULTIPLE - 1) / MULTIPLE * MULTIPLE)));
     return width;
 }
 
@@ -136,8 +137,7 @@ static void add_width(struct yaml_reading *r)
     bool gated = false;
     for (size_t i = 0; i < sizeof GATED / sizeof *GATED; i++)
         gated |= says(r, "activation", GATED[i]);
-    int64_t width =
-        gated ? gated_width(r, hidden) : number_of(r, "intermediate_size", 4 * hidden);
+    int64_t width = gated ? gated_width(r, hidden) : number_of(r, "intermediate_size", 4 * hidden);
     if (width > 0)
         add_number(r, "--ffn-hidden-size", (width + MULTIPLE - 1) / MULTIPLE * MULTIPLE);
     if (says(r, "use_bias_in_mlp", "false") && says(r, "use_bias_in_attn_linear", "false"))

@@ -62,7 +62,8 @@ static void take_row(struct yaml_reading *r, const struct setting_row *row, cons
     else if (row->kind == NOTED)
         launch_note(r->out, arena_format(r->mem, "%s: %s", path, row->text));
     else if (row->kind == REFUSED && !r->refused)
-        r->refused = arena_format(r->mem, "%s:%d: %s: %s", r->path, line, path, row->text);
+        r->refused = line ? arena_format(r->mem, "%s:%d: %s: %s", r->path, line, path, row->text)
+                          : arena_format(r->mem, "%s: %s: %s", r->path, path, row->text);
 }
 
 /* Whether unknown names of the map that a setting stands in are said. */

@@ -53,7 +53,7 @@ static void print_more(const struct plan_answer *a, const struct report_style *s
     table_print(&t, style, out);
 }
 
-/* One line: what, and how this plan does beside it. `than` is NULL when there is no such plan. */
+/* One line: what, and how this plan does beside it. `than` is NULL when there is none. */
 static void add_use_row(struct table *t, const char *what, const struct plan *p,
                         const struct plan *than)
 {
@@ -62,7 +62,7 @@ static void add_use_row(struct table *t, const char *what, const struct plan *p,
     if (!than) {
         for (int i = 0; i < 4; i++)
             table_take(t);
-        table_add(t, "there is no such plan");
+        table_add(t, "there is none");
         return;
     }
     table_add(t, "%lld", (long long)than->gpus);

@@ -55,9 +55,9 @@ static void defaults_text(const struct defaults *d, const struct report_style *s
     struct table t;
     if (!d || d->files == 0) {
         typeset_wrap(style,
-                     "No file of defaults is there. ~/.config/astra/config.yaml (below "
-                     "XDG_CONFIG_HOME where that is set) and ./astra.yaml are looked for; "
-                     "doc/config.md says what they may hold.",
+                     "There is no file of defaults. ~/.config/astra/config.yaml (below "
+                     "XDG_CONFIG_HOME where that is set) and ./astra.yaml are read where they "
+                     "exist; doc/config.md says what they may hold.",
                      0, out);
         return;
     }

@@ -309,7 +309,7 @@ static void print_in_flight(const struct partition *f, const struct plan *p, int
                  "virtual stages and one of %lld micro-batches",
                  s->vpp, (long long)pipe.micro_batches);
     else
-        str_addf(&text, "of %lld micro-batches at most %s run forward here and not yet backward",
+        str_addf(&text, "of %lld micro-batches at most %s run forward here but not yet backward",
                  (long long)pipe.micro_batches, passes > 1 ? "have" : "has");
     if (s->vpp == 1) {
         str_add(&text, "; each keeps ");
@@ -318,8 +318,8 @@ static void print_in_flight(const struct partition *f, const struct plan *p, int
     if (s->pp > 1)
         str_addf(&text, "; %s",
                  rank < s->pp - 1
-                     ? "the later stages must see a micro-batch before its backward comes back"
-                     : "the last stage turns every micro-batch round at once");
+                     ? "a micro-batch's backward returns only after the later stages have run it"
+                     : "the last stage runs each micro-batch's backward right after its forward");
     typeset_item(style, str_text(&text), out);
     str_release(&text);
 }

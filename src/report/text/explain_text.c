@@ -74,8 +74,7 @@ static void explain_stage(const struct plan_answer *a, const char *name,
             STAGES[i].explain(a, style, mem, out);
         return;
     }
-    str_addf(out, "\nNo stage is called '%s'; ops, cost, schedule and memory can be shown.\n",
-             name);
+    str_addf(out, "\nThere is no stage '%s'; ops, cost, schedule and memory can be shown.\n", name);
 }
 
 /* Of a calibrated plan: what was known before. */
@@ -84,7 +83,7 @@ static void print_error(const struct plan *p, const struct report_style *style, 
 {
     struct str words = {0};
     if (p->expected_error != p->evidence.steps.error)
-        str_add(&words, "Without the profile: ");
+        str_add(&words, "Error of the step, without the profile: ");
     add_error_words(p, &words);
     str_add(out, "\n");
     typeset_wrap(style, str_keep(&words, mem), 2, out);

@@ -61,9 +61,8 @@ static void print_best(const struct improvement *i, const struct report_style *s
                        struct str *out)
 {
     struct str s = {0};
-    str_add(&s,
-            "mind: what words of a fork or an earlier release mean is kept; a plan that changes "
-            "it too takes ");
+    str_add(&s, "mind: flags of a fork or an earlier release are kept as they are; a plan that "
+                "changes them too takes ");
     add_seconds(&s, i->best_step_s);
     str_add(&s, " a step: astra estimate prints its flags");
     typeset_wrap(style, str_text(&s), 6, out);
@@ -93,7 +92,7 @@ static void print_diff(const char *diff, const struct report_style *style, struc
 {
     for (size_t n; *diff; diff += n) {
         bool head = strncmp(diff, "---", 3) == 0 || strncmp(diff, "+++", 3) == 0;
-        enum ink ink = head          ? INK_BOLD
+        enum ink ink = head           ? INK_BOLD
                        : *diff == '+' ? INK_GOOD
                        : *diff == '-' ? INK_BAD
                                       : INK_PLAIN;

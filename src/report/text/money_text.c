@@ -69,6 +69,11 @@ static void print_ends(const struct money *m, const char *of, const struct repor
     }
 }
 
+static bool uses_all(const struct plan *p)
+{
+    return !p->meshes && p->gpus == (int64_t)p->group->nodes_max * p->group->per_node;
+}
+
 static void print_limit(const struct money *m, const struct report_style *style, struct str *line,
                         struct str *out)
 {
@@ -88,6 +93,8 @@ static void print_limit(const struct money *m, const struct report_style *style,
         add_seconds(line, m->deadline_s);
     }
     str_addf(line, "; %s", binds[m->binds]);
+    if (m->binds == LIMIT_NONE && uses_all(m->chosen))
+        str_addf(line, ": plan 1 has all %lld GPUs of its type", (long long)m->chosen->gpus);
     print_line(style, line, out);
 }
 
@@ -176,8 +183,8 @@ static void print_prices(const struct search_report *r, const struct report_styl
         add_usd_per_hour(rent, line);
         str_addf(line, "%s%s", *rent->from ? ", " : "", rent->from);
         if (rent->usd_per_hour <= 0)
-            str_add(line, r->cluster->groups > 1 ? ", its plans stay out of the front"
-                                                 : ", GPU-hours stand for money");
+            str_add(line, r->cluster->groups > 1 ? ": its plans are left out of the front"
+                                                 : ", GPU-hours stand in for money");
         print_line(style, line, out);
     }
 }
@@ -195,7 +202,7 @@ static void add_outages(const struct plan *p, struct str *out)
         str_add(out, "checkpoints take no time");
     }
     if (!given && p->checkpoint_s > 0)
-        str_add(out, " (what loses least)");
+        str_add(out, " (which loses least)");
     str_addf(out, ", %.1f %% of the time lost", 100 * (1 - 1 / p->slowdown));
 }
 
@@ -233,7 +240,7 @@ void print_run(const struct search_report *r, const struct report_style *style, 
     if (!r->offers || r->offers->count <= PRICES_LISTED)
         print_prices(r, style, &line, out);
     else
-        str_add(out, "  astra prices says where each price comes from\n");
+        str_add(out, "  astra prices shows where each price comes from\n");
     str_add(&line, "whole nodes are billed; network egress and storage are not counted");
     print_line(style, &line, out);
     str_release(&line);

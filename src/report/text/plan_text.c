@@ -93,7 +93,7 @@ void print_source(const struct plan_answer *a, const struct report_style *style,
         str_addf(&text, " of %s", s->program);
     if (s->line)
         str_addf(&text, " (line %d)", s->line);
-    str_addf(&text, ", %d without effect on time or memory", s->idle);
+    str_addf(&text, ", %d of them without effect on time or memory", s->idle);
     if (s->file || s->flags) /* otherwise there is no more than notes */
         typeset_wrap(style, str_text(&text), 2, out);
     for (int i = 0; i < s->notes; i++)
@@ -165,7 +165,7 @@ static void add_money_row(struct table *t, const struct plan *p)
         str_addf(&t->text, " per hour, $%.*f per million tokens", p->usd_per_mtoken < 0.1 ? 4 : 3,
                  p->usd_per_mtoken);
     else if (p->usd_per_hour > 0)
-        str_add(&t->text, " per hour; with these outages no run is expected to end");
+        str_add(&t->text, " per hour; with these outages no run is expected to finish");
     else
         str_addf(&t->text, "no price of %s is known (--price %s=USD)", without_price(p),
                  without_price(p));

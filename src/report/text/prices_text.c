@@ -160,7 +160,7 @@ static void print_used(const struct price_report *r, const struct report_style *
 static void print_skipped(int64_t lines, const struct report_style *style, struct str *out)
 {
     struct str text = {0};
-    str_addf(&text, "%lld lines of catalogs were passed over: other accelerators, parts of a GPU.",
+    str_addf(&text, "%lld lines of the catalogs were skipped: other accelerators, parts of a GPU.",
              (long long)lines);
     typeset_wrap(style, str_text(&text), 0, out);
     str_release(&text);

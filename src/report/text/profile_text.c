@@ -47,7 +47,7 @@ static void add_unlike(const struct plan *p, struct str *out)
 {
     str_addf(out, "; no run of a model %s experts in ", p->model->experts > 0 ? "with" : "without");
     param_print(PARAM_precision, p->strategy.precision, out);
-    str_add(out, " is behind it: times are no surer than without it");
+    str_add(out, " is behind it: times are no more certain than without it");
 }
 
 static void print_group(const struct costing *on, const struct plan *p, bool alone,

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "price/rent.h"
 #include "report/chart/front_chart.h"
 #include "report/first_words.h"
 #include "report/plan_words.h"
@@ -231,9 +232,8 @@ static void print_error(const struct search_report *r, const struct report_style
         if (r->plan[i].expected_error > worst->expected_error)
             worst = &r->plan[i];
     struct str text = {0};
-    const struct plan *first = worst->expected_error > MUCH_MORE * r->plan[0].expected_error
-                                   ? &r->plan[0]
-                                   : worst;
+    const struct plan *first =
+        worst->expected_error > MUCH_MORE * r->plan[0].expected_error ? &r->plan[0] : worst;
     str_addf(&text, "step times ±%.0f %% (%s)", 100 * first->expected_error, first->provenance);
     if (first != worst)
         str_addf(&text, " of plan 1, up to ±%.0f %% (%s) of others", 100 * worst->expected_error,
@@ -255,6 +255,27 @@ static void print_first(const struct plan *p, const struct report_style *style, 
         if (text.length == 0)
             continue;
         str_add(out, "  plan 1 ");
+        typeset_wrap(style, str_text(&text), 2, out);
+    }
+    str_release(&text);
+}
+
+/* Types without a price, where their money would stand. */
+static void print_unpriced(const struct search_report *r, const struct report_style *style,
+                           struct str *out)
+{
+    struct str text = {0};
+    const char *first = NULL;
+    for (int g = 0; g < r->cluster->groups; g++) {
+        const struct node_group *group = &r->cluster->group[g];
+        if (rent_of(r->rent, group)->usd_per_hour > 0 || (first && group->gpu->name == first))
+            continue;
+        str_addf(&text, "%s%s", first ? ", " : "no price of ", group->gpu->name);
+        first = first ? first : group->gpu->name;
+    }
+    if (first) {
+        str_addf(&text, " is known: --price %s=USD (per GPU-hour) shows what tokens cost", first);
+        str_add(out, "  ");
         typeset_wrap(style, str_text(&text), 2, out);
     }
     str_release(&text);
@@ -282,6 +303,7 @@ static void print_best(const struct search_report *r, const struct report_style 
         table_hide(&t, ETP);
     }
     table_print(&t, style, out);
+    print_unpriced(r, style, out);
     print_shared(r, style, out);
     print_notes(r, style, out);
     print_cautions(r, style, out);
@@ -428,7 +450,7 @@ static void print_launch(const struct plan *p, const struct report_style *style,
         str_add(out, "  " EXPORT_MODULE ".py comes with astra export; PYTHONPATH must have its "
                      "folder\n");
     if (gap) {
-        str_add(out, "  Not for training: ");
+        str_add(out, "  Only for timing: ");
         typeset_wrap(style, gap, 2, out);
     }
 }
@@ -495,7 +517,7 @@ static void print_production(const struct search_report *r, const struct report_
         add_seconds(&text, r->production_s);
         str_addf(&text, " a step on this layout, %.*f %% less", gain < 0.0095 ? 1 : 0, 100 * gain);
     } else {
-        str_add(&text, "would gain nothing on this layout");
+        str_add(&text, "gain nothing on this layout");
     }
     str_add(out, "\n");
     typeset_wrap(style, str_text(&text), 2, out);
@@ -511,7 +533,7 @@ static void print_gap(const struct search_report *r, const struct report_style *
         return;
     str_add(&text, "stopped early: ");
     if (isinf(r->gap))
-        str_add(&text, "how far this is from the best possible is not known");
+        str_add(&text, "how far this is from the best possible is unknown");
     else if (r->gap <= 0)
         str_add(&text, "nothing better is possible, but other rows and the front may be");
     else

@@ -23,7 +23,7 @@ static void print_head(const struct verify_report *r, const struct report_style 
     str_add(&text, ": ");
     add_ways_of(r->plan, &text);
     if (r->dry_run)
-        str_addf(&text, "; nothing is run, this is what would be (stack %s)", plan_stack(r->run));
+        str_addf(&text, "; nothing is run; this is what would be (stack %s)", plan_stack(r->run));
     else
         str_addf(&text, "; on one %s (%.1f GiB) with stack %s, PyTorch %s, Megatron core %s",
                  r->check.gpu, r->check.total_mib * MIB / GIB, plan_stack(r->run), r->check.torch,
@@ -187,7 +187,7 @@ static void print_verdict(const struct verify_report *r, const struct report_sty
     typeset_ink(style, INK_PLAIN, out);
     if (isnan(r->step_s))
         return;
-    str_add(&text, "With the compute that was measured a step of the plan takes ");
+    str_add(&text, "With the measured compute a step of the plan takes ");
     add_seconds(&text, r->step_s);
     str_add(&text, ", predicted are ");
     add_seconds(&text, r->plan->step_s);
@@ -218,7 +218,7 @@ static void print_commands(const struct verify_report *r, const struct report_st
     struct str head = {0};
     for (int i = 0; i < r->stages; i++) {
         str_clear(&head);
-        str_addf(&head, "Stage %d (rank.py is of tools/rank)", r->stage[i].stage);
+        str_addf(&head, "Stage %d (rank.py is in tools/rank)", r->stage[i].stage);
         typeset_heading(style, str_text(&head), out);
         print_command(r, &r->stage[i], style, out);
     }

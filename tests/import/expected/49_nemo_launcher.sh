@@ -17,6 +17,10 @@ launch script, program main.py, line 4, 64 GPUs (8 x 8)
 --rotary-percent 1.0
 --norm-epsilon 1e-05
 --tp-comm-overlap
+--hidden-dropout 0.0
+--attention-dropout 0.0
+--cross-entropy-loss-fusion
+--defer-embedding-wgrad-compute
 --use-distributed-optimizer
 --overlap-grad-reduce
 --overlap-param-gather

@@ -6,6 +6,8 @@ launch script, program setup_experiment.py, line 3, 16 GPUs (2 x 8)
 --micro-batch-size 1
 --global-batch-size 1024
 --bf16
+--attention-dropout 0.0
+--hidden-dropout 0.0
 --moe-token-dispatcher-type flex
 --moe-flex-dispatcher-backend hybridep
 --moe-grouped-gemm

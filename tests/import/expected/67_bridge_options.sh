@@ -8,6 +8,8 @@ launch script, program run_script.py, line 3, 128 GPUs (16 x 8)
 --bf16
 --fp8-format hybrid
 --fp8-recipe mxfp8
+--attention-dropout 0.0
+--hidden-dropout 0.0
 --moe-token-dispatcher-type alltoall
 --moe-grouped-gemm
 --cross-entropy-loss-fusion

@@ -11,6 +11,9 @@ launch script, program main.py, line 2, 32 GPUs (4 x 8)
 --ffn-hidden-size 24576
 --num-attention-heads 48
 --norm-epsilon 1e-5
+--hidden-dropout 0.1
+--attention-dropout 0.1
+--no-overlap-p2p-communication
 --use-distributed-optimizer
 --overlap-grad-reduce
 --overlap-param-gather

@@ -7,6 +7,8 @@ launch script, program setup_experiment.py, line 2, 256 GPUs (64 x 4)
 --global-batch-size 4096
 --seq-length 4096
 --bf16
+--attention-dropout 0.0
+--hidden-dropout 0.0
 --recompute-granularity selective
 --recompute-modules mla_up_proj
 --moe-token-dispatcher-type alltoall

@@ -1,0 +1,29 @@
+launch script, program main.py, line 2, 32 GPUs (4 x 8)
+--bf16
+--global-batch-size 2048
+--tensor-model-parallel-size 4
+--pipeline-model-parallel-size 1
+--encoder-seq-length 32768
+--max-position-embeddings 32768
+--num-layers 32
+--hidden-size 4096
+--ffn-hidden-size 11008
+--num-attention-heads 32
+--group-query-attention
+--num-query-groups 32
+--normalization RMSNorm
+--disable-bias-linear
+--swiglu
+--untie-embeddings-and-output-weights
+--position-embedding-type rope
+--rotary-percent 1.0
+--rotary-base 1000000
+--norm-epsilon 1e-05
+--hidden-dropout 0.0
+--attention-dropout 0.0
+--use-distributed-optimizer
+--overlap-grad-reduce
+--overlap-param-gather
+--tokenizer-model qwen2/qwen2_7b
+--micro-batch-size 4
+note: training=qwen2/qwen2_7b of NeMo's launcher 26e42fa9 (2025-04-18): other releases may set other values
