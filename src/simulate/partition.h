@@ -179,9 +179,10 @@ int layers_again(const struct strategy *, int layers);
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct partition *, const struct strategy *);
 
-/* Compute and what no overlap hides, forward and backward: least over all parameters of pass times. */
-double block_least_s(const struct block_cost *);
-double block_least_backward_s(const struct block_cost *); /* of it backward */
+/* Compute and what no overlap hides, forward and backward: least over all parameters of pass times.
+ * `hides`: passes may be combined, so that one hides the other's transfers of experts. */
+double block_least_s(const struct block_cost *, bool hides);
+double block_least_backward_s(const struct block_cost *, bool hides); /* of it backward */
 
 /* Computed in steps, so that a search can stop at the first that rules them out. */
 struct pass_times {
