@@ -139,13 +139,13 @@ void cell_new_pass_times(struct mixed_cell *c)
         stage_table_pass_times(&c->w->table[g]);
 }
 
-/* Of any state, whether the rules allow it or not. */
+/* Optimizer and ends of any state, whether the rules allow it or not. */
 static double behind_any(struct mixed_cell *c)
 {
     double least = INFINITY;
     for (c->state = 0; c->state < c->states; c->state++)
         if (state_at_hand(c))
-            least = fmin(least, cell_least_behind(c));
+            least = fmin(least, cell_least_behind(c) + cell_least_ends(c));
     c->state = c->any_state;
     return least;
 }
@@ -411,8 +411,9 @@ static void set_tables(struct mixed_cell *c, const struct option_list *states)
     c->state_list = states;
     c->room = arena_array(&c->w->scratch, (size_t)states->count + 1 + STATE_KINDS, sizeof *c->room);
     for (int i = 0; i < c->pps; i++) {
-        c->pp[i].behind = arena_array(&c->w->scratch, (size_t)states->count, sizeof(double));
-        for (int k = 0; k < states->count; k++)
+        c->pp[i].behind = arena_array(&c->w->scratch, 2 * (size_t)states->count, sizeof(double));
+        c->pp[i].ends = c->pp[i].behind + states->count;
+        for (int k = 0; k < 2 * states->count; k++)
             c->pp[i].behind[k] = -1;
     }
     for (int g = 0; g < c->set->groups; g++) {
@@ -543,7 +544,8 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     st->deferred = st->left = false;
     st->best.mem = &w->keep; /* another worker may have begun */
     w->counts.structures++;
-    list_pps(&c);
+    if (cell_within_reach(&c))
+        list_pps(&c);
     if (c.pps > 0)
         list_options(&c, &pass_times, &states);
     if (c.pps > 0 && states->count > 0) {

@@ -32,6 +32,7 @@ struct stage_count {
     int64_t cut;       /* of the stages of each type that leave most time */
     int most[MIX_MAX]; /* of each type among those of use */
     double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
+    double *ends;      /* [states] the same of cell_least_ends() */
 };
 
 /* Stages of each type, and the orders of the types that may be of use: bits by their number. */
@@ -123,6 +124,8 @@ int64_t cell_cut(const struct mixed_cell *);
 int64_t cell_cut_of(const struct mixed_cell *, const struct found *);
 /* Whether a plan with this score, of any row, is of use to the front. */
 bool cell_front_of_use(const struct mixed_cell *, const struct found *);
+/* Whether its bound, and what its work costs at least, leave the structure a place among the results. */
+bool cell_within_reach(const struct mixed_cell *);
 /* Sets the rental: for c->stages of each type, or the least that any pp stages take. */
 void cell_rent(struct mixed_cell *);
 void cell_rent_least(struct mixed_cell *, int pp);
@@ -161,6 +164,8 @@ bool cell_has_room(struct mixed_cell *, bool memory);
 
 /* The optimizer of the stage that has most, under the current state. Ticks. */
 double cell_least_behind(struct mixed_cell *);
+/* Delay and reduction of the first rank, whatever its type and the pass times are. Ticks. */
+double cell_least_ends(struct mixed_cell *);
 /* Whether c->stages of each type in c->order may be of use; if so, and unless relaxed, the best
  * layers are found. */
 bool cell_solve(struct mixed_cell *);

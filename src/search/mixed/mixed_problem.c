@@ -461,6 +461,33 @@ double cell_least_behind(struct mixed_cell *c)
     return *known;
 }
 
+/* Of a rank with several chunks both grow with its layers and do not depend on passes: of one layer a
+ * chunk. With one chunk what is hidden depends on its passes. */
+static double least_ends_of_chunks(struct mixed_cell *c)
+{
+    struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    double least = INFINITY;
+    p->c = c;
+    p->pp = c->s.pp;
+    for (p->type[0] = 0; p->type[0] < c->set->groups; p->type[0]++) {
+        struct rank_cost x;
+        set_cost(p, 0, 0, c->s.vpp, &x);
+        least = fmin(least, (double)(x.delay + x.after));
+    }
+    arena_clear(&c->w->problem);
+    return least;
+}
+
+double cell_least_ends(struct mixed_cell *c)
+{
+    double *known = &c->at->ends[c->state];
+    if (c->s.vpp == 1)
+        return 0;
+    if (*known < 0)
+        *known = least_ends_of_chunks(c);
+    return *known;
+}
+
 static bool assign_stopped(void *context)
 {
     const struct problem *p = context;
