@@ -257,7 +257,7 @@ struct state {
     double *shard_s, *shard_back_s, *shard_tax;
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */
-    int64_t behind;   /* step_behind(), where it was asked for */
+    int64_t beside;   /* step_beside(), where it was asked for */
 };
 enum { STATE_ARRAYS = 4 }; /* of bytes, one behind the other in this order */
 struct state state_bytes(const struct partition *, struct arena *);
@@ -330,8 +330,9 @@ struct step_parts {
 struct step_parts partition_parts(const struct partition *, const struct strategy *,
                                   const struct pass_times *, const struct state *);
 
-/* Ticks that every step with this state has behind its pipeline, whatever the pass times. */
-int64_t step_behind(const struct partition *, const struct strategy *, const struct state *);
+/* Ticks that every step with this state has beside its pipeline, whatever the pass times: delay and
+ * reduction of the first rank, where the pipeline begins and ends, and what is behind it. */
+int64_t step_beside(const struct partition *, const struct strategy *, const struct state *);
 
 /* Ticks of one step, the sum of its parts. With pass_times.exact false a lower bound: never above the
  * exact value. */
