@@ -187,7 +187,7 @@ static bool whole_layers_fit(const struct mixed_cell *c, int pp, const int *stag
 static double longest_of_whole(const struct mixed_cell *c, int pp, double least)
 {
     enum { HALVINGS = 6 };
-    double low = least, high;
+    double low = fmax(least, 1), high;
     if (whole_layers_fit(c, pp, NULL, low))
         return low;
     for (high = 2 * low; !whole_layers_fit(c, pp, NULL, high) && high < 1e18; high *= 2)
