@@ -30,7 +30,7 @@ sed 's/custom/tensorwise/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 
 sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:B200 >"$SCRATCH/out"
 grep -q 'tokens), mxfp8, stack te' "$SCRATCH/out"
 sed 's/custom/mxfp8/' "$SCRATCH/recipe.sh" | "$ASTRA" estimate - --cluster 1x8:H100 >"$SCRATCH/out" 2>&1 && exit 1
-grep -q 'mxfp8 runs on GPUs of compute capability 10.0' "$SCRATCH/out"
+grep -q 'mxfp8 runs on GPUs of compute capability 10.x' "$SCRATCH/out"
 
 # What reads a tokenizer's file reads others too: a file with a name of its own leaves the vocabulary open.
 assumed() { # FLAGS: the vocabulary and its share of the error
