@@ -89,3 +89,5 @@ void board_rank(const struct row *row, int rows);
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);
 /* The same of Megatron's own tests (accuracy_golden.c). */
 bool board_golden(struct arena *, struct error *);
+/* Published runs of hybrids. */
+bool board_hybrid(struct arena *, struct error *);

@@ -44,9 +44,13 @@ PLANNED = re.compile(
     r"meta-llama/(Meta-)?Llama-[23].*|Qwen/Qwen(2|2\.5|3)-[0-9].*|deepseek-ai/DeepSeek-V[23](-Lite)?"
     r"|moonshotai/(Moonlight-16B-A3B|Kimi-K2-Instruct)|openai/gpt-oss-.*|google/gemma-(2-.*|3-1b-.*)"
     r"|zai-org/GLM-4\.[567].*(?<!V)|allenai/OLMoE-.*|LGAI-EXAONE/(EXAONE-4\.0-.*|K-EXAONE-236B-A23B)"
-    r"|MiniMaxAI/MiniMax-M2.*|mistralai/(Mistral|Mixtral)-.*")
+    r"|MiniMaxAI/MiniMax-M2.*|mistralai/(Mistral|Mixtral)-.*|Qwen/Qwen3-Next-.*"
+    r"|nvidia/(NVIDIA-)?Nemotron-(H-(8|47|56)B|3-(Nano-30B|Super-120B|Ultra-550B)).*")
 # Models that recipes build from a class of Bridge's own.
 PROVIDERS = {"OlMoEModelProvider": "allenai/OLMoE-1B-7B-0924"}
+# Hybrids that recipes describe themselves, by width and layers.
+HYBRIDS = {(4096, 52): "nvidia/Nemotron-H-8B-Base-8K", (8192, 98): "nvidia/Nemotron-H-47B-Base-8K",
+           (8192, 118): "nvidia/Nemotron-H-56B-Base-8K", (2688, 52): "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"}
 # Settings of the shape: a recipe that sets one trains another model than the one it names.
 SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_moe_experts", "vocab_size")
 
@@ -195,9 +199,13 @@ def fields(cfg):
     if not isinstance(model, Remembered):
         return None
     hf = model.__dict__.get("_hf") or PROVIDERS.get(model._path.rsplit(".", 1)[-1], "")
+    own = model.__dict__
+    described = not hf and (own.get("hidden_size"), own.get("num_layers")) in HYBRIDS
+    if described:
+        hf = HYBRIDS[own["hidden_size"], own["num_layers"]]
     if not PLANNED.fullmatch(hf):
         return None
-    if any(model.__dict__.get(name) not in (None, 0) for name in SHAPE):
+    if not described and any(model.__dict__.get(name) not in (None, 0) for name in SHAPE):
         return None
     seq = (cfg.dataset.seq_length if cfg.dataset is not None else None) or model.seq_length
     columns = [text(getattr(model, name)) or "0" for name in COLUMNS]

@@ -114,6 +114,30 @@ static void add_memory(struct kernels *k, const struct op *o)
     add(k, op);
 }
 
+/* Its products are short inside; so is one of all tokens and channels over the states. */
+static void add_scan(struct kernels *k, int precision, const struct op *o)
+{
+    struct operation product = {.family = FAMILY_GEMM,
+                                .dtype = precision == PRECISION_FP16 ? DTYPE_FP16 : DTYPE_BF16,
+                                .m = o->m,
+                                .n = o->n,
+                                .k = o->k,
+                                .count = 1};
+    struct operation pass = {
+        .family = FAMILY_MEMORY, .kind = MEMORY_COPY, .count = 1, .bytes = o->bytes};
+    add(k, product);
+    add(k, pass);
+    pass.bytes = o->bytes_back;
+    add(k, pass);
+}
+
+static struct op_time scan_time(const struct op *o, const double *t)
+{
+    double flop_s = t[0] / (2 * o->m * o->n * o->k);
+    return (struct op_time){.forward_s = flop_s * o->flops + t[1],
+                            .backward_s = flop_s * o->flops_back + t[2]};
+}
+
 static void scale(struct op_time *t, double factor)
 {
     t->forward_s *= factor;
@@ -174,6 +198,8 @@ static void add_kernels(struct kernels *k, const struct gpu *g, int precision, b
         add_attention(k, g, precision, o);
     else if (o->kind == OP_MEMORY)
         add_memory(k, o);
+    else if (o->kind == OP_SCAN)
+        add_scan(k, precision, o);
 }
 
 static struct op_time time_of(const struct costing *on, int precision, bool te, const struct op *o,
@@ -187,6 +213,8 @@ static struct op_time time_of(const struct costing *on, int precision, bool te, 
     struct op_time r;
     if (o->kind == OP_SCORES)
         r = analytic_time_of(on, precision, te, o);
+    else if (o->kind == OP_SCAN)
+        r = scan_time(o, t);
     else
         r = (struct op_time){.forward_s = t[0], .backward_s = t[1]};
     scale(&r, STACK_FACTOR[te]);

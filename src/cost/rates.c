@@ -129,6 +129,16 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
     return t;
 }
 
+static struct op_time predict_scan(const struct node_group *group, int precision, const struct op *o)
+{
+    const struct gpu *g = group->gpu;
+    int wide = precision_is_narrow(precision) ? PRECISION_BF16 : precision;
+    double rate = peak_flops(g, wide) * rates_of(g)->gemm * tile_efficiency(g, o->m, o->n, o->k, 1);
+    return (struct op_time){.forward_s = o->flops / rate + analytic_memory_time(group, o->bytes),
+                            .backward_s =
+                                o->flops_back / rate + analytic_memory_time(group, o->bytes_back)};
+}
+
 /* Tokens that travel once to each node and are handed on inside it, both ways at the same time
  * (DeepEP, HybridEP). */
 static double routed_time(const struct costing *on, const struct op *o, struct placement p)
@@ -169,6 +179,8 @@ struct op_time analytic_time_of(const struct costing *on, int precision, bool te
         return predict_scores(group, precision, te, o);
     case OP_COMM:
         return predict_comm(on, o);
+    case OP_SCAN:
+        return predict_scan(group, precision, o);
     case OP_MEMORY:
         t.forward_s = analytic_memory_time(
             group, o->bytes * (te ? 1.0 : 1.4)); /* unfused passes: 1.4 measured */

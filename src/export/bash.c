@@ -88,6 +88,14 @@ void add_bash_module(const struct export_job *j, struct str *out)
                  "}\n");
 }
 
+static const char *job_program(const struct export_job *j)
+{
+    for (size_t i = 0; i < j->flags; i++)
+        if (strcmp(j->flag[i], HYBRID_PATTERN) == 0)
+            return HYBRID_PROGRAM;
+    return "pretrain_gpt.py";
+}
+
 static void add_program(const struct export_job *j, struct str *out)
 {
     if (j->flagscale)
@@ -95,8 +103,10 @@ static void add_program(const struct export_job *j, struct str *out)
                      "${PYTHONPATH:+:$PYTHONPATH}\"\n"
                      "TRAIN=$FLAGSCALE/flagscale/train/train_gpt.py\n");
     else
-        str_add(out, "export PYTHONPATH=\"$MEGATRON${PYTHONPATH:+:$PYTHONPATH}\"\n"
-                     "TRAIN=$MEGATRON/pretrain_gpt.py\n");
+        str_addf(out,
+                 "export PYTHONPATH=\"$MEGATRON${PYTHONPATH:+:$PYTHONPATH}\"\n"
+                 "TRAIN=$MEGATRON/%s\n",
+                 job_program(j));
 }
 
 static void add_run_flag(const struct run_row *r, const char *before, struct str *out)

@@ -23,6 +23,10 @@ struct export_run {
     bool wide_domain; /* NVLink reaches further than eight GPUs */
 };
 
+/* Names a hybrid's layers and stages; who trains it is another program. */
+#define HYBRID_PATTERN "--hybrid-layer-pattern"
+#define HYBRID_PROGRAM "pretrain_mamba.py"
+
 /* The flags of Megatron-LM's pretrain_gpt.py for this plan, one word each: model, parallelism,
  * batch, recompute, optimizer, overlap, precision. Data, learning rate and run length are the
  * user's. `layout` is needed where layout_is_string(), else may be NULL. `version` is a

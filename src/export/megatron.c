@@ -78,7 +78,7 @@ static void add_vpp(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     int layers = w->model->layers + counts_embedding(s) + counts_loss(s);
-    if (s->vpp == 1 || layout_is_string(s->split))
+    if (s->vpp == 1 || layout_is_string(s->split) || w->model->pattern[0])
         return;
     if (s->split != SPLIT_ENDS && layers % (s->pp * s->vpp) == 0)
         writer_number(w, "--num-layers-per-virtual-pipeline-stage", layers / (s->pp * s->vpp));
@@ -90,6 +90,8 @@ static void add_split(struct writer *w, const struct param_flag *p)
 {
     const struct strategy *s = w->strategy;
     struct str text = {0};
+    if (w->model->pattern[0]) /* has the stages */
+        return;
     if (counts_embedding(s) && writer_has(w, "--account-for-embedding-in-pipeline-split", 11))
         writer_word(w, "--account-for-embedding-in-pipeline-split");
     if (counts_loss(s) && writer_has(w, "--account-for-loss-in-pipeline-split", 11))
@@ -104,7 +106,8 @@ static void add_split(struct writer *w, const struct param_flag *p)
 static void add_end(struct writer *w, const struct param_flag *p)
 {
     int layers = strategy_get(w->strategy, p->param);
-    if (w->strategy->split == SPLIT_ENDS && layers && has(w, p))
+    bool told = w->model->pattern[0];
+    if (w->strategy->split == SPLIT_ENDS && layers && !told && has(w, p))
         writer_number(w, p->flag, layers);
 }
 

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "export/writer.h"
 #include "import/megatron/param_flags.h"
+#include "strategy/layout.h"
 
 #include <string.h>
 
@@ -92,7 +93,12 @@ static void add_positions(struct writer *w, const char *flag)
 {
     bool yarn = !w->model->mla && w->model->rope_scaling == ROPE_YARN &&
                 !meaning_untold(w->model, MEANING_rope_scaling, w->release);
-    writer_pair(w, flag, w->model->learned_pos ? "learned_absolute" : yarn ? "yarn" : "rope");
+    bool none = w->model->nope_every == 1;
+    writer_pair(w, flag,
+                w->model->learned_pos ? "learned_absolute"
+                : none                ? "none"
+                : yarn                ? "yarn"
+                                      : "rope");
 }
 
 static void add_qkv_bias(struct writer *w, const char *flag)
@@ -142,7 +148,7 @@ static void add_moe_pattern(struct writer *w, const char *flag)
     bool moe[MODEL_MAX_LAYERS], all = true;
     for (int i = 0; i < m->layers; i++)
         all &= moe[i] = m->kind[m->layer[i]].feed == FEED_MOE;
-    if (m->experts && !all)
+    if (m->experts && !all && !m->pattern[0])
         add_list(w, flag, moe, m->layers);
 }
 
@@ -150,6 +156,40 @@ static void add_router(struct writer *w, const char *flag)
 {
     if (w->model->sigmoid_router)
         writer_pair(w, flag, "sigmoid");
+}
+
+static void add_delta_net(struct writer *w, const char *flag)
+{
+    if (!w->model->gdn_heads)
+        return;
+    if (!w->model->pattern[0])
+        writer_pair(w, "--experimental-attention-variant", "gated_delta_net");
+    writer_number(w, flag, w->model->gdn_heads);
+    if (writer_has(w, "--linear-conv-kernel-dim", 16))
+        writer_number(w, "--linear-conv-kernel-dim", 4);
+}
+
+/* A number where it says it, else a list. */
+static void add_linear_pattern(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    bool linear[MODEL_MAX_LAYERS], regular = true;
+    if (!m->gdn_heads || m->pattern[0])
+        return;
+    for (int i = 0; i < m->layers; i++) {
+        linear[i] = m->kind[m->layer[i]].mixer == MIXER_GDN;
+        regular &= linear[i] == ((i + 1) % m->full_every != 0);
+    }
+    if (regular)
+        writer_number(w, flag, m->full_every);
+    else
+        add_list(w, flag, linear, m->layers);
+}
+
+static void add_mamba(struct writer *w, const char *flag)
+{
+    if (w->model->mamba_heads)
+        writer_number(w, flag, w->model->mamba_heads);
 }
 
 static void add_wide_first(struct writer *w, const char *flag)
@@ -188,6 +228,9 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_dense_first] = add_moe_pattern,
     [MODEL_moe_every] = add_nothing, /* part of the pattern */
     [MODEL_sigmoid_router] = add_router,
+    [MODEL_mamba_heads] = add_mamba,
+    [MODEL_gdn_heads] = add_delta_net,
+    [MODEL_full_every] = add_linear_pattern,
     [MODEL_wide_first] = add_wide_first,
     [MODEL_wide_last] = add_wide_last,
 };
@@ -213,8 +256,38 @@ static void add_field(struct writer *w, const struct field_flag *f)
     check_release(w, f, from);
 }
 
+/* Symbols of each stage's layers, '|' between; without stages where there are none that hold the layers. */
+static void add_stages(const struct writer *w, const char *symbols, size_t layers, struct str *out)
+{
+    struct layout even;
+    const struct layout *l = layout_is_string(w->strategy->split) ? w->layout : &even;
+    bool cut = l != &even || layout_of(&even, w->model, w->strategy, NULL);
+    for (int i = 0; cut && i < l->stages; i++) {
+        str_add(out, i ? "|" : "");
+        str_add_bytes(out, symbols + l->first[i], l->layers[i]);
+    }
+    if (!cut)
+        str_add_bytes(out, symbols, layers);
+    str_add(out, symbols + layers); /* MTP */
+}
+
+/* Layers of one half, and the stages they are on. */
+static void add_hybrid(struct writer *w)
+{
+    struct str symbols = {0}, text = {0};
+    if (!w->model->pattern[0] || !writer_has(w, HYBRID_PATTERN, 17))
+        return;
+    model_add_symbols(w->model, &symbols);
+    add_stages(w, str_text(&symbols), (size_t)w->model->layers, &text);
+    writer_text(w, HYBRID_PATTERN, &text);
+    writer_pair(w, "--spec", "megatron.core.models.mamba.mamba_layer_specs");
+    writer_word(w, "mamba_stack_spec");
+    str_release(&symbols);
+}
+
 void writer_model(struct writer *w)
 {
     for (int i = 0; i < MODEL_FIELDS; i++)
         add_field(w, &FIELD_FLAGS[i]);
+    add_hybrid(w);
 }

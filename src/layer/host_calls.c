@@ -54,6 +54,7 @@ static enum host_call call_of(const struct op *o)
             return CALL_SHARDED;
         return o->axis == AXIS_EP ? CALL_EXCHANGE : CALL_COMM;
     case OP_MEMORY:
+    case OP_SCAN:
         break;
     }
     return memory_call(o->memory_kind);

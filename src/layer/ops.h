@@ -10,15 +10,17 @@
 
 enum block_kind {
     BLOCK_NONE = -1, /* of a layer that lacks that half */
-    BLOCK_ATTENTION,
-    BLOCK_MLP,
-    BLOCK_MOE,
+#define MIXER(id, ...) BLOCK_##id,
+#define FEED(id, ...) BLOCK_##id,
+#include "model/layer_kinds.def"
     BLOCK_EMBEDDING,
     BLOCK_HEAD,
     BLOCK_MTP
 };
 enum block_kind mixer_block(enum mixer);
 enum block_kind feed_block(enum feed);
+/* As reports call it. */
+const char *block_name(enum block_kind);
 
 /* What a block's operators depend on. */
 struct block_shape {
@@ -50,7 +52,9 @@ enum op_kind {
     OP_SCORES,    /* unfused attention: batched products and a softmax through memory */
     OP_MEMORY,    /* reads and writes `bytes` forward, `bytes_back` backward: m rows of n elements,
                    * both 0 for one long array; k = vocabulary of an embedding */
-    OP_COMM       /* a collective */
+    OP_COMM,      /* a collective */
+    OP_SCAN       /* products of short chunks and passes between them: of m tokens, n channels and k states
+                   * `flops` forward, `flops_back` backward, and `bytes` as of OP_MEMORY */
 };
 
 /* Memory-bound operators that are told apart. */
@@ -81,6 +85,7 @@ struct op {
     double value_width;  /* attention: width of a value head */
     double keys, window; /* attention: keys of a sequence; how many a query sees at most, 0 = all */
     double kv_share;     /* attention: key-value heads / query heads */
+    double flops, flops_back; /* of a scan */
     double bytes, bytes_back; /* memory operators: inputs read once, outputs written once */
     int memory_kind, memory_kind_back; /* enum memory_kind, forward and backward */
     enum comm_kind comm; /* forward kind; backward runs the mirror image (gather <-> scatter) */

@@ -41,7 +41,7 @@ static const struct {
     {MODEL_ffn, COMMON | NEEDED, "intermediate_size n_inner ffn_hidden_size"},
     {MODEL_heads, COMMON | NEEDED, "num_attention_heads n_head"},
     {MODEL_kv, COMMON, "num_key_value_heads"},
-    {MODEL_head_dim, COMMON, "head_dim"},
+    {MODEL_head_dim, COMMON, "head_dim attention_head_dim"},
     {MODEL_vocab, COMMON | NEEDED, "vocab_size"},
     {MODEL_max_seq, COMMON, "max_position_embeddings n_positions seq_length n_ctx"},
     {MODEL_tied, COMMON, "tie_word_embeddings"},
@@ -65,9 +65,21 @@ static const struct {
     {MODEL_expert_ffn, INTERLEAVED | NEEDED, "intermediate_size"},
     {MODEL_ffn, INTERLEAVED, "intermediate_size_mlp"},
     {MODEL_expert_bias, GROUPS, "moe_router_enable_expert_bias"},
-    {MODEL_router_groups, GROUPS, "n_group"},
-    {MODEL_group_topk, GROUPS, "topk_group"},
+    {MODEL_router_groups, GROUPS | HYBRID, "n_group"},
+    {MODEL_group_topk, GROUPS | HYBRID, "topk_group"},
     {MODEL_mtp, PREDICTS, "num_nextn_predict_layers mtp_num_hidden_layers num_mtp_layers"},
+    {MODEL_shared_ffn, HYBRID, "moe_shared_expert_intermediate_size"},
+    {MODEL_moe_latent, HYBRID, "moe_latent_size"},
+    {MODEL_attn_gate, DELTA, "attn_output_gate"},
+    {MODEL_full_every, DELTA, "full_attention_interval"},
+    {MODEL_gdn_heads, DELTA, "linear_num_value_heads"},
+    {MODEL_gdn_dim, DELTA, "linear_value_head_dim"},
+    {MODEL_gdn_key_heads, DELTA, "linear_num_key_heads"},
+    {MODEL_gdn_key_dim, DELTA, "linear_key_head_dim"},
+    {MODEL_mamba_heads, HYBRID, "mamba_num_heads"},
+    {MODEL_mamba_head_dim, HYBRID, "mamba_head_dim"},
+    {MODEL_mamba_groups, HYBRID, "n_groups"},
+    {MODEL_mamba_state, HYBRID, "ssm_state_size"},
     {MODEL_q_lora, LATENT, "q_lora_rank"},
     {MODEL_kv_lora, LATENT | NEEDED, "kv_lora_rank"},
     {MODEL_qk_nope, LATENT | NEEDED, "qk_nope_head_dim"},
@@ -222,7 +234,8 @@ static bool is_there(const struct hf_config *c, const char *names)
 /* DeepSeek's way to describe a dense model: no number of experts, said and not left out. */
 static bool is_dense(const struct hf_config *c, const struct hf_family *f, const struct model *m)
 {
-    return f->reads & GROUPS && !m->experts && is_there(c, "n_routed_experts num_experts");
+    bool told = f->reads & GROUPS && is_there(c, "n_routed_experts num_experts");
+    return !m->experts && (told || f->reads & HYBRID); /* its pattern says it */
 }
 
 static bool is_needed(const struct hf_config *c, const struct hf_family *f, int key,
@@ -381,6 +394,8 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
         m->ffn = 16384;
     if (f->reads & ALL_SPARSE && !m->ffn)
         m->ffn = m->expert_ffn;
+    if (f->reads & HYBRID)
+        return hf_hybrid(c, m, err);
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);
     if (f->reads & (WIDE_FFN | EVEN_FFN) && !m->ffn)
@@ -428,6 +443,8 @@ static bool read_family(const struct hf_config *c, const struct hf_family *f, st
     if (!check_needed(c, f, m, err) || !finish(c, m, err))
         return false;
     m->dense_first = dense_first;
+    if (m->pattern[0])
+        return hf_meaning(c, m, err);
     return apply_pattern(c, f, m, err) && hf_meaning(c, m, err);
 }
 
@@ -442,7 +459,7 @@ static void read_own_key(void *context, const char *key, const struct json *valu
 {
     struct own_reader *r = context;
     int field = model_field_find(key), meaning = model_meaning_find(key);
-    if (!r->ok || strcmp(key, "model_type") == 0)
+    if (!r->ok || strcmp(key, "model_type") == 0 || strcmp(key, "pattern") == 0)
         return;
     if (field < 0 && meaning >= 0)
         r->ok = json_is_null(value) ||
@@ -458,7 +475,7 @@ static bool read_own_family(const struct hf_config *c, struct model *m, struct e
 {
     struct own_reader r = {c, m, err, true};
     json_each(c->text, read_own_key, &r);
-    return r.ok && finish(c, m, err);
+    return r.ok && hf_symbols(c, "pattern", "", m, err) && finish(c, m, err);
 }
 
 static bool unknown_type(const struct hf_config *c, const char *type, struct error *err)

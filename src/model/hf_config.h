@@ -43,6 +43,8 @@ enum {
     ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
     ROPE_HEADS =
         1 << 26, /* no keys: head_dim is another name of qk_rope_head_dim (GLM-4.7-Flash) */
+    DELTA = 1 << 28,        /* gated delta nets between layers with attention (Qwen3-Next) */
+    HYBRID = 1 << 27,       /* layers of one half, named one by one */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };
@@ -65,7 +67,7 @@ struct hf_family {
     struct {
         enum model_field field;
         int value; /* never 0: a 0 ends the list */
-    } set[16];     /* where the family, or its default, differs from 0 */
+    } set[20];     /* where the family, or its default, differs from 0 */
 };
 
 /* NULL when the key is absent, null, or foreign to the family. The decoder's object goes before the root. */
@@ -76,6 +78,9 @@ bool hf_is_null(const struct hf_config *, const char *key);
 
 /* Whether only other families have the key (hf_keys.def). */
 bool hf_key_is_foreign(const char *family, const char *key);
+
+/* Whether hf_keys.def gives the key to this family. */
+bool hf_key_is_own(const char *family, const char *key);
 
 /* Files carry keys of their relatives that are switched off: null, false, 0. */
 bool hf_is_on(const struct json *);
@@ -100,6 +105,12 @@ extern const char HF_WAY_OUT[];
  * m->window. */
 bool hf_pattern(const struct hf_config *, const struct hf_family *, struct model *,
                 struct layer_pattern *, struct error *);
+
+/* The pattern of a hybrid (hf_symbols.c), where the file has one of the keys; of a family of hybrids with all
+ * that comes with it. */
+bool hf_symbols(const struct hf_config *, const char *keys, const char *mtp_keys, struct model *,
+                struct error *);
+bool hf_hybrid(const struct hf_config *, struct model *, struct error *);
 
 /* The fields of meaning.def, of a model that is otherwise finished (hf_meaning.c). */
 bool hf_meaning(const struct hf_config *, struct model *, struct error *);

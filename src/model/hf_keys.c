@@ -36,11 +36,19 @@ bool hf_key_is_foreign(const char *family, const char *key)
     return false;
 }
 
-static bool is_known(const char *family, const char *key)
+bool hf_key_is_own(const char *family, const char *key)
 {
     for (int i = 0; i < KEY_COUNT; i++)
         if (strcmp(key, OF_FAMILIES[i].key) == 0)
             return is_one_of(family, OF_FAMILIES[i].families);
+    return false;
+}
+
+static bool is_known(const char *family, const char *key)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (strcmp(key, OF_FAMILIES[i].key) == 0)
+            return hf_key_is_own(family, key);
     for (size_t i = 0; i < sizeof HARMLESS / sizeof *HARMLESS; i++)
         if ((!HARMLESS[i].families || is_one_of(family, HARMLESS[i].families)) &&
             is_one_of(key, HARMLESS[i].keys))

@@ -22,7 +22,7 @@ static bool list_of_layers(const struct hf_config *c, const char *key, const str
 
 static void set_experts(struct layer_pattern *p, int layer, bool experts)
 {
-    p->feed[layer] = experts ? FEED_MOE : FEED_DENSE;
+    p->feed[layer] = experts ? FEED_MOE : FEED_MLP;
 }
 
 static bool dense_front(const struct hf_config *c, const struct model *m, struct layer_pattern *p,
@@ -229,14 +229,42 @@ static bool read_window(const struct hf_config *c, const struct hf_family *f, st
     return hf_count(c, key, 1, model_field_info(MODEL_window)->hi, &m->window, err);
 }
 
+/* Attention in every full_every-th layer, or as layer_types names it. */
+static bool delta_nets(const struct hf_config *c, const struct json *types, const struct model *m,
+                       struct layer_pattern *p, struct error *err)
+{
+    int width = 4;
+    if (!hf_count(c, "linear_conv_kernel_dim", 1, 1024, &width, err))
+        return false;
+    if (width != 4)
+        return fail(err, ERROR_INPUT, "%s: linear_conv_kernel_dim is %d, and only 4 is modelled%s",
+                    c->name, width, HF_WAY_OUT);
+    if (types && (!json_is_array(types) || json_count(types) != (size_t)m->layers))
+        return fail(err, ERROR_INPUT, "%s: layer_types is no list of %d names, one for each layer",
+                    c->name, m->layers);
+    for (int i = 0; i < m->layers; i++) {
+        const char *type = types ? json_text(json_at(types, (size_t)i)) : "";
+        bool net = types ? strcmp(type, "linear_attention") == 0 : (i + 1) % m->full_every != 0;
+        if (types && !net && strcmp(type, "full_attention") != 0)
+            return fail(err, ERROR_INPUT,
+                        "%s: layer_types[%d] is '%.80s', expected linear_attention or "
+                        "full_attention",
+                        c->name, i, type);
+        p->mixer[i] = net ? MIXER_GDN : MIXER_ATTENTION;
+    }
+    return true;
+}
+
 bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct model *m,
                 struct layer_pattern *p, struct error *err)
 {
     const struct json *types = hf_get(c, "layer_types");
     memset(p, 0, sizeof *p);
+    if (f->reads & DELTA && !delta_nets(c, types, m, p, err))
+        return false;
     if (!moe_pattern(c, f, m, p, err) || !read_window(c, f, m, err))
         return false;
-    if (types)
+    if (types && !(f->reads & DELTA))
         return window_list(c, types, m, p, err);
     return !m->window || window_rule(c, f, m, p, err);
 }

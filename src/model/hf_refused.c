@@ -34,7 +34,7 @@ static bool refuse(const struct hf_config *c, const char *type, const struct ref
             return fail(err, ERROR_INPUT,
                         "%s: model_type is '%s': it has %s, which Astra does not model%s", c->name,
                         type, r->kind, HF_WAY_OUT);
-        if (r->key && hf_is_on(hf_get(c, word)))
+        if (r->key && !hf_key_is_own(type, word) && hf_is_on(hf_get(c, word)))
             return fail(err, ERROR_INPUT,
                         "%s: %s is given: the model has %s, which Astra does not model%s", c->name,
                         word, r->kind, HF_WAY_OUT);

@@ -39,6 +39,14 @@ static const struct field_owner OWNERS[] = {
     {MODEL_dense_first, MODEL_experts},
     {MODEL_moe_every, MODEL_experts},
     {MODEL_router_groups, MODEL_experts},
+    {MODEL_moe_latent, MODEL_experts},
+    {MODEL_gdn_dim, MODEL_gdn_heads},
+    {MODEL_gdn_key_heads, MODEL_gdn_heads},
+    {MODEL_gdn_key_dim, MODEL_gdn_heads},
+    {MODEL_full_every, MODEL_gdn_heads},
+    {MODEL_mamba_head_dim, MODEL_mamba_heads},
+    {MODEL_mamba_groups, MODEL_mamba_heads},
+    {MODEL_mamba_state, MODEL_mamba_heads},
     {MODEL_group_topk, MODEL_router_groups},
     {MODEL_sigmoid_router, MODEL_experts},
     {MODEL_q_lora, MODEL_mla},
@@ -110,6 +118,11 @@ static void fill_defaults(struct model *m)
         m->head_dim = m->hidden / m->heads;
     if (!m->max_seq)
         m->max_seq = DEFAULT_MAX_SEQ;
+    if (m->mamba_heads) { /* Megatron's, and every model's so far but for the state of one */
+        m->mamba_head_dim = m->mamba_head_dim ? m->mamba_head_dim : 64;
+        m->mamba_groups = m->mamba_groups ? m->mamba_groups : 8;
+        m->mamba_state = m->mamba_state ? m->mamba_state : 128;
+    }
     if (m->experts && !m->expert_ffn)
         m->expert_ffn = m->ffn;
     if (!m->family[0])
@@ -190,13 +203,46 @@ static bool check_router(const struct model *m, struct error *err)
     return true;
 }
 
+static bool check_gdn(const struct model *m, struct error *err)
+{
+    if (!m->gdn_heads)
+        return true;
+    if (!m->gdn_dim || !m->gdn_key_heads || !m->gdn_key_dim)
+        return fail(err, ERROR_INPUT,
+                    "gdn_heads is %d: gdn_dim, gdn_key_heads and gdn_key_dim are needed too",
+                    m->gdn_heads);
+    if (m->gdn_heads % m->gdn_key_heads)
+        return fail(err, ERROR_INPUT, "gdn_key_heads is %d, expected a divisor of gdn_heads (%d)",
+                    m->gdn_key_heads, m->gdn_heads);
+    return true;
+}
+
+static bool check_mamba(const struct model *m, struct error *err)
+{
+    if (m->mamba_heads && m->mamba_heads % m->mamba_groups)
+        return fail(err, ERROR_INPUT, "mamba_groups is %d, expected a divisor of mamba_heads (%d)",
+                    m->mamba_groups, m->mamba_heads);
+    return true;
+}
+
+static void pattern_of_symbols(const struct model *m, struct layer_pattern *p)
+{
+    for (int i = 0; i < m->layers; i++) {
+        struct layer_kind kind = layer_of_symbol(m->pattern[i]);
+        p->mixer[i] = (uint8_t)kind.mixer;
+        p->feed[i] = (uint8_t)kind.feed;
+        p->window[i] = m->window > 0 && kind.mixer == MIXER_ATTENTION;
+    }
+}
+
 static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
 {
     int every = m->moe_every > 1 ? m->moe_every : 1;
     for (int i = 0; i < m->layers; i++) {
         int rest = i - m->dense_first;
-        p->mixer[i] = MIXER_ATTENTION;
-        p->feed[i] = m->experts > 0 && rest >= 0 && rest % every == 0 ? FEED_MOE : FEED_DENSE;
+        bool full = m->full_every == 0 || (i + 1) % m->full_every == 0;
+        p->mixer[i] = full ? MIXER_ATTENTION : MIXER_GDN;
+        p->feed[i] = m->experts > 0 && rest >= 0 && rest % every == 0 ? FEED_MOE : FEED_MLP;
         p->window[i] = m->window > 0 && !(m->window_every > 0 && (i + 1) % m->window_every == 0);
     }
 }
@@ -204,6 +250,13 @@ static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
 bool model_finish(struct model *m, struct error *err)
 {
     struct layer_pattern pattern;
+    if (m->pattern[0] && (size_t)m->layers != strlen(m->pattern))
+        return fail(err, ERROR_INPUT, "layers is %d, and the pattern has %zu", m->layers,
+                    strlen(m->pattern));
+    if (m->pattern[0] && m->mtp && !m->mtp_pattern[0])
+        return fail(err, ERROR_INPUT,
+                    "mtp is %d, but the pattern has no layers for it: add them behind a '/'",
+                    m->mtp);
     clear_unused(m);
     if (!check_ranges(m, true, err))
         return false;
@@ -211,9 +264,12 @@ bool model_finish(struct model *m, struct error *err)
         return false;
     fill_defaults(m);
     if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
-        !check_wide(m, err) || !model_finish_meaning(m, err))
+        !check_mamba(m, err) || !check_gdn(m, err) || !check_wide(m, err) || !model_finish_meaning(m, err))
         return false;
-    pattern_of_fields(m, &pattern);
+    if (m->pattern[0])
+        pattern_of_symbols(m, &pattern);
+    else
+        pattern_of_fields(m, &pattern);
     return model_set_pattern(m, &pattern, err);
 }
 
@@ -222,21 +278,33 @@ bool model_finish(struct model *m, struct error *err)
 static bool is_idle(const struct model *m, enum model_field f)
 {
     return (f == MODEL_max_seq && !m->learned_pos) ||
-           (f == MODEL_ffn && !model_has_feed(m, FEED_DENSE)) || f == MODEL_sigmoid_router ||
-           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
+           (f == MODEL_ffn && !model_has_feed(m, FEED_MLP)) || f == MODEL_sigmoid_router ||
+           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every || f == MODEL_full_every ||
            f == MODEL_window_every;
 }
 
 static const char *const MIXER_NAMES[] = {
-#define MIXER(id, symbol, name) [MIXER_##id] = name,
+#define MIXER(id, symbol, part, name) [MIXER_##id] = name,
 #define FEED(...)
 #include "model/layer_kinds.def"
+    [MIXER_NONE] = "no mixer",
 };
 static const char *const FEED_NAMES[] = {
 #define MIXER(...)
-#define FEED(id, symbol, name) [FEED_##id] = name,
+#define FEED(id, symbol, part, name) [FEED_##id] = name,
 #include "model/layer_kinds.def"
+    [FEED_NONE] = "no feed-forward part",
 };
+
+const char *mixer_name(enum mixer mixer)
+{
+    return MIXER_NAMES[mixer];
+}
+
+const char *feed_name(enum feed feed)
+{
+    return FEED_NAMES[feed];
+}
 
 static bool same_layers(const struct model *a, const struct model *b, char *difference, size_t size)
 {
@@ -256,6 +324,11 @@ static bool same_layers(const struct model *a, const struct model *b, char *diff
                      here ? "here" : "there", here ? "there" : "here");
             return false;
         }
+    }
+    if (strcmp(a->mtp_pattern, b->mtp_pattern) != 0) {
+        snprintf(difference, size, "MTP layers are '%s' here and '%s' there", a->mtp_pattern,
+                 b->mtp_pattern);
+        return false;
     }
     return true;
 }

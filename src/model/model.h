@@ -9,24 +9,28 @@
 struct arena;
 struct str;
 
-enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 8 };
+enum { MODEL_MAX_LAYERS = 1024, MODEL_MAX_KINDS = 8, MTP_MAX_LAYERS = 8 };
 
 /* The largest model taken, in parameters: counts and bytes stay far from the ends of int64_t. */
 #define MODEL_MAX_PARAMS 1e15
 
 /* The halves of a layer: lines of layer_kinds.def. */
 enum mixer {
-#define MIXER(id, symbol, name) MIXER_##id,
+#define MIXER(id, ...) MIXER_##id,
 #define FEED(...)
 #include "model/layer_kinds.def"
+    MIXER_NONE,
     MIXERS
 };
 enum feed {
 #define MIXER(...)
-#define FEED(id, symbol, name) FEED_##id,
+#define FEED(id, ...) FEED_##id,
 #include "model/layer_kinds.def"
+    FEED_NONE,
     FEEDS
 };
+const char *mixer_name(enum mixer);
+const char *feed_name(enum feed);
 
 /* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
 struct layer_kind {
@@ -44,10 +48,14 @@ struct model {
 #undef FIELD
 #define MEANING(field, kind, lo, hi, init, need, words, help) double field;
 #include "model/meaning.def"
+    /* Symbols of layer_kinds.def, where every layer is one half; "" = layers have both, as the fields say. */
+    char pattern[MODEL_MAX_LAYERS + 1];
+    char mtp_pattern[MTP_MAX_LAYERS + 1]; /* the same of one MTP depth */
     int kinds;
     struct layer_kind kind[MODEL_MAX_KINDS];
-    uint8_t
-        layer[MODEL_MAX_LAYERS]; /* kind of each decoder layer; an MTP layer is of the last one's */
+    uint8_t layer[MODEL_MAX_LAYERS]; /* kind of each decoder layer */
+    int mtp_layers;                  /* of one MTP depth: without a pattern one, like the last */
+    uint8_t mtp_layer[MTP_MAX_LAYERS];
 };
 
 enum model_field {
@@ -128,6 +136,15 @@ bool model_set_pattern(struct model *, const struct layer_pattern *, struct erro
 /* Sets wide_first and wide_last of a finished model, whatever its pattern. */
 bool model_set_wide(struct model *, int first, int last, struct error *);
 
+/* "MEM-E", "MEM-E/-E/-E": what --hybrid-layer-pattern says, without stages ('|'). Sets `pattern`, `layers`,
+ * `mtp_pattern`, `mtp` and `mla` of a model that is not finished. */
+bool model_set_symbols(struct model *, const char *text, struct error *);
+/* One of its symbols; without a window. */
+struct layer_kind layer_of_symbol(char symbol);
+/* The same written out; "" without a pattern. */
+struct str;
+void model_add_symbols(const struct model *, struct str *out);
+
 /* Same shape as far as time, memory and parameter count go; on false `difference` says what
  * differs, "hidden is 4096 here and 5120 there". Names are not compared. */
 bool model_same(const struct model *a, const struct model *b, char *difference, size_t size);
@@ -167,13 +184,32 @@ int64_t model_params_active(const struct model *);
 /* Parameters of parts, whole model (not sharded): the memory stage divides them. */
 struct layer_params {
     int64_t
-        attention_linear; /* qkv, output projection, MLA up-projections, sinks: sharded over TP */
+        mixer_linear; /* qkv, output projection, MLA up-projections, sinks, all of a state space: sharded over TP */
     int64_t
-        attention_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
+        mixer_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
     int64_t mlp;              /* dense MLP or shared experts: sharded over TP */
     int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
 };
+/* What the kinds of layer_kinds.def bring: their parameters, and multiply-adds a token in products, beside those that grow
+ * with the sequence. */
+#define MIXER(id, symbol, part, name)                                                              \
+    void part##_params(const struct model *, struct layer_params *);                               \
+    double part##_work(const struct model *);
+#define FEED(id, symbol, part, name)                                                               \
+    void part##_params(const struct model *, struct layer_params *);                               \
+    double part##_work(const struct model *);
+#include "model/layer_kinds.def"
+/* Of the norms around one half of a layer. */
+int64_t model_half_norms(const struct model *);
+
+/* Width of all values of a gated delta net, and of all its queries. */
+int64_t gdn_values(const struct model *);
+int64_t gdn_queries(const struct model *);
+/* Width of all heads of a state-space layer, and of what they share. */
+int64_t mamba_inner(const struct model *);
+int64_t mamba_shared(const struct model *);
+
 /* Whether any layer has such a half. */
 bool model_has_mixer(const struct model *, enum mixer);
 bool model_has_feed(const struct model *, enum feed);

@@ -25,6 +25,14 @@ static int kind_index(struct model *m, const struct layer_kind *x)
     return m->kinds++;
 }
 
+static bool too_many_kinds(struct error *err)
+{
+    return fail(err, ERROR_INPUT,
+                "layers are of more than %d kinds (experts, window, 16 bits): with "
+                "wide_first and wide_last 0 they are fewer",
+                MODEL_MAX_KINDS);
+}
+
 static bool lay_out(struct model *m, const struct layer_pattern *p, struct error *err)
 {
     m->kinds = 0;
@@ -37,11 +45,18 @@ static bool lay_out(struct model *m, const struct layer_pattern *p, struct error
                                .window = p->window[i] ? m->window : 0};
         int k = kind_index(m, &x);
         if (k == MODEL_MAX_KINDS)
-            return fail(err, ERROR_INPUT,
-                        "layers are of more than %d kinds (experts, window, 16 bits): with "
-                        "wide_first and wide_last 0 they are fewer",
-                        MODEL_MAX_KINDS);
+            return too_many_kinds(err);
         m->layer[i] = (uint8_t)k;
+    }
+    m->mtp_layers = m->pattern[0] ? (int)strlen(m->mtp_pattern) : 1;
+    m->mtp_layer[0] = m->layer[m->layers - 1];
+    for (int i = 0; m->pattern[0] && i < m->mtp_layers; i++) {
+        struct layer_kind x = layer_of_symbol(m->mtp_pattern[i]);
+        x.window = x.mixer == MIXER_ATTENTION ? m->window : 0;
+        int k = kind_index(m, &x);
+        if (k == MODEL_MAX_KINDS)
+            return too_many_kinds(err);
+        m->mtp_layer[i] = (uint8_t)k;
     }
     return true;
 }
@@ -67,6 +82,20 @@ static void shorten_moe(struct model *m, const struct layer_pattern *p)
     int every = second - first;
     m->dense_first = first;
     m->moe_every = !moe_repeats(m, p, first, every) ? IRREGULAR : every > 1 ? every : 0;
+}
+
+/* As window_every, of layers with attention. */
+static void shorten_full(struct model *m, const struct layer_pattern *p)
+{
+    for (int every = 2, i; every <= m->layers + 1; every++) {
+        for (i = 0; i < m->layers; i++)
+            if ((p->mixer[i] == MIXER_ATTENTION) != ((i + 1) % every == 0))
+                break;
+        m->full_every = every;
+        if (i == m->layers)
+            return;
+    }
+    m->full_every = IRREGULAR;
 }
 
 static bool window_repeats(const struct model *m, const struct layer_pattern *p, int every)
@@ -95,7 +124,7 @@ static void shorten_window(struct model *m, const struct layer_pattern *p)
 static double layer_total(const struct model *m, const struct layer_kind *kind)
 {
     struct layer_params p = model_layer_params(m, kind);
-    return (double)p.attention_linear + (double)p.attention_replicated + (double)p.mlp +
+    return (double)p.mixer_linear + (double)p.mixer_replicated + (double)p.mlp +
            (double)p.mlp_replicated + (double)p.experts;
 }
 
@@ -106,8 +135,9 @@ static bool check_size(const struct model *m, struct error *err)
         (double)model_embedding_params(m, m->vocab) + (double)model_head_params(m, m->vocab);
     for (int i = 0; i < m->layers; i++)
         total += layer_total(m, &m->kind[m->layer[i]]);
-    total +=
-        m->mtp * (layer_total(m, &m->kind[m->layer[m->layers - 1]]) + (double)model_mtp_params(m));
+    for (int i = 0; i < m->mtp_layers; i++)
+        total += m->mtp * layer_total(m, &m->kind[m->mtp_layer[i]]);
+    total += m->mtp * (double)model_mtp_params(m);
     if (total > MODEL_MAX_PARAMS)
         return fail(err, ERROR_INPUT, "the fields give %.3g parameters, expected at most %.0e",
                     total, MODEL_MAX_PARAMS);
@@ -116,15 +146,29 @@ static bool check_size(const struct model *m, struct error *err)
 
 static bool check_layers(const struct model *m, struct error *err)
 {
-    bool dense = model_has_feed(m, FEED_DENSE), moe = model_has_feed(m, FEED_MOE);
+    bool dense = model_has_feed(m, FEED_MLP), moe = model_has_feed(m, FEED_MOE);
+    bool mamba = model_has_mixer(m, MIXER_MAMBA);
     if (m->experts && !moe)
         return fail(err, ERROR_INPUT, "experts is %d, but none of the %d layers has experts",
                     m->experts, m->layers);
     if (dense && !m->ffn)
         return fail(err, ERROR_INPUT, "ffn is missing (%s)", model_field_info(MODEL_ffn)->help);
+    if (moe && !m->experts)
+        return fail(err, ERROR_INPUT, "experts is missing: the pattern has layers of them (E)");
     if (moe && !m->expert_ffn)
         return fail(err, ERROR_INPUT, "expert_ffn is missing (%s)",
                     model_field_info(MODEL_expert_ffn)->help);
+    if (mamba != (m->mamba_heads > 0))
+        return fail(err, ERROR_INPUT,
+                    mamba ? "mamba_heads is missing (%s)"
+                          : "mamba_heads is there, but no layer of the pattern is one (M): %s",
+                    model_field_info(MODEL_mamba_heads)->help);
+    if (model_has_mixer(m, MIXER_GDN) != (m->gdn_heads > 0))
+        return fail(err, ERROR_INPUT,
+                    m->gdn_heads ? "gdn_heads is there, but no layer is a gated delta net: add "
+                                   "full_every=..., or G to the pattern (%s)"
+                                 : "gdn_heads is missing (%s)",
+                    model_field_info(MODEL_gdn_heads)->help);
     return check_size(m, err);
 }
 
@@ -132,6 +176,12 @@ bool model_set_pattern(struct model *m, const struct layer_pattern *p, struct er
 {
     if (!lay_out(m, p, err) || !check_layers(m, err))
         return false;
+    if (m->pattern[0]) { /* says it all */
+        m->dense_first = m->moe_every = m->window_every = m->full_every = 0;
+        return true;
+    }
+    if (m->gdn_heads)
+        shorten_full(m, p);
     if (m->experts)
         shorten_moe(m, p);
     if (m->window)

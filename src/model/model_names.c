@@ -32,10 +32,12 @@ static const struct {
      "a vision-language model, of which only the decoder could be planned", true},
     {"omni audio tts asr",
      "a model of sound or of several kinds, of which only the decoder could be planned", true},
-    {"next mamba jamba rwkv nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano "
-     "lightning qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36 falcon_h1 falcon-h1 kimi_k3 kimi-k3 "
-     "kimi-linear granite-4.0-h",
+    {"nemotronh nemotron_h nemotron-h nemotron_3 nemotron-3 nemotron_nano",
+     "a hybrid with state-space layers that has no preset", true},
+    {"mamba jamba rwkv lightning falcon_h1 falcon-h1 kimi_k3 kimi-k3 kimi-linear granite-4.0-h",
      "a model with linear attention or state-space layers, which are not planned", false},
+    {"qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36 next",
+     "a model with gated delta nets that has no preset", true},
     {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2 "
      "deepseek-v4 deepseek_v4 deepseek4 minimax_m3 minimax-m3",
      "a model with sparse attention, which is not planned", false},

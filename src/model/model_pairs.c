@@ -1,5 +1,5 @@
 /* A model written on the command line: "layers=32,hidden=4096,ffn=14336,heads=32,vocab=128256".
- * Keys are the names of fields.def and meaning.def, and `norm` for layer_norm. What is not given follows from `gated`:
+ * Keys are the names of fields.def and meaning.def, `norm` for layer_norm, and `pattern` (model_pattern.c). What is not given follows from `gated`:
  * with a gate the block is Llama's (RMSNorm, no biases, untied, rotary positions), without one
  * GPT-2's. */
 #include "model/model.h"
@@ -76,10 +76,30 @@ static bool set_pair(struct pairs *p, const char *key, const char *value, struct
     return true;
 }
 
+/* "pattern=...": the one value that is longer than a word. */
+static bool set_symbols(struct pairs *p, const char *value, size_t length, struct error *err)
+{
+    char text[2 * MODEL_MAX_LAYERS];
+    struct error inner;
+    p->value = value;
+    if (length >= sizeof text)
+        return fail(err, ERROR_INPUT, "model: pattern is longer than any, %zu symbols", length);
+    snprintf(text, sizeof text, "%.*s", (int)length, value);
+    if (!p->given[MODEL_layers])
+        p->model->layers = 0;
+    p->given[MODEL_layers] = true;
+    return model_set_symbols(p->model, text, &inner) ||
+           fail(err, inner.kind, "model: %s", inner.text);
+}
+
 /* One "key=value" of `length` characters. */
 static bool read_pair(struct pairs *p, const char *pair, size_t length, struct error *err)
 {
+    static const char PATTERN[] = "pattern=";
     char key[WORD_SIZE], value[WORD_SIZE];
+    size_t begin = sizeof PATTERN - 1;
+    if (length > begin && strncmp(pair, PATTERN, begin) == 0)
+        return set_symbols(p, pair + begin, length - begin, err);
     const char *equals = memchr(pair, '=', length);
     int shown = length < WORD_SIZE ? (int)length : WORD_SIZE;
     if (!equals)

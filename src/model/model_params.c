@@ -2,7 +2,7 @@
  * Hugging Face safetensors index adds up to the same number. FLOPs follow Megatron-LM's
  * num_floating_point_operations (megatron/training/training.py, core 0.12 and later): 6 per weight
  * and token for forward and backward, the S^2 part of attention halved because it is causal,
- * windows not discounted; embedding lookup, norms and router not counted. O(layers). */
+ * windows not discounted; embedding lookup, norms and router not counted. Each kind of layer_kinds.def counts its own. O(layers). */
 #include "model/model.h"
 
 #include "base/str.h"
@@ -17,8 +17,7 @@ static int64_t norm(const struct model *m, int64_t width)
     return m->layer_norm && !m->bare_norm ? 2 * width : width;
 }
 
-/* Norms around one half of a layer. */
-static int64_t half_norms(const struct model *m)
+int64_t model_half_norms(const struct model *m)
 {
     return norm(m, m->hidden) * (m->post_norms ? 2 : 1);
 }
@@ -32,11 +31,13 @@ static int64_t query_key_norms(const struct model *m, int64_t q, int64_t k)
 static void add_attention(const struct model *m, struct layer_params *p)
 {
     int64_t h = m->hidden, q = (int64_t)m->heads * m->head_dim, k = (int64_t)m->kv * m->head_dim;
-    p->attention_linear = h * (q + 2 * k) + q * h;
+    p->mixer_linear = h * (q + 2 * k) + q * h;
+    if (m->attn_gate)
+        p->mixer_linear += h * q;
     if (m->qkv_bias)
-        p->attention_linear += q + 2 * k;
+        p->mixer_linear += q + 2 * k;
     if (m->qk_norm)
-        p->attention_replicated += query_key_norms(m, q, k);
+        p->mixer_replicated += query_key_norms(m, q, k);
 }
 
 /* Queries, keys and values come from low-rank latents; the down-projections, and the rotary key
@@ -44,11 +45,11 @@ static void add_attention(const struct model *m, struct layer_params *p)
 static void add_latent_attention(const struct model *m, struct layer_params *p)
 {
     int64_t h = m->hidden, heads = m->heads, q = heads * (m->qk_nope + m->qk_rope);
-    p->attention_linear = (m->q_lora ? m->q_lora : h) * q;
-    p->attention_linear += m->kv_lora * heads * (m->qk_nope + m->v_dim) + heads * m->v_dim * h;
-    p->attention_replicated += h * m->q_lora + h * (m->kv_lora + m->qk_rope);
+    p->mixer_linear = (m->q_lora ? m->q_lora : h) * q;
+    p->mixer_linear += m->kv_lora * heads * (m->qk_nope + m->v_dim) + heads * m->v_dim * h;
+    p->mixer_replicated += h * m->q_lora + h * (m->kv_lora + m->qk_rope);
     if (m->qk_norm)
-        p->attention_replicated += norm(m, m->q_lora) + norm(m, m->kv_lora);
+        p->mixer_replicated += norm(m, m->q_lora) + norm(m, m->kv_lora);
 }
 
 /* The part of an MLP that is split over TP; its output bias is not. */
@@ -58,9 +59,16 @@ static int64_t mlp_split(const struct model *m, int64_t inner)
     return m->hidden * (into + inner) + (m->linear_bias ? into : 0);
 }
 
+/* Behind a projection of tokens to a latent width, experts are as wide as that. */
+static int64_t expert_width(const struct model *m)
+{
+    return m->moe_latent ? m->moe_latent : m->hidden;
+}
+
 static int64_t expert_params(const struct model *m)
 {
-    return mlp_split(m, m->expert_ffn) + (m->linear_bias ? m->hidden : 0);
+    int64_t into = (m->gated ? 2 : 1) * (int64_t)m->expert_ffn, out = expert_width(m);
+    return out * (into + m->expert_ffn) + (m->linear_bias ? into + out : 0);
 }
 
 static int64_t router_params(const struct model *m)
@@ -69,35 +77,55 @@ static int64_t router_params(const struct model *m)
     return m->experts * per_expert + (m->shared_gate ? m->hidden : 0);
 }
 
-static void add_attention_layer(const struct model *m, struct layer_params *p)
+void attention_params(const struct model *m, struct layer_params *p)
 {
     if (m->mla)
         add_latent_attention(m, p);
     else
         add_attention(m, p);
-    p->attention_linear += m->sinks ? m->heads : 0;
-    p->attention_replicated += half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
+    p->mixer_linear += m->sinks ? m->heads : 0;
+    p->mixer_replicated += model_half_norms(m) + (m->linear_bias || m->proj_bias ? m->hidden : 0);
 }
 
-static void add_feed(const struct model *m, enum feed feed, struct layer_params *p)
+static void add_mlp(const struct model *m, int inner, struct layer_params *p)
 {
-    int inner = feed == FEED_MOE ? m->shared_ffn : m->ffn;
     p->mlp = mlp_split(m, inner);
     p->mlp_replicated =
-        (m->shared_norm ? 0 : half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
-    if (feed == FEED_MOE) {
-        p->mlp_replicated += router_params(m);
-        p->experts = m->experts * expert_params(m);
-    }
+        (m->shared_norm ? 0 : model_half_norms(m)) + (m->linear_bias && inner ? m->hidden : 0);
 }
+
+void mlp_params(const struct model *m, struct layer_params *p)
+{
+    add_mlp(m, m->ffn, p);
+}
+
+void moe_params(const struct model *m, struct layer_params *p)
+{
+    add_mlp(m, m->shared_ffn, p);
+    p->mlp_replicated += router_params(m) + 2 * (int64_t)m->hidden * m->moe_latent;
+    p->experts = m->experts * expert_params(m);
+}
+
+static const struct half {
+    void (*params)(const struct model *, struct layer_params *);
+    double (*work)(const struct model *);
+} MIXER_HALF[MIXERS] = {
+#define MIXER(id, symbol, part, name) [MIXER_##id] = {part##_params, part##_work},
+#define FEED(...)
+#include "model/layer_kinds.def"
+}, FEED_HALF[FEEDS] = {
+#define MIXER(...)
+#define FEED(id, symbol, part, name) [FEED_##id] = {part##_params, part##_work},
+#include "model/layer_kinds.def"
+};
 
 struct layer_params model_layer_params(const struct model *m, const struct layer_kind *kind)
 {
     struct layer_params p = {0};
-    if (kind->mixer == MIXER_ATTENTION)
-        add_attention_layer(m, &p);
+    if (kind->mixer != MIXER_NONE)
+        MIXER_HALF[kind->mixer].params(m, &p);
     if (kind->feed != FEED_NONE)
-        add_feed(m, kind->feed, &p);
+        FEED_HALF[kind->feed].params(m, &p);
     return p;
 }
 
@@ -131,7 +159,7 @@ int64_t model_params_total(const struct model *m)
         total += model_head_params(m, m->vocab);
     for (int i = 0; i < m->layers; i++) {
         struct layer_params p = model_layer_params(m, &m->kind[m->layer[i]]);
-        total += p.attention_linear + p.attention_replicated + p.mlp + p.mlp_replicated + p.experts;
+        total += p.mixer_linear + p.mixer_replicated + p.mlp + p.mlp_replicated + p.experts;
     }
     return total;
 }
@@ -159,35 +187,49 @@ int64_t model_padded_vocab(const struct model *m, int tp)
     return (m->vocab + multiple - 1) / multiple * multiple;
 }
 
-/* Multiply-adds per token in the projections of one layer's attention. */
-static double attention_work(const struct model *m)
+double attention_work(const struct model *m)
 {
     double h = m->hidden, heads = m->heads;
     double q = heads * m->head_dim, k = (double)m->kv * m->head_dim;
     if (!m->mla)
-        return h * (q + 2 * k) + q * h;
+        return h * (q + 2 * k) + q * h + (m->attn_gate ? h * q : 0);
     double query = m->q_lora ? m->q_lora * (h + q + 1) : h * q;
     return query + m->kv_lora * (h + heads * (m->qk_nope + m->v_dim) + 1) + h * m->qk_rope +
            heads * m->v_dim * h;
 }
 
-static double mlp_work(const struct model *m, const struct layer_kind *kind)
+double mlp_work(const struct model *m)
 {
-    double width[FEEDS] = {
-        [FEED_DENSE] = m->ffn, [FEED_MOE] = (double)m->expert_ffn * m->topk + m->shared_ffn};
-    return m->hidden * width[kind->feed] * (m->gated ? 3 : 2);
+    return (double)m->hidden * m->ffn * (m->gated ? 3 : 2);
+}
+
+double moe_work(const struct model *m)
+{
+    double width = (double)expert_width(m), h = m->hidden;
+    return (width * m->expert_ffn * m->topk + h * m->shared_ffn) * (m->gated ? 3 : 2) +
+           2 * h * m->moe_latent;
+}
+
+static double kind_work(const struct model *m, const struct layer_kind *kind)
+{
+    return (kind->mixer != MIXER_NONE ? MIXER_HALF[kind->mixer].work(m) : 0) +
+           (kind->feed != FEED_NONE ? FEED_HALF[kind->feed].work(m) : 0);
 }
 
 double model_flops(const struct model *m, double sequences, double seq_len)
 {
     double h = m->hidden, tokens = sequences * seq_len;
     double head_widths = (double)m->head_dim + (m->mla ? m->v_dim : m->head_dim);
+    double times[MODEL_MAX_KINDS] = {0}, quadratic = 0;
     double work =
         h * (double)model_padded_vocab(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
-    int all = m->layers + m->mtp;
-    for (int i = 0; i < all; i++) {
-        int layer = i < m->layers ? i : m->layers - 1; /* an MTP layer is like the last one */
-        work += attention_work(m) + mlp_work(m, &m->kind[m->layer[layer]]);
+    for (int i = 0; i < m->layers; i++)
+        times[m->layer[i]]++;
+    for (int i = 0; i < m->mtp_layers; i++)
+        times[m->mtp_layer[i]] += m->mtp;
+    for (int k = 0; k < m->kinds; k++) {
+        work += times[k] * kind_work(m, &m->kind[k]);
+        quadratic += m->kind[k].mixer == MIXER_ATTENTION ? times[k] : 0;
     }
-    return 6 * tokens * work + 3 * tokens * seq_len * m->heads * head_widths * all;
+    return 6 * tokens * work + 3 * tokens * seq_len * m->heads * head_widths * quadratic;
 }

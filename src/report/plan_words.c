@@ -54,7 +54,11 @@ void add_error_words(const struct plan *p, struct str *out)
              : precision_is_narrow(e->class.format) ? precision_info(e->class.format)->word
                                                     : "16 bits");
     if (e->kernels >= 0.01)
-        str_addf(out, "; operators never measured on it may add %.0f %%", 100 * e->kernels);
+        str_addf(out, "; operators never measured on it%s may add %.0f %%",
+                 model_has_mixer(p->model, MIXER_MAMBA) ? ", the scan of state spaces among them,"
+                 : model_has_mixer(p->model, MIXER_GDN) ? ", the delta rule among them,"
+                                                        : "",
+                 100 * e->kernels);
 }
 
 void add_gpu_names(const struct plan *p, struct str *out)

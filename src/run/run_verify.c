@@ -98,6 +98,10 @@ static bool is_sound(struct work *w, const struct plan *p)
         why = NULL;
     if (why)
         return fail(w->err, ERROR_INFEASIBLE, "the plan is not feasible: %s", why);
+    if (p->model->pattern[0])
+        return fail(w->err, ERROR_INPUT,
+                    "verify builds what pretrain_gpt.py builds, and the plan is of a hybrid "
+                    "(--hybrid-layer-pattern): compare its log instead, astra calibrate run.log");
     if (plan_on_flagscale(p))
         return fail(w->err, ERROR_INPUT,
                     "the plan is for FlagScale, whose meshes verify cannot run: it runs stock "

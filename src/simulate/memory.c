@@ -63,12 +63,16 @@ double expert_shards(const struct strategy *s)
     return n < 1 ? 1 : n;
 }
 
-/* Two products and a norm of attention, the same of the MLP; a router and two products of each expert
+/* Two products and a norm of a mixer, and what else it has; the same of the MLP; a router and two products of each expert
  * instead. */
-static double layer_tensors(const struct model *m, double experts)
+static double layer_tensors(const struct model *m, const struct layer_kind *kind, double experts)
 {
-    double mlp = experts > 0 ? 1 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) : 2;
-    return (m->linear_bias ? 2 : 1) * (4 + (m->qk_norm ? 2 : 0) + mlp);
+    const double mixer[MIXERS] = {[MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0),
+                                  [MIXER_MAMBA] = 3 + 6,
+                                  [MIXER_GDN] = 3 + 4};
+    double moe = 2 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) + (m->moe_latent > 0 ? 2 : 0);
+    const double feed[FEEDS] = {[FEED_MLP] = 3, [FEED_MOE] = moe};
+    return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);
 }
 
 /* A step of the iteration on an a x b matrix X of m rows, the fewer, and n columns: X X^T, its square,
@@ -89,11 +93,11 @@ static void add_matrix(struct newton *out, double *flops, double a, double b, do
     out->most = fmax(out->most, one);
 }
 
-static void add_mlp_matrices(struct newton *out, double *flops, const struct model *m, double inner,
-                             double times)
+static void add_mlp_matrices(struct newton *out, double *flops, bool gated, double outer,
+                             double inner, double times)
 {
-    add_matrix(out, flops, (m->gated ? 2 : 1) * inner, m->hidden, times);
-    add_matrix(out, flops, m->hidden, inner, times);
+    add_matrix(out, flops, (gated ? 2 : 1) * inner, outer, times);
+    add_matrix(out, flops, outer, inner, times);
 }
 
 /* Queries, keys and values apart (--muon-no-split-qkv has them together). */
@@ -109,8 +113,22 @@ static void add_attention_matrices(struct newton *out, const struct model *m)
         add_matrix(out, dense, m->kv_lora, (double)m->heads * (m->qk_nope + m->v_dim), 1);
         add_matrix(out, dense, (double)m->heads * m->v_dim, h, 1);
     } else {
-        add_matrix(out, dense, q, h, 2); /* and the output's */
+        add_matrix(out, dense, q, h, 2 + (m->attn_gate != 0)); /* and the output's, the gate's */
         add_matrix(out, dense, k, h, 2);
+    }
+}
+
+/* Of a state space the product that makes its inputs is left to Adam (mamba_mixer.py: use_muon). */
+static void add_mixer_matrices(struct newton *out, const struct model *m, enum mixer mixer)
+{
+    double h = m->hidden, values = (double)gdn_values(m), queries = (double)gdn_queries(m);
+    if (mixer == MIXER_ATTENTION) {
+        add_attention_matrices(out, m);
+    } else if (mixer == MIXER_MAMBA) {
+        add_matrix(out, &out->dense, h, (double)mamba_inner(m), 1);
+    } else if (mixer == MIXER_GDN) {
+        add_matrix(out, &out->dense, 2 * queries + 2 * values + 2 * m->gdn_heads, h, 1);
+        add_matrix(out, &out->dense, h, values, 1);
     }
 }
 
@@ -119,12 +137,13 @@ static void add_newton(struct newton *out, const struct model *m, const struct l
                        const struct strategy *s)
 {
     bool moe = kind->feed == FEED_MOE;
-    if (kind->mixer == MIXER_ATTENTION)
-        add_attention_matrices(out, m);
+    double outer = moe && m->moe_latent ? m->moe_latent : m->hidden;
+    add_mixer_matrices(out, m, kind->mixer);
     if (kind->feed != FEED_NONE)
-        add_mlp_matrices(out, &out->dense, m, moe ? m->shared_ffn : m->ffn, 1);
+        add_mlp_matrices(out, &out->dense, m->gated, m->hidden, moe ? m->shared_ffn : m->ffn, 1);
     if (moe)
-        add_mlp_matrices(out, &out->experts, m, m->expert_ffn, (double)m->experts / s->ep);
+        add_mlp_matrices(out, &out->experts, m->gated, outer, m->expert_ffn,
+                         (double)m->experts / s->ep);
 }
 
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
@@ -133,17 +152,17 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
     if (!te && m->mla) { /* the local layers shard the down-projections too */
         int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
-        p.attention_linear += down;
-        p.attention_replicated -= down;
+        p.mixer_linear += down;
+        p.mixer_replicated -= down;
     }
-    out->dense += (double)(p.attention_linear + p.mlp) / s->tp;
-    out->dense += (double)(p.attention_replicated + p.mlp_replicated);
+    out->dense += (double)(p.mixer_linear + p.mlp) / s->tp;
+    out->dense += (double)(p.mixer_replicated + p.mlp_replicated);
     double experts = (double)p.experts / ((double)s->ep * s->etp);
     out->experts += experts;
     if (!m->kind[kind].wide)
-        out->linear += (double)(p.attention_linear + p.mlp) / s->tp + experts;
-    out->tensors += layer_tensors(m, p.experts > 0 ? (double)m->experts / s->ep : 0);
-    out->newton.params += (double)(p.attention_linear + p.mlp) / s->tp;
+        out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
+    out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
+    out->newton.params += (double)(p.mixer_linear + p.mlp) / s->tp;
     add_newton(&out->newton, m, &m->kind[kind], s);
 }
 
@@ -162,7 +181,8 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
     if (x->head && !(x->embedding && m->tied))
         out->dense += (double)model_head_params(m, vocab) / s->tp;
     for (int i = 0; i < x->mtp; i++) {
-        rank_params_add_layer(out, m, m->layer[m->layers - 1], s, te);
+        for (int k = 0; k < m->mtp_layers; k++)
+            rank_params_add_layer(out, m, m->mtp_layer[k], s, te);
         out->dense += (double)model_mtp_params(m) / s->tp;
     }
 }

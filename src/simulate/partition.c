@@ -205,7 +205,7 @@ static void collect_blocks(const struct model *m, struct block_shape shape, stru
 {
     static const enum block_kind KINDS[] = {
         [MLP] = BLOCK_MLP, [EXPERTS] = BLOCK_MOE, [EMBEDDING] = BLOCK_EMBEDDING, [MTP] = BLOCK_MTP};
-    const bool has[] = {[MLP] = has_layers(m, FEED_DENSE, false),
+    const bool has[] = {[MLP] = has_layers(m, FEED_MLP, false),
                         [EXPERTS] = has_layers(m, FEED_MOE, false),
                         [EMBEDDING] = true,
                         [MTP] = m->mtp > 0};
@@ -310,7 +310,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     predict_blocks(&on, shape.precision, sc->te, &b);
     for (int wide = 0; wide < 2; wide++) {
         int mlp = wide ? WIDE_MLP : MLP, experts = wide ? WIDE_EXPERTS : EXPERTS;
-        sum_block(&b, mlp, &feed[wide][FEED_DENSE]);
+        sum_block(&b, mlp, &feed[wide][FEED_MLP]);
         sum_block(&b, experts, &feed[wide][FEED_MOE]);
         if (scene_reserves(sc, s) && b.count[experts] > 0)
             reserve_experts(sc, s, &b, experts, &feed[wide][FEED_MOE]);
@@ -326,7 +326,8 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     clock_block(sc->group->gpu, false, own, &out->head);
     sum_block(&b, MTP, &out->mtp);
     if (m->mtp > 0) {
-        block_cost_add(&out->mtp, &out->kind[m->layer[m->layers - 1]]);
+        for (int i = 0; i < m->mtp_layers; i++)
+            block_cost_add(&out->mtp, &out->kind[m->mtp_layer[i]]);
         block_cost_add(&out->mtp, &out->head);
     }
     out->boundary_bytes = boundary_bytes(&shape);

@@ -288,7 +288,8 @@ static double copied_bytes(const struct model *m, const struct layer_costs *cost
 static double flex_bytes(const struct model *m, const struct strategy *s)
 {
     enum { CHANNELS = 10, PEERS = 8, ROWS = 720, REMOTE_ROWS = 128 };
-    double ranks = (double)s->ep * s->etp, row = 2.0 * m->hidden + 128 * (8 + 4 + 4);
+    double width = m->moe_latent ? m->moe_latent : m->hidden;
+    double ranks = (double)s->ep * s->etp, row = 2.0 * width + 128 * (8 + 4 + 4);
     if (m->experts == 0 || s->dispatcher != DISPATCH_FLEX || ranks <= 1)
         return 0;
     double rows = ranks <= PEERS ? 256 : ranks <= 64 ? 288 : ROWS;

@@ -303,7 +303,7 @@ static bool may_be_unfused(const struct space_builder *b)
  * a head and token, and other modules give more for less time. */
 static bool modules_sensible(const struct model *m, int set, bool te, bool unfused)
 {
-    bool dense = model_has_feed(m, FEED_DENSE), moe = m->experts > 0;
+    bool dense = model_has_feed(m, FEED_MLP), moe = m->experts > 0;
     int exist = MODULE_LAYERNORM | (unfused || set == MODULE_CORE_ATTN ? MODULE_CORE_ATTN : 0) |
                 (dense ? MODULE_MLP : 0) | (moe ? MODULE_MOE : 0) |
                 (moe && te ? MODULE_MOE_ACT : 0) | (m->mla ? MODULE_MLA_UP : 0) |

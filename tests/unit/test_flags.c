@@ -477,8 +477,18 @@ static const struct {
      "--recompute-granularity and --recompute-method"},
     {"--bf16 --moe-extended-tp",
      "--moe-extended-tp is no longer a flag of Megatron: use --expert-tensor-parallel-size"},
-    {"--bf16 --hybrid-layer-pattern M-M*",
-     "--hybrid-layer-pattern: hybrid (Mamba) models are not planned"},
+    {"--bf16 --hybrid-layer-pattern M-X*",
+     "--hybrid-layer-pattern: pattern 'M-X*': 'X' is no layer that is known; they are *MG-E and + "
+     "(multi-latent attention), MTP layers stand behind '/'"},
+    {"--bf16 --hybrid-override-pattern M+-*",
+     "--hybrid-override-pattern: pattern 'M+-*' has attention (*) and multi-latent attention (+); "
+     "Megatron knows one of them in a model"},
+    {"--bf16 --hybrid-layer-pattern M-M*/M/-",
+     "--hybrid-layer-pattern: pattern 'M-M*/M/-': MTP layers are 'M' and '-', expected all alike"},
+    {"--bf16 --is-hybrid-model",
+     "--is-hybrid-model without --hybrid-layer-pattern: which layers are meant is not said"},
+    {"--bf16 --hybrid-layer-pattern M --spec a gated_delta_product_stack_spec",
+     "--spec: gated delta products are not planned"},
     {"--bf16 --decoder-first-pipeline-num-layers 0",
      "--decoder-first-pipeline-num-layers is '0', expected a whole number from 1 to 1024"},
     {"--bf16 --optimizer-cpu-offload --optimizer-offload-fraction 1.5",
@@ -1351,6 +1361,7 @@ static const struct {
     {"--account-for-loss-in-pipeline-split", 11},
     {"--activation-func-clamp-value", 15},
     {"--attention-backend", 11},
+    {"--attention-output-gate", 16},
     {"--ckpt-format", 9},
     {"--cp-comm-type", 10},
     {"--cross-entropy-fusion-impl", 12},
@@ -1362,15 +1373,26 @@ static const struct {
     {"--delay-wgrad-compute", 13},
     {"--exp-avg-dtype", 11},
     {"--exp-avg-sq-dtype", 11},
+    {"--experimental-attention-variant", 16},
     {"--expert-tensor-parallel-size", 10},
     {"--fp8-param-gather", 9},
     {"--fp8-recipe", 12},
     {"--grad-reduce-in-bf16", 12},
     {"--init-model-with-meta-device", 12},
     {"--kv-lora-rank", 10},
+    {"--linear-attention-freq", 16},
+    {"--linear-key-head-dim", 16},
+    {"--linear-num-key-heads", 16},
+    {"--linear-num-value-heads", 16},
+    {"--linear-value-head-dim", 16},
     {"--main-grads-dtype", 11},
+    {"--mamba-head-dim", 12},
+    {"--mamba-num-groups", 12},
+    {"--mamba-num-heads", 13},
+    {"--mamba-state-dim", 12},
     {"--microbatch-group-size-per-virtual-pipeline-stage", 10},
     {"--moe-ffn-hidden-size", 10},
+    {"--moe-latent-size", 16},
     {"--moe-layer-freq", 10},
     {"--moe-router-enable-expert-bias", 11},
     {"--moe-router-group-topk", 11},
@@ -1452,9 +1474,37 @@ static void same_in_releases(const struct model *m, const struct strategy *s,
     assert_true(taken);
 }
 
+/* A pattern of layers has the stages, whatever split they come from. */
+static void hybrid_trip(const struct model *m)
+{
+    struct layout l, back;
+    struct error err = {0};
+    struct strategy s = random_strategy(m, &l);
+    if (!layout_is_string(s.split) && !layout_of(&l, m, &s, &err))
+        return;
+    if (l.mtp_stage != l.loss_stage)
+        return;
+    const char *flags = exported(m, &s, &l, NULL, false);
+    struct flags_result r = imported(flags, NULL, strategy_gpus(&s));
+    char difference[160] = "";
+    if (r.reasons.count > 0)
+        fail_msg("%s: %s", flags, r.reasons.text[0]);
+    if (!model_same(m, &r.model, difference, sizeof difference))
+        fail_msg("%s: %s: %s", m->name, difference, flags);
+    assert_int_equal(r.strategy.vpp, s.vpp);
+    assert_true(r.has_layout || layout_of(&back, &r.model, &r.strategy, &err));
+    assert_memory_equal(r.has_layout ? r.layout.layers : back.layers, l.layers,
+                        (size_t)l.stages * sizeof *l.layers);
+    assert_string_equal(exported(&r.model, &r.strategy, &r.layout, NULL, false), flags);
+}
+
 static void trip(const struct model *m)
 {
     struct layout l;
+    if (m->pattern[0]) {
+        hybrid_trip(m);
+        return;
+    }
     struct strategy s = random_strategy(m, &l);
     bool torch = rand() % 2;
     if (torch)
@@ -1484,6 +1534,14 @@ static void round_trip(void **state)
         "moe_every=3,"
         "dense_first=1,window=16,window_every=4",
         "layers=12,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,window=8",
+        "layers=12,full_every=4,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,attn_gate=1,"
+        "hidden=64,ffn=96,heads=8,kv=2,vocab=100",
+        "pattern=G-*EG-*EM-*E,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,hidden=64,ffn=96,"
+        "heads=8,kv=2,vocab=100,experts=8,topk=2,expert_ffn=16,mamba_heads=16,mamba_head_dim=8,"
+        "mamba_groups=8,mamba_state=16",
+        "pattern=M-*EM-*EM-*E/*E/*E,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,tied=0,"
+        "layer_norm=0,learned_pos=0,nope_every=1,experts=8,topk=2,expert_ffn=16,moe_latent=32,"
+        "mamba_heads=16,mamba_head_dim=8,mamba_groups=8,mamba_state=16",
     };
     int trips = 0;
     (void)state;

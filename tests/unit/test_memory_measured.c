@@ -273,7 +273,7 @@ static void tests_of_megatron(void **state)
         rows++;
         asked_release(&q);
     }
-    assert_true(rows == 137 && sum / rows < 0.0125);
+    assert_true(rows == 144 && sum / rows < 0.0125);
 }
 
 int main(void)

@@ -99,6 +99,9 @@ static const struct {
     {"ling-flash-2.0", 103, 0.005},    {"ling-1t", 1000, 0.005},
     {"granite-3.3-2b", 2.53, 0.005},   {"granite-3.3-8b", 8.17, 0.005},
     {"baichuan2-7b", 7.5, 0.005},      {"baichuan2-13b", 13.9, 0.005},
+    {"nemotron-h-8b", 8.1, 0.001},     {"nemotron-h-47b", 46.8, 0.001},
+    {"nemotron-h-56b", 56.3, 0.001},   {"nemotron3-nano-30b-a3b", 31.6, 0.001},
+    {"nemotron3-super-120b-a12b", 120.6, 0.001}, {"nemotron3-ultra-550b-a55b", 550, 0.002},
     {"sarvam-30b", 30, 0.075},         {"sarvam-105b", 105, 0.01},
 };
 
@@ -131,7 +134,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 120);
+    assert_int_equal(exact, 121);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
@@ -273,7 +276,7 @@ static void mtp_is_counted_apart(void **state)
     (void)state;
     struct model m = preset("deepseek-v3");
     struct layer_params p = model_layer_params(&m, &m.kind[m.layer[m.layers - 1]]);
-    double mtp = (double)(p.attention_linear + p.attention_replicated + p.mlp + p.mlp_replicated +
+    double mtp = (double)(p.mixer_linear + p.mixer_replicated + p.mlp + p.mlp_replicated +
                           p.experts + model_mtp_params(&m));
     assert_int_equal(m.mtp, 1);
     assert_true(fabs(mtp / 11.5e9 - 1) < 0.01);
@@ -287,8 +290,8 @@ static void layer_parts(void **state)
         from_pairs("layers=1,hidden=64,heads=4,kv=2,head_dim=8,vocab=100,ffn=96,gated=0,"
                    "qk_norm=1,sinks=1,max_seq=16");
     struct layer_params p = model_layer_params(&m, &m.kind[0]);
-    assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + (32 + 2 * 16) + 32 * 64 + 4);
-    assert_int_equal(p.attention_replicated, 2 * 64 + 64 + 2 * 2 * 8);
+    assert_int_equal(p.mixer_linear, 64 * (32 + 2 * 16) + (32 + 2 * 16) + 32 * 64 + 4);
+    assert_int_equal(p.mixer_replicated, 2 * 64 + 64 + 2 * 2 * 8);
     assert_int_equal(p.mlp, 64 * 96 + 96 + 96 * 64);
     assert_int_equal(p.mlp_replicated, 2 * 64 + 64);
     assert_int_equal(p.experts, 0);
@@ -300,8 +303,8 @@ static void layer_parts(void **state)
         "layers=1,hidden=64,heads=4,vocab=100,mla=1,q_lora=16,kv_lora=8,qk_nope=12,qk_rope=4,"
         "v_dim=10,qk_norm=1,experts=6,topk=2,expert_ffn=32,shared_ffn=40,shared_gate=1");
     p = model_layer_params(&m, &m.kind[0]);
-    assert_int_equal(p.attention_linear, 16 * 4 * 16 + 8 * 4 * (12 + 10) + 4 * 10 * 64);
-    assert_int_equal(p.attention_replicated, 64 * 16 + 64 * (8 + 4) + 16 + 8 + 64);
+    assert_int_equal(p.mixer_linear, 16 * 4 * 16 + 8 * 4 * (12 + 10) + 4 * 10 * 64);
+    assert_int_equal(p.mixer_replicated, 64 * 16 + 64 * (8 + 4) + 16 + 8 + 64);
     assert_int_equal(p.mlp, 3 * 64 * 40);
     assert_int_equal(p.mlp_replicated, 64 + 6 * 64 + 64);
     assert_int_equal(p.experts, 6 * 3 * 64 * 32);
@@ -330,9 +333,9 @@ static void norms_and_biases(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct model m = from_pairs(cases[i].pairs);
         struct layer_params p = model_layer_params(&m, &m.kind[0]);
-        assert_int_equal(p.attention_replicated, cases[i].attention);
+        assert_int_equal(p.mixer_replicated, cases[i].attention);
         assert_int_equal(p.mlp_replicated, cases[i].mlp);
-        assert_int_equal(p.attention_linear, 64 * (32 + 2 * 16) + 32 * 64);
+        assert_int_equal(p.mixer_linear, 64 * (32 + 2 * 16) + 32 * 64);
     }
 #undef WIDE
 }
@@ -587,7 +590,7 @@ static void set_pattern(void **state)
     (void)state;
     struct model m = from_pairs(SMALL "layers=6,experts=4,topk=1,window=8");
     struct layer_pattern p = {{0},
-                              {FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE, FEED_DENSE, FEED_MOE},
+                              {FEED_MLP, FEED_MOE, FEED_MLP, FEED_MOE, FEED_MLP, FEED_MOE},
                               {true, true, false, true, true, false}};
     struct error err = {0};
     assert_true(model_set_pattern(&m, &p, &err));
@@ -766,7 +769,7 @@ static void bad_configs(void **state)
         {"{\"model_type\":\"lama\"}", "c.json: model_type 'lama' is no family that is known (did "
                                       "you mean llama?) (doc/model.md)" INLINE},
         {"{\"model_type\":\"jamba\"}", "c.json: model_type is 'jamba': it has " HYBRID},
-        {"{\"model_type\":\"qwen3_next\"}", "c.json: model_type is 'qwen3_next': it has " HYBRID},
+        {"{\"model_type\":\"kimi_linear\"}", "c.json: model_type is 'kimi_linear': it has " HYBRID},
         {"{\"model_type\":\"deepseek_v32\"}", "c.json: model_type is 'deepseek_v32': it has sparse "
                                               "attention over tokens that an indexer "
                                               "chooses, which Astra does not model" INLINE},
@@ -996,7 +999,7 @@ static void names_of_others(void **state)
         {"qwen2.5-vl-7b", NULL},
         {"Qwen/Qwen3-VL-30B-A3B-Instruct", NULL},
         {"Qwen/Qwen3-Omni-30B-A3B-Instruct", NULL},
-        {"Qwen/Qwen3-Next-80B-A3B-Instruct", NULL},
+        {"Qwen/Qwen3-Next-80B-A3B-Instruct", "qwen3-next-80b-a3b"},
         {"Qwen/Qwen3.5-4B", NULL},
         {"Qwen/Qwen3-Embedding-4B", NULL},
         {"Qwen/Qwen3-Reranker-0.6B", NULL},
@@ -1050,8 +1053,8 @@ static void names_say_what_else(void **state)
     assert_string_equal(differs, "");
     assert_non_null(strstr(model_named_other("Qwen/Qwen3-VL-8B", &decoder), "vision-language"));
     assert_true(decoder);
-    assert_non_null(strstr(model_named_other("Qwen/Qwen3.5-4B/", &decoder), "linear attention"));
-    assert_false(decoder);
+    assert_non_null(strstr(model_named_other("Qwen/Qwen3.5-4B/", &decoder), "delta nets"));
+    assert_true(decoder);
     assert_null(model_named_other("Qwen/Qwen3-8B", &decoder));
     assert_int_equal(model_names_near("llama3.2-90b", near, 3), 2);
     assert_string_equal(near[0], "llama3.2-1b");

@@ -146,7 +146,8 @@ static const char *squeezed(const char *value, struct arena *mem)
 static void add_flag(struct dest_list *l, const char *flag, const char *value, int line)
 {
     int most = words_most_values(flag);
-    if (is_none(value) || (most == 0 && is_false(value)) || strcmp(value, "[]") == 0)
+    bool word = strcmp(value, "none") == 0 && words_takes(flag, value); /* and not Python's None */
+    if ((is_none(value) && !word) || (most == 0 && is_false(value)) || strcmp(value, "[]") == 0)
         return;
     if (most == 0 && !is_true(value)) /* holds something else, which is no switch */
         return;

@@ -539,14 +539,30 @@ static void count_virtual_stages(struct flags_result *r)
         s->vpp = 1;
 }
 
+/* A hybrid's pattern that cuts where Megatron would have cut it is no layout of its own. */
+static bool is_even(const struct flags_result *r)
+{
+    struct strategy even = r->strategy;
+    struct layout l;
+    struct error none;
+    even.split = SPLIT_EVEN;
+    return r->model.pattern[0] && layout_of(&l, &r->model, &even, &none) &&
+           memcmp(l.layers, r->layout.layers, (size_t)l.stages * sizeof *l.layers) == 0;
+}
+
 /* A layout that Megatron refuses leaves the split as even as possible, so that figures can be
  * given. */
 static bool read_layout(struct flags_result *r, struct error *err)
 {
     struct error inner;
     r->strategy.first_layers = r->strategy.last_layers = 0;
-    r->has_layout = layout_parse(&r->layout, r->layout_text, &r->model, &r->strategy, &inner);
-    if (r->has_layout)
+    bool parsed = layout_parse(&r->layout, r->layout_text, &r->model, &r->strategy, &inner);
+    r->has_layout = parsed;
+    if (r->has_layout && is_even(r)) {
+        r->has_layout = false;
+        r->strategy.split = SPLIT_EVEN;
+    }
+    if (parsed)
         return true;
     if (inner.kind != ERROR_INFEASIBLE)
         return fail(err, inner.kind, "--pipeline-model-parallel-layout: %s", inner.text);

@@ -101,6 +101,8 @@ static bool read_positions(struct flags_result *r, const struct words *w, struct
     if (!read_number(r, MODEL_max_seq, longest, 0, w, err))
         return false;
     r->model_given[MODEL_max_seq] = words_has(w, "--max-position-embeddings");
+    if (flags_is(w, "--position-embedding-type", "none", NULL))
+        r->model.nope_every = 1;
     return true;
 }
 
@@ -328,9 +330,14 @@ static bool read_pattern(const struct words *w, const char *flag, int layers, in
 /* Which layers have experts and which the window, where the flags say more than "all". */
 static bool set_pattern(struct model *m, const struct words *w, struct error *err)
 {
+    static const char *const linear_freq = "--linear-attention-freq";
     struct layer_pattern pattern;
-    struct number_list moe = {0}, window = {0};
+    struct number_list moe = {0}, window = {0}, linear = {0};
     int moe_every = 1, window_every = 1 << 30; /* every layer, no layer is left out */
+    int full_every = m->full_every ? m->full_every : 1;
+    if (m->gdn_heads && words_has(w, linear_freq) &&
+        !read_pattern(w, linear_freq, m->layers, &full_every, &linear, err))
+        return false;
     if (m->experts && words_has(w, "--moe-layer-freq") &&
         !read_pattern(w, "--moe-layer-freq", m->layers, &moe_every, &moe, err))
         return false;
@@ -339,8 +346,9 @@ static bool set_pattern(struct model *m, const struct words *w, struct error *er
         return false;
     for (int i = 0; i < m->layers; i++) {
         bool experts = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
-        pattern.mixer[i] = MIXER_ATTENTION;
-        pattern.feed[i] = experts ? FEED_MOE : FEED_DENSE;
+        bool net = m->gdn_heads && (full_every ? (i + 1) % full_every != 0 : linear.item[i]);
+        pattern.mixer[i] = net ? MIXER_GDN : MIXER_ATTENTION;
+        pattern.feed[i] = experts ? FEED_MOE : FEED_MLP;
         pattern.window[i] =
             m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
     }
@@ -351,10 +359,41 @@ static bool finish(struct flags_result *r, const struct words *w, struct error *
 {
     struct error inner;
     default_ffn(r, w);
+    if (r->model.pattern[0] && !strchr(r->model.pattern, 'E') && !strchr(r->model.mtp_pattern, 'E'))
+        r->model.experts = 0;
     snprintf(r->model.name, sizeof r->model.name, "flags");
     if (!model_finish(&r->model, &inner))
         return fail(err, inner.kind, "the flags describe no model: %s", inner.text);
+    if (r->model.pattern[0])
+        return true;
     return set_pattern(&r->model, w, err);
+}
+
+/* Which layers are no attention: gated delta nets with Megatron's widths unless told. */
+static bool read_variant(struct flags_result *r, const struct words *w, struct error *err)
+{
+    static const char *const flag = "--experimental-attention-variant";
+    static const char *const hybrid = "--hybrid-layer-pattern";
+    struct model *m = &r->model;
+    bool net = flags_is(w, flag, "gated_delta_net", NULL) || flags_is(w, flag, "gdn", NULL);
+    bool symbol = words_has(w, hybrid) && strchr(words_value(w, hybrid), 'G');
+    if (words_has(w, flag) && !net)
+        return fail(err, ERROR_INPUT, "%s %s: sparse attention and delta nets of the second kind are "
+                                      "not planned",
+                    flag, words_value(w, flag));
+    if (net && !symbol && !words_has(w, "--linear-attention-freq"))
+        return fail(err, ERROR_INPUT, "%s without --linear-attention-freq: which layers are meant "
+                                      "is not said",
+                    flag);
+    if (!net && !symbol) {
+        m->gdn_dim = m->gdn_key_heads = m->gdn_key_dim = 0;
+        return true;
+    }
+    m->gdn_dim = m->gdn_dim ? m->gdn_dim : 128;
+    m->gdn_key_dim = m->gdn_key_dim ? m->gdn_key_dim : 128;
+    m->gdn_key_heads = m->gdn_key_heads ? m->gdn_key_heads : 16;
+    m->full_every = symbol ? 0 : m->layers + 1; /* the list that follows says it */
+    return read_number(r, MODEL_gdn_heads, "--linear-num-value-heads", 32, w, err);
 }
 
 bool flags_read_model(struct flags_result *r, const struct words *w, struct error *err)
@@ -367,6 +406,12 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
     if (!words_has(w, "--num-layers") &&
         !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
         return false;
+    bool hybrid;
+    if (!read_variant(r, w, err))
+        return false;
+    if (!flags_read_hybrid(r, w, &hybrid, err))
+        return false;
+    r->model_given[MODEL_layers] |= hybrid;
     r->has_model = r->model.layers && r->model.hidden && r->model.heads;
     return read_attention(r, w, err) && read_positions(r, w, err) && read_mlp(r, w, err) &&
            read_vocab(r, w, err) && read_window(r, w, err) && flags_read_meaning(r, w, err) &&
@@ -414,7 +459,8 @@ static bool given_agree(const struct flags_result *r, const struct model *given,
         const struct field_flag *f = &FIELD_FLAGS[i];
         bool compared = r->model_given[f->field] && f->field != MODEL_max_seq &&
                         f->field != MODEL_vocab_pad && f->field != MODEL_dense_first &&
-                        f->field != MODEL_moe_every && f->field != MODEL_window_every;
+                        f->field != MODEL_moe_every && f->field != MODEL_window_every &&
+                        f->field != MODEL_full_every;
         int here = model_field_get(&r->model, f->field), there = model_field_get(given, f->field);
         if (compared && here != there)
             return fail(err, ERROR_INPUT, "%s and --model %s disagree: %s is %d here and %d there",
@@ -427,7 +473,7 @@ static bool take_field(struct flags_result *r, const struct field_flag *f, struc
 {
     int here = model_field_get(&r->model, f->field), there = model_field_get(m, f->field);
     bool pattern = f->field == MODEL_dense_first || f->field == MODEL_moe_every ||
-                   f->field == MODEL_window_every;
+                   f->field == MODEL_window_every || f->field == MODEL_full_every;
     if (!r->model_given[f->field] || pattern || here == there)
         return false;
     model_field_set(m, f->field, here);
@@ -445,7 +491,8 @@ static bool take_fields(struct flags_result *r, struct model *m, struct error *e
     struct error inner;
     bool changed = false;
     bool pattern = (m->experts && words_has(r->words, "--moe-layer-freq")) ||
-                   (m->window && words_has(r->words, "--window-attn-skip-freq"));
+                   (m->window && words_has(r->words, "--window-attn-skip-freq")) ||
+                   (m->gdn_heads && words_has(r->words, "--linear-attention-freq"));
     for (int i = 0; i < MODEL_FIELDS; i++)
         changed |= take_field(r, &FIELD_FLAGS[i], m);
     if (changed && !model_finish(m, &inner))

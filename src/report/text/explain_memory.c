@@ -190,10 +190,13 @@ static const char *const WHY[MOMENTS] = {
                      "that still exist beside them; there are no activations yet",
 };
 
+/* Blocks of an MTP depth, its projection and the head. */
+enum { PARTS_MAX = 2 * MTP_MAX_LAYERS + 2 };
+
 /* Operators that run one after the other at the fullest moment. */
 struct part_run {
-    struct op op[4 * OPS_MAX];
-    const char *block[4 * OPS_MAX]; /* the name of each operator's block */
+    struct op op[PARTS_MAX * OPS_MAX];
+    const char *block[PARTS_MAX * OPS_MAX]; /* the name of each operator's block */
     int count;
     double forward_beside; /* as block_peak_of takes it */
 };
@@ -201,23 +204,18 @@ struct part_run {
 static void add_block(struct part_run *r, struct block_shape shape, enum block_kind kind,
                       int window)
 {
-    static const char *const names[] = {
-        [BLOCK_ATTENTION] = "attention", [BLOCK_MLP] = "MLP",
-        [BLOCK_MOE] = "experts",         [BLOCK_EMBEDDING] = "embedding",
-        [BLOCK_HEAD] = "output layer",   [BLOCK_MTP] = "multi-token prediction",
-    };
     shape.kind = kind;
     shape.window = window;
     int n = kind == BLOCK_NONE ? 0 : block_ops(&shape, r->op + r->count);
     for (int i = 0; i < n; i++)
-        r->block[r->count + i] = names[kind];
+        r->block[r->count + i] = kind == BLOCK_HEAD ? "output layer" : block_name(kind);
     r->count += n;
 }
 
 static void add_layer(struct part_run *r, const struct model *m, struct block_shape shape,
-                      int layer)
+                      int layer_kind)
 {
-    const struct layer_kind *kind = &m->kind[m->layer[layer]];
+    const struct layer_kind *kind = &m->kind[layer_kind];
     shape.precision = layer_precision(shape.precision, kind->wide);
     add_block(r, shape, mixer_block(kind->mixer), kind->window);
     add_block(r, shape, feed_block(kind->feed), 0);
@@ -260,9 +258,9 @@ static void collect(const struct partition *f, const struct strategy *all, int r
     if (moment == MOMENT_mtp)
         add_block(r, shape, BLOCK_MTP, 0);
     if (moment == MOMENT_layer || moment == MOMENT_recompute)
-        add_layer(r, m, shape, fullest_layer(f, s, rank, moment == MOMENT_recompute));
-    if (moment == MOMENT_mtp)
-        add_layer(r, m, shape, m->layers - 1);
+        add_layer(r, m, shape, m->layer[fullest_layer(f, s, rank, moment == MOMENT_recompute)]);
+    for (int i = 0; i < m->mtp_layers && moment == MOMENT_mtp; i++)
+        add_layer(r, m, shape, m->mtp_layer[i]);
     if (moment == MOMENT_head || moment == MOMENT_mtp)
         add_block(r, shape, BLOCK_HEAD, 0);
     if (moment == MOMENT_recompute || (moment == MOMENT_head && s->pp > 1))

@@ -16,6 +16,7 @@
 static const char *const OP_KINDS[] = {
     [OP_GEMM] = "product",  [OP_GROUPED] = "grouped", [OP_ATTENTION] = "attention",
     [OP_SCORES] = "scores", [OP_MEMORY] = "memory",   [OP_COMM] = "comm",
+    [OP_SCAN] = "scan",
 };
 static const char *const COMM_KINDS[] = {
     [COMM_ALL_REDUCE] = "all-reduce",
@@ -23,10 +24,6 @@ static const char *const COMM_KINDS[] = {
     [COMM_REDUCE_SCATTER] = "reduce-scatter",
     [COMM_ALL_TO_ALL] = "all-to-all",
     [COMM_SEND] = "send",
-};
-static const char *const BLOCKS[] = {
-    [BLOCK_ATTENTION] = "attention", [BLOCK_MLP] = "mlp",   [BLOCK_MOE] = "experts",
-    [BLOCK_EMBEDDING] = "embedding", [BLOCK_HEAD] = "head", [BLOCK_MTP] = "mtp projection",
 };
 
 typedef void block_printer(const struct scene *, const struct costing *, const struct block_shape *,
@@ -38,7 +35,7 @@ static void print_title(const struct block_shape *b, const struct report_style *
                         struct str *out)
 {
     struct str title = {0};
-    str_addf(&title, "%s", BLOCKS[b->kind]);
+    str_addf(&title, "%s", block_name(b->kind));
     if (b->kind == BLOCK_ATTENTION && b->window > 0)
         str_addf(&title, " (window %d)", b->window);
     if (b->wide)

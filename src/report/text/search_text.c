@@ -366,7 +366,9 @@ static void add_launcher(const struct plan *p, struct str *out)
     else
         str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" " RENDEZVOUS,
                  (long long)nodes);
-    str_add(out, plan_on_flagscale(p) ? "flagscale/train/train_gpt.py" : "pretrain_gpt.py");
+    str_add(out, plan_on_flagscale(p)    ? "flagscale/train/train_gpt.py"
+                 : p->model->pattern[0] ? HYBRID_PROGRAM
+                                        : "pretrain_gpt.py");
 }
 
 /* Whose ranks are sorted by the types of the hostfile, not by the order of the nodes. */
@@ -515,7 +517,7 @@ static void print_production(const struct search_report *r, const struct report_
         add_seconds(&text, r->production_s);
         str_addf(&text, " a step on this layout, %.*f %% less", gain < 0.0095 ? 1 : 0, 100 * gain);
     } else {
-        str_add(&text, "gain nothing on this layout");
+        str_add(&text, "would gain nothing on this layout");
     }
     str_add(out, "\n");
     typeset_wrap(style, str_text(&text), 2, out);

@@ -1,0 +1,50 @@
+/* A list of operators in the making, and the pieces that blocks of several kinds are made of; private to the layer
+ * stage. */
+#pragma once
+
+#include "layer/ops.h"
+
+enum { HALF = 2, SINGLE = 4 }; /* bytes of bf16 / fp16 and of fp32 */
+
+struct ops_builder {
+    const struct block_shape *s;
+    struct op *out;
+    int count;
+    double tokens;   /* of one micro-batch on one context-parallel rank */
+    double residual; /* tokens of the residual stream held by one rank */
+    double whole;  /* bytes of hidden states of all tokens, as tensor-parallel products see them */
+    double stream; /* bytes of the residual stream, and of its gradient */
+    double input;  /* bytes of an element that a product keeps as its input */
+    bool sharded;  /* the two differ: sequence parallelism */
+};
+
+struct op *ops_add(struct ops_builder *, const char *name, enum op_kind);
+/* A product: of a micro-batch's rows; column- and row-parallel. */
+struct op *ops_gemm(struct ops_builder *, const char *name, double m, double n, double k);
+struct op *ops_column(struct ops_builder *, const char *name, double n);
+struct op *ops_row(struct ops_builder *, const char *name, double k);
+/* A pass over `rows` of `width` elements: of the output, where that is narrower than the input. */
+struct op *ops_pass(struct ops_builder *, const char *name, enum memory_kind, double rows,
+                    double width);
+/* Nothing where there is one rank. */
+void ops_comm(struct ops_builder *, const char *name, enum comm_kind, enum comm_axis, double bytes,
+              int ranks, int stride, int modules);
+/* Entry and exit of a tensor-parallel region. */
+void ops_enter(struct ops_builder *, const char *name, int modules);
+void ops_exit(struct ops_builder *, const char *name, int modules);
+void ops_residual(struct ops_builder *);
+void ops_norm(struct ops_builder *, const char *name, bool saves_input);
+void ops_mlp_norm(struct ops_builder *);
+/* Two products with the activation between them, `wide` = inner width on this rank; and that activation. */
+void ops_mlp(struct ops_builder *, const char *up, const char *down, double wide, int modules);
+struct op *ops_activation(struct ops_builder *, double tokens, double inner, double wide);
+/* Bytes of an element of a mixer's output: kept for its own backward, and in fp8 once more as the next product's input. */
+double ops_mixer_kept(const struct ops_builder *);
+/* Whether products add their weight gradients as they compute them. */
+bool ops_adds_wgrads(const struct block_shape *);
+double ops_bias_scratch(double tokens, double width);
+
+/* The kinds of blocks: PART_block of layer_kinds.def. */
+#define MIXER(id, symbol, part, name) void part##_block(struct ops_builder *);
+#define FEED(id, symbol, part, name) void part##_block(struct ops_builder *);
+#include "model/layer_kinds.def"
