@@ -24,9 +24,9 @@ bool board_hybrid(struct arena *mem, struct error *err)
         if (!j.plan.computed)
             return fail(err, ERROR_INPUT, "%s cannot be computed", csv_at(&c, i, 0));
         double error = j.plan.step_s / step_s - 1;
-        printf("%-26s %-7s %10.3f %9.3f %+5.0f %% %5.0f %%%s\n", csv_at(&c, i, 3),
-               csv_at(&c, i, 2), step_s, j.plan.step_s, 100 * error,
-               100 * j.plan.expected_error, j.plan.stage[0].fits ? "" : "  does not fit");
+        printf("%-26s %-7s %10.3f %9.3f %+5.0f %% %5.0f %%%s\n", csv_at(&c, i, 3), csv_at(&c, i, 2),
+               step_s, j.plan.step_s, 100 * error, 100 * j.plan.expected_error,
+               j.plan.stage[0].fits ? "" : "  does not fit");
         rows++;
         fit += j.plan.stage[0].fits;
         within += fabs(error) <= j.plan.expected_error;

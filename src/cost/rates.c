@@ -129,7 +129,8 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
     return t;
 }
 
-static struct op_time predict_scan(const struct node_group *group, int precision, const struct op *o)
+static struct op_time predict_scan(const struct node_group *group, int precision,
+                                   const struct op *o)
 {
     const struct gpu *g = group->gpu;
     int wide = precision_is_narrow(precision) ? PRECISION_BF16 : precision;

@@ -25,11 +25,11 @@ static struct gdn_widths widths_of(const struct block_shape *s)
     const struct model *m = s->model;
     double heads = (double)m->gdn_heads / s->tp, values = (double)gdn_values(m) / s->tp;
     return (struct gdn_widths){.queries = (double)gdn_queries(m) / s->tp,
-                           .values = values,
-                           .heads = heads,
-                           .keys = heads * m->gdn_key_dim,
-                           .state = values * m->gdn_key_dim / CHUNK,
-                           .pairs = heads * CHUNK};
+                               .values = values,
+                               .heads = heads,
+                               .keys = heads * m->gdn_key_dim,
+                               .state = values * m->gdn_key_dim / CHUNK,
+                               .pairs = heads * CHUNK};
 }
 
 static void add_exchange(struct ops_builder *b, const char *name, double width)

@@ -28,10 +28,10 @@ static struct mamba_widths widths_of(const struct block_shape *s)
     const struct model *m = s->model;
     double groups = (double)m->mamba_groups / s->tp, copies = fmax(1, s->cp / groups);
     return (struct mamba_widths){.inner = (double)mamba_inner(m) / s->tp,
-                           .shared = copies * (double)mamba_shared(m) / s->tp,
-                           .heads = (double)m->mamba_heads / s->tp,
-                           .states = (double)mamba_inner(m) / s->tp * m->mamba_state / CHUNK,
-                           .chunk = copies * groups * CHUNK};
+                                 .shared = copies * (double)mamba_shared(m) / s->tp,
+                                 .heads = (double)m->mamba_heads / s->tp,
+                                 .states = (double)mamba_inner(m) / s->tp * m->mamba_state / CHUNK,
+                                 .chunk = copies * groups * CHUNK};
 }
 
 /* Heads are dealt to the context-parallel ranks and gathered again, tokens the other way round. */
@@ -60,9 +60,9 @@ static void scan_bytes(const struct mamba_widths *w, struct op *o, double tokens
     double decay = HALF * 2 * w->inner + SINGLE * w->chunk;
     double conv_back = HALF * 3 * (w->inner + w->shared);
     o->bytes = tokens * (conv_bytes(w) + chunk_state + passing + pairs + output);
-    o->bytes_back = tokens * (conv_bytes(w) + chunk_state + states + passing + pairs + gate +
-                              dstates + passing_back + dx + 2 * db + dpairs + 2 * pairs + decay +
-                              conv_back);
+    o->bytes_back =
+        tokens * (conv_bytes(w) + chunk_state + states + passing + pairs + gate + dstates +
+                  passing_back + dx + 2 * db + dpairs + 2 * pairs + decay + conv_back);
 }
 
 /* Inside a chunk half of the pairs are masked; their tiles are not computed. */

@@ -17,8 +17,7 @@ struct op *ops_activation(struct ops_builder *b, double tokens, double inner, do
 }
 
 /* Two products with the activation between them, `wide` = inner width on this rank. */
-void ops_mlp(struct ops_builder *b, const char *up, const char *down, double wide,
-                    int modules)
+void ops_mlp(struct ops_builder *b, const char *up, const char *down, double wide, int modules)
 {
     double inner = wide * (b->s->model->gated ? 2 : 1);
     struct op *first = ops_column(b, up, inner);

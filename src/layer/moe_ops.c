@@ -156,7 +156,8 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
     const struct model *m = b->s->model;
     bool grouped = b->s->te && b->s->grouped_gemm;
     bool fused = grouped && b->s->expert_fusion && precision_is_narrow(b->s->precision);
-    struct expert_ops o = {.up = ops_gemm(b, "expert up", x->rows / x->count, x->inner, routed_width(m))};
+    struct expert_ops o = {
+        .up = ops_gemm(b, "expert up", x->rows / x->count, x->inner, routed_width(m))};
     o.up->saved = HALF * x->rows * x->inner;
     if (m->clamped && !fused)
         o.clamp = add_clamp(b, x->rows * x->inner);

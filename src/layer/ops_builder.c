@@ -84,8 +84,8 @@ static const struct {
 };
 
 /* A pass over `rows` of `width` elements: of the output, where that is narrower than the input. */
-struct op *ops_pass(struct ops_builder *b, const char *name, enum memory_kind kind,
-                           double rows, double width)
+struct op *ops_pass(struct ops_builder *b, const char *name, enum memory_kind kind, double rows,
+                    double width)
 {
     struct op *o = ops_add(b, name, OP_MEMORY);
     assert(ELEMENT_BYTES[kind].forward > 0);
@@ -97,8 +97,8 @@ struct op *ops_pass(struct ops_builder *b, const char *name, enum memory_kind ki
     return o;
 }
 
-void ops_comm(struct ops_builder *b, const char *name, enum comm_kind kind,
-                     enum comm_axis axis, double bytes, int ranks, int stride, int modules)
+void ops_comm(struct ops_builder *b, const char *name, enum comm_kind kind, enum comm_axis axis,
+              double bytes, int ranks, int stride, int modules)
 {
     if (ranks <= 1)
         return;

@@ -18,7 +18,8 @@ int64_t gdn_queries(const struct model *m)
 void gdn_params(const struct model *m, struct layer_params *p)
 {
     int64_t q = gdn_queries(m), v = gdn_values(m), heads = m->gdn_heads, h = m->hidden;
-    p->mixer_linear = h * (2 * q + 2 * v + 2 * heads) + v * h + CONV_WIDTH * (2 * q + v) + 2 * heads;
+    p->mixer_linear =
+        h * (2 * q + 2 * v + 2 * heads) + v * h + CONV_WIDTH * (2 * q + v) + 2 * heads;
     p->mixer_replicated = model_half_norms(m) + m->gdn_dim;
 }
 

@@ -10,8 +10,9 @@
 static const struct {
     const char *name;
     char symbol;
-} NAMES[] = {{"mamba", 'M'},     {"linear_attention", 'M'}, {"attention", '*'},
-             {"full_attention", '*'}, {"moe", 'E'},              {"mlp", '-'}};
+} NAMES[] = {{"mamba", 'M'},     {"linear_attention", 'M'},
+             {"attention", '*'}, {"full_attention", '*'},
+             {"moe", 'E'},       {"mlp", '-'}};
 enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
 
 static bool add_list(const struct hf_config *c, const char *key, const struct json *list,
@@ -32,7 +33,8 @@ static bool add_list(const struct hf_config *c, const char *key, const struct js
 }
 
 /* The first of the blank-separated keys that is there. */
-static bool add_part(const struct hf_config *c, const char *keys, struct str *out, struct error *err)
+static bool add_part(const struct hf_config *c, const char *keys, struct str *out,
+                     struct error *err)
 {
     char key[64];
     const struct json *v = NULL;
@@ -89,8 +91,8 @@ bool hf_hybrid(const struct hf_config *c, struct model *m, struct error *err)
         if (!hf_flag(c, OFF[i], &on, err))
             return false;
         if (on)
-            return fail(err, ERROR_INPUT, "%s: %s is true: such biases are not modelled%s",
-                        c->name, OFF[i], HF_WAY_OUT);
+            return fail(err, ERROR_INPUT, "%s: %s is true: such biases are not modelled%s", c->name,
+                        OFF[i], HF_WAY_OUT);
     }
     if (!hf_symbols(c, "layers_block_type layer_types hybrid_override_pattern",
                     "mtp_layers_block_type mtp_hybrid_override_pattern", m, err))

@@ -264,7 +264,8 @@ bool model_finish(struct model *m, struct error *err)
         return false;
     fill_defaults(m);
     if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
-        !check_mamba(m, err) || !check_gdn(m, err) || !check_wide(m, err) || !model_finish_meaning(m, err))
+        !check_mamba(m, err) || !check_gdn(m, err) || !check_wide(m, err) ||
+        !model_finish_meaning(m, err))
         return false;
     if (m->pattern[0])
         pattern_of_symbols(m, &pattern);
@@ -279,8 +280,8 @@ static bool is_idle(const struct model *m, enum model_field f)
 {
     return (f == MODEL_max_seq && !m->learned_pos) ||
            (f == MODEL_ffn && !model_has_feed(m, FEED_MLP)) || f == MODEL_sigmoid_router ||
-           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every || f == MODEL_full_every ||
-           f == MODEL_window_every;
+           f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
+           f == MODEL_full_every || f == MODEL_window_every;
 }
 
 static const char *const MIXER_NAMES[] = {

@@ -109,11 +109,13 @@ void moe_params(const struct model *m, struct layer_params *p)
 static const struct half {
     void (*params)(const struct model *, struct layer_params *);
     double (*work)(const struct model *);
-} MIXER_HALF[MIXERS] = {
+} MIXER_HALF[MIXERS] =
+    {
 #define MIXER(id, symbol, part, name) [MIXER_##id] = {part##_params, part##_work},
 #define FEED(...)
 #include "model/layer_kinds.def"
-}, FEED_HALF[FEEDS] = {
+},
+  FEED_HALF[FEEDS] = {
 #define MIXER(...)
 #define FEED(id, symbol, part, name) [FEED_##id] = {part##_params, part##_work},
 #include "model/layer_kinds.def"

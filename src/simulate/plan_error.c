@@ -40,9 +40,12 @@ struct family_times {
 static void add_block(const struct scene *sc, const struct costing *on, const struct block_shape *b,
                       double times, struct family_times *out)
 {
-    static const int FAMILY[] = {[OP_GEMM] = FAMILY_GEMM,           [OP_GROUPED] = FAMILY_GROUPED,
-                                 [OP_ATTENTION] = FAMILY_ATTENTION, [OP_SCORES] = FAMILY_ATTENTION,
-                                 [OP_MEMORY] = FAMILY_MEMORY,       [OP_COMM] = FAMILIES,
+    static const int FAMILY[] = {[OP_GEMM] = FAMILY_GEMM,
+                                 [OP_GROUPED] = FAMILY_GROUPED,
+                                 [OP_ATTENTION] = FAMILY_ATTENTION,
+                                 [OP_SCORES] = FAMILY_ATTENTION,
+                                 [OP_MEMORY] = FAMILY_MEMORY,
+                                 [OP_COMM] = FAMILIES,
                                  [OP_SCAN] = FAMILIES};
     struct op ops[OPS_MAX];
     struct op_time time[OPS_MAX];

@@ -1536,7 +1536,8 @@ static void round_trip(void **state)
         "layers=12,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,window=8",
         "layers=12,full_every=4,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,attn_gate=1,"
         "hidden=64,ffn=96,heads=8,kv=2,vocab=100",
-        "pattern=G-*EG-*EM-*E,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,hidden=64,ffn=96,"
+        "pattern=G-*EG-*EM-*E,gdn_heads=8,gdn_dim=8,gdn_key_heads=4,gdn_key_dim=16,hidden=64,ffn="
+        "96,"
         "heads=8,kv=2,vocab=100,experts=8,topk=2,expert_ffn=16,mamba_heads=16,mamba_head_dim=8,"
         "mamba_groups=8,mamba_state=16",
         "pattern=M-*EM-*EM-*E/*E/*E,hidden=64,ffn=96,heads=8,kv=2,vocab=100,gated=0,tied=0,"

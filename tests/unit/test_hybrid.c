@@ -125,7 +125,8 @@ static void flops(void **state)
 {
     struct model m = from_pairs("pattern=M-*" SHAPE MAMBA);
     double tokens = 3 * 64.0;
-    double mamba = 2 * tokens * 128 * (512 + 64 + 16) + 7 * tokens * 256 * 16 + 2 * tokens * 256 * 128;
+    double mamba =
+        2 * tokens * 128 * (512 + 64 + 16) + 7 * tokens * 256 * 16 + 2 * tokens * 256 * 128;
     double mlp = 4 * tokens * 128 * 512;
     double attention = 4 * tokens * 128 * (128 + 64) + 2 * tokens * 64 * 128;
     double head = 2 * tokens * 128 * 1024;
@@ -184,13 +185,15 @@ static void operators(void **state)
 static void parallel(void **state)
 {
     struct model m = from_pairs(SMALL);
-    struct block_shape one = shape_of(&m, 1, 1), two = shape_of(&m, 2, 1), four = shape_of(&m, 1, 4);
+    struct block_shape one = shape_of(&m, 1, 1), two = shape_of(&m, 2, 1),
+                       four = shape_of(&m, 1, 4);
     double t = 1024;
     (void)state;
     struct op a = op_called(&one, "scan"), b = op_called(&two, "scan");
     assert_true(b.flops == a.flops / 2 && b.bytes == a.bytes / 2 && b.saved == a.saved / 2);
     assert_true(b.temporary == a.temporary / 2 && b.temporary_back == a.temporary_back / 2);
-    struct op heads = op_called(&four, "heads exchange"), tokens = op_called(&four, "tokens exchange");
+    struct op heads = op_called(&four, "heads exchange"),
+              tokens = op_called(&four, "tokens exchange");
     assert_int_equal(heads.comm, COMM_ALL_TO_ALL);
     assert_true(heads.ranks == 4 && heads.bytes == 2 * t * (512 + 2 * 64 + 16));
     assert_true(tokens.bytes == 2 * t * 256);
@@ -200,7 +203,8 @@ static void parallel(void **state)
 /* Experts behind a latent projection get and give rows of its width. */
 static void latent_experts(void **state)
 {
-    struct model m = from_pairs("pattern=ME,experts=8,topk=2,expert_ffn=32,moe_latent=48" SHAPE MAMBA);
+    struct model m =
+        from_pairs("pattern=ME,experts=8,topk=2,expert_ffn=32,moe_latent=48" SHAPE MAMBA);
     struct block_shape s = shape_of(&m, 1, 1);
     (void)state;
     s.kind = BLOCK_MOE;
@@ -300,8 +304,9 @@ static void flags_of_megatron(void **state)
 static void flags_of_delta_nets(void **state)
 {
     struct flags_result r = imported(
-        FLAGS "--num-layers 8 --experimental-attention-variant gated_delta_net "
-              "--linear-attention-freq 4 --attention-output-gate --linear-num-value-heads 16 --swiglu",
+        FLAGS
+        "--num-layers 8 --experimental-attention-variant gated_delta_net "
+        "--linear-attention-freq 4 --attention-output-gate --linear-num-value-heads 16 --swiglu",
         8);
     (void)state;
     assert_int_equal(r.model.gdn_heads, 16);
@@ -352,12 +357,18 @@ static int close_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pattern_says_layers), cmocka_unit_test(pattern_survives_overrides),
-        cmocka_unit_test(wrong_patterns),      cmocka_unit_test(parameters),
-        cmocka_unit_test(flops),               cmocka_unit_test(operators),
-        cmocka_unit_test(parallel),            cmocka_unit_test(latent_experts),
-        cmocka_unit_test(gated_delta_nets),    cmocka_unit_test(flags_of_delta_nets),
-        cmocka_unit_test(flags_of_megatron),   cmocka_unit_test(flags_refused),
+        cmocka_unit_test(pattern_says_layers),
+        cmocka_unit_test(pattern_survives_overrides),
+        cmocka_unit_test(wrong_patterns),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(flops),
+        cmocka_unit_test(operators),
+        cmocka_unit_test(parallel),
+        cmocka_unit_test(latent_experts),
+        cmocka_unit_test(gated_delta_nets),
+        cmocka_unit_test(flags_of_delta_nets),
+        cmocka_unit_test(flags_of_megatron),
+        cmocka_unit_test(flags_refused),
     };
     return cmocka_run_group_tests(tests, open_memory, close_memory);
 }

@@ -1131,7 +1131,7 @@ static void blocks_of_mixed_layers_are_all_there(void **state)
         const char *model, *want[5];
     } cases[] = {
         {"deepseek-v3",
-         {"\nattention\n", "\nmlp\n", "\nexperts\n", "\nmtp projection\n", "\nhead\n"}},
+         {"\nattention\n", "\nMLP\n", "\nexperts\n", "\nmtp projection\n", "\nhead\n"}},
         {"gpt-oss-20b",
          {"\nattention\n", "\nattention (window 128)\n", "\nexperts\n", "\nembedding\n",
           "\nhead\n"}},

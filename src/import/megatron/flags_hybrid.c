@@ -41,8 +41,9 @@ static void split_stages(struct flags_result *r, const char *text, struct str *s
     str_add(symbols, text + length);
     if (memchr(text, '|', length)) {
         if (r->strategy.first_layers || r->strategy.last_layers)
-            flags_refuse(r, "%s with '|' and --decoder-first/last-pipeline-num-layers exclude each "
-                            "other",
+            flags_refuse(r,
+                         "%s with '|' and --decoder-first/last-pipeline-num-layers exclude each "
+                         "other",
                          NEW);
         r->strategy.first_layers = r->strategy.last_layers = 0;
         r->layout_text = str_keep(&layout, r->mem);
@@ -84,8 +85,9 @@ bool flags_read_hybrid(struct flags_result *r, const struct words *w, bool *hybr
     int depths = r->model.mtp;
     *hybrid = text != NULL;
     if (!text && words_has(w, "--is-hybrid-model"))
-        return fail(err, ERROR_INPUT, "--is-hybrid-model without %s: which layers are meant is "
-                                      "not said",
+        return fail(err, ERROR_INPUT,
+                    "--is-hybrid-model without %s: which layers are meant is "
+                    "not said",
                     NEW);
     if (!text)
         return true;

@@ -378,12 +378,14 @@ static bool read_variant(struct flags_result *r, const struct words *w, struct e
     bool net = flags_is(w, flag, "gated_delta_net", NULL) || flags_is(w, flag, "gdn", NULL);
     bool symbol = words_has(w, hybrid) && strchr(words_value(w, hybrid), 'G');
     if (words_has(w, flag) && !net)
-        return fail(err, ERROR_INPUT, "%s %s: sparse attention and delta nets of the second kind are "
-                                      "not planned",
+        return fail(err, ERROR_INPUT,
+                    "%s %s: sparse attention and delta nets of the second kind are "
+                    "not planned",
                     flag, words_value(w, flag));
     if (net && !symbol && !words_has(w, "--linear-attention-freq"))
-        return fail(err, ERROR_INPUT, "%s without --linear-attention-freq: which layers are meant "
-                                      "is not said",
+        return fail(err, ERROR_INPUT,
+                    "%s without --linear-attention-freq: which layers are meant "
+                    "is not said",
                     flag);
     if (!net && !symbol) {
         m->gdn_dim = m->gdn_key_heads = m->gdn_key_dim = 0;

@@ -366,7 +366,7 @@ static void add_launcher(const struct plan *p, struct str *out)
     else
         str_addf(out, "torchrun --nnodes %lld --nproc-per-node \"$GPUS_OF_THIS_NODE\" " RENDEZVOUS,
                  (long long)nodes);
-    str_add(out, plan_on_flagscale(p)    ? "flagscale/train/train_gpt.py"
+    str_add(out, plan_on_flagscale(p)   ? "flagscale/train/train_gpt.py"
                  : p->model->pattern[0] ? HYBRID_PROGRAM
                                         : "pretrain_gpt.py");
 }
