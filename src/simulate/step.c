@@ -247,7 +247,8 @@ static void exact_parts(const struct partition *f, const struct strategy *s,
 }
 
 /* Behind the pipeline. */
-static int64_t step_behind(const struct partition *f, const struct strategy *s, const struct state *st)
+static int64_t step_behind(const struct partition *f, const struct strategy *s,
+                           const struct state *st)
 {
     int64_t most = 0;
     for (int c = 0; c < f->classes; c++)

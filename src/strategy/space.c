@@ -561,8 +561,8 @@ bool setting_parse(struct setting settings[PARAMS], const char *text, struct err
             seen[p] = true;
             settings[p].count = 0;
         }
-        if (!setting_value(&settings[p], (enum param)p, text, value,
-                           length - (size_t)(value - at), err))
+        if (!setting_value(&settings[p], (enum param)p, text, value, length - (size_t)(value - at),
+                           err))
             return false;
         at += length;
     }

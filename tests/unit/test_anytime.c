@@ -138,9 +138,8 @@ static void limit_that_is_not_reached(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gaps_hold),
-                                       cmocka_unit_test(cancel_ends_one_search),
-                                       cmocka_unit_test(first_look_stays_inside),
-                                       cmocka_unit_test(limit_that_is_not_reached)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaps_hold), cmocka_unit_test(cancel_ends_one_search),
+        cmocka_unit_test(first_look_stays_inside), cmocka_unit_test(limit_that_is_not_reached)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

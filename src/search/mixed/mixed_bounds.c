@@ -135,8 +135,8 @@ static double taken_by_end(const struct mixed_cell *c, const double beside[], co
 static double room_of(const struct mixed_cell *c, int pp, const int *stages, const double each[],
                       double ticks)
 {
-    double room = -taken_by_end(c, c->embedding, each, ticks) -
-                  taken_by_end(c, c->head, each, ticks);
+    double room =
+        -taken_by_end(c, c->embedding, each, ticks) - taken_by_end(c, c->head, each, ticks);
     double most = 0;
     int left = pp, next = -1;
     for (int g = 0; g < c->set->groups; g++) {
@@ -285,7 +285,8 @@ static double filled_least(const struct mixed_cell *c, const double left[])
  * the fastest left. Ticks. */
 static double fastest_bound(const struct mixed_cell *c, int pp)
 {
-    double sum = 0, left[MIX_MAX] = {1, 1, 1, 1}, base = 1 - 1 / (c->s.vpp * (double)c->micro_batches);
+    double sum = 0, left[MIX_MAX] = {1, 1, 1, 1},
+           base = 1 - 1 / (c->s.vpp * (double)c->micro_batches);
     int rest = pp, used[MIX_MAX];
     for (int g = 0; g < c->set->groups; g++)
         rest -= used[g] = c->fewest[g];

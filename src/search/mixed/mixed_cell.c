@@ -80,7 +80,8 @@ static void judge_stages(struct mixed_cell *c, int pp, uint32_t orders)
     memcpy(by_time, c->by_time, sizeof by_time);
     enum { ROUNDS = 8 };
     double work = 0, before = -1;
-    for (int i = 0; i < ROUNDS && work > before; i++) { /* less time, less on the fastest, more work */
+    for (int i = 0; i < ROUNDS && work > before;
+         i++) { /* less time, less on the fastest, more work */
         before = work;
         work = work_of_stages(c);
         struct allowed a = cell_allowed(c, pp, work, cut);

@@ -27,12 +27,12 @@ struct room {
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
-    int option;        /* of its axis */
+    int option;               /* of its axis */
     uint8_t asked, cautioned; /* by kind of state: whether cautions hold under all of it */
-    int64_t cut;       /* of the stages of each type that leave most time */
-    int most[MIX_MAX]; /* of each type among those of use */
-    double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
-    double *ends;      /* [states] the same of cell_least_ends() */
+    int64_t cut;              /* of the stages of each type that leave most time */
+    int most[MIX_MAX];        /* of each type among those of use */
+    double *behind;           /* [states] cell_least_behind(); below 0: not asked yet */
+    double *ends;             /* [states] the same of cell_least_ends() */
 };
 
 /* Stages of each type, and the orders of the types that may be of use: bits by their number. */
@@ -85,11 +85,11 @@ struct mixed_cell {
      * ends have beside layers. */
     double least[MODEL_MAX_KINDS + 1][MIX_MAX], embedding[MIX_MAX], head[MIX_MAX];
     int of_kind[MODEL_MAX_KINDS + 1];
-    double backward;             /* of a stage's ticks those that are surely backward */
-    double work;                 /* least ticks of all layers, once */
-    double more[MIX_MAX];        /* least ticks that a layer takes longer on each type */
-    double send, cross;          /* least ticks of a transfer, and of one between types */
-    double behind;               /* least ticks of optimizer and what follows, for the pp at hand */
+    double backward;      /* of a stage's ticks those that are surely backward */
+    double work;          /* least ticks of all layers, once */
+    double more[MIX_MAX]; /* least ticks that a layer takes longer on each type */
+    double send, cross;   /* least ticks of a transfer, and of one between types */
+    double behind;        /* least ticks of optimizer and what follows, for the pp at hand */
     int64_t crossing[MIX_MAX][MIX_MAX];
     int64_t sends[MIX_MAX][NEARNESSES];
     int pps;
@@ -100,12 +100,12 @@ struct mixed_cell {
     int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
-    struct room *room;   /* [states + 1 + STATE_KINDS] layers that fit; behind them of the smallest */
-    int state;           /* that `room` and costs are asked of, or any of several: */
-    int any_state;       /* those at hand, ANY_STATE or any_of_kind() */
-    int kinds;           /* bits of the kinds that there are */
-    uint32_t asked;      /* the number of the pass times and stages at hand */
-    bool uniform;        /* full recompute of all layers is among the pass times */
+    struct room *room; /* [states + 1 + STATE_KINDS] layers that fit; behind them of the smallest */
+    int state;         /* that `room` and costs are asked of, or any of several: */
+    int any_state;     /* those at hand, ANY_STATE or any_of_kind() */
+    int kinds;         /* bits of the kinds that there are */
+    uint32_t asked;    /* the number of the pass times and stages at hand */
+    bool uniform;      /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
     int order[MIX_MAX];  /* types along the pipeline */
 };

@@ -78,8 +78,9 @@ static bool chunks_fit(struct problem *p, int rank, int count)
     const struct strategy *s = &c->s;
     enum stage_end whole = end_of(rank, p->pp);
     bool any = c->state <= ANY_STATE;
-    const struct rank_state *memory = any ? smallest_state(stage_params(t, whole, 0, count), c->state)
-                                          : &stage_rank(t, c->state, whole, 0, count)->memory;
+    const struct rank_state *memory =
+        any ? smallest_state(stage_params(t, whole, 0, count), c->state)
+            : &stage_rank(t, c->state, whole, 0, count)->memory;
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
     struct pass_times none = {0};
     struct pipeline pipe = pass_times_pipeline(t->partition, s, &none);

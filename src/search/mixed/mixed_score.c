@@ -112,8 +112,9 @@ bool cell_front_of_use(const struct mixed_cell *c, const struct found *x)
 /* What work costs at least, in a time: the types that do it for least come first. */
 struct cheapest {
     int order[MIX_MAX];
-    double usd[MIX_MAX], power[MIX_MAX]; /* of a unit, and units a tick of all its stages; by type */
-    double fewest_usd;                   /* an hour, of the fewest stages of each type */
+    double usd[MIX_MAX],
+        power[MIX_MAX]; /* of a unit, and units a tick of all its stages; by type */
+    double fewest_usd;  /* an hour, of the fewest stages of each type */
 };
 
 static struct cheapest find_cheapest(const struct mixed_cell *c)

@@ -40,7 +40,8 @@ struct stage_state {
 struct stage_params {
     bool known;
     struct rank_params params;
-    struct rank_state smallest[1 + STATE_KINDS]; /* least of any state; then of those of each kind */
+    struct rank_state
+        smallest[1 + STATE_KINDS]; /* least of any state; then of those of each kind */
 };
 
 /* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the

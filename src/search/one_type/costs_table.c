@@ -57,7 +57,8 @@ static void find_least(const struct costs_table *t, const struct layer_costs *co
     }
     add_experts(t, costs, out);
     out->head = block_least_s(&costs->head, true);
-    out->ends = out->head + block_least_s(&costs->embedding, true) + m->mtp * block_least_s(&costs->mtp, true);
+    out->ends = out->head + block_least_s(&costs->embedding, true) +
+                m->mtp * block_least_s(&costs->mtp, true);
     out->boundary = costs->boundary_bytes;
 }
 
