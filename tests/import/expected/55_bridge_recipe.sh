@@ -22,5 +22,6 @@ launch script, program setup_experiment.py, line 3, 16 GPUs (2 x 8)
 --recompute-granularity full
 --recompute-method uniform
 --recompute-num-layers 1
+--cuda-graph-impl none
 --log-interval 1
 note: recipe qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config of Megatron-Bridge 067f987d (2026-08-22): other releases may set other values
