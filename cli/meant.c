@@ -99,8 +99,8 @@ const char *stray_meant(const struct command *c, const char *word)
 {
     const char *at;
     struct astra *a = astra_new();
-    bool model = strchr(word, '/') || strstr(word, ".json") ||
-                 lists(astra_names(a, "models"), word, &at);
+    bool model =
+        strchr(word, '/') || strstr(word, ".json") || lists(astra_names(a, "models"), word, &at);
     astra_free(a);
     if (strchr(word, ':') && takes(c, "cluster"))
         return "--cluster ";

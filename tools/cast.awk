@@ -9,10 +9,9 @@ function escaped(text) {
 function coloured(text, ink) {
     return ink == "" ? escaped(text) : "<tspan class=\"" ink "\">" escaped(text) "</tspan>"
 }
-# One line of output; colours are "ESC [ numbers m".
-function spans(text,    out, part, ink) {
+# One line of output; a colour ("ESC [ numbers m") lasts until the next, over ends of lines too.
+function spans(text,    out, part) {
     out = ""
-    ink = ""
     while (match(text, /\033\[[0-9;]*m/)) {
         part = substr(text, 1, RSTART - 1)
         if (part != "")
@@ -30,7 +29,7 @@ function class(numbers,    n, code, i, out) {
             out = out (out == "" ? "" : " ") "a" code[i] + 0
     return out
 }
-/^\$ / { scenes++; command[scenes] = substr($0, 3); next }
+/^\$ / { scenes++; command[scenes] = substr($0, 3); ink = ""; next }
 { line[scenes, ++lines[scenes]] = spans($0) }
 END {
     wide = 7.85

@@ -48,7 +48,6 @@ struct rank_params {
     double linear;  /* of both, in the products of layers: what fp8 converts */
     double tensors; /* that they come in */
     struct newton {
-        double params; /* of `dense`, in matrices of layers */
         double dense,
             experts;    /* FLOPs of one step of Newton and Schulz over all matrices, each whole */
         double most;    /* of the largest of them */
@@ -72,8 +71,7 @@ void rank_params_add_layer(struct rank_params *, const struct model *, int kind,
                            const struct strategy *, bool te);
 
 /* Weights, gradients and optimizer: proportional to the parameters. */
-void memory_of_states(const struct rank_params *, const struct strategy *, bool muon,
-                      struct memory_use *out);
+void memory_of_states(const struct rank_params *, const struct strategy *, struct memory_use *out);
 
 /* Bytes that are there only while the optimizer steps; and all of them while the buffers of the
  * distributed optimizer are set up, before there is an optimizer. */

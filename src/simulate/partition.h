@@ -179,9 +179,10 @@ int layers_again(const struct strategy *, int layers);
 /* Seconds that a pass of a stage spends on posting its transfers. */
 double transfer_fixed_s(const struct partition *, const struct strategy *);
 
-/* Compute and what no overlap hides, forward and backward: least over all parameters of pass times. */
-double block_least_s(const struct block_cost *);
-double block_least_backward_s(const struct block_cost *); /* of it backward */
+/* Compute and what no overlap hides, forward and backward: least over all parameters of pass times.
+ * `hides`: passes may be combined, so that one hides the other's transfers of experts. */
+double block_least_s(const struct block_cost *, bool hides);
+double block_least_backward_s(const struct block_cost *, bool hides); /* of it backward */
 
 /* Computed in steps, so that a search can stop at the first that rules them out. */
 struct pass_times {
@@ -256,7 +257,7 @@ struct state {
     double *shard_s, *shard_back_s, *shard_tax;
     double *crossing; /* [classes] 1 where reduction and gather leave a node, else 0 */
     double tied_s;    /* all-reduce of tied embeddings */
-    int64_t behind;   /* step_behind(), where it was asked for */
+    int64_t beside;   /* step_beside(), where it was asked for */
 };
 enum { STATE_ARRAYS = 4 }; /* of bytes, one behind the other in this order */
 struct state state_bytes(const struct partition *, struct arena *);
@@ -329,8 +330,9 @@ struct step_parts {
 struct step_parts partition_parts(const struct partition *, const struct strategy *,
                                   const struct pass_times *, const struct state *);
 
-/* Ticks that every step with this state has behind its pipeline, whatever the pass times. */
-int64_t step_behind(const struct partition *, const struct strategy *, const struct state *);
+/* Ticks that every step with this state has beside its pipeline, whatever the pass times: delay and
+ * reduction of the first rank, where the pipeline begins and ends, and what is behind it. */
+int64_t step_beside(const struct partition *, const struct strategy *, const struct state *);
 
 /* Ticks of one step, the sum of its parts. With pass_times.exact false a lower bound: never above the
  * exact value. */

@@ -215,21 +215,21 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
         wait_for_copies(f, all, shape, forward, backward);
 }
 
-/* All experts' communication may hide behind compute. */
-static double least_exposed(const double comm_s[AXES])
+/* Of experts' communication all may hide behind compute, or none. */
+static double least_exposed(const double comm_s[AXES], bool hides)
 {
     return overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) * comm_s[AXIS_TP] + comm_s[AXIS_CP] +
-           overlapped(0, SENDING_TAX) * comm_s[AXIS_EP];
+           overlapped(!hides, SENDING_TAX) * comm_s[AXIS_EP];
 }
 
-double block_least_backward_s(const struct block_cost *b)
+double block_least_backward_s(const struct block_cost *b, bool hides)
 {
-    return b->backward_s + least_exposed(b->comm_back_s);
+    return b->backward_s + least_exposed(b->comm_back_s, hides);
 }
 
-double block_least_s(const struct block_cost *b)
+double block_least_s(const struct block_cost *b, bool hides)
 {
-    return b->forward_s + least_exposed(b->comm_s) + block_least_backward_s(b);
+    return b->forward_s + least_exposed(b->comm_s, hides) + block_least_backward_s(b, hides);
 }
 
 /* Posting, and what a hidden transfer slows the pass beside it: the shortest of the ranks', the

@@ -409,7 +409,7 @@ static void fill_setup(const struct partition *f, const struct strategy *all, in
     struct strategy room;
     const struct strategy *s = partition_strategy(f, f->class[c].mesh, all, &room);
     struct memory_use states = {{0}}, *use = &out->memory;
-    memory_of_states(&f->class[c].params, s, f->scene->switches.newton_steps > 0, &states);
+    memory_of_states(&f->class[c].params, s, &states);
     *use = (struct memory_use){{0}};
     use->part[MEMORY_weights] = fmin(bytes, states.part[MEMORY_weights]);
     bytes -= use->part[MEMORY_weights];
@@ -429,7 +429,7 @@ static void fill_steps(const struct partition *f, const struct strategy *all, in
     double step = memory_of_step(&f->class[c].params, s, f->scene->stock, muon);
     struct memory_use *use = &out->memory;
     *use = (struct memory_use){{0}};
-    memory_of_states(&f->class[c].params, s, muon, use);
+    memory_of_states(&f->class[c].params, s, use);
     use->part[MEMORY_activations] = step > most.bytes ? 0 : most.saved;
     use->part[MEMORY_temporary] = step > most.bytes ? step : most.bytes - most.saved;
     use->part[MEMORY_buffers] =

@@ -245,7 +245,7 @@ struct rank_state rank_state_of(const struct partition *f, int mesh, const struc
     struct memory_use use = {{0}};
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
-    memory_of_states(p, s, f->scene->switches.newton_steps > 0, &use);
+    memory_of_states(p, s, &use);
     return (struct rank_state){
         memory_peak(&use) + state_buffers(f, mesh, p, all),
         memory_of_step(p, s, f->scene->stock, f->scene->switches.newton_steps > 0),

@@ -246,12 +246,28 @@ static void exact_parts(const struct partition *f, const struct strategy *s,
     }
 }
 
-int64_t step_behind(const struct partition *f, const struct strategy *s, const struct state *st)
+/* Behind the pipeline. */
+static int64_t step_behind(const struct partition *f, const struct strategy *s, const struct state *st)
 {
     int64_t most = 0;
     for (int c = 0; c < f->classes; c++)
         most = longer(most, to_ticks(behind_of(s, st, c)));
     return to_ticks(st->tied_s) + most;
+}
+
+int64_t step_beside(const struct partition *f, const struct strategy *s, const struct state *st)
+{
+    static const double long_s = 1e9; /* passes that hide what can be hidden */
+    int c = f->class_of[0], shape = f->shape_of[0];
+    struct rank_times all = {.reduce_s = st->reduce_all_s[c],
+                             .gather_s = st->gather_all_s[c],
+                             .shard_s = st->shard_s[c],
+                             .shard_back_s = st->shard_back_s[c],
+                             .shard_tax = st->shard_tax[c]};
+    struct rank_times chunk = {.reduce_s = st->reduce_s[shape], .gather_s = st->gather_s[shape]};
+    struct edges e = rank_edges(f, s, long_s, long_s, &chunk, stage_buckets(f, 0), &all);
+    return step_behind(f, s, st) +
+           longer(0, to_ticks(e.delay) + to_ticks(e.after) - 2 * ROUNDING_TICKS);
 }
 
 struct step_parts partition_parts(const struct partition *f, const struct strategy *s,

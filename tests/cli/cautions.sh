@@ -17,7 +17,7 @@ has json '"source": "Megatron-Bridge '
 has csv ',reasons,cautions$'
 has csv '^best,1,.*,yes,,1$'
 "$ASTRA" search $pool $offload --top 2 --report "$SCRATCH/page.html" >"$SCRATCH/text"
-has page.html 'behind PCIe made steps'
+has page.html 'behind PCIe made measured steps'
 for format in text json csv; do
     "$ASTRA" search $pool $offload --top 2 --no-cautions --format $format >"$SCRATCH/calm"
     lacks calm PCIe

@@ -40,9 +40,9 @@ refused() { # TEXT CONTENT...
     ask 2>err || code=$?
     [ $code -eq 2 ] && grep -qF "$1" err || fault "$2: $(cat err)"
 }
-refused "./astra.yaml:2:1: 'memory_margin' is no default (did you mean memory-margin?)" 'cluster: lab\nmemory_margin: 1\n'
+refused "./astra.yaml:2:1: 'memory_margin' cannot be a default (did you mean memory-margin?)" 'cluster: lab\nmemory_margin: 1\n'
 refused "./astra.yaml:2: --memory-margin is '7'" 'cluster: lab\nmemory-margin: 7\n'
-refused './astra.yaml:1:10: cluster is no single value' 'cluster: [a, b]\n'
-refused "./astra.yaml:1:1: 'report' is no default" 'report: out.html\n'
+refused './astra.yaml:1:10: cluster takes a single value' 'cluster: [a, b]\n'
+refused "./astra.yaml:1:1: 'report' cannot be a default" 'report: out.html\n'
 refused './astra.yaml:2:1: not YAML' 'cluster: [\n'
 echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | "$ASTRA" mcp | grep -q '"id":1' || fault "mcp reads the broken file"

@@ -103,7 +103,7 @@ improve job.sbatch
 # What other words mean stays as it is: here all of the recomputation.
 sed 's|--recompute-activations|--checkpoint-activations --use-flash-attn|' variables.sh >earlier.sh
 improve earlier.sh
-grep -q '^mind: what words of a fork or an earlier release mean is kept; a plan that' text || fault "$(cat text)"
+grep -q '^mind: flags of a fork or an earlier release are kept as they are; a plan that' text || fault "$(cat text)"
 grep -q -e '--checkpoint-activations --use-flash-attn$' earlier.sh.new || fault "$(cat earlier.sh.new)"
 
 # Blanks are kept, the last line needs no end, a default is changed where it stands.
@@ -158,11 +158,11 @@ refused() { # SCRIPT REASON [WORDS...]
 printf 'require fsdp != none "sharded"\n' >sharded.rules
 code=0 # what the release has no flags for is not looked at
 "$ASTRA" improve array.sh --gpu H100 --megatron-version 0.12 --rules sharded.rules >text 2>err || code=$?
-[ $code -eq 1 ] && grep -q 'no plan is found that is better' err || fault "sharded: $code: $(cat err)"
+[ $code -eq 1 ] && grep -q 'no plan is better by' err || fault "sharded: $code: $(cat err)"
 sed 's|^TP=8|TP=$((16 / 2))|' variables.sh >arithmetic.sh
 refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
 sed '/^PARALLEL_ARGS/,/^)/d; /--micro-batch-size/d' array.sh >model.sh
-refused model.sh 'do not say what is trained in which batches'
+refused model.sh 'its flags do not describe the model and the batch'
 sed 's|--bf16|--bf16 --deepspeed|' variables.sh >deepspeed.sh
 refused deepspeed.sh 'it runs with DeepSpeed'
 sed 's|--bf16|--bf16 --use-fused-rmsnorm|' variables.sh >mindspeed.sh

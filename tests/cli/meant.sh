@@ -22,4 +22,4 @@ says "'Llama3-8B' is neither an option nor the value of one (did you mean --mode
 says "'8x8:H100' is neither an option nor the value of one (did you mean --cluster 8x8:H100?)" search 8x8:H100
 says "'tp=4' is neither an option nor the value of one (did you mean --set tp=4?)" search tp=4
 says "unknown command 'fix' (did you mean explain?)" fix
-says "'memory' is no command, but a topic: astra help memory" memory
+says "'memory' is a topic, not a command: astra help memory" memory

@@ -71,7 +71,7 @@ machine "NVIDIA H100 80GB HBM3" 81559 '"2.1"'
 as_predicted 1.02
 verify
 says 0 "confirmed: compute is 2.0 % off on average, memory 0.0 %" "1755 MHz" "640/700 W" "stack te" \
-    "With the compute that was measured a step of the plan takes" "it fits"
+    "With the measured compute a step of the plan takes" "it fits"
 grep -q -- "--world 64 --rank 16 --iterations 4 --seconds 3 --stack te --lock $TMPDIR/astra-verify-" \
     "$SCRATCH/asked-16"
 grep -q -- "--global-batch-size 32 " "$SCRATCH/asked-16"

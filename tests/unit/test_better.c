@@ -152,7 +152,7 @@ static void says_the_environment(void **state)
     assert_string_equal(b.better_plan->unset, "CUDA_DEVICE_MAX_CONNECTIONS");
     assert_string_equal(b.better_plan->env, "");
     release(&b);
-    ask(&b, "2x8:H100", "--optimizer muon --pipeline-model-parallel-size 8");
+    ask(&b, "2x8:A100-40GB", "--optimizer muon --pipeline-model-parallel-size 8");
     assert_true(b.better_plan->change.plan->strategy.tp > 1);
     assert_string_equal(b.better_plan->env, "CUDA_DEVICE_MAX_CONNECTIONS=1");
     assert_string_equal(b.better_plan->unset, "");

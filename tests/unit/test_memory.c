@@ -105,7 +105,7 @@ static void check_state(const struct state_case *c)
     s.ep = 4;
     s.optimizer_instances = at_least_one(s.optimizer_instances);
     s.moments_bytes = s.moments_bytes > 0 ? s.moments_bytes : 4;
-    memory_of_states(&p, &s, false, &use);
+    memory_of_states(&p, &s, &use);
     const double got[] = {use.part[MEMORY_weights], use.part[MEMORY_gradients],
                           use.part[MEMORY_optimizer], memory_of_step(&p, &s, false, false),
                           memory_of_setup(&p, &s, false)};
@@ -551,18 +551,14 @@ static void state_buffers_by_hand(void **state)
     }
 }
 
-/* A matrix has a master weight and one moment in fp32. Of m rows and n columns, m the fewer, a step of
+/* Of m rows and n columns, m the fewer, a step of
  * Newton and Schulz takes 4 m m n + 2 m m m: 384 each for queries and output (4 x 4), 80 each for keys
  * and values (2 x 4), 1,152 and 640 for the MLP (16 x 4, 4 x 8). */
 static void muon_by_hand(void **state)
 {
     (void)state;
     struct strategy s = ways(1, 1, 8, 8);
-    s.dist_opt = 1;
-    struct rank_params p = {.dense = 1e9, .newton = {.params = 0.75e9, .largest = 1e6}};
-    struct memory_use use = {{0}};
-    memory_of_states(&p, &s, true, &use);
-    assert_true(use.part[MEMORY_optimizer] == (12 * 0.25e9 + 8 * 0.75e9) / 8);
+    struct rank_params p = {.dense = 1e9, .newton = {.largest = 1e6}};
     assert_true(memory_of_step(&p, &s, false, true) == 12e6);
     struct scene sc = scene_of("layers=1,hidden=4,ffn=8,heads=2,kv=1,head_dim=2,vocab=8,gated=1",
                                "1x8:H100", true);
@@ -570,6 +566,7 @@ static void muon_by_hand(void **state)
     rank_params_add_layer(&layer, sc.model, 0, &s, true);
     assert_true(layer.newton.dense == 2 * 384 + 2 * 80 + 1152 + 640);
     assert_true(layer.newton.most == 1152 && layer.newton.largest == 64);
+    sc = scene_of("layers=2,hidden=4096,ffn=16384,heads=32,vocab=1000", "1x8:H100", true);
     struct plan adam = evaluate(&sc, &s);
     sc.switches.newton_steps = 5;
     struct plan five = evaluate(&sc, &s);
@@ -1064,7 +1061,7 @@ static void check_partition(const struct scene *sc, const struct strategy *s, co
         struct memory_use states = {{0}};
         const struct plan_stage *x = &p->stage[r];
         double judged = x->peak_bytes + x->memory.part[MEMORY_expert_reserve] / reserved;
-        memory_of_states(&f->class[f->class_of[r]].params, s, false, &states);
+        memory_of_states(&f->class[f->class_of[r]].params, s, &states);
         assert_true(p->stage[r].peak_bytes >= memory_peak(&states) * (1 - 1e-12));
         assert_true(p->stage[first].peak_bytes >= p->stage[r].peak_bytes * (1 - 1e-12));
         assert_true(x->fits == (judged <= f->mesh[0].limit) || near(judged, f->mesh[0].limit));

@@ -320,7 +320,7 @@ static void add_recipe(const struct launch *l, const struct bridge_recipe *r, in
     add_number(l, list, "micro_batch_size", r->micro, mem);
     add_number(l, list, "global_batch_size", batch, mem);
     add_number(l, list, "seq_length", r->sequence, mem);
-    add(l, list, "mixed_precision", r->precision);
+    add(l, list, "mixed_precision", arena_format(mem, "%s" PERFORMANCE_MIXED, r->precision));
     add(l, list, "attention_dropout",
         "0.0"); /* of all of these models, by their bridges and configs */
     add(l, list, "hidden_dropout", "0.0");

@@ -160,6 +160,28 @@ static void add_flag(struct dest_list *l, const char *flag, const char *value, i
         add_elements(l, flag, value, line);
 }
 
+/* Layers that stay in 16 bits under some names of Bridge (training/mixed_precision.py). Its performance recipes switch
+ * them off; PERFORMANCE_MIXED marks those (bridge_recipe.c). */
+static void add_wide_layers(struct dest_list *l, const char *value, int line)
+{
+    static const struct {
+        const char *name, *first, *last;
+    } NAMES[] = {{"nemotron_h_bf16_with_fp8_current_scaling", "2", "2"},
+                 {"nanov2_bf16_with_fp8_current_scaling", "2", "2"},
+                 {"nemotron_3_super_bf16_with_nvfp4", "0", "14"},
+                 {"fp8_current_scaling", "1", "1"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strstr(value, PERFORMANCE_MIXED) || !strstr(value, NAMES[i].name))
+            continue;
+        add(l, "--first-last-layers-bf16", line);
+        add(l, "--num-layers-at-start-in-bf16", line);
+        add(l, NAMES[i].first, line);
+        add(l, "--num-layers-at-end-in-bf16", line);
+        add(l, NAMES[i].last, line);
+        return;
+    }
+}
+
 /* "bf16_mixed", "bf16-mixed", "bf16", "16-mixed", "bf16_with_fp8_current_scaling_mixed" */
 static void add_precision(struct dest_list *l, const char *value, int line)
 {
@@ -177,10 +199,12 @@ static void add_precision(struct dest_list *l, const char *value, int line)
         add(l,
             strstr(value, "mxfp8")        ? "mxfp8"
             : strstr(value, "subchannel") ? "blockwise"
+            : strstr(value, "nanov2")     ? "blockwise"
             : strstr(value, "current")    ? "tensorwise"
                                           : "delayed",
             line);
     }
+    add_wide_layers(l, value, line);
 }
 
 /* Others have no flag, or follow from the gate. */

@@ -6,6 +6,9 @@
 
 enum dest_source { DEST_LOG = 1, DEST_OVERRIDE = 2 };
 
+/* Behind the name of a mixed precision that a performance recipe of Bridge has. */
+#define PERFORMANCE_MIXED " (performance)"
+
 /* Words of flags, as they are found. */
 struct dest_list {
     enum dest_source source;

@@ -326,10 +326,11 @@ static void note_offload(struct verl *v)
         if (is_true(engine_setting(l, NAMES[i])))
             str_addf(&s, "%s%s", *str_text(&s) ? ", " : "", NAMES[i]);
     if (*str_text(&s))
-        launch_note(l, arena_format(v->mem,
-                                    "%s: planned on the GPU, where it is while the actor trains; the "
-                                    "time to load and store it around every update is left out",
-                                    str_text(&s)));
+        launch_note(l,
+                    arena_format(v->mem,
+                                 "%s: planned on the GPU, where it is while the actor trains; the "
+                                 "time to load and store it around every update is left out",
+                                 str_text(&s)));
     str_release(&s);
 }
 

@@ -517,7 +517,7 @@ static void print_production(const struct search_report *r, const struct report_
         add_seconds(&text, r->production_s);
         str_addf(&text, " a step on this layout, %.*f %% less", gain < 0.0095 ? 1 : 0, 100 * gain);
     } else {
-        str_add(&text, "gain nothing on this layout");
+        str_add(&text, "would gain nothing on this layout");
     }
     str_add(out, "\n");
     typeset_wrap(style, str_text(&text), 2, out);

@@ -78,8 +78,12 @@ static void judge_stages(struct mixed_cell *c, int pp, uint32_t orders)
     if (!stages_of_use(c, pp, cut))
         return;
     memcpy(by_time, c->by_time, sizeof by_time);
-    for (int again = 0; again < 2; again++) { /* less time, less on the fastest, more work */
-        struct allowed a = cell_allowed(c, pp, work_of_stages(c), cut);
+    enum { ROUNDS = 8 };
+    double work = 0, before = -1;
+    for (int i = 0; i < ROUNDS && work > before; i++) { /* less time, less on the fastest, more work */
+        before = work;
+        work = work_of_stages(c);
+        struct allowed a = cell_allowed(c, pp, work, cut);
         room = 0;
         for (int g = 0; g < c->set->groups; g++) {
             int n = cell_layers_by_time(c, g, a);
@@ -123,20 +127,70 @@ static void share_stages(struct mixed_cell *c, int g, int left, int64_t room)
     }
 }
 
-static void new_pass_times(struct mixed_cell *c)
+bool state_at_hand(const struct mixed_cell *c)
+{
+    return c->any_state == ANY_STATE ||
+           c->any_state == any_of_kind(state_kind(&c->w->table[0].state_strategy[c->state]));
+}
+
+void cell_new_pass_times(struct mixed_cell *c)
 {
     for (int g = 0; g < c->set->groups; g++)
         stage_table_pass_times(&c->w->table[g]);
 }
 
-/* Of any state, whether the rules allow it or not. */
+/* Optimizer and ends of any state, whether the rules allow it or not. */
 static double behind_any(struct mixed_cell *c)
 {
     double least = INFINITY;
     for (c->state = 0; c->state < c->states; c->state++)
-        least = fmin(least, cell_least_behind(c));
-    c->state = ANY_STATE;
+        if (state_at_hand(c))
+            least = fmin(least, cell_least_behind(c) + cell_least_ends(c));
+    c->state = c->any_state;
     return least;
+}
+
+static const uint64_t PASS_TIMES_BITS =
+    (1ull << PARAM_FIRST_STATE) - (1ull << PARAM_FIRST_PASS_TIMES);
+
+/* Whether cautions that do not look at pass times hold under this state, with what is bound. */
+static bool state_cautioned(struct mixed_cell *c)
+{
+    const struct rule_plan *plan = &c->set->cautions;
+    struct set_worker *sw = &c->w->set[c->set - c->w->first_set];
+    int axes = c->set->space.axes;
+    option_bind(&sw->states, c->state_list, c->state, &sw->walk);
+    for (int i = plan->first[c->set->space.first_state]; i < plan->first[axes] + plan->pairs; i++)
+        if (!(plan->order[i]->depends & PASS_TIMES_BITS) && walk_holds(&sw->walk, plan->order[i]))
+            return true;
+    return false;
+}
+
+/* Whether they hold under every state of the kind at hand. */
+static bool all_cautioned(struct mixed_cell *c)
+{
+    for (c->state = 0; c->state < c->states; c->state++)
+        if (state_at_hand(c) && !state_cautioned(c))
+            break;
+    bool all = c->state == c->states;
+    c->state = c->any_state;
+    return all;
+}
+
+/* What all plans with this number of stages and the states at hand have. */
+static void set_trouble(struct mixed_cell *c, struct stage_count *x)
+{
+    bool cautioned = c->cautioned;
+    if (!cautioned && c->any_state != ANY_STATE && c->set->cautions.order && !c->st->per_type) {
+        unsigned bit = 1u << (ANY_STATE - c->any_state);
+        if (!(x->asked & bit)) {
+            walk_set(mixed_walk(c->w, c->set), c->set->space.axes - 1, x->option);
+            x->asked |= (uint8_t)bit;
+            x->cautioned |= (uint8_t)(all_cautioned(c) ? bit : 0);
+        }
+        cautioned = x->cautioned & bit;
+    }
+    c->trouble = trouble_of(cautioned, false, 0);
 }
 
 /* Whether a number of stages has room. Sets what is to be known of it. */
@@ -147,9 +201,10 @@ static bool enter_pp(struct mixed_cell *c, struct stage_count *x)
     c->asked++;
     c->behind = 0;
     if (c->s.moe_overlap) /* what is hidden depends on it */
-        new_pass_times(c);
+        cell_new_pass_times(c);
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
+    set_trouble(c, x);
     int64_t cut = cell_enter_pp(c, x);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
         return false;
@@ -195,7 +250,7 @@ static bool recompute_fits(struct mixed_cell *c, int recompute, int method, int 
     c->keeps.recompute_method = method;
     c->keeps.recompute_layers = layers;
     c->keeps.recompute_modules = modules;
-    new_pass_times(c);
+    cell_new_pass_times(c);
     loosen_limits(c, limit);
     for (int g = 0; g < c->set->groups; g++)
         c->by_time[g] = c->longest[g] = c->layers;
@@ -271,7 +326,7 @@ void cell_search_pass_times(struct mixed_cell *c, const struct arrangements *amo
 {
     bool loosen = c->relaxed && c->s.recompute_method == METHOD_BLOCK;
     double limit[MIX_MAX];
-    new_pass_times(c);
+    c->trouble = trouble_of(c->cautioned, false, 0);
     c->s.pp = c->pp[c->pps - 1].pp; /* of fewer stages no pass is longer */
     if (!among && !cell_has_room(c, false))
         return;
@@ -332,7 +387,7 @@ static void list_pps(struct mixed_cell *c)
             (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
             pp * c->s.vpp <= c->layers + 2 && pp_allowed(c, i) &&
             cell_pp_of_use(c, pp, &c->pp[c->pps]))
-            c->pps++;
+            c->pp[c->pps++].option = i;
     }
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
 }
@@ -345,18 +400,20 @@ static void set_tables(struct mixed_cell *c, const struct option_list *states)
     for (int i = 0; i < states->count; i++) {
         state[i] = c->s;
         option_take(states, i, &state[i]);
+        c->kinds |= 1 << state_kind(&state[i]);
     }
     s.pp = 2;
     s.vpp = 1;
     s.p2p_overlap = 0; /* what it adds to a pass depends on all ranks: transfer_tax() */
     c->send = INFINITY;
-    c->state = ANY_STATE;
+    c->state = c->any_state = ANY_STATE;
     c->states = states->count;
     c->state_list = states;
-    c->room = arena_array(&c->w->scratch, (size_t)states->count + 1, sizeof *c->room);
+    c->room = arena_array(&c->w->scratch, (size_t)states->count + 1 + STATE_KINDS, sizeof *c->room);
     for (int i = 0; i < c->pps; i++) {
-        c->pp[i].behind = arena_array(&c->w->scratch, (size_t)states->count, sizeof(double));
-        for (int k = 0; k < states->count; k++)
+        c->pp[i].behind = arena_array(&c->w->scratch, 2 * (size_t)states->count, sizeof(double));
+        c->pp[i].ends = c->pp[i].behind + states->count;
+        for (int k = 0; k < 2 * states->count; k++)
             c->pp[i].behind[k] = -1;
     }
     for (int g = 0; g < c->set->groups; g++) {
@@ -401,7 +458,7 @@ static bool too_slow(struct mixed_cell *c)
     c->s.recompute = RECOMPUTE_NONE;
     c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = c->s.delay_wgrad = 1;
     c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */
-    new_pass_times(c);
+    cell_new_pass_times(c);
     bool slow = !cell_has_room(c, false);
     c->s = kept;
     return slow;
@@ -479,14 +536,16 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);
-    c.trouble = trouble_of(cautioned(&c), false, 0);
+    c.cautioned = cautioned(&c);
+    c.trouble = trouble_of(c.cautioned, false, 0);
     if (!st->searched)
         shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
     st->searched = true;
     st->deferred = st->left = false;
     st->best.mem = &w->keep; /* another worker may have begun */
     w->counts.structures++;
-    list_pps(&c);
+    if (cell_within_reach(&c))
+        list_pps(&c);
     if (c.pps > 0)
         list_options(&c, &pass_times, &states);
     if (c.pps > 0 && states->count > 0) {

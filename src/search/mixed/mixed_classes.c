@@ -66,6 +66,7 @@ static void relax(struct mixed_cell *c, const struct pass_class *x)
     }
     c->s = c->keeps = c->option[x->index[0]];
     c->relaxed = x->count > 1;
+    cell_new_pass_times(c);
     if (!c->relaxed)
         return;
     if (class_kind_of(&c->s) == CLASS_BLOCK) {
@@ -118,19 +119,48 @@ static int split(const struct mixed_cell *c, const struct pass_class *x)
     return n;
 }
 
-/* Down to pass times that have room, those that recompute less first, and there the arrangement with
- * the least bound alone. Whether there is one. */
-static bool dive_into(struct mixed_cell *c, const struct pass_class *x,
-                      const struct arrangements *among)
+/* Whether the states at hand are of several kinds. */
+static bool of_several_kinds(const struct mixed_cell *c)
+{
+    return c->any_state == ANY_STATE && (c->kinds & (c->kinds - 1)) != 0;
+}
+
+static void take_states(struct mixed_cell *c, int any)
+{
+    c->any_state = c->state = any;
+}
+
+/* Bounds a class under the states at hand; returns what may be of use. */
+static struct arrangements bound_class(struct mixed_cell *c, const struct arrangements *among)
 {
     struct arrangements left = {0};
-    relax(c, x);
-    c->relaxed = true;
     c->left = &left;
     c->dive.bound = INT64_MAX;
     cell_search_pass_times(c, among);
-    if (left.count == 0 || structure_stopped(c))
+    if (structure_stopped(c))
+        left.count = 0;
+    return left;
+}
+
+/* Down to states and pass times that have room, those that recompute less first, and there the
+ * arrangement with the least bound alone. Whether there is one. */
+static bool dive_into(struct mixed_cell *c, const struct pass_class *x,
+                      const struct arrangements *among)
+{
+    relax(c, x);
+    c->relaxed = true;
+    struct arrangements left = bound_class(c, among);
+    bool found = false;
+    if (left.count == 0)
         return false;
+    if (of_several_kinds(c)) {
+        for (int kind = 0; kind < STATE_KINDS && !found; kind++) {
+            take_states(c, any_of_kind(kind));
+            found = c->kinds >> kind & 1 && dive_into(c, x, &left);
+        }
+        take_states(c, ANY_STATE);
+        return found;
+    }
     if (x->count == 1) {
         c->relaxed = false;
         cell_solve_dive(c);
@@ -141,15 +171,24 @@ static bool dive_into(struct mixed_cell *c, const struct pass_class *x,
            dive_into(c, &(struct pass_class){x->count - n, x->index + n}, &left);
 }
 
+/* First under the least of all states, then kind by kind, then by halves. */
 static void search_class(struct mixed_cell *c, const struct pass_class *x,
                          const struct arrangements *among)
 {
-    struct arrangements left = {0};
     relax(c, x);
-    c->left = &left;
-    cell_search_pass_times(c, among);
-    if (x->count == 1 || left.count == 0 || structure_stopped(c))
+    c->relaxed |= of_several_kinds(c);
+    struct arrangements left = bound_class(c, among);
+    if (left.count == 0)
         return;
+    if (of_several_kinds(c)) {
+        for (int kind = 0; kind < STATE_KINDS; kind++) {
+            take_states(c, any_of_kind(kind));
+            if (c->kinds >> kind & 1)
+                search_class(c, x, &left);
+        }
+        take_states(c, ANY_STATE);
+        return;
+    }
     int n = split(c, x);
     search_class(c, &(struct pass_class){n, x->index}, &left);
     search_class(c, &(struct pass_class){x->count - n, x->index + n}, &left);

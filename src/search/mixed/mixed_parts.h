@@ -27,9 +27,12 @@ struct room {
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
+    int option;        /* of its axis */
+    uint8_t asked, cautioned; /* by kind of state: whether cautions hold under all of it */
     int64_t cut;       /* of the stages of each type that leave most time */
     int most[MIX_MAX]; /* of each type among those of use */
     double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
+    double *ends;      /* [states] the same of cell_least_ends() */
 };
 
 /* Stages of each type, and the orders of the types that may be of use: bits by their number. */
@@ -70,14 +73,19 @@ struct mixed_cell {
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
     int64_t block[MIX_MAX];          /* GPUs of a stage */
     int64_t micro_batches;
-    unsigned trouble; /* that all of its plans have, at least */
+    unsigned trouble; /* that all of its plans have, at least; then those at hand */
+    bool cautioned;   /* all of them are */
     bool any;
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
     int fewest[MIX_MAX], most[MIX_MAX];
     struct rental rental;        /* of the stages at hand, or the least of several */
-    double rate[MIX_MAX], units; /* work a second of a stage of each type, and of all layers */
-    double backward;             /* of a stage's seconds those that are surely backward */
+    double rate[MIX_MAX], units; /* work a tick of a stage of each type, and of all layers */
+    /* Least ticks of a layer of each kind and of any on each type, how many there are, and what both
+     * ends have beside layers. */
+    double least[MODEL_MAX_KINDS + 1][MIX_MAX], embedding[MIX_MAX], head[MIX_MAX];
+    int of_kind[MODEL_MAX_KINDS + 1];
+    double backward;             /* of a stage's ticks those that are surely backward */
     double work;                 /* least ticks of all layers, once */
     double more[MIX_MAX];        /* least ticks that a layer takes longer on each type */
     double send, cross;          /* least ticks of a transfer, and of one between types */
@@ -92,8 +100,10 @@ struct mixed_cell {
     int alive_max;          /* micro-batches in flight */
     int states;
     const struct option_list *state_list;
-    struct room *room;   /* [states + 1] layers that fit; the last is of the smallest state */
-    int state;           /* that `room` and costs are asked of, or ANY_STATE */
+    struct room *room;   /* [states + 1 + STATE_KINDS] layers that fit; behind them of the smallest */
+    int state;           /* that `room` and costs are asked of, or any of several: */
+    int any_state;       /* those at hand, ANY_STATE or any_of_kind() */
+    int kinds;           /* bits of the kinds that there are */
     uint32_t asked;      /* the number of the pass times and stages at hand */
     bool uniform;        /* full recompute of all layers is among the pass times */
     int stages[MIX_MAX]; /* of each type, while they are chosen */
@@ -114,6 +124,8 @@ int64_t cell_cut(const struct mixed_cell *);
 int64_t cell_cut_of(const struct mixed_cell *, const struct found *);
 /* Whether a plan with this score, of any row, is of use to the front. */
 bool cell_front_of_use(const struct mixed_cell *, const struct found *);
+/* Whether its bound, and what its work costs at least, leave the structure a place among the results. */
+bool cell_within_reach(const struct mixed_cell *);
 /* Sets the rental: for c->stages of each type, or the least that any pp stages take. */
 void cell_rent(struct mixed_cell *);
 void cell_rent_least(struct mixed_cell *, int pp);
@@ -141,8 +153,9 @@ int cell_layers_by_time(struct mixed_cell *, int g, struct allowed);
 bool cell_has_time(struct mixed_cell *, int pp, int64_t cut);
 /* Sets `longest`: the most that by_time is for any number of stages. */
 void cell_find_longest(struct mixed_cell *);
-/* Of the current pass times and state. */
+/* Of the current pass times and state; the second: as far as it is known. */
 const struct room *cell_room(struct mixed_cell *);
+struct room *cell_room_at(const struct mixed_cell *);
 int cell_alive(const struct mixed_cell *, int rank, int pp);
 /* Whether all layers find room by memory and by_time: the best type at every place. */
 bool cell_has_memory(struct mixed_cell *, int pp);
@@ -151,6 +164,8 @@ bool cell_has_room(struct mixed_cell *, bool memory);
 
 /* The optimizer of the stage that has most, under the current state. Ticks. */
 double cell_least_behind(struct mixed_cell *);
+/* Delay and reduction of the first rank, whatever its type and the pass times are. Ticks. */
+double cell_least_ends(struct mixed_cell *);
 /* Whether c->stages of each type in c->order may be of use; if so, and unless relaxed, the best
  * layers are found. */
 bool cell_solve(struct mixed_cell *);
@@ -159,5 +174,9 @@ bool cell_solve(struct mixed_cell *);
 void cell_search_classes(struct mixed_cell *, int count);
 /* Where `diving`: solves the arrangement of c->dive. */
 void cell_solve_dive(struct mixed_cell *);
+/* What pass times were asked of before is forgotten. */
+void cell_new_pass_times(struct mixed_cell *);
+/* Whether c->state is one of those at hand. */
+bool state_at_hand(const struct mixed_cell *);
 /* The arrangements of use under c->s, of those given or of all. */
 void cell_search_pass_times(struct mixed_cell *, const struct arrangements *among);

@@ -77,8 +77,8 @@ static bool chunks_fit(struct problem *p, int rank, int count)
     struct stage_table *t = &c->w->table[p->type[rank]];
     const struct strategy *s = &c->s;
     enum stage_end whole = end_of(rank, p->pp);
-    bool any = c->state == ANY_STATE;
-    const struct rank_state *memory = any ? &stage_params(t, whole, 0, count)->smallest
+    bool any = c->state <= ANY_STATE;
+    const struct rank_state *memory = any ? smallest_state(stage_params(t, whole, 0, count), c->state)
                                           : &stage_rank(t, c->state, whole, 0, count)->memory;
     struct chunk_bytes bytes[LAYOUT_MAX_STAGES];
     struct pass_times none = {0};
@@ -96,12 +96,12 @@ static bool chunks_fit(struct problem *p, int rank, int count)
                          buffers, any ? 1 : state_stretch(t->partition, s)) <= t->most;
 }
 
-/* Whether a rank with several chunks and so many layers fits under c->state, or ANY_STATE under some:
+/* Whether a rank with several chunks and so many layers fits under c->state, or of several under some:
  * asked once for all arrangements of these pass times and stages. */
 static bool rank_fits(struct problem *p, int rank, int count)
 {
     struct mixed_cell *c = p->c;
-    struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
+    struct room *x = cell_room_at(c);
     size_t counts = (size_t)c->layers + 1, ranks = (size_t)c->pp[0].pp;
     size_t types = (size_t)c->set->groups;
     if (!x->chunks_fit)
@@ -148,7 +148,7 @@ static void cost_of_chunks(struct problem *p, int rank, int count, struct rank_c
     enum stage_end end = end_of(rank, p->pp);
     int64_t forward, backward;
     chunk_ticks(p, rank, count, out, &forward, &backward);
-    if (c->state == ANY_STATE)
+    if (c->state <= ANY_STATE)
         return;
     struct rank_times all = stage_rank(t, c->state, end, 0, count)->times;
     const struct rank_times *chunk = chunk_times(p, rank, count, &all);
@@ -171,7 +171,7 @@ static void set_cost(struct problem *p, int rank, int first, int count, struct r
     }
     const struct stage_time *x = stage_time(t, &c->s, end, first, count);
     *out = (struct rank_cost){.forward = &x->forward, .backward = &x->backward};
-    if (c->state != ANY_STATE) {
+    if (c->state > ANY_STATE) {
         const struct stage_state *y = stage_state(t, &c->s, c->state, end, first, count);
         out->delay = y->delay;
         out->after = y->after;
@@ -461,6 +461,33 @@ double cell_least_behind(struct mixed_cell *c)
     return *known;
 }
 
+/* Of a rank with several chunks both grow with its layers and do not depend on passes: of one layer a
+ * chunk. With one chunk what is hidden depends on its passes. */
+static double least_ends_of_chunks(struct mixed_cell *c)
+{
+    struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    double least = INFINITY;
+    p->c = c;
+    p->pp = c->s.pp;
+    for (p->type[0] = 0; p->type[0] < c->set->groups; p->type[0]++) {
+        struct rank_cost x;
+        set_cost(p, 0, 0, c->s.vpp, &x);
+        least = fmin(least, (double)(x.delay + x.after));
+    }
+    arena_clear(&c->w->problem);
+    return least;
+}
+
+double cell_least_ends(struct mixed_cell *c)
+{
+    double *known = &c->at->ends[c->state];
+    if (c->s.vpp == 1)
+        return 0;
+    if (*known < 0)
+        *known = least_ends_of_chunks(c);
+    return *known;
+}
+
 static bool assign_stopped(void *context)
 {
     const struct problem *p = context;
@@ -478,7 +505,8 @@ static bool pose(struct problem *p, int64_t cut, struct assign_problem *out)
     if (!find_limits(p, cut, p->least, p->most))
         return false;
     *out = (struct assign_problem){.layers = p->c->layers,
-                                   .edges = p->c->state != ANY_STATE,
+                                   .edges = p->c->state > ANY_STATE,
+                                   .fixed = p->c->state > ANY_STATE ? 0 : (int64_t)p->c->behind,
                                    .start_of = p->c->s.vpp > 1 ? NULL : p->c->w->start_of,
                                    .least = p->least,
                                    .most = p->most,
@@ -552,7 +580,7 @@ static void solve_state(struct problem *p)
 static bool refused(const struct problem *p)
 {
     struct strategy s = first_strategy(p);
-    if (p->c->state == ANY_STATE) { /* all that is asked of states */
+    if (p->c->state <= ANY_STATE) { /* all that is asked of states */
         s.dist_opt = 0;
         s.optimizer_instances = 1;
     }
@@ -592,7 +620,7 @@ static double least_ends(struct problem *p)
 static bool state_of_use(struct problem *p, int64_t bound, int64_t cut)
 {
     struct mixed_cell *c = p->c;
-    double least = (double)bound + cell_least_behind(c);
+    double least = (double)bound - floor(c->behind) + cell_least_behind(c);
     return least < (double)cut && state_allowed(c) && !refused(p) &&
            least + least_ends(p) < (double)cut;
 }
@@ -617,7 +645,7 @@ bool cell_solve(struct mixed_cell *c)
     place_types(p);
     find_sends(p, p->send);
     p->tax = transfer_tax(p);
-    c->state = ANY_STATE;
+    c->state = c->any_state;
     if (refused(p)) {
         arena_clear(&c->w->problem);
         return false;
@@ -631,13 +659,15 @@ bool cell_solve(struct mixed_cell *c)
     bool of_use = bound < cut, solve = of_use && !c->relaxed;
     for (c->state = 0; c->state < c->states && solve && bound < cut && !structure_stopped(c);
          c->state++) {
+        if (!state_at_hand(c))
+            continue;
         option_take(c->state_list, c->state, &c->s);
         p->found.trouble = c->trouble;
         cut = cell_cut_of(c, &p->found);
         if (state_of_use(p, bound, cut))
             solve_state(p);
     }
-    c->state = ANY_STATE;
+    c->state = c->any_state;
     arena_clear(&c->w->problem);
     return of_use;
 }

@@ -146,10 +146,15 @@ static void fill_room(struct mixed_cell *c, int g, uint16_t *out)
     }
 }
 
+struct room *cell_room_at(const struct mixed_cell *c)
+{
+    return &c->room[c->state <= ANY_STATE ? c->states + ANY_STATE - c->state : c->state];
+}
+
 /* Of the current pass times and state. */
 const struct room *cell_room(struct mixed_cell *c)
 {
-    struct room *x = &c->room[c->state == ANY_STATE ? c->states : c->state];
+    struct room *x = cell_room_at(c);
     if (x->pass_times == c->w->table[0].pass_times)
         return x;
     x->pass_times = c->w->table[0].pass_times;

@@ -109,6 +109,71 @@ bool cell_front_of_use(const struct mixed_cell *c, const struct found *x)
     return x->step < front_cut(c);
 }
 
+/* What work costs at least, in a time: the types that do it for least come first. */
+struct cheapest {
+    int order[MIX_MAX];
+    double usd[MIX_MAX], power[MIX_MAX]; /* of a unit, and units a tick of all its stages; by type */
+    double fewest_usd;                   /* an hour, of the fewest stages of each type */
+};
+
+static struct cheapest find_cheapest(const struct mixed_cell *c)
+{
+    struct cheapest x = {.fewest_usd = 0};
+    for (int g = 0; g < c->set->groups; g++) {
+        int at = g;
+        double stage_usd = stage_rent(c, g).usd_per_h;
+        x.usd[g] = stage_usd / c->rate[g];
+        x.power[g] = c->most[g] * c->rate[g];
+        x.fewest_usd += c->fewest[g] * stage_usd;
+        for (; at > 0 && x.usd[x.order[at - 1]] > x.usd[g]; at--)
+            x.order[at] = x.order[at - 1];
+        x.order[at] = g;
+    }
+    return x;
+}
+
+/* Least USD an hour times ticks of any plan that takes no longer; INFINITY: none does. */
+static double least_usd(const struct mixed_cell *c, const struct cheapest *x, double time)
+{
+    double all = (double)c->micro_batches * c->units, left = all / time, usd = 0;
+    for (int i = 0; i < c->set->groups && left > 0; i++) {
+        int g = x->order[i];
+        double own = x->power[g] < left ? x->power[g] : left;
+        usd += own * x->usd[g] / (all / time);
+        left -= own;
+    }
+    return left > all / time * 1e-9 ? INFINITY : usd * all;
+}
+
+/* Whether a plan of the structure may be on the front: between two of its entries it is cheaper than
+ * the faster one. It costs most where it is fastest, and no type goes unused. */
+static bool front_within_reach(const struct mixed_cell *c)
+{
+    static const double exact = 1 - 1e-9;
+    const struct front *f = &c->w->results->front;
+    struct cheapest x = find_cheapest(c);
+    double bound = (double)c->st->bound;
+    if (!c->w->query->front || !(x.fewest_usd < INFINITY))
+        return false;
+    if (f->count == 0 || bound <= f->entry[0].score.time)
+        return true;
+    for (int i = 0; i < f->count; i++) {
+        double from = fmax(bound, f->entry[i].score.time);
+        double to = i + 1 < f->count ? f->entry[i + 1].score.time : 9e18;
+        if (to >= bound && from * x.fewest_usd * exact <= f->entry[i].score.usd &&
+            least_usd(c, &x, to) * exact <= f->entry[i].score.usd)
+            return true;
+    }
+    return false;
+}
+
+bool cell_within_reach(const struct mixed_cell *c)
+{
+    static const struct rental free_of_charge = {.usd_per_h = 0, .slowdown = 1};
+    return c->st->bound <= shortlist_limit(&c->w->results->best, &free_of_charge, c->trouble) ||
+           front_within_reach(c);
+}
+
 int64_t cell_enter_pp(struct mixed_cell *c, const struct stage_count *x)
 {
     memcpy(c->most, x->most, sizeof c->most);

@@ -168,7 +168,7 @@ struct strategy structure_strategy(struct mixed_worker *w, const struct structur
 }
 
 /* Least seconds of each kind of layer on the first type, as the structure says without own values:
- * the unit of rates. */
+ * the unit of rates. FlagScale has no virtual stages, thus no combined passes. */
 static void find_units(struct mixed_worker *w, const struct structure *st,
                        double unit[MODEL_MAX_KINDS])
 {
@@ -177,7 +177,7 @@ static void find_units(struct mixed_worker *w, const struct structure *st,
     uniform.per_type = NULL;
     const struct layer_costs *costs = costs_of(w, &uniform, 0);
     for (int k = 0; k < m->kinds; k++)
-        unit[k] = block_least_s(&costs->kind[k]);
+        unit[k] = block_least_s(&costs->kind[k], false);
 }
 
 double type_rate(struct mixed_worker *w, const struct structure *st, int g)
@@ -191,7 +191,7 @@ double type_rate(struct mixed_worker *w, const struct structure *st, int g)
     int64_t gpus = w->query->gpus;
     bool any = gpus && gpus % st->set->group[g]->per_node != 0;
     for (int k = 0; k < m->kinds; k++)
-        best = fmax(best, unit[k] / block_least_s(&costs->kind[k]));
+        best = fmax(best, unit[k] / block_least_s(&costs->kind[k], false));
     return best * most_stages(st->set->group[g], mesh_stage_gpus(&st->per_type->mesh[g], &s), any);
 }
 

@@ -137,6 +137,19 @@ static struct stage_state *state_at(struct stage_table *t, int i, size_t entry,
     return x;
 }
 
+int state_kind(const struct strategy *s)
+{
+    return 2 * (s->fsdp > FSDP_NONE) + (s->optimizer_offload > 0);
+}
+
+static void note_smallest(const struct rank_state *one, double stretch, struct rank_state *out)
+{
+    out->bytes = fmin(out->bytes, stretch * one->bytes);
+    out->step_bytes = fmin(out->step_bytes, stretch * one->step_bytes);
+    out->setup_bytes = fmin(out->setup_bytes, stretch * one->setup_bytes);
+    out->host_bytes = fmin(out->host_bytes, one->host_bytes);
+}
+
 const struct stage_params *stage_params(struct stage_table *t, enum stage_end end, int first,
                                         int layers)
 {
@@ -146,13 +159,13 @@ const struct stage_params *stage_params(struct stage_table *t, enum stage_end en
         return x;
     struct stage_shape shape = shape_of(t, end, first, layers);
     x->params = shape_params(t->partition, &shape);
-    x->smallest = (struct rank_state){INFINITY, INFINITY, INFINITY, INFINITY};
+    for (int k = 0; k <= STATE_KINDS; k++)
+        x->smallest[k] = (struct rank_state){INFINITY, INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < t->states; i++) {
-        struct rank_state one = rank_state_of(t->partition, 0, &x->params, &t->state_strategy[i]);
-        x->smallest.bytes = fmin(x->smallest.bytes, t->stretch[i] * one.bytes);
-        x->smallest.step_bytes = fmin(x->smallest.step_bytes, t->stretch[i] * one.step_bytes);
-        x->smallest.setup_bytes = fmin(x->smallest.setup_bytes, t->stretch[i] * one.setup_bytes);
-        x->smallest.host_bytes = fmin(x->smallest.host_bytes, one.host_bytes);
+        const struct strategy *s = &t->state_strategy[i];
+        struct rank_state one = rank_state_of(t->partition, 0, &x->params, s);
+        note_smallest(&one, t->stretch[i], &x->smallest[0]);
+        note_smallest(&one, t->stretch[i], &x->smallest[1 + state_kind(s)]);
     }
     x->known = true;
     return x;
@@ -226,10 +239,11 @@ bool stage_fits(struct stage_table *t, const struct strategy *s, int state, enum
     const struct stage_params *p = stage_params(t, end, first, layers);
     double fullest = alive > 0 ? (double)alive * b->saved + b->peak - b->saved : 0;
     double hosted = (double)alive * t->time[at(t, end, first, layers)].hosted;
-    const struct rank_state *own = &p->smallest;
-    if (state != ANY_STATE)
-        own = &state_at(t, state, at(t, end, first, layers), &p->params)->memory;
+    bool any = state <= ANY_STATE;
+    const struct rank_state *own =
+        any ? smallest_state(p, state)
+            : &state_at(t, state, at(t, end, first, layers), &p->params)->memory;
     return stage_host_fits(t, own, hosted) &&
            rank_fullness(t->partition, 0, fullest, own, t->buffers[end],
-                         state == ANY_STATE ? 1 : t->stretch[state]) <= t->most;
+                         any ? 1 : t->stretch[state]) <= t->most;
 }

@@ -3,6 +3,18 @@
 
 #include "simulate/partition.h"
 
+/* States that differ in what decides most: what stays on the GPU and what waits for the host. The least
+ * of several kinds at once is of none. */
+enum { STATE_KINDS = 4 };
+int state_kind(const struct strategy *);
+
+/* A state by its number, or where the least of several is asked for: of any, or of those of a kind. */
+enum { ANY_STATE = -1 };
+static inline int any_of_kind(int kind)
+{
+    return ANY_STATE - 1 - kind;
+}
+
 enum stage_end { STAGE_MIDDLE, STAGE_FIRST, STAGE_LAST, STAGE_ENDS };
 
 /* Under one set of pass times. */
@@ -28,7 +40,7 @@ struct stage_state {
 struct stage_params {
     bool known;
     struct rank_params params;
-    struct rank_state smallest; /* least of any state */
+    struct rank_state smallest[1 + STATE_KINDS]; /* least of any state; then of those of each kind */
 };
 
 /* Stages whose layers are of the same kinds in the same order share an entry: `starts` are the
@@ -78,9 +90,14 @@ const struct stage_state *stage_rank(struct stage_table *, int state, enum stage
 const struct stage_params *stage_params(struct stage_table *, enum stage_end, int first,
                                         int layers);
 
-/* Whether a rank with this one chunk and `alive` micro-batches in flight fits under this state, or,
- * ANY_STATE, under some; with none, whether its states do. */
-enum { ANY_STATE = -1 };
+/* The least of several states. */
+static inline const struct rank_state *smallest_state(const struct stage_params *p, int any)
+{
+    return &p->smallest[ANY_STATE - any];
+}
+
+/* Whether a rank with this one chunk and `alive` micro-batches in flight fits under this state, or
+ * under some; with none, whether its states do. */
 bool stage_fits(struct stage_table *, const struct strategy *s, int state, enum stage_end,
                 int first, int layers, int64_t alive);
 /* Of it what the host decides, by the ranks of this one stage on a node: from below, as others may sit

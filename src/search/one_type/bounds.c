@@ -298,7 +298,7 @@ static void find_least_states(struct worker *w)
         option_take(l, i, &s);
         for (int k = 0; k < m->kinds; k++) {
             struct memory_use use = {{0}};
-            memory_of_states(&p[k], &s, w->query->scene.switches.newton_steps > 0, &use);
+            memory_of_states(&p[k], &s, &use);
             double bytes = memory_peak(&use);
             w->layer_states = i + k == 0 ? bytes : fmin(w->layer_states, bytes);
             all += w->costs->kind_layers[k] * bytes;

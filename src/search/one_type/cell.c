@@ -110,7 +110,7 @@ static void drop_slow(struct worker *w, const struct strategy *s, const struct p
 static bool known_too_slow(const struct worker *w, const struct strategy *s, int64_t cut)
 {
     for (int i = 0; i < w->slows; i++)
-        if (w->slow[i].bound > cut && is_no_faster(s, &w->slow[i].s))
+        if (w->slow[i].bound + w->least_beside > cut && is_no_faster(s, &w->slow[i].s))
             return true;
     return false;
 }
@@ -123,7 +123,7 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         w->without_graphs = s;
         w->waited = t.waits;
     }
-    if (t.bound > cut_of(w)) {
+    if (t.bound + w->least_beside > cut_of(w)) {
         drop_slow(w, &s, &t);
         return;
     }
@@ -140,7 +140,7 @@ static void judge_pass_times(struct worker *w, struct strategy s)
         return;
     }
     pass_times_stages(&w->partition, &s, &w->scratch, &t);
-    if (t.bound > cut_of(w))
+    if (t.bound + w->least_beside > cut_of(w))
         drop_slow(w, &s, &t);
     else
         judge_pairs(w, &s, &t);
@@ -166,8 +166,8 @@ static bool host_varies(const struct worker *w)
     return w->query->scene.model->experts > 0;
 }
 
-/* No pass times of the partition have a shorter pipeline than the shorter of these: transfers that
- * overlap block nobody, but slow the passes beside them. */
+/* No step of the partition is shorter than the shorter of these pipelines and what is beside it:
+ * transfers that overlap block nobody, but slow the passes beside them. */
 static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
 {
     int64_t least = INT64_MAX;
@@ -182,9 +182,10 @@ static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
         if (host_varies(w))
             s.cuda_graph = GRAPH_STEP;
         pass_times_of(&w->partition, &s, &w->scratch, &t);
-        if (t.bound <= cut_of(w))
+        if (t.bound + w->least_beside <= cut_of(w))
             pass_times_stages(&w->partition, &s, &w->scratch, &t);
-        least = t.bound < least ? t.bound : least;
+        int64_t step = t.bound + w->least_beside;
+        least = step < least ? step : least;
         if (least <= cut_of(w))
             break;
     }
@@ -299,6 +300,7 @@ static void search_partition(struct worker *w)
     const struct space *s = w->walk.space;
     struct strategy fastest = w->walk.strategy;
     fastest.recompute = RECOMPUTE_NONE;
+    w->least_beside = 0;
     if (dropped_by_bound(w, partition_bound(w, &fastest), s->first_pass_times))
         return;
     struct walk here = w->walk;
@@ -308,9 +310,15 @@ static void search_partition(struct worker *w)
     list_states(w, pass_times->count);
     if (w->state_count == 0)
         return;
+    time_states(w);
+    double pairs = (double)pass_times->count * w->state_count;
+    if (w->least_beside > 0 && partition_bound(w, &fastest) > cut_of(w)) {
+        w->cut_beside++;
+        count_fixed(w, DROP_SLOWER, pairs);
+        return;
+    }
     memset(w->known_memory, 0, sizeof w->known_memory);
     int least_layers = least_layers_again(w);
-    double pairs = (double)pass_times->count * w->state_count;
     if (least_layers < 0) {
         note_least(w, pass_times);
         count_fixed(w, DROP_MEMORY, pairs);
@@ -401,6 +409,7 @@ void cell_search(struct worker *w, struct cell *c)
     shortlist_init(&c->best, w->limits, w->query->top, &w->keep);
     c->fastest = NULL;
     forget_cut(w);
+    w->asked_beside = w->cut_beside = 0;
     c->fullness = c->fits ? 0 : c->fullness;
     w->cautioned = cautioned_at(w, 0, s->first_part);
     int64_t bound = c->bound == INT64_MAX ? 0 : c->bound; /* no cost known: let the rules speak */

@@ -93,6 +93,8 @@ struct worker {
     struct state *state;     /* owned: of the partition, by option of `state_list` */
     int8_t *state_cautioned; /* owned: a caution holds under it, whatever the pass times */
     const struct option_list *state_list;
+    int64_t least_beside; /* ticks: no state of the partition has less beside the pipeline */
+    int asked_beside, cut_beside; /* of how many partitions of the cell, and how many it has cut */
     struct known_states known_states;
     struct state smallest;                  /* least bytes of any of them, class by class */
     struct known_memory known_memory[2][4]; /* exact or from below; by overlaps */

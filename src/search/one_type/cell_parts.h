@@ -30,6 +30,8 @@ void note_fullness(struct worker *, const struct strategy *, double fullness);
 void worker_set_values(struct worker *, const struct strategy *, int first, int end);
 /* The states of the partition, for so many pass times. */
 void list_states(struct worker *, double pass_times);
+/* Of all of them, and the least that is beside the pipeline. */
+void time_states(struct worker *);
 void judge_pairs(struct worker *, struct strategy *, struct pass_times *);
 /* Nothing fits: the state that comes nearest. */
 void note_nearest(struct worker *, struct strategy, const struct pass_times *);

@@ -49,15 +49,15 @@ static void find_least(const struct costs_table *t, const struct layer_costs *co
     *out = (struct least){.one_layer = INFINITY, .again = INFINITY, .saved = INFINITY};
     for (int k = 0; k < m->kinds; k++) {
         const struct block_cost *b = &costs->kind[k];
-        double seconds = block_least_s(b);
+        double seconds = block_least_s(b, true);
         out->layers += t->kind_layers[k] * seconds;
         out->one_layer = fmin(out->one_layer, seconds);
         out->again = fmin(out->again, b->forward_s + b->forward_comm_s);
         out->saved = fmin(out->saved, b->saved - block_dropped(b, (1 << MODULES) - 1));
     }
     add_experts(t, costs, out);
-    out->head = block_least_s(&costs->head);
-    out->ends = out->head + block_least_s(&costs->embedding) + m->mtp * block_least_s(&costs->mtp);
+    out->head = block_least_s(&costs->head, true);
+    out->ends = out->head + block_least_s(&costs->embedding, true) + m->mtp * block_least_s(&costs->mtp, true);
     out->boundary = costs->boundary_bytes;
 }
 

@@ -119,6 +119,23 @@ void list_states(struct worker *w, double pass_times)
     }
 }
 
+/* What no step of the partition is without. Takes as long as a few pass times: asked for where it
+ * cuts often enough, as far as this cell has shown. */
+void time_states(struct worker *w)
+{
+    struct strategy s = w->walk.strategy;
+    bool ask = w->asked_beside < 2 || 3 * w->cut_beside >= w->asked_beside;
+    w->least_beside = ask && cut_of(w) < INT64_MAX ? INT64_MAX : 0;
+    w->asked_beside += ask;
+    for (int i = 0; i < w->state_count && w->least_beside > 0; i++) {
+        struct state *x = &w->state[i];
+        option_take(w->state_list, i, &s);
+        state_times(&w->partition, &s, &w->scratch, x);
+        x->beside = step_beside(&w->partition, &s, x);
+        w->least_beside = x->beside < w->least_beside ? x->beside : w->least_beside;
+    }
+}
+
 /* Rules that look at parameters of pass times and state. */
 static const struct rule *pair_dropped(struct worker *w, const struct strategy *s)
 {
@@ -183,7 +200,7 @@ int memory_shortage(const struct worker *w, double fullness, const struct pass_t
 static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *t, int option)
 {
     struct state *x = &w->state[option];
-    if (x->timed && t->bound + x->behind > cut_of(w)) {
+    if (x->timed && t->bound + x->beside > cut_of(w)) {
         count_fixed(w, DROP_SLOWER, 1);
         return;
     }
@@ -202,7 +219,7 @@ static void judge_pair(struct worker *w, struct strategy *s, struct pass_times *
     }
     if (!x->timed) {
         state_times(&w->partition, s, &w->scratch, x);
-        x->behind = step_behind(&w->partition, s, x);
+        x->beside = step_beside(&w->partition, s, x);
     }
     if (!judge_step(w, s, t, x))
         count_fixed(w, DROP_SLOWER, 1);
