@@ -53,7 +53,7 @@ enum op_kind {
     OP_MEMORY,    /* reads and writes `bytes` forward, `bytes_back` backward: m rows of n elements,
                    * both 0 for one long array; k = vocabulary of an embedding */
     OP_COMM,      /* a collective */
-    OP_SCAN       /* products of short chunks and passes between them: of m tokens, n channels and k states
+    OP_SCAN /* products of short chunks and passes between them: of m tokens, n channels and k states
                    * `flops` forward, `flops_back` backward, and `bytes` as of OP_MEMORY */
 };
 

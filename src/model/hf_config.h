@@ -42,9 +42,9 @@ enum {
     POST_KEY = 1 << 24,     /* use_post_norm */
     ALL_SPARSE = 1 << 25,   /* no keys: no layer is dense, the inner width of such is not needed */
     ROPE_HEADS =
-        1 << 26, /* no keys: head_dim is another name of qk_rope_head_dim (GLM-4.7-Flash) */
-    DELTA = 1 << 28,        /* gated delta nets between layers with attention (Qwen3-Next) */
-    HYBRID = 1 << 27,       /* layers of one half, named one by one */
+        1 << 26,      /* no keys: head_dim is another name of qk_rope_head_dim (GLM-4.7-Flash) */
+    DELTA = 1 << 28,  /* gated delta nets between layers with attention (Qwen3-Next) */
+    HYBRID = 1 << 27, /* layers of one half, named one by one */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };

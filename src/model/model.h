@@ -185,8 +185,7 @@ int64_t model_params_active(const struct model *);
 struct layer_params {
     int64_t
         mixer_linear; /* qkv, output projection, MLA up-projections, sinks, all of a state space: sharded over TP */
-    int64_t
-        mixer_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
+    int64_t mixer_replicated; /* norms, MLA down-projections, output bias: whole on every TP rank */
     int64_t mlp;              /* dense MLP or shared experts: sharded over TP */
     int64_t mlp_replicated;   /* its norm(s), output bias, router, shared gate */
     int64_t experts;          /* all routed experts together: sharded over EP and ETP */
