@@ -467,7 +467,9 @@ double cell_least_behind(struct mixed_cell *c)
 static double least_ends_of_chunks(struct mixed_cell *c)
 {
     struct problem *p = arena_alloc(&c->w->problem, sizeof *p);
+    struct strategy kept = c->s;
     double least = INFINITY;
+    option_take(c->state_list, c->state, &c->s);
     p->c = c;
     p->pp = c->s.pp;
     for (p->type[0] = 0; p->type[0] < c->set->groups; p->type[0]++) {
@@ -475,6 +477,7 @@ static double least_ends_of_chunks(struct mixed_cell *c)
         set_cost(p, 0, 0, c->s.vpp, &x);
         least = fmin(least, (double)(x.delay + x.after));
     }
+    c->s = kept;
     arena_clear(&c->w->problem);
     return least;
 }
