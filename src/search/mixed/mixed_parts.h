@@ -27,10 +27,10 @@ struct room {
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
-    int64_t cut;              /* of the stages of each type that leave most time */
-    int most[MIX_MAX];        /* of each type among those of use */
-    double *behind;           /* [states] cell_least_behind(); below 0: not asked yet */
-    double *ends;             /* [states] the same of cell_least_ends() */
+    int64_t cut;       /* of the stages of each type that leave most time */
+    int most[MIX_MAX]; /* of each type among those of use */
+    double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
+    double *ends;      /* [states] the same of cell_least_ends() */
 };
 
 /* Stages of each type, and the orders of the types that may be of use: bits by their number. */
