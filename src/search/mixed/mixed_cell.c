@@ -346,6 +346,8 @@ static void list_pps(struct mixed_cell *c)
             c->pps++;
     }
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
+    if (c->pps > 0) /* the walk has what it was asked of last: of fewer stages no pass is longer */
+        c->s.pp = c->pp[c->pps - 1].pp;
 }
 
 static void set_tables(struct mixed_cell *c, const struct option_list *states)
