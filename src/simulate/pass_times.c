@@ -140,11 +140,12 @@ static bool host_runs_ahead(const struct partition *f, const struct strategy *s)
 }
 
 /* Where the host runs ahead, a backward that takes longer gives it time for the next forward, which
- * then waits less: the two together never get shorter, but one of them may. */
+ * then waits less: the two together never get shorter, but one of them may. What is recomputed is not
+ * copied to the host: where passes wait for copies, more recompute may be faster. */
 bool pass_times_grow(const struct partition *f, const struct strategy *s,
                      const struct pass_times *t)
 {
-    return !t->waits || !host_runs_ahead(f, s);
+    return !f->scene->switches.offload && (!t->waits || !host_runs_ahead(f, s));
 }
 
 /* A pass takes at least as long as the host needs to issue it; both together, where it runs ahead. */

@@ -19,3 +19,14 @@ for mix in 1 2 4; do
     search 4x8:H100 --mix $mix >"$SCRATCH/other"
     cmp "$SCRATCH/one" "$SCRATCH/other"
 done
+# What one structure leaves behind for the next, which another thread may take: seldom more than a few
+# arrangements that are judged, thus several times.
+expert_pool() { # THREADS
+    "$ASTRA" search --model mixtral-8x7b --cluster 4x4:H200,16x8:L40S --top 1 --format json \
+        --threads "$1" | sed '/"elapsed_s"/d'
+}
+expert_pool 1 >"$SCRATCH/one"
+for threads in 2 2 2 3 5; do
+    expert_pool $threads >"$SCRATCH/other"
+    cmp "$SCRATCH/one" "$SCRATCH/other"
+done

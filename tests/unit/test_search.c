@@ -241,6 +241,39 @@ static void pruned_equals_exhaustive(void **state)
     }
 }
 
+/* Copies of offloaded activations over a slow link: what is recomputed is not copied, so that more
+ * recompute may be faster. */
+static void more_recompute_may_be_faster(void **state)
+{
+    (void)state;
+    struct asked q;
+    struct search_query sq;
+    struct search_result pruned, all;
+    struct gpu slow;
+    asked_init(&q);
+    set(&q, "model", "llama3-8b");
+    set(&q, "cluster", "2x8:H100");
+    set(&q, "global-batch", "64");
+    set(&q, "set", "cp=1");
+    set(&q, "set", "tp=1,2");
+    set(&q, "set", "pp=2,4");
+    set(&q, "set", "vpp=1,2");
+    set(&q, "set", "optimizer_offload=0");
+    set(&q, "set", "recompute_layers=0,1,3,8,16");
+    prepare(&q, &sq);
+    slow = *q.query.cluster.group[0].gpu;
+    slow.pcie_gbs = 4;
+    q.query.cluster.group[0].gpu = &slow;
+    sq.scene.switches.offload = 0x1f;
+    search_run(&sq, &q.mem, &pruned);
+    sq.exhaustive = true;
+    search_run(&sq, &q.mem, &all);
+    same_lists(pruned.found, pruned.best, all.found, all.best);
+    same_lists(pruned.pareto, pruned.front, all.pareto, all.front);
+    assert_true(pruned.best > 0 && pruned.found[0].strategy.recompute == RECOMPUTE_FULL);
+    asked_release(&q);
+}
+
 static void counts_add_up(const struct funnel *f)
 {
     double sum = f->kept;
@@ -284,6 +317,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(search_equals_brute_force),
         cmocka_unit_test(pruned_equals_exhaustive),
+        cmocka_unit_test(more_recompute_may_be_faster),
         cmocka_unit_test(threads_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,6 +346,8 @@ static void list_pps(struct mixed_cell *c)
             c->pps++;
     }
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
+    if (c->pps > 0) /* the walk has what it was asked of last: of fewer stages no pass is longer */
+        c->s.pp = c->pp[c->pps - 1].pp;
 }
 
 static void set_tables(struct mixed_cell *c, const struct option_list *states)
@@ -407,10 +409,13 @@ static void find_crossings(struct mixed_cell *c)
             c->cross = fmin(c->cross, (double)c->crossing[a][b]);
 }
 
-/* No pass times have a shorter pipeline than this one. */
+/* No pass times have a shorter pipeline than this one, unless passes wait for copies to the host that
+ * recompute spares. */
 static bool too_slow(struct mixed_cell *c)
 {
     struct strategy kept = c->s;
+    if (c->w->query->scene.switches.offload)
+        return false;
     c->s.recompute = RECOMPUTE_NONE;
     c->s.tp_overlap = c->s.p2p_overlap = c->s.moe_overlap = c->s.delay_wgrad = 1;
     c->s.cuda_graph = GRAPH_STEP; /* no host to wait for */

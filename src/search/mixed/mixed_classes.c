@@ -194,12 +194,14 @@ static void search_class(struct mixed_cell *c, const struct pass_class *x,
     search_class(c, &(struct pass_class){x->count - n, x->index + n}, &left);
 }
 
-/* Takes what is of one class with the first that is left. */
+/* Takes what is of one class with the first that is left. Where passes wait for copies to the host,
+ * each is alone: less recompute may be slower. */
 static struct pass_class next_class(const struct mixed_cell *c, uint16_t *index, int count)
 {
     int n = 1;
+    bool offloads = c->w->query->scene.switches.offload != 0;
     for (int i = 1; i < count; i++)
-        if (same_class(&c->option[index[0]], &c->option[index[i]])) {
+        if (!offloads && same_class(&c->option[index[0]], &c->option[index[i]])) {
             uint16_t kept = index[i];
             memmove(&index[n + 1], &index[n], (size_t)(i - n) * sizeof *index);
             index[n++] = kept;

@@ -171,7 +171,7 @@ static bool host_varies(const struct worker *w)
 static int64_t partition_bound(struct worker *w, const struct strategy *fastest)
 {
     int64_t least = INT64_MAX;
-    if (cut_of(w) == INT64_MAX) /* nothing is too slow */
+    if (cut_of(w) == INT64_MAX || w->query->scene.switches.offload) /* nothing is known too slow */
         return 0;
     for (int overlap = 0; overlap <= (fastest->vpp > 1); overlap++) {
         struct strategy s = *fastest;
