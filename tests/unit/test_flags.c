@@ -854,6 +854,15 @@ static const struct {
      "planned"},
     {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
     {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --quick-geglu --no-bias-gelu-fusion",
+     "--no-bias-gelu-fusion: the activation is planned fused: time and memory may be too low"},
+    {"--bf16 --reset-attention-mask",
+     "--reset-attention-mask: attention is planned over the whole sequence, not within documents: "
+     "where kernels skip what lies between them a step may be shorter"},
+    {"--bf16 --perform-rl-step --grpo-group-size 8 --rl-training-cuda-graphs --cuda-graph-impl local",
+     "--perform-rl-step: reinforcement learning: only the training step is planned, every sequence "
+     "at its longest; generation, log-probabilities and the reference model are left out, and so "
+     "is the memory that they keep (40 GB for keys and values on each GPU, by default)"},
     {"--bf16 --swiglu --no-bias-swiglu-fusion",
      "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };

@@ -383,7 +383,8 @@ static void note_unfused(struct flags_result *r, const struct words *w)
     } list[] = {
         {words_there(w, "--swiglu"), "--no-bias-swiglu-fusion",
          "the activation is planned fused: time and memory may be too low"},
-        {plain && !words_there(w, "--disable-bias-linear"), "--no-bias-gelu-fusion",
+        {words_there(w, "--quick-geglu") || (plain && !words_there(w, "--disable-bias-linear")),
+         "--no-bias-gelu-fusion",
          "the activation is planned fused: time and memory may be too low"},
         {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
          "mask and softmax are planned fused: a step may be longer"},
@@ -449,6 +450,7 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL)) /* until 0.17 */
         r->strategy.cuda_graph = GRAPH_STEP;
+    flags_read_rl(r, w);
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
