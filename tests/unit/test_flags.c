@@ -857,6 +857,18 @@ static const struct {
      "planned"},
     {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
     {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --moe-flex-dispatcher-backend deepep", NULL},
+    {"--bf16 --moe-flex-dispatcher-backend hybridep",
+     "--moe-flex-dispatcher-backend: the flexible dispatcher is planned as DeepEP's: through another "
+     "one a step may be shorter or longer"},
+    {"--bf16 --use-nccl-ub",
+     "--use-nccl-ub: data parallelism is planned through NCCL's own buffers: registered ones need "
+     "fewer SMs, and a step may be shorter"},
+    {"--bf16 --megatron-fsdp-main-grads-dtype bf16",
+     "--megatron-fsdp-main-grads-dtype: gradients of FSDP are planned kept in fp32: in 16 bits "
+     "memory is too high by 2 bytes a parameter of a rank's share"},
+    {"--bf16 --no-rope-fusion",
+     "--no-rope-fusion: rotary positions are planned fused: a step may be longer"},
     {"--bf16 --quick-geglu --no-bias-gelu-fusion",
      "--no-bias-gelu-fusion: the activation is planned fused: time and memory may be too low"},
     {"--bf16 --reset-attention-mask",

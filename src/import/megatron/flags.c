@@ -372,7 +372,7 @@ static void read_stack(struct flags_result *r, const struct words *w)
 }
 
 /* Passes that are planned fused. A gated MLP has one such pass, one without a gate the other where it has biases
- * (validate_args switches it off elsewhere, which a log shows); multi-latent attention rotates by itself. */
+ * (validate_args switches it off elsewhere, which a log shows). */
 static void note_unfused(struct flags_result *r, const struct words *w)
 {
     bool gated = words_there(w, "--swiglu") || words_there(w, "--quick-geglu");
@@ -389,8 +389,7 @@ static void note_unfused(struct flags_result *r, const struct words *w)
          "the activation is planned fused: time and memory may be too low"},
         {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
          "mask and softmax are planned fused: a step may be longer"},
-        {te && !words_there(w, "--multi-latent-attention"), "--no-rope-fusion",
-         "rotary positions are planned fused: a step may be longer"},
+        {te, "--no-rope-fusion", "rotary positions are planned fused: a step may be longer"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].counts && words_has(w, list[i].flag))

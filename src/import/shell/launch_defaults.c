@@ -148,6 +148,10 @@ static void add_decoder_sequence(struct translation *t, struct launch *l)
     if (value &&
         (launch_mentions(t->from, "--vision-model-type") || launch_mentions(t->from, "--img-h")))
         translation_last(t, "--seq-length", value, t->from->line);
+    if (value && launch_mentions(l, "--language-model-type") &&
+        !launch_mentions(l, "--packing-buffer-size"))
+        launch_note(l, "--decoder-seq-length: every sample is planned so long, which is the most "
+                       "it may be: shorter ones take less where they are not padded");
 }
 
 /* A sample of DPO is two sequences, one of GRPO a prompt and an answer (ms-swift, swift/megatron/trainers). */
