@@ -49,9 +49,9 @@ static bool replace(struct rules *rules, struct rules *cautions, const struct ru
 {
     struct rules left;
     const char *text =
-        arena_format(mem, "avoid !(%s) && (%s) \"refused by Megatron-LM%s%s: %s, %s\"\n", rule->text,
-                     *l->instead ? l->instead : "on", *l->fork ? ", not by " : " as it is today",
-                     l->fork, rule->reason, l->source);
+        arena_format(mem, "avoid !(%s) && (%s) \"refused by Megatron-LM%s%s: %s, %s\"\n",
+                     rule->text, *l->instead ? l->instead : "on",
+                     *l->fork ? ", not by " : " as it is today", l->fork, rule->reason, l->source);
     if (!rules_add(cautions, text, strlen(text), "fork_rules.def", mem, err))
         return false;
     if (!*l->instead)

@@ -30,7 +30,7 @@ $profile --list --repeat 0.1 >"$SCRATCH/one"
 PYTHONHASHSEED=7 $profile --list --repeat 0.1 >"$SCRATCH/two"
 cmp "$SCRATCH/one" "$SCRATCH/two"
 $profile --dry-run --repeat 0.1 >"$SCRATCH/counts"
-grep -q '^gemm .*forward 3[0-9][0-9][0-9], dgrad 3[0-9][0-9][0-9], wgrad 3' "$SCRATCH/counts"
+grep -q '^gemm .*forward [34][0-9][0-9][0-9], dgrad [34][0-9][0-9][0-9], wgrad [34]' "$SCRATCH/counts"
 
 cat >"$SCRATCH/test.py" <<'END_PYTHON'
 import collections, csv, os, sys, types

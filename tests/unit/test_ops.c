@@ -282,7 +282,13 @@ static bool has_block(const struct model *m, enum block_kind kind)
 {
     if (kind == BLOCK_MLP)
         return m->ffn > 0;
-    return kind == BLOCK_MOE ? m->experts > 0 : kind != BLOCK_MTP || m->mtp > 0;
+    for (int x = 0; x < MIXERS; x++)
+        if (mixer_block((enum mixer)x) == kind)
+            return model_has_mixer(m, (enum mixer)x);
+    for (int x = 0; x < FEEDS; x++)
+        if (feed_block((enum feed)x) == kind)
+            return model_has_feed(m, (enum feed)x);
+    return kind != BLOCK_MTP || m->mtp > 0;
 }
 
 static int check_blocks(const struct model *m, int tp, bool te)

@@ -335,9 +335,10 @@ static void forks_lift_rules(void **state)
         {NULL, "model.expert_bias=1 model.sigmoid_router=0 stack.te=1", ""},
         {"MindSpeed", "model.expert_bias=1 model.sigmoid_router=0 stack.te=1",
          "a router with expert bias must score by sigmoid"},
-        {NULL, "stack.te=0 stack.local=1 seq_parallel=on tp=2 model.heads=2 model.kv=2 model.ffn=2 "
-               "model.layer_norm=1 model.mtp=0 model.experts=0 seq_len=2 model.max_seq=2 "
-               "global_batch=8",
+        {NULL,
+         "stack.te=0 stack.local=1 seq_parallel=on tp=2 model.heads=2 model.kv=2 model.ffn=2 "
+         "model.layer_norm=1 model.mtp=0 model.experts=0 seq_len=2 model.max_seq=2 "
+         "global_batch=8",
          "the norm of Megatron's local layers refuses sequence parallelism"},
     };
     (void)state;
@@ -354,10 +355,11 @@ static void forks_lift_rules(void **state)
         assert_true(set_values(values, cases[i].values));
         for (int k = 0; k < rules.count; k++)
             if (!rule_allows(&rules.rule[k], values) &&
-                strstr("optimizer offload needs the precision-aware optimizer; a router with expert "
-                       "bias must score by sigmoid; the norm of Megatron's local layers refuses "
-                       "sequence parallelism (stack torch brings another)",
-                       rules.rule[k].reason))
+                strstr(
+                    "optimizer offload needs the precision-aware optimizer; a router with expert "
+                    "bias must score by sigmoid; the norm of Megatron's local layers refuses "
+                    "sequence parallelism (stack torch brings another)",
+                    rules.rule[k].reason))
                 refuses = rules.rule[k].reason;
         for (int k = 0; k < cautions.count; k++)
             if (rule_holds(&cautions.rule[k], values) && *cases[i].warns &&

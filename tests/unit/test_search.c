@@ -43,7 +43,8 @@ static const char *const MODELS[] = {
     "layers=8,hidden=4096,heads=32,kv=8,vocab=32000,ffn=14336,experts=8,topk=2,expert_ffn=14336",
     "layers=8,hidden=1024,ffn=32768,heads=8,kv=2,vocab=32000,experts=16,topk=2,expert_ffn=4096,"
     "dense_first=4",
-    "pattern=MEM*-EM*,hidden=2048,ffn=8192,heads=16,kv=4,vocab=32000,gated=0,norm=rms,linear_bias=0,"
+    "pattern=MEM*-EM*,hidden=2048,ffn=8192,heads=16,kv=4,vocab=32000,gated=0,norm=rms,linear_bias="
+    "0,"
     "experts=8,topk=2,expert_ffn=1408,mamba_heads=64",
     "layers=8,full_every=4,gdn_heads=32,gdn_dim=128,gdn_key_heads=16,gdn_key_dim=128,attn_gate=1,"
     "hidden=2048,ffn=8192,heads=16,kv=4,vocab=32000",

@@ -11,7 +11,7 @@ struct translation {
     struct launch_word *word, *first;
     bool *implied;            /* of `word`: it stands there under another name */
     struct launch_word *last; /* worked out of several flags: these win */
-    int worked[12];            /* mentions of each: all are worked out at the first */
+    int worked[12];           /* mentions of each: all are worked out at the first */
     bool chunked;             /* a layout says how layers lie in virtual stages */
 };
 

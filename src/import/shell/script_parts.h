@@ -205,12 +205,12 @@ struct script {
     int functions, loops, open; /* that we are in; open: ways that may not have been taken */
     enum answer status;         /* of return */
     const char *input;          /* that the command at hand reads; NULL = none, or not known */
-    const char *folder;         /* that cd went to, in the script's own; NULL = it did not, or elsewhere */
-    struct capture *capture;    /* where its output goes; NULL = nowhere */
-    bool exports;               /* set -a */
-    bool assumed;               /* that the command before succeeded */
-    const char *doubt;          /* variable that the last open condition is about; NULL = none */
-    int sourced;                /* line of the first file that is not followed; 0 = none */
+    const char *folder; /* that cd went to, in the script's own; NULL = it did not, or elsewhere */
+    struct capture *capture; /* where its output goes; NULL = nowhere */
+    bool exports;            /* set -a */
+    bool assumed;            /* that the command before succeeded */
+    const char *doubt;       /* variable that the last open condition is about; NULL = none */
+    int sourced;             /* line of the first file that is not followed; 0 = none */
     const char *source;
     int unread; /* line of the first shell whose commands are not known; 0 = none */
     const char *shell;

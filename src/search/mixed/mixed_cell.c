@@ -151,49 +151,6 @@ static double behind_any(struct mixed_cell *c)
     return least;
 }
 
-static const uint64_t PASS_TIMES_BITS =
-    (1ull << PARAM_FIRST_STATE) - (1ull << PARAM_FIRST_PASS_TIMES);
-
-/* Whether cautions that do not look at pass times hold under this state, with what is bound. */
-static bool state_cautioned(struct mixed_cell *c)
-{
-    const struct rule_plan *plan = &c->set->cautions;
-    struct set_worker *sw = &c->w->set[c->set - c->w->first_set];
-    int axes = c->set->space.axes;
-    option_bind(&sw->states, c->state_list, c->state, &sw->walk);
-    for (int i = plan->first[c->set->space.first_state]; i < plan->first[axes] + plan->pairs; i++)
-        if (!(plan->order[i]->depends & PASS_TIMES_BITS) && walk_holds(&sw->walk, plan->order[i]))
-            return true;
-    return false;
-}
-
-/* Whether they hold under every state of the kind at hand. */
-static bool all_cautioned(struct mixed_cell *c)
-{
-    for (c->state = 0; c->state < c->states; c->state++)
-        if (state_at_hand(c) && !state_cautioned(c))
-            break;
-    bool all = c->state == c->states;
-    c->state = c->any_state;
-    return all;
-}
-
-/* What all plans with this number of stages and the states at hand have. */
-static void set_trouble(struct mixed_cell *c, struct stage_count *x)
-{
-    bool cautioned = c->cautioned;
-    if (!cautioned && c->any_state != ANY_STATE && c->set->cautions.order && !c->st->per_type) {
-        unsigned bit = 1u << (ANY_STATE - c->any_state);
-        if (!(x->asked & bit)) {
-            walk_set(mixed_walk(c->w, c->set), c->set->space.axes - 1, x->option);
-            x->asked |= (uint8_t)bit;
-            x->cautioned |= (uint8_t)(all_cautioned(c) ? bit : 0);
-        }
-        cautioned = x->cautioned & bit;
-    }
-    c->trouble = trouble_of(cautioned, false, 0);
-}
-
 /* Whether a number of stages has room. Sets what is to be known of it. */
 static bool enter_pp(struct mixed_cell *c, struct stage_count *x)
 {
@@ -205,7 +162,6 @@ static bool enter_pp(struct mixed_cell *c, struct stage_count *x)
         cell_new_pass_times(c);
     for (int g = 0; g < c->set->groups; g++) /* units of FSDP are by stage */
         c->w->table[g].partition->strategy.pp = pp;
-    set_trouble(c, x);
     int64_t cut = cell_enter_pp(c, x);
     if (!cell_has_time(c, pp, cut) || !cell_has_memory(c, pp))
         return false;
@@ -327,7 +283,6 @@ void cell_search_pass_times(struct mixed_cell *c, const struct arrangements *amo
 {
     bool loosen = c->relaxed && c->s.recompute_method == METHOD_BLOCK;
     double limit[MIX_MAX];
-    c->trouble = trouble_of(c->cautioned, false, 0);
     c->s.pp = c->pp[c->pps - 1].pp; /* of fewer stages no pass is longer */
     if (!among && !cell_has_room(c, false))
         return;
@@ -388,7 +343,7 @@ static void list_pps(struct mixed_cell *c)
             (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
             pp * c->s.vpp <= c->layers + 2 && pp_allowed(c, i) &&
             cell_pp_of_use(c, pp, &c->pp[c->pps]))
-            c->pp[c->pps++].option = i;
+            c->pps++;
     }
     c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
 }
@@ -537,8 +492,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);
-    c.cautioned = cautioned(&c);
-    c.trouble = trouble_of(c.cautioned, false, 0);
+    c.trouble = trouble_of(cautioned(&c), false, 0);
     if (!st->searched)
         shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
     st->searched = true;

@@ -27,12 +27,10 @@ struct room {
 /* A number of stages that may be of use. */
 struct stage_count {
     int pp;
-    int option;               /* of its axis */
-    uint8_t asked, cautioned; /* by kind of state: whether cautions hold under all of it */
-    int64_t cut;              /* of the stages of each type that leave most time */
-    int most[MIX_MAX];        /* of each type among those of use */
-    double *behind;           /* [states] cell_least_behind(); below 0: not asked yet */
-    double *ends;             /* [states] the same of cell_least_ends() */
+    int64_t cut;       /* of the stages of each type that leave most time */
+    int most[MIX_MAX]; /* of each type among those of use */
+    double *behind;    /* [states] cell_least_behind(); below 0: not asked yet */
+    double *ends;      /* [states] the same of cell_least_ends() */
 };
 
 /* Stages of each type, and the orders of the types that may be of use: bits by their number. */
@@ -73,8 +71,7 @@ struct mixed_cell {
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
     int64_t block[MIX_MAX];          /* GPUs of a stage */
     int64_t micro_batches;
-    unsigned trouble; /* that all of its plans have, at least; then those at hand */
-    bool cautioned;   /* all of them are */
+    unsigned trouble; /* that all of its plans have, at least */
     bool any;
     int layers;
     int64_t step[MIX_MAX]; /* stages of each type come in multiples of it */
