@@ -55,7 +55,6 @@ void flags_read_rl(struct flags_result *r, const struct words *w)
                             "sequence at its longest; generation, log-probabilities and the "
                             "reference model are left out, and so is the memory that they keep "
                             "(%s GB for keys and values on each GPU, %s)",
-                            buffer ? buffer : "40",
-                            buffer ? BUFFER : "by default"));
+                            buffer ? buffer : "40", buffer ? BUFFER : "by default"));
     drop_graphs(r, w);
 }

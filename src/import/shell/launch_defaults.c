@@ -114,8 +114,7 @@ static int64_t image_tokens(const struct launch *l)
                (l->program && strstr(l->program, "onevision"));
     if (cut || height < 1 || width < 1 || patch < 1)
         return 0;
-    return (height / patch) * (width / patch) +
-           !launch_mentions(l, "--disable-vision-class-token");
+    return (height / patch) * (width / patch) + !launch_mentions(l, "--disable-vision-class-token");
 }
 
 /* Without --decoder-seq-length a decoder runs over the text and its image (train.py of examples/multimodal until core

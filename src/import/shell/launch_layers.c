@@ -91,11 +91,12 @@ static bool splits_sequence(const struct launch *l)
 static void note_old_layers(struct launch *l, const char *flag, struct arena *mem)
 {
     if (!launch_mentions(l, "--transformer-impl"))
-        launch_note(l, arena_format(mem,
-                                    "%s: of a release that builds its own layers, which are planned "
-                                    "as TransformerEngine's: where Apex' fused kernels are missing "
-                                    "a step is longer (-- --transformer-impl local)",
-                                    flag));
+        launch_note(l,
+                    arena_format(mem,
+                                 "%s: of a release that builds its own layers, which are planned "
+                                 "as TransformerEngine's: where Apex' fused kernels are missing "
+                                 "a step is longer (-- --transformer-impl local)",
+                                 flag));
 }
 
 /* DeepSpeed's layers of experts exchange all to all (deepspeed/moe/sharded_moe.py). */

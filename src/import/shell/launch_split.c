@@ -69,9 +69,10 @@ static void open_stray(struct launch *l, struct launch_flags *f, const struct la
                        struct arena *mem)
 {
     const struct launch_unknown *u = launch_unknown_of(l, w->text);
-    launch_note(l, arena_format(mem, "line %d: left out: what is not known of %s%s, %s", w->line,
-                                launch_text(l, w->text, mem), others_in(u ? u->may_hold : NULL, mem),
-                                u ? u->why : "which is not known"));
+    launch_note(l,
+                arena_format(mem, "line %d: left out: what is not known of %s%s, %s", w->line,
+                             launch_text(l, w->text, mem), others_in(u ? u->may_hold : NULL, mem),
+                             u ? u->why : "which is not known"));
     for (const char *p = u ? u->may_hold : NULL; p && (p = strstr(p, "--")); p += 2) {
         const char *flag = arena_copy(mem, p, strcspn(p, " \t\n=\"'\001"));
         if (words_most_values(flag) < 0)

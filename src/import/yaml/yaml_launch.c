@@ -150,9 +150,10 @@ static void note_part(struct yaml_reading *r)
     for (size_t i = 0; i < sizeof TRAINING / sizeof *TRAINING; i++)
         if (mentions_of(r, TRAINING[i]))
             return;
-    launch_note(r->out, "the file describes a model and no training: batch, micro-batch (1), "
-                        "optimizer (not sharded) and what else it leaves out are Megatron's "
-                        "defaults, where the trainer that reads it may have others (-- FLAG VALUE)");
+    launch_note(r->out,
+                "the file describes a model and no training: batch, micro-batch (1), "
+                "optimizer (not sharded) and what else it leaves out are Megatron's "
+                "defaults, where the trainer that reads it may have others (-- FLAG VALUE)");
 }
 
 static int64_t number_at(struct yaml_reading *r, const char *path)
