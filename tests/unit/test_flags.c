@@ -225,6 +225,10 @@ static const struct {
      "micro_batch=2 global_batch=512 seq_len=4096"},
     {"--bf16 --micro-batch-size 2 --tensor-model-parallel-size 8", "global_batch=16"},
     {"--bf16 --micro-batch-size 2 --step-batch-size-schedule 0:64", "global_batch=64"},
+    {"--bf16 --step-batch-size-schedule 0:64,2K:128,1M:256,1T:512", "global_batch=512"},
+    {"--bf16 --seq-length 8192 --train-samples 100000 --step-batch-size-schedule "
+     "0:64,2K:128,1M:256,1T:512",
+     "global_batch=256"},
     {"--bf16 --encoder-seq-length 2048", "seq_len=2048"},
     {"--bf16 --sequence-parallel", "seq_parallel=off"},
     {"--bf16 --sequence-parallel --tensor-model-parallel-size 2", "seq_parallel=on"},
@@ -854,6 +858,29 @@ static const struct {
      "planned"},
     {"--bf16 --swiglu --no-bias-gelu-fusion", NULL},
     {"--bf16 --no-bias-gelu-fusion --disable-bias-linear", NULL},
+    {"--bf16 --moe-flex-dispatcher-backend deepep", NULL},
+    {"--bf16 --moe-flex-dispatcher-backend hybridep",
+     "--moe-flex-dispatcher-backend: the flexible dispatcher is planned as DeepEP's: through "
+     "another "
+     "one a step may be shorter or longer"},
+    {"--bf16 --use-nccl-ub",
+     "--use-nccl-ub: data parallelism is planned through NCCL's own buffers: registered ones need "
+     "fewer SMs, and a step may be shorter"},
+    {"--bf16 --megatron-fsdp-main-grads-dtype bf16",
+     "--megatron-fsdp-main-grads-dtype: gradients of FSDP are planned kept in fp32: in 16 bits "
+     "memory is too high by 2 bytes a parameter of a rank's share"},
+    {"--bf16 --no-rope-fusion",
+     "--no-rope-fusion: rotary positions are planned fused: a step may be longer"},
+    {"--bf16 --quick-geglu --no-bias-gelu-fusion",
+     "--no-bias-gelu-fusion: the activation is planned fused: time and memory may be too low"},
+    {"--bf16 --reset-attention-mask",
+     "--reset-attention-mask: attention is planned over the whole sequence, not within documents: "
+     "where kernels skip what lies between them a step may be shorter"},
+    {"--bf16 --perform-rl-step --grpo-group-size 8 --rl-training-cuda-graphs --cuda-graph-impl "
+     "local",
+     "--perform-rl-step: reinforcement learning: only the training step is planned, every sequence "
+     "at its longest; generation, log-probabilities and the reference model are left out, and so "
+     "is the memory that they keep (40 GB for keys and values on each GPU, by default)"},
     {"--bf16 --swiglu --no-bias-swiglu-fusion",
      "--no-bias-swiglu-fusion: the activation is planned fused: time and memory may be too low"},
 };

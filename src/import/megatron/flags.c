@@ -11,6 +11,7 @@
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -371,7 +372,7 @@ static void read_stack(struct flags_result *r, const struct words *w)
 }
 
 /* Passes that are planned fused. A gated MLP has one such pass, one without a gate the other where it has biases
- * (validate_args switches it off elsewhere, which a log shows); multi-latent attention rotates by itself. */
+ * (validate_args switches it off elsewhere, which a log shows). */
 static void note_unfused(struct flags_result *r, const struct words *w)
 {
     bool gated = words_there(w, "--swiglu") || words_there(w, "--quick-geglu");
@@ -383,12 +384,12 @@ static void note_unfused(struct flags_result *r, const struct words *w)
     } list[] = {
         {words_there(w, "--swiglu"), "--no-bias-swiglu-fusion",
          "the activation is planned fused: time and memory may be too low"},
-        {plain && !words_there(w, "--disable-bias-linear"), "--no-bias-gelu-fusion",
+        {words_there(w, "--quick-geglu") || (plain && !words_there(w, "--disable-bias-linear")),
+         "--no-bias-gelu-fusion",
          "the activation is planned fused: time and memory may be too low"},
         {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
          "mask and softmax are planned fused: a step may be longer"},
-        {te && !words_there(w, "--multi-latent-attention"), "--no-rope-fusion",
-         "rotary positions are planned fused: a step may be longer"},
+        {te, "--no-rope-fusion", "rotary positions are planned fused: a step may be longer"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].counts && words_has(w, list[i].flag))
@@ -449,6 +450,7 @@ static bool read_run(struct flags_result *r, const struct words *w, struct error
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
     if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL)) /* until 0.17 */
         r->strategy.cuda_graph = GRAPH_STEP;
+    flags_read_rl(r, w);
     r->switches.whole_init =
         r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
     r->attention_dropout = r->hidden_dropout = 0.1;
@@ -571,13 +573,38 @@ static bool read_layout(struct flags_result *r, struct error *err)
     return true;
 }
 
-/* "0:384 200B:768": the batch behind the last colon, which lasts longest; 0 where there is none. */
-static int64_t last_of_schedule(const struct words *w)
+/* "200B:768" begins behind so many tokens; DBL_MAX = it cannot be read. */
+static double threshold(const char *text, size_t length)
 {
-    const char *text = words_value(w, "--step-batch-size-schedule");
-    const char *colon = text ? strrchr(text, ':') : NULL;
-    int64_t batch = 0;
-    return colon && parse_int(colon + 1, &batch) && batch > 0 ? batch : 0;
+    static const char units[] = "KMBT";
+    char digits[24];
+    int64_t n;
+    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
+    length -= unit != NULL;
+    if (length >= sizeof digits)
+        return DBL_MAX;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    return parse_int(digits, &n) ? (double)n * pow(1e3, unit ? (double)(unit - units + 1) : 0)
+                                 : DBL_MAX;
+}
+
+/* "0:384 200B:768": the batch of the last step that the run comes to, and how many tokens it has (0 = not known: then
+ * the last of all); 0 where there is none. */
+static int64_t last_of_schedule(const struct flags_result *r)
+{
+    const char *text = words_value(r->words, "--step-batch-size-schedule");
+    double tokens = (double)r->train_samples * (double)r->strategy.seq_len;
+    int64_t batch = 0, n;
+    for (const char *p = text ? text : ""; *p;) {
+        size_t length = strcspn(p, " ,"), colon = strcspn(p, ":");
+        char *number = colon < length ? arena_copy(r->mem, p + colon + 1, length - colon - 1) : "";
+        bool comes = batch == 0 || tokens <= 0 || threshold(p, colon) < tokens;
+        if (comes && parse_int(number, &n) && n > 0)
+            batch = n;
+        p += length + strspn(p + length, " ,");
+    }
+    return batch;
 }
 
 static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
@@ -593,7 +620,7 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
     s->dp = dp > 0 ? (int)dp : 1;
     if (r->given[PARAM_global_batch])
         return true;
-    int64_t batch = last_of_schedule(r->words);
+    int64_t batch = last_of_schedule(r);
     int64_t steps = r->accumulation > 0 ? r->accumulation : 1;
     batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp * steps;
     if (batch > param_info(PARAM_global_batch)->hi)
@@ -601,7 +628,7 @@ static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
                     "micro-batch x dp = %d x %d is above the largest global batch, %d",
                     s->micro_batch, s->dp, param_info(PARAM_global_batch)->hi);
     s->global_batch = (int)batch;
-    r->given[PARAM_global_batch] = r->accumulation > 0 || last_of_schedule(r->words) > 0;
+    r->given[PARAM_global_batch] = r->accumulation > 0 || last_of_schedule(r) > 0;
     return true;
 }
 

@@ -21,6 +21,9 @@ bool flags_number(const struct words *, const char *flag, int lo, int hi, int *o
 /* flags_hybrid.c: layers of one half each, and where its '|' cut the pipeline. `hybrid`: there is such a pattern. */
 bool flags_read_hybrid(struct flags_result *, const struct words *, bool *hybrid, struct error *);
 
+/* flags_rl.c: what of reinforcement learning is planned, after the strategy is read. */
+void flags_read_rl(struct flags_result *, const struct words *);
+
 /* flags_meaning.c: what the model means, before it is finished. */
 bool flags_read_meaning(struct flags_result *, const struct words *, struct error *);
 /* An error where a flag says something else than the model beside the flags; settings of the run are

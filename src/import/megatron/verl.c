@@ -334,6 +334,19 @@ static void note_offload(struct verl *v)
     str_release(&s);
 }
 
+/* verl's own converter leaves TransformerConfig's False (verl/models/mcore/config_converter.py); mbridge has its own. */
+static void note_fusions(struct verl *v)
+{
+    struct launch *l = v->launch;
+    bool fused = is_true(engine_setting(l, "use_mbridge")) ||
+                 (is_true(engine_setting(l, "bias_activation_fusion")) &&
+                  is_true(engine_setting(l, "apply_rope_fusion")));
+    if (!fused)
+        launch_note(l, "verl: activation and rotary positions are planned fused: without "
+                       "use_mbridge, the default of earlier releases, dense models run them "
+                       "unfused, and time and memory are a few percent too low");
+}
+
 static void note_rest(struct verl *v)
 {
     static const char *const KNOWN[] = {"", "ppo_megatron_trainer", "sft_trainer_engine",
@@ -346,6 +359,7 @@ static void note_rest(struct verl *v)
     for (size_t i = 0; i < COUNT(KNOWN); i++)
         known |= strcmp(config, KNOWN[i]) == 0;
     note_offload(v);
+    note_fusions(v);
     if (!v->sft)
         launch_note(l, "verl: the actor's training step is planned, every sequence at its longest "
                        "(prompt and answer); rollout, reference, critic and reward models are not, "

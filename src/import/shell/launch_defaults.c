@@ -105,13 +105,52 @@ static void add_rollout(struct translation *t, struct launch *l)
                micro > 1 ? arena_format(t->mem, ", %lld in a micro-batch", (long long)micro) : ""));
 }
 
+/* What a vision model makes of an image, as get_num_image_embeddings (clip_vit_model.py) counts it; 0 = it is not known. */
+static int64_t image_tokens(const struct launch *l)
+{
+    int64_t height = launch_number(l, "--img-h", 224), width = launch_number(l, "--img-w", 224);
+    int64_t patch = launch_number(l, "--patch-dim", 16);
+    bool cut = launch_mentions(l, "--use-tiling") || launch_mentions(l, "--pixel-shuffle") ||
+               (l->program && strstr(l->program, "onevision"));
+    if (cut || height < 1 || width < 1 || patch < 1)
+        return 0;
+    return (height / patch) * (width / patch) + !launch_mentions(l, "--disable-vision-class-token");
+}
+
+/* Without --decoder-seq-length a decoder runs over the text and its image (train.py of examples/multimodal until core
+ * 0.9, FlagScale's train_llava.py). */
+static void add_image_tokens(struct translation *t, struct launch *l)
+{
+    int64_t image = image_tokens(l), text = launch_number(l, "--seq-length", -1);
+    if (!launch_mentions(l, "--language-model-type"))
+        return;
+    if (image < 1 || text < 1) {
+        launch_note(l, "how many tokens the images have is not known, and --seq-length is planned: "
+                       "the decoder runs over both, so time and memory are too low");
+        return;
+    }
+    add_number(t, "--seq-length", text + image);
+    if (launch_number(l, "--max-position-embeddings", text) < text + image)
+        add_number(t, "--max-position-embeddings", text + image);
+    launch_note(l, arena_format(t->mem,
+                                "the decoder is planned over %lld tokens of text and %lld of the "
+                                "image (-- --seq-length N)",
+                                (long long)text, (long long)image));
+}
+
 /* Beside a vision model --seq-length is that of its own tokens. */
-static void add_decoder_sequence(struct translation *t)
+static void add_decoder_sequence(struct translation *t, struct launch *l)
 {
     const char *flag = "--decoder-seq-length", *value = launch_value(t->from, flag);
+    if (!launch_mentions(l, flag))
+        add_image_tokens(t, l);
     if (value &&
         (launch_mentions(t->from, "--vision-model-type") || launch_mentions(t->from, "--img-h")))
         translation_last(t, "--seq-length", value, t->from->line);
+    if (value && launch_mentions(l, "--language-model-type") &&
+        !launch_mentions(l, "--packing-buffer-size"))
+        launch_note(l, "--decoder-seq-length: every sample is planned so long, which is the most "
+                       "it may be: shorter ones take less where they are not padded");
 }
 
 /* A sample of DPO is two sequences, one of GRPO a prompt and an answer (ms-swift, swift/megatron/trainers). */
@@ -147,6 +186,23 @@ static void note_lengths(struct launch *l)
                          "take less");
 }
 
+/* Pai-Megatron-Patch: samples of fine-tuning have a length of their own (megatron_patch/data/json_sft.py). */
+static void add_padding(struct translation *t, struct launch *l)
+{
+    static const char flag[] = "--max-padding-length";
+    int64_t padded = launch_number(l, flag, -1);
+    const char *set = launch_value(l, "--dataset");
+    bool tunes =
+        (l->program && strstr(l->program, "finetune_")) || (set && strcmp(set, "JSON-SFT") == 0);
+    if (!tunes || padded < 1 || padded == launch_number(l, "--seq-length", -1))
+        return;
+    add_number(t, "--seq-length", padded);
+    launch_note(l, arena_format(t->mem,
+                                "%s %lld: samples of fine-tuning are padded to it, and are planned "
+                                "so long (-- --seq-length N)",
+                                flag, (long long)padded));
+}
+
 void translation_defaults(struct translation *t, struct launch *l)
 {
     note_lengths(l);
@@ -154,5 +210,6 @@ void translation_defaults(struct translation *t, struct launch *l)
     add_primus(t, l);
     add_rollout(t, l);
     add_rlhf(t, l);
-    add_decoder_sequence(t);
+    add_decoder_sequence(t, l);
+    add_padding(t, l);
 }

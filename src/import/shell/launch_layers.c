@@ -87,6 +87,28 @@ static bool splits_sequence(const struct launch *l)
            launch_number(l, "--context-parallel-size", 1) > 1;
 }
 
+/* Without --transformer-impl theirs was "local". */
+static void note_old_layers(struct launch *l, const char *flag, struct arena *mem)
+{
+    if (!launch_mentions(l, "--transformer-impl"))
+        launch_note(l,
+                    arena_format(mem,
+                                 "%s: of a release that builds its own layers, which are planned "
+                                 "as TransformerEngine's: where Apex' fused kernels are missing "
+                                 "a step is longer (-- --transformer-impl local)",
+                                 flag));
+}
+
+/* DeepSpeed's layers of experts exchange all to all (deepspeed/moe/sharded_moe.py). */
+static void plan_deepspeed_experts(struct translation *t, const struct launch *l)
+{
+    if (!launch_mentions(l, "--deepspeed") || !launch_mentions(l, "--num-experts") ||
+        launch_mentions(l, "--moe-token-dispatcher-type"))
+        return;
+    translation_first(t, "--moe-token-dispatcher-type", l->line);
+    translation_first(t, "alltoall", l->line);
+}
+
 /* Their attention was unfused unless flash attention was asked for. Runs of them are met with the other layers as
  * TransformerEngine's: Apex and Megatron had fused what took time (doc/evidence/accuracy.md, vTrain, BLOOM, SC21). */
 static void plan_old_layers(struct translation *t, struct launch *l)
@@ -97,7 +119,10 @@ static void plan_old_layers(struct translation *t, struct launch *l)
     const char *flag = flag_of_old_release(l), *fork = flag ? launch_fork(l) : NULL;
     if (!flag)
         return;
-    bool fused = splits_sequence(l) || (fork && strcmp(fork, "DeepSpeed") != 0);
+    bool other = fork && strcmp(fork, "DeepSpeed") != 0;
+    bool fused = splits_sequence(l) || other;
+    if (!other)
+        note_old_layers(l, flag, t->mem);
     for (size_t i = 0; i < sizeof FLASH / sizeof *FLASH; i++)
         fused |= launch_mentions(l, FLASH[i]);
     if (fused)
@@ -159,6 +184,7 @@ void translation_layers(struct translation *t, struct launch *l)
 {
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
+    plan_deepspeed_experts(t, l);
     plan_unfused(t, l);
     add_old_defaults(t, l);
     note_ulysses(l, t->mem);

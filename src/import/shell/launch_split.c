@@ -46,14 +46,33 @@ static void open_unknown(struct launch *l, struct launch_flags *f, const char *n
         mem);
 }
 
+/* " (it may hold --freeze-LM)": flags of other programs with an effect that the text names. */
+static const char *others_in(const char *text, struct arena *mem)
+{
+    enum { NAMED = 8 };
+    struct str s = {0};
+    int count = 0;
+    for (const char *p = text; p && count < NAMED && (p = strstr(p, "--")); p += 2) {
+        const char *flag = arena_copy(mem, p, strcspn(p, " \t\n=\"'\001"));
+        const struct foreign_flag *row = foreign_next(flag, NULL, NULL);
+        bool counts = row && (row->treatment == NOTES || row->treatment == REFUSES);
+        if (counts && !(s.length && strstr(str_text(&s), flag)))
+            str_addf(&s, "%s%s", count++ ? ", " : " (it may hold ", flag);
+    }
+    str_add(&s, count ? ")" : "");
+    return str_keep(&s, mem);
+}
+
 /* A word that may stand for flags. Those that may stand there count as open: whether they have an effect is seen
  * later. */
 static void open_stray(struct launch *l, struct launch_flags *f, const struct launch_word *w,
                        struct arena *mem)
 {
     const struct launch_unknown *u = launch_unknown_of(l, w->text);
-    launch_note(l, arena_format(mem, "line %d: left out: what is not known of %s, %s", w->line,
-                                launch_text(l, w->text, mem), u ? u->why : "which is not known"));
+    launch_note(l,
+                arena_format(mem, "line %d: left out: what is not known of %s%s, %s", w->line,
+                             launch_text(l, w->text, mem), others_in(u ? u->may_hold : NULL, mem),
+                             u ? u->why : "which is not known"));
     for (const char *p = u ? u->may_hold : NULL; p && (p = strstr(p, "--")); p += 2) {
         const char *flag = arena_copy(mem, p, strcspn(p, " \t\n=\"'\001"));
         if (words_most_values(flag) < 0)

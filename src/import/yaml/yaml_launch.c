@@ -142,6 +142,20 @@ static const struct yaml_dialect *by_names(struct yaml_reading *r, const char **
     return mentions_of(r, "group_query_attention") ? &BY_FLAG : &BY_FIELD;
 }
 
+/* A part of a training, which others share: what its trainer sets is not known here. */
+static void note_part(struct yaml_reading *r)
+{
+    static const char *const TRAINING[] = {"micro_batch_size", "global_batch_size", "train_iters",
+                                           "train_samples", "lr"};
+    for (size_t i = 0; i < sizeof TRAINING / sizeof *TRAINING; i++)
+        if (mentions_of(r, TRAINING[i]))
+            return;
+    launch_note(r->out,
+                "the file describes a model and no training: batch, micro-batch (1), "
+                "optimizer (not sharded) and what else it leaves out are Megatron's "
+                "defaults, where the trainer that reads it may have others (-- FLAG VALUE)");
+}
+
 static int64_t number_at(struct yaml_reading *r, const char *path)
 {
     const char *text = reading_text(r, path);
@@ -337,6 +351,7 @@ static bool read_documents(struct yaml_reading *r)
                     "%s: %s stands there more than once, and which one counts is not known: give "
                     "the part of one training",
                     r->path, twice);
+    note_part(r);
     return read_dialect(r);
 }
 

@@ -12,6 +12,7 @@ launch script, program train_model.py, line 4, 8 GPUs (1 x 8)
 --tensor-model-parallel-size=2
 note: line 2: not read: source ./env.sh; what it sets does not count
 note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 7: left out: what is not known of $EXTRA_ARGS, which is not set (the file of line 2 is not read)
 note: left out, no effect on time or memory: --deepspeed

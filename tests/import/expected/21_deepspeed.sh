@@ -1,5 +1,6 @@
 sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --attention-backend unfused
+--moe-token-dispatcher-type alltoall
 --group-query-attention
 --moe-router-topk 1
 --moe-layer-freq 2
@@ -23,5 +24,6 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --fp16
 --vocab-file gpt2-vocab.json
 note: DeepSpeed's settings are not read: the flags alone count, offloading or a curriculum that is on there is not planned
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --no-pipeline-parallel, --train-tokens, --lr-decay-tokens, --data-impl, --use-mpi, --deepspeed-activation-checkpointing, --deepspeed_config, --deepspeed

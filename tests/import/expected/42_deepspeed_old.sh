@@ -1,5 +1,6 @@
 launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 --attention-backend unfused
+--moe-token-dispatcher-type alltoall
 --recompute-granularity full
 --recompute-method uniform
 --recompute-num-layers 1
@@ -21,6 +22,7 @@ launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 --expert-model-parallel-size 4
 --global-batch-size 512
 note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 6: --num-experts: layers have different numbers of experts, and all are planned with 32
 note: line 5: --partition-activations: saved activations are planned undistributed: memory is too high with tensor parallelism

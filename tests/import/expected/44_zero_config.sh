@@ -16,6 +16,7 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --global-batch-size 64
 --bf16
 note: --zero-stage is 1, DeepSpeed's settings say 3: these count
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 2: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
 note: left out, no effect on time or memory: --no-pipeline-parallel, --deepspeed, --deepspeed_config

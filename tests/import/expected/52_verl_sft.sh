@@ -13,3 +13,4 @@ launch script, program verl, line 2, 8 GPUs (1 x 8)
 --micro-batch-size 2
 --tensor-model-parallel-size 2
 --pipeline-model-parallel-size 2
+note: verl: activation and rotary positions are planned fused: without use_mbridge, the default of earlier releases, dense models run them unfused, and time and memory are a few percent too low

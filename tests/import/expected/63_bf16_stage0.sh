@@ -11,5 +11,6 @@ launch script, program pretrain_gpt.py, line 6, 16 GPUs (2 x 8)
 --vocab-size 50257
 --global-batch-size 256
 note: bf16 with ZeRO stage 0: DeepSpeed's optimizer for bf16 is sharded all the same, which is planned as stage 1
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --deepspeed, --deepspeed_config

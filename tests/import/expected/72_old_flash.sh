@@ -9,4 +9,5 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --micro-batch-size 2
 --vocab-size 50257
 --bf16
+note: --no-query-key-layer-scaling: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: left out, no effect on time or memory: --no-query-key-layer-scaling

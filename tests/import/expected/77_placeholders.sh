@@ -13,5 +13,6 @@ launch script, program pretrain_gpt.py, line 5, 0 GPUs (0 x 0)
 --fp16
 --recompute-method uniform
 --recompute-granularity full
+note: --data-impl: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --data-impl: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --data-impl

@@ -16,5 +16,6 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --vocab-file gpt2-vocab.json
 --fp16
 --expert-model-parallel-size 8
+note: --DDP-impl: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --DDP-impl: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --moe-loss-weight, --DDP-impl

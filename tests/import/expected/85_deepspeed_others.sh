@@ -16,5 +16,6 @@ note: --global-batch-size is 8, DeepSpeed's train_batch_size is 16: the flag cou
 note: curriculum_learning.enabled of DeepSpeed's settings: every sequence is planned at full length: steps of the curriculum are shorter
 note: activation_checkpointing.cpu_checkpointing of DeepSpeed's settings: saved activations are planned on the GPU: memory is too high
 note: zero_optimization.zero_quantized_gradients of DeepSpeed's settings: gradients are planned to travel in 16 bits: a step may be shorter
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: left out, no effect on time or memory: --deepspeed, --deepspeed_config

@@ -15,6 +15,7 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --vocab-size 50257
 --fp16
 note: DeepSpeed's settings are not read: the flags alone count, offloading or a curriculum that is on there is not planned
+note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
 note: line 3: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
 note: left out, no effect on time or memory: --deepspeed
