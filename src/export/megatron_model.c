@@ -80,8 +80,11 @@ static void add_activation(struct writer *w, const char *flag)
     bool told = !meaning_untold(m, MEANING_activation, w->release);
     if (m->gated)
         writer_word(w, told && m->activation == ACTIVATION_QUICK_GELU ? "--quick-geglu" : flag);
-    else if (m->activation == ACTIVATION_RELU2)
-        writer_word(w, "--squared-relu");
+    if (m->gated || m->activation != ACTIVATION_RELU2)
+        return;
+    writer_word(w, "--squared-relu");
+    if (m->linear_bias) /* Megatron fuses a bias with gelu and silu alone, and refuses others */
+        writer_word(w, "--no-bias-gelu-fusion");
 }
 
 static void add_norm(struct writer *w, const char *flag)

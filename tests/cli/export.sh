@@ -285,3 +285,11 @@ estimate local.json --model llama3-8b --cluster 1x8:H100 --format json --stack l
 plan=$SCRATCH/local.json
 write bridge
 "$ASTRA" estimate "$SCRATCH/out" --cluster 1x8:H100 >"$SCRATCH/text" || fault "bridge is not read back"
+
+# A bias before a squared ReLU is not fused: Megatron refuses to (TransformerConfig).
+"$ASTRA" search --model jais2-8b --cluster 8x8:H100 --top 1 -o "$SCRATCH/jais.json"
+"$ASTRA" export "$SCRATCH/jais.json" --to megatron >"$SCRATCH/jais"
+grep -q -e '--no-bias-gelu-fusion' "$SCRATCH/jais"
+"$ASTRA" search --model nemotron4-15b --cluster 8x8:H100 --top 1 -o "$SCRATCH/nemotron.json"
+"$ASTRA" export "$SCRATCH/nemotron.json" --to megatron >"$SCRATCH/nemotron"
+[ "$(grep -c -e '--no-bias-gelu-fusion' "$SCRATCH/nemotron")" -eq 0 ]
