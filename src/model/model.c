@@ -297,16 +297,6 @@ static const char *const FEED_NAMES[] = {
     [FEED_NONE] = "no feed-forward part",
 };
 
-const char *mixer_name(enum mixer mixer)
-{
-    return MIXER_NAMES[mixer];
-}
-
-const char *feed_name(enum feed feed)
-{
-    return FEED_NAMES[feed];
-}
-
 static bool same_layers(const struct model *a, const struct model *b, char *difference, size_t size)
 {
     for (int i = 0; i < a->layers; i++) {

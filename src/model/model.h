@@ -29,8 +29,6 @@ enum feed {
     FEED_NONE,
     FEEDS
 };
-const char *mixer_name(enum mixer);
-const char *feed_name(enum feed);
 
 /* Layers of one kind cost the same. Kind 0 is the kind of layer 0. */
 struct layer_kind {

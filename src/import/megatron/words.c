@@ -298,11 +298,6 @@ const char *words_today(const char *flag)
     return old && old->treatment == RENAMED ? old->text : flag;
 }
 
-const char *words_nearest(const char *flag)
-{
-    return nearest_name(flag, NAMES, FLAG_COUNT);
-}
-
 bool words_takes(const char *flag, const char *value)
 {
     const struct flag *f = find_flag(flag);

@@ -37,7 +37,6 @@ const char *words_expected(const char *flag);
 const char *words_plain(const char *word, struct arena *);
 /* Today's name of a flag that was renamed; of any other, the name itself. */
 const char *words_today(const char *flag);
-const char *words_nearest(const char *flag); /* NULL = none is near */
 bool words_takes(const char *flag, const char *value);
 /* The word that the flag takes for one that differs in case; NULL = none. */
 const char *words_choice(const char *flag, const char *value, struct arena *);
