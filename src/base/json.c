@@ -249,6 +249,12 @@ void json_dump(const struct json *v, struct str *s)
     free(text);
 }
 
+void json_dump_release(struct json *v, struct str *s)
+{
+    json_dump(v, s);
+    json_release(v);
+}
+
 void json_dump_line(const struct json *v, struct str *s)
 {
     char *text = json_dumps(in(v), JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));

@@ -66,8 +66,7 @@ static bool take_groups(struct options *o, const struct json *plan, const char *
     json_set(file, "groups", groups);
     if (links)
         json_set(file, "links", json_new_copy(links, NULL));
-    json_dump(file, &text);
-    json_release(file);
+    json_dump_release(file, &text);
     o->has_cluster =
         cluster_from_yaml(&o->cluster, str_text(&text), text.length, name, o->mem, err);
     str_release(&text);

@@ -72,8 +72,7 @@ struct json *json_of_compare(const struct compare_report *r)
 void report_compare_json(const struct compare_report *r, struct str *out)
 {
     struct json *o = json_of_compare(r);
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
 }
 
 static void add_figures(struct csv_writer *c, const struct plan *p)

@@ -124,8 +124,7 @@ void report_verify_json(const struct verify_report *r, struct str *out)
     json_set(o, "notes", json_new_strings((const char *const *)r->note, (size_t)r->notes));
     json_set(o, "confirmed", r->dry_run ? json_new_null() : json_new_bool(r->confirmed));
     json_set(o, "verdict", r->dry_run ? json_new_null() : json_new_string(r->verdict));
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
 }
 
 static void add_row(struct csv_writer *c, const struct verify_report *r,

@@ -211,8 +211,7 @@ static void calibrate_json(const struct calibrate_report *c, struct str *out)
     json_set(o, "profile", json_of_profile(c->profile, c->input, c->inputs));
     json_set(o, "refused", texts_value(c->refusal, c->refusals));
     json_set(o, "notes", texts_value(c->note, c->notes));
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
 }
 
 static void calibrate_csv(const struct calibrate_report *c, struct str *out)

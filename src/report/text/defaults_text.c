@@ -29,8 +29,7 @@ static void defaults_json(const struct defaults *d, struct str *out)
         json_append(list, row);
     }
     json_set(o, "defaults", list);
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
 }
 
 static void defaults_csv(const struct defaults *d, struct str *out)

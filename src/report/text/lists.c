@@ -148,8 +148,7 @@ static void dump_list(const char *name, struct json *list, struct str *out)
 {
     struct json *o = json_new_object();
     json_set(o, name, list);
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
 }
 
 /* Where operator times of a family come from, and how far off they are expected to be. */

@@ -228,8 +228,7 @@ static void prices_json(const struct price_report *r, struct str *out)
     json_set(o, "used", used);
     json_set(o, "skipped", json_new_integer(r->list->skipped));
     json_set(o, "note", json_new_string(SCOPE));
-    json_dump(o, out);
-    json_release(o);
+    json_dump_release(o, out);
     arena_release(&mem);
 }
 
