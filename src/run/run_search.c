@@ -1,17 +1,13 @@
 /* The answer of a search: each type alone, then several at once, joined to one list and one
  * front. */
-#include "run/commands.h"
+#include "run/totals.h"
 
 #include "base/arena.h"
 #include "probe/advice.h"
 #include "query/defaults.h"
-#include "query/query.h"
 #include "report/report.h"
 #include "run/numerics_gain.h"
 #include "run/scout.h"
-#include "search/mixed/mixed.h"
-#include "search/results.h"
-#include "search/stop.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,27 +53,6 @@ static void add_funnel(struct funnel *sum, const struct funnel *f, struct arena 
     sum->kept += f->kept;
 }
 
-enum { MOST_SEARCHES = CLUSTER_MAX_GROUPS + 1 }; /* each type alone, then several at once */
-
-struct totals {
-    const struct query *query;
-    struct search_result result[CLUSTER_MAX_GROUPS];
-    int searched;
-    struct stop stop;         /* of the search at hand */
-    double until_s;           /* when all must be done, by stop_clock_s() */
-    bool open[MOST_SEARCHES]; /* not looked at to its end */
-    struct limits limits;
-    struct results results;
-    struct search_query *of[CLUSTER_MAX_GROUPS]; /* the query on each group; NULL: not asked */
-    struct mixed_query several;
-    struct funnel funnel;
-    double *by_rule; /* [user rules] dropped in all groups */
-    struct mixed_result mixed;
-    struct found first; /* of the list */
-    int bests, fronts;
-    struct plan *best, *front;
-};
-
 /* The user's rules are the last of all. */
 static void add_rule_counts(const struct query *q, const struct rules *rules,
                             const struct funnel *f, struct totals *all)
@@ -85,112 +60,6 @@ static void add_rule_counts(const struct query *q, const struct rules *rules,
     int count = q->terms.rules.count;
     for (int i = 0; i < count; i++)
         all->by_rule[i] += f->by_rule[rules->count - count + i];
-}
-
-static void note_rules(struct answering *a, const struct totals *all)
-{
-    enum { MOST = 20 };
-    const struct rules *r = &a->query->terms.rules;
-    int idle = 0;
-    for (int i = 0; i < r->count; i++) {
-        const struct rule *rule = &r->rule[i];
-        const char *what = rule_constant(rule) == 1 ? "allows every strategy there is"
-                                                    : "dropped nothing that was not dropped before";
-        if (all->by_rule[i] == 0 && idle++ < MOST)
-            a->report->note[a->report->notes++] = arena_format(
-                a->mem, "%s:%d: this rule %s: %s", rule->file, rule->line, what, rule->text);
-    }
-    if (idle > MOST)
-        a->report->note[a->report->notes++] =
-            arena_format(a->mem, "%d more rules dropped nothing either", idle - MOST);
-}
-
-/* What a mixed pool leaves to say: GPUs without a use, arrangements that were given up. */
-static void note_pool(struct answering *a, const struct totals *all)
-{
-    const struct query *q = a->query;
-    int64_t pool = cluster_max_gpus(&q->cluster), used = all->best[0].gpus;
-    bool fastest = all->limits.objective == OBJECTIVE_SPEED && q->budget_usd <= 0;
-    if (all->mixed.found && q->terms.gpus == 0 && used < pool && fastest)
-        a->report->note[a->report->notes++] = arena_format(
-            a->mem,
-            "the fastest plan uses %lld of the pool's %lld GPUs: with more it is slower, or "
-            "not possible",
-            (long long)used, (long long)pool);
-    if (all->mixed.unproven > 0)
-        a->report->note[a->report->notes++] =
-            arena_format(a->mem,
-                         "of %.0f arrangements of stages %.0f reached the limit of their search: "
-                         "their split of layers is not proven to be the best",
-                         all->mixed.problems, all->mixed.unproven);
-}
-
-/* Prices of nodes that may be taken away, and no word on how often. */
-static void note_spot(struct answering *a)
-{
-    const struct query *q = a->query;
-    bool said = false;
-    for (int i = 0; i < q->given->outages.rates; i++)
-        said |= !q->given->outages.rate[i].failures;
-    for (int g = 0; g < q->cluster.groups; g++)
-        said |= q->rent[g].interruptions_per_h > 0;
-    if (q->given->money.ask.market == MARKET_SPOT && !said)
-        a->report->note[a->report->notes++] =
-            "interruptions of spot nodes are not counted: --interruptions says how often they come";
-}
-
-/* Times of checkpoints and restarts, and nothing that makes them matter. */
-static void note_outages(struct answering *a, const struct plan *best)
-{
-    const int *times = a->query->given->times;
-    if (best->slowdown == 1 && (times[OPTION_checkpoint_write] || times[OPTION_restart]))
-        a->report->note[a->report->notes++] =
-            "outages are not counted, so checkpoints and restarts take no time: add --mtbf, "
-            "--interruptions or --checkpoint-every";
-}
-
-/* Types of one job are in one place; a price is the best of each alone. */
-static void note_places(struct answering *a, const struct plan *best)
-{
-    if (best->meshes && a->report->money)
-        a->report->note[a->report->notes++] =
-            "a job on several types needs them in one place: prices are those of each type alone "
-            "(--provider, --region)";
-}
-
-/* One of the searches of an answer tells how far the whole is: each type alone, and several at
- * once, which takes most of the time where there is any to speak of. */
-struct progress_part {
-    const struct answering *answering;
-    double before, share;
-};
-
-static void tell_progress(void *context, double done)
-{
-    const struct progress_part *p = context;
-    p->answering->progress(p->answering->progress_context, p->before + p->share * done);
-}
-
-static const double SEVERAL_SHARE = 0.9;
-
-/* Of the work, where every type is searched once more for the table of what to rent. */
-static const double OFFERS_SHARE = 0.5;
-
-static bool asks_offers(const struct query *q)
-{
-    return q->run.tokens > 0 && q->cluster.groups > 1;
-}
-
-/* Of group g alone, or of several at once behind the last. */
-static struct progress_part *part_of(const struct answering *a, int g)
-{
-    int groups = a->query->cluster.groups;
-    double share = a->share * (asks_offers(a->query) ? 1 - OFFERS_SHARE : 1);
-    double alone = share * (query_mixes(a->query) ? 1 - SEVERAL_SHARE : 1);
-    struct progress_part *p = arena_alloc(a->mem, sizeof *p);
-    *p = (struct progress_part){a, a->done_before + alone * g / groups,
-                                g < groups ? alone / groups : share - alone};
-    return p;
 }
 
 static bool pose_group(struct answering *a, int g, struct totals *all)
@@ -203,7 +72,7 @@ static bool pose_group(struct answering *a, int g, struct totals *all)
     sq->results = &all->results;
     sq->stop = &all->stop;
     sq->progress = a->progress ? tell_progress : NULL;
-    sq->progress_context = part_of(a, g);
+    sq->progress_context = progress_part_of(a, g);
     all->of[g] = sq;
     all->open[g] = true;
     a->report->query = query_line(q, &sq->base, a->mem);
@@ -225,96 +94,10 @@ static bool pose_mixed(struct answering *a, struct totals *all)
     mq->stop = &all->stop;
     mq->front = true;
     mq->progress = a->progress ? tell_progress : NULL;
-    mq->progress_context = part_of(a, a->query->cluster.groups);
+    mq->progress_context = progress_part_of(a, a->query->cluster.groups);
     all->open[a->query->cluster.groups] = true;
     a->report->query = query_line(a->query, &mq->base, a->mem);
     return true;
-}
-
-/* Searches number i until that moment: a type, or several at once behind the last. */
-static void search_until(struct answering *a, struct totals *all, int i, double until_s)
-{
-    all->stop.until_s = until_s;
-    atomic_store(&all->stop.over, false);
-    if (i < a->query->cluster.groups) {
-        struct search_result *r = &all->result[i];
-        search_run(all->of[i], a->mem, r);
-        all->open[i] = r->left > 0;
-    } else {
-        mixed_run(&all->several, a->mem, &all->mixed);
-        all->open[i] = all->mixed.left > 0;
-    }
-}
-
-static int open_from(const struct totals *all, int i)
-{
-    int count = 0;
-    for (; i < MOST_SEARCHES; i++)
-        count += all->open[i];
-    return count;
-}
-
-/* One after the other, each with an equal part of what is left until then. Those that have time
- * enough leave theirs to the others. */
-static void search_open(struct answering *a, struct totals *all, double until_s)
-{
-    for (int i = 0; i < MOST_SEARCHES; i++) {
-        if (!all->open[i])
-            continue;
-        double now = stop_clock_s(), part = (until_s - now) / open_from(all, i);
-        search_until(a, all, i, isinf(until_s) ? INFINITY : now + part);
-    }
-}
-
-static bool cancelled(const struct answering *a)
-{
-    return (a->cancel && atomic_load(a->cancel)) ||
-           (a->cancelled && a->cancelled(a->cancelled_context));
-}
-
-static const double SCOUT_SHARE = 0.4; /* of the time */
-
-/* The usual ways of a search alone: its results join the others, its counters nothing. */
-static void scout(struct answering *a, struct totals *all, int i, double until_s)
-{
-    bool experts = a->query->model.experts > 0;
-    all->stop.until_s = until_s;
-    atomic_store(&all->stop.over, false);
-    if (i < a->query->cluster.groups) {
-        struct search_query few = *all->of[i];
-        struct search_result r;
-        few.usual = scout_settings(experts, a->mem);
-        few.progress = NULL;
-        search_run(&few, a->mem, &r);
-    } else {
-        struct mixed_query few = all->several;
-        struct mixed_result r;
-        few.usual = scout_settings(experts, a->mem);
-        few.progress = NULL;
-        few.front = false;
-        mixed_run(&few, a->mem, &r);
-    }
-}
-
-static void scout_all(struct answering *a, struct totals *all, double until_s)
-{
-    for (int i = 0; i < MOST_SEARCHES; i++)
-        if (all->open[i]) {
-            double now = stop_clock_s();
-            scout(a, all, i, now + (until_s - now) / open_from(all, i));
-        }
-}
-
-/* With little time every search gets some, for any of them may have the best plans. Where time is
- * left, those that were stopped begin again, cut by all that was found. */
-static void search_in_time(struct answering *a, struct totals *all)
-{
-    double now = stop_clock_s();
-    if (!isinf(all->until_s))
-        scout_all(a, all, now + (all->until_s - now) * SCOUT_SHARE);
-    search_open(a, all, all->until_s);
-    while (open_from(all, 0) > 0 && !cancelled(a) && stop_clock_s() < all->until_s)
-        search_open(a, all, all->until_s);
 }
 
 static bool add_group(struct answering *a, int g, struct totals *all)
@@ -512,14 +295,14 @@ static bool search_all(struct answering *a, struct totals *all)
             return false;
     if (!pose_mixed(a, all))
         return false;
-    search_in_time(a, all);
+    totals_search(a, all);
     for (int g = 0; g < groups; g++)
         if (all->of[g] && !add_group(a, g, all))
             return false;
     add_mixed(all);
     if (!evaluate_all(a, all))
         return false;
-    return all->bests > 0 || (open_from(all, 0) > 0 ? refuse_early(a) : refuse(a, all));
+    return all->bests > 0 || (totals_open(all, 0) > 0 ? refuse_early(a) : refuse(a, all));
 }
 
 /* Seconds of a step of plan 1's layout with production numerics; 0 where they were asked for. */
@@ -559,7 +342,7 @@ static void fill_gap(const struct totals *all, struct search_report *out)
 static void fill_report(struct answering *a, const struct totals *all, double elapsed_s)
 {
     const struct query *q = a->query;
-    const char *line = a->report->query, *length;
+    const char *line = a->report->query;
     *a->report = (struct search_report){.model = &q->model,
                                         .cluster = &q->cluster,
                                         .rent = q->rent,
@@ -573,17 +356,8 @@ static void fill_report(struct answering *a, const struct totals *all, double el
                                         .mixed = all->mixed.found ? &all->mixed : NULL,
                                         .elapsed_s = elapsed_s,
                                         .stats = q->search.stats};
-    a->report->note = arena_array(a->mem, (size_t)q->terms.rules.count + 7 + CLUSTER_MAX_GROUPS,
-                                  sizeof *a->report->note);
-    note_rules(a, all);
-    note_pool(a, all);
-    note_spot(a);
-    note_outages(a, all->best);
-    if ((length = query_length_note(q, a->mem)))
-        a->report->note[a->report->notes++] = length;
-    a->report->notes += query_profile_notes(q, a->report->note + a->report->notes, a->mem);
     a->report->money = money_answer(q, all->best, all->front, all->fronts, a->mem);
-    note_places(a, all->best);
+    totals_note(a, all);
 }
 
 /* Not where time is short: the table would take as long again. */
