@@ -51,6 +51,10 @@ void explain_memory(const struct plan_answer *, const struct report_style *, str
 void print_pipeline(const struct drawn_step *, const struct report_style *, struct arena *,
                     struct str *out);
 
+/* What launches it; nothing where nothing does. */
+void print_launch(const struct plan *, const struct report_style *, struct arena *,
+                  struct str *out);
+
 /* Below the plans: each change with what becomes of the best plan. It is the same when types and
  * numbers of GPUs are, and every parameter that is chosen. Nothing when no change was asked for. */
 void print_what_ifs(const struct search_report *, const struct report_style *, struct str *out);
