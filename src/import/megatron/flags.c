@@ -11,9 +11,6 @@
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
 
-#include <float.h>
-#include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -316,151 +313,6 @@ static bool read_moments(struct flags_result *r, const struct words *w, struct e
     return true;
 }
 
-/* A number from 0 to 1; `out` stays as it is where the flag is not there. */
-static bool read_fraction(const struct words *w, const char *flag, double *out, struct error *err)
-{
-    const char *text = words_value(w, flag);
-    if (text && (!parse_real(text, out) || *out < 0 || *out > 1))
-        return fail(err, ERROR_INPUT, "%s is '%s', expected a number from 0 to 1", flag, text);
-    return true;
-}
-
-/* The same for a number of steps or samples. */
-static bool read_length(const struct words *w, const char *flag, int64_t *out, struct error *err)
-{
-    const char *text = words_value(w, flag);
-    if (text && (!parse_int(text, out) || *out < 0))
-        return fail(err, ERROR_INPUT, "%s is '%s', expected a number not below 0", flag, text);
-    return true;
-}
-
-static bool read_offload(struct flags_result *r, const struct words *w, struct error *err)
-{
-    double fraction = 1.0;
-    if (!read_fraction(w, "--optimizer-offload-fraction", &fraction, err))
-        return false;
-    r->given[PARAM_optimizer_offload] = words_has(w, "--optimizer-cpu-offload");
-    if (r->given[PARAM_optimizer_offload])
-        r->strategy.optimizer_offload = (int)lround(fraction * 100);
-    return true;
-}
-
-/* Local layers are stack torch where --spec names the module that `astra export` writes. Whichever:
- * without TransformerEngine nothing asks for --attention-backend. */
-static void read_stack(struct flags_result *r, const struct words *w)
-{
-    const char *spec = words_value(w, "--spec");
-    bool own = spec && strcmp(spec, TORCH_MODULE) == 0;
-    r->stack = STACK_TE;
-    if (!flags_is(w, "--transformer-impl", "local", NULL))
-        return;
-    r->stack = own ? STACK_TORCH : STACK_LOCAL;
-    if (spec && !own)
-        flags_note(r, "--spec", "layers of another spec are planned as Megatron's local ones");
-    /* either sets it (arguments.py:1713) */
-    bool fp32 = words_has(w, "--attention-softmax-in-fp32");
-    fp32 |= words_has(w, "--apply-query-key-layer-scaling");
-    r->switches.softmax_fp32 = fp32 && r->stack == STACK_LOCAL;
-    r->switches.softmax_fused =
-        r->stack == STACK_LOCAL && !words_has(w, "--no-masked-softmax-fusion");
-    bool has = r->stack == STACK_LOCAL && r->strategy.attention == ATTENTION_UNFUSED;
-    if (!has && r->strategy.attention != ATTENTION_AUTO &&
-        r->strategy.attention != ATTENTION_LOCAL) {
-        flags_note(r, "--attention-backend", "has no effect without TransformerEngine");
-        r->strategy.attention = ATTENTION_AUTO;
-    }
-}
-
-/* Passes that are planned fused. A gated MLP has one such pass, one without a gate the other where it has biases
- * (validate_args switches it off elsewhere, which a log shows). */
-static void note_unfused(struct flags_result *r, const struct words *w)
-{
-    bool gated = words_there(w, "--swiglu") || words_there(w, "--quick-geglu");
-    bool plain = !gated && !words_there(w, "--squared-relu");
-    bool te = r->stack == STACK_TE;
-    const struct {
-        bool counts;
-        const char *flag, *text;
-    } list[] = {
-        {words_there(w, "--swiglu"), "--no-bias-swiglu-fusion",
-         "the activation is planned fused: time and memory may be too low"},
-        {words_there(w, "--quick-geglu") || (plain && !words_there(w, "--disable-bias-linear")),
-         "--no-bias-gelu-fusion",
-         "the activation is planned fused: time and memory may be too low"},
-        {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
-         "mask and softmax are planned fused: a step may be longer"},
-        {te, "--no-rope-fusion", "rotary positions are planned fused: a step may be longer"},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i].counts && words_has(w, list[i].flag))
-            flags_note(r, list[i].flag, list[i].text);
-}
-
-static void read_offloaded(struct flags_result *r, const struct words *w)
-{
-    static const char *const NAMES[] = {"attn_norm", "qkv_linear", "core_attn", "attn_proj",
-                                        "mlp_norm",  "expert_fc1", "moe_act"}; /* OFFLOAD_ */
-    if (!words_has(w, "--fine-grained-activation-offloading"))
-        return;
-    for (int i = 0; i < words_count(w, "--offload-modules"); i++)
-        for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++)
-            if (strcmp(words_at(w, "--offload-modules", i), NAMES[k]) == 0)
-                r->switches.offload |= 1 << k;
-}
-
-/* A limit of 0 is none. */
-static bool read_deferral(struct flags_result *r, const struct words *w, struct error *err)
-{
-    int64_t limit = 0;
-    if (!read_length(w, "--wgrad-deferral-limit", &limit, err))
-        return false;
-    if (words_has(w, "--defer-embedding-wgrad-compute"))
-        r->switches.deferred_wgrads = limit > 0 && limit < INT_MAX ? (int)limit : INT_MAX;
-    return true;
-}
-
-/* dist_muon is its old name with the distributed optimizer, which shards whole matrices. */
-static bool read_muon(struct flags_result *r, const struct words *w, struct error *err)
-{
-    bool old = flags_is(w, "--optimizer", "dist_muon", NULL);
-    int steps = 5;
-    if (!old && !flags_is(w, "--optimizer", "muon", NULL))
-        return true;
-    if (words_has(w, "--muon-num-ns-steps") &&
-        !flags_number(w, "--muon-num-ns-steps", 1, 100, &steps, err))
-        return false;
-    r->switches.newton_steps = steps;
-    flags_note(r, "--optimizer",
-               "Muon's iteration is planned as fast as products of its size: nobody measured it");
-    if (old)
-        r->strategy.dist_opt = 1;
-    return true;
-}
-
-/* What is no part of the strategy but of the run. */
-static bool read_run(struct flags_result *r, const struct words *w, struct error *err)
-{
-    read_stack(r, w);
-    note_unfused(r, w);
-    read_offloaded(r, w);
-    r->switches.batch_mask = !words_has(w, "--no-create-attention-mask-in-dataloader");
-    r->switches.separate_wgrads = words_has(w, "--no-gradient-accumulation-fusion");
-    r->switches.even_experts = words_has(w, "--moe-router-force-load-balancing") ||
-                               words_has(w, "--moe-expert-capacity-factor");
-    r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
-    if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL)) /* until 0.17 */
-        r->strategy.cuda_graph = GRAPH_STEP;
-    flags_read_rl(r, w);
-    r->switches.whole_init =
-        r->strategy.fsdp != FSDP_NONE && !words_has(w, "--init-model-with-meta-device");
-    r->attention_dropout = r->hidden_dropout = 0.1;
-    return read_muon(r, w, err) && read_deferral(r, w, err) &&
-           read_length(w, "--train-iters", &r->train_iters, err) &&
-           read_length(w, "--train-samples", &r->train_samples, err) &&
-           read_fraction(w, "--attention-dropout", &r->attention_dropout, err) &&
-           read_fraction(w, "--hidden-dropout", &r->hidden_dropout, err);
-}
-
 static bool read_effects(struct flags_result *r, const struct words *w, struct error *err)
 {
     for (size_t i = 0; i < sizeof EFFECTS / sizeof *EFFECTS; i++) {
@@ -481,9 +333,10 @@ static bool import(int argc, const char *const *argv, bool of_file, struct flags
                    struct arena *mem, struct error *err)
 {
     static bool (*const read[])(struct flags_result *, const struct words *, struct error *) = {
-        read_effects, read_precision, read_sequence,    read_tensor_parallel, read_context_parallel,
-        read_split,   read_recompute, read_fsdp,        read_gradients,       read_moments,
-        read_offload, read_run,       flags_read_model, flags_read_hetero,
+        read_effects,          read_precision,    read_sequence,      read_tensor_parallel,
+        read_context_parallel, read_split,        read_recompute,     read_fsdp,
+        read_gradients,        read_moments,      flags_read_offload, flags_read_run,
+        flags_read_model,      flags_read_hetero,
     };
     const struct words *w = words_read(argc, argv, mem, err);
     *r = (struct flags_result){
@@ -573,65 +426,6 @@ static bool read_layout(struct flags_result *r, struct error *err)
     return true;
 }
 
-/* "200B:768" begins behind so many tokens; DBL_MAX = it cannot be read. */
-static double threshold(const char *text, size_t length)
-{
-    static const char units[] = "KMBT";
-    char digits[24];
-    int64_t n;
-    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
-    length -= unit != NULL;
-    if (length >= sizeof digits)
-        return DBL_MAX;
-    memcpy(digits, text, length);
-    digits[length] = 0;
-    return parse_int(digits, &n) ? (double)n * pow(1e3, unit ? (double)(unit - units + 1) : 0)
-                                 : DBL_MAX;
-}
-
-/* "0:384 200B:768": the batch of the last step that the run comes to, and how many tokens it has (0 = not known: then
- * the last of all); 0 where there is none. */
-static int64_t last_of_schedule(const struct flags_result *r)
-{
-    const char *text = words_value(r->words, "--step-batch-size-schedule");
-    double tokens = (double)r->train_samples * (double)r->strategy.seq_len;
-    int64_t batch = 0, n;
-    for (const char *p = text ? text : ""; *p;) {
-        size_t length = strcspn(p, " ,"), colon = strcspn(p, ":");
-        char *number = colon < length ? arena_copy(r->mem, p + colon + 1, length - colon - 1) : "";
-        bool comes = batch == 0 || tokens <= 0 || threshold(p, colon) < tokens;
-        if (comes && parse_int(number, &n) && n > 0)
-            batch = n;
-        p += length + strspn(p + length, " ,");
-    }
-    return batch;
-}
-
-static bool set_batch(struct flags_result *r, int64_t world, struct error *err)
-{
-    struct strategy *s = &r->strategy;
-    int64_t replica = (int64_t)s->tp * s->cp * s->pp, dp = world / replica;
-    if (world % replica || dp == 0)
-        flags_refuse(r, "%lld GPUs are no multiple of tp x cp x pp = %d x %d x %d",
-                     (long long)world, s->tp, s->cp, s->pp);
-    if (dp > param_info(PARAM_dp)->hi)
-        return fail(err, ERROR_INPUT, "dp is %lld, the largest is %d", (long long)dp,
-                    param_info(PARAM_dp)->hi);
-    s->dp = dp > 0 ? (int)dp : 1;
-    if (r->given[PARAM_global_batch])
-        return true;
-    int64_t batch = last_of_schedule(r);
-    int64_t steps = r->accumulation > 0 ? r->accumulation : 1;
-    batch = batch > 0 ? batch : (int64_t)s->micro_batch * s->dp * steps;
-    if (batch > param_info(PARAM_global_batch)->hi)
-        return fail(err, ERROR_INPUT,
-                    "micro-batch x dp = %d x %d is above the largest global batch, %d",
-                    s->micro_batch, s->dp, param_info(PARAM_global_batch)->hi);
-    s->global_batch = (int)batch;
-    r->given[PARAM_global_batch] = r->accumulation > 0 || last_of_schedule(r) > 0;
-    return true;
-}
-
 bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
 {
     struct strategy *s = &r->strategy;
@@ -646,5 +440,5 @@ bool flags_finish(struct flags_result *r, int64_t world, struct error *err)
         s->etp = 1;
     if (r->of_file && r->model.shared_ffn == 0 && !s->moe_overlap)
         s->shared_overlap = 0; /* as good as off, and what wrappers switch on for all models */
-    return r->hetero ? flags_finish_hetero(r, world, err) : set_batch(r, world, err);
+    return r->hetero ? flags_finish_hetero(r, world, err) : flags_set_batch(r, world, err);
 }

@@ -24,6 +24,13 @@ bool flags_read_hybrid(struct flags_result *, const struct words *, bool *hybrid
 /* flags_rl.c: what of reinforcement learning is planned, after the strategy is read. */
 void flags_read_rl(struct flags_result *, const struct words *);
 
+/* flags_run.c: which layers, fusions, offloading; after all else that a strategy has. */
+bool flags_read_run(struct flags_result *, const struct words *, struct error *);
+bool flags_read_offload(struct flags_result *, const struct words *, struct error *);
+
+/* flags_batch.c: dp, and the global batch where no flag says it. */
+bool flags_set_batch(struct flags_result *, int64_t world, struct error *);
+
 /* flags_meaning.c: what the model means, before it is finished. */
 bool flags_read_meaning(struct flags_result *, const struct words *, struct error *);
 /* An error where a flag says something else than the model beside the flags; settings of the run are
