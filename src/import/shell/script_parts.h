@@ -3,7 +3,7 @@
  *     script_vars    what variables hold     script_expand, script_parameter, script_brace, script_pattern, script_arith   words -> what they mean
  *     script_test    conditions              script_run, script_loop   which commands are reached
  *     script_command, script_builtin   commands -> variables
- *     script_launch  a launch -> the program's words and the number of GPUs
+ *     script_launch  a launch -> the program's words     script_world  the number of GPUs     script_lists  lists of flags
  * Nothing is ever executed. What only a run could tell is unknown, and says why. */
 #pragma once
 
@@ -388,10 +388,29 @@ const char *script_file(struct script *, const char *name);
 /* The commands of a file in the script's folder; false where it is not there, lies elsewhere or is no script. */
 bool script_source(struct script *, const char *name);
 
-/* ---- script_launch.c ---- */
+/* ---- script_world.c ---- */
 
 void script_read_headers(struct script *, const char *text, size_t length);
 /* Words of sbatch that say the same as its headers. */
 void script_read_options(struct script *, const struct launch_word *, int count);
+/* What the words in front of the program say of the number of GPUs. */
+void script_read_world(const struct script *, const struct launch_word *, int count,
+                       struct launch *);
+void script_read_swift_world(struct script *, struct launch *);
+/* The value of an option, --name value or --name=value, - and _ alike, the last mention; NULL = not there. */
+const char *script_option(const struct launch_word *, int count, const char *name);
+const char *script_base_name(const char *path);
+
+/* ---- script_launch.c ---- */
+
+enum { SCRIPT_LEAST_FLAGS = 3 }; /* so many of them make a launch */
+
 void script_look_for_launch(struct script *, const struct fields *, int line);
+void script_add_launch(struct script *, const struct launch *, int score);
+/* Words that are flags of Megatron's; `first` (may stay unset) is the first of them. */
+int script_known_flags(struct script *, const struct launch_word *, int count, int *first);
+int script_overrides_of(const struct launch_word *, int count);
+
+/* ---- script_lists.c ---- */
+
 void script_look_for_flags(struct script *); /* in lists, where nothing is started */
