@@ -53,7 +53,7 @@ struct json *json_text_or_null(const char *);
 struct json *json_new_copy(const struct json *, const char *without);
 void json_set(struct json *object, const char *key, struct json *value);
 void json_append(struct json *array, struct json *value);
-void json_dump(const struct json *, struct str *out);      /* indented by 2, final newline */
+void json_dump(const struct json *, struct str *out); /* indented by 2, final newline */
 void json_dump_release(struct json *, struct str *out);
 void json_dump_line(const struct json *, struct str *out); /* one line without its end */
 /* As short as it gets, 9 digits a number, for a <script> of a page: nothing in it can end that, or

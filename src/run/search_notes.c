@@ -80,8 +80,8 @@ void totals_note(struct answering *a, const struct totals *all)
     const struct query *q = a->query;
     struct search_report *r = a->report;
     const char *length = query_length_note(q, a->mem);
-    r->note = arena_array(a->mem, (size_t)q->terms.rules.count + 7 + CLUSTER_MAX_GROUPS,
-                          sizeof *r->note);
+    r->note =
+        arena_array(a->mem, (size_t)q->terms.rules.count + 7 + CLUSTER_MAX_GROUPS, sizeof *r->note);
     note_rules(a, all);
     note_pool(a, all);
     note_spot(a);

@@ -16,7 +16,8 @@ static struct json *change_of(const struct change *c)
     json_set(x, "flags", json_new_strings((const char *const *)c->flag, c->flags));
     json_set(x, "step_s", json_new_number(c->plan->step_s));
     if (c->cautions > 0)
-        json_set(x, "cautions", json_of_cautions((const struct rule *const *)c->caution, c->cautions));
+        json_set(x, "cautions",
+                 json_of_cautions((const struct rule *const *)c->caution, c->cautions));
     return x;
 }
 
@@ -172,7 +173,8 @@ static void set_comparison(struct json *o, const struct plan *p, const struct co
         json_set(x, "gpu", json_new_string(m->alone[g].group->gpu->name));
         set_use(x, m->alone[g].plan);
         json_set(x, "strategy",
-                 m->alone[g].plan ? json_of_strategy(&m->alone[g].plan->strategy) : json_new_null());
+                 m->alone[g].plan ? json_of_strategy(&m->alone[g].plan->strategy)
+                                  : json_new_null());
         json_append(alone, x);
     }
     json_set(o, "more_layers", more);

@@ -354,7 +354,8 @@ struct json *json_of_plan(const struct plan *p)
     if (p->notes > 0)
         json_set(o, "notes", json_new_strings(p->note, (size_t)p->notes));
     if (p->cautions > 0)
-        json_set(o, "cautions", json_of_cautions((const struct rule *const *)p->caution, p->cautions));
+        json_set(o, "cautions",
+                 json_of_cautions((const struct rule *const *)p->caution, p->cautions));
     set_figures(o, p);
     json_set(o, "provenance", json_new_string(p->provenance));
     json_set(o, "complexity", json_new_integer(p->complexity));
