@@ -104,7 +104,8 @@ size_t export_untold(const struct model *m, int release, struct arena *mem, cons
     const char **list = arena_array(mem, MODEL_FIELDS + 1 + MODEL_MEANINGS, sizeof *list);
     size_t count = 0;
     for (int i = 0; i < MODEL_FIELDS; i++)
-        if (FIELD_FLAGS[i].kind == NONE && model_field_get(m, FIELD_FLAGS[i].field))
+        if (FIELD_FLAGS[i].kind == NONE && *FIELD_FLAGS[i].flag &&
+            model_field_get(m, FIELD_FLAGS[i].field))
             list[count++] = FIELD_FLAGS[i].flag;
     if (m->linear_bias && !m->qkv_bias)
         list[count++] = "Megatron has no linear biases without those on queries, keys and values";

@@ -6,6 +6,7 @@
 #include "model/model.h"
 
 #include "base/str.h"
+#include "model/trained.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,17 @@ static const struct field_owner OWNERS[] = {
     {MODEL_qk_norm_wide, MODEL_qk_norm},
     {MODEL_bare_norm, MODEL_layer_norm},
     {MODEL_shared_norm, MODEL_parallel},
+    {MODEL_lora_qkv, MODEL_lora},
+    {MODEL_lora_proj, MODEL_lora},
+    {MODEL_lora_fc1, MODEL_lora},
+    {MODEL_lora_fc2, MODEL_lora},
+    {MODEL_lora_in, MODEL_lora},
+    {MODEL_lora_out, MODEL_lora},
+    {MODEL_lora_dropout, MODEL_lora},
+    {MODEL_lora_whole, MODEL_lora},
+    {MODEL_lora_each, MODEL_lora},
+    {MODEL_frozen_experts, MODEL_experts},
+    {MODEL_frozen_router, MODEL_experts},
 };
 
 const struct model_field_info *model_field_info(enum model_field f)
@@ -271,7 +283,7 @@ bool model_finish(struct model *m, struct error *err)
         pattern_of_symbols(m, &pattern);
     else
         pattern_of_fields(m, &pattern);
-    return model_set_pattern(m, &pattern, err);
+    return model_set_pattern(m, &pattern, err) && model_finish_trained(m, err);
 }
 
 /* Fields that change neither time nor memory nor the count of this model, or whose meaning is in

@@ -60,7 +60,8 @@ enum model_field {
 #define FIELD(field, kind, lo, hi, help) MODEL_##field,
 #include "model/fields.def"
 #undef FIELD
-    MODEL_FIELDS
+    MODEL_FIELDS,
+    MODEL_FIRST_TRAINED = MODEL_lora /* and all behind it: trained.h */
 };
 
 struct model_field_info {
@@ -197,6 +198,8 @@ struct layer_params {
     void part##_params(const struct model *, struct layer_params *);                               \
     double part##_work(const struct model *);
 #include "model/layer_kinds.def"
+/* Of it, the router: its weights, biases, and the shared expert's gate. */
+int64_t model_router_params(const struct model *);
 /* Of the norms around one half of a layer. */
 int64_t model_half_norms(const struct model *);
 

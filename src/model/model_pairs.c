@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include "base/str.h"
+#include "model/trained.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -195,12 +196,12 @@ bool model_override(struct model *m, const char *pairs, struct error *err)
     if (!read_pairs(&p, pairs, err) || !check_used(m, err) || !check_meanings(&p, err))
         return false;
     for (int f = 0; f < MODEL_FIELDS && !plain; f++)
-        if (p.given[f] && f != MODEL_max_seq && f != MODEL_vocab)
+        if (p.given[f] && f != MODEL_max_seq && f != MODEL_vocab && f < MODEL_FIRST_TRAINED)
             return fail(err, ERROR_INPUT,
                         "model: %s cannot change: the layers of %s differ in a way that figures do "
-                        "not say; max_seq and vocab can",
+                        "not say; max_seq, vocab and what is trained can",
                         model_field_info((enum model_field)f)->name, m->name);
-    if (plain && !model_finish(m, &inner))
+    if (!(plain ? model_finish(m, &inner) : model_finish_trained(m, &inner)))
         return fail(err, inner.kind, "model: %s", inner.text);
     return true;
 }

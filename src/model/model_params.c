@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "model/trained.h"
 
 #include <string.h>
 
@@ -71,7 +72,7 @@ static int64_t expert_params(const struct model *m)
     return out * (into + m->expert_ffn) + (m->linear_bias ? into + out : 0);
 }
 
-static int64_t router_params(const struct model *m)
+int64_t model_router_params(const struct model *m)
 {
     int64_t per_expert = (int64_t)m->hidden + m->linear_bias + m->expert_bias;
     return m->experts * per_expert + (m->shared_gate ? m->hidden : 0);
@@ -102,7 +103,7 @@ void mlp_params(const struct model *m, struct layer_params *p)
 void moe_params(const struct model *m, struct layer_params *p)
 {
     add_mlp(m, m->shared_ffn, p);
-    p->mlp_replicated += router_params(m) + 2 * (int64_t)m->hidden * m->moe_latent;
+    p->mlp_replicated += model_router_params(m) + 2 * (int64_t)m->hidden * m->moe_latent;
     p->experts = m->experts * expert_params(m);
 }
 
@@ -171,7 +172,14 @@ void add_model_words(const struct model *m, struct str *out)
     bool named = strcmp(m->name, "flags") != 0;
     str_addf(out, "%s%s", named ? m->name : "A model of ", named ? " (" : "");
     add_count(out, (double)model_params_total(m));
-    str_addf(out, " parameters%s", named ? ")" : "");
+    str_addf(out, " parameters");
+    if (!model_trains_all(m)) {
+        str_addf(out, named ? ", of which " : " of which ");
+        model_add_trained(m, out);
+        str_addf(out, " trains ");
+        add_count(out, (double)model_params_trained(m));
+    }
+    str_addf(out, "%s", named ? ")" : "");
 }
 
 int64_t model_params_active(const struct model *m)
@@ -218,6 +226,28 @@ static double kind_work(const struct model *m, const struct layer_kind *kind)
            (kind->feed != FEED_NONE ? FEED_HALF[kind->feed].work(m) : 0);
 }
 
+/* FLOPs a token that a step lacks because weights are frozen, beside adapters: two for each weight of a product, the
+ * gradient of that; where nothing below is trained, all of backward. NVIDIA counts its LoRA runs the same way, without the
+ * adapters (Megatron-Bridge, training/utils/flop_utils.py: model_flops_frozen x 2/3). */
+static double untrained_flops(const struct model *m, const double times[], double pairs)
+{
+    struct matrix matrix[MATRICES_MAX];
+    double sum = model_freezes_logits(m) ? 2.0 * m->hidden * (double)model_padded_vocab(m, 1) : 0;
+    bool back = model_layers_run_back(m);
+    for (int k = 0; k < m->kinds; k++) {
+        if (!back)
+            sum += 4 * times[k] * kind_work(m, &m->kind[k]);
+        for (int i = back ? model_matrices(m, &m->kind[k], matrix) - 1 : -1; i >= 0; i--) {
+            const struct matrix *x = &matrix[i];
+            double copies = times[k] * (x->part == PART_experts ? m->topk : 1);
+            double adapter = model_adapts(m, x->target) ? m->lora * (double)(x->in + x->out) : 0;
+            sum += model_freezes(m, x->part) ? 2 * copies * (double)x->in * (double)x->out : 0;
+            sum -= 6 * copies * adapter;
+        }
+    }
+    return sum + (back ? 0 : pairs * 2 / 3);
+}
+
 double model_flops(const struct model *m, double sequences, double seq_len)
 {
     double h = m->hidden, tokens = sequences * seq_len;
@@ -233,5 +263,7 @@ double model_flops(const struct model *m, double sequences, double seq_len)
         work += times[k] * kind_work(m, &m->kind[k]);
         quadratic += m->kind[k].mixer == MIXER_ATTENTION ? times[k] : 0;
     }
-    return 6 * tokens * work + 3 * tokens * seq_len * m->heads * head_widths * quadratic;
+    double pairs = 3 * tokens * seq_len * m->heads * head_widths * quadratic;
+    double all = 6 * tokens * work + pairs;
+    return model_trains_all(m) ? all : all - tokens * untrained_flops(m, times, pairs / tokens);
 }

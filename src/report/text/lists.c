@@ -291,7 +291,7 @@ static struct json *model_object(const struct model_preset *p, const struct mode
              p->published_params > 0 ? json_new_integer((int64_t)p->published_params)
                                      : json_new_null());
     json_set(o, "source", json_new_string(p->source));
-    for (int i = 0; i < MODEL_FIELDS; i++) {
+    for (int i = 0; i < MODEL_FIRST_TRAINED; i++) {
         const struct model_field_info *info = model_field_info((enum model_field)i);
         int value = model_field_get(m, (enum model_field)i);
         json_set(o, info->name, info->flag ? json_new_bool(value != 0) : json_new_integer(value));
@@ -317,7 +317,7 @@ static void models_csv(struct str *out)
     struct csv_writer csv = {out, 0};
     struct model m;
     csv_heads(&csv, "name,family,params_total,params_active,published_params,source");
-    for (int i = 0; i < MODEL_FIELDS; i++)
+    for (int i = 0; i < MODEL_FIRST_TRAINED; i++)
         csv_text(&csv, model_field_info((enum model_field)i)->name);
     for (int i = 0; i < MODEL_MEANINGS; i++)
         csv_text(&csv, model_meaning_info((enum model_meaning)i)->name);
@@ -331,7 +331,7 @@ static void models_csv(struct str *out)
         csv_number(&csv, (double)model_params_active(&m));
         csv_number_if(&csv, p->published_params > 0, p->published_params);
         csv_text(&csv, p->source);
-        for (int i = 0; i < MODEL_FIELDS; i++)
+        for (int i = 0; i < MODEL_FIRST_TRAINED; i++)
             csv_number(&csv, model_field_get(&m, (enum model_field)i));
         for (int i = 0; i < MODEL_MEANINGS; i++) {
             char text[40];
