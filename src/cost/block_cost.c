@@ -55,9 +55,9 @@ static void add_matrix(const struct op *o, const struct op_time *t, struct block
     double pairs = 2 * o->m * o->n * o->count;
     bool product = o->kind == OP_GEMM || o->kind == OP_GROUPED;
     if (product)
-        out->product_flops += 3 * pairs * o->k;
+        out->product_flops += (o->no_back ? 1 : o->frozen ? 2 : 3) * pairs * o->k;
     else if (o->kind == OP_ATTENTION)
-        out->attention_flops += 3.5 * pairs * (o->k + o->value_width);
+        out->attention_flops += (o->no_back ? 1 : 3.5) * pairs * (o->k + o->value_width);
     if (product || o->kind == OP_ATTENTION)
         out->matrix_s += t->forward_s + t->backward_s;
 }

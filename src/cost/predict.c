@@ -20,7 +20,7 @@ enum { KERNELS = 5 }; /* of one operator at most */
 /* Kernels of a product in their order: the three passes, then these two where they are. */
 enum { QUANTISE = PASSES, ADD_GRADIENT };
 
-enum { MOST_OPS = 16 * OPS_MAX }; /* of one call; more are done in pieces */
+enum { MOST_OPS = 512 }; /* of one call; more are done in pieces */
 
 struct kernels {
     struct operation op[MOST_OPS * KERNELS];
@@ -237,6 +237,15 @@ static void predict(const struct costing *on, int precision, bool te, const stru
         out[i] = time_of(on, precision, te, &ops[i], k.time_s + first[i]);
 }
 
+/* What is not computed because weights are frozen. */
+static void leave_out(const struct op *o, struct op_time *t)
+{
+    if (o->frozen || o->no_back) {
+        t->backward_s = o->no_back ? 0 : t->backward_s - t->weight_s;
+        t->weight_s = 0;
+    }
+}
+
 void cost_predict(const struct costing *on, int precision, bool te, const struct op *ops,
                   size_t count, struct op_time *out)
 {
@@ -250,6 +259,8 @@ void cost_predict(const struct costing *on, int precision, bool te, const struct
     for (size_t i = 0; on->residual && i < count; i++)
         if (ops[i].kind != OP_COMM) /* has its own: comm_time */
             scale(&out[i], residual_of(on, RESIDUAL_compute));
+    for (size_t i = 0; i < count; i++)
+        leave_out(&ops[i], &out[i]);
 }
 
 static double model_memory_time(const struct costing *on, int kind, double bytes)

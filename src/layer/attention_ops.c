@@ -143,26 +143,40 @@ static struct op *add_rope(struct ops_builder *b, double width, double head)
     return o;
 }
 
+/* Attention's output stays for its own backward. */
+static void add_output(struct ops_builder *b, double width)
+{
+    struct op *o = ops_row(b, "attention out", width);
+    o->saved = ops_mixer_kept(b) * b->tokens * width;
+    ops_train(b, o, PART_attention, TARGET_proj, CUT_IN, true);
+}
+
 static void mla_projections(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     double heads = (double)m->heads / b->s->tp, qk = m->qk_nope + m->qk_rope;
     double t = b->tokens, down = b->s->te ? b->residual : t; /* torch gathers what it sharded */
-    ops_gemm(b, "kv down", b->residual, m->kv_lora + m->qk_rope, m->hidden)->saved =
-        HALF * (down * (m->kv_lora + m->qk_rope) + b->residual * m->kv_lora); /* and its norm */
+    double latent = model_freezes(m, PART_attention) ? 0 : b->residual; /* behind its norm */
+    struct op *to = ops_gemm(b, "kv down", b->residual, m->kv_lora + m->qk_rope, m->hidden);
+    to->saved = HALF * (down * (m->kv_lora + m->qk_rope) + latent * m->kv_lora);
+    ops_train(b, to, PART_attention, TARGET_qkv, CUT_NONE, false);
     struct op *kv = ops_gemm(b, "kv up", t, heads * (m->qk_nope + m->v_dim), m->kv_lora);
     kv->modules = MODULE_MLA_UP;
     kv->saved = HALF * t * heads * (qk + m->v_dim);
-    if (m->q_lora > 0)
-        ops_gemm(b, "q down", b->residual, m->q_lora, m->hidden)->saved =
-            HALF * (down + b->residual) * m->q_lora;
+    ops_train(b, kv, PART_attention, TARGET_qkv, CUT_OUT, false);
+    if (m->q_lora > 0) {
+        to = ops_gemm(b, "q down", b->residual, m->q_lora, m->hidden);
+        to->saved = HALF * (down + latent) * m->q_lora;
+        ops_train(b, to, PART_attention, TARGET_qkv, CUT_NONE, true);
+    }
     struct op *q = ops_gemm(b, "q up", t, heads * qk, m->q_lora > 0 ? m->q_lora : m->hidden);
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * heads * qk;
+    ops_train(b, q, PART_attention, TARGET_qkv, CUT_OUT, m->q_lora == 0);
     add_rope(b, heads * 2 * qk, m->qk_rope)->modules = MODULE_MLA_UP;
     add_core_attention(b, heads, qk, m->v_dim, heads * (qk + m->v_dim));
     add_context(b, heads * (qk + m->v_dim), heads * qk);
-    ops_row(b, "attention out", heads * m->v_dim)->saved = ops_mixer_kept(b) * t * heads * m->v_dim;
+    add_output(b, heads * m->v_dim);
 }
 
 /* Keys and values of grouped queries may be copied for every head, which are then kept in place of
@@ -196,7 +210,9 @@ static void attention_projections(struct ops_builder *b)
     double q = heads * m->head_dim, k = kv_heads * m->head_dim, t = b->tokens;
     bool copied = copies_groups(s, heads, kv_heads);
     double product = kept_product(s, q, k, copied), gate = m->attn_gate ? q : 0;
-    ops_column(b, "qkv", q + gate + 2 * k)->saved = HALF * t * (product + gate);
+    struct op *qkv = ops_column(b, "qkv", q + gate + 2 * k);
+    qkv->saved = HALF * t * (product + gate);
+    ops_train(b, qkv, PART_attention, TARGET_qkv, CUT_OUT, false);
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
         ops_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
@@ -226,11 +242,12 @@ static void attention_projections(struct ops_builder *b)
         o->saved = HALF * t * q;
         o->temporary_back = HALF * t * 3 * q;
     }
-    ops_row(b, "attention out", q)->saved = ops_mixer_kept(b) * t * q;
+    add_output(b, q);
 }
 
 void attention_block(struct ops_builder *b)
 {
+    b->normed = ops_input(b, PART_attention);
     ops_norm(b, "attention norm", true);
     ops_enter(b, "attention gather", 0);
     if (b->s->model->mla)

@@ -75,16 +75,21 @@ void gdn_block(struct ops_builder *b)
 {
     struct gdn_widths w = widths_of(b->s);
     double t = b->tokens, made = 2 * w.queries + 2 * w.values + 2 * w.heads;
+    b->normed = ops_input(b, PART_attention);
     ops_norm(b, "delta-net norm", true);
     b->out[0].modules = 0; /* part of the product behind it: nothing recomputes it alone */
     ops_enter(b, "delta-net gather", 0);
-    ops_column(b, "delta-net in", made)->saved = HALF * t * made;
+    struct op *in = ops_column(b, "delta-net in", made);
+    in->saved = HALF * t * made;
+    ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
     add_exchange(b, "heads exchange", made);
     add_inputs(b, &w);
     add_rule(b, &w);
     struct op *norm = ops_pass(b, "gated norm", MEMORY_SWIGLU_FUSED, t, w.values);
     norm->temporary_back = HALF * t * 3 * w.values;
     add_exchange(b, "tokens exchange", w.values);
-    ops_row(b, "delta-net out", w.values)->saved = b->input * t * w.values;
+    struct op *out = ops_row(b, "delta-net out", w.values);
+    out->saved = ops_input(b, PART_attention) * t * w.values;
+    ops_train(b, out, PART_attention, TARGET_out, CUT_IN, false);
     ops_exit(b, "delta-net reduce", 0);
 }

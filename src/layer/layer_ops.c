@@ -41,10 +41,12 @@ static void head_block(struct ops_builder *b)
     bool in_place = s->loss_fusion && s->loss_te;
     double wide = vocabulary(s), logits = b->tokens * wide;
     b->input = HALF; /* the logits are never in fp8 */
+    b->normed = model_freezes_logits(s->model) ? 0 : HALF;
     ops_norm(b, "final norm", true);
     ops_enter(b, "head gather", 0);
     struct op *head = ops_gemm(b, "logits", b->tokens, wide, s->model->hidden);
     head->temporary_back += b->sharded ? b->stream : 0;
+    head->frozen = model_freezes_logits(s->model);
     enum memory_kind kind = s->loss_fusion ? MEMORY_LOSS_TORCH : MEMORY_LOSS_MEGATRON;
     struct op *loss = ops_pass(b, "cross entropy", kind, b->tokens, wide);
     loss->saved = (in_place ? HALF : SINGLE) * logits;
@@ -58,11 +60,15 @@ static void head_block(struct ops_builder *b)
 static void mtp_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
+    bool frozen = model_freezes(m, PART_head);
+    b->normed = ops_input(b, PART_head);
     ops_norm(b, "mtp norm", true);
     ops_norm(b, "mtp embedding norm", true);
     ops_enter(b, "mtp gather", 0);
-    ops_gemm(b, "mtp projection", b->tokens, (double)m->hidden / b->s->tp, 2.0 * m->hidden)->saved =
-        2 * b->stream;
+    struct op *o =
+        ops_gemm(b, "mtp projection", b->tokens, (double)m->hidden / b->s->tp, 2.0 * m->hidden);
+    o->saved = frozen ? 0 : 2 * b->stream;
+    o->frozen = frozen;
     ops_exit(b, "mtp reduce", 0);
 }
 
@@ -102,15 +108,16 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
     b.whole = HALF * b.tokens * s->model->hidden;
     b.stream = HALF * b.residual * s->model->hidden;
     b.sharded = s->seq_parallel && s->tp > 1;
-    b.input = s->te ? precision_info(s->precision)->saved_bytes : HALF;
+    b.input = b.normed = s->te ? precision_info(s->precision)->saved_bytes : HALF;
     BLOCKS_OF[s->kind].build(&b);
     for (int i = 0; i < b.count && s->kind != BLOCK_HEAD; i++)
         out[i].temporary_back += b.stream;
     mark_offloaded(s, out, b.count);
-    for (int i = 0; i < b.count; i++) {
+    for (int i = 0; i < b.count; i++)
         host_issue(s, &out[i]);
+    ops_stop_back(s, out, b.count);
+    for (int i = 0; i < b.count; i++)
         assert(out[i].saved >= 0 && out[i].temporary >= 0 && out[i].host_s >= 0);
-    }
     return b.count;
 }
 

@@ -4,12 +4,13 @@
 #include "model/model.h"
 
 /* Megatron compiles bias and activation into one kernel in both stacks. */
-struct op *ops_activation(struct ops_builder *b, double tokens, double inner, double wide)
+struct op *ops_activation(struct ops_builder *b, enum model_part part, double tokens, double inner,
+                          double wide)
 {
     bool gated = b->s->model->gated;
     struct op *o =
         ops_pass(b, "activation", gated ? MEMORY_SWIGLU_FUSED : MEMORY_GELU_FUSED, tokens, wide);
-    o->saved = b->input * tokens * wide;
+    o->saved = ops_input(b, part) * tokens * wide;
     o->temporary_back = HALF * tokens * (inner + wide);
     if (b->s->model->linear_bias)
         o->temporary_back += ops_bias_scratch(tokens, inner);
@@ -23,13 +24,17 @@ void ops_mlp(struct ops_builder *b, const char *up, const char *down, double wid
     struct op *first = ops_column(b, up, inner);
     first->modules = modules;
     first->saved = HALF * b->tokens * inner;
-    ops_activation(b, b->tokens, inner, wide)->modules = modules;
-    ops_row(b, down, wide)->modules = modules;
+    ops_train(b, first, PART_mlp, TARGET_fc1, CUT_OUT, false);
+    ops_activation(b, PART_mlp, b->tokens, inner, wide)->modules = modules;
+    struct op *second = ops_row(b, down, wide);
+    second->modules = modules;
+    ops_train(b, second, PART_mlp, TARGET_fc2, CUT_IN, false);
 }
 
 void mlp_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
+    b->normed = ops_input(b, PART_mlp);
     ops_mlp_norm(b);
     ops_enter(b, "mlp gather", MODULE_MLP);
     ops_mlp(b, "mlp up", "mlp down", (double)m->ffn / b->s->tp, MODULE_MLP);

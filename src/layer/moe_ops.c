@@ -140,15 +140,25 @@ static void hold_for_experts(const struct ops_builder *b, const struct experts *
                              const struct expert_ops *o)
 {
     double hidden = routed_width(b->s->model), turn = x->rows / x->turns, rest = 1 - 1 / x->turns;
-    double weight = ops_adds_wgrads(b->s) ? 0 : HALF * hidden, incoming = HALF * x->rows * hidden;
+    bool wgrads = !ops_adds_wgrads(b->s) && !model_freezes(b->s->model, PART_experts);
+    double weight = wgrads ? HALF * hidden : 0, incoming = HALF * x->rows * hidden;
     double held = x->turns > 1 ? incoming : 0, clamped = o->clamp ? o->clamp->saved : 0;
-    o->up->temporary_back = held + rest * (o->up->saved + clamped + o->act->saved) +
-                            HALF * turn * (x->inner + hidden) + weight * x->inner;
+    o->up->temporary_back += held + rest * (o->up->saved + clamped + o->act->saved) +
+                             HALF * turn * (x->inner + hidden) + weight * x->inner;
     if (o->clamp)
         o->clamp->temporary_back = held + rest * o->act->saved + 2 * HALF * turn * x->inner;
     o->act->temporary_back = held + rest * o->act->saved + HALF * turn * (x->inner + x->wide) +
                              (b->s->model->linear_bias ? ops_bias_scratch(turn, x->inner) : 0);
-    o->down->temporary_back = incoming + HALF * turn * x->wide + weight * x->wide;
+    o->down->temporary_back += incoming + HALF * turn * x->wide + weight * x->wide;
+}
+
+static void set_expert_product(struct op *o, const struct experts *x, bool grouped)
+{
+    o->kind = grouped ? OP_GROUPED : OP_GEMM;
+    o->count = x->count;
+    o->modules = MODULE_MOE;
+    o->experts = true;
+    o->temporary_back = 0; /* hold_for_experts() */
 }
 
 static void add_expert_products(struct ops_builder *b, const struct experts *x)
@@ -159,19 +169,20 @@ static void add_expert_products(struct ops_builder *b, const struct experts *x)
     struct expert_ops o = {
         .up = ops_gemm(b, "expert up", x->rows / x->count, x->inner, routed_width(m))};
     o.up->saved = HALF * x->rows * x->inner;
+    set_expert_product(o.up, x, grouped);
+    o.up->fused_out = fused;
+    ops_train(b, o.up, PART_experts, TARGET_fc1, CUT_OUT, false);
     if (m->clamped && !fused)
         o.clamp = add_clamp(b, x->rows * x->inner);
-    o.act = ops_activation(b, x->rows, x->inner, x->wide);
+    o.act = ops_activation(b, PART_experts, x->rows, x->inner, x->wide);
     if (!m->gated) /* also before each row's probability is multiplied in: no kernel does both */
         o.act->saved += HALF * x->rows * x->wide;
     o.down = ops_gemm(b, "expert down", x->rows / x->count, routed_width(m), x->wide);
+    set_expert_product(o.down, x, grouped);
+    o.down->fused_in = fused;
+    ops_train(b, o.down, PART_experts, TARGET_fc2, CUT_IN, false);
     if (m->linear_bias && grouped && !fused)
         add_expert_bias(b, x->rows * routed_width(m));
-    o.up->kind = o.down->kind = grouped ? OP_GROUPED : OP_GEMM;
-    o.up->count = o.down->count = x->count;
-    o.up->modules = o.down->modules = MODULE_MOE;
-    o.up->experts = o.down->experts = true;
-    o.up->fused_out = o.down->fused_in = fused;
     o.act->modules = MODULE_MOE | MODULE_MOE_ACT;
     hold_for_experts(b, x, &o);
     if (fused) { /* inside the products */
@@ -215,18 +226,24 @@ void moe_block(struct ops_builder *b)
                         .count = (double)m->experts / s->ep};
     x.inner = x.wide * (m->gated ? 2 : 1);
     x.turns = s->te && s->grouped_gemm ? 1 : x.count;
+    bool wide = m->shared_ffn || m->moe_latent;
+    b->normed = fmax(ops_input(b, PART_router), wide ? ops_input(b, PART_mlp) : 0);
     ops_mlp_norm(b);
     add_shared_expert(b);
     struct op *router = ops_gemm(b, "router", b->residual, m->experts, m->hidden);
     router->modules = MODULE_MOE;
     router->routes = true;
     router->saved = (ROUTER_BYTES + (s->te ? PERMUTE_BYTES : 0)) * b->residual * m->experts;
-    if (m->moe_latent) /* whole on every rank, of the stream's tokens */
-        ops_gemm(b, "latent down", b->residual, m->moe_latent, m->hidden)->modules = MODULE_MOE;
+    router->frozen = model_freezes(m, PART_router);
+    if (m->moe_latent) { /* whole on every rank, of the stream's tokens */
+        struct op *down = ops_gemm(b, "latent down", b->residual, m->moe_latent, m->hidden);
+        down->modules = MODULE_MOE;
+        ops_train(b, down, PART_mlp, TARGETS, CUT_NONE, false);
+    }
     add_copies(b);
     add_dispatch(b, "dispatch", false);
     struct op *sort = add_permute(b, "sort by expert", x.rows);
-    sort->saved = b->input * x.rows * routed_width(m);
+    sort->saved = ops_input(b, PART_experts) * x.rows * routed_width(m);
     add_expert_products(b, &x);
     struct op *unsort = add_permute(b, "unsort", x.rows);
     if (sends_once(s)) /* of the rows that came, one for each of this rank's experts; and back */
@@ -240,7 +257,8 @@ void moe_block(struct ops_builder *b)
     if (m->moe_latent) {
         struct op *up = ops_gemm(b, "latent up", b->residual, m->hidden, m->moe_latent);
         up->modules = MODULE_MOE;
-        up->saved = b->input * b->residual * m->moe_latent;
+        up->saved = ops_input(b, PART_mlp) * b->residual * m->moe_latent;
+        ops_train(b, up, PART_mlp, TARGETS, CUT_NONE, false);
     }
     if (m->post_norms)
         ops_norm(b, "mlp post norm", false);

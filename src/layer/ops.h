@@ -46,7 +46,7 @@ struct block_shape {
 };
 
 enum op_kind {
-    OP_GEMM,      /* m x k times k x n, `count` of them; backward is dgrad and wgrad */
+    OP_GEMM, /* m x k times k x n, `count` of them; backward is dgrad and, unless frozen, wgrad */
     OP_GROUPED,   /* `count` experts of m x k times k x n in one kernel */
     OP_ATTENTION, /* flash-type: `count` heads, m queries, n keys on average, k = head width */
     OP_SCORES,    /* unfused attention: batched products and a softmax through memory */
@@ -97,6 +97,9 @@ struct op {
     double host_s, host_back_s; /* of the host that issues it (host_calls.def) */
     double calls;               /* passes that it issues beside its own call */
     bool routes, experts;       /* the router; products of experts */
+    bool frozen;                /* the product's weights are not trained: no gradient of them */
+    bool adapter;               /* it is a product of one */
+    bool no_back;               /* it has no backward pass: nothing below is trained */
     int modules;                /* recompute modules that run it again (bits) */
     bool softmax_fp32;          /* unfused attention */
     bool fused_in, fused_out;   /* in fp8 its input, or its output's gradient, comes quantised */
@@ -108,7 +111,7 @@ struct op {
     double stays;     /* of `saved`, bytes of inputs that are kept instead where it is recomputed */
 };
 
-enum { OPS_MAX = 32 };
+enum { OPS_MAX = 56 };
 
 /* Fills `out`, returns how many. Bytes and sizes are of one micro-batch on one GPU. */
 int block_ops(const struct block_shape *, struct op out[OPS_MAX]);

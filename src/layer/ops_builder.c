@@ -146,7 +146,7 @@ void ops_norm(struct ops_builder *b, const char *name, bool saves_input)
     struct op *o = ops_pass(b, name, kind, b->residual, m->hidden);
     /* the output: the next product's input, or of a norm behind a block the stream's own */
     o->modules = saves_input ? MODULE_LAYERNORM : 0;
-    o->saved = (saves_input ? b->input : HALF) * b->residual * m->hidden;
+    o->saved = (saves_input ? b->normed : HALF) * b->residual * m->hidden;
     o->temporary_back = 2 * b->stream;
     if (saves_input)
         ops_residual(b);
@@ -163,5 +163,6 @@ void ops_mlp_norm(struct ops_builder *b)
 
 double ops_mixer_kept(const struct ops_builder *b)
 {
-    return HALF + (b->input < HALF ? b->input : 0);
+    double input = ops_input(b, PART_attention);
+    return HALF + (input < HALF ? input : 0);
 }

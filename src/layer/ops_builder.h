@@ -4,6 +4,8 @@
 
 #include "layer/ops.h"
 
+#include "model/trained.h"
+
 enum { HALF = 2, SINGLE = 4 }; /* bytes of bf16 / fp16 and of fp32 */
 
 struct ops_builder {
@@ -15,6 +17,7 @@ struct ops_builder {
     double whole;  /* bytes of hidden states of all tokens, as tensor-parallel products see them */
     double stream; /* bytes of the residual stream, and of its gradient */
     double input;  /* bytes of an element that a product keeps as its input */
+    double normed; /* bytes of an element of a norm's output that the products behind it keep */
     bool sharded;  /* the two differ: sequence parallelism */
 };
 
@@ -37,7 +40,16 @@ void ops_norm(struct ops_builder *, const char *name, bool saves_input);
 void ops_mlp_norm(struct ops_builder *);
 /* Two products with the activation between them, `wide` = inner width on this rank; and that activation. */
 void ops_mlp(struct ops_builder *, const char *up, const char *down, double wide, int modules);
-struct op *ops_activation(struct ops_builder *, double tokens, double inner, double wide);
+struct op *ops_activation(struct ops_builder *, enum model_part, double tokens, double inner,
+                          double wide);
+/* Bytes of an element of a product's input that are kept for the gradient of its weights, which are of this part. */
+double ops_input(const struct ops_builder *, enum model_part);
+/* What the product lacks when its weights are frozen, and behind it the adapter; `kept`: its input stays in 16 bits for
+ * another reason. */
+void ops_train(struct ops_builder *, struct op *product, enum model_part, enum lora_target,
+               enum matrix_cut, bool kept);
+/* Where nothing below a block is trained. */
+void ops_stop_back(const struct block_shape *, struct op *, int count);
 /* Bytes of an element of a mixer's output: kept for its own backward, and in fp8 once more as the next product's input. */
 double ops_mixer_kept(const struct ops_builder *);
 /* Whether products add their weight gradients as they compute them. */

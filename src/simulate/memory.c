@@ -4,7 +4,7 @@
 #include "simulate/memory.h"
 
 #include "base/units.h"
-#include "model/model.h"
+#include "model/trained.h"
 
 #include <assert.h>
 #include <math.h>
@@ -145,23 +145,79 @@ static void add_newton(struct newton *out, const struct model *m, const struct l
                          (double)m->experts / s->ep);
 }
 
+static double dense_on_rank(const struct layer_params *p, const struct strategy *s)
+{
+    return (double)(p->mixer_linear + p->mlp) / s->tp +
+           (double)(p->mixer_replicated + p->mlp_replicated);
+}
+
+/* Bytes that frozen matrices of fewer bits save on a rank; of experts or of all others. */
+static double narrow_saves(const struct model *m, const struct layer_kind *kind,
+                           const struct strategy *s, bool experts)
+{
+    struct matrix x[MATRICES_MAX];
+    double saved = 2 - model_frozen_bytes(m), sum = 0;
+    double here = experts ? (double)m->experts / ((double)s->ep * s->etp) : 1;
+    for (int i = model_matrices(m, kind, x) - 1; i >= 0; i--)
+        if ((x[i].part == PART_experts) == experts && model_freezes(m, x[i].part))
+            sum += here * (double)x[i].in * (double)x[i].out /
+                   (experts || x[i].cut == CUT_NONE ? 1 : s->tp);
+    return saved * sum;
+}
+
+/* Of a layer that has `dense` and `experts` parameters on this rank, `p` of them trained. */
+static void add_partly_trained(struct rank_params *out, const struct model *m,
+                               const struct layer_kind *kind, const struct layer_params *p,
+                               double dense, double experts, const struct strategy *s)
+{
+    struct adapter_params a = model_adapter_params(m, kind);
+    double trained = dense_on_rank(p, s), sets = m->lora_each ? (double)m->experts / s->ep : 1;
+    double trained_experts = (double)p->experts / ((double)s->ep * s->etp);
+    out->frozen += 2 * (dense - trained) - narrow_saves(m, kind, s, false);
+    out->frozen_experts += 2 * (experts - trained_experts) - narrow_saves(m, kind, s, true);
+    out->dense += trained + (double)a.split / s->tp + (double)a.whole;
+    out->experts += trained_experts + sets * (double)a.experts / s->etp;
+    out->tensors += a.tensors + sets * a.expert_tensors;
+}
+
+/* The local layers shard the down-projections of latent attention too. */
+static void split_latent(const struct model *m, struct layer_params *p)
+{
+    int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
+    p->mixer_linear += down;
+    p->mixer_replicated -= down;
+}
+
 void rank_params_add_layer(struct rank_params *out, const struct model *m, int kind,
                            const struct strategy *s, bool te)
 {
     struct layer_params p = model_layer_params(m, &m->kind[kind]);
-    if (!te && m->mla) { /* the local layers shard the down-projections too */
-        int64_t down = (int64_t)m->hidden * (m->q_lora + m->kv_lora + m->qk_rope);
-        p.mixer_linear += down;
-        p.mixer_replicated -= down;
-    }
-    out->dense += (double)(p.mixer_linear + p.mlp) / s->tp;
-    out->dense += (double)(p.mixer_replicated + p.mlp_replicated);
-    double experts = (double)p.experts / ((double)s->ep * s->etp);
-    out->experts += experts;
+    if (!te && m->mla)
+        split_latent(m, &p);
+    double dense = dense_on_rank(&p, s), experts = (double)p.experts / ((double)s->ep * s->etp);
     if (!m->kind[kind].wide)
         out->linear += (double)(p.mixer_linear + p.mlp) / s->tp + experts;
-    out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
-    add_newton(&out->newton, m, &m->kind[kind], s);
+    if (!model_trains_all(m)) {
+        p = model_layer_trained(m, &m->kind[kind]);
+        if (!te && m->mla && !model_freezes(m, PART_attention))
+            split_latent(m, &p);
+        add_partly_trained(out, m, &m->kind[kind], &p, dense, experts, s);
+    } else {
+        out->dense += dense;
+        out->experts += experts;
+    }
+    if (m->lora == 0) { /* with all of a frozen part: more than there are */
+        out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
+        add_newton(&out->newton, m, &m->kind[kind], s);
+    }
+}
+
+static void add_end(struct rank_params *out, bool frozen, double params)
+{
+    if (frozen)
+        out->frozen += 2 * params;
+    else
+        out->dense += params;
 }
 
 /* Embedding on the first virtual stage; final norm and output matrix on the one with the loss. A
@@ -170,18 +226,20 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
                      const struct stage_layers *x, bool te)
 {
     int64_t vocab = model_padded_vocab(m, s->tp);
+    bool ends[] = {model_freezes(m, PART_embedding), model_freezes_logits(m),
+                   model_freezes(m, PART_head)};
     if (x->embedding || (x->mtp > 0 && !m->tied)) {
         double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
-        out->dense += matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix);
+        add_end(out, ends[0], matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix));
     }
     if (x->head)
-        out->dense += (double)model_final_norm_params(m);
+        add_end(out, ends[2], (double)model_final_norm_params(m));
     if (x->head && !(x->embedding && m->tied))
-        out->dense += (double)model_head_params(m, vocab) / s->tp;
+        add_end(out, ends[1], (double)model_head_params(m, vocab) / s->tp);
     for (int i = 0; i < x->mtp; i++) {
         for (int k = 0; k < m->mtp_layers; k++)
             rank_params_add_layer(out, m, m->mtp_layer[k], s, te);
-        out->dense += (double)model_mtp_params(m) / s->tp;
+        add_end(out, ends[2], (double)model_mtp_params(m) / s->tp);
     }
 }
 
@@ -203,6 +261,8 @@ void rank_params_add_known(struct rank_params *out, const struct model *m, const
     for (int k = 0; k < m->kinds; k++) {
         out->dense += count[k] * layer[k].dense;
         out->experts += count[k] * layer[k].experts;
+        out->frozen += count[k] * layer[k].frozen;
+        out->frozen_experts += count[k] * layer[k].frozen_experts;
         out->linear += count[k] * layer[k].linear;
         out->tensors += count[k] * layer[k].tensors;
         if (count[k] > 0)
@@ -244,11 +304,11 @@ bool shards_optimizer(const struct strategy *s)
     return s->fsdp == FSDP_NONE ? s->dist_opt : s->fsdp >= FSDP_OPTIM;
 }
 
-static void add_states(struct memory_use *out, double params, double shards,
+static void add_states(struct memory_use *out, double params, double frozen_bytes, double shards,
                        const struct strategy *s)
 {
     bool full = s->fsdp == FSDP_FULL, grads = full || s->fsdp == FSDP_OPTIM_GRADS;
-    out->part[MEMORY_weights] += 2 * params / (full ? shards : 1);
+    out->part[MEMORY_weights] += (2 * params + frozen_bytes) / (full ? shards : 1);
     out->part[MEMORY_gradients] += kept_gradient_bytes(s) * params / (grads ? shards : 1);
     out->part[MEMORY_optimizer] += optimizer_bytes(s) * params /
                                    (shards_optimizer(s) ? shards : 1) *
@@ -259,8 +319,8 @@ static void add_states(struct memory_use *out, double params, double shards,
  * data/published_golden.csv) need what Adam's states make, within 4 %, and up to 5 % more than a master weight and one moment. */
 void memory_of_states(const struct rank_params *p, const struct strategy *s, struct memory_use *out)
 {
-    add_states(out, p->dense, optimizer_shards(s), s);
-    add_states(out, p->experts, expert_shards(s), s);
+    add_states(out, p->dense, p->frozen, optimizer_shards(s), s);
+    add_states(out, p->experts, p->frozen_experts, expert_shards(s), s);
 }
 
 /* Gradients kept in 16 bits are copied to fp32 for the step, this rank's share of them. AdamW as
@@ -276,18 +336,18 @@ double memory_of_step(const struct rank_params *p, const struct strategy *s, boo
     return (copied ? 4 * (dense + experts) : 0) + roots + iterated;
 }
 
-/* Buffers of weights and gradients are made while the weights that go into them still exist: the
- * dense ones first, then the experts' (param_and_grad_buffer.py). FSDP may have built the whole
- * stage before it shards it. */
+/* Buffers of weights and gradients that are trained are made while the weights that go into them still
+ * exist: the dense ones first, then the experts' (param_and_grad_buffer.py). FSDP may have built the
+ * whole stage before it shards it. */
 double memory_of_setup(const struct rank_params *p, const struct strategy *s, bool whole_init)
 {
-    double buffers = 2 + kept_gradient_bytes(s);
+    double buffers = 2 + kept_gradient_bytes(s), frozen = p->frozen + p->frozen_experts;
     if (s->fsdp >= FSDP_OPTIM)
-        return whole_init ? 2 * (p->dense + p->experts) : 0;
+        return whole_init ? 2 * (p->dense + p->experts) + frozen : 0;
     if (!s->dist_opt)
         return 0;
-    return fmax(2 * (p->dense + p->experts) + buffers * p->dense,
-                2 * p->experts + buffers * (p->dense + p->experts));
+    return frozen + fmax(2 * (p->dense + p->experts) + buffers * p->dense,
+                         2 * p->experts + buffers * (p->dense + p->experts));
 }
 
 double memory_reserve(const struct strategy *s, bool te)

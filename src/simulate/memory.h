@@ -43,10 +43,12 @@ double memory_device(const struct memory_use *); /* what the GPU must have */
 
 /* Parameters held by one GPU of a pipeline rank. `te` as in ops.h. */
 struct rank_params {
-    double dense;   /* reduced over dp x cp */
-    double experts; /* reduced over expert data parallelism */
-    double linear;  /* of both, in the products of layers: what fp8 converts */
-    double tensors; /* that they come in */
+    double dense;          /* trained: reduced over dp x cp */
+    double experts;        /* trained: reduced over expert data parallelism */
+    double frozen;         /* bytes of weights that are not, of the same ranks as `dense` */
+    double frozen_experts; /* of the same ranks as `experts` */
+    double linear;         /* of all, in the products of layers: what fp8 converts */
+    double tensors;        /* that the trained ones come in */
     struct newton {
         double dense,
             experts;    /* FLOPs of one step of Newton and Schulz over all matrices, each whole */

@@ -253,8 +253,8 @@ static double dummy_bytes(const struct blocks *b, int from, int to)
     double sum = 0;
     for (int i = from; i < to; i++) {
         const struct op *o = &b->op[i];
-        bool counts =
-            (o->kind == OP_GEMM || o->kind == OP_GROUPED) && strcmp(o->name, "router") != 0;
+        bool counts = (o->kind == OP_GEMM || o->kind == OP_GROUPED) && !o->frozen && !o->adapter &&
+                      !o->no_back && strcmp(o->name, "router") != 0;
         for (int j = from; counts && j < i; j++)
             counts = !(b->op[j].kind == o->kind && b->op[j].n == o->n && b->op[j].k == o->k);
         sum += counts ? 2 * o->n * o->k : 0;

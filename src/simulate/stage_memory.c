@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cost/residual.h"
+#include "model/trained.h"
 #include "simulate/host_memory.h"
 
 #include <assert.h>
@@ -96,7 +97,8 @@ static double tied_gradient(const struct partition *f, const struct stage_shape 
 {
     const struct model *m = f->scene->model;
     int tp = f->mesh[x->mesh].strategy.tp;
-    if (scene_adds_wgrads(f->scene) || !m->tied || !x->has.embedding || !x->has.head)
+    if (scene_adds_wgrads(f->scene) || !m->tied || !x->has.embedding || !x->has.head ||
+        model_freezes_logits(m))
         return 0;
     return 2.0 * (double)model_head_params(m, model_padded_vocab(m, tp)) / tp;
 }
@@ -268,6 +270,8 @@ static double deferred_bytes(const struct partition *f, const struct strategy *s
 {
     const struct model *m = f->scene->model;
     double tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    if (model_freezes_logits(m))
+        return 0;
     double waiting = fmin(f->scene->switches.deferred_wgrads, (double)f->micro_batches);
     double logits = (double)model_padded_vocab(m, s->tp) / s->tp;
     return waiting * 2 * tokens * (logits + (double)m->hidden / (s->seq_parallel ? s->tp : 1));

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "model/trained.h"
 #include "simulate/host_memory.h"
 
 #include <assert.h>
@@ -52,15 +53,16 @@ static void add_collectives(const struct costing *on, const struct strategy *s, 
  * Experts are gathered over the ranks that hold the same ones. Gradients travel in the format of the
  * parameters (--megatron-fsdp-main-grads-dtype auto). */
 static void add_shards(const struct partition *f, const struct costing *on,
-                       const struct strategy *s, double params, struct placement p,
-                       struct rank_times *t)
+                       const struct strategy *s, double params, double frozen_bytes,
+                       struct placement p, struct rank_times *t)
 {
     assert(s->fsdp >= FSDP_OPTIM_GRADS);
     double layers = (double)f->scene->model->layers / f->strategy.pp, unit = params / layers;
-    if (params <= 0 || p.ranks <= 1)
+    double weights = 2 * unit + frozen_bytes / layers;
+    if (weights <= 0 || p.ranks <= 1)
         return;
-    double gather_s = s->fsdp == FSDP_FULL ? comm_time(on, COMM_ALL_GATHER, 2 * unit, p) : 0;
-    double scatter_s = comm_time(on, COMM_REDUCE_SCATTER, 2 * unit, p);
+    double gather_s = s->fsdp == FSDP_FULL ? comm_time(on, COMM_ALL_GATHER, weights, p) : 0;
+    double scatter_s = params > 0 ? comm_time(on, COMM_REDUCE_SCATTER, 2 * unit, p) : 0;
     t->shard_s += layers * gather_s;
     t->shard_back_s += layers * (gather_s + scatter_s);
     t->shard_tax = fmax(t->shard_tax, p.nodes > 1 ? SENDING_TAX : OVERLAP_TAX);
@@ -132,7 +134,7 @@ struct rank_times chunk_times_of(const struct partition *f, int mesh, const stru
     struct sharers by = sharers_of(f, mesh, s);
     struct rank_times t = {0};
     if (s->fsdp != FSDP_FULL) { /* experts have buckets of their own */
-        double each = (p->dense + p->experts) / buckets;
+        double each = fmax(1, p->dense + p->experts) / buckets;
         add_collectives(on, s, p->dense, by.dense, fmax(1, p->dense / each), &t);
         add_collectives(on, s, p->experts, by.experts, fmax(1, p->experts / each), &t);
     }
@@ -152,8 +154,8 @@ static void add_rank_times(const struct partition *f, int mesh, const struct ran
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         struct sharers by = sharers_of(f, mesh, s);
-        add_shards(f, on, s, p->dense, by.dense, t);
-        add_shards(f, on, s, p->experts, by.experts, t);
+        add_shards(f, on, s, p->dense, p->frozen, by.dense, t);
+        add_shards(f, on, s, p->experts, p->frozen_experts, by.experts, t);
     }
     double shard = sharded ? p->dense / optimizer_shards(s) + p->experts / expert_shards(s)
                            : p->dense + p->experts;
@@ -181,7 +183,7 @@ static double tied_time(const struct partition *f, const struct strategy *all)
     const struct model *m = f->scene->model;
     int ends[] = {0, f->meshes - 1};
     double slower = 0;
-    if (!m->tied || all->pp == 1)
+    if (!m->tied || all->pp == 1 || model_freezes_logits(m))
         return 0;
     for (int i = 0; i < 2; i++) {
         struct strategy room;
@@ -196,15 +198,16 @@ static double tied_time(const struct partition *f, const struct strategy *all)
     return slower;
 }
 
-/* Parameters of one FSDP unit: a layer, the largest of the kinds. */
-static double unit_params(const struct partition *f, int mesh)
+/* Bytes of the weights of one FSDP unit, and of their gradients, `each` of a trained parameter: a layer, the largest of
+ * the kinds. */
+static double unit_bytes(const struct partition *f, int mesh, double each)
 {
     const struct model *m = f->scene->model;
     double most = 0;
     for (int k = 0; k < m->kinds; k++) {
         struct rank_params p = {0};
         rank_params_add_layer(&p, m, k, &f->mesh[mesh].strategy, f->scene->te);
-        most = fmax(most, p.dense + p.experts);
+        most = fmax(most, each * (p.dense + p.experts) + p.frozen + p.frozen_experts);
     }
     return most;
 }
@@ -235,7 +238,7 @@ double state_buffers(const struct partition *f, int mesh, const struct rank_para
     double each = 2 + kept_gradient_bytes(s);
     double copies = narrow_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
-        return 2 * each * unit_params(f, mesh) + copies;
+        return 2 * unit_bytes(f, mesh, each) + copies;
     return copies + (s->dist_opt ? rank_buckets(f, mesh, p) * bucket_padding(s) * each : 0);
 }
 
