@@ -183,6 +183,7 @@ struct options {
     struct defaults *defaults; /* of files, owned by the arena; NULL = none */
     bool any_gpu;              /* the cluster is every type with a price */
     struct model model;
+    const char *train; /* what of it; NULL = what the model, or the file, says */
     struct cluster cluster;
     struct flags_result flags;
     const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */

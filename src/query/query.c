@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cost/learned.h"
 #include "import/shell/launch.h"
+#include "model/trained.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
 #include "search/mixed/mixed.h"
@@ -134,6 +135,27 @@ static bool time_groups(struct query *q, struct error *err)
     return true;
 }
 
+static const char *trained_words(const struct model *m, struct arena *mem)
+{
+    struct str s = {0};
+    model_add_trained(m, &s);
+    return str_keep(&s, mem);
+}
+
+/* --train beside a model or a file that says it too must agree. */
+bool query_set_trained(struct query *q, struct arena *mem, struct error *err)
+{
+    struct model said = q->model;
+    struct error inner;
+    if (!q->given->train)
+        return true;
+    if (!model_set_trained(&q->model, q->given->train, &inner))
+        return fail(err, inner.kind, "--train: %s", inner.text);
+    const char *before = trained_words(&said, mem), *after = trained_words(&q->model, mem);
+    return model_trains_all(&said) || strcmp(before, after) == 0 ||
+           fail(err, ERROR_INPUT, "--train is %s, and the model says %s", after, before);
+}
+
 bool query_resolve(const struct options *o, enum query_kind kind, struct resources *resources,
                    struct arena *mem, struct query *q, struct error *err)
 {
@@ -156,7 +178,7 @@ bool query_resolve(const struct options *o, enum query_kind kind, struct resourc
         rents_join_alike(q->rent, &q->cluster);
     else if (!query_set_flags(q, mem, err))
         return false;
-    return time_groups(q, err);
+    return query_set_trained(q, mem, err) && time_groups(q, err);
 }
 
 /* Whether times of the one are those of the other. */

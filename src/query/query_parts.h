@@ -26,9 +26,10 @@ struct scene query_scene(const struct query *, const struct node_group *);
 
 /* Parts of query_resolve(). Prices: the usual ones, those of --price, then those of the tables
  * where they are asked for; outages; what the run may cost; for an estimate the
- * flags; residual factors. */
+ * flags; what of the model is trained; residual factors. */
 bool query_set_prices(struct query *, struct arena *, struct error *);
 bool query_set_outages(struct query *, struct error *);
 bool query_set_budget(struct query *, struct error *);
 bool query_set_flags(struct query *, struct arena *, struct error *);
+bool query_set_trained(struct query *, struct arena *, struct error *);
 bool query_set_residuals(struct query *, struct error *);
