@@ -32,10 +32,10 @@ OTHERS = (
     ("model", "pipeline_model_parallel_layout"), ("model", "account_for_embedding_in_pipeline_split"),
     ("model", "account_for_loss_in_pipeline_split"), ("model", "num_layers_in_first_pipeline_stage"),
     ("model", "num_layers_in_last_pipeline_stage"), ("model", "mtp_num_layers"),
-    ("model", "moe_router_force_load_balancing"),
+    ("model", "moe_router_force_load_balancing"), ("model", "cp_comm_type"),
     ("ddp", "use_distributed_optimizer"), ("ddp", "overlap_grad_reduce"), ("ddp", "overlap_param_gather"),
     ("ddp", "use_megatron_fsdp"),
-    ("optimizer", "use_precision_aware_optimizer"), ("optimizer", "optimizer_cpu_offload"),
+    ("optimizer", "optimizer"), ("optimizer", "use_precision_aware_optimizer"), ("optimizer", "optimizer_cpu_offload"),
     ("comm_overlap", "tp_comm_overlap"), ("comm_overlap", "delay_wgrad_compute"),
     ("comm_overlap", "overlap_moe_expert_parallel_comm"),
 )
@@ -51,6 +51,12 @@ PROVIDERS = {"OlMoEModelProvider": "allenai/OLMoE-1B-7B-0924"}
 # Hybrids that recipes describe themselves, by width and layers.
 HYBRIDS = {(4096, 52): "nvidia/Nemotron-H-8B-Base-8K", (8192, 98): "nvidia/Nemotron-H-47B-Base-8K",
            (8192, 118): "nvidia/Nemotron-H-56B-Base-8K", (2688, 52): "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"}
+# What the providers of models set where a recipe says nothing (models/gpt_provider.py, hybrid/hybrid_provider.py and
+# nemotronh/nemotron_h_bridge.py); other models with experts have these settings in all of their recipes.
+PROVIDED = ((r".*", "cross_entropy_loss_fusion", True),
+            (r"nvidia/.*Nemotron-3-.*", "moe_grouped_gemm", True),
+            (r"nvidia/.*Nemotron-3-.*", "moe_token_dispatcher_type", "alltoall"),
+            (r"nvidia/.*Nemotron-3-.*", "moe_shared_expert_overlap", True))
 # Settings of the shape: a recipe that sets one trains another model than the one it names.
 SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_moe_experts", "vocab_size")
 
@@ -214,9 +220,14 @@ def fields(cfg):
     for section, name in OTHERS:
         part = getattr(cfg, section)
         value = getattr(part, name) if isinstance(part, Remembered) else None
+        for models, provided, otherwise in PROVIDED:
+            if value is None and section == "model" and name == provided and re.fullmatch(models, hf):
+                value = otherwise
         if name == "use_distributed_optimizer":  # either switches both on (training/config.py)
             value = value or cfg.optimizer.use_distributed_optimizer
         value = layout(value) if name == "pipeline_model_parallel_layout" else text(value)
+        if name == "optimizer" and value == "adam":
+            continue
         if name == "cuda_graph_scope" and (text(model.cuda_graph_impl) or "none") == "none":
             continue
         if value and value != "none" and " " not in value:

@@ -129,6 +129,13 @@ static bool read_muon(struct flags_result *r, const struct words *w, struct erro
     return true;
 }
 
+/* A scope alone captures nothing: no graphs is the default of the implementation. */
+static bool has_graphs(const struct words *w)
+{
+    return !flags_is(w, "--cuda-graph-impl", "none", "none") ||
+           words_has(w, "--enable-cuda-graph") || words_has(w, "--external-cuda-graph");
+}
+
 /* What is no part of the strategy but of the run. */
 bool flags_read_run(struct flags_result *r, const struct words *w, struct error *err)
 {
@@ -140,7 +147,7 @@ bool flags_read_run(struct flags_result *r, const struct words *w, struct error 
     r->switches.even_experts = words_has(w, "--moe-router-force-load-balancing") ||
                                words_has(w, "--moe-expert-capacity-factor");
     r->strategy.loss_te = flags_is(w, "--cross-entropy-fusion-impl", "te", NULL);
-    if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL)) /* until 0.17 */
+    if (flags_is(w, "--cuda-graph-scope", "full_iteration", NULL) && has_graphs(w)) /* until 0.17 */
         r->strategy.cuda_graph = GRAPH_STEP;
     flags_read_rl(r, w);
     r->switches.whole_init =

@@ -1,0 +1,27 @@
+launch script, program run_script.py, line 2, 1024 GPUs (128 x 8)
+--tensor-model-parallel-size 8
+--pipeline-model-parallel-size 16
+--context-parallel-size 1
+--expert-model-parallel-size 64
+--expert-tensor-parallel-size 1
+--micro-batch-size 1
+--global-batch-size 8192
+--seq-length 4096
+--bf16
+--attention-dropout 0.0
+--hidden-dropout 0.0
+--sequence-parallel
+--recompute-granularity selective
+--recompute-modules mla_up_proj mlp
+--moe-token-dispatcher-type alltoall
+--moe-flex-dispatcher-backend deepep
+--moe-grouped-gemm
+--cross-entropy-loss-fusion
+--pipeline-model-parallel-layout Et|(tt|)*30L
+--moe-router-force-load-balancing
+--overlap-grad-reduce
+--optimizer dist_muon
+--grad-reduce-in-bf16
+--cuda-graph-impl none
+--cuda-graph-scope full_iteration
+note: recipe kimi_k2_pretrain_1024gpu_h100_bf16_config of Megatron-Bridge 067f987d (2026-08-22): other releases may set other values
