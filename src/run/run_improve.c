@@ -210,6 +210,31 @@ static bool is_plain_script(const struct launch *l, struct error *err)
     return true;
 }
 
+/* A flag that nobody here knows may say again, or forbid, what an edit changes. */
+static bool knows_flags(struct astra *a, struct error *err)
+{
+    const struct plan_source *s = imported_source(&a->query, &a->mem);
+    for (int i = 0; i < s->strangers; i++) {
+        const struct launch_strange *f = &s->stranger[i];
+        if (f->changes && strcmp(f->changes, "the time") != 0 &&
+            strcmp(f->changes, "anything") != 0)
+            return fail(err, ERROR_INPUT, "%s is not known, and may change %s", f->flag,
+                        f->changes);
+    }
+    return true;
+}
+
+/* Releases that build their own layers have few of the flags of today: only values change there. */
+static bool old_release_has(const struct launch *l, const struct better_plan *b, struct error *err)
+{
+    for (size_t i = 0; l->old_release && i < b->edits; i++)
+        if (b->edit[i].kind == EDIT_ADD)
+            return fail(err, ERROR_INPUT,
+                        "%s tells an earlier release, which may not have the %s that the plan adds",
+                        l->old_release, b->edit[i].name);
+    return true;
+}
+
 /* The release that was named has all flags of the plan. Of MindSpeed it is known that it keeps those of its release. */
 static bool release_has(struct astra *a, const struct plan *p, struct error *err)
 {
@@ -236,8 +261,9 @@ static bool try_both(struct astra *a, struct improvement *i)
     const struct launch *l = imported_launch(&a->options);
     struct text old;
     struct error first = {0}, second = {0};
-    if (!is_plain_script(l, &first) || !release_has(a, i->answer->better->change.plan, &first) ||
-        !read_script(a, &old, &first)) {
+    if (!is_plain_script(l, &first) || !knows_flags(a, &first) ||
+        !release_has(a, i->answer->better->change.plan, &first) ||
+        !old_release_has(l, i->answer->better, &first) || !read_script(a, &old, &first)) {
         i->why_not = arena_string(&a->mem, first.text);
         return false;
     }

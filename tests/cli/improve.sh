@@ -101,10 +101,10 @@ improve strings.sh
 improve job.sbatch
 
 # What other words mean stays as it is: here all of the recomputation.
-sed 's|--recompute-activations|--checkpoint-activations --use-flash-attn|' variables.sh >earlier.sh
+sed 's|--recompute-activations|--activations-checkpoint-granularity selective|' variables.sh >earlier.sh
 improve earlier.sh
 grep -q '^mind: flags of a fork or an earlier release are kept as they are; a plan that' text || fault "$(cat text)"
-grep -q -e '--checkpoint-activations --use-flash-attn$' earlier.sh.new || fault "$(cat earlier.sh.new)"
+grep -q -e '--activations-checkpoint-granularity selective$' earlier.sh.new || fault "$(cat earlier.sh.new)"
 
 # Blanks are kept, the last line needs no end, a default is changed where it stands.
 { sed 's|^    |\t|; s|^TP=8|TP=${TP:-8}|; $d' variables.sh; printf 'echo "done"'; } >tabs.sh
@@ -164,6 +164,10 @@ refused arithmetic.sh '--tensor-model-parallel-size is computed: $((16 / 2))'
 sed '/^PARALLEL_ARGS/,/^)/d; /--micro-batch-size/d' array.sh >model.sh
 refused model.sh 'its flags do not describe the model and the batch'
 sed 's|--bf16|--bf16 --deepspeed|' variables.sh >deepspeed.sh
+sed 's|--recompute-activations|--checkpoint-activations|' variables.sh >release.sh
+refused release.sh '--checkpoint-activations tells an earlier release, which may not have the'
+sed 's|--recompute-activations|--recompute-method-per-stage 8 1|' variables.sh >unknown.sh
+refused unknown.sh '--recompute-method-per-stage is not known, and may change memory and time'
 refused deepspeed.sh 'it runs with DeepSpeed'
 sed 's|--bf16|--bf16 --use-fused-rmsnorm|' variables.sh >mindspeed.sh
 refused mindspeed.sh 'it runs with MindSpeed'

@@ -37,18 +37,19 @@ struct launch_choice {
 
 struct launch {
     const char *path;
-    const char *kind;      /* "launch script" */
-    const char *program;   /* that the words are for; NULL = not known */
-    int line;              /* where it is started; 0 = not known */
-    bool is_script;        /* the file is a shell script, not one that holds another */
-    bool listed;           /* it starts nothing: flags of a variable that another script uses */
-    int others;            /* trainings that it starts as well, which are not read */
-    const char *model;     /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
-    const char *fork;      /* once translated: launch_fork(), which knows it by its flags */
-    const char *snapshot;  /* "Megatron-LM-231007" on Python's path: its date; NULL = none */
-    bool plain_attention;  /* the model that is named, without its multi-latent attention */
-    bool unfused;          /* the environment leaves TransformerEngine unfused attention alone */
-    const char *deepspeed; /* text of DeepSpeed's settings, where it is known; NULL = it is not */
+    const char *kind;        /* "launch script" */
+    const char *program;     /* that the words are for; NULL = not known */
+    int line;                /* where it is started; 0 = not known */
+    bool is_script;          /* the file is a shell script, not one that holds another */
+    bool listed;             /* it starts nothing: flags of a variable that another script uses */
+    int others;              /* trainings that it starts as well, which are not read */
+    const char *model;       /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    const char *fork;        /* once translated: launch_fork(), which knows it by its flags */
+    const char *old_release; /* once translated: what tells one before core 0.6, or its layers */
+    const char *snapshot;    /* "Megatron-LM-231007" on Python's path: its date; NULL = none */
+    bool plain_attention;    /* the model that is named, without its multi-latent attention */
+    bool unfused;            /* the environment leaves TransformerEngine unfused attention alone */
+    const char *deepspeed;   /* text of DeepSpeed's settings, where it is known; NULL = it is not */
     int count;
     const struct launch_word *word;
     const bool *
