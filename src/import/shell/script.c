@@ -82,6 +82,17 @@ static void note_unread(const struct script *s, struct launch *out)
                                       s->sourced, text_of(s, s->source)));
 }
 
+/* A backslash that does not end its line, or none, leaves the rest of a launch to a command of its own. */
+static void note_torn(const struct script *s, struct launch *out)
+{
+    if (s->torn)
+        launch_note(out, arena_format(s->mem,
+                                      "line %d: a command begins with a flag: the line before it "
+                                      "has no backslash at its end, or a blank behind it, and "
+                                      "flags from there on do not reach the program",
+                                      s->torn));
+}
+
 /* A file that is not read may have the model's flags: then its name says which model that is. */
 static void name_model(const struct script *s, struct launch *out)
 {
@@ -124,6 +135,7 @@ static bool choose(struct script *s, struct launch *out, struct error *err)
     out->unknowns = s->unknowns;
     out->unknown = s->unknown;
     note_unread(s, out);
+    note_torn(s, out);
     name_model(s, out);
     name_experiment(s, out);
     if (s->called_file)

@@ -3,6 +3,8 @@
  * back at the end. */
 #include "import/shell/script_parts.h"
 
+#include "import/megatron/words.h"
+
 #include <string.h>
 
 /* NAME=, NAME+= or NAME[...]=: where the value begins; NULL = it is none. */
@@ -268,6 +270,8 @@ static enum answer run_words(struct script *s, const struct fields *f)
         return ANSWER_YES;
     if (s->capture)
         s->capture->unknown = true;
+    if (strncmp(name, "--", 2) == 0 && words_is_flag(name) && !s->torn)
+        s->torn = s->line;
     if (!script_start_shell(s, f))
         script_look_for_launch(s, f, s->line);
     if (strcmp(name, "exec") == 0 && f->count > 1)

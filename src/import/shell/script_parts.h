@@ -212,6 +212,7 @@ struct script {
     const char *doubt;       /* variable that the last open condition is about; NULL = none */
     int sourced;             /* line of the first file that is not followed; 0 = none */
     const char *source;
+    int torn;   /* line of the first command that begins with a flag; 0 = none */
     int unread; /* line of the first shell whose commands are not known; 0 = none */
     const char *shell;
     int arguments;                          /* the last one that is asked for and not given */
