@@ -105,13 +105,19 @@ static void add_rollout(struct translation *t, struct launch *l)
                micro > 1 ? arena_format(t->mem, ", %lld in a micro-batch", (long long)micro) : ""));
 }
 
+/* FlagScale's train_llava_onevision.py: the decoder's sequence is the longest there is, images and all. */
+static bool takes_longest(const struct launch *l)
+{
+    return strstr(l->path, "onevision") || (l->program && strstr(l->program, "onevision"));
+}
+
 /* What a vision model makes of an image, as get_num_image_embeddings (clip_vit_model.py) counts it; 0 = it is not known. */
 static int64_t image_tokens(const struct launch *l)
 {
     int64_t height = launch_number(l, "--img-h", 224), width = launch_number(l, "--img-w", 224);
     int64_t patch = launch_number(l, "--patch-dim", 16);
     bool cut = launch_mentions(l, "--use-tiling") || launch_mentions(l, "--pixel-shuffle") ||
-               (l->program && strstr(l->program, "onevision"));
+               takes_longest(l);
     if (cut || height < 1 || width < 1 || patch < 1)
         return 0;
     return (height / patch) * (width / patch) + !launch_mentions(l, "--disable-vision-class-token");
@@ -122,8 +128,15 @@ static int64_t image_tokens(const struct launch *l)
 static void add_image_tokens(struct translation *t, struct launch *l)
 {
     int64_t image = image_tokens(l), text = launch_number(l, "--seq-length", -1);
+    int64_t longest = launch_number(l, "--max-position-embeddings", -1);
     if (!launch_mentions(l, "--language-model-type"))
         return;
+    if (takes_longest(l) && longest > 0) {
+        add_number(t, "--seq-length", longest);
+        launch_note(l, "the decoder is planned over --max-position-embeddings tokens, as LLaVA "
+                       "OneVision pads text and images to (-- --seq-length N)");
+        return;
+    }
     if (image < 1 || text < 1) {
         launch_note(l, "how many tokens the images have is not known, and --seq-length is planned: "
                        "the decoder runs over both, so time and memory are too low");
@@ -186,19 +199,21 @@ static void note_lengths(struct launch *l)
                          "take less");
 }
 
-/* Pai-Megatron-Patch: samples of fine-tuning have a length of their own (megatron_patch/data/json_sft.py). */
+/* Pai-Megatron-Patch: samples have a length of their own in fine-tuning (megatron_patch/data/json_sft.py) and in the
+ * programs of 2023 (LLamaRawDataset and LLamaIdxMapDataset of examples/llama/pretrain_megatron_llama.py). */
 static void add_padding(struct translation *t, struct launch *l)
 {
     static const char flag[] = "--max-padding-length";
     int64_t padded = launch_number(l, flag, -1);
     const char *set = launch_value(l, "--dataset");
-    bool tunes =
-        (l->program && strstr(l->program, "finetune_")) || (set && strcmp(set, "JSON-SFT") == 0);
+    bool tunes = (l->program && (strstr(l->program, "finetune_") ||
+                                 strncmp(l->program, "pretrain_megatron_", 18) == 0)) ||
+                 (set && strcmp(set, "JSON-SFT") == 0);
     if (!tunes || padded < 1 || padded == launch_number(l, "--seq-length", -1))
         return;
     add_number(t, "--seq-length", padded);
     launch_note(l, arena_format(t->mem,
-                                "%s %lld: samples of fine-tuning are padded to it, and are planned "
+                                "%s %lld: samples are padded to it, and are planned "
                                 "so long (-- --seq-length N)",
                                 flag, (long long)padded));
 }

@@ -142,6 +142,14 @@ static const struct yaml_dialect *by_names(struct yaml_reading *r, const char **
     return mentions_of(r, "group_query_attention") ? &BY_FLAG : &BY_FIELD;
 }
 
+void reading_note_part(struct yaml_reading *r)
+{
+    launch_note(r->out,
+                "the file describes a model and no training: batch, micro-batch (1), "
+                "optimizer (not sharded) and what else it leaves out are Megatron's "
+                "defaults, where the trainer that reads it may have others (-- FLAG VALUE)");
+}
+
 /* A part of a training, which others share: what its trainer sets is not known here. */
 static void note_part(struct yaml_reading *r)
 {
@@ -150,10 +158,7 @@ static void note_part(struct yaml_reading *r)
     for (size_t i = 0; i < sizeof TRAINING / sizeof *TRAINING; i++)
         if (mentions_of(r, TRAINING[i]))
             return;
-    launch_note(r->out,
-                "the file describes a model and no training: batch, micro-batch (1), "
-                "optimizer (not sharded) and what else it leaves out are Megatron's "
-                "defaults, where the trainer that reads it may have others (-- FLAG VALUE)");
+    reading_note_part(r);
 }
 
 static int64_t number_at(struct yaml_reading *r, const char *path)

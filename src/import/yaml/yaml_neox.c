@@ -169,6 +169,10 @@ static bool add_attention(struct yaml_reading *r)
                     r->path, reading_line(r, config)) ||
                error_in_file(r->err);
     bool flash = lists(r, config, "flash", 0);
+    if (!says(r, "scaled_upper_triang_masked_softmax_fusion", "true"))
+        dest_list_word(&r->list, "--no-masked-softmax-fusion", 0);
+    if (says(r, "pos_emb", "rotary") && !says(r, "rope_fusion", "true"))
+        dest_list_word(&r->list, "--no-rope-fusion", 0);
     dest_list_word(&r->list, "--attention-backend", 0);
     dest_list_word(&r->list, flash ? "flash" : "unfused", 0);
     return true;
@@ -183,12 +187,23 @@ static void add_steps(struct yaml_reading *r)
         add_number(r, "--recompute-num-layers", number_of(r, "checkpoint_num_layers", 1));
 }
 
+/* What concerns every one of its models, and a file that is to be put together with another. */
+static void note_own(struct yaml_reading *r)
+{
+    launch_note(r->out, "GPT-NeoX builds its own layers, which are planned as TransformerEngine's: "
+                        "a step may be longer (-- --transformer-impl local)");
+    if (number_of(r, "train_batch_size", 0) == 0 &&
+        number_of(r, "train_micro_batch_size_per_gpu", 0) == 0)
+        reading_note_part(r);
+}
+
 bool neox_read(struct yaml_reading *r)
 {
     reading_words(r, "--hidden-dropout 0 --attention-dropout 0", "", 0);
     if (!add_attention(r))
         return false;
     take_settings(r, r->layer[0].root, "");
+    note_own(r);
     add_width(r);
     add_tokenizer(r);
     add_steps(r);

@@ -60,6 +60,11 @@ void reading_add_document(struct yaml_reading *, const struct yaml *, const char
 /* A file in the folder of the one that is read; false = it is not there, or cannot be read. */
 bool reading_add_file(struct yaml_reading *, const char *name, const char *group);
 
+/* ---- yaml_launch.c ---- */
+
+/* Notes that the file is a model without a training. */
+void reading_note_part(struct yaml_reading *);
+
 /* ---- yaml_dialect.c ---- */
 
 struct yaml_dialect {

@@ -9,5 +9,5 @@ launch script, program finetune_huggingface_llama.py, line 2, 8 GPUs (1 x 8)
 --bf16
 --transformer-impl transformer_engine
 --seq-length 80
-note: --max-padding-length 80: samples of fine-tuning are padded to it, and are planned so long (-- --seq-length N)
+note: --max-padding-length 80: samples are padded to it, and are planned so long (-- --seq-length N)
 note: left out, no effect on time or memory: --max-padding-length
