@@ -99,6 +99,13 @@ bool flags_read_hybrid(struct flags_result *r, const struct words *w, bool *hybr
     refuse_other_splits(r, w);
     split_stages(r, text, &symbols);
     add_depths(w, &r->model, &symbols);
+    if (r->of_file && words_has(w, "--num-experts") && !strchr(str_text(&symbols), 'E')) {
+        str_release(&symbols);
+        return fail(err, ERROR_INPUT,
+                    "--num-experts beside %s without layers of experts (E): what its symbols stand "
+                    "for is the program's own",
+                    flag);
+    }
     r->model.layers = 0; /* --num-layers is ignored beside the pattern */
     bool ok = model_set_symbols(&r->model, str_text(&symbols), &inner) ||
               fail(err, inner.kind, "%s: %s", flag, inner.text);

@@ -147,6 +147,8 @@ static const struct {
     {"analyze", "it prepares data and trains nothing", false},
     {"merge", "it converts a checkpoint and trains nothing", false},
     {"evaluate", "it evaluates a model and trains nothing", false},
+    {"eval", "it evaluates a model and trains nothing", false},
+    {"prepare", "it prepares data and trains nothing", false},
     {"evaluation", "it evaluates a model and trains nothing", false},
     {"mmlu", "it evaluates a model and trains nothing", false},
     {"validate", "it evaluates a model and trains nothing", false},

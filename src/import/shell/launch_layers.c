@@ -63,6 +63,12 @@ const char *launch_fork(const struct launch *l)
     return NULL;
 }
 
+static bool has_local_layers(const struct launch *l)
+{
+    const char *impl = launch_value(l, "--transformer-impl");
+    return impl && strcmp(impl, "local") == 0;
+}
+
 /* Flags of releases whose layers were Megatron's own unless --transformer-impl said otherwise (until core 0.5): gone
  * since, or of a fork of one of these. */
 static const char *flag_of_old_release(const struct launch *l)
@@ -74,7 +80,12 @@ static const char *flag_of_old_release(const struct launch *l)
                                         "--DDP-impl",
                                         "--no-query-key-layer-scaling",
                                         "--model-parallel-size",
-                                        "--activations-checkpoint-method"};
+                                        "--activations-checkpoint-method",
+                                        "--attention-head-type"};
+    const char *legacy =
+        "--use-legacy-models"; /* TransformerEngine's, unless they are said to be local */
+    if (launch_mentions(l, legacy) && has_local_layers(l))
+        return legacy;
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (launch_mentions(l, FLAGS[i]))
             return FLAGS[i];
@@ -90,7 +101,7 @@ static bool splits_sequence(const struct launch *l)
 /* Without --transformer-impl theirs was "local". */
 static void note_old_layers(struct launch *l, const char *flag, struct arena *mem)
 {
-    if (!launch_mentions(l, "--transformer-impl"))
+    if (!launch_mentions(l, "--transformer-impl") || has_local_layers(l))
         launch_note(l,
                     arena_format(mem,
                                  "%s: of a release that builds its own layers, which are planned "
@@ -99,28 +110,74 @@ static void note_old_layers(struct launch *l, const char *flag, struct arena *me
                                  flag));
 }
 
+/* DeepSpeed's pipeline deals layers that do not go into its stages, one more to some of them (partition_method
+ * type:transformer of megatron/model/gpt_model.py); the first stages are taken for these. */
+static void deal_layers(struct translation *t, const struct launch *l)
+{
+    enum { STAGES_MOST = 1024 };
+    int64_t stages = launch_number(l, "--pipeline-model-parallel-size", 1);
+    int64_t layers = launch_number(l, "--num-layers", -1);
+    struct str s = {0};
+    if (!launch_mentions(l, "--deepspeed") || launch_mentions(l, "--no-pipeline-parallel") ||
+        launch_mentions(l, "--pp-partition-method") || stages < 2 || stages > STAGES_MOST ||
+        layers < stages || layers % stages == 0)
+        return;
+    for (int64_t i = 0; i < stages; i++)
+        str_addf(&s, "%st*%lld", i == 0 ? "E" : "|",
+                 (long long)(layers / stages + (i < layers % stages)));
+    str_add(&s, "L");
+    translation_last(t, "--pipeline-model-parallel-layout", str_keep(&s, t->mem), l->line);
+}
+
+/* The last of every so many layers has experts, where Megatron's --moe-layer-freq N means the first
+ * (get_num_experts_per_layer of megatron/model/transformer.py). */
+static void space_experts(struct translation *t, const struct launch *l)
+{
+    enum { LAYERS_MOST = 4096 };
+    int64_t every = launch_number(l, "--expert-interval", 2);
+    int64_t layers = launch_number(l, "--num-layers", -1);
+    struct str s = {0};
+    if (every < 2 || every > layers || layers > LAYERS_MOST)
+        return;
+    for (int64_t i = 1; i <= layers; i++)
+        str_addf(&s, "%s%d", i == 1 ? "[" : ",", i % every == 0);
+    str_add(&s, "]");
+    translation_last(t, "--moe-layer-freq", str_keep(&s, t->mem), l->line);
+}
+
 /* DeepSpeed's layers of experts exchange all to all (deepspeed/moe/sharded_moe.py). */
 static void plan_deepspeed_experts(struct translation *t, const struct launch *l)
 {
+    const char *experts = launch_value(l, "--num-experts");
     if (!launch_mentions(l, "--deepspeed") || !launch_mentions(l, "--num-experts") ||
         launch_mentions(l, "--moe-token-dispatcher-type"))
         return;
     translation_first(t, "--moe-token-dispatcher-type", l->line);
     translation_first(t, "alltoall", l->line);
+    if (!launch_mentions(l, "--topk")) {
+        translation_first(t, "--moe-router-topk", l->line);
+        translation_first(t, "1", l->line);
+    }
+    if (!experts || strcmp(experts, "1") != 0)
+        space_experts(t, l);
 }
 
 /* Their attention was unfused unless flash attention was asked for. Runs of them are met with the other layers as
  * TransformerEngine's: Apex and Megatron had fused what took time (doc/evidence/accuracy.md, vTrain, BLOOM, SC21). */
 static void plan_old_layers(struct translation *t, struct launch *l)
 {
-    static const char *const FLASH[] = {"--use-flash-attn",    "--use-flash-attn-v1",
+    static const char *const FLASH[] = {"--use-flash-attn", "--use-flash-attn-v1",
                                         "--use-flash-attn-v2", "--use-flash-attn-triton",
-                                        "--attention-backend", "--transformer-impl"};
+                                        "--attention-backend"};
     const char *flag = flag_of_old_release(l), *fork = flag ? launch_fork(l) : NULL;
     if (!flag)
         return;
-    bool other = fork && strcmp(fork, "DeepSpeed") != 0;
-    bool fused = splits_sequence(l) || other;
+    bool other = fork && strcmp(fork, "DeepSpeed") != 0, local = has_local_layers(l);
+    bool fused =
+        splits_sequence(l) || other || (launch_mentions(l, "--transformer-impl") && !local);
+    if (!other && local) /* not those of today, whose attention is never flash */
+        translation_last(t, "--transformer-impl", "transformer_engine", l->line);
+    l->old_release = flag;
     if (!other)
         note_old_layers(l, flag, t->mem);
     for (size_t i = 0; i < sizeof FLASH / sizeof *FLASH; i++)
@@ -185,6 +242,7 @@ void translation_layers(struct translation *t, struct launch *l)
     note_spec(l, has_layers_of_mindspeed(l), t->mem);
     plan_old_layers(t, l);
     plan_deepspeed_experts(t, l);
+    deal_layers(t, l);
     plan_unfused(t, l);
     add_old_defaults(t, l);
     note_ulysses(l, t->mem);

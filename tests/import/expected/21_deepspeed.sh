@@ -23,6 +23,7 @@ sbatch file, program pretrain_gpt.py, line 10, 0 GPUs (0 x 0)
 --recompute-num-layers 2
 --fp16
 --vocab-file gpt2-vocab.json
+--moe-layer-freq [0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1]
 note: DeepSpeed's settings are not read: the flags alone count, offloading or a curriculum that is on there is not planned
 note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)

@@ -36,5 +36,6 @@ note: --spec mindspeed_llm.specs.of_their_own: its layers are planned as Megatro
 note: --transformer-impl local: MindSpeed's fused layers are planned as TransformerEngine's
 note: line 13: --swap-attention: activations are planned on the GPU: memory is too high
 note: line 13: --reuse-fp32-param: 16-bit weights are planned beside the fp32 ones: memory is too high by 2 bytes a parameter
-note: left out, no effect on time or memory: --moe-permutation-async-comm, --norm-topk-prob, --use-fused-rmsnorm, --use-fused-swiglu, --tokenizer-name-or-path
+note: line 2: --moe-permutation-async-comm: tokens are planned to be sorted before they travel, not meanwhile: a step may be shorter
+note: left out, no effect on time or memory: --norm-topk-prob, --use-fused-rmsnorm, --use-fused-swiglu, --tokenizer-name-or-path
 note: not known and left out, may change the model's shape: --moe-layer-freq-list

@@ -20,6 +20,7 @@ launch script, program pretrain_gpt2.py, line 3, 16 GPUs (2 x 8)
 --num-experts 32
 --moe-router-topk 1
 --expert-model-parallel-size 4
+--moe-layer-freq [0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1]
 --global-batch-size 512
 note: DeepSpeed's settings are not read: ZeRO is planned as stage 0 (-- --use-distributed-optimizer plans stage 1)
 note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
