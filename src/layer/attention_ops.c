@@ -138,7 +138,8 @@ static struct op *add_rope(struct ops_builder *b, double width, double head)
     struct op *o = ops_pass(b, "rope", b->s->te ? MEMORY_COPY : MEMORY_ROPE, b->tokens, width);
     if (b->s->te)
         o->m = o->n = 0;
-    else /* cosines and sines of each position, once for the queries and once for the keys */
+    else if (
+        !b->s->eager) /* cosines and sines of each position, for the queries and for the keys */
         o->saved = HALF * 4 * head * b->tokens / b->s->micro_batch;
     return o;
 }
@@ -186,19 +187,21 @@ static bool copies_groups(const struct block_shape *s, double heads, double kv_h
     return s->copies_groups && kv_heads < heads;
 }
 
+/* Whether any layer's queries and keys are: those of hybrids often are not. */
+static bool is_rotated(const struct model *m)
+{
+    return !m->learned_pos && m->nope_every != 1;
+}
+
 /* What the product that makes q, k and v leaves behind. TransformerEngine has each for itself. In
  * torch, values are a view of it, and so are keys before their norm; q and k are rotated copies. */
 static double kept_product(const struct block_shape *s, double q, double k, bool copied)
 {
     if (s->te)
         return copied ? q : q + 2 * k;
+    if (s->eager) /* three products: values are kept, queries and keys until they are rotated */
+        return copied ? 0 : is_rotated(s->model) ? k : q + 2 * k;
     return copied && !s->model->qk_norm ? 0 : q + 2 * k;
-}
-
-/* Whether any layer's queries and keys are: those of hybrids often are not. */
-static bool is_rotated(const struct model *m)
-{
-    return !m->learned_pos && m->nope_every != 1;
 }
 
 static void attention_projections(struct ops_builder *b)
@@ -212,14 +215,15 @@ static void attention_projections(struct ops_builder *b)
     double product = kept_product(s, q, k, copied), gate = m->attn_gate ? q : 0;
     struct op *qkv = ops_column(b, "qkv", q + gate + 2 * k);
     qkv->saved = HALF * t * (product + gate);
+    qkv->calls = s->eager ? 4 : 0; /* two more modules */
     ops_train(b, qkv, PART_attention, TARGET_qkv, CUT_OUT, false);
     if (m->qk_norm) { /* torch: keys are a view of the product, queries unless groups are split */
         bool view = kv_heads <= 1 || m->kv == m->heads;
-        ops_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim)->saved =
-            HALF * t *
-            (s->te  ? q + k
-             : view ? 0
-                    : q);
+        struct op *norm =
+            ops_pass(b, "qk norm", MEMORY_RMS_NORM, t * (heads + kv_heads), m->head_dim);
+        norm->saved = HALF * t * (s->te ? q + k : view ? 0 : q);
+        if (ops_unfused(s))
+            ops_eager_norm(norm, t * (q + k));
     }
     if (is_rotated(m)) {
         struct op *rope = add_rope(b, q + k, m->head_dim);

@@ -13,7 +13,9 @@ enum host_call {
 struct host_time {
     double forward_s, back_s;
 };
-struct host_time host_call(enum host_call, bool te, bool fp8);
+/* Whose layers the host issues; a truth value is whether they are TransformerEngine's. */
+enum host_stack { HOST_TORCH, HOST_TE, HOST_EAGER };
+struct host_time host_call(enum host_call, enum host_stack, bool fp8);
 
 /* Sets the operator's. */
 void host_issue(const struct block_shape *, struct op *);

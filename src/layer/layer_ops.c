@@ -32,6 +32,21 @@ static void embedding_block(struct ops_builder *b)
     ops_exit(b, "embedding reduce", 0);
 }
 
+/* ForCausalLMLoss of transformers: logits in 16 bits, which the model's output holds, a copy in fp32, its
+ * log-softmax, which is kept; backward the gradients of both, all in fp32, beside it. Liger's computes
+ * logits piece by piece, as much at a time as the hidden states are, and keeps the gradients of these
+ * and of the matrix (liger_kernel fused_linear_cross_entropy.py). */
+static void eager_loss(struct ops_builder *b, struct op *loss, double logits)
+{
+    double matrix = HALF * loss->n * b->s->model->hidden;
+    bool pieces = b->s->liger;
+    loss->memory_kind = loss->memory_kind_back = MEMORY_LOSS_TORCH;
+    loss->saved = pieces ? b->stream + matrix : SINGLE * logits;
+    loss->temporary = pieces ? (HALF + 2 * SINGLE) / HALF * b->stream : (HALF + SINGLE) * logits;
+    loss->temporary_back = pieces ? 0 : 3 * SINGLE * logits;
+    loss->calls = pieces ? 0 : 2;
+}
+
 /* Final norm, logits and loss. The loss keeps its probabilities in fp32; the logits, and in
  * backward their gradient, are there in 16 bits beside them. Megatron's fused loss holds a second
  * fp32 array while it sums; TransformerEngine's puts the gradient where the logits were. */
@@ -52,6 +67,8 @@ static void head_block(struct ops_builder *b)
     loss->saved = (in_place ? HALF : SINGLE) * logits;
     loss->temporary = in_place ? 0 : (HALF + (s->loss_fusion ? SINGLE : 0)) * logits;
     loss->temporary_back = in_place ? HALF * logits : (HALF + SINGLE) * logits;
+    if (s->eager)
+        eager_loss(b, loss, logits);
     ops_comm(b, "loss reduce", COMM_ALL_REDUCE, AXIS_TP, SINGLE * 3 * b->tokens, s->tp, 1, 0);
 }
 

@@ -3,7 +3,8 @@
 
 #include "model/model.h"
 
-/* Megatron compiles bias and activation into one kernel in both stacks. */
+/* Megatron compiles bias and activation into one kernel in both stacks; transformers multiplies by the
+ * gate in an operator of its own. */
 struct op *ops_activation(struct ops_builder *b, enum model_part part, double tokens, double inner,
                           double wide)
 {
@@ -12,6 +13,12 @@ struct op *ops_activation(struct ops_builder *b, enum model_part part, double to
         ops_pass(b, "activation", gated ? MEMORY_SWIGLU_FUSED : MEMORY_GELU_FUSED, tokens, wide);
     o->saved = ops_input(b, part) * tokens * wide;
     o->temporary_back = HALF * tokens * (inner + wide);
+    if (ops_unfused(b->s)) {
+        o->memory_kind = o->memory_kind_back = gated ? MEMORY_SWIGLU : MEMORY_GELU;
+        o->saved += gated ? HALF * tokens * wide : 0; /* between activation and gate */
+        o->temporary_back += gated ? HALF * tokens * wide : 0;
+        o->calls = gated;
+    }
     if (b->s->model->linear_bias)
         o->temporary_back += ops_bias_scratch(tokens, inner);
     return o;
@@ -24,6 +31,7 @@ void ops_mlp(struct ops_builder *b, const char *up, const char *down, double wid
     struct op *first = ops_column(b, up, inner);
     first->modules = modules;
     first->saved = HALF * b->tokens * inner;
+    first->calls = b->s->eager && b->s->model->gated ? 2 : 0; /* another module */
     ops_train(b, first, PART_mlp, TARGET_fc1, CUT_OUT, false);
     ops_activation(b, PART_mlp, b->tokens, inner, wide)->modules = modules;
     struct op *second = ops_row(b, down, wide);

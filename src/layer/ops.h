@@ -42,6 +42,8 @@ struct block_shape {
     bool te;            /* TransformerEngine, or Megatron's local layers */
     bool separate_wgrads; /* of TransformerEngine's products too: not added as they are computed */
     bool stock;           /* those as they come */
+    bool eager;           /* transformers' layers as they come: nothing fused but attention */
+    bool liger;           /* of them norms, activations and the loss are Liger's */
     bool copies_groups;   /* keys and values are copied for every query head before attention */
 };
 

@@ -132,11 +132,46 @@ void ops_exit(struct ops_builder *b, const char *name, int modules)
     b->out[b->count - 1].hidden_back = !b->s->seq_parallel && !b->s->tp_sync;
 }
 
+bool ops_unfused(const struct block_shape *s)
+{
+    return s->eager && !s->liger;
+}
+
+/* LlamaRMSNorm of transformers runs six operators forward (to fp32, square, mean, times its root, to 16
+ * bits, times the weight), and keeps the fp32 input and the normed rows beside its output. The stream
+ * itself is kept by nobody. Bytes of an element. */
+static const double EAGER_NORM_BYTES = 6 + 8 + 4 + 8 + 6 + 4;
+static const double EAGER_NORM_BACK = 14 + 6 + 8 + 16 + 8 + 12 + 6;
+enum { EAGER_NORM_CALLS = 6 };
+
+static bool is_eager_norm(const struct ops_builder *b)
+{
+    return ops_unfused(b->s) && !b->s->model->layer_norm;
+}
+
 /* Bias, dropout, add: one pass, input kept, and a byte where dropout masks. */
 void ops_residual(struct ops_builder *b)
 {
-    ops_pass(b, "residual", MEMORY_RESIDUAL, b->residual, b->s->model->hidden)->saved =
-        b->stream + (b->s->dropout ? b->stream / HALF : 0);
+    struct op *o = ops_pass(b, "residual", MEMORY_RESIDUAL, b->residual, b->s->model->hidden);
+    o->saved = (is_eager_norm(b) ? 0 : b->stream) + (b->s->dropout ? b->stream / HALF : 0);
+}
+
+/* A copy, to the model of its time: one long array. */
+static void run_eagerly(struct op *o, double elements)
+{
+    o->memory_kind = o->memory_kind_back = MEMORY_COPY;
+    o->m = o->n = 0;
+    o->bytes = EAGER_NORM_BYTES * elements;
+    o->bytes_back = EAGER_NORM_BACK * elements;
+    o->calls = EAGER_NORM_CALLS - 1;
+    o->saved += (SINGLE + HALF) * elements;
+    o->temporary_back += 2 * SINGLE * elements;
+}
+
+void ops_eager_norm(struct op *o, double elements)
+{
+    o->saved = 0;
+    run_eagerly(o, elements);
 }
 
 void ops_norm(struct ops_builder *b, const char *name, bool saves_input)
@@ -148,6 +183,8 @@ void ops_norm(struct ops_builder *b, const char *name, bool saves_input)
     o->modules = saves_input ? MODULE_LAYERNORM : 0;
     o->saved = (saves_input ? b->normed : HALF) * b->residual * m->hidden;
     o->temporary_back = 2 * b->stream;
+    if (is_eager_norm(b))
+        run_eagerly(o, b->residual * m->hidden);
     if (saves_input)
         ops_residual(b);
 }

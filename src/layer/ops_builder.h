@@ -36,7 +36,11 @@ void ops_comm(struct ops_builder *, const char *name, enum comm_kind, enum comm_
 void ops_enter(struct ops_builder *, const char *name, int modules);
 void ops_exit(struct ops_builder *, const char *name, int modules);
 void ops_residual(struct ops_builder *);
+/* Whether passes of one operator each do what others fuse. */
+bool ops_unfused(const struct block_shape *);
 void ops_norm(struct ops_builder *, const char *name, bool saves_input);
+/* A norm over other elements than the stream's, such as those of queries and keys: what it keeps, its output apart. */
+void ops_eager_norm(struct op *, double elements);
 void ops_mlp_norm(struct ops_builder *);
 /* Two products with the activation between them, `wide` = inner width on this rank; and that activation. */
 void ops_mlp(struct ops_builder *, const char *up, const char *down, double wide, int modules);
