@@ -15,6 +15,7 @@
 extern const char embedded_rules_megatron_rules[];
 extern const char embedded_rules_sense_rules[];
 extern const char embedded_rules_engine_rules[];
+extern const char embedded_rules_hf_rules[];
 extern const char embedded_rules_cautions_rules[];
 
 static const char *const KEYWORDS[] = {
@@ -160,6 +161,12 @@ bool rules_add_engine(struct rules *r, struct arena *mem, struct error *err)
 {
     const char *text = embedded_rules_engine_rules;
     return rules_add(r, text, strlen(text), "engine.rules", mem, err);
+}
+
+bool rules_add_hf(struct rules *r, struct arena *mem, struct error *err)
+{
+    const char *text = embedded_rules_hf_rules;
+    return rules_add(r, text, strlen(text), "hf.rules", mem, err);
 }
 
 bool rules_add_cautions(struct rules *r, struct arena *mem, struct error *err)

@@ -49,6 +49,8 @@ bool rules_add_megatron(struct rules *, struct arena *, struct error *);
 bool rules_add_sense(struct rules *, struct arena *, struct error *);
 /* What Megatron accepts and then cannot run. From data/rules/engine.rules. */
 bool rules_add_engine(struct rules *, struct arena *, struct error *);
+/* What engines of transformers' layers run, in place of both. From data/rules/hf.rules. */
+bool rules_add_hf(struct rules *, struct arena *, struct error *);
 /* What runs, but is known to go wrong or is bad practice. From data/rules/cautions.rules. */
 bool rules_add_cautions(struct rules *, struct arena *, struct error *);
 

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "simulate/hf_state.h"
 #include "simulate/partition.h"
 
 #include <assert.h>
@@ -29,6 +30,8 @@ static double offloaded_bytes(double params, double shards, const struct strateg
 
 double host_of_states(const struct rank_params *p, const struct strategy *s)
 {
+    if (strategy_on_hf(s))
+        return hf_host_bytes(p, s);
     return offloaded_bytes(p->dense, optimizer_shards(s), s) +
            offloaded_bytes(p->experts, expert_shards(s), s);
 }

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "model/trained.h"
+#include "simulate/hf_state.h"
 
 #include <assert.h>
 #include <math.h>
@@ -319,6 +320,10 @@ static void add_states(struct memory_use *out, double params, double frozen_byte
  * data/published_golden.csv) need what Adam's states make, within 4 %, and up to 5 % more than a master weight and one moment. */
 void memory_of_states(const struct rank_params *p, const struct strategy *s, struct memory_use *out)
 {
+    if (strategy_on_hf(s)) {
+        hf_add_states(p, s, out);
+        return;
+    }
     add_states(out, p->dense, p->frozen, optimizer_shards(s), s);
     add_states(out, p->experts, p->frozen_experts, expert_shards(s), s);
 }
@@ -328,6 +333,8 @@ void memory_of_states(const struct rank_params *p, const struct strategy *s, str
  * have an optimizer of their own. */
 double memory_of_step(const struct rank_params *p, const struct strategy *s, bool stock, bool muon)
 {
+    if (strategy_on_hf(s))
+        return hf_step_bytes(p, s);
     bool copied = s->grad_bf16 && !s->main_grads_bf16, sharded = shards_optimizer(s);
     double dense = p->dense / (sharded ? optimizer_shards(s) : 1);
     double experts = p->experts / (sharded ? expert_shards(s) : 1);

@@ -133,6 +133,8 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .te = sc->te,
         .separate_wgrads = sc->switches.separate_wgrads,
         .stock = sc->stock,
+        .eager = strategy_on_hf(s),
+        .liger = s->liger,
         .copies_groups = copies_groups(sc, s),
     };
 }

@@ -97,6 +97,20 @@ static void add_calls(struct host_time *t, struct host_time call, double times)
     t->back_s += times * call.back_s;
 }
 
+/* What shards parameters hooks into layers: FSDP2 into each, ZeRO-3 into every product of one. What is
+ * recomputed is gathered once, and its products pass their hooks again. */
+static void add_hooks(struct host_time *t, const struct strategy *s, int layers, int whole)
+{
+    enum { PRODUCTS = 7 }; /* q, k, v, their output, gate, up, down */
+    struct host_time piece = host_call(CALL_PIECE, HOST_EAGER, false);
+    if (s->engine == ENGINE_FSDP2)
+        add_calls(t, host_call(CALL_UNIT, HOST_EAGER, false), layers);
+    if (s->engine == ENGINE_ZERO3) {
+        add_calls(t, piece, PRODUCTS * layers);
+        t->back_s += piece.forward_s * PRODUCTS * whole;
+    }
+}
+
 /* Seconds of the host for a stage's passes. A checkpoint keeps what restores the random state and
  * restores it; Megatron's own of whole layers (`te`) was in what the seconds of a call were chosen on.
  * CUDA graphs of layers replace what comes before the dispatch by one call. */
@@ -105,7 +119,7 @@ static struct host_time host_of(const struct partition *f, const struct strategy
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
     int layers = f->shape[shape].has.layers, modules = effective_modules(s);
     int whole = layers_again(s, layers);
-    bool te = f->scene->te;
+    enum host_stack te = strategy_on_hf(s) ? HOST_EAGER : f->scene->te ? HOST_TE : HOST_TORCH;
     struct host_time t = {l->host_s + e->host_s, l->host_back_s + e->host_back_s};
     struct host_time checkpoint = host_call(CALL_CHECKPOINT, te, false);
     for (int m = 0; modules >> m; m++)
@@ -115,7 +129,8 @@ static struct host_time host_of(const struct partition *f, const struct strategy
         }
     if (layers > 0)
         t.back_s += l->host_s * whole / layers;
-    add_calls(&t, checkpoint, te ? 0 : whole);
+    add_calls(&t, checkpoint, te == HOST_TE ? 0 : whole);
+    add_hooks(&t, s, layers, whole);
     if (s->pp > 1)
         add_calls(&t, host_call(s->vpp > 1 ? CALL_VIRTUAL : CALL_TRANSFER, te, false), 1);
     if (s->tp_overlap) {

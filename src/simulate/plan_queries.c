@@ -14,7 +14,7 @@ enum stack plan_stack_kind(const struct plan *p)
 
 const char *plan_stack(const struct plan *p)
 {
-    return stack_name(plan_stack_kind(p));
+    return strategy_on_hf(&p->strategy) ? "transformers" : stack_name(plan_stack_kind(p));
 }
 
 static struct plan_part part_of(const struct node_group *g, int stages, int64_t gpus)
@@ -90,5 +90,8 @@ bool plan_on_flagscale(const struct plan *p)
 
 const char *plan_engine(const struct plan *p)
 {
+    static const char *const HF[] = {"megatron", "fsdp2", "zero2", "zero3"};
+    if (strategy_on_hf(&p->strategy))
+        return HF[p->strategy.engine];
     return plan_on_flagscale(p) ? "flagscale" : "megatron";
 }

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "model/trained.h"
+#include "simulate/hf_state.h"
 #include "simulate/host_memory.h"
 
 #include <assert.h>
@@ -133,6 +134,10 @@ struct rank_times chunk_times_of(const struct partition *f, int mesh, const stru
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     struct sharers by = sharers_of(f, mesh, s);
     struct rank_times t = {0};
+    if (strategy_on_hf(s)) {
+        hf_exposed(f, on, p, s, &t);
+        return t;
+    }
     if (s->fsdp != FSDP_FULL) { /* experts have buckets of their own */
         double each = fmax(1, p->dense + p->experts) / buckets;
         add_collectives(on, s, p->dense, by.dense, fmax(1, p->dense / each), &t);
@@ -152,6 +157,10 @@ static void add_rank_times(const struct partition *f, int mesh, const struct ran
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     bool full = s->fsdp == FSDP_FULL, sharded = shards_optimizer(s);
+    if (strategy_on_hf(s)) {
+        hf_times(f, mesh, p, s, t);
+        return;
+    }
     if (s->fsdp >= FSDP_OPTIM_GRADS) {
         struct sharers by = sharers_of(f, mesh, s);
         add_shards(f, on, s, p->dense, p->frozen, by.dense, t);
@@ -236,6 +245,13 @@ double state_buffers(const struct partition *f, int mesh, const struct rank_para
     struct strategy room;
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
+    if (strategy_on_hf(s))
+        return hf_buffers(s, f->scene->model->hidden,
+                          &(struct hf_sizes){unit_bytes(f, mesh, 2),
+                                             unit_bytes(f, mesh, 4) - unit_bytes(f, mesh, 2),
+                                             hf_tail_bytes(f->scene->model),
+                                             2 * (p->dense + p->experts) + p->frozen +
+                                                 p->frozen_experts});
     double copies = narrow_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
         return 2 * unit_bytes(f, mesh, each) + copies;

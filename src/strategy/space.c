@@ -325,6 +325,10 @@ static void recompute_options(const struct space_builder *b, struct value_list *
 {
     bool unfused = may_be_unfused(b);
     push_recompute(l, RECOMPUTE_NONE, METHOD_NONE, 0, 0);
+    if (strategy_on_hf(b->base)) { /* gradient checkpointing: every decoder layer, or none */
+        push_recompute(l, RECOMPUTE_FULL, METHOD_UNIFORM, 1, 0);
+        return;
+    }
     for (int set = 1; set < 1 << 7; set++)
         if (modules_sensible(b->model, set, b->te, unfused))
             push_recompute(l, RECOMPUTE_SELECTIVE, METHOD_NONE, 0, set);
@@ -396,11 +400,35 @@ static void push_optimizer(const struct space_builder *b, struct value_list *l,
 static void optimizer_options(const struct space_builder *b, struct value_list *l)
 {
     bool all = b->terms.production;
+    if (strategy_on_hf(b->base)) {
+        push_optimizer(b, l, (struct optimizer_option){0, 0, 0, 4, 0});
+        push_optimizer(b, l, (struct optimizer_option){0, 0, 0, 4, 100});
+        return;
+    }
     for (int half = 0; half <= all; half++) {
         push_optimizer(b, l, (struct optimizer_option){half, 0, 0, 4, 0});
         for (int percent = 0; percent <= 100; percent += 25)
             push_optimizer(b, l, (struct optimizer_option){half, 1, half, half ? 2 : 4, percent});
     }
+}
+
+/* FSDP2 alone can keep what it gathered. */
+static void reshard_options(const struct space_builder *b, struct value_list *l)
+{
+    push(l, 1);
+    if (b->base->engine == ENGINE_FSDP2)
+        push(l, 0);
+}
+
+static void offloads_options(const struct space_builder *b, struct value_list *l)
+{
+    push_range(l, 0, b->base->engine == ENGINE_FSDP2 || b->base->engine == ENGINE_ZERO3);
+}
+
+/* A parameter with an axis of its own that the engine does not leave open. */
+static bool is_settled(const struct space_builder *b, enum param p)
+{
+    return strategy_on_hf(b->base) && p >= PARAM_FIRST_CELL && !engine_varies(p);
 }
 
 static void add_axis(struct space_builder *b, enum param p)
@@ -413,7 +441,9 @@ static void add_axis(struct space_builder *b, enum param p)
     const struct setting *s = &b->settings[p];
     struct axis *a = new_axis(b, p);
     b->param = p;
-    if (p < PARAM_FIRST_CELL || a->params > 1 || s->count == 0)
+    if (is_settled(b, p) && s->count == 0)
+        push(&l, engine_value(b->base->engine, p));
+    else if (p < PARAM_FIRST_CELL || a->params > 1 || s->count == 0)
         options[p](b, &l);
     else
         for (int i = 0; i < s->count; i++)

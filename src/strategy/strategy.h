@@ -141,6 +141,7 @@ bool attention_is_flash(enum stack, int attention, const struct gpu *, bool drop
 
 /* The words of params.def as constants; a unit test holds them to the table. */
 /* Those of `precision` are in strategy/precision.h. */
+enum { ENGINE_MEGATRON, ENGINE_FSDP2, ENGINE_ZERO2, ENGINE_ZERO3 };
 enum {
     SPLIT_EVEN,
     SPLIT_EMBEDDING,
@@ -167,6 +168,13 @@ enum {
     MODULE_SHARED = 64
 };
 enum { FSDP_NONE, FSDP_NO_SHARD, FSDP_OPTIM, FSDP_OPTIM_GRADS, FSDP_FULL };
+
+/* Whether another program than Megatron-LM trains: transformers' layers, sharded over data-parallel ranks
+ * alone. Of its parameters a search tries those that engine_varies() says; the others have one value. */
+bool strategy_on_hf(const struct strategy *);
+bool engine_varies(enum param);
+int engine_value(int engine, enum param);
+const char *engine_title(int engine); /* "transformers with FSDP2" */
 
 const struct param_info *param_info(enum param);
 int param_find(const char *name); /* index, or -1 */

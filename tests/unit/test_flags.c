@@ -1330,6 +1330,9 @@ static void random_split(struct strategy *s, const struct model *m, struct layou
 
 static void normalise(struct strategy *s, const struct model *m)
 {
+    s->engine = ENGINE_MEGATRON; /* of the others' switches Megatron has no flags */
+    s->liger = s->param_offload = s->pure_bf16 = 0;
+    s->reshard = s->sync_each = 1;
     if (s->tp == 1)
         s->seq_parallel = 0;
     if (s->vpp == 1)
