@@ -2,6 +2,7 @@
 #include "export/export.h"
 
 #include "cluster/cluster.h"
+#include "export/hf_flags.h"
 #include "simulate/plan.h"
 
 extern const char embedded_tools_rank_astra_sdpa_py[]; /* compiled in with what verify runs */
@@ -18,11 +19,21 @@ static struct export_run plan_run(const struct plan *p)
                                p->switches, p->group && p->group->domain > 8};
 }
 
+static int64_t plan_nodes(const struct plan *p)
+{
+    int per_node = p->group ? p->group->per_node : 1;
+    return (p->gpus + per_node - 1) / per_node;
+}
+
 bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem,
                     const char ***words, size_t *count, struct error *err)
 {
     bool needs_layout = layout_is_string(p->strategy.split);
     struct export_run run = plan_run(p);
+    if (strategy_on_hf(&p->strategy)) {
+        export_hf_flags(p->model, &p->strategy, plan_nodes(p), mem, words, count);
+        return true;
+    }
     if (plan_on_flagscale(p))
         return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
                                       words, count, err);
@@ -45,6 +56,10 @@ void plan_environment(const struct plan *p, struct arena *mem, const char ***env
         struct strategy room;
         const struct strategy *own = mesh_strategy(&p->meshes->mesh[i], &p->strategy, &room);
         s.tp = own->tp > s.tp ? own->tp : s.tp; /* what one rank needs harms no other */
+    }
+    if (strategy_on_hf(&s)) {
+        export_hf_env(mem, env, count);
+        return;
     }
     export_megatron_env(&s, mem, env, count);
 }

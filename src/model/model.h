@@ -108,6 +108,9 @@ void model_meaning_print(enum model_meaning, double value, char *out, size_t siz
 
 /* `text` is a preset name, a path to an HF config.json (or the folder that holds one), what such a
  * file holds (from its brace on), or inline key=value pairs. The error names the place, the value and what would be right. */
+/* What it is called on the Hugging Face hub, "meta-llama/Meta-Llama-3-8B": its own name where it is one, or that of the
+ * preset; NULL = nobody knows. */
+const char *model_hub_id(const struct model *, struct arena *);
 bool model_load(struct model *, const char *text, struct arena *, struct error *);
 /* The parts of model_load, for tests and fuzzing. `name` is used in messages. */
 bool model_from_hf(struct model *, const char *json, size_t length, const char *name,

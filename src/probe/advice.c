@@ -143,7 +143,7 @@ static void say_margin(const struct advice *ad, struct str *out)
 static bool other_stack(struct advice *ad)
 {
     ad->terms.stack = query_stack(ad->query) == STACK_TE ? STACK_TORCH : STACK_TE;
-    return true;
+    return query_engine(ad->query) == ENGINE_MEGATRON;
 }
 
 static void say_stack(const struct advice *ad, struct str *out)

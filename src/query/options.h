@@ -63,7 +63,8 @@ struct texts {
     const char *text[TEXTS_MAX];
 };
 
-enum engine { ENGINE_MEGATRON, ENGINE_FLAGSCALE, ENGINE_ANY };
+/* The words of --engine. */
+enum asked_engine { ASK_MEGATRON, ASK_FLAGSCALE, ASK_ANY, ASK_FSDP2, ASK_ZERO2, ASK_ZERO3 };
 
 /* What a job is asked to be. Plain values: a copy with one thing changed is what probes ask with
  * (query_derive). */
@@ -79,7 +80,7 @@ struct query_terms {
     double memory_margin;
     double imbalance; /* of experts, in time and memory; 0 = default */
     int mix;          /* types in one job; 0 = default */
-    int engine;       /* enum engine */
+    int engine;       /* enum asked_engine */
     struct setting settings[PARAMS];
     struct rules rules, cautions; /* the user's; their code is borrowed */
     bool no_cautions;             /* but the user's */

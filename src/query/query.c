@@ -87,12 +87,32 @@ static bool take_setting(struct query *q, enum param p, int *option, int unset, 
     return true;
 }
 
+/* --engine and --set engine say the same; the layers of other engines than Megatron are no --stack. */
+static bool take_engine(struct query *q, struct error *err)
+{
+    const struct setting *s = &q->terms.settings[PARAM_engine];
+    int *asked = &q->terms.engine;
+    if (s->count > 1)
+        return fail(err, ERROR_INPUT, "engine is one for a query: --set engine has one value");
+    int set = s->count == 0 || s->value[0] == ENGINE_MEGATRON
+                  ? *asked
+                  : s->value[0] - ENGINE_FSDP2 + ASK_FSDP2;
+    if (s->count && *asked != ASK_MEGATRON && *asked != set)
+        return fail(err, ERROR_INPUT, "engine is given twice, as an option and with --set");
+    *asked = set;
+    if (*asked >= ASK_FSDP2 && q->terms.stack != STACK_OPEN)
+        return fail(err, ERROR_INPUT,
+                    "--stack names layers of Megatron-LM; engines fsdp2, zero2 and zero3 run "
+                    "transformers' layers: leave it out");
+    return true;
+}
+
 static bool take_settings(struct query *q, struct error *err)
 {
     struct query_terms *t = &q->terms;
     return take_setting(q, PARAM_global_batch, &t->global_batch, 0, err) &&
            take_setting(q, PARAM_seq_len, &t->seq_len, 0, err) &&
-           take_setting(q, PARAM_precision, &t->precision, -1, err);
+           take_setting(q, PARAM_precision, &t->precision, -1, err) && take_engine(q, err);
 }
 
 /* Rotary positions have no end of their own: a longer sequence is planned, and said. */
@@ -233,8 +253,23 @@ double query_release(const struct query *q)
     return q->terms.release > 0 ? q->terms.release : RELEASE_HEAD;
 }
 
+int query_engine(const struct query *q)
+{
+    if (q->flags)
+        return q->flags->strategy.engine;
+    return q->terms.engine < ASK_FSDP2 ? ENGINE_MEGATRON
+                                       : q->terms.engine - ASK_FSDP2 + ENGINE_FSDP2;
+}
+
+static bool on_hf(const struct query *q)
+{
+    return query_engine(q) != ENGINE_MEGATRON;
+}
+
 enum stack query_stack(const struct query *q)
 {
+    if (on_hf(q))
+        return STACK_TORCH;
     return q->terms.stack == STACK_OPEN ? STACK_TE : (enum stack)q->terms.stack;
 }
 
@@ -307,12 +342,14 @@ double query_memory_imbalance(const struct query *q)
 bool query_rules(const struct query *q, bool search, struct arena *mem, struct rules *rules,
                  struct error *err)
 {
+    bool hf = on_hf(q);
     rules_init(rules);
-    if (!rules_add_megatron(rules, mem, err) || !rules_add_engine(rules, mem, err))
+    if (hf ? !rules_add_hf(rules, mem, err)
+           : !rules_add_megatron(rules, mem, err) || !rules_add_engine(rules, mem, err))
         return false;
     if (search && (!rules_add(rules, embedded_rules_pool_rules, strlen(embedded_rules_pool_rules),
                               "pool.rules", mem, err) ||
-                   !rules_add_sense(rules, mem, err)))
+                   (!hf && !rules_add_sense(rules, mem, err))))
         return false;
     rules_append(rules, &q->terms.rules, mem);
     return true;
@@ -322,7 +359,7 @@ bool query_cautions(const struct query *q, struct arena *mem, struct rules *caut
                     struct error *err)
 {
     rules_init(cautions);
-    if (!q->terms.no_cautions && !rules_add_cautions(cautions, mem, err))
+    if (!q->terms.no_cautions && !on_hf(q) && !rules_add_cautions(cautions, mem, err))
         return false;
     rules_append(cautions, &q->terms.cautions, mem);
     return true;
@@ -367,11 +404,12 @@ static void set_base(const struct query *q, struct strategy *base)
     base->seq_len = query_seq_len(q);
     base->global_batch = query_global_batch(q);
     base->precision = q->terms.precision < 0 ? PRECISION_BF16 : q->terms.precision;
+    base->engine = query_engine(q);
 }
 
 bool query_mixes(const struct query *q)
 {
-    return mix_of(q) >= 2 &&
+    return mix_of(q) >= 2 && !on_hf(q) &&
            q->terms.settings[PARAM_split].count == 0; /* mixed jobs have layouts */
 }
 
@@ -394,8 +432,8 @@ bool query_mixed(const struct query *q, struct arena *mem, struct mixed_query *o
     out->cautions = cautions;
     out->gpus = q->terms.gpus;
     out->mix = mix_of(q);
-    out->layouts = q->terms.engine != ENGINE_FLAGSCALE;
-    out->per_type_meshes = q->terms.engine != ENGINE_MEGATRON;
+    out->layouts = q->terms.engine != ASK_FLAGSCALE;
+    out->per_type_meshes = q->terms.engine != ASK_MEGATRON;
     out->top = q->search.top;
     out->threads = query_threads(q);
     return true;
@@ -426,7 +464,8 @@ bool query_search(const struct query *q, int g, struct arena *mem, struct search
     }
     out->top = q->search.top;
     out->threads = query_threads(q);
-    out->exhaustive = q->search.exhaustive;
+    out->exhaustive =
+        q->search.exhaustive || on_hf(q); /* a small space, whose bounds nobody needs */
     return q->terms.gpus <= most ||
            fail(err, ERROR_INFEASIBLE, "%lld GPUs are asked for, the pool has %lld %s",
                 (long long)q->terms.gpus, (long long)most, group->gpu->name);
@@ -457,7 +496,7 @@ bool query_assumes(const struct query *q, enum param p)
     bool option = (p == PARAM_global_batch && t->global_batch > 0) ||
                   (p == PARAM_seq_len && t->seq_len > 0) ||
                   (p == PARAM_precision && t->precision >= 0) || t->settings[p].count > 0;
-    return !option && !(q->flags && q->flags->given[p]);
+    return p != PARAM_engine && !option && !(q->flags && q->flags->given[p]);
 }
 
 static const char *if_default(const struct query *q, enum param p)
@@ -481,8 +520,10 @@ const char *query_line(const struct query *q, const struct strategy *base, struc
     add_count(&s, (double)base->global_batch * base->seq_len);
     str_add(&s, " tokens), ");
     param_print(PARAM_precision, base->precision, &s);
-    str_addf(&s, "%s, stack %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
-             stack_name(query_stack(q)), 100 * q->terms.memory_margin);
+    str_addf(&s, "%s, %s %s, %.0f %% of memory left free", if_default(q, PARAM_precision),
+             on_hf(q) ? "engine" : "stack",
+             on_hf(q) ? engine_title(query_engine(q)) : stack_name(query_stack(q)),
+             100 * q->terms.memory_margin);
     if (q->terms.numerics == NUMERICS_PRODUCTION)
         str_add(&s, ", production numerics");
     if (q->terms.release > 0 && q->terms.release < RELEASE_HEAD)

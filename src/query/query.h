@@ -99,6 +99,7 @@ enum objective query_objective(const struct query *);
 bool query_limits(const struct query *, struct limits *, struct error *);
 
 enum stack query_stack(const struct query *); /* whose layers */
+int query_engine(const struct query *);       /* what trains: a word of the parameter `engine` */
 double query_release(const struct query *);   /* of Megatron core, as rules know it */
 int query_seq_len(const struct query *);      /* asked for, or the default */
 int query_global_batch(const struct query *); /* asked for, or the default of a search */

@@ -23,6 +23,19 @@ static bool single_values(const struct query *q, struct error *err)
     return true;
 }
 
+/* What goes with recompute and offload where an engine has one way of each. */
+static void complete_hf(const struct setting settings[PARAMS], struct strategy *s)
+{
+    if (!strategy_on_hf(s))
+        return;
+    if (s->recompute == RECOMPUTE_FULL && !settings[PARAM_recompute_method].count)
+        s->recompute_method = METHOD_UNIFORM;
+    if (s->recompute == RECOMPUTE_FULL && !settings[PARAM_recompute_layers].count)
+        s->recompute_layers = 1;
+    if (s->engine == ENGINE_FSDP2 && !settings[PARAM_param_offload].count)
+        s->param_offload = s->optimizer_offload > 0;
+}
+
 /* --set without flags: what is not set has its init value; dp follows from the number of GPUs. */
 static bool strategy_from_settings(const struct query *q, int64_t world, struct strategy *s,
                                    struct error *err)
@@ -30,9 +43,13 @@ static bool strategy_from_settings(const struct query *q, int64_t world, struct 
     if (!single_values(q, err))
         return false;
     strategy_init(s);
+    s->engine = query_engine(q);
     for (int p = 0; p < PARAMS; p++)
         if (q->terms.settings[p].count)
             strategy_set(s, (enum param)p, q->terms.settings[p].value[0]);
+        else if (strategy_on_hf(s) && p >= PARAM_FIRST_CELL)
+            strategy_set(s, (enum param)p, engine_value(s->engine, (enum param)p));
+    complete_hf(q->terms.settings, s);
     if (!q->terms.settings[PARAM_dp].count) {
         int64_t dp = world / ((int64_t)s->tp * s->cp * s->pp);
         s->dp = dp < 1 ? 1 : (int)dp;

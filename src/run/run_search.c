@@ -157,7 +157,7 @@ static bool evaluate(struct answering *a, const struct totals *all, const struct
     plan_evaluate(&sc, &x->strategy, &x->mixed->layout, a->mem, out);
     plan_mind(out, all->several.cautions, a->mem);
     out->expert_room = expert_room_of(out);
-    out->flagscale = q->terms.engine == ENGINE_FLAGSCALE;
+    out->flagscale = q->terms.engine == ASK_FLAGSCALE;
     return !q->search.check || check_mixed(x, out, a->err);
 }
 
@@ -309,7 +309,8 @@ static bool search_all(struct answering *a, struct totals *all)
 static double production_step(struct answering *a, const struct totals *all)
 {
     const struct found *x = &all->first;
-    if (a->query->terms.numerics == NUMERICS_PRODUCTION || all->bests == 0)
+    if (a->query->terms.numerics == NUMERICS_PRODUCTION || all->bests == 0 ||
+        strategy_on_hf(&x->strategy))
         return 0;
     struct scene sc = x->mixed ? mixed_scene(all, x) : (struct scene){0};
     return numerics_gain(a->query, x, &sc, a->mem);

@@ -314,7 +314,7 @@ static bool solve_one(int number, struct tally *t)
     struct error err = {0};
     random_query(&q);
     q.query.terms.engine =
-        number % 3 == 0 ? ENGINE_ANY : ENGINE_MEGATRON; /* types with their own tp and dp */
+        number % 3 == 0 ? ASK_ANY : ASK_MEGATRON; /* types with their own tp and dp */
     must(query_mixed(&q.query, &q.mem, &mq, &err), &err);
     if (number % 2)
         random_residuals(&q.query);

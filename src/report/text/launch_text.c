@@ -94,6 +94,20 @@ static void print_environment(const struct plan *p, struct arena *mem, struct st
         str_addf(out, "  export %s\n", env[i]);
 }
 
+/* The words have their launcher; each of several nodes adds who it is. */
+static void print_accelerate(const struct plan *p, const char *const *words, size_t count,
+                             const struct report_style *style, struct str *out)
+{
+    enum { LAUNCHER = 2 };
+    str_addf(out, "  %s %s", words[0], words[1]);
+    if (p->gpus > p->group->per_node)
+        str_add(out, " --machine_rank \"$NODE_RANK\" --main_process_ip \"$MASTER_ADDR\" "
+                     "--main_process_port 29500");
+    str_add(out, " \\\n");
+    add_shell_lines(words + LAUNCHER, count - LAUNCHER, style, out);
+    str_add(out, "  add --dataset_name and --output_dir\n");
+}
+
 void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
@@ -108,6 +122,10 @@ void print_launch(const struct plan *p, const struct report_style *style, struct
     else
         print_node_order(p, style, out);
     print_environment(p, mem, out);
+    if (strategy_on_hf(&p->strategy)) {
+        print_accelerate(p, (const char *const *)words, count, style, out);
+        return;
+    }
     str_add(out, "  ");
     add_launcher(p, out);
     str_add(out, " \\\n");

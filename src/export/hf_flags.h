@@ -1,0 +1,19 @@
+/* Plans of engines fsdp2, zero2 and zero3 (hf_flags.c). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct json;
+struct model;
+struct strategy;
+
+/* Words of `accelerate launch` that train this plan: complete but for the data set and what else is the
+ * user's. In the arena. */
+void export_hf_flags(const struct model *, const struct strategy *, int64_t nodes, struct arena *,
+                     const char ***words, size_t *count);
+/* Environment variables that it counts on. */
+void export_hf_env(struct arena *, const char ***env, size_t *count);
+/* DeepSpeed's configuration of a plan of ZeRO, to be released. */
+struct json *export_deepspeed(const struct strategy *);
