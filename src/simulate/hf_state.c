@@ -218,8 +218,8 @@ void hf_exposed(const struct partition *f, const struct costing *on, const struc
 }
 
 /* Of a micro-batch, beside its passes. */
-static void add_passes(const struct hf_groups *g, const struct strategy *s, const struct hf_units *u,
-                       struct rank_times *t)
+static void add_passes(const struct hf_groups *g, const struct strategy *s,
+                       const struct hf_units *u, struct rank_times *t)
 {
     double gather_s = u->layers * gather_time(g, s, u->layer);
     double reduce_s = u->layers * reduce_time(g, s, u->layer) + reduce_time(g, s, u->tail);

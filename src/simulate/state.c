@@ -246,12 +246,12 @@ double state_buffers(const struct partition *f, int mesh, const struct rank_para
     const struct strategy *s = partition_strategy(f, mesh, all, &room);
     double each = 2 + kept_gradient_bytes(s);
     if (strategy_on_hf(s))
-        return hf_buffers(s, f->scene->model->hidden,
-                          &(struct hf_sizes){unit_bytes(f, mesh, 2),
-                                             unit_bytes(f, mesh, 4) - unit_bytes(f, mesh, 2),
-                                             hf_tail_bytes(f->scene->model),
-                                             2 * (p->dense + p->experts) + p->frozen +
-                                                 p->frozen_experts});
+        return hf_buffers(
+            s, f->scene->model->hidden,
+            &(struct hf_sizes){unit_bytes(f, mesh, 2),
+                               unit_bytes(f, mesh, 4) - unit_bytes(f, mesh, 2),
+                               hf_tail_bytes(f->scene->model),
+                               2 * (p->dense + p->experts) + p->frozen + p->frozen_experts});
     double copies = narrow_copies(f->mesh[mesh].costing.group->gpu, s) * p->linear;
     if (s->fsdp == FSDP_FULL)
         return 2 * unit_bytes(f, mesh, each) + copies;

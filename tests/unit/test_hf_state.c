@@ -95,9 +95,11 @@ static void buffers_are_units(void **state)
     near(hf_buffers(&s, 4096, &x) / G, 16 + 0.4 + 2 * 0.4, 1e-9);
     s = strategy_on(ENGINE_ZERO2, 8);
     near(hf_buffers(&s, 4096, &x), buckets, 1);
-    s = strategy_on(ENGINE_ZERO3, 8); /* 1e9 live parameters, less where there are less, a layer's more */
+    s = strategy_on(ENGINE_ZERO3,
+                    8); /* 1e9 live parameters, less where there are less, a layer's more */
     near(hf_buffers(&s, 4096, &x), buckets + 2 * G, 1);
-    near(hf_buffers(&s, 4096, &(struct hf_sizes){0.4 * G, 0.4 * G, G, 1.2 * G}), buckets + 1.2 * G, 1);
+    near(hf_buffers(&s, 4096, &(struct hf_sizes){0.4 * G, 0.4 * G, G, 1.2 * G}), buckets + 1.2 * G,
+         1);
     near(hf_buffers(&s, 4096, &(struct hf_sizes){2.4 * G, 0, G, 99 * G}), buckets + 5.8 * G, 1);
 }
 
