@@ -57,8 +57,8 @@ static bool can_be_planned(struct imported *i, const char *name, struct arena *m
                            struct error *err)
 {
     bool decoder;
-    const char *other = model_named_other(name, &decoder);
-    if (other && decoder)
+    const char *other = model_named_other(name, &decoder), *differs;
+    if (other && decoder && !model_named_as(name, &differs))
         launch_note(&i->launch, arena_format(mem, "%.120s: %s", name, other));
     if (!other || decoder)
         return true;

@@ -309,17 +309,34 @@ static int vocab_of_type(const struct options *o, const char **name)
     return type ? tokenizer_entries(launch_text(&o->imported->launch, type, o->mem), name) : 0;
 }
 
+/* The size that a file of the tokenizer has in its name: "bpe_131072/vocab.json". */
+static int vocab_in_name(const struct options *o)
+{
+    static const char *const FLAGS[] = {"--tokenizer-model", "--tokenizer-name-or-path",
+                                        "--vocab-file", "--tokenizer-file"};
+    const struct launch *l = &o->imported->launch;
+    int vocab = 0;
+    for (size_t k = 0; k < sizeof FLAGS / sizeof *FLAGS && !vocab; k++) {
+        const char *value = launch_written(l, FLAGS[k]);
+        vocab = value ? tokenizer_size(launch_text(l, value, o->mem)) : 0;
+    }
+    return vocab;
+}
+
 /* Names that speak of the tokenizer, best first: what its flags say, the program, the script. */
 static void assume_vocab(const struct options *o, struct flags_result *f)
 {
     const struct launch *l = &o->imported->launch;
     const char *name = NULL;
     bool other = false, sure = true;
-    int vocab = imported_vocab(o, &name, &other);
+    int vocab = imported_vocab(o, &name, &other), said = vocab ? 0 : vocab_in_name(o);
     if (!vocab && !other)
         vocab = vocab_of_type(o, &name);
     if (!vocab)
         vocab = tokenizer_entries(l->path, &name);
+    if (vocab && other && name && strncmp(name, "gpt", 3) == 0 && !name[3 + (name[3] == '3')])
+        vocab = 0; /* of pretrain_gpt.py, with another tokenizer */
+    vocab = said ? said : vocab;
     if (!vocab && l->program &&
         strncmp(l->program, "pretrain_gpt", 12) != 0) /* which trains any model */
         vocab = tokenizer_entries(l->program, &name);
@@ -332,6 +349,7 @@ static void assume_vocab(const struct options *o, struct flags_result *f)
     flags_assume(f, (struct flags_assumption){
                         "vocab", arena_format(o->mem, "%d", f->model.vocab), "-- --vocab-size",
                         !vocab ? "nothing says the vocabulary"
+                        : said ? "the tokenizer's name says so many entries"
                         : sure ? arena_format(o->mem, "a name has '%s' in it", name)
                                : arena_format(o->mem,
                                               "the type of the tokenizer has '%s' in it, while its "

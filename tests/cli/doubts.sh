@@ -41,6 +41,8 @@ assumed() { # FLAGS: the vocabulary and its share of the error
 [ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model /data/ours_v4.model')" = "32000 5 %" ]
 [ "$(assumed '--tokenizer-type Llama2Tokenizer --tokenizer-model $HOME/llm-jp-tokenizer-100k.ver3.model')" = "99584 1 %" ]
 [ "$(assumed '--tokenizer-type HuggingFaceTokenizer --tokenizer-model /data/ours_v4')" = "128256 5 %" ]
+[ "$(assumed '--tokenizer-type GPT2BPETokenizer --vocab-file /data/nordic_tokenizer_131072/vocab.json')" = "131072 1 %" ]
+[ "$(assumed '--tokenizer-type HuggingFaceTokenizer --tokenizer-model ours/test_150k_vocab')" = "150000 1 %" ]
 
 # The last tokenizer counts: the file's, not that of the model it names.
 printf 'modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: qwen3_8B.yaml\n    overrides: {tokenizer_model: meta-llama/Llama-3.1-8B}\n' >"$SCRATCH/primus.yaml"

@@ -571,6 +571,10 @@ static void test_guesses(void **state)
         assert_true(changes == NAMES[i].changes ||
                     (changes && NAMES[i].changes && strcmp(changes, NAMES[i].changes) == 0));
     }
+    assert_int_equal(tokenizer_size("a/bpe_131072/vocab.json"), 131072);
+    assert_int_equal(tokenizer_size("a/test_150k_vocab_tokenizer"), 150000);
+    assert_int_equal(tokenizer_size("a/llama-262k"), 0);            /* a context */
+    assert_int_equal(tokenizer_size("a/tokenizer_20240131_7b"), 0); /* a day */
     for (size_t i = 0; i < sizeof TOKENIZERS / sizeof *TOKENIZERS; i++)
         assert_int_equal(tokenizer_entries(TOKENIZERS[i].text, &name), TOKENIZERS[i].entries);
 }

@@ -40,6 +40,34 @@ static const char *end_of_path(const char *text)
     return from;
 }
 
+/* "131072" or "150k"; 0 = no vocabulary is so large. */
+static int size_at(const char *p)
+{
+    enum { LEAST = 16000, MOST = 400000 };
+    int n = 0, digits = 0;
+    for (; isdigit((unsigned char)*p) && digits < 7; digits++)
+        n = 10 * n + *p++ - '0';
+    bool thousands = digits < 4 && (*p == 'k' || *p == 'K');
+    n = thousands ? 1000 * n : n;
+    return isalnum((unsigned char)p[thousands]) || n < LEAST || n > MOST ? 0 : n;
+}
+
+int tokenizer_size(const char *text)
+{
+    static const char *const MARKS[] = {"vocab", "tokenizer", "token", "spm", "bpe"};
+    const char *from = end_of_path(text);
+    bool marked = false;
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        marked |= strstr(from, MARKS[i]) != NULL;
+    for (const char *p = from; marked && *p; p++) {
+        bool begins = isdigit((unsigned char)*p) && (p == from || !isalnum((unsigned char)p[-1]));
+        int n = begins ? size_at(p) : 0;
+        if (n)
+            return n;
+    }
+    return 0;
+}
+
 int tokenizer_entries(const char *text, const char **name)
 {
     const char *from = end_of_path(text);
