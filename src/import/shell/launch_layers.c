@@ -193,6 +193,39 @@ static void plan_old_layers(struct translation *t, struct launch *l)
                                 flag));
 }
 
+/* MindSpeed fuses attention where it is asked to (mindspeed_llm/core/transformer/custom_dot_product_attention.py). */
+static void plan_mindspeed(struct translation *t, struct launch *l)
+{
+    const char *impl = launch_value(l, "--transformer-impl");
+    if (!l->fork || strcmp(l->fork, "MindSpeed") != 0 || splits_sequence(l) ||
+        launch_mentions(l, "--use-flash-attn") || launch_mentions(l, "--attention-backend") ||
+        (impl && strcmp(impl, "transformer_engine") == 0))
+        return;
+    translation_first(t, "--attention-backend", l->line);
+    translation_first(t, "unfused", l->line);
+    launch_note(l, "MindSpeed without --use-flash-attn: attention is planned unfused (-- "
+                   "--attention-backend flash)");
+}
+
+/* Programs of Pai-Megatron-Patch's first years build models of its own (megatron_patch/model), which fix what flags say
+ * elsewhere; that of GLM-130B the width of its gated MLP. */
+static void plan_patched_model(struct translation *t, struct launch *l)
+{
+    const char *program = l->program ? l->program : "";
+    bool glm = strstr(program, "_megatron_glm130b") != NULL;
+    int64_t hidden = launch_number(l, "--hidden-size", -1);
+    if (strncmp(program, "pretrain_megatron_", 18) != 0 &&
+        strncmp(program, "finetune_megatron_", 18) != 0)
+        return;
+    if (glm && hidden > 0)
+        translation_last(t, "--ffn-hidden-size",
+                         arena_format(t->mem, "%lld", (long long)(4 * hidden * 2 / 3)), l->line);
+    launch_note(l, arena_format(t->mem,
+                                "%s builds Pai-Megatron-Patch's own model%s: what its code fixes "
+                                "(biases, norms, mask) is planned as the flags say",
+                                program, glm ? ", with a gated MLP of 8/3 of the width" : ""));
+}
+
 static void plan_unfused(struct translation *t, struct launch *l)
 {
     if (!l->unfused || launch_mentions(l, "--attention-backend"))
@@ -243,6 +276,8 @@ void translation_layers(struct translation *t, struct launch *l)
     plan_old_layers(t, l);
     plan_deepspeed_experts(t, l);
     deal_layers(t, l);
+    plan_mindspeed(t, l);
+    plan_patched_model(t, l);
     plan_unfused(t, l);
     add_old_defaults(t, l);
     note_ulysses(l, t->mem);

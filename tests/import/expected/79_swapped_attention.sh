@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--attention-backend unfused
 --num-layers 8
 --hidden-size 1024
 --num-attention-heads 16
@@ -10,4 +11,5 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --recompute-num-layers 4
 --recompute-granularity full
 --recompute-method block
+note: MindSpeed without --use-flash-attn: attention is planned unfused (-- --attention-backend flash)
 note: line 3: --swap-attention: activations are planned on the GPU: memory is too high

@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--attention-backend unfused
 --num-layers 4
 --hidden-size 1024
 --num-attention-heads 16
@@ -16,4 +17,5 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --use-distributed-optimizer
 --vocab-size 32000
 --bf16
+note: MindSpeed without --use-flash-attn: attention is planned unfused (-- --attention-backend flash)
 note: left out, no effect on time or memory: --use-fused-rmsnorm

@@ -1,4 +1,5 @@
 launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
+--attention-backend unfused
 --use-precision-aware-optimizer
 --overlap-moe-expert-parallel-comm
 --num-layers 8
@@ -21,6 +22,7 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --num-layers-per-virtual-pipeline-stage 2
 --use-distributed-optimizer
 --global-batch-size 64
+note: MindSpeed without --use-flash-attn: attention is planned unfused (-- --attention-backend flash)
 note: line 6: --reuse-fp32-param: planned as the precision-aware optimizer, which keeps as much
 note: line 6: --moe-fb-overlap: planned as Megatron's overlap of expert communication
 note: left out, no effect on time or memory: --use-fused-rmsnorm
