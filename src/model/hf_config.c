@@ -72,14 +72,17 @@ static const struct {
     {MODEL_moe_latent, HYBRID, "moe_latent_size"},
     {MODEL_attn_gate, DELTA, "attn_output_gate"},
     {MODEL_full_every, DELTA, "full_attention_interval"},
-    {MODEL_gdn_heads, DELTA, "linear_num_value_heads"},
-    {MODEL_gdn_dim, DELTA, "linear_value_head_dim"},
-    {MODEL_gdn_key_heads, DELTA, "linear_num_key_heads"},
-    {MODEL_gdn_key_dim, DELTA, "linear_key_head_dim"},
+    {MODEL_gdn_heads, DELTA | NETS, "linear_num_value_heads"},
+    {MODEL_gdn_dim, DELTA | NETS, "linear_value_head_dim"},
+    {MODEL_gdn_key_heads, DELTA | NETS, "linear_num_key_heads"},
+    {MODEL_gdn_key_dim, DELTA | NETS, "linear_key_head_dim"},
     {MODEL_mamba_heads, HYBRID, "mamba_num_heads"},
     {MODEL_mamba_head_dim, HYBRID, "mamba_head_dim"},
     {MODEL_mamba_groups, HYBRID, "n_groups"},
     {MODEL_mamba_state, HYBRID, "ssm_state_size"},
+    {MODEL_mamba_heads, PAIRED, "mamba_n_heads"},
+    {MODEL_mamba_groups, PAIRED, "mamba_n_groups"},
+    {MODEL_mamba_state, PAIRED, "mamba_d_state"},
     {MODEL_q_lora, LATENT, "q_lora_rank"},
     {MODEL_kv_lora, LATENT | NEEDED, "kv_lora_rank"},
     {MODEL_qk_nope, LATENT | NEEDED, "qk_nope_head_dim"},
@@ -235,7 +238,7 @@ static bool is_there(const struct hf_config *c, const char *names)
 static bool is_dense(const struct hf_config *c, const struct hf_family *f, const struct model *m)
 {
     bool told = f->reads & GROUPS && is_there(c, "n_routed_experts num_experts");
-    return !m->experts && (told || f->reads & HYBRID); /* its pattern says it */
+    return !m->experts && (told || f->reads & (HYBRID | PAIRED)); /* its pattern says it */
 }
 
 static bool is_needed(const struct hf_config *c, const struct hf_family *f, int key,
@@ -396,6 +399,8 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
         m->ffn = m->expert_ffn;
     if (f->reads & HYBRID)
         return hf_hybrid(c, m, err);
+    if (f->reads & PAIRED)
+        return hf_pairs(c, m, err);
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);
     if (f->reads & (WIDE_FFN | EVEN_FFN) && !m->ffn)

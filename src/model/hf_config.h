@@ -45,6 +45,8 @@ enum {
         1 << 26,      /* no keys: head_dim is another name of qk_rope_head_dim (GLM-4.7-Flash) */
     DELTA = 1 << 28,  /* gated delta nets between layers with attention (Qwen3-Next) */
     HYBRID = 1 << 27, /* layers of one half, named one by one */
+    PAIRED = 1 << 29, /* layers of two halves, their mixers named one by one (hf_pairs.c) */
+    NETS = 1 << 30,   /* delta nets among them, with Qwen3-Next's keys (OLMo Hybrid) */
     DEEPSEEK = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | LATENT | PREDICTS,
     SHARED_MOE = BIASES | EXPERTS | EXPERT_WIDTH | GROUPS | PREDICTS
 };
@@ -111,6 +113,8 @@ bool hf_pattern(const struct hf_config *, const struct hf_family *, struct model
 bool hf_symbols(const struct hf_config *, const char *keys, const char *mtp_keys, struct model *,
                 struct error *);
 bool hf_hybrid(const struct hf_config *, struct model *, struct error *);
+/* The same of a family whose layers have two halves, written as layers of one (hf_pairs.c). */
+bool hf_pairs(const struct hf_config *, struct model *, struct error *);
 
 /* The fields of meaning.def, of a model that is otherwise finished (hf_meaning.c). */
 bool hf_meaning(const struct hf_config *, struct model *, struct error *);

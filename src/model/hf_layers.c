@@ -264,7 +264,7 @@ bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct mod
         return false;
     if (!moe_pattern(c, f, m, p, err) || !read_window(c, f, m, err))
         return false;
-    if (types && !(f->reads & DELTA))
+    if (types && !(f->reads & (DELTA | PAIRED)))
         return window_list(c, types, m, p, err);
     return !m->window || window_rule(c, f, m, p, err);
 }

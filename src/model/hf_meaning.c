@@ -106,10 +106,11 @@ static bool wrong_value(const struct hf_config *c, const char *key, enum model_m
                 info->lo, info->hi, info->help);
 }
 
-/* What stands before a key: ! not, / one by it, ^ one by its square, % a share of a head's width, # how long a word is. */
+/* What stands before a key: ! not, / one by it, ^ one by its square, % a share of a head's width, # how long a word is, ~ whether
+ * a word is not rope; of a number that is there, not. */
 static bool is_sign(char c)
 {
-    return c && strchr("!/^%#", c);
+    return c && strchr("!/^%#~", c);
 }
 
 static double by_sign(char sign, double value, const struct model *m)
@@ -127,6 +128,8 @@ static bool read_signed(enum model_meaning f, char sign, const struct json *v,
     const struct model_meaning_info *info = model_meaning_info(f);
     if (sign == '#' && json_is_string(v))
         *out = (double)strlen(json_text(v));
+    else if (sign == '~' && (json_is_string(v) || json_is_number(v)))
+        *out = json_is_string(v) && strcmp(json_text(v), "rope") != 0;
     else if (json_is_number(v))
         *out = by_sign(sign, json_number_of(v), m);
     else

@@ -149,7 +149,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 121);
+    assert_int_equal(exact, 126);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
