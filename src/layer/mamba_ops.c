@@ -34,12 +34,6 @@ static struct mamba_widths widths_of(const struct block_shape *s)
                                  .chunk = copies * groups * CHUNK};
 }
 
-/* Heads are dealt to the context-parallel ranks and gathered again, tokens the other way round. */
-static void add_exchange(struct ops_builder *b, const char *name, double width)
-{
-    ops_comm(b, name, COMM_ALL_TO_ALL, AXIS_CP, HALF * b->tokens * width, b->s->cp, b->s->tp, 0);
-}
-
 static double conv_bytes(const struct mamba_widths *w)
 {
     return 2 * HALF * (w->inner + w->shared);
@@ -117,9 +111,9 @@ void mamba_block(struct ops_builder *b)
     if (s->cp > 1)
         in->temporary = in->saved;
     ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
-    add_exchange(b, "heads exchange", 2 * w.inner + w.shared + w.heads);
+    ops_exchange(b, "heads exchange", 2 * w.inner + w.shared + w.heads);
     add_scan(b, &w);
-    add_exchange(b, "tokens exchange", w.inner);
+    ops_exchange(b, "tokens exchange", w.inner);
     struct op *norm = ops_pass(b, "gated norm", MEMORY_RMS_NORM, b->tokens, w.inner);
     norm->temporary_back = 2 * HALF * b->tokens * w.inner;
     struct op *out = ops_row(b, "state-space out", w.inner);

@@ -60,6 +60,19 @@ double ops_mixer_kept(const struct ops_builder *);
 bool ops_adds_wgrads(const struct block_shape *);
 double ops_bias_scratch(double tokens, double width);
 
+/* Of a mixer with a state of keys x values a head, on one rank and of a token: queries as they are made, keys as heads have
+ * them. */
+struct linear_widths {
+    double queries, keys, values, heads, key_dim;
+};
+enum linear_rule { PLAIN_DECAY, DELTA_RULE, CHANNEL_DELTA };
+/* Heads are dealt to the context-parallel ranks and gathered again, tokens the other way round. */
+void ops_exchange(struct ops_builder *, const char *name, double width);
+void ops_convolution(struct ops_builder *, const struct linear_widths *);
+void ops_linear_scan(struct ops_builder *, const char *name, const struct linear_widths *,
+                     enum linear_rule);
+void ops_gated_norm(struct ops_builder *, double values);
+
 /* The kinds of blocks: PART_block of layer_kinds.def. */
 #define MIXER(id, symbol, part, name) void part##_block(struct ops_builder *);
 #define FEED(id, symbol, part, name) void part##_block(struct ops_builder *);
