@@ -8,6 +8,8 @@
 #include "export/writer.h"
 #include "import/megatron/param_flags.h"
 
+#include <string.h>
+
 void writer_meaning(struct writer *w, const char *flag, enum model_meaning f)
 {
     char text[40];
@@ -99,14 +101,25 @@ static const char *untold_meaning(const struct model *m, enum model_meaning f, i
     return arena_format(mem, "%s is %s: %s", model_meaning_info(f)->name, value, why);
 }
 
+/* Several fields may lack one thing. */
+static void add_once(const char **list, size_t *count, const char *text)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(list[i], text) == 0)
+            return;
+    list[(*count)++] = text;
+}
+
 size_t export_untold(const struct model *m, int release, struct arena *mem, const char ***texts)
 {
-    const char **list = arena_array(mem, MODEL_FIELDS + 1 + MODEL_MEANINGS, sizeof *list);
+    const char **list = arena_array(mem, MODEL_FIELDS + 2 + MODEL_MEANINGS, sizeof *list);
     size_t count = 0;
+    if (model_lacks(m))
+        add_once(list, &count, model_lacks(m));
     for (int i = 0; i < MODEL_FIELDS; i++)
         if (FIELD_FLAGS[i].kind == NONE && *FIELD_FLAGS[i].flag &&
             model_field_get(m, FIELD_FLAGS[i].field))
-            list[count++] = FIELD_FLAGS[i].flag;
+            add_once(list, &count, FIELD_FLAGS[i].flag);
     if (m->linear_bias && !m->qkv_bias)
         list[count++] = "Megatron has no linear biases without those on queries, keys and values";
     for (int i = 0; i < MODEL_MEANINGS; i++) {

@@ -3,6 +3,7 @@
 
 #include "cluster/cluster.h"
 #include "export/hf_flags.h"
+#include "model/model.h"
 #include "simulate/plan.h"
 
 extern const char embedded_tools_rank_astra_sdpa_py[]; /* compiled in with what verify runs */
@@ -34,6 +35,11 @@ bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem
         export_hf_flags(p->model, &p->strategy, plan_nodes(p), mem, words, count);
         return true;
     }
+    if (model_lacks(p->model))
+        return fail(err, ERROR_INFEASIBLE,
+                    "%s: no file launches this plan; its layout is in the answer (--format json), to be set in "
+                    "the code that trains the model",
+                    model_lacks(p->model));
     if (plan_on_flagscale(p))
         return export_flagscale_flags(p->model, &p->strategy, &p->layout, p->meshes, &run, mem,
                                       words, count, err);

@@ -152,6 +152,12 @@ static void add_output(struct ops_builder *b, double width)
     ops_train(b, o, PART_attention, TARGET_proj, CUT_IN, true);
 }
 
+/* Whether any layer's queries and keys are: those of hybrids often are not. */
+static bool is_rotated(const struct model *m)
+{
+    return !m->learned_pos && m->nope_every != 1;
+}
+
 static void mla_projections(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
@@ -174,7 +180,8 @@ static void mla_projections(struct ops_builder *b)
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * heads * qk;
     ops_train(b, q, PART_attention, TARGET_qkv, CUT_OUT, m->q_lora == 0);
-    add_rope(b, heads * 2 * qk, m->qk_rope)->modules = MODULE_MLA_UP;
+    if (is_rotated(m))
+        add_rope(b, heads * 2 * qk, m->qk_rope)->modules = MODULE_MLA_UP;
     add_core_attention(b, heads, qk, m->v_dim, heads * (qk + m->v_dim));
     add_context(b, heads * (qk + m->v_dim), heads * qk);
     add_output(b, heads * m->v_dim);

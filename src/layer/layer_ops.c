@@ -103,8 +103,8 @@ static const struct {
     void (*build)(struct ops_builder *);
     const char *name;
 } BLOCKS_OF[] = {
-#define MIXER(id, symbol, part, name) [BLOCK_##id] = {part##_block, name},
-#define FEED(id, symbol, part, name) [BLOCK_##id] = {part##_block, name},
+#define MIXER(id, symbol, part, name, lacks) [BLOCK_##id] = {part##_block, name},
+#define FEED(id, symbol, part, name, lacks) [BLOCK_##id] = {part##_block, name},
 #include "model/layer_kinds.def"
     [BLOCK_EMBEDDING] = {embedding_block, "embedding"},
     [BLOCK_HEAD] = {head_block, "head"},

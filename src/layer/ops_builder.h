@@ -74,6 +74,6 @@ void ops_linear_scan(struct ops_builder *, const char *name, const struct linear
 void ops_gated_norm(struct ops_builder *, double values);
 
 /* The kinds of blocks: PART_block of layer_kinds.def. */
-#define MIXER(id, symbol, part, name) void part##_block(struct ops_builder *);
-#define FEED(id, symbol, part, name) void part##_block(struct ops_builder *);
+#define MIXER(id, symbol, part, name, lacks) void part##_block(struct ops_builder *);
+#define FEED(id, symbol, part, name, lacks) void part##_block(struct ops_builder *);
 #include "model/layer_kinds.def"

@@ -58,14 +58,14 @@ static const struct {
     {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
     {MODEL_experts, EXPERTS | NEEDED,
      "num_experts num_local_experts n_routed_experts moe_num_experts"},
-    {MODEL_topk, EXPERTS | NEEDED, "num_experts_per_tok experts_per_token moe_topk moe_k"},
+    {MODEL_topk, EXPERTS | NEEDED, "num_experts_per_tok experts_per_token num_experts_per_token moe_topk moe_k"},
     {MODEL_expert_ffn, EXPERT_WIDTH | NEEDED, "moe_intermediate_size"},
     {MODEL_shared_ffn, EXPERTS, "shared_expert_intermediate_size shared_intermediate_size"},
     {MODEL_shared_ffn, SHARED_FFN | INTERLEAVED, "intermediate_size"},
     {MODEL_expert_ffn, INTERLEAVED | NEEDED, "intermediate_size"},
     {MODEL_ffn, INTERLEAVED, "intermediate_size_mlp"},
     {MODEL_expert_bias, GROUPS, "moe_router_enable_expert_bias"},
-    {MODEL_router_groups, GROUPS | HYBRID, "n_group"},
+    {MODEL_router_groups, GROUPS | HYBRID, "n_group num_expert_group"},
     {MODEL_group_topk, GROUPS | HYBRID, "topk_group"},
     {MODEL_mtp, PREDICTS, "num_nextn_predict_layers mtp_num_hidden_layers num_mtp_layers"},
     {MODEL_shared_ffn, HYBRID, "moe_shared_expert_intermediate_size"},
@@ -314,7 +314,7 @@ static bool read_router(const struct hf_config *c, struct model *m, struct error
 {
     const char *score, *method;
     char key[64];
-    choose_name(c, "scoring_func score_function", key, sizeof key);
+    choose_name(c, "scoring_func score_function moe_router_activation_func", key, sizeof key);
     if (!read_word(c, key, &score, err) || !read_word(c, "topk_method", &method, err))
         return false;
     if (score)
@@ -400,7 +400,8 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
     if (f->reads & HYBRID)
         return hf_hybrid(c, m, err);
     if (f->reads & PAIRED)
-        return hf_pairs(c, m, err);
+        return (!(f->reads & GROUPS) || (read_router(c, m, err) && read_shared_experts(c, m, err))) &&
+               hf_pairs(c, f, m, err);
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);
     if (f->reads & (WIDE_FFN | EVEN_FFN) && !m->ffn)

@@ -114,7 +114,10 @@ bool hf_symbols(const struct hf_config *, const char *keys, const char *mtp_keys
                 struct error *);
 bool hf_hybrid(const struct hf_config *, struct model *, struct error *);
 /* The same of a family whose layers have two halves, written as layers of one (hf_pairs.c). */
-bool hf_pairs(const struct hf_config *, struct model *, struct error *);
+bool hf_pairs(const struct hf_config *, const struct hf_family *, struct model *, struct error *);
+/* Which layers have experts. */
+bool hf_feeds(const struct hf_config *, const struct hf_family *, const struct model *,
+              struct layer_pattern *, struct error *);
 
 /* The fields of meaning.def, of a model that is otherwise finished (hf_meaning.c). */
 bool hf_meaning(const struct hf_config *, struct model *, struct error *);

@@ -116,8 +116,8 @@ static bool sparse_steps(const struct hf_config *c, const struct model *m, struc
     return true;
 }
 
-static bool moe_pattern(const struct hf_config *c, const struct hf_family *f, const struct model *m,
-                        struct layer_pattern *p, struct error *err)
+bool hf_feeds(const struct hf_config *c, const struct hf_family *f, const struct model *m,
+              struct layer_pattern *p, struct error *err)
 {
     const struct json *types;
     if (!m->experts)
@@ -262,7 +262,7 @@ bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct mod
     memset(p, 0, sizeof *p);
     if (f->reads & DELTA && !delta_nets(c, types, m, p, err))
         return false;
-    if (!moe_pattern(c, f, m, p, err) || !read_window(c, f, m, err))
+    if (!hf_feeds(c, f, m, p, err) || !read_window(c, f, m, err))
         return false;
     if (types && !(f->reads & (DELTA | PAIRED)))
         return window_list(c, types, m, p, err);

@@ -107,7 +107,7 @@ static bool wrong_value(const struct hf_config *c, const char *key, enum model_m
 }
 
 /* What stands before a key: ! not, / one by it, ^ one by its square, % a share of a head's width, # how long a word is, ~ whether
- * a word is not rope; of a number that is there, not. */
+ * a word is not rope; of a number that is there, not; of true or false, that. */
 static bool is_sign(char c)
 {
     return c && strchr("!/^%#~", c);
@@ -130,6 +130,8 @@ static bool read_signed(enum model_meaning f, char sign, const struct json *v,
         *out = (double)strlen(json_text(v));
     else if (sign == '~' && (json_is_string(v) || json_is_number(v)))
         *out = json_is_string(v) && strcmp(json_text(v), "rope") != 0;
+    else if (sign == '~' && json_is_bool(v))
+        *out = json_bool_of(v);
     else if (json_is_number(v))
         *out = by_sign(sign, json_number_of(v), m);
     else

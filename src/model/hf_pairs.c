@@ -12,6 +12,9 @@
 enum source {
     NAMED,    /* a list of names a layer: layer_types, layers_block_type; else every `every`-th */
     NUMBERED, /* attn_layer_indices: numbers of the layers with attention, from 0 */
+    MARKED,   /* attn_type_list: 1 or 0 a layer; else as NAMED, and of MiniMax the first, third ... */
+    GROUPED,  /* the last of every layer_group_size, and those behind the last whole group */
+    LISTED    /* linear_attn_config.full_attn_layers: numbers from 1 */
 };
 
 static const struct pair_family {
@@ -23,6 +26,9 @@ static const struct pair_family {
     {"granitemoehybrid", 'M', NAMED, 0},
     {"olmo_hybrid", 'G', NAMED, 4},
     {"bamba", 'M', NUMBERED, 0},
+    {"minimax minimax_text_01 minimax_m1", 'L', MARKED, 2},
+    {"bailing_moe_linear", 'L', GROUPED, 0},
+    {"kimi_linear", 'K', LISTED, 0},
 };
 
 static const struct pair_family *family_of(const char *type)
@@ -44,7 +50,7 @@ static bool read_named(const struct hf_config *c, const struct pair_family *f, i
     for (int i = 0; i < layers; i++) {
         const char *name = list ? json_text(json_at(list, (size_t)i)) : "";
         attention[i] = list ? is_one_of(name, "attention full_attention")
-                            : f->every > 0 && (i + 1) % f->every == 0;
+                            : f->every > 0 && (i + (f->source == NAMED)) % f->every == 0;
         if (list && (!*name || (!attention[i] && !is_one_of(name, "mamba linear_attention"))))
             return fail(err, ERROR_INPUT,
                         "%s: %s[%d] is '%.80s', expected attention (full_attention) or mamba "
@@ -71,13 +77,95 @@ static bool read_numbered(const struct hf_config *c, const char *key, const stru
     return true;
 }
 
+static bool read_marked(const struct hf_config *c, const struct pair_family *f, int layers,
+                        bool *attention, struct error *err)
+{
+    const struct json *list = hf_get(c, "attn_type_list");
+    if (!list)
+        return read_named(c, f, layers, attention, err);
+    if (!json_is_array(list) || json_count(list) != (size_t)layers)
+        return fail(err, ERROR_INPUT, "%s: attn_type_list is no list of %d numbers, one for each layer",
+                    c->name, layers);
+    for (int i = 0; i < layers; i++) {
+        const struct json *item = json_at(list, (size_t)i);
+        attention[i] = json_integer_of(item) == 1;
+        if (!json_is_integer(item) || (!attention[i] && json_integer_of(item) != 0))
+            return fail(err, ERROR_INPUT, "%s: attn_type_list[%d] is neither 0 nor 1", c->name, i);
+    }
+    return true;
+}
+
+static bool read_grouped(const struct hf_config *c, int layers, bool *attention, struct error *err)
+{
+    int group = 1;
+    if (!hf_get(c, "layer_group_size"))
+        return fail(err, ERROR_INPUT, "%s: layer_group_size is missing: which layers have attention",
+                    c->name);
+    if (!hf_count(c, "layer_group_size", 1, MODEL_MAX_LAYERS, &group, err))
+        return false;
+    for (int i = 0; i < layers; i++)
+        attention[i] = (i + 1) % group == 0 || i >= layers / group * group;
+    return true;
+}
+
+/* Kimi-Linear has both lists, of which one says all: they must be each other's rest. */
+static bool read_listed(const struct hf_config *c, int layers, bool *attention, struct error *err)
+{
+    static const char KEY[] = "linear_attn_config";
+    const struct json *o = hf_get(c, KEY), *linear = json_get(o, "kda_layers");
+    bool other[MODEL_MAX_LAYERS / 2] = {false};
+    if (!json_is_object(o) || !json_is_array(json_get(o, "full_attn_layers")))
+        return fail(err, ERROR_INPUT, "%s: %s.full_attn_layers is missing: which layers have attention",
+                    c->name, KEY);
+    if (!read_numbered(c, KEY, json_get(o, "full_attn_layers"), 1, layers, attention, err) ||
+        !read_numbered(c, KEY, json_is_null(linear) ? NULL : linear, 1, layers, other, err))
+        return false;
+    for (int i = 0; i < layers && !json_is_null(linear); i++)
+        if (other[i] == attention[i])
+            return fail(err, ERROR_INPUT, "%s: %s: layer %d is in both lists or in none", c->name, KEY,
+                        i + 1);
+    return true;
+}
+
 static bool read_attention(const struct hf_config *c, const struct pair_family *f, int layers,
                            bool *attention, struct error *err)
 {
     static const char INDICES[] = "attn_layer_indices";
-    return f->source == NAMED ? read_named(c, f, layers, attention, err)
-                              : read_numbered(c, INDICES, hf_get(c, INDICES), 0, layers, attention,
-                                              err);
+    switch (f->source) {
+    case NAMED:
+        return read_named(c, f, layers, attention, err);
+    case NUMBERED:
+        return read_numbered(c, INDICES, hf_get(c, INDICES), 0, layers, attention, err);
+    case MARKED:
+        return read_marked(c, f, layers, attention, err);
+    case GROUPED:
+        return read_grouped(c, layers, attention, err);
+    case LISTED:
+        break;
+    }
+    return read_listed(c, layers, attention, err);
+}
+
+/* The sizes of Kimi delta attention, in an object of their own. */
+static bool read_kda(const struct hf_config *c, struct model *m, struct error *err)
+{
+    const struct json *o = hf_get(c, "linear_attn_config");
+    const int64_t heads = json_integer_of(json_get(o, "num_heads")),
+                  dim = json_integer_of(json_get(o, "head_dim")),
+                  conv = json_is_null(json_get(o, "short_conv_kernel_size"))
+                             ? 4
+                             : json_integer_of(json_get(o, "short_conv_kernel_size"));
+    if (heads < 1 || heads > 4096 || dim < 1 || dim > 4096)
+        return fail(err, ERROR_INPUT,
+                    "%s: linear_attn_config: num_heads and head_dim are numbers from 1 to 4096",
+                    c->name);
+    if (conv != 4)
+        return fail(err, ERROR_INPUT,
+                    "%s: linear_attn_config.short_conv_kernel_size is not 4, the only one modelled%s",
+                    c->name, HF_WAY_OUT);
+    m->kda_heads = (int)heads;
+    m->kda_dim = (int)dim;
+    return true;
 }
 
 /* The inner width is expand x hidden, and a head's width is that by the heads: a number that contradicts it is refused by
@@ -151,18 +239,21 @@ static void fill_delta_net(struct model *m)
     m->gdn_dim = m->gdn_dim ? m->gdn_dim : 2 * m->gdn_key_dim;
 }
 
-static bool write_pattern(const struct hf_config *c, const struct pair_family *f, struct model *m,
-                          const bool *attention, struct error *err)
+static bool write_pattern(const struct hf_config *c, const struct hf_family *family, char linear,
+                          struct model *m, const bool *attention, struct error *err)
 {
+    struct layer_pattern feeds = {0};
     char text[MODEL_MAX_LAYERS + 1];
     struct error inner;
     int layers = m->layers;
+    if (!hf_feeds(c, family, m, &feeds, err))
+        return false;
     for (int i = 0; i < layers; i++) {
-        text[2 * i] = attention[i] ? '*' : f->linear;
-        text[2 * i + 1] = m->experts > 0 ? 'E' : '-';
+        text[2 * i] = !attention[i] ? linear : m->mla ? '+' : '*';
+        text[2 * i + 1] = feeds.feed[i] == FEED_MOE ? 'E' : '-';
     }
     text[2 * layers] = 0;
-    m->layers = 0;
+    m->layers = m->dense_first = 0;
     return model_set_symbols(m, text, &inner) ||
            fail(err, inner.kind, "%s: %s", c->name, inner.text);
 }
@@ -176,7 +267,8 @@ static bool all_attention(const bool *attention, int layers)
     return true;
 }
 
-bool hf_pairs(const struct hf_config *c, struct model *m, struct error *err)
+bool hf_pairs(const struct hf_config *c, const struct hf_family *family, struct model *m,
+              struct error *err)
 {
     const struct pair_family *f = family_of(c->family);
     bool attention[MODEL_MAX_LAYERS / 2] = {false};
@@ -192,9 +284,11 @@ bool hf_pairs(const struct hf_config *c, struct model *m, struct error *err)
         return false;
     if (f->linear == 'G')
         fill_delta_net(m);
+    if (f->linear == 'K' && !read_kda(c, m, err))
+        return false;
     if (plain) {
-        m->mamba_heads = m->gdn_heads = 0;
+        m->mamba_heads = m->gdn_heads = m->kda_heads = m->kda_dim = 0;
         return true;
     }
-    return write_pattern(c, f, m, attention, err);
+    return write_pattern(c, family, f->linear, m, attention, err);
 }

@@ -45,6 +45,7 @@ static const struct field_owner OWNERS[] = {
     {MODEL_gdn_key_heads, MODEL_gdn_heads},
     {MODEL_gdn_key_dim, MODEL_gdn_heads},
     {MODEL_full_every, MODEL_gdn_heads},
+    {MODEL_kda_dim, MODEL_kda_heads},
     {MODEL_mamba_head_dim, MODEL_mamba_heads},
     {MODEL_mamba_groups, MODEL_mamba_heads},
     {MODEL_mamba_state, MODEL_mamba_heads},
@@ -297,14 +298,14 @@ static bool is_idle(const struct model *m, enum model_field f)
 }
 
 static const char *const MIXER_NAMES[] = {
-#define MIXER(id, symbol, part, name) [MIXER_##id] = name,
+#define MIXER(id, symbol, part, name, lacks) [MIXER_##id] = name,
 #define FEED(...)
 #include "model/layer_kinds.def"
     [MIXER_NONE] = "no mixer",
 };
 static const char *const FEED_NAMES[] = {
 #define MIXER(...)
-#define FEED(id, symbol, part, name) [FEED_##id] = name,
+#define FEED(id, symbol, part, name, lacks) [FEED_##id] = name,
 #include "model/layer_kinds.def"
     [FEED_NONE] = "no feed-forward part",
 };

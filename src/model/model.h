@@ -194,10 +194,10 @@ struct layer_params {
 };
 /* What the kinds of layer_kinds.def bring: their parameters, and multiply-adds a token in products, beside those that grow
  * with the sequence. */
-#define MIXER(id, symbol, part, name)                                                              \
+#define MIXER(id, symbol, part, name, lacks)                                                              \
     void part##_params(const struct model *, struct layer_params *);                               \
     double part##_work(const struct model *);
-#define FEED(id, symbol, part, name)                                                               \
+#define FEED(id, symbol, part, name, lacks)                                                               \
     void part##_params(const struct model *, struct layer_params *);                               \
     double part##_work(const struct model *);
 #include "model/layer_kinds.def"
@@ -209,10 +209,15 @@ int64_t model_half_norms(const struct model *);
 /* Width of all values of a gated delta net, and of all its queries. */
 int64_t gdn_values(const struct model *);
 int64_t gdn_queries(const struct model *);
+/* Width of all heads of Kimi delta attention. */
+int64_t kda_width(const struct model *);
 /* Width of all heads of a state-space layer, and of what they share. */
 int64_t mamba_inner(const struct model *);
 int64_t mamba_shared(const struct model *);
 
+/* What Megatron-LM lacks to run such a layer (layer_kinds.def), or one of the model's; NULL = nothing. */
+const char *mixer_lacks(enum mixer);
+const char *model_lacks(const struct model *);
 /* Whether any layer has such a half. */
 bool model_has_mixer(const struct model *, enum mixer);
 bool model_has_feed(const struct model *, enum feed);

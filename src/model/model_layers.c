@@ -169,6 +169,12 @@ static bool check_layers(const struct model *m, struct error *err)
                                    "full_every=..., or G to the pattern (%s)"
                                  : "gdn_heads is missing (%s)",
                     model_field_info(MODEL_gdn_heads)->help);
+    if (model_has_mixer(m, MIXER_KDA) != (m->kda_heads > 0 && m->kda_dim > 0))
+        return fail(err, ERROR_INPUT,
+                    m->kda_heads ? "kda_heads and kda_dim are of layers of Kimi delta attention: both, "
+                                   "and K in the pattern"
+                                 : "kda_heads is missing (%s)",
+                    model_field_info(MODEL_kda_heads)->help);
     return check_size(m, err);
 }
 
@@ -204,6 +210,24 @@ bool model_set_wide(struct model *m, int first, int last, struct error *err)
     m->wide_first = first;
     m->wide_last = last;
     return lay_out(m, &pattern, err);
+}
+
+const char *mixer_lacks(enum mixer mixer)
+{
+    static const char *const LACKS[MIXERS] = {
+#define MIXER(id, symbol, part, name, lacks) [MIXER_##id] = lacks,
+#define FEED(...)
+#include "model/layer_kinds.def"
+        [MIXER_NONE] = ""};
+    return *LACKS[mixer] ? LACKS[mixer] : NULL;
+}
+
+const char *model_lacks(const struct model *m)
+{
+    const char *lacks = NULL;
+    for (int k = 0; k < m->kinds && !lacks; k++)
+        lacks = mixer_lacks(m->kind[k].mixer);
+    return lacks;
 }
 
 bool model_has_mixer(const struct model *m, enum mixer mixer)

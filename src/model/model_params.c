@@ -112,13 +112,13 @@ static const struct half {
     double (*work)(const struct model *);
 } MIXER_HALF[MIXERS] =
     {
-#define MIXER(id, symbol, part, name) [MIXER_##id] = {part##_params, part##_work},
+#define MIXER(id, symbol, part, name, lacks) [MIXER_##id] = {part##_params, part##_work},
 #define FEED(...)
 #include "model/layer_kinds.def"
 },
   FEED_HALF[FEEDS] = {
 #define MIXER(...)
-#define FEED(id, symbol, part, name) [FEED_##id] = {part##_params, part##_work},
+#define FEED(id, symbol, part, name, lacks) [FEED_##id] = {part##_params, part##_work},
 #include "model/layer_kinds.def"
 };
 

@@ -35,6 +35,20 @@ bool plan_figure_get(const struct plan *p, const struct plan_figure *f, double *
     return p->computed && isfinite(*value) && *value > 0;
 }
 
+/* The operators of a mixer with a state, which were measured on no GPU. */
+static const char *scan_words(const struct model *m)
+{
+    static const char *const WORDS[MIXERS] = {
+        [MIXER_MAMBA] = ", the scan of state spaces among them,",
+        [MIXER_GDN] = ", the delta rule among them,",
+        [MIXER_KDA] = ", the delta rule among them,",
+        [MIXER_LIGHTNING] = ", the scan of lightning attention among them,"};
+    for (int x = 0; x < MIXERS; x++)
+        if (WORDS[x] && model_has_mixer(m, (enum mixer)x))
+            return WORDS[x];
+    return "";
+}
+
 void add_error_words(const struct plan *p, struct str *out)
 {
     const struct plan_evidence *e = &p->evidence;
@@ -55,9 +69,7 @@ void add_error_words(const struct plan *p, struct str *out)
                                                     : "16 bits");
     if (e->kernels >= 0.01)
         str_addf(out, "; operators never measured on it%s may add %.0f %%",
-                 model_has_mixer(p->model, MIXER_MAMBA) ? ", the scan of state spaces among them,"
-                 : model_has_mixer(p->model, MIXER_GDN) ? ", the delta rule among them,"
-                                                        : "",
+                 scan_words(p->model),
                  100 * e->kernels);
 }
 

@@ -69,7 +69,8 @@ double expert_shards(const struct strategy *s)
 static double layer_tensors(const struct model *m, const struct layer_kind *kind, double experts)
 {
     const double mixer[MIXERS] = {
-        [MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0), [MIXER_MAMBA] = 3 + 6, [MIXER_GDN] = 3 + 4};
+        [MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0), [MIXER_MAMBA] = 3 + 6, [MIXER_GDN] = 3 + 4, [MIXER_KDA] = 3 + 13,
+        [MIXER_LIGHTNING] = 3 + 2};
     double moe = 2 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) + (m->moe_latent > 0 ? 2 : 0);
     const double feed[FEEDS] = {[FEED_MLP] = 3, [FEED_MOE] = moe};
     return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);
@@ -129,6 +130,13 @@ static void add_mixer_matrices(struct newton *out, const struct model *m, enum m
     } else if (mixer == MIXER_GDN) {
         add_matrix(out, &out->dense, 2 * queries + 2 * values + 2 * m->gdn_heads, h, 1);
         add_matrix(out, &out->dense, h, values, 1);
+    } else if (mixer == MIXER_KDA) {
+        double width = (double)kda_width(m);
+        add_matrix(out, &out->dense, h, width, 4);
+        add_matrix(out, &out->dense, h, m->kda_dim, 2);
+        add_matrix(out, &out->dense, width, m->kda_dim, 2);
+    } else if (mixer == MIXER_LIGHTNING) {
+        add_matrix(out, &out->dense, h, (double)m->heads * m->head_dim, 5);
     }
 }
 

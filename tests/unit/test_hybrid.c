@@ -252,6 +252,39 @@ static void gated_delta_nets(void **state)
     assert_true(op_called(&s, "output gate").saved == 2 * t * 128);
 }
 
+/* Kimi delta attention of 8 heads of 16: q, k, v, out 4 x 128 x 128, two products of 128 x 16 x 2, strengths, three
+ * convolutions, decays of heads and bias of channels; lightning attention of 4 heads of 32. */
+static void linear_attention(void **state)
+{
+    struct model m = from_pairs("pattern=K-L-*-,kda_heads=8,kda_dim=16" SHAPE);
+    struct layer_params p = model_layer_params(&m, &m.kind[m.layer[0]]);
+    struct block_shape s = shape_of(&m, 1, 1), two = shape_of(&m, 2, 1), four = shape_of(&m, 1, 4);
+    double t = 1024;
+    (void)state;
+    assert_int_equal(p.mixer_linear,
+                     4 * 128 * 128 + 2 * 16 * 128 + 128 * 8 + 3 * 4 * 128 + 8 + 128);
+    assert_int_equal(p.mixer_replicated, 128 + 2 * 128 * 16 + 16);
+    p = model_layer_params(&m, &m.kind[m.layer[2]]);
+    assert_int_equal(p.mixer_linear, 5 * 128 * 128 + 128);
+    assert_int_equal(p.mixer_replicated, 128);
+    s.kind = two.kind = four.kind = BLOCK_KDA;
+    struct op rule = op_called(&s, "delta rule"), half = op_called(&two, "delta rule");
+    /* the delta rule's, and products of queries and keys, 8 x 64, in place of the sum of decays a head */
+    assert_true(rule.saved == 2 * t * (512 + 128) + 2 * t * 512);
+    assert_true(rule.flops == t * (3 * 2 * 128 * 16 + 2 * 64 * (2 * 128 + 128) + 512 * 64));
+    assert_true(half.flops == rule.flops / 2 && half.bytes == rule.bytes / 2);
+    assert_true(op_called(&two, "gates down").n == 32); /* whole on every rank */
+    assert_true(op_called(&four, "heads exchange").bytes == 2 * t * (5 * 128 + 8));
+    s.kind = two.kind = BLOCK_LIGHTNING;
+    struct op in = op_called(&s, "lightning in"), scan = op_called(&s, "scan");
+    assert_true(in.n == 512 && in.saved == 2 * t * 512);
+    /* states in and out 2 x 2 x 128 x 32, Q K' and P V of chunks of 64, half masked */
+    assert_true(scan.flops == t * (2 * 2 * 128 * 32 + 64 * (128 + 128)));
+    assert_true(scan.saved == 2 * t * 128 && scan.flops_back > 2 * scan.flops);
+    assert_true(op_called(&two, "scan").bytes == scan.bytes / 2);
+    assert_string_equal(model_lacks(&m), "Megatron-LM has no Kimi delta attention");
+}
+
 static struct flags_result imported(const char *text, int64_t world)
 {
     const char *words[128];
@@ -335,6 +368,10 @@ static void flags_refused(void **state)
     assert_string_equal(r.reasons.text[0],
                         "--hybrid-layer-pattern and --num-layers-per-virtual-pipeline-stage "
                         "exclude each other: stages are cut by '|' in the pattern");
+    r = imported(FLAGS "--hybrid-layer-pattern L-*-L-", 8);
+    assert_int_equal(r.reasons.count, 1);
+    assert_string_equal(r.reasons.text[0],
+                        "--hybrid-layer-pattern has 'L': Megatron-LM has no lightning attention");
     r = imported(FLAGS "--pipeline-model-parallel-size 2 --hybrid-layer-pattern M|-|*", 8);
     assert_int_equal(r.reasons.count, 1);
     assert_non_null(strstr(r.reasons.text[0], "has 3 stages, no multiple of pp = 2"));
@@ -366,6 +403,7 @@ int main(void)
         cmocka_unit_test(parallel),
         cmocka_unit_test(latent_experts),
         cmocka_unit_test(gated_delta_nets),
+        cmocka_unit_test(linear_attention),
         cmocka_unit_test(flags_of_delta_nets),
         cmocka_unit_test(flags_of_megatron),
         cmocka_unit_test(flags_refused),

@@ -339,6 +339,8 @@ static void presets_come_back(void **state)
     (void)state;
     for (const struct model_preset *p = model_presets(); p->name; p++) {
         struct model m = loaded(p->name);
+        if (model_lacks(&m)) /* there are no flags for it */
+            continue;
         assert_told(&m, NULL);
         assert_told(&m, "0.19");
     }
@@ -365,6 +367,9 @@ static void families_come_back(void **state)
         {"exaone4_5", "\"text_config\":{},\"sliding_window\":16"},
         {"gpt2", "\"layer_norm_epsilon\":1e-6"},
         {"gpt_neox", "\"rotary_pct\":0.5,\"use_parallel_residual\":false"},
+        {"bailing_moe_linear", "\"layer_group_size\":2"},
+        {"kimi_linear", "\"linear_attn_config\":{\"full_attn_layers\":[2],\"num_heads\":2,"
+                        "\"head_dim\":16},\"num_experts_per_token\":2"},
         {"nemotron_h", "\"hybrid_override_pattern\":\"M*E-\",\"layer_norm_epsilon\":1e-6"},
         {"nemotron", "\"norm_eps\":1e-6,\"partial_rotary_factor\":1.0"},
     };
@@ -382,6 +387,8 @@ static void families_come_back(void **state)
                  "\"qk_rope_head_dim\":8,\"v_head_dim\":8," SHAPE "}",
                  FAMILIES[i], keys);
         struct model m = from_json(json);
+        if (model_lacks(&m))
+            continue;
         assert_told(&m, NULL);
         if (!m.pattern[0]) /* newer */
             assert_told(&m, "0.16");
@@ -539,6 +546,8 @@ static void bridge_comes_back(void **state)
     (void)state;
     for (const struct model_preset *p = model_presets(); p->name; p++) {
         struct model m = loaded(p->name);
+        if (model_lacks(&m))
+            continue;
         struct str out = bridge_script(&m);
         struct launch launch;
         struct launch_flags flags;

@@ -62,6 +62,16 @@ static void add_depths(const struct words *w, const struct model *m, struct str 
         str_addf(symbols, "/%s", mtp);
 }
 
+/* Symbols of our own, which Megatron-LM does not take. */
+static void refuse_unknown_layers(struct flags_result *r, const char *flag)
+{
+    for (const char *p = r->model.pattern; *p; p++) {
+        const char *lacks = mixer_lacks(layer_of_symbol(*p).mixer);
+        if (lacks && strchr(r->model.pattern, *p) == p)
+            flags_refuse(r, "%s has '%c': %s", flag, *p, lacks);
+    }
+}
+
 /* The widths of state-space layers have defaults in Megatron, and say nothing without such layers. */
 static bool read_mamba(struct flags_result *r, const struct words *w, struct error *err)
 {
@@ -110,6 +120,7 @@ bool flags_read_hybrid(struct flags_result *r, const struct words *w, bool *hybr
     bool ok = model_set_symbols(&r->model, str_text(&symbols), &inner) ||
               fail(err, inner.kind, "%s: %s", flag, inner.text);
     str_release(&symbols);
+    refuse_unknown_layers(r, flag);
     if (ok && depths && !r->model.mtp)
         flags_note(r, "--mtp-num-layers", "the pattern has no layers for it: none are planned");
     return ok && read_mamba(r, w, err);

@@ -113,8 +113,11 @@ void print_launch(const struct plan *p, const struct report_style *style, struct
 {
     const char **words, *gap = export_untold_text(p->model, INT_MAX, mem);
     size_t count;
-    if (!plan_flags(p, mem, &words, &count))
+    if (!plan_flags(p, mem, &words, &count)) {
+        if (model_lacks(p->model))
+            str_addf(out, "\nNothing launches plan 1: %s.\n", model_lacks(p->model));
         return;
+    }
     typeset_heading(
         style, "Launch plan 1 (data, learning rate and length of the run are yours to add)", out);
     if (plan_on_flagscale(p))

@@ -341,7 +341,11 @@ static void print_untold(const struct plan *p, const struct report_style *style,
         return;
     str_add(out, "\nnote: ");
     typeset_wrap(style,
-                 arena_format(mem, "flags would be for timing, not for training: %s", untold), 2,
+                 arena_format(mem, "%s: %s",
+                              model_lacks(p->model) ? "nothing launches this plan"
+                                                    : "flags would be for timing, not for training",
+                              untold),
+                 2,
                  out);
 }
 
