@@ -256,16 +256,21 @@ static void attention_projections(struct ops_builder *b)
     add_output(b, q);
 }
 
-void attention_block(struct ops_builder *b)
+void ops_attention(struct ops_builder *b)
 {
-    b->normed = ops_input(b, PART_attention);
-    ops_norm(b, "attention norm", true);
     ops_enter(b, "attention gather", 0);
     if (b->s->model->mla)
         mla_projections(b);
     else
         attention_projections(b);
     ops_exit(b, "attention reduce", 0);
+}
+
+void attention_block(struct ops_builder *b)
+{
+    b->normed = ops_input(b, PART_attention);
+    ops_norm(b, "attention norm", true);
+    ops_attention(b);
     if (b->s->model->post_norms)
         ops_norm(b, "attention post norm", false);
 }

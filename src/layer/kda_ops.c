@@ -13,9 +13,12 @@ void kda_block(struct ops_builder *b)
     double width = heads * dim;
     struct linear_widths w = {.queries = width, .keys = width, .values = width, .heads = heads,
                               .key_dim = dim};
+    b->normed = ops_input(b, PART_attention);
     ops_norm(b, "delta norm", true);
     ops_enter(b, "delta gather", 0);
-    ops_column(b, "delta in", 3 * width + heads)->saved = HALF * t * (3 * width + heads);
+    struct op *in = ops_column(b, "delta in", 3 * width + heads);
+    in->saved = HALF * t * (3 * width + heads);
+    ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
     ops_gemm(b, "gates down", t, 2 * dim, m->hidden)->saved = HALF * t * 2 * dim;
     ops_gemm(b, "decay up", t, width, dim)->saved = HALF * t * width;
     ops_gemm(b, "gate up", t, width, dim)->saved = 0; /* the gated norm's, of the convolution */
@@ -24,6 +27,8 @@ void kda_block(struct ops_builder *b)
     ops_linear_scan(b, "delta rule", &w, CHANNEL_DELTA);
     ops_gated_norm(b, width);
     ops_exchange(b, "tokens exchange", width);
-    ops_row(b, "delta out", width)->saved = b->input * t * width;
+    struct op *out = ops_row(b, "delta out", width);
+    out->saved = ops_input(b, PART_attention) * t * width;
+    ops_train(b, out, PART_attention, TARGET_out, CUT_IN, false);
     ops_exit(b, "delta reduce", 0);
 }

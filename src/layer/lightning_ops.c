@@ -12,9 +12,12 @@ void lightning_block(struct ops_builder *b)
     double tp = b->s->tp, t = b->tokens, heads = m->heads / tp, width = heads * m->head_dim;
     struct linear_widths w = {.queries = width, .keys = width, .values = width, .heads = heads,
                               .key_dim = m->head_dim};
+    b->normed = ops_input(b, PART_attention);
     ops_norm(b, "lightning norm", true);
     ops_enter(b, "lightning gather", 0);
-    ops_column(b, "lightning in", 4 * width)->saved = HALF * t * 4 * width;
+    struct op *in = ops_column(b, "lightning in", 4 * width);
+    in->saved = HALF * t * 4 * width;
+    ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
     ops_exchange(b, "heads exchange", 4 * width);
     if (m->qk_norm) {
         ops_pass(b, "qk norm", MEMORY_RMS_NORM, 2 * t * heads, m->head_dim)->saved =
@@ -28,6 +31,8 @@ void lightning_block(struct ops_builder *b)
     ops_linear_scan(b, "scan", &w, PLAIN_DECAY);
     ops_gated_norm(b, width);
     ops_exchange(b, "tokens exchange", width);
-    ops_row(b, "lightning out", width)->saved = b->input * t * width;
+    struct op *out = ops_row(b, "lightning out", width);
+    out->saved = ops_input(b, PART_attention) * t * width;
+    ops_train(b, out, PART_attention, TARGET_out, CUT_IN, false);
     ops_exit(b, "lightning reduce", 0);
 }

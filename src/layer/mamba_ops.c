@@ -97,14 +97,11 @@ static void add_scan(struct ops_builder *b, const struct mamba_widths *w)
     scan_memory(w, o, b->tokens);
 }
 
-void mamba_block(struct ops_builder *b)
+void ops_state_space(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     struct mamba_widths w = widths_of(s);
     double made = 2 * w.inner + (double)mamba_shared(s->model) / s->tp + w.heads;
-    b->normed = ops_input(b, PART_attention);
-    ops_norm(b, "state-space norm", true);
-    b->out[0].modules = 0; /* part of the product behind it: nothing recomputes it alone */
     ops_enter(b, "state-space gather", 0);
     struct op *in = ops_column(b, "state-space in", made);
     in->saved = HALF * b->tokens * (2 * w.inner + w.shared + w.heads);
@@ -114,10 +111,19 @@ void mamba_block(struct ops_builder *b)
     ops_exchange(b, "heads exchange", 2 * w.inner + w.shared + w.heads);
     add_scan(b, &w);
     ops_exchange(b, "tokens exchange", w.inner);
-    struct op *norm = ops_pass(b, "gated norm", MEMORY_RMS_NORM, b->tokens, w.inner);
-    norm->temporary_back = 2 * HALF * b->tokens * w.inner;
+    if (!s->model->mamba_bare)
+        ops_pass(b, "gated norm", MEMORY_RMS_NORM, b->tokens, w.inner)->temporary_back =
+            2 * HALF * b->tokens * w.inner;
     struct op *out = ops_row(b, "state-space out", w.inner);
     out->saved = ops_input(b, PART_attention) * b->tokens * w.inner;
     ops_train(b, out, PART_attention, TARGET_out, CUT_IN, false);
     ops_exit(b, "state-space reduce", 0);
+}
+
+void mamba_block(struct ops_builder *b)
+{
+    b->normed = ops_input(b, PART_attention);
+    ops_norm(b, "state-space norm", true);
+    b->out[0].modules = 0; /* part of the product behind it: nothing recomputes it alone */
+    ops_state_space(b);
 }

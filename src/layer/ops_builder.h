@@ -60,6 +60,10 @@ double ops_mixer_kept(const struct ops_builder *);
 bool ops_adds_wgrads(const struct block_shape *);
 double ops_bias_scratch(double tokens, double width);
 
+/* Attention and a state space, from their gather to their reduce. */
+void ops_attention(struct ops_builder *);
+void ops_state_space(struct ops_builder *);
+
 /* Of a mixer with a state of keys x values a head, on one rank and of a token: queries as they are made, keys as heads have
  * them. */
 struct linear_widths {

@@ -14,6 +14,7 @@ enum source {
     NUMBERED, /* attn_layer_indices: numbers of the layers with attention, from 0 */
     MARKED,   /* attn_type_list: 1 or 0 a layer; else as NAMED, and of MiniMax the first, third ... */
     GROUPED,  /* the last of every layer_group_size, and those behind the last whole group */
+    NOWHERE,  /* all are alike */
     LISTED    /* linear_attn_config.full_attn_layers: numbers from 1 */
 };
 
@@ -27,6 +28,7 @@ static const struct pair_family {
     {"olmo_hybrid", 'G', NAMED, 4},
     {"bamba", 'M', NUMBERED, 0},
     {"minimax minimax_text_01 minimax_m1", 'L', MARKED, 2},
+    {"falcon_h1", 'H', NOWHERE, 0},
     {"bailing_moe_linear", 'L', GROUPED, 0},
     {"kimi_linear", 'K', LISTED, 0},
 };
@@ -140,6 +142,8 @@ static bool read_attention(const struct hf_config *c, const struct pair_family *
         return read_marked(c, f, layers, attention, err);
     case GROUPED:
         return read_grouped(c, layers, attention, err);
+    case NOWHERE:
+        return true;
     case LISTED:
         break;
     }
@@ -168,15 +172,17 @@ static bool read_kda(const struct hf_config *c, struct model *m, struct error *e
     return true;
 }
 
-/* The inner width is expand x hidden, and a head's width is that by the heads: a number that contradicts it is refused by
+/* The inner width is expand x hidden, or Falcon-H1's mamba_d_ssm, and a head's width is that by the heads: a number that contradicts it is refused by
  * transformers too. */
 static bool read_heads(const struct hf_config *c, struct model *m, struct error *err)
 {
     const struct json *given = hf_get(c, "mamba_d_head");
-    int expand = 2, head = 0;
-    if (!hf_count(c, "mamba_expand", 1, 64, &expand, err))
+    int expand = 2, head = 0, width = 1024;
+    bool own = strcmp(c->family, "falcon_h1") == 0 && !hf_is_null(c, "mamba_d_ssm");
+    if (!hf_count(c, "mamba_expand", 1, 64, &expand, err) ||
+        !hf_count(c, "mamba_d_ssm", 1, 1 << 20, &width, err))
         return false;
-    int64_t inner = (int64_t)expand * m->hidden;
+    int64_t inner = own ? width : (int64_t)expand * m->hidden;
     bool automatic = !given || (json_is_string(given) && !strcmp(json_text(given), "auto"));
     if (!automatic && !hf_count(c, "mamba_d_head", 1, 4096, &head, err))
         return false;
@@ -184,9 +190,9 @@ static bool read_heads(const struct hf_config *c, struct model *m, struct error 
         head = (int)(inner / m->mamba_heads);
     if ((int64_t)head * m->mamba_heads != inner)
         return fail(err, ERROR_INPUT,
-                    "%s: mamba_n_heads is %d and mamba_d_head %d, but mamba_expand x hidden_size "
-                    "is %lld",
-                    c->name, m->mamba_heads, head, (long long)inner);
+                    "%s: mamba_n_heads is %d and mamba_d_head %d, but %s is %lld", c->name,
+                    m->mamba_heads, head, own ? "mamba_d_ssm" : "mamba_expand x hidden_size",
+                    (long long)inner);
     m->mamba_head_dim = head;
     return true;
 }
@@ -211,6 +217,17 @@ static bool check_fixed(const struct hf_config *c, struct error *err)
                     bias ? "mamba_proj_bias" : "mamba_conv_bias", bias ? "true" : "false",
                     HF_WAY_OUT);
     return true;
+}
+
+/* Falcon-H1 has a norm behind the scan only if the file says so, and biases that are not modelled. */
+static bool read_falcon(const struct hf_config *c, struct model *m, struct error *err)
+{
+    bool norm = false, bias = false;
+    if (!hf_flag(c, "mamba_rms_norm", &norm, err) || !hf_flag(c, "projectors_bias", &bias, err))
+        return false;
+    m->mamba_bare = !norm;
+    return !bias || fail(err, ERROR_INPUT, "%s: projectors_bias is true, which is not modelled%s",
+                         c->name, HF_WAY_OUT);
 }
 
 /* The MLP of every Granite layer, beside its experts if it has any. */
@@ -280,7 +297,9 @@ bool hf_pairs(const struct hf_config *c, const struct hf_family *family, struct 
     bool plain = all_attention(attention, m->layers);
     if (strcmp(c->family, "granitemoehybrid") == 0 && !read_granite(c, m, err))
         return false;
-    if (f->linear == 'M' && !read_heads(c, m, err))
+    if (f->linear == 'H' && !read_falcon(c, m, err))
+        return false;
+    if ((f->linear == 'M' || f->linear == 'H') && !read_heads(c, m, err))
         return false;
     if (f->linear == 'G')
         fill_delta_net(m);

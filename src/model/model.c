@@ -49,6 +49,7 @@ static const struct field_owner OWNERS[] = {
     {MODEL_mamba_head_dim, MODEL_mamba_heads},
     {MODEL_mamba_groups, MODEL_mamba_heads},
     {MODEL_mamba_state, MODEL_mamba_heads},
+    {MODEL_mamba_bare, MODEL_mamba_heads},
     {MODEL_group_topk, MODEL_router_groups},
     {MODEL_sigmoid_router, MODEL_experts},
     {MODEL_q_lora, MODEL_mla},
@@ -244,7 +245,7 @@ static void pattern_of_symbols(const struct model *m, struct layer_pattern *p)
         struct layer_kind kind = layer_of_symbol(m->pattern[i]);
         p->mixer[i] = (uint8_t)kind.mixer;
         p->feed[i] = (uint8_t)kind.feed;
-        p->window[i] = m->window > 0 && kind.mixer == MIXER_ATTENTION;
+        p->window[i] = m->window > 0 && mixer_attends(kind.mixer);
     }
 }
 

@@ -215,6 +215,8 @@ int64_t kda_width(const struct model *);
 int64_t mamba_inner(const struct model *);
 int64_t mamba_shared(const struct model *);
 
+/* Whether it has attention, whose scores grow with the square of the sequence. */
+bool mixer_attends(enum mixer);
 /* What Megatron-LM lacks to run such a layer (layer_kinds.def), or one of the model's; NULL = nothing. */
 const char *mixer_lacks(enum mixer);
 const char *model_lacks(const struct model *);

@@ -52,7 +52,7 @@ static bool lay_out(struct model *m, const struct layer_pattern *p, struct error
     m->mtp_layer[0] = m->layer[m->layers - 1];
     for (int i = 0; m->pattern[0] && i < m->mtp_layers; i++) {
         struct layer_kind x = layer_of_symbol(m->mtp_pattern[i]);
-        x.window = x.mixer == MIXER_ATTENTION ? m->window : 0;
+        x.window = mixer_attends(x.mixer) ? m->window : 0;
         int k = kind_index(m, &x);
         if (k == MODEL_MAX_KINDS)
             return too_many_kinds(err);
@@ -147,7 +147,7 @@ static bool check_size(const struct model *m, struct error *err)
 static bool check_layers(const struct model *m, struct error *err)
 {
     bool dense = model_has_feed(m, FEED_MLP), moe = model_has_feed(m, FEED_MOE);
-    bool mamba = model_has_mixer(m, MIXER_MAMBA);
+    bool mamba = model_has_mixer(m, MIXER_MAMBA) || model_has_mixer(m, MIXER_PARALLEL);
     if (m->experts && !moe)
         return fail(err, ERROR_INPUT, "experts is %d, but none of the %d layers has experts",
                     m->experts, m->layers);
@@ -228,6 +228,11 @@ const char *model_lacks(const struct model *m)
     for (int k = 0; k < m->kinds && !lacks; k++)
         lacks = mixer_lacks(m->kind[k].mixer);
     return lacks;
+}
+
+bool mixer_attends(enum mixer mixer)
+{
+    return mixer == MIXER_ATTENTION || mixer == MIXER_PARALLEL;
 }
 
 bool model_has_mixer(const struct model *m, enum mixer mixer)

@@ -261,7 +261,7 @@ double model_flops(const struct model *m, double sequences, double seq_len)
         times[m->mtp_layer[i]] += m->mtp;
     for (int k = 0; k < m->kinds; k++) {
         work += times[k] * kind_work(m, &m->kind[k]);
-        quadratic += m->kind[k].mixer == MIXER_ATTENTION ? times[k] : 0;
+        quadratic += mixer_attends(m->kind[k].mixer) ? times[k] : 0;
     }
     double pairs = 3 * tokens * seq_len * m->heads * head_widths * quadratic;
     double all = 6 * tokens * work + pairs;

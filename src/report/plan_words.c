@@ -40,6 +40,7 @@ static const char *scan_words(const struct model *m)
 {
     static const char *const WORDS[MIXERS] = {
         [MIXER_MAMBA] = ", the scan of state spaces among them,",
+        [MIXER_PARALLEL] = ", the scan of state spaces among them,",
         [MIXER_GDN] = ", the delta rule among them,",
         [MIXER_KDA] = ", the delta rule among them,",
         [MIXER_LIGHTNING] = ", the scan of lightning attention among them,"};

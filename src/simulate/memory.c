@@ -70,7 +70,8 @@ static double layer_tensors(const struct model *m, const struct layer_kind *kind
 {
     const double mixer[MIXERS] = {
         [MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0), [MIXER_MAMBA] = 3 + 6, [MIXER_GDN] = 3 + 4, [MIXER_KDA] = 3 + 13,
-        [MIXER_LIGHTNING] = 3 + 2};
+        [MIXER_LIGHTNING] = 3 + 2,
+        [MIXER_PARALLEL] = 5 + 6};
     double moe = 2 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) + (m->moe_latent > 0 ? 2 : 0);
     const double feed[FEEDS] = {[FEED_MLP] = 3, [FEED_MOE] = moe};
     return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);
@@ -123,9 +124,9 @@ static void add_attention_matrices(struct newton *out, const struct model *m)
 static void add_mixer_matrices(struct newton *out, const struct model *m, enum mixer mixer)
 {
     double h = m->hidden, values = (double)gdn_values(m), queries = (double)gdn_queries(m);
-    if (mixer == MIXER_ATTENTION) {
+    if (mixer_attends(mixer))
         add_attention_matrices(out, m);
-    } else if (mixer == MIXER_MAMBA) {
+    if (mixer == MIXER_MAMBA || mixer == MIXER_PARALLEL) {
         add_matrix(out, &out->dense, h, (double)mamba_inner(m), 1);
     } else if (mixer == MIXER_GDN) {
         add_matrix(out, &out->dense, 2 * queries + 2 * values + 2 * m->gdn_heads, h, 1);

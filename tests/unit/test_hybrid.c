@@ -285,6 +285,30 @@ static void linear_attention(void **state)
     assert_string_equal(model_lacks(&m), "Megatron-LM has no Kimi delta attention");
 }
 
+/* Attention beside a state space: both parts, one norm; the scores of a sequence count. */
+static void parallel_mixers(void **state)
+{
+    struct model m = from_pairs("pattern=H-M-*-,mamba_bare=1" SHAPE MAMBA);
+    struct layer_params both = model_layer_params(&m, &m.kind[m.layer[0]]),
+                        scan = model_layer_params(&m, &m.kind[m.layer[2]]),
+                        attention = model_layer_params(&m, &m.kind[m.layer[4]]);
+    struct block_shape s = shape_of(&m, 2, 1);
+    struct op ops[OPS_MAX];
+    (void)state;
+    assert_int_equal(both.mixer_linear, scan.mixer_linear + attention.mixer_linear);
+    assert_int_equal(both.mixer_replicated, 128);
+    s.kind = BLOCK_PARALLEL;
+    int norms = 0, gathers = 0, n = block_ops(&s, ops);
+    for (int i = 0; i < n; i++) {
+        norms += strstr(ops[i].name, "norm") != NULL;
+        gathers += strstr(ops[i].name, "gather") != NULL;
+    }
+    assert_true(norms == 1 && gathers == 2);
+    assert_true(op_called(&s, "qkv").n == (128 + 2 * 64) / 2);
+    assert_true(op_called(&s, "scan").saved == 2 * 2 * 1024 * 128);
+    assert_non_null(strstr(model_lacks(&m), "falcon_h1"));
+}
+
 static struct flags_result imported(const char *text, int64_t world)
 {
     const char *words[128];
@@ -404,6 +428,7 @@ int main(void)
         cmocka_unit_test(latent_experts),
         cmocka_unit_test(gated_delta_nets),
         cmocka_unit_test(linear_attention),
+        cmocka_unit_test(parallel_mixers),
         cmocka_unit_test(flags_of_delta_nets),
         cmocka_unit_test(flags_of_megatron),
         cmocka_unit_test(flags_refused),

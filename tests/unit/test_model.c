@@ -149,7 +149,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 130);
+    assert_int_equal(exact, 133);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 

@@ -48,6 +48,8 @@ static const char *const MODELS[] = {
     "experts=8,topk=2,expert_ffn=1408,mamba_heads=64",
     "pattern=K-LE+EL-,hidden=2048,ffn=8192,heads=16,head_dim=128,vocab=32000,experts=8,topk=2,"
     "expert_ffn=1408,mla=1,kv_lora=512,qk_nope=128,qk_rope=64,v_dim=128,kda_heads=16,kda_dim=128",
+    "pattern=H-H-H-H-,hidden=2048,ffn=8192,heads=16,kv=4,vocab=32000,mamba_heads=48,mamba_groups=4,"
+    "mamba_bare=1",
     "layers=8,full_every=4,gdn_heads=32,gdn_dim=128,gdn_key_heads=16,gdn_key_dim=128,attn_gate=1,"
     "hidden=2048,ffn=8192,heads=16,kv=4,vocab=32000",
 };
