@@ -140,6 +140,14 @@ void block_cost_add(struct block_cost *sum, const struct block_cost *part)
     sum->peak = peak;
 }
 
+void block_cost_add_times(struct block_cost *sum, const struct block_cost *part, double times)
+{
+    double *restrict a = (double *)sum;
+    const double *restrict b = (const double *)part;
+    for (size_t i = 0; i < sizeof *sum / sizeof *a; i++)
+        a[i] += times * b[i];
+}
+
 void block_cost_take_bytes(struct block_cost *b, const struct block_cost *bytes)
 {
     b->saved = bytes->saved;

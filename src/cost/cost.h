@@ -84,6 +84,8 @@ struct block_peak {
 struct block_peak block_peak_of(const struct op *ops, size_t count, double forward_beside);
 /* Adds a block that runs after another: what that keeps is gone when `sum` runs backward. */
 void block_cost_add(struct block_cost *sum, const struct block_cost *part);
+/* Adds `times` of a block but for `forward` and `peak`, which depend on the order and are left to the caller. */
+void block_cost_add_times(struct block_cost *sum, const struct block_cost *part, double times);
 /* Takes the bytes of another, whose seconds do not count. */
 void block_cost_take_bytes(struct block_cost *, const struct block_cost *bytes);
 void block_cost_scale(struct block_cost *, double times); /* the same block, times >= 1 */

@@ -380,23 +380,30 @@ int layers_alike(const struct model *m, int first, int end)
     return m->kinds == 1 ? end - first : n;
 }
 
-/* Layers of one kind are a multiple. */
+/* Layers of one kind are a multiple, wherever they are: only the bytes alive depend on the order. Hybrids have a run in
+ * nearly every layer, and three or four kinds. */
 static void sum_layers(const struct partition *f, const struct stage_shape *x,
                        struct stage_sums *out)
 {
     const struct model *m = f->scene->model;
-    const struct layer_costs *costs = f->mesh[x->mesh].costs;
-    int end = x->has.first + x->has.layers;
+    const struct block_cost *kind = f->mesh[x->mesh].costs->kind;
+    int end = x->has.first + x->has.layers, count[MODEL_MAX_KINDS] = {0};
+    double saved = 0, forward = 0, peak = 0;
     memset(out, 0, sizeof *out);
     for (int i = x->has.first, n; i < end; i += n) {
-        struct block_cost run = costs->kind[m->layer[i]];
+        const struct block_cost *one = &kind[m->layer[i]];
         n = layers_alike(m, i, end);
-        block_cost_scale(&run, n);
-        if (n == x->has.layers)
-            out->layers = run;
-        else
-            block_cost_add(&out->layers, &run);
+        double before = saved + (n - 1) * one->saved;
+        forward = fmax(forward, before + one->forward);
+        peak = fmax(peak, before + one->peak);
+        saved += n * one->saved;
+        count[m->layer[i]] += n;
     }
+    for (int k = 0; k < m->kinds; k++)
+        if (count[k] > 0)
+            block_cost_add_times(&out->layers, &kind[k], count[k]);
+    out->layers.forward = forward;
+    out->layers.peak = peak;
 }
 
 static void sum_shape(struct partition *f, int i)
