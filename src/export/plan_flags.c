@@ -37,7 +37,8 @@ bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem
     }
     if (model_lacks(p->model))
         return fail(err, ERROR_INFEASIBLE,
-                    "%s: no file launches this plan; its layout is in the answer (--format json), to be set in "
+                    "%s: no file launches this plan; its layout is in the answer (--format json), "
+                    "to be set in "
                     "the code that trains the model",
                     model_lacks(p->model));
     if (plan_on_flagscale(p))

@@ -11,8 +11,8 @@ void kda_block(struct ops_builder *b)
     const struct model *m = b->s->model;
     double tp = b->s->tp, t = b->tokens, heads = m->kda_heads / tp, dim = m->kda_dim;
     double width = heads * dim;
-    struct linear_widths w = {.queries = width, .keys = width, .values = width, .heads = heads,
-                              .key_dim = dim};
+    struct linear_widths w = {
+        .queries = width, .keys = width, .values = width, .heads = heads, .key_dim = dim};
     b->normed = ops_input(b, PART_attention);
     ops_norm(b, "delta norm", true);
     ops_enter(b, "delta gather", 0);

@@ -10,8 +10,8 @@ void lightning_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
     double tp = b->s->tp, t = b->tokens, heads = m->heads / tp, width = heads * m->head_dim;
-    struct linear_widths w = {.queries = width, .keys = width, .values = width, .heads = heads,
-                              .key_dim = m->head_dim};
+    struct linear_widths w = {
+        .queries = width, .keys = width, .values = width, .heads = heads, .key_dim = m->head_dim};
     b->normed = ops_input(b, PART_attention);
     ops_norm(b, "lightning norm", true);
     ops_enter(b, "lightning gather", 0);

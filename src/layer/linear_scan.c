@@ -40,9 +40,8 @@ static void add_work(struct op *o, const struct linear_widths *w, bool delta, do
     double pairs = w->heads * CHUNK;
     o->flops = t * (delta ? 3 * 2 * through + 2 * inside + pairs * CHUNK
                           : 2 * 2 * through + CHUNK * (w->keys + w->values));
-    o->flops_back =
-        t * (delta ? 2 * 2 * through + 6 * 2 * through + 5 * inside + 2 * pairs * CHUNK
-                   : 5 * 2 * through + CHUNK * (3 * w->keys + 2 * w->values));
+    o->flops_back = t * (delta ? 2 * 2 * through + 6 * 2 * through + 5 * inside + 2 * pairs * CHUNK
+                               : 5 * 2 * through + CHUNK * (3 * w->keys + 2 * w->values));
 }
 
 static void add_delta(struct op *o, const struct linear_widths *w, double t)

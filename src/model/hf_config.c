@@ -58,7 +58,8 @@ static const struct {
     {MODEL_qk_norm, QK_KEY, "use_qk_norm qk_layernorm"},
     {MODEL_experts, EXPERTS | NEEDED,
      "num_experts num_local_experts n_routed_experts moe_num_experts"},
-    {MODEL_topk, EXPERTS | NEEDED, "num_experts_per_tok experts_per_token num_experts_per_token moe_topk moe_k"},
+    {MODEL_topk, EXPERTS | NEEDED,
+     "num_experts_per_tok experts_per_token num_experts_per_token moe_topk moe_k"},
     {MODEL_expert_ffn, EXPERT_WIDTH | NEEDED, "moe_intermediate_size"},
     {MODEL_shared_ffn, EXPERTS, "shared_expert_intermediate_size shared_intermediate_size"},
     {MODEL_shared_ffn, SHARED_FFN | INTERLEAVED, "intermediate_size"},
@@ -400,7 +401,8 @@ static bool derive_fields(const struct hf_config *c, const struct hf_family *f, 
     if (f->reads & HYBRID)
         return hf_hybrid(c, m, err);
     if (f->reads & PAIRED)
-        return (!(f->reads & GROUPS) || (read_router(c, m, err) && read_shared_experts(c, m, err))) &&
+        return (!(f->reads & GROUPS) ||
+                (read_router(c, m, err) && read_shared_experts(c, m, err))) &&
                hf_pairs(c, f, m, err);
     if (f->reads & STEPPED)
         return read_shared_experts(c, m, err);

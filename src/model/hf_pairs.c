@@ -12,10 +12,10 @@
 enum source {
     NAMED,    /* a list of names a layer: layer_types, layers_block_type; else every `every`-th */
     NUMBERED, /* attn_layer_indices: numbers of the layers with attention, from 0 */
-    MARKED,   /* attn_type_list: 1 or 0 a layer; else as NAMED, and of MiniMax the first, third ... */
-    GROUPED,  /* the last of every layer_group_size, and those behind the last whole group */
-    NOWHERE,  /* all are alike */
-    LISTED    /* linear_attn_config.full_attn_layers: numbers from 1 */
+    MARKED, /* attn_type_list: 1 or 0 a layer; else as NAMED, and of MiniMax the first, third ... */
+    GROUPED, /* the last of every layer_group_size, and those behind the last whole group */
+    NOWHERE, /* all are alike */
+    LISTED   /* linear_attn_config.full_attn_layers: numbers from 1 */
 };
 
 static const struct pair_family {
@@ -24,12 +24,9 @@ static const struct pair_family {
     enum source source;
     int every; /* 0: none */
 } FAMILIES[] = {
-    {"granitemoehybrid", 'M', NAMED, 0},
-    {"olmo_hybrid", 'G', NAMED, 4},
-    {"bamba", 'M', NUMBERED, 0},
-    {"minimax minimax_text_01 minimax_m1", 'L', MARKED, 2},
-    {"falcon_h1", 'H', NOWHERE, 0},
-    {"bailing_moe_linear", 'L', GROUPED, 0},
+    {"granitemoehybrid", 'M', NAMED, 0}, {"olmo_hybrid", 'G', NAMED, 4},
+    {"bamba", 'M', NUMBERED, 0},         {"minimax minimax_text_01 minimax_m1", 'L', MARKED, 2},
+    {"falcon_h1", 'H', NOWHERE, 0},      {"bailing_moe_linear", 'L', GROUPED, 0},
     {"kimi_linear", 'K', LISTED, 0},
 };
 
@@ -86,8 +83,9 @@ static bool read_marked(const struct hf_config *c, const struct pair_family *f, 
     if (!list)
         return read_named(c, f, layers, attention, err);
     if (!json_is_array(list) || json_count(list) != (size_t)layers)
-        return fail(err, ERROR_INPUT, "%s: attn_type_list is no list of %d numbers, one for each layer",
-                    c->name, layers);
+        return fail(err, ERROR_INPUT,
+                    "%s: attn_type_list is no list of %d numbers, one for each layer", c->name,
+                    layers);
     for (int i = 0; i < layers; i++) {
         const struct json *item = json_at(list, (size_t)i);
         attention[i] = json_integer_of(item) == 1;
@@ -101,8 +99,8 @@ static bool read_grouped(const struct hf_config *c, int layers, bool *attention,
 {
     int group = 1;
     if (!hf_get(c, "layer_group_size"))
-        return fail(err, ERROR_INPUT, "%s: layer_group_size is missing: which layers have attention",
-                    c->name);
+        return fail(err, ERROR_INPUT,
+                    "%s: layer_group_size is missing: which layers have attention", c->name);
     if (!hf_count(c, "layer_group_size", 1, MODEL_MAX_LAYERS, &group, err))
         return false;
     for (int i = 0; i < layers; i++)
@@ -117,15 +115,16 @@ static bool read_listed(const struct hf_config *c, int layers, bool *attention, 
     const struct json *o = hf_get(c, KEY), *linear = json_get(o, "kda_layers");
     bool other[MODEL_MAX_LAYERS / 2] = {false};
     if (!json_is_object(o) || !json_is_array(json_get(o, "full_attn_layers")))
-        return fail(err, ERROR_INPUT, "%s: %s.full_attn_layers is missing: which layers have attention",
-                    c->name, KEY);
+        return fail(err, ERROR_INPUT,
+                    "%s: %s.full_attn_layers is missing: which layers have attention", c->name,
+                    KEY);
     if (!read_numbered(c, KEY, json_get(o, "full_attn_layers"), 1, layers, attention, err) ||
         !read_numbered(c, KEY, json_is_null(linear) ? NULL : linear, 1, layers, other, err))
         return false;
     for (int i = 0; i < layers && !json_is_null(linear); i++)
         if (other[i] == attention[i])
-            return fail(err, ERROR_INPUT, "%s: %s: layer %d is in both lists or in none", c->name, KEY,
-                        i + 1);
+            return fail(err, ERROR_INPUT, "%s: %s: layer %d is in both lists or in none", c->name,
+                        KEY, i + 1);
     return true;
 }
 
@@ -164,9 +163,10 @@ static bool read_kda(const struct hf_config *c, struct model *m, struct error *e
                     "%s: linear_attn_config: num_heads and head_dim are numbers from 1 to 4096",
                     c->name);
     if (conv != 4)
-        return fail(err, ERROR_INPUT,
-                    "%s: linear_attn_config.short_conv_kernel_size is not 4, the only one modelled%s",
-                    c->name, HF_WAY_OUT);
+        return fail(
+            err, ERROR_INPUT,
+            "%s: linear_attn_config.short_conv_kernel_size is not 4, the only one modelled%s",
+            c->name, HF_WAY_OUT);
     m->kda_heads = (int)heads;
     m->kda_dim = (int)dim;
     return true;
@@ -189,10 +189,9 @@ static bool read_heads(const struct hf_config *c, struct model *m, struct error 
     if (automatic && m->mamba_heads)
         head = (int)(inner / m->mamba_heads);
     if ((int64_t)head * m->mamba_heads != inner)
-        return fail(err, ERROR_INPUT,
-                    "%s: mamba_n_heads is %d and mamba_d_head %d, but %s is %lld", c->name,
-                    m->mamba_heads, head, own ? "mamba_d_ssm" : "mamba_expand x hidden_size",
-                    (long long)inner);
+        return fail(err, ERROR_INPUT, "%s: mamba_n_heads is %d and mamba_d_head %d, but %s is %lld",
+                    c->name, m->mamba_heads, head,
+                    own ? "mamba_d_ssm" : "mamba_expand x hidden_size", (long long)inner);
     m->mamba_head_dim = head;
     return true;
 }

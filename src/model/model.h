@@ -194,10 +194,10 @@ struct layer_params {
 };
 /* What the kinds of layer_kinds.def bring: their parameters, and multiply-adds a token in products, beside those that grow
  * with the sequence. */
-#define MIXER(id, symbol, part, name, lacks)                                                              \
+#define MIXER(id, symbol, part, name, lacks)                                                       \
     void part##_params(const struct model *, struct layer_params *);                               \
     double part##_work(const struct model *);
-#define FEED(id, symbol, part, name, lacks)                                                               \
+#define FEED(id, symbol, part, name, lacks)                                                        \
     void part##_params(const struct model *, struct layer_params *);                               \
     double part##_work(const struct model *);
 #include "model/layer_kinds.def"

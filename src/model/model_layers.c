@@ -171,9 +171,10 @@ static bool check_layers(const struct model *m, struct error *err)
                     model_field_info(MODEL_gdn_heads)->help);
     if (model_has_mixer(m, MIXER_KDA) != (m->kda_heads > 0 && m->kda_dim > 0))
         return fail(err, ERROR_INPUT,
-                    m->kda_heads ? "kda_heads and kda_dim are of layers of Kimi delta attention: both, "
-                                   "and K in the pattern"
-                                 : "kda_heads is missing (%s)",
+                    m->kda_heads
+                        ? "kda_heads and kda_dim are of layers of Kimi delta attention: both, "
+                          "and K in the pattern"
+                        : "kda_heads is missing (%s)",
                     model_field_info(MODEL_kda_heads)->help);
     return check_size(m, err);
 }

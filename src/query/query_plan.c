@@ -165,9 +165,10 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
     if (!plan)
         return false;
     if (plan && json_is_null(flags) && json_is_object(json_get(plan, "engine")))
-        return fail(err, ERROR_INPUT,
-                    "the plan has no flags, because nothing launches its model: ask again with --model, "
-                    "--cluster and --set");
+        return fail(
+            err, ERROR_INPUT,
+            "the plan has no flags, because nothing launches its model: ask again with --model, "
+            "--cluster and --set");
     if (!json_is_array(flags) || !json_is_string(json_get(plan, "cluster")))
         return fail(err, ERROR_INPUT,
                     "not a plan of Astra: engine.flags or cluster is missing (write one with "

@@ -69,8 +69,7 @@ void add_error_words(const struct plan *p, struct str *out)
              : precision_is_narrow(e->class.format) ? precision_info(e->class.format)->word
                                                     : "16 bits");
     if (e->kernels >= 0.01)
-        str_addf(out, "; operators never measured on it%s may add %.0f %%",
-                 scan_words(p->model),
+        str_addf(out, "; operators never measured on it%s may add %.0f %%", scan_words(p->model),
                  100 * e->kernels);
 }
 

@@ -68,10 +68,12 @@ double expert_shards(const struct strategy *s)
  * instead. */
 static double layer_tensors(const struct model *m, const struct layer_kind *kind, double experts)
 {
-    const double mixer[MIXERS] = {
-        [MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0), [MIXER_MAMBA] = 3 + 6, [MIXER_GDN] = 3 + 4, [MIXER_KDA] = 3 + 13,
-        [MIXER_LIGHTNING] = 3 + 2,
-        [MIXER_PARALLEL] = 5 + 6};
+    const double mixer[MIXERS] = {[MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0),
+                                  [MIXER_MAMBA] = 3 + 6,
+                                  [MIXER_GDN] = 3 + 4,
+                                  [MIXER_KDA] = 3 + 13,
+                                  [MIXER_LIGHTNING] = 3 + 2,
+                                  [MIXER_PARALLEL] = 5 + 6};
     double moe = 2 + 2 * experts + (m->shared_ffn > 0 ? 2 : 0) + (m->moe_latent > 0 ? 2 : 0);
     const double feed[FEEDS] = {[FEED_MLP] = 3, [FEED_MOE] = moe};
     return (m->linear_bias ? 2 : 1) * (mixer[kind->mixer] + feed[kind->feed]);

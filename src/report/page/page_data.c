@@ -232,11 +232,12 @@ static struct json *notes_of(const struct search_report *r, struct arena *mem)
     add_first(list, &r->plan[0], add_expert_room);
     add_first(list, &r->plan[0], add_host_memory);
     if (untold)
-        json_append(list, json_new_string(arena_format(
-                              mem, "%s: %s",
-                              model_lacks(r->model) ? "Nothing launches these plans"
-                                                    : "These flags are for timing, not for training",
-                              untold)));
+        json_append(
+            list, json_new_string(arena_format(mem, "%s: %s",
+                                               model_lacks(r->model)
+                                                   ? "Nothing launches these plans"
+                                                   : "These flags are for timing, not for training",
+                                               untold)));
     return list;
 }
 

@@ -345,8 +345,7 @@ static void print_untold(const struct plan *p, const struct report_style *style,
                               model_lacks(p->model) ? "nothing launches this plan"
                                                     : "flags would be for timing, not for training",
                               untold),
-                 2,
-                 out);
+                 2, out);
 }
 
 void report_plan_text(const struct plan_answer *a, const struct report_style *style,
