@@ -6,6 +6,13 @@
 
 #include "model/model.h"
 
+static void add_gate(struct ops_builder *b, const char *name, double n, double k, double kept)
+{
+    struct op *o = ops_gemm(b, name, b->tokens, n, k);
+    o->saved = HALF * b->tokens * kept;
+    o->frozen = model_freezes(b->s->model, PART_attention);
+}
+
 void kda_block(struct ops_builder *b)
 {
     const struct model *m = b->s->model;
@@ -19,9 +26,10 @@ void kda_block(struct ops_builder *b)
     struct op *in = ops_column(b, "delta in", 3 * width + heads);
     in->saved = HALF * t * (3 * width + heads);
     ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
-    ops_gemm(b, "gates down", t, 2 * dim, m->hidden)->saved = HALF * t * 2 * dim;
-    ops_gemm(b, "decay up", t, width, dim)->saved = HALF * t * width;
-    ops_gemm(b, "gate up", t, width, dim)->saved = 0; /* the gated norm's, of the convolution */
+    add_gate(b, "gates down", 2 * dim, m->hidden, 2 * dim);
+    add_gate(b, "decay up", width, dim, width);
+    add_gate(b, "gate up", width, dim,
+             0); /* what it makes is the gated norm's, of the convolution */
     ops_exchange(b, "heads exchange", 5 * width + heads);
     ops_convolution(b, &w);
     ops_linear_scan(b, "delta rule", &w, CHANNEL_DELTA);

@@ -45,14 +45,20 @@ static void add_attention(struct matrices *x, const struct model *m)
 static void add_mixer(struct matrices *x, const struct model *m, enum mixer mixer)
 {
     int64_t h = m->hidden, inner = mamba_inner(m), q = gdn_queries(m), v = gdn_values(m);
-    if (mixer == MIXER_ATTENTION) {
+    if (mixer_attends(mixer))
         add_attention(x, m);
-    } else if (mixer == MIXER_MAMBA) {
+    if (mixer == MIXER_MAMBA || mixer == MIXER_PARALLEL) {
         add(x, TARGET_in, PART_attention, CUT_OUT, h, 2 * inner + mamba_shared(m) + m->mamba_heads);
         add(x, TARGET_out, PART_attention, CUT_IN, inner, h);
     } else if (mixer == MIXER_GDN) {
         add(x, TARGET_in, PART_attention, CUT_OUT, h, 2 * q + 2 * v + 2 * (int64_t)m->gdn_heads);
         add(x, TARGET_out, PART_attention, CUT_IN, v, h);
+    } else if (mixer == MIXER_KDA) { /* products of gates have none */
+        add(x, TARGET_in, PART_attention, CUT_OUT, h, 3 * kda_width(m) + m->kda_heads);
+        add(x, TARGET_out, PART_attention, CUT_IN, kda_width(m), h);
+    } else if (mixer == MIXER_LIGHTNING) {
+        add(x, TARGET_in, PART_attention, CUT_OUT, h, 4 * (int64_t)m->heads * m->head_dim);
+        add(x, TARGET_out, PART_attention, CUT_IN, (int64_t)m->heads * m->head_dim, h);
     }
 }
 
