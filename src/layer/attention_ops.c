@@ -194,12 +194,6 @@ static bool copies_groups(const struct block_shape *s, double heads, double kv_h
     return s->copies_groups && kv_heads < heads;
 }
 
-/* Whether any layer's queries and keys are: those of hybrids often are not. */
-static bool is_rotated(const struct model *m)
-{
-    return !m->learned_pos && m->nope_every != 1;
-}
-
 /* What the product that makes q, k and v leaves behind. TransformerEngine has each for itself. In
  * torch, values are a view of it, and so are keys before their norm; q and k are rotated copies. */
 static double kept_product(const struct block_shape *s, double q, double k, bool copied)
