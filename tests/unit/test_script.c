@@ -93,7 +93,7 @@ static const struct {
     {"case $X in a) A=1 ;; b) A=2 ;; *) exit 1 ;; esac\npretrain_gpt.py --a $A", "[--a] [${A}]"},
     {"for x in 1 $(ls); do A=$x; done\npretrain_gpt.py --a $A", "[--a] [${A}]"},
     {"for x in *.c; do A=$x; done\npretrain_gpt.py --a $A", "[--a] [${A}]"},
-    {"for A in 1 2; do pretrain_gpt.py --a $A; done", "[--a] [${A}]"},
+    {"for A in 1 2; do pretrain_gpt.py --a $A; done", "[--a] [1]"},
     {"A=1 B=1\nwhile read x; do B=$A; A=2; done\npretrain_gpt.py --a $A $B", "[--a] [${A}] [${B}]"},
     {"grep -q x y && A=1\npretrain_gpt.py --a $A", "[--a] [${A}]"},
     {"A=1\ngrep -q x y || A=2\npretrain_gpt.py --a $A", "[--a] [${A}]"},

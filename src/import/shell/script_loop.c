@@ -1,6 +1,7 @@
 /* Loops. Rounds whose number is known are gone through one by one. Where it is not, the body may
  * have run or not; it is gone through twice, so that what one round leaves to the next is seen. A
- * loop that starts a training in each of its rounds is one training with an unknown variable. */
+ * loop over known words that starts a training in each of its rounds starts that of the first; any
+ * other is one training with an unknown variable. */
 #include "import/shell/script_parts.h"
 
 #include <string.h>
@@ -73,6 +74,21 @@ static bool all_known(const struct fields *list)
     return list->count <= ROUNDS;
 }
 
+/* The trainings of the first round stand for those of all. */
+static void take_first(struct loop *l, struct script *s, const struct variable *v,
+                       const struct fields *list)
+{
+    const char *note =
+        arena_format(s->mem,
+                     "line %d: the loop starts a training for each of %d values of %s: that of the "
+                     "first, %.60s, is planned (--env %s=VALUE)",
+                     l->node->line, list->count, v->name, list->word[0].text, v->name);
+    for (int i = l->launches; i < s->launches; i++) {
+        s->launch[i].others += list->count - 1;
+        launch_note(&s->launch[i], note);
+    }
+}
+
 /* False where the rounds have to be gone through in doubt. */
 static bool run_rounds(struct loop *l, struct script *s, struct variable *v,
                        const struct fields *list)
@@ -82,8 +98,12 @@ static bool run_rounds(struct loop *l, struct script *s, struct variable *v,
         script_run(s, l->node->body);
         bool last = v->fixed || !round_ends(l, s) || i + 1 == list->count;
         bool trains = s->launches > l->launches && list->count > 1 && !v->fixed;
-        if (trains || (s->perhaps && !last))
+        if (s->perhaps && (trains || !last))
             return false;
+        if (trains) {
+            take_first(l, s, v, list);
+            break;
+        }
         if (last)
             break;
     }

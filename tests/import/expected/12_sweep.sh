@@ -8,4 +8,5 @@ launch script, program pretrain_gpt.py, line 3, 8 GPUs (1 x 8)
 --bf16
 --micro-batch-size 1
 --global-batch-size 32
-open: tests/import/12_sweep.sh:5: --tensor-model-parallel-size is ${TP}, which the loop in line 2 sets: give --env TP=VALUE
+--tensor-model-parallel-size 1
+note: line 2: the loop starts a training for each of 4 values of TP: that of the first, 1, is planned (--env TP=VALUE)
