@@ -1,6 +1,6 @@
 /* Which reading of a launch script counts. A script is read as it is called, with the arguments of the command line or
- * none. Where it takes arguments and none are given, the call that one of its comments shows stands for them, if that
- * answers everything. Where things are left to ask, it is read once more with all that is not set in doubt: then the
+ * none. Where it takes arguments and none are given, the call that one of its comments or the README beside it shows
+ * stands for them, if that answers everything. Where things are left to ask, it is read once more with all that is not set in doubt: then the
  * list names what decides them, not what follows. */
 #include "query/query_read.h"
 
@@ -80,13 +80,44 @@ static bool has_arguments(const struct options *o)
     return false;
 }
 
-/* As the call in a comment has it; false where there is none, or it leaves things to ask. */
+static const char README[] = "README.md";
+
+/* README.md in the script's folder; false where there is none. */
+static bool read_beside(const struct options *o, const char *path, struct text *out)
+{
+    struct error ignored;
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    const char *folder = n ? arena_copy(o->mem, path, n) : "./";
+    const char *name = arena_format(o->mem, "%s%s", folder, README);
+    return imported_follows(o, path) && file_lies_in(folder, name) &&
+           file_read(name, o->mem, out, &ignored);
+}
+
+/* The call that a comment shows; where things are left to ask, also that of the README beside the script. */
+static bool find_call(const struct options *o, const struct text *t, const char *path,
+                      int arguments, bool complete, struct script_call *c, const char **why)
+{
+    struct text readme;
+    if (script_call(path, t->data, t->length, arguments, c, o->mem)) {
+        *why = arena_format(o->mem, "the comment in line %d calls it so", c->line);
+        return true;
+    }
+    if (complete || !read_beside(o, path, &readme) ||
+        !script_call_elsewhere(path, readme.data, readme.length, arguments, c, o->mem))
+        return false;
+    *why = arena_format(o->mem, "line %d of %s beside it calls it so", c->line, README);
+    return true;
+}
+
+/* As the call in a comment or README has it; false where there is none, or it leaves things to ask. */
 static bool read_as_called(struct options *o, const struct text *t, const char *path, int arguments,
-                           struct script_as_read *r, const char **call, const char **why)
+                           bool complete, struct script_as_read *r, const char **call,
+                           const char **why)
 {
     struct script_call c;
     struct str words = {0};
-    if (has_arguments(o) || !script_call(path, t->data, t->length, arguments, &c, o->mem) ||
+    if (has_arguments(o) || !find_call(o, t, path, arguments, complete, &c, why) ||
         o->envs + c.count > ENVS_MAX)
         return false;
     struct script_env *env = arena_array(o->mem, ENVS_MAX, sizeof *env);
@@ -98,7 +129,6 @@ static bool read_as_called(struct options *o, const struct text *t, const char *
     }
     read_with(o, t, path, env, o->envs + c.count, 0, r);
     *call = str_keep(&words, o->mem);
-    *why = arena_format(o->mem, "the comment in line %d calls it so", c.line);
     return is_complete(o, r);
 }
 
@@ -110,7 +140,7 @@ bool imported_script(struct options *o, const struct text *t, const char *path, 
     bool complete = is_complete(o, &plain);
     bool again = (plain.read || plain.launch.arguments > 0) && t->length < LONG;
     if (again && plain.launch.arguments > 0 &&
-        read_as_called(o, t, path, plain.launch.arguments, &other, call, why)) {
+        read_as_called(o, t, path, plain.launch.arguments, complete, &other, call, why)) {
         *out = other.launch;
         return true;
     }

@@ -39,6 +39,19 @@ code=0
 [ $code -eq 2 ] && grep -q 'either.sh:1: --tensor-model-parallel-size may be in' "$SCRATCH/err"
 "$ASTRA" estimate "$SCRATCH/either.sh" --cluster 1x8:H100 --env F= >"$SCRATCH/out"
 
+# A call in the README beside the script answers what it asks; one elsewhere, or with too few words, does not.
+"$ASTRA" estimate tests/import/readme/train.sh --cluster 1x8:H100 >"$SCRATCH/out"
+grep -q 'assumed: arguments 4 2, because line 6 of README.md beside it calls it so' "$SCRATCH/out"
+mkdir "$SCRATCH/readme"
+cp tests/import/readme/train.sh "$SCRATCH/readme"
+ln -s "$PWD/tests/import/readme/README.md" "$SCRATCH/readme/README.md"
+code=0
+"$ASTRA" estimate "$SCRATCH/readme/train.sh" --cluster 1x8:H100 2>"$SCRATCH/err" || code=$?
+[ $code -eq 2 ] && grep -q 'give the arguments of the script' "$SCRATCH/err"
+rm "$SCRATCH/readme/README.md"
+echo 'bash train.sh 4' >"$SCRATCH/readme/README.md"
+"$ASTRA" estimate "$SCRATCH/readme/train.sh" --cluster 1x8:H100 2>"$SCRATCH/err" && exit 1
+
 # Lines of 10 MB, in a comment and as a value.
 {
     printf '# '

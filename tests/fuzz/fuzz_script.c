@@ -30,6 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     arena_init(&mem);
     const char *text = arena_copy(&mem, (const char *)data, size);
+    struct script_call call;
+    if (script_call("fuzz.sh", text, size, 2, &call, &mem) && call.count < 1)
+        abort();
+    if (script_call_elsewhere("fuzz.sh", text, size, 2, &call, &mem) && call.count < 2)
+        abort();
     bool ok = script_read("fuzz.sh", text, size, env, (int)(size % 3), false, &l, &mem, &err) &&
               overrides_of_launch(&l, &mem, &err);
     if (ok) {

@@ -40,3 +40,6 @@ struct script_call {
 };
 bool script_call(const char *path, const char *text, size_t length, int arguments,
                  struct script_call *, struct arena *);
+/* The same of a text beside the script, a call of which has all of its arguments, on as many lines as it needs. */
+bool script_call_elsewhere(const char *path, const char *text, size_t length, int arguments,
+                           struct script_call *, struct arena *);

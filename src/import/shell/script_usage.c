@@ -115,6 +115,38 @@ static bool is_own(const char *path, const char *line, const char *end)
     return (size_t)(end - line) > n && memcmp(end - n, name, n) == 0;
 }
 
+/* A line with those that it goes on with behind a backslash. */
+static const char *whole_line(const char **at, const char *end, int *line, struct arena *mem)
+{
+    struct str s = {0};
+    for (bool more = true; more && *at < end; ++*line) {
+        const char *stop = memchr(*at, '\n', (size_t)(end - *at)), *last = stop ? stop : end;
+        const char *next = last + (last < end);
+        while (last > *at && strchr(" \t\r", last[-1]))
+            last--;
+        more = last > *at && last[-1] == '\\';
+        str_add_bytes(&s, *at, (size_t)(last - *at) - more);
+        *at = next;
+    }
+    return str_keep(&s, mem);
+}
+
+bool script_call_elsewhere(const char *path, const char *text, size_t length, int arguments,
+                           struct script_call *out, struct arena *mem)
+{
+    const char *end = text + length, *p = text;
+    for (int line = 1, first = line; p < end && arguments > 0; first = line) {
+        const char *whole = whole_line(&p, end, &line, mem), *stop = whole + strlen(whole);
+        const char *behind = *whole == '#' ? NULL : call_in(whole, stop);
+        struct script_call c = {.line = first};
+        if (behind && is_own(path, whole, behind) && words_of(behind, stop, &c, mem) >= arguments) {
+            *out = c;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool script_call(const char *path, const char *text, size_t length, int arguments,
                  struct script_call *out, struct arena *mem)
 {
