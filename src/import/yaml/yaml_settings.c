@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/megatron/words.h"
 
 #include <string.h>
 
@@ -51,6 +52,15 @@ void reading_words(struct yaml_reading *r, const char *words, const char *value,
 static bool is_nothing(const char *value)
 {
     return !*value || same_name(value, "null") || same_name(value, "none");
+}
+
+/* "none" is one of the words of --position-embedding-type, and not Python's None. */
+static bool is_choice(const struct yaml_reading *r, const char *name, const char *value)
+{
+    const char *flag = launch_dashed(arena_format(r->mem, "--%s", name), r->mem);
+    return strcmp(value, "none") == 0 && words_takes(flag, value) &&
+           strchr(words_expected(flag), ' ') && words_most_values(flag) == 1 &&
+           strncmp(words_expected(flag), "a ", 2) != 0;
 }
 
 /* What a row says; false where the reading has to end. */
@@ -140,10 +150,11 @@ static void add_setting(struct yaml_reading *r, const char *path, const char *na
                         const char *value, int line)
 {
     const struct setting_row *row = row_of(path, value);
+    bool nothing = is_nothing(value) && !is_choice(r, name, value);
     take_out(r, name, value);
     if (row && !is_nothing(value))
         take_row(r, row, path, value, line);
-    if (row || take_world(r, name, value) || take_width(r, name, value) || is_nothing(value) ||
+    if (row || take_world(r, name, value) || take_width(r, name, value) || nothing ||
         dest_add(&r->list, name, value, line) || same_name(value, "false") || !is_strange(r, path))
         return;
     const char *flag = arena_format(r->mem, "--%s", name);
