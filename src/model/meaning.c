@@ -25,6 +25,8 @@ enum meaning_need {
     NEED_BIASED,
     NEED_SOFTMAX,
     NEED_SIGMOID,
+    NEED_INDEXER,
+    NEED_LEARNED_INDEX,
     NEED_PREDICTS
 };
 
@@ -43,6 +45,8 @@ static const char *const LACKS[] = {
     [NEED_BIASED] = "expert_bias",
     [NEED_SOFTMAX] = "experts and a softmax router",
     [NEED_SIGMOID] = "sigmoid_router",
+    [NEED_INDEXER] = "index_heads",
+    [NEED_LEARNED_INDEX] = "index_loss",
     [NEED_PREDICTS] = "mtp",
 };
 
@@ -131,6 +135,8 @@ bool model_meaning_counts(const struct model *m, enum model_meaning f)
         [NEED_BIASED] = m->experts && m->expert_bias,
         [NEED_SOFTMAX] = m->experts && !m->sigmoid_router,
         [NEED_SIGMOID] = m->experts && m->sigmoid_router,
+        [NEED_INDEXER] = m->index_heads,
+        [NEED_LEARNED_INDEX] = m->index_heads && m->index_loss,
         [NEED_PREDICTS] = m->mtp,
     };
     return has[NEED[f]];

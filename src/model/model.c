@@ -41,6 +41,12 @@ static const struct field_owner OWNERS[] = {
     {MODEL_moe_every, MODEL_experts},
     {MODEL_router_groups, MODEL_experts},
     {MODEL_moe_latent, MODEL_experts},
+    {MODEL_index_heads, MODEL_mla},
+    {MODEL_index_dim, MODEL_index_heads},
+    {MODEL_index_topk, MODEL_index_heads},
+    {MODEL_index_every, MODEL_index_heads},
+    {MODEL_index_first, MODEL_index_heads},
+    {MODEL_index_loss, MODEL_index_heads},
     {MODEL_gdn_dim, MODEL_gdn_heads},
     {MODEL_gdn_key_heads, MODEL_gdn_heads},
     {MODEL_gdn_key_dim, MODEL_gdn_heads},
@@ -231,6 +237,22 @@ static bool check_gdn(const struct model *m, struct error *err)
     return true;
 }
 
+static bool check_indexer(const struct model *m, struct error *err)
+{
+    if (!m->index_heads)
+        return true;
+    if (!m->index_dim || !m->index_topk)
+        return fail(err, ERROR_INPUT, "index_heads is %d: index_dim and index_topk are needed too",
+                    m->index_heads);
+    if (m->index_dim < m->qk_rope)
+        return fail(err, ERROR_INPUT, "index_dim is %d, expected at least qk_rope (%d)",
+                    m->index_dim, m->qk_rope);
+    return !m->pattern[0] || m->index_every <= 1 ||
+           fail(err, ERROR_INPUT,
+                "index_every is %d, and a pattern has layers that choose tokens (D) alone",
+                m->index_every);
+}
+
 static bool check_mamba(const struct model *m, struct error *err)
 {
     if (m->mamba_heads && m->mamba_heads % m->mamba_groups)
@@ -249,13 +271,21 @@ static void pattern_of_symbols(const struct model *m, struct layer_pattern *p)
     }
 }
 
+enum mixer model_attention_of(const struct model *m, int layer)
+{
+    int first = m->index_first > 1 ? m->index_first : 1, behind = layer + 1 - first;
+    if (!m->index_heads)
+        return MIXER_ATTENTION;
+    return m->index_every > 1 && behind > 0 && behind % m->index_every ? MIXER_REUSE : MIXER_DSA;
+}
+
 static void pattern_of_fields(const struct model *m, struct layer_pattern *p)
 {
     int every = m->moe_every > 1 ? m->moe_every : 1;
     for (int i = 0; i < m->layers; i++) {
         int rest = i - m->dense_first;
         bool full = m->full_every == 0 || (i + 1) % m->full_every == 0;
-        p->mixer[i] = full ? MIXER_ATTENTION : MIXER_GDN;
+        p->mixer[i] = (uint8_t)(full ? model_attention_of(m, i) : MIXER_GDN);
         p->feed[i] = m->experts > 0 && rest >= 0 && rest % every == 0 ? FEED_MOE : FEED_MLP;
         p->window[i] = m->window > 0 && !(m->window_every > 0 && (i + 1) % m->window_every == 0);
     }
@@ -278,8 +308,8 @@ bool model_finish(struct model *m, struct error *err)
         return false;
     fill_defaults(m);
     if (!check_attention(m, err) || !check_ranges(m, false, err) || !check_router(m, err) ||
-        !check_mamba(m, err) || !check_gdn(m, err) || !check_wide(m, err) ||
-        !model_finish_meaning(m, err))
+        !check_mamba(m, err) || !check_gdn(m, err) || !check_indexer(m, err) ||
+        !check_wide(m, err) || !model_finish_meaning(m, err))
         return false;
     if (m->pattern[0])
         pattern_of_symbols(m, &pattern);
@@ -295,7 +325,8 @@ static bool is_idle(const struct model *m, enum model_field f)
     return (f == MODEL_max_seq && !m->learned_pos) ||
            (f == MODEL_ffn && !model_has_feed(m, FEED_MLP)) || f == MODEL_sigmoid_router ||
            f == MODEL_text_part || f == MODEL_dense_first || f == MODEL_moe_every ||
-           f == MODEL_full_every || f == MODEL_window_every;
+           f == MODEL_full_every || f == MODEL_window_every || f == MODEL_index_every ||
+           f == MODEL_index_first;
 }
 
 static const char *const MIXER_NAMES[] = {

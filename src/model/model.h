@@ -135,6 +135,8 @@ struct layer_pattern {
     bool window[MODEL_MAX_LAYERS];
 };
 bool model_set_pattern(struct model *, const struct layer_pattern *, struct error *);
+/* The kind of attention that a layer (from 0) has by the fields of the indexer. */
+enum mixer model_attention_of(const struct model *, int layer);
 /* Sets wide_first and wide_last of a finished model, whatever its pattern. */
 bool model_set_wide(struct model *, int first, int last, struct error *);
 
@@ -205,6 +207,14 @@ struct layer_params {
 int64_t model_router_params(const struct model *);
 /* Of the norms around one half of a layer. */
 int64_t model_half_norms(const struct model *);
+
+/* Parameters of the indexer that chooses tokens; of the tokens that a query of a causal sequence may see those it sees on
+ * average. */
+int64_t dsa_indexer_params(const struct model *);
+double dsa_tokens_seen(const struct model *, double seq_len);
+/* Multiply-adds a token that grow with the sequence, of a layer that chooses tokens and of one that does not, of all three
+ * passes together. */
+double dsa_sequence_work(const struct model *, bool chooses, double seq_len);
 
 /* Width of all values of a gated delta net, and of all its queries. */
 int64_t gdn_values(const struct model *);

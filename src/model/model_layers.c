@@ -50,6 +50,14 @@ static bool lay_out(struct model *m, const struct layer_pattern *p, struct error
     }
     m->mtp_layers = m->pattern[0] ? (int)strlen(m->mtp_pattern) : 1;
     m->mtp_layer[0] = m->layer[m->layers - 1];
+    if (m->kind[m->mtp_layer[0]].mixer == MIXER_REUSE) { /* its layers are counted anew */
+        struct layer_kind x = m->kind[m->mtp_layer[0]];
+        x.mixer = MIXER_DSA;
+        int k = kind_index(m, &x);
+        if (k == MODEL_MAX_KINDS)
+            return too_many_kinds(err);
+        m->mtp_layer[0] = (uint8_t)k;
+    }
     for (int i = 0; m->pattern[0] && i < m->mtp_layers; i++) {
         struct layer_kind x = layer_of_symbol(m->mtp_pattern[i]);
         x.window = mixer_attends(x.mixer) ? m->window : 0;
@@ -176,6 +184,12 @@ static bool check_layers(const struct model *m, struct error *err)
                           "and K in the pattern"
                         : "kda_heads is missing (%s)",
                     model_field_info(MODEL_kda_heads)->help);
+    if (model_has_mixer(m, MIXER_DSA) != (m->index_heads > 0))
+        return fail(err, ERROR_INPUT,
+                    m->index_heads ? "index_heads is there, but no layer of the pattern is sparse "
+                                     "attention (D): %s"
+                                   : "index_heads is missing (%s)",
+                    model_field_info(MODEL_index_heads)->help);
     return check_size(m, err);
 }
 

@@ -252,7 +252,7 @@ double model_flops(const struct model *m, double sequences, double seq_len)
 {
     double h = m->hidden, tokens = sequences * seq_len;
     double head_widths = (double)m->head_dim + (m->mla ? m->v_dim : m->head_dim);
-    double times[MODEL_MAX_KINDS] = {0}, quadratic = 0;
+    double times[MODEL_MAX_KINDS] = {0}, quadratic = 0, sparse = 0;
     double work =
         h * (double)model_padded_vocab(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
     for (int i = 0; i < m->layers; i++)
@@ -262,8 +262,11 @@ double model_flops(const struct model *m, double sequences, double seq_len)
     for (int k = 0; k < m->kinds; k++) {
         work += times[k] * kind_work(m, &m->kind[k]);
         quadratic += mixer_attends(m->kind[k].mixer) ? times[k] : 0;
+        if (m->kind[k].mixer == MIXER_DSA || m->kind[k].mixer == MIXER_REUSE)
+            sparse += times[k] * dsa_sequence_work(m, m->kind[k].mixer == MIXER_DSA, seq_len);
     }
     double pairs = 3 * tokens * seq_len * m->heads * head_widths * quadratic;
+    pairs += 2 * tokens * sparse;
     double all = 6 * tokens * work + pairs;
     return model_trains_all(m) ? all : all - tokens * untrained_flops(m, times, pairs / tokens);
 }

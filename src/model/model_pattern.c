@@ -11,6 +11,7 @@
 /* Attention under multi-latent attention has a symbol of its own, and is one kind here. */
 static const char LATENT = '+', DEPTH = '/';
 
+/* Strings: what has no symbol is the last of the mixers. */
 static const char MIXER_SYMBOLS[] = {
 #define MIXER(id, symbol, ...) symbol,
 #define FEED(...)
@@ -33,7 +34,9 @@ struct layer_kind layer_of_symbol(char symbol)
 
 static bool check_symbols(const char *text, const char *whole, struct error *err)
 {
-    bool latent = strchr(text, LATENT), plain = strchr(text, MIXER_SYMBOLS[MIXER_ATTENTION]);
+    const char sparse = MIXER_SYMBOLS[MIXER_DSA];
+    bool latent = strchr(text, LATENT) || strchr(text, sparse);
+    bool plain = strchr(text, MIXER_SYMBOLS[MIXER_ATTENTION]);
     for (const char *p = text; *p; p++)
         if (*p != LATENT && !strchr(MIXER_SYMBOLS, *p) && !strchr(FEED_SYMBOLS, *p))
             return fail(err, ERROR_INPUT,
@@ -43,9 +46,9 @@ static bool check_symbols(const char *text, const char *whole, struct error *err
                         LATENT, DEPTH);
     return !(latent && plain) ||
            fail(err, ERROR_INPUT,
-                "pattern '%.80s' has attention (%c) and multi-latent attention (%c); Megatron "
+                "pattern '%.80s' has attention (%c) and multi-latent attention (%c, %c); Megatron "
                 "knows one of them in a model",
-                whole, MIXER_SYMBOLS[MIXER_ATTENTION], LATENT);
+                whole, MIXER_SYMBOLS[MIXER_ATTENTION], LATENT, sparse);
 }
 
 /* The symbols up to the end or the next depth. */
@@ -62,11 +65,11 @@ static bool take_part(struct model *m, const char **at, char *out, int most, con
     *at += length;
     if (!check_symbols(out, whole, err))
         return false;
-    for (char *p = out; *p; p++)
-        if (*p == LATENT) {
-            m->mla = 1;
+    for (char *p = out; *p; p++) {
+        m->mla |= *p == LATENT || *p == MIXER_SYMBOLS[MIXER_DSA];
+        if (*p == LATENT)
             *p = MIXER_SYMBOLS[MIXER_ATTENTION];
-        }
+    }
     return true;
 }
 

@@ -69,6 +69,8 @@ double expert_shards(const struct strategy *s)
 static double layer_tensors(const struct model *m, const struct layer_kind *kind, double experts)
 {
     const double mixer[MIXERS] = {[MIXER_ATTENTION] = 3 + (m->qk_norm ? 2 : 0),
+                                  [MIXER_REUSE] = 3 + 2,
+                                  [MIXER_DSA] = 3 + 2 + 5,
                                   [MIXER_MAMBA] = 3 + 6,
                                   [MIXER_GDN] = 3 + 4,
                                   [MIXER_KDA] = 3 + 13,
@@ -122,12 +124,22 @@ static void add_attention_matrices(struct newton *out, const struct model *m)
     }
 }
 
+static void add_indexer_matrices(struct newton *out, const struct model *m)
+{
+    double from = m->q_lora ? m->q_lora : m->hidden;
+    add_matrix(out, &out->dense, from, (double)m->index_heads * m->index_dim, 1);
+    add_matrix(out, &out->dense, m->hidden, m->index_dim, 1);
+    add_matrix(out, &out->dense, m->hidden, m->index_heads, 1);
+}
+
 /* Of a state space the product that makes its inputs is left to Adam (mamba_mixer.py: use_muon). */
 static void add_mixer_matrices(struct newton *out, const struct model *m, enum mixer mixer)
 {
     double h = m->hidden, values = (double)gdn_values(m), queries = (double)gdn_queries(m);
-    if (mixer_attends(mixer))
+    if (mixer_attends(mixer) || mixer == MIXER_REUSE || mixer == MIXER_DSA)
         add_attention_matrices(out, m);
+    if (mixer == MIXER_DSA)
+        add_indexer_matrices(out, m);
     if (mixer == MIXER_MAMBA || mixer == MIXER_PARALLEL) {
         add_matrix(out, &out->dense, h, (double)mamba_inner(m), 1);
     } else if (mixer == MIXER_GDN) {
