@@ -255,16 +255,68 @@ static bool delta_nets(const struct hf_config *c, const struct json *types, cons
     return true;
 }
 
+/* "FFSSSF", or a list of F, S, full, shared: whether a layer chooses its tokens; NULL where the file has neither. */
+static const struct json *index_list(const struct hf_config *c, const char **key)
+{
+    *key = hf_get(c, "indexer_types") ? "indexer_types" : "index_topk_pattern";
+    return hf_get(c, *key);
+}
+
+static char index_type(const struct json *list, int layer)
+{
+    const char *text = json_text(json_is_array(list) ? json_at(list, (size_t)layer) : list);
+    size_t n = strlen(text), at = json_is_array(list) ? 0 : (size_t)layer;
+    return at >= n ? 0 : text[at] == 'f' ? 'F' : text[at] == 's' ? 'S' : text[at];
+}
+
+/* Two numbers say which layers choose: index_first of them, and then every index_every-th. */
+static bool shorten_index(const struct json *list, struct model *m)
+{
+    int first = 0, every = 0;
+    while (first < m->layers && index_type(list, first) == 'F')
+        first++;
+    for (int i = first; i < m->layers && !every; i++)
+        every = index_type(list, i) == 'F' ? i - first + 1 : 0;
+    m->index_first = first;
+    m->index_every = first == m->layers ? 0 : every ? every : m->layers;
+    for (int i = 0; i < m->layers; i++)
+        if (index_type(list, i) != (model_attention_of(m, i) == MIXER_DSA ? 'F' : 'S'))
+            return false;
+    return first > 0;
+}
+
+static bool read_index(const struct hf_config *c, struct model *m, struct error *err)
+{
+    const char *key;
+    const struct json *list = index_list(c, &key);
+    bool named = json_is_array(list) || json_is_string(list);
+    size_t items = json_is_array(list) ? json_count(list) : strlen(json_text(list));
+    if (m->index_every > 1 && !m->index_first)
+        m->index_first = 2;
+    if (list && (!named || items != (size_t)m->layers || !shorten_index(list, m)))
+        return fail(
+            err, ERROR_INPUT,
+            "%s: %s is no list of %d times full or shared, first all full, then every n-th%s",
+            c->name, key, m->layers, HF_WAY_OUT);
+    if (m->index_every <= 1)
+        m->index_every = m->index_first = 0;
+    return true;
+}
+
 bool hf_pattern(const struct hf_config *c, const struct hf_family *f, struct model *m,
                 struct layer_pattern *p, struct error *err)
 {
     const struct json *types = hf_get(c, "layer_types");
     memset(p, 0, sizeof *p);
+    if (m->index_heads && !read_index(c, m, err))
+        return false;
+    for (int i = 0; i < m->layers; i++)
+        p->mixer[i] = (uint8_t)model_attention_of(m, i);
     if (f->reads & DELTA && !delta_nets(c, types, m, p, err))
         return false;
     if (!hf_feeds(c, f, m, p, err) || !read_window(c, f, m, err))
         return false;
-    if (types && !(f->reads & (DELTA | PAIRED)))
+    if (types && !m->index_heads && !(f->reads & (DELTA | PAIRED)))
         return window_list(c, types, m, p, err);
     return !m->window || window_rule(c, f, m, p, err);
 }

@@ -40,9 +40,10 @@ static const struct {
      "a model with linear attention or state-space layers, which are not planned", false},
     {"qwen3.5 qwen3.6 qwen3.8 qwen3_5 qwen35 qwen36 next",
      "a model with gated delta nets that has no preset", true},
-    {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2 "
-     "deepseek-v4 deepseek_v4 deepseek4 minimax_m3 minimax-m3",
-     "a model with sparse attention, which is not planned", false},
+    {"deepseek-v4 deepseek_v4 deepseek4 minimax_m3 minimax-m3",
+     "a model with compressed or blockwise sparse attention, which is not planned", false},
+    {"glm5 glm-5 glm5.2 deepseek-v3.2 deepseek-v32 deepseek32 deepseek_v32 deepseek_v3_2",
+     "a model with sparse attention that has no preset", true},
     {"gemma4 gemma-4 step35 step37 step-3.5 step-3.7 mimo_v2 mimo-v2",
      "a model whose layers differ in their heads, which is not planned", false},
     {"embedding reranker reward rm prm",

@@ -149,7 +149,7 @@ static void presets_have_published_counts(void **state)
             rounded++;
         }
     }
-    assert_int_equal(exact, 133);
+    assert_int_equal(exact, 136);
     assert_int_equal(rounded, COUNT(ROUNDED));
 }
 
@@ -784,9 +784,14 @@ static void bad_configs(void **state)
         {"{\"model_type\":\"lama\"}", "c.json: model_type 'lama' is no family that is known (did "
                                       "you mean llama?) (doc/model.md)" INLINE},
         {"{\"model_type\":\"jamba\"}", "c.json: model_type is 'jamba': it has " HYBRID},
-        {"{\"model_type\":\"deepseek_v32\"}", "c.json: model_type is 'deepseek_v32': it has sparse "
-                                              "attention over tokens that an indexer "
-                                              "chooses, which Astra does not model" INLINE},
+        {"{\"model_type\":\"deepseek_v4\"}",
+         "c.json: model_type is 'deepseek_v4': it has compressed sparse attention and "
+         "hyper-connections, which Astra does not model" INLINE},
+        {CONFIG("glm_moe_dsa") LATENT
+         "\"n_routed_experts\":4,\"num_experts_per_tok\":2,"
+         "\"num_hidden_layers\":4,\"moe_intermediate_size\":8,\"index_topk_pattern\":\"FSFF\"}",
+         "c.json: index_topk_pattern is no list of 4 times full or shared, first all full, then "
+         "every n-th" INLINE},
         {CONFIG("deepseek_v3") "\"num_hidden_layers\":2,\"index_topk\":2048}",
          "c.json: index_topk is given: the model has sparse attention over tokens that an indexer "
          "chooses, which Astra does not model" INLINE},
@@ -1018,9 +1023,11 @@ static void names_of_others(void **state)
         {"Qwen/Qwen3-Embedding-4B", NULL},
         {"Qwen/Qwen3-Reranker-0.6B", NULL},
         {"Qwen/Qwen2.5-Math-PRM-7B", NULL},
-        {"deepseek-ai/DeepSeek-V3.2", NULL},
-        {"deepseek_v3_2", NULL},
-        {"deepseek32", NULL},
+        {"deepseek-ai/DeepSeek-V3.2", "deepseek-v3.2"},
+        {"deepseek_v3_2", "deepseek-v3.2"},
+        {"deepseek32", "deepseek-v3.2"},
+        {"zai-org/GLM-5.1", "glm-5"},
+        {"zai-org/GLM-5.2", "glm-5.2"},
         {"deepseek-v3-20layer.sh", NULL},
         {"qwen3_235B_A22B_4layer.yaml", NULL},
         {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"},
