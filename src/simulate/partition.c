@@ -623,6 +623,8 @@ bool partition_init(struct partition *f, const struct scene *sc,
     if (s->split == SPLIT_LAYOUT) {
         assert(layout);
         f->layout = *layout;
+        if (!layout_keeps_choices(layout, sc->model, err))
+            return false;
     } else if (!layout_of(&f->layout, sc->model, s, err)) {
         return false;
     }

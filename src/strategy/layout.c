@@ -60,15 +60,61 @@ static bool count_even(int counts[], const struct model *m, const struct strateg
     return true;
 }
 
+/* Tokens that a layer of sparse attention chose do not cross stages (experimental_attention_variant_module_specs.py). */
+bool layout_may_start(const struct model *m, int layer)
+{
+    return m->index_every <= 1 || layer == m->layers ||
+           m->kind[m->layer[layer]].mixer != MIXER_REUSE;
+}
+
+bool layout_keeps_choices(const struct layout *l, const struct model *m, struct error *err)
+{
+    for (int i = 0; i < l->stages; i++)
+        if (l->layers[i] > 0 && !layout_may_start(m, l->first[i]))
+            return fail(
+                err, ERROR_INFEASIBLE,
+                "virtual stage %d starts with layer %d, which sees tokens that a layer before "
+                "it chose (index_every %d): split=uneven, or a layout whose stages start with "
+                "layers that choose",
+                i, l->first[i] + 1, m->index_every);
+    return true;
+}
+
+/* Layers that stay together: one that chooses tokens with those that see them, the first ones with the first of these. */
+static int first_unit(const struct model *m)
+{
+    int layers =
+        m->index_every > 1 ? (m->index_first > 1 ? m->index_first : 1) + m->index_every - 1 : 1;
+    return layers < m->layers ? layers : m->layers;
+}
+
+static int unit_count(const struct model *m)
+{
+    int every = m->index_every > 1 ? m->index_every : 1;
+    return 1 + (m->layers - first_unit(m) + every - 1) / every;
+}
+
+static void units_to_layers(int counts[], int stages, const struct model *m)
+{
+    int every = m->index_every > 1 ? m->index_every : 1, given = first_unit(m) - every;
+    for (int i = 0, before = 0; i < stages; i++) {
+        int up_to = before + counts[i] * every + (i == 0 ? given : 0);
+        counts[i] = (up_to < m->layers ? up_to : m->layers) - before;
+        before = up_to;
+    }
+}
+
 /* As even as possible. The last virtual stage (loss) has the smaller share first, then the first
  * one (embedding), then the earlier ones, which keep more micro-batches in flight. */
 static bool count_uneven(int counts[], const struct model *m, const struct strategy *s,
                          struct error *err)
 {
-    int stages = s->pp * s->vpp, small = m->layers / stages, larger = m->layers % stages;
+    int stages = s->pp * s->vpp, units = unit_count(m);
+    int small = units / stages, larger = units % stages;
     if (small < 1)
-        return fail(err, ERROR_INFEASIBLE, "%d layers are fewer than pp x vpp = %d x %d stages",
-                    m->layers, s->pp, s->vpp);
+        return fail(err, ERROR_INFEASIBLE, "%d %s are fewer than pp x vpp = %d x %d stages", units,
+                    units < m->layers ? "groups of layers that share a choice of tokens" : "layers",
+                    s->pp, s->vpp);
     for (int i = 0; i < stages; i++)
         counts[i] = small;
     for (int i = stages - 2; i > 0 && larger > 0; i--, larger--)
@@ -79,6 +125,7 @@ static bool count_uneven(int counts[], const struct model *m, const struct strat
     }
     if (larger > 0)
         counts[stages - 1]++;
+    units_to_layers(counts, stages, m);
     return true;
 }
 
@@ -160,7 +207,7 @@ bool layout_of(struct layout *l, const struct model *m, const struct strategy *s
     if (!count[s->split](counts, m, s, err))
         return false;
     deal_out(l, m, counts, s->pp * s->vpp);
-    return true;
+    return layout_keeps_choices(l, m, err);
 }
 
 bool layout_is_string(int split)
@@ -334,7 +381,7 @@ bool layout_parse(struct layout *l, const char *text, const struct model *m, str
         l->mtp_stage = seen.mtp_stage;
     s->split = SPLIT_LAYOUT;
     s->vpp = seen.stages / s->pp;
-    return true;
+    return layout_keeps_choices(l, m, err);
 }
 
 /* "tt", "t*12": whichever is shorter. */

@@ -24,6 +24,11 @@ struct layout {
  * when the layers cannot be split that way. SPLIT_LAYOUT is parsed by layout_parse instead. */
 bool layout_of(struct layout *, const struct model *, const struct strategy *, struct error *);
 
+/* Whether a stage may start with the layer (from 0): one of sparse attention must not see tokens that another stage's layer
+ * chose. Of a whole layout, with the reason where it is not so. */
+bool layout_may_start(const struct model *, int layer);
+bool layout_keeps_choices(const struct layout *, const struct model *, struct error *);
+
 /* Splits that only a layout string tells Megatron. */
 bool layout_is_string(int split);
 

@@ -211,8 +211,9 @@ static void moe_onoff_options(const struct space_builder *b, struct value_list *
 
 static void cp_comm_options(const struct space_builder *b, struct value_list *l)
 {
-    (void)b;
     push_range(l, CP_P2P, CP_A2A);
+    if (b->model->index_heads) /* sparse attention knows no other */
+        push(l, CP_ALLGATHER);
 }
 
 static bool is_of(const struct gpu *gpu, const char *arch)

@@ -186,8 +186,9 @@ static bool cost_of(void *context, int rank, int first, int count, struct rank_c
     struct mixed_cell *c = p->c;
     struct stage_table *t = &c->w->table[p->type[rank]];
     bool fits = c->s.vpp > 1 ? rank_fits(p, rank, count)
-                             : stage_fits(t, &c->keeps, c->state, end_of(rank, p->pp), first, count,
-                                          cell_alive(c, rank, p->pp));
+                             : layout_may_start(c->w->query->scene.model, first) &&
+                                   stage_fits(t, &c->keeps, c->state, end_of(rank, p->pp), first,
+                                              count, cell_alive(c, rank, p->pp));
     if (fits)
         set_cost(p, rank, first, count, out);
     return fits;
