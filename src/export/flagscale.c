@@ -165,7 +165,7 @@ bool export_flagscale_flags(const struct model *m, const struct strategy *s,
                             const struct export_run *run, struct arena *mem, const char ***flags,
                             size_t *count, struct error *err)
 {
-    if (m->pattern[0] || m->gdn_heads)
+    if (m->pattern[0] || m->gdn_heads || m->index_heads)
         return fail(err, ERROR_INFEASIBLE,
                     "FlagScale's meshes are of GPT models with attention in every layer: %s",
                     "plan one type of GPU, or the types with one tp and dp (--engine megatron)");

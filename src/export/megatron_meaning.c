@@ -66,6 +66,10 @@ static void add_own(struct writer *w, enum model_meaning f)
         writer_meaning(w, MEANING_FLAGS[f].flag, f);
     else if (f == MEANING_rope_scaling)
         add_scaling(w);
+    else if (f == MEANING_index_coeff)
+        writer_meaning(w, MEANING_FLAGS[f].flag, f);
+    else if (f == MEANING_index_hadamard && w->model->index_hadamard == 0)
+        writer_word(w, MEANING_FLAGS[f].flag);
     else if (f == MEANING_nope_every && w->model->nope_every != 1) /* --position-embedding-type */
         add_unless_plain(w, f);
 }

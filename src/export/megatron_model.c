@@ -189,6 +189,27 @@ static void add_linear_pattern(struct writer *w, const char *flag)
         add_list(w, flag, linear, m->layers);
 }
 
+/* The kernels stand for attention=auto; what rotates must not be fused with sparse attention. */
+static void add_indexer(struct writer *w, const char *flag)
+{
+    const struct model *m = w->model;
+    if (!m->index_heads)
+        return;
+    if (!m->pattern[0])
+        writer_pair(w, "--experimental-attention-variant", "dsa");
+    writer_number(w, flag, m->index_heads);
+    if (w->strategy->attention != ATTENTION_UNFUSED)
+        writer_pair(w, "--dsa-kernel-backend", "cudnn");
+    writer_word(w, "--no-rope-fusion");
+    writer_has(w, "sparse attention by absorbed products", 19);
+}
+
+static void add_index_loss(struct writer *w, const char *flag)
+{
+    if (w->model->index_loss == 2)
+        writer_word(w, flag);
+}
+
 static void add_mamba(struct writer *w, const char *flag)
 {
     if (w->model->mamba_heads)
@@ -232,6 +253,8 @@ static void (*const OWN_FIELD[MODEL_FIELDS])(struct writer *, const char *flag) 
     [MODEL_moe_every] = add_nothing, /* part of the pattern */
     [MODEL_sigmoid_router] = add_router,
     [MODEL_mamba_heads] = add_mamba,
+    [MODEL_index_heads] = add_indexer,
+    [MODEL_index_loss] = add_index_loss,
     [MODEL_gdn_heads] = add_delta_net,
     [MODEL_full_every] = add_linear_pattern,
     [MODEL_wide_first] = add_wide_first,

@@ -82,7 +82,7 @@ static void wrong_patterns(void **state)
         {"pattern=M-//" SHAPE MAMBA, "0 layers before or behind a '/'"},
         {"pattern=/*" SHAPE MAMBA, "0 layers before or behind a '/'"},
         {"pattern=M-/*/-" SHAPE MAMBA, "MTP layers are '*' and '-', expected all alike"},
-        {"pattern=M+*-" SHAPE MAMBA, "has attention (*) and multi-latent attention (+)"},
+        {"pattern=M+*-" SHAPE MAMBA, "has attention (*) and multi-latent attention (+, D)"},
         {"layers=3,pattern=M-" SHAPE MAMBA, "has 2 layers, and layers is 3"},
         {"pattern=M-" SHAPE, "mamba_heads is missing"},
         {"pattern=*-" SHAPE MAMBA, "no layer of the pattern is one (M)"},

@@ -104,6 +104,9 @@ bool flags_read_meaning(struct flags_result *r, const struct words *w, struct er
                     : words_there(w, "--swiglu")       ? ACTIVATION_SILU
                     : words_there(w, "--squared-relu") ? ACTIVATION_RELU2
                                                        : ACTIVATION_GELU;
+    m->index_hadamard = !words_there(w, "--no-dsa-indexer-rotate-activation") &&
+                        !words_there(w, "--disable-dsa-indexer-rotate-activation");
+    r->meaning_given[MEANING_index_hadamard] = !m->index_hadamard;
     m->attention_dropout = r->attention_dropout;
     m->hidden_dropout = r->hidden_dropout;
     return read_value(m, MEANING_rope_theta, "--rotary-base", w, err) &&
@@ -123,7 +126,7 @@ static bool is_of_run(enum model_meaning f)
 {
     return f == MEANING_init_std || f == MEANING_embed_init || f == MEANING_aux_loss ||
            f == MEANING_balance || f == MEANING_z_loss || f == MEANING_bias_rate ||
-           f == MEANING_mtp_loss;
+           f == MEANING_mtp_loss || f == MEANING_index_coeff;
 }
 
 static bool meaning_agrees(struct flags_result *r, enum model_meaning f, struct model *given,

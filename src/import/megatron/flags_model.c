@@ -347,7 +347,7 @@ static bool set_pattern(struct model *m, const struct words *w, struct error *er
     for (int i = 0; i < m->layers; i++) {
         bool experts = m->experts && (moe_every ? i % moe_every == 0 : moe.item[i]);
         bool net = m->gdn_heads && (full_every ? (i + 1) % full_every != 0 : linear.item[i]);
-        pattern.mixer[i] = net ? MIXER_GDN : MIXER_ATTENTION;
+        pattern.mixer[i] = (uint8_t)(net ? MIXER_GDN : model_attention_of(m, i));
         pattern.feed[i] = experts ? FEED_MOE : FEED_MLP;
         pattern.window[i] =
             m->window && (window_every ? (i + 1) % window_every != 0 : window.item[i]);
@@ -377,11 +377,9 @@ static bool read_variant(struct flags_result *r, const struct words *w, struct e
     struct model *m = &r->model;
     bool net = flags_is(w, flag, "gated_delta_net", NULL) || flags_is(w, flag, "gdn", NULL);
     bool symbol = words_has(w, hybrid) && strchr(words_value(w, hybrid), 'G');
-    if (words_has(w, flag) && !net)
-        return fail(err, ERROR_INPUT,
-                    "%s %s: sparse attention and delta nets of the second kind are "
-                    "not planned",
-                    flag, words_value(w, flag));
+    if (words_has(w, flag) && !net && !flags_is(w, flag, "dsa", NULL))
+        return fail(err, ERROR_INPUT, "%s %s: delta nets of the second kind are not planned", flag,
+                    words_value(w, flag));
     if (net && !symbol && !words_has(w, "--linear-attention-freq"))
         return fail(err, ERROR_INPUT,
                     "%s without --linear-attention-freq: which layers are meant "
@@ -409,7 +407,7 @@ bool flags_read_model(struct flags_result *r, const struct words *w, struct erro
         !read_number(r, MODEL_layers, "--encoder-num-layers", 0, w, err))
         return false;
     bool hybrid;
-    if (!read_variant(r, w, err))
+    if (!read_variant(r, w, err) || !flags_read_sparse(r, w, err))
         return false;
     if (!flags_read_hybrid(r, w, &hybrid, err))
         return false;

@@ -21,6 +21,9 @@ bool flags_number(const struct words *, const char *flag, int lo, int hi, int *o
 /* flags_hybrid.c: layers of one half each, and where its '|' cut the pipeline. `hybrid`: there is such a pattern. */
 bool flags_read_hybrid(struct flags_result *, const struct words *, bool *hybrid, struct error *);
 
+/* flags_sparse.c: sparse attention, its indexer and its kernels; before the model is finished. */
+bool flags_read_sparse(struct flags_result *, const struct words *, struct error *);
+
 /* flags_rl.c: what of reinforcement learning is planned, after the strategy is read. */
 void flags_read_rl(struct flags_result *, const struct words *);
 

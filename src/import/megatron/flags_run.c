@@ -81,7 +81,8 @@ static void note_unfused(struct flags_result *r, const struct words *w)
          "the activation is planned fused: time and memory may be too low"},
         {te && r->strategy.attention == ATTENTION_UNFUSED, "--no-masked-softmax-fusion",
          "mask and softmax are planned fused: a step may be longer"},
-        {te, "--no-rope-fusion", "rotary positions are planned fused: a step may be longer"},
+        {te && !flags_is(w, "--experimental-attention-variant", "dsa", NULL), "--no-rope-fusion",
+         "rotary positions are planned fused: a step may be longer"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].counts && words_has(w, list[i].flag))
