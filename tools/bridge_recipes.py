@@ -32,7 +32,8 @@ OTHERS = (
     ("model", "pipeline_model_parallel_layout"), ("model", "account_for_embedding_in_pipeline_split"),
     ("model", "account_for_loss_in_pipeline_split"), ("model", "num_layers_in_first_pipeline_stage"),
     ("model", "num_layers_in_last_pipeline_stage"), ("model", "mtp_num_layers"),
-    ("model", "moe_router_force_load_balancing"), ("model", "cp_comm_type"),
+    ("model", "moe_router_force_load_balancing"), ("model", "dsa_kernel_backend"), ("model", "cp_comm_type"),
+    ("model", "microbatch_group_size_per_vp_stage"),
     ("ddp", "use_distributed_optimizer"), ("ddp", "overlap_grad_reduce"), ("ddp", "overlap_param_gather"),
     ("ddp", "use_megatron_fsdp"),
     ("optimizer", "optimizer"), ("optimizer", "use_precision_aware_optimizer"), ("optimizer", "optimizer_cpu_offload"),
@@ -43,7 +44,7 @@ OTHERS = (
 PLANNED = re.compile(
     r"meta-llama/(Meta-)?Llama-[23].*|Qwen/Qwen(2|2\.5|3)-[0-9].*|deepseek-ai/DeepSeek-V[23](-Lite)?"
     r"|moonshotai/(Moonlight-16B-A3B|Kimi-K2-Instruct)|openai/gpt-oss-.*|google/gemma-(2-.*|3-1b-.*)"
-    r"|zai-org/GLM-4\.[567].*(?<!V)|allenai/OLMoE-.*|LGAI-EXAONE/(EXAONE-4\.0-.*|K-EXAONE-236B-A23B)"
+    r"|zai-org/GLM-(4\.[567].*(?<!V)|5(\.[12])?)|allenai/OLMoE-.*|LGAI-EXAONE/(EXAONE-4\.0-.*|K-EXAONE-236B-A23B)"
     r"|MiniMaxAI/MiniMax-M2.*|mistralai/(Mistral|Mixtral)-.*|Qwen/Qwen3-Next-.*"
     r"|nvidia/(NVIDIA-)?Nemotron-(H-(8|47|56)B|3-(Nano-30B|Super-120B|Ultra-550B)).*")
 # Models that recipes build from a class of Bridge's own.
@@ -52,11 +53,12 @@ PROVIDERS = {"OlMoEModelProvider": "allenai/OLMoE-1B-7B-0924"}
 HYBRIDS = {(4096, 52): "nvidia/Nemotron-H-8B-Base-8K", (8192, 98): "nvidia/Nemotron-H-47B-Base-8K",
            (8192, 118): "nvidia/Nemotron-H-56B-Base-8K", (2688, 52): "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"}
 # What the providers of models set where a recipe says nothing (models/gpt_provider.py, hybrid/hybrid_provider.py and
-# nemotronh/nemotron_h_bridge.py); other models with experts have these settings in all of their recipes.
+# nemotronh/nemotron_h_bridge.py, glm_moe_dsa/glm5_bridge.py); other models with experts have these settings in all of their recipes.
 PROVIDED = ((r".*", "cross_entropy_loss_fusion", True),
             (r"nvidia/.*Nemotron-3-.*", "moe_grouped_gemm", True),
             (r"nvidia/.*Nemotron-3-.*", "moe_token_dispatcher_type", "alltoall"),
-            (r"nvidia/.*Nemotron-3-.*", "moe_shared_expert_overlap", True))
+            (r"nvidia/.*Nemotron-3-.*", "moe_shared_expert_overlap", True),
+            (r"zai-org/GLM-5.*", "cp_comm_type", "allgather"))
 # Settings of the shape: a recipe that sets one trains another model than the one it names.
 SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_moe_experts", "vocab_size")
 
@@ -230,7 +232,7 @@ def fields(cfg):
             continue
         if name == "cuda_graph_scope" and (text(model.cuda_graph_impl) or "none") == "none":
             continue
-        if value and value != "none" and " " not in value:
+        if value and value not in ("none", "p2p") and " " not in value:
             others.append(f"{name}={value}")
     if not sums_in_fp32(cfg):
         others.append("grad_reduce_in_fp32=False")
