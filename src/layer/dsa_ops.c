@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "model/model.h"
+#include "model/trained.h"
 
 #include <math.h>
 
@@ -46,7 +47,8 @@ static struct op *add_per_head(struct ops_builder *b, const char *name, double h
 {
     struct op *o = ops_gemm(b, name, b->tokens, n, k);
     o->count = heads;
-    o->temporary_back = HALF * heads * (b->tokens * (n + k) + n * k);
+    o->frozen = model_freezes(b->s->model, PART_attention);
+    o->temporary_back = HALF * heads * (b->tokens * (n + k) + (o->frozen ? 0 : n * k));
     return o;
 }
 
@@ -54,9 +56,15 @@ static void add_latents(struct ops_builder *b, const struct dsa_sizes *z)
 {
     const struct model *m = b->s->model;
     double t = b->tokens, r = b->residual, gathered = z->latent + m->q_lora;
-    ops_gemm(b, "kv down", r, z->latent, m->hidden)->saved = HALF * r * (z->latent + m->kv_lora);
-    if (m->q_lora > 0)
-        ops_gemm(b, "q down", r, m->q_lora, m->hidden)->saved = 2 * HALF * r * m->q_lora;
+    double normed = model_freezes(m, PART_attention) ? 0 : r; /* latents behind their norms */
+    struct op *to = ops_gemm(b, "kv down", r, z->latent, m->hidden);
+    to->saved = HALF * (r * z->latent + normed * m->kv_lora);
+    ops_train(b, to, PART_attention, TARGET_qkv, CUT_NONE, false);
+    if (m->q_lora > 0) {
+        to = ops_gemm(b, "q down", r, m->q_lora, m->hidden);
+        to->saved = HALF * (r + normed) * m->q_lora;
+        ops_train(b, to, PART_attention, TARGET_qkv, CUT_NONE, true);
+    }
     if (b->sharded)
         ops_comm(b, "latents gather", COMM_ALL_GATHER, AXIS_TP, HALF * t * gathered, b->s->tp, 1,
                  0);
@@ -70,6 +78,7 @@ static void add_queries(struct ops_builder *b, const struct dsa_sizes *z)
     struct op *q = ops_gemm(b, "q up", t, wide, m->q_lora > 0 ? m->q_lora : m->hidden);
     q->modules = MODULE_MLA_UP;
     q->saved = HALF * t * wide;
+    ops_train(b, q, PART_attention, TARGET_qkv, CUT_OUT, m->q_lora == 0);
     struct op *absorbed = add_per_head(b, "keys absorbed", z->heads, m->kv_lora, m->qk_nope);
     absorbed->modules = MODULE_MLA_UP;
     absorbed->saved = HALF * t * z->padded * z->latent + HALF * t * z->latent;
@@ -92,7 +101,7 @@ static void index_flops(const struct block_shape *s, const struct dsa_sizes *z, 
     double projections = (double)dsa_indexer_params(m);
     double loss = learned * (2 * score + z->padded * z->latent);
     o->flops = 2 * o->m * (projections + z->all * score + (m->index_loss ? loss : 0));
-    o->flops_back = m->index_loss ? 2 * o->m * projections : 0;
+    o->flops_back = m->index_loss && !model_freezes(m, PART_attention) ? 2 * o->m * projections : 0;
 }
 
 /* Hidden states and latents that are gathered, its queries and keys and, where it learns, their gradients; scores written
@@ -105,11 +114,11 @@ static void index_bytes(const struct ops_builder *b, const struct dsa_sizes *z, 
     double learned = m->index_loss == 2 ? z->chosen : scores;
     double piece = fmin(SINGLE * t * scores, PIECE_GIB * GIB);
     double grads = HALF * (t * wide + z->tokens * m->index_dim);
-    bool trains = m->index_loss > 0;
+    bool trains = m->index_loss > 0, moves = trains && !model_freezes(m, PART_attention);
     o->bytes = HALF * t * (in + 4 * wide) + 2 * SINGLE * t * scores + INT32 * t * z->chosen +
                (trains ? 6 * SINGLE * t * learned + HALF * t * z->padded * z->latent : 0);
-    o->bytes_back = trains ? HALF * t * (in + 3 * wide) : 0;
-    o->saved = trains ? grads + (b->sharded ? HALF * t * in : 0) : 0;
+    o->bytes_back = moves ? HALF * t * (in + 3 * wide) : 0;
+    o->saved = trains ? grads + (b->sharded && moves ? HALF * t * in : 0) : 0;
     o->temporary = HALF * t * (in + 3 * wide) + 2 * piece +
                    (trains ? 4 * SINGLE * t * learned + HALF * t * z->padded * z->latent : 0);
     o->temporary_back = trains ? HALF * t * (in + 2 * wide) : 0;
@@ -190,6 +199,7 @@ static void add_layer(struct ops_builder *b, bool chooses)
 {
     const struct model *m = b->s->model;
     struct dsa_sizes z = sizes_of(b);
+    b->normed = ops_input(b, PART_attention);
     ops_norm(b, "attention norm", true);
     add_latents(b, &z);
     add_queries(b, &z);
@@ -201,8 +211,9 @@ static void add_layer(struct ops_builder *b, bool chooses)
         add_chosen(b, &z);
     struct op *values = add_per_head(b, "values up", z.heads, m->v_dim, m->kv_lora);
     values->modules = MODULE_CORE_ATTN;
-    ops_row(b, "attention out", z.heads * m->v_dim)->saved =
-        ops_mixer_kept(b) * b->tokens * z.heads * m->v_dim;
+    struct op *out = ops_row(b, "attention out", z.heads * m->v_dim);
+    out->saved = ops_mixer_kept(b) * b->tokens * z.heads * m->v_dim;
+    ops_train(b, out, PART_attention, TARGET_proj, CUT_IN, true);
     ops_exit(b, "attention reduce", 0);
 }
 

@@ -42,11 +42,21 @@ static void add_attention(struct matrices *x, const struct model *m)
     add(x, TARGET_proj, PART_attention, CUT_IN, q, h);
 }
 
+static void add_indexer(struct matrices *x, const struct model *m)
+{
+    int64_t wide = (int64_t)m->index_heads * m->index_dim;
+    add(x, TARGETS, PART_attention, CUT_NONE, m->q_lora ? m->q_lora : m->hidden, wide);
+    add(x, TARGETS, PART_attention, CUT_NONE, m->hidden, m->index_dim);
+    add(x, TARGETS, PART_attention, CUT_NONE, m->hidden, m->index_heads);
+}
+
 static void add_mixer(struct matrices *x, const struct model *m, enum mixer mixer)
 {
     int64_t h = m->hidden, inner = mamba_inner(m), q = gdn_queries(m), v = gdn_values(m);
-    if (mixer_attends(mixer))
+    if (mixer_attends(mixer) || mixer == MIXER_DSA || mixer == MIXER_REUSE)
         add_attention(x, m);
+    if (mixer == MIXER_DSA)
+        add_indexer(x, m);
     if (mixer == MIXER_MAMBA || mixer == MIXER_PARALLEL) {
         add(x, TARGET_in, PART_attention, CUT_OUT, h, 2 * inner + mamba_shared(m) + m->mamba_heads);
         add(x, TARGET_out, PART_attention, CUT_IN, inner, h);

@@ -106,7 +106,7 @@ bool flags_read_meaning(struct flags_result *r, const struct words *w, struct er
                                                        : ACTIVATION_GELU;
     m->index_hadamard = !words_there(w, "--no-dsa-indexer-rotate-activation") &&
                         !words_there(w, "--disable-dsa-indexer-rotate-activation");
-    r->meaning_given[MEANING_index_hadamard] = !m->index_hadamard;
+    r->meaning_given[MEANING_index_hadamard] = m->index_hadamard == 0;
     m->attention_dropout = r->attention_dropout;
     m->hidden_dropout = r->hidden_dropout;
     return read_value(m, MEANING_rope_theta, "--rotary-base", w, err) &&
