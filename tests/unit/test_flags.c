@@ -483,9 +483,9 @@ static const struct {
      "--recompute-granularity and --recompute-method"},
     {"--bf16 --moe-extended-tp",
      "--moe-extended-tp is no longer a flag of Megatron: use --expert-tensor-parallel-size"},
-    {"--bf16 --hybrid-layer-pattern M-X*",
-     "--hybrid-layer-pattern: pattern 'M-X*': 'X' is no layer that is known; they are *MDGKLH-E and + "
-     "(multi-latent attention), MTP layers stand behind '/'"},
+    {"--bf16 --hybrid-layer-pattern M-X*", "--hybrid-layer-pattern: pattern 'M-X*': 'X' is no "
+                                           "layer that is known; they are *MDGKLH-E and + "
+                                           "(multi-latent attention), MTP layers stand behind '/'"},
     {"--bf16 --hybrid-override-pattern M+-*", "--hybrid-override-pattern: pattern 'M+-*' has "
                                               "attention (*) and multi-latent attention (+, D); "
                                               "Megatron knows one of them in a model"},
