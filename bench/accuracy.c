@@ -370,7 +370,8 @@ static bool run(const struct wanted *w, struct runs *runs, struct arena *mem, st
     return board_memory(runs->row, runs->dense, mem, err) &&
            board_ranks("data/measured/h200_ranks.csv", mem, err) &&
            board_ranks("data/measured/h200_ranks_2.csv", mem, err) && board_operators(mem, err) &&
-           board_hybrid(mem, err) && board_errors(runs->row, rows, mem, err) &&
+           board_hybrid(mem, err) && board_hf(mem, err) &&
+           board_errors(runs->row, rows, mem, err) &&
            (!w->pictures || draw_pictures(w->pictures, runs->row, rows, mem, err));
 }
 

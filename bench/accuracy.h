@@ -91,3 +91,5 @@ bool board_memory(const struct row *row, int rows, struct arena *, struct error 
 bool board_golden(struct arena *, struct error *);
 /* Published runs of hybrids. */
 bool board_hybrid(struct arena *, struct error *);
+/* Of FSDP and ZeRO without Megatron. */
+bool board_hf(struct arena *, struct error *);
