@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "export/writer.h"
-#include "model/model.h"
+#include "model/trained.h"
 #include "simulate/plan.h"
 
 #include <stdio.h>
@@ -110,6 +110,34 @@ static const char *model_word(const struct model *m, struct arena *mem)
     return id ? id : arena_string(mem, m->name);
 }
 
+/* Modules of gated MLPs and attention as most models of transformers call them. */
+static void add_adapters(struct writer *w)
+{
+    static const struct {
+        enum lora_target target;
+        const char *names;
+    } MODULES[] = {{TARGET_qkv, "q_proj k_proj v_proj"},
+                   {TARGET_proj, "o_proj"},
+                   {TARGET_fc1, "gate_proj up_proj"},
+                   {TARGET_fc2, "down_proj"}};
+    const struct model *m = w->model;
+    if (m->lora == 0)
+        return;
+    writer_word(w, "--use_peft");
+    add_number(w, "--lora_r", m->lora);
+    writer_word(w, "--lora_target_modules");
+    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES; i++)
+        for (const char *at = MODULES[i].names; model_adapts(m, MODULES[i].target) && *at;) {
+            size_t n = strcspn(at, " ");
+            writer_word(w, arena_copy(w->mem, at, n));
+            at += n + (at[n] == ' ');
+        }
+    if (model_frozen_bytes(m) < 1) {
+        writer_word(w, "--load_in_4bit");
+        writer_pair(w, "--bnb_4bit_quant_storage", "bfloat16"); /* so that FSDP shards it */
+    }
+}
+
 static void add_training(struct writer *w)
 {
     const struct strategy *s = w->strategy;
@@ -128,6 +156,7 @@ static void add_training(struct writer *w)
     writer_pair(w, "--gradient_checkpointing", truth(!fsdp && s->recompute == RECOMPUTE_FULL));
     writer_pair(w, "--optim", "adamw_torch_fused");
     writer_pair(w, "--use_liger_kernel", truth(s->liger));
+    add_adapters(w);
     if (fsdp && accumulates)
         writer_pair(w, "--accelerator_config",
                     s->sync_each

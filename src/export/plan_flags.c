@@ -3,7 +3,7 @@
 
 #include "cluster/cluster.h"
 #include "export/hf_flags.h"
-#include "model/model.h"
+#include "model/trained.h"
 #include "simulate/plan.h"
 
 extern const char embedded_tools_rank_astra_sdpa_py[]; /* compiled in with what verify runs */
@@ -31,6 +31,10 @@ bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem
 {
     bool needs_layout = layout_is_string(p->strategy.split);
     struct export_run run = plan_run(p);
+    if (strategy_on_hf(&p->strategy) && p->model->lora == 0 && !model_trains_all(p->model))
+        return fail(err, ERROR_INFEASIBLE,
+                    "TRL's script has no argument that freezes parts of a model: plan it with "
+                    "engine megatron, or with adapters");
     if (strategy_on_hf(&p->strategy)) {
         export_hf_flags(p->model, &p->strategy, plan_nodes(p), mem, words, count);
         return true;

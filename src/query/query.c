@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cost/learned.h"
+#include "import/hf/hf_flags_in.h"
+#include "import/hf/hf_job.h"
 #include "import/shell/launch.h"
 #include "model/trained.h"
 #include "query/query_file.h"
@@ -33,6 +35,10 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
     const char **copy = arena_array(o->mem, before + count + 1, sizeof *copy);
     for (size_t i = 0; i < before + count; i++)
         copy[i] = i < before ? first[i] : arena_string(o->mem, words[i - before]);
+    if (!o->imported && hf_is_launch((int)count, words)) {
+        o->has_flags = hf_import((int)(before + count), copy, &o->flags, o->mem, err);
+        return o->has_flags;
+    }
     o->has_flags = (o->imported ? flags_import_file : flags_import)((int)(before + count), copy,
                                                                     &o->flags, o->mem, err);
     o->flags.fork = o->imported ? imported_launch(o)->fork : NULL;

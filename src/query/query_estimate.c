@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "import/hf/hf_flags_in.h"
 #include "query/query_file.h"
 #include "query/query_parts.h"
 #include "rules/fork_rules.h"
@@ -118,6 +119,11 @@ static bool finish_flags(struct query *q, struct flags_result *f, int64_t world,
     if (o->times[OPTION_set] > 0)
         return fail(err, ERROR_INPUT,
                     "--set and Megatron flags together: put the value into the flags");
+    if (f->job) {
+        take_terms(f, &q->terms);
+        return hf_finish(f, o->has_model ? &o->model : NULL, world, err) &&
+               options_agree(q, f, err);
+    }
     if (!imported_settle(o, f, err))
         return false;
     if (!flags_model(f, o->has_model ? &o->model : NULL, err))

@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "import/hf/hf_flags_in.h"
+#include "import/hf/hf_job.h"
 #include "import/log/train_log.h"
 #include "import/megatron/foreign_flags.h"
 #include "import/megatron/overrides.h"
@@ -216,6 +218,8 @@ static bool take_pieces(struct options *o, struct file_pieces *p, const char *pa
         return fail(err, ERROR_INPUT,
                     "%s: is larger than %d MiB and has no block of Megatron's arguments", path,
                     FILE_LIMIT >> 20);
+    if (hf_is_text(text.data))
+        return o->has_flags = hf_import_text(text.data, path, &o->flags, o->mem, err);
     if (is_json(&text) && !is_settings(text.data))
         return import_plan(o, &text, path, err);
     return read_launch(o, &text, path, &l, &i->assumed_call, &i->call_why, err) &&

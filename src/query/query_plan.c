@@ -140,7 +140,8 @@ static void take_model(struct options *o, const struct json *plan)
     struct flags_result flags = o->flags;
     struct model preset;
     if (o->has_model || !json_is_string(name) || !is_preset(json_text(name)) ||
-        !model_load(&preset, json_text(name), o->mem, NULL) || !flags_model(&flags, &preset, NULL))
+        !model_load(&preset, json_text(name), o->mem, NULL) ||
+        !(flags.job || flags_model(&flags, &preset, NULL)))
         return;
     o->model = preset;
     o->has_model = true;

@@ -237,7 +237,7 @@ void add_option(const struct strategy *s, enum param p, const char *between, str
     if (value == param_info(p)->init)
         return;
     str_addf(out, "%s%s", out->length ? between : "", param_info(p)->short_name);
-    if (param_info(p)->kind != PARAM_ONOFF) {
+    if (param_info(p)->kind != PARAM_ONOFF || value == 0) {
         str_add(out, "=");
         param_print(p, value, out);
     }

@@ -93,9 +93,11 @@ static void ask_probes(struct astra *a, const struct estimate_query *e, bool exp
         x->speedups = speedups_of(&a->query, e, p, x->fix, &a->mem);
         x->comparison = comparison_of(&a->query, e, p, &a->mem);
     }
-    if (!x->speedups) /* which say with figures what hints can only guess */
+    bool megatron =
+        !strategy_on_hf(&p->strategy); /* whose flags hints and better plans are about */
+    if (!x->speedups && megatron)      /* which say with figures what hints can only guess */
         x->hints = hints_of(p, x->hint);
-    if (!explain && a->query.flags)
+    if (!explain && a->query.flags && megatron)
         x->better = better_of(&a->query, e, p, &a->mem);
     if (explain && p->computed)
         x->step = drawn_step_new(p, &a->mem);

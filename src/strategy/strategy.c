@@ -209,7 +209,7 @@ void strategy_print(const struct strategy *s, struct str *out)
         if (v == INFO[i].init)
             continue;
         str_addf(out, " %s", INFO[i].name);
-        if (INFO[i].kind != PARAM_ONOFF) {
+        if (INFO[i].kind != PARAM_ONOFF || v == 0) {
             str_add(out, "=");
             param_print((enum param)i, v, out);
         }

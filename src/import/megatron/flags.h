@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct arena;
+struct hf_job;
 struct rules;
 struct words;
 
@@ -78,6 +79,7 @@ struct flags_result {
     const char *layout_text;      /* NULL = none */
     int layers_per_virtual_stage; /* 0 = not there */
     struct arena *mem;            /* borrowed */
+    const struct hf_job *job;     /* in the arena: a training of transformers' (import/hf), no flags; or NULL */
 };
 
 /* Words as the shell hands them on, without the program's name; a leading path ending in .py is
