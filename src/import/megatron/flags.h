@@ -79,7 +79,8 @@ struct flags_result {
     const char *layout_text;      /* NULL = none */
     int layers_per_virtual_stage; /* 0 = not there */
     struct arena *mem;            /* borrowed */
-    const struct hf_job *job;     /* in the arena: a training of transformers' (import/hf), no flags; or NULL */
+    const struct hf_job
+        *job; /* in the arena: a training of transformers' (import/hf), no flags; or NULL */
 };
 
 /* Words as the shell hands them on, without the program's name; a leading path ending in .py is
