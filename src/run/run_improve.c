@@ -235,6 +235,31 @@ static bool old_release_has(const struct launch *l, const struct better_plan *b,
     return true;
 }
 
+/* A checkpoint of one file a rank is loaded by the split that wrote it. */
+static bool can_load(const struct launch *l, const struct better_plan *b, struct error *err)
+{
+    static const char *const LOADS[] = {"--load", "--pretrained-checkpoint"};
+    static const char *const SPLITS[] = {"--tensor-model-parallel-size",
+                                         "--pipeline-model-parallel-size",
+                                         "--num-layers-per-virtual-pipeline-stage",
+                                         "--num-virtual-stages-per-pipeline-rank",
+                                         "--pipeline-model-parallel-layout",
+                                         "--expert-model-parallel-size",
+                                         "--expert-tensor-parallel-size"};
+    const char *format = launch_value(l, "--ckpt-format"), *load = NULL;
+    bool whole = format ? strcmp(format, "torch") != 0 : !l->old_release;
+    for (size_t i = 0; i < sizeof LOADS / sizeof *LOADS; i++)
+        load = load ? load : launch_written(l, LOADS[i]) ? LOADS[i] : NULL;
+    for (size_t i = 0; load && !whole && i < b->edits; i++)
+        for (size_t k = 0; k < sizeof SPLITS / sizeof *SPLITS; k++)
+            if (strcmp(b->edit[i].name, SPLITS[k]) == 0)
+                return fail(err, ERROR_INPUT,
+                            "%s reads a checkpoint of one file a rank, which another %s cannot "
+                            "load without conversion",
+                            load, SPLITS[k]);
+    return true;
+}
+
 /* The release that was named has all flags of the plan. Of MindSpeed it is known that it keeps those of its release. */
 static bool release_has(struct astra *a, const struct plan *p, struct error *err)
 {
@@ -263,7 +288,8 @@ static bool try_both(struct astra *a, struct improvement *i)
     struct error first = {0}, second = {0};
     if (!is_plain_script(l, &first) || !knows_flags(a, &first) ||
         !release_has(a, i->answer->better->change.plan, &first) ||
-        !old_release_has(l, i->answer->better, &first) || !read_script(a, &old, &first)) {
+        !old_release_has(l, i->answer->better, &first) || !can_load(l, i->answer->better, &first) ||
+        !read_script(a, &old, &first)) {
         i->why_not = arena_string(&a->mem, first.text);
         return false;
     }

@@ -168,6 +168,8 @@ sed 's|--recompute-activations|--checkpoint-activations|' variables.sh >release.
 refused release.sh '--checkpoint-activations tells an earlier release, which may not have the'
 sed 's|--recompute-activations|--recompute-method-per-stage 8 1|' variables.sh >unknown.sh
 refused unknown.sh '--recompute-method-per-stage is not known, and may change memory and time'
+sed 's|--bf16|--bf16 --load old --ckpt-format torch|' variables.sh >load.sh
+refused load.sh '--load reads a checkpoint of one file a rank, which another --tensor-model-parallel-size cannot'
 refused deepspeed.sh 'it runs with DeepSpeed'
 sed 's|--bf16|--bf16 --use-fused-rmsnorm|' variables.sh >mindspeed.sh
 refused mindspeed.sh 'it runs with MindSpeed'
