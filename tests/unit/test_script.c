@@ -557,6 +557,9 @@ static void test_guesses(void **state)
         {"pretrain_llava.py", false, true},
         {"megatron_mimo_training_llava.py", true, true},
         {"pretrain_mimo_7b.py", false, false},
+        {"pretrain_prefix_lm.py", false, true},
+        {"eval_humaneval.py", true, false},
+        {"prepare_packed_data.py", true, false},
     };
     const char *name, *note;
     (void)state;

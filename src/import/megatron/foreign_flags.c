@@ -164,6 +164,8 @@ static const struct {
      true},
     {"multimodal",
      "a vision-language model: only its decoder is planned, the vision model is left out", true},
+    {"prefix_lm", "a prefix language model: its attention is planned causal, also over the prefix",
+     true},
     {"llava", "a vision-language model: only its decoder is planned, the vision model is left out",
      true},
 };
