@@ -6,7 +6,8 @@
  *   mixed_room.c        layers that time and memory leave a stage
  *   mixed_classes.c     pass times, those that differ in recompute together first
  *   mixed_cell.c        numbers of stages, types in order
- *   mixed_problem.c     one arrangement of stages, handed to assign.c */
+ *   mixed_solve.c       one arrangement of stages, under each state
+ *   mixed_problem.c     the same as layers to assign, for assign.c */
 #pragma once
 
 #include "search/mixed/mixed_cell.h"
