@@ -1,31 +1,15 @@
-/* The mixed search: list the structures of every set of types, and take them in rounds. */
+/* The mixed search: the structures of every set of types, taken in rounds. */
 #include "search/mixed/mixed.h"
 
 #include "base/arena.h"
-#include "cluster/cluster.h"
-#include "search/mixed/mixed_cell.h"
 #include "search/mixed/mixed_per_type.h"
+#include "search/mixed/mixed_sets.h"
 #include "search/rounds.h"
-#include "search/stop.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct mixed {
-    const struct mixed_query *query;
-    struct arena *mem;
-    struct scene scene[CLUSTER_MAX_GROUPS]; /* of each type alone */
-    struct mixed_costs costs[CLUSTER_MAX_GROUPS];
-    int sets;
-    struct mixed_set *set;
-    int workers;
-    struct mixed_worker *worker;
-    struct rounds rounds;         /* of structures */
-    struct rounds_open open;      /* of what was left so far */
-    struct results own, *results; /* the query's, or `own` where it has none */
-};
 
 static bool same_mesh(const struct mesh *a, const struct mesh *b, enum row_of row)
 {
@@ -56,161 +40,6 @@ bool mixed_same_row(const struct mixed_found *a, const struct mixed_found *b, en
             return false;
     }
     return true;
-}
-
-static int64_t gpus_of(const struct node_group *g)
-{
-    return (int64_t)g->nodes_max * g->per_node;
-}
-
-/* The type whose kernels know least decides what all can run. */
-static const struct node_group *least_able(const struct mixed_set *set)
-{
-    const struct node_group *found = set->group[0];
-    for (int g = 1; g < set->groups; g++)
-        if (gpu_capability(set->group[g]->gpu) < gpu_capability(found->gpu))
-            found = set->group[g];
-    return found;
-}
-
-static void set_init(struct mixed *m, struct mixed_set *set)
-{
-    const struct mixed_query *q = m->query;
-    struct setting settings[PARAMS];
-    int64_t gpus = 0;
-    memcpy(settings, q->settings, sizeof settings);
-    settings[PARAM_split] = (struct setting){1, {SPLIT_LAYOUT}};
-    for (int g = 0; g < set->groups; g++)
-        gpus += gpus_of(set->group[g]);
-    if (settings[PARAM_cuda_graph].count == 0) /* hosts differ: --set has them */
-        settings[PARAM_cuda_graph] = (struct setting){1, {GRAPH_NONE}};
-    if (!q->layouts || q->scene.model->kinds > 1) /* where a chunk begins depends on all others */
-        settings[PARAM_vpp] = (struct setting){1, {1}};
-    else if (settings[PARAM_vpp].count == 0) /* as many as matter: --set has the others */
-        settings[PARAM_vpp] = (struct setting){3, {1, 2, 4}};
-    space_init(&set->space, q->scene.model, least_able(set), &q->base, settings, gpus,
-               (struct space_terms){scene_stack(&q->scene), scene_release(&q->scene), q->production,
-                                    q->scene.switches.newton_steps > 0},
-               m->mem);
-    if (q->usual)
-        space_narrow(&set->space, q->usual);
-    space_put_pp_last(&set->space);
-    rule_plan_init(&set->plan, &set->space, q->rules, m->mem);
-    if (q->cautions && m->results->limits->resolution > 0)
-        rule_plan_init(&set->cautions, &set->space, q->cautions, m->mem);
-    for (int g = 0; g < set->groups; g++) {
-        const struct node_group *group = set->group[g];
-        set->scene[g] = m->scene[group - q->cluster->group];
-        set->costs[g] = &m->costs[group - q->cluster->group];
-        slots_set_fixed(set->fixed[g], q->scene.model, group, group->nodes_max,
-                        scene_stack(&q->scene));
-        set->fixed[g][SLOT_release] = scene_release(&q->scene);
-        set->fixed[g][SLOT_cluster_max_gpus] = (double)gpus;
-        set->fixed[g][SLOT_cluster_min_gpus] = 1;
-        set->fixed[g][SLOT_cluster_granule] = 1;
-    }
-}
-
-static void set_types(struct mixed *m)
-{
-    const struct cluster *c = m->query->cluster;
-    for (int g = 0; g < c->groups; g++) {
-        m->scene[g] = scene_on(&m->query->scene, &c->group[g]);
-        m->scene[g].part = true;
-        mixed_costs_init(&m->costs[g], &m->scene[g], m->mem);
-    }
-}
-
-/* Every set of two types and more. */
-static void list_sets(struct mixed *m)
-{
-    const struct cluster *c = m->query->cluster;
-    int mix = m->query->mix < MIX_MAX ? m->query->mix : MIX_MAX;
-    m->set = arena_array(m->mem, (size_t)1 << c->groups, sizeof *m->set);
-    for (int bits = (1 << c->groups) - 1; bits > 0; bits--) {
-        struct mixed_set *set = &m->set[m->sets];
-        set->groups = 0;
-        int types = __builtin_popcount((unsigned)bits);
-        if (types > mix || types < 2 || !cluster_one_maker(c, (unsigned)bits))
-            continue;
-        for (int g = 0; g < c->groups; g++)
-            if (bits >> g & 1)
-                set->group[set->groups++] = &c->group[g];
-        set_init(m, set);
-        m->sets++;
-    }
-}
-
-/* Like a good plan on one type: a good start, whatever its bound. */
-static bool is_like(const struct strategy *s, const struct found *x)
-{
-    const struct strategy *k = &x->strategy;
-    return !x->mixed && s->tp == k->tp && s->cp == k->cp && s->ep == k->ep && s->etp == k->etp &&
-           s->micro_batch == k->micro_batch && s->seq_parallel == k->seq_parallel;
-}
-
-static bool is_seed(const struct mixed *m, const struct strategy *s)
-{
-    const struct shortlist *best = &m->results->best;
-    const struct front *front = &m->results->front;
-    for (int i = 0; i < best->count; i++)
-        if (is_like(s, &best->row[i].variant[0]))
-            return true;
-    for (int i = 0; i < front->count; i++)
-        if (is_like(s, &front->entry[i]))
-            return true;
-    return false;
-}
-
-static void add_structure(struct mixed *m, const struct mixed_set *set, const struct walk *w,
-                          struct rounds *to)
-{
-    assert(w->strategy.split == SPLIT_LAYOUT);
-    struct structure *st = rounds_add(to);
-    st->set = set;
-    st->seed = is_seed(m, &w->strategy) ? w->strategy.dp : 0;
-    for (int i = 0; i < set->space.first_pass_times; i++)
-        st->option[i] = (uint16_t)w->option[i];
-}
-
-/* A stage must find room on every type that the walk is of. */
-static bool too_many_gpus(const struct mixed_set *set, const struct walk *w)
-{
-    const struct strategy *s = &w->strategy;
-    for (int g = 0; g <= w->others; g++)
-        if ((int64_t)s->tp * s->cp * s->dp > gpus_of(set->group[g]))
-            return true;
-    return false;
-}
-
-/* Whether no number of stages has the GPUs that are asked for, where all types run the same. */
-static bool gpus_missed(const struct mixed *m, const struct mixed_set *set, const struct walk *w)
-{
-    const struct strategy *s = &w->strategy;
-    int64_t gpus = m->query->gpus, block = (int64_t)s->tp * s->cp * s->dp;
-    if (gpus == 0 || w->others == 0)
-        return false;
-    return gpus % block != 0 || gpus / block < set->groups || gpus / block > SCHEDULE_MAX_RANKS ||
-           gpus / block > m->query->scene.model->layers + 2;
-}
-
-static bool stopped(struct mixed *m)
-{
-    return stop_now(m->query->stop, true);
-}
-
-static void list_structures(struct mixed *m, const struct mixed_set *set, struct walk *w, int axis,
-                            struct rounds *to)
-{
-    if (axis == set->space.first_pass_times) {
-        add_structure(m, set, w, to);
-        return;
-    }
-    if (axis == set->space.first_part && (too_many_gpus(set, w) || gpus_missed(m, set, w)))
-        return;
-    for (int i = 0; i < set->space.axis[axis].options && !stopped(m); i++)
-        if (!walk_bind(w, axis, i))
-            list_structures(m, set, w, axis + 1, to);
 }
 
 static void bound_structure(void *search, int worker, void *item)
@@ -344,14 +173,14 @@ static void list_per_type(struct mixed *m)
         struct walk *w = mixed_walk(&m->worker[0], &m->set[i]);
         int others = w->others;
         w->others = 0;
-        list_structures(m, &m->set[i], w, 0, &bases);
+        mixed_list_structures(m, &m->set[i], w, 0, &bases);
         w->others = others;
     }
     m->rounds.listed = 0;
     for (long i = 0; i < bases.listed; i++) {
         const struct structure *base = rounds_at(&bases, i);
         list.cut = threshold_of_set(m, base->set);
-        if (stopped(m))
+        if (mixed_stopped(m))
             break;
         per_type_list_add(&list, base);
     }
@@ -365,8 +194,7 @@ static void start(struct mixed *m, const struct mixed_query *q, struct arena *me
     m->mem = mem;
     m->open.key = INFINITY;
     m->results = results_join(q->results, &m->own, q->limits, q->top, mem);
-    set_types(m);
-    list_sets(m);
+    mixed_list_sets(m);
     m->workers = q->threads > 1 ? q->threads : 1;
     m->worker = arena_array(mem, (size_t)m->workers, sizeof *m->worker);
     for (int i = 0; i < m->workers; i++)
@@ -570,7 +398,7 @@ static void note_open(struct mixed *m)
 
 static void bound_and_run(struct mixed *m)
 {
-    if (stopped(m)) { /* while it was listed */
+    if (mixed_stopped(m)) { /* while it was listed */
         m->open = (struct rounds_open){m->open.count + 1, 0};
         m->rounds.count = m->rounds.taken = 0;
         return;
@@ -600,7 +428,7 @@ void mixed_run(const struct mixed_query *q, struct arena *mem, struct mixed_resu
     struct mixed m;
     start(&m, q, mem);
     for (int i = 0; i < m.sets; i++)
-        list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0, &m.rounds);
+        mixed_list_structures(&m, &m.set[i], mixed_walk(&m.worker[0], &m.set[i]), 0, &m.rounds);
     bound_and_run(&m);
     if (q->per_type_meshes) {
         list_per_type(&m);
