@@ -310,46 +310,6 @@ void cell_solve_dive(struct mixed_cell *c)
     c->behind = 0;
 }
 
-/* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
- * has what the first one runs, which is no measure of the job's GPUs: rules_allow() asks. */
-static bool pp_allowed(struct mixed_cell *c, int option)
-{
-    struct walk *w = mixed_walk(c->w, c->set);
-    int axis = c->set->space.axes - 1;
-    if (c->st->per_type)
-        return true;
-    walk_set(w, axis, option);
-    for (int i = w->plan->first[axis]; i < w->plan->first[axis + 1]; i++)
-        if (w->plan->order[i]->depends >> PARAM_FIRST_PASS_TIMES == 0 &&
-            !walk_allows(w, w->plan->order[i]))
-            return false;
-    return true;
-}
-
-/* Numbers of stages that the pool, --gpus and rules allow, most first. */
-static void list_pps(struct mixed_cell *c)
-{
-    const struct axis *a = &c->set->space.axis[c->set->space.axes - 1];
-    int64_t gpus = c->w->query->gpus;
-    int least = 0, most = 0;
-    for (int g = 0; g < c->set->groups; g++) {
-        least += c->fewest[g];
-        most += c->most[g];
-    }
-    c->pp = arena_array(&c->w->scratch, (size_t)a->options, sizeof *c->pp);
-    for (int i = a->options - 1; i >= 0 && !structure_stopped(c); i--) {
-        int pp = a->value[i];
-        if (pp >= least && pp <= most && pp <= SCHEDULE_MAX_RANKS &&
-            (gpus == 0 || c->st->per_type || pp * c->block[0] == gpus) &&
-            pp * c->s.vpp <= c->layers + 2 && pp_allowed(c, i) &&
-            cell_pp_of_use(c, pp, &c->pp[c->pps]))
-            c->pps++;
-    }
-    c->alive_max = c->pps > 0 ? cell_alive(c, 0, c->pp[0].pp) : 1;
-    if (c->pps > 0) /* the walk has what it was asked of last: of fewer stages no pass is longer */
-        c->s.pp = c->pp[c->pps - 1].pp;
-}
-
 static void set_tables(struct mixed_cell *c, const struct option_list *states)
 {
     static const struct layout any = {.stages = 2, .mtp_stage = 1, .loss_stage = 1};
@@ -458,38 +418,6 @@ static void search_all_pass_times(struct mixed_cell *c, const struct option_list
     cell_search_classes(c, count);
 }
 
-/* What the rules let pass, of the first type alone where types differ: the others are asked at the
- * end (rules_allow). */
-static void list_options(struct mixed_cell *c, const struct option_list **pass_times,
-                         const struct option_list **states)
-{
-    struct mixed_worker *w = c->w;
-    struct set_worker *sw = &w->set[c->set - w->first_set];
-    bool own = c->st->per_type;
-    int others = sw->walk.others;
-    sw->walk.others = own ? 0 : others;
-    struct walk here = sw->walk;
-    *pass_times = options_get(own ? &sw->per_type_pass_times : &sw->pass_times, &sw->walk);
-    sw->walk = here;
-    *states = options_get(own ? &sw->per_type_states : &sw->states, &sw->walk);
-    sw->walk = here;
-    sw->walk.others = others;
-}
-
-/* Whether a caution holds on some type, whatever stages, pass times and state are. Where types differ
- * the walk has what the first one runs: unknown. */
-static bool cautioned(struct mixed_cell *c)
-{
-    const struct walk *w = mixed_walk(c->w, c->set);
-    const struct rule_plan *plan = &c->set->cautions;
-    if (!plan->order || c->st->per_type)
-        return false;
-    for (int i = plan->first[0]; i < plan->first[c->set->space.first_pass_times]; i++)
-        if (walk_holds(w, plan->order[i]))
-            return true;
-    return false;
-}
-
 void structure_search(struct mixed_worker *w, struct structure *st)
 {
     const struct option_list *pass_times, *states;
@@ -497,7 +425,7 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     cell_init(&c, w, st);
     cell_find_work(&c);
     cell_find_rates(&c);
-    c.trouble = trouble_of(cautioned(&c), false, 0);
+    c.trouble = trouble_of(cell_cautioned(&c), false, 0);
     if (!st->searched)
         shortlist_init(&st->best, w->results->limits, w->query->top, &w->keep);
     st->searched = true;
@@ -505,9 +433,9 @@ void structure_search(struct mixed_worker *w, struct structure *st)
     st->best.mem = &w->keep; /* another worker may have begun */
     w->counts.structures++;
     if (cell_within_reach(&c))
-        list_pps(&c);
+        cell_list_pps(&c);
     if (c.pps > 0)
-        list_options(&c, &pass_times, &states);
+        cell_list_options(&c, &pass_times, &states);
     if (c.pps > 0 && states->count > 0) {
         set_tables(&c, states);
         find_crossings(&c);

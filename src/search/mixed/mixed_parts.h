@@ -4,6 +4,7 @@
  *   mixed_bounds.c      a bound of all its plans, and of numbers of stages
  *   mixed_score.c       what its GPUs cost, and the step at which it is of no use any more
  *   mixed_room.c        layers that time and memory leave a stage
+ *   mixed_options.c     numbers of stages, pass times and states that rules leave
  *   mixed_classes.c     pass times, those that differ in recompute together first
  *   mixed_cell.c        numbers of stages, types in order
  *   mixed_solve.c       one arrangement of stages, under each state
@@ -167,6 +168,17 @@ double cell_least_ends(struct mixed_cell *);
 /* Whether c->stages of each type in c->order may be of use; if so, and unless relaxed, the best
  * layers are found. */
 bool cell_solve(struct mixed_cell *);
+
+/* Fills c->pp: numbers of stages that the pool, --gpus and rules allow, most first. */
+void cell_list_pps(struct mixed_cell *);
+/* What the rules let pass, of the first type alone where types differ: the others are asked at the
+ * end. */
+void cell_list_options(struct mixed_cell *, const struct option_list **pass_times,
+                       const struct option_list **states);
+/* Rules on the number of stages, and those on pass times and state at once. */
+bool cell_rules_allow(struct mixed_cell *);
+/* Whether a caution holds on some type, whatever stages, pass times and state are. */
+bool cell_cautioned(struct mixed_cell *);
 
 /* Searches pass times [count] of c->option. */
 void cell_search_classes(struct mixed_cell *, int count);

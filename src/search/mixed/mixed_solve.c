@@ -60,38 +60,7 @@ static void keep_found(struct problem *p, int64_t step, bool crowded)
         keep_front(c, &x);
 }
 
-/* Where types differ, all stages with one type's GPUs each are more or fewer than the job has: the
- * pool's rules are kept by most_stages() and judge_stages(). */
-static void hold_pool(const struct mixed_cell *c, struct walk *w, bool hold)
-{
-    for (int g = 0; g <= w->others && c->st->per_type; g++) {
-        double *values = g == 0 ? w->values : w->other[g - 1];
-        const double *fixed = c->set->fixed[g];
-        values[SLOT_cluster_max_gpus] = hold ? 1e18 : fixed[SLOT_cluster_max_gpus];
-    }
-}
-
-/* Rules on the number of stages, and those on pass times and state at once. */
-static bool rules_allow(struct mixed_cell *c)
-{
-    struct walk *w = mixed_walk(c->w, c->set);
-    const struct space *s = w->space;
-    int first = c->st->per_type ? 0 : w->plan->first[s->axes - 1]; /* own values: all again */
-    int end = w->plan->first[s->axes] + w->plan->pairs;
-    for (int g = 0; g <= w->others; g++) {
-        struct strategy room;
-        const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
-        slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
-    }
-    hold_pool(c, w, true);
-    bool allow = true;
-    for (int i = first; i < end && allow; i++)
-        allow = walk_allows(w, w->plan->order[i]);
-    hold_pool(c, w, false);
-    return allow;
-}
-
-/* Cautions that hold on any of the types. The values are there: rules_allow(). */
+/* Cautions that hold on any of the types. The values are there: cell_rules_allow(). */
 static int cautions_of(struct mixed_cell *c)
 {
     const struct rules *r = c->w->query->cautions;
@@ -119,7 +88,7 @@ static bool state_allowed(struct mixed_cell *c)
     if (x->rules_pp != c->s.pp || x->rules_pass_times != c->w->table[0].pass_times) {
         x->rules_pp = c->s.pp;
         x->rules_pass_times = c->w->table[0].pass_times;
-        x->rules_allow = rules_allow(c);
+        x->rules_allow = cell_rules_allow(c);
         x->trouble = state_trouble(c);
     }
     return x->rules_allow;
