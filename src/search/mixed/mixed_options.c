@@ -2,6 +2,9 @@
 #include "search/mixed/mixed_parts.h"
 
 #include "base/arena.h"
+#include "strategy/names.h"
+
+#include <string.h>
 
 /* Rules on the number of stages that look at neither pass times nor state. Where types differ, the walk
  * has what the first one runs, which is no measure of the job's GPUs: cell_rules_allow() asks. */
@@ -42,22 +45,6 @@ void cell_list_pps(struct mixed_cell *c)
         c->s.pp = c->pp[c->pps - 1].pp;
 }
 
-void cell_list_options(struct mixed_cell *c, const struct option_list **pass_times,
-                       const struct option_list **states)
-{
-    struct mixed_worker *w = c->w;
-    struct set_worker *sw = &w->set[c->set - w->first_set];
-    bool own = c->st->per_type;
-    int others = sw->walk.others;
-    sw->walk.others = own ? 0 : others;
-    struct walk here = sw->walk;
-    *pass_times = options_get(own ? &sw->per_type_pass_times : &sw->pass_times, &sw->walk);
-    sw->walk = here;
-    *states = options_get(own ? &sw->per_type_states : &sw->states, &sw->walk);
-    sw->walk = here;
-    sw->walk.others = others;
-}
-
 /* Whether a caution holds on some type, whatever stages, pass times and state are. Where types differ
  * the walk has what the first one runs: unknown. */
 bool cell_cautioned(struct mixed_cell *c)
@@ -83,21 +70,103 @@ static void hold_pool(const struct mixed_cell *c, struct walk *w, bool hold)
     }
 }
 
-bool cell_rules_allow(struct mixed_cell *c)
+/* Parameters [first, end) of c->s, as each type has them. */
+static void put_values(struct mixed_cell *c, struct walk *w, int first, int end)
 {
-    struct walk *w = mixed_walk(c->w, c->set);
-    const struct space *s = w->space;
-    int first = c->st->per_type ? 0 : w->plan->first[s->axes - 1]; /* own values: all again */
-    int end = w->plan->first[s->axes] + w->plan->pairs;
     for (int g = 0; g <= w->others; g++) {
         struct strategy room;
         const struct strategy *own = mesh_strategy(&c->alone[g].mesh[0], &c->s, &room);
-        slots_set_strategy(g == 0 ? w->values : w->other[g - 1], own);
+        double *values = g == 0 ? w->values : w->other[g - 1];
+        for (int p = first; p < end; p++)
+            values[SLOT_PARAM + p] = strategy_get(own, (enum param)p);
+        slots_set_derived(values);
     }
-    hold_pool(c, w, true);
+}
+
+/* Rules that are still to be asked when pass times, state and the number of stages are known: those that
+ * look at one of the parameters `at` and at none of `open`. The values are there. */
+static bool rules_hold(struct mixed_cell *c, struct walk *w, uint64_t at, uint64_t open)
+{
+    const struct rule_plan *plan = w->plan;
+    int axes = w->space->axes;
+    int first = c->st->per_type ? 0 : plan->first[axes - 1]; /* own values: all again */
+    int end = plan->first[axes] + plan->pairs;
     bool allow = true;
+    hold_pool(c, w, true);
     for (int i = first; i < end && allow; i++)
-        allow = walk_allows(w, w->plan->order[i]);
+        if (plan->order[i]->depends & at && !(plan->order[i]->depends & open))
+            allow = walk_allows(w, plan->order[i]);
     hold_pool(c, w, false);
     return allow;
+}
+
+bool cell_rules_allow(struct mixed_cell *c)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    put_values(c, w, 0, PARAMS);
+    return rules_hold(c, w, UINT64_MAX, 0);
+}
+
+/* Bits of the parameters [first, end). */
+static uint64_t params_of(int first, int end)
+{
+    return (UINT64_MAX >> (64 - end)) & (UINT64_MAX << first);
+}
+
+/* Whether parameters [first, end) of c->s go with some number of stages of use, whatever the others
+ * behind the structure are. All of its values are there. */
+static bool goes_with_stages(struct mixed_cell *c, int first, int end)
+{
+    struct walk *w = mixed_walk(c->w, c->set);
+    uint64_t at = params_of(first, end), open = params_of(PARAM_FIRST_PASS_TIMES, PARAMS) & ~at;
+    int pp = c->s.pp;
+    bool goes = false;
+    put_values(c, w, first, end);
+    for (int i = 0; i < c->pps && !goes; i++) {
+        c->s.pp = c->pp[i].pp;
+        put_values(c, w, PARAM_pp, PARAM_pp + 1);
+        goes = rules_hold(c, w, at, open);
+    }
+    c->s.pp = pp;
+    return goes;
+}
+
+/* Of a list, the options that go with some number of stages. */
+static const struct option_list *going_of(struct mixed_cell *c, const struct option_list *l)
+{
+    struct option_list *out = arena_alloc(&c->w->scratch, sizeof *out);
+    size_t width = (size_t)(l->end - l->first);
+    struct strategy kept = c->s;
+    *out = (struct option_list){.first = l->first, .end = l->end};
+    out->value = arena_array(&c->w->scratch, (size_t)l->count * width, sizeof *out->value);
+    put_values(c, mixed_walk(c->w, c->set), 0, PARAMS);
+    for (int i = 0; i < l->count; i++) {
+        option_take(l, i, &c->s);
+        if (goes_with_stages(c, l->first, l->end))
+            memcpy(&out->value[(size_t)out->count++ * width], &l->value[(size_t)i * width],
+                   width * sizeof *l->value);
+    }
+    c->s = kept;
+    return out;
+}
+
+/* What the rules let pass, of the first type alone where types differ, and then with some number of
+ * stages: a bound over what no pipeline can have (FSDP of parameters) would be of no use. */
+void cell_list_options(struct mixed_cell *c, const struct option_list **pass_times,
+                       const struct option_list **states)
+{
+    struct mixed_worker *w = c->w;
+    struct set_worker *sw = &w->set[c->set - w->first_set];
+    bool own = c->st->per_type;
+    int others = sw->walk.others;
+    sw->walk.others = own ? 0 : others;
+    struct walk here = sw->walk;
+    *pass_times = options_get(own ? &sw->per_type_pass_times : &sw->pass_times, &sw->walk);
+    sw->walk = here;
+    *states = options_get(own ? &sw->per_type_states : &sw->states, &sw->walk);
+    sw->walk = here;
+    sw->walk.others = others;
+    *states = going_of(c, *states);
+    if (!own) /* most of them are left out anyway: each mesh says itself what it recomputes */
+        *pass_times = going_of(c, *pass_times);
 }
