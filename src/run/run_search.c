@@ -6,6 +6,7 @@
 #include "probe/advice.h"
 #include "query/defaults.h"
 #include "report/report.h"
+#include "run/any_engine.h"
 #include "run/numerics_gain.h"
 #include "run/scout.h"
 
@@ -375,8 +376,9 @@ static void add_offers(struct answering *a)
 
 bool run_search(struct answering *a)
 {
-    const struct query *q = a->query;
     double start = a->start_s > 0 ? a->start_s : search_clock_s();
+    struct engines_said said = {0};
+    const struct query *q = a->query = any_engine(a, &said);
     struct totals *all = arena_alloc(a->mem, sizeof *all);
     all->query = q;
     all->by_rule = arena_array(a->mem, (size_t)q->terms.rules.count, sizeof *all->by_rule);
@@ -395,6 +397,8 @@ bool run_search(struct answering *a)
         return false;
     *a->err = (struct error){0};
     fill_report(a, all, search_clock_s() - start);
+    for (int i = 0; i < said.count; i++)
+        a->report->note[a->report->notes++] = said.text[i];
     a->report->production_s = production_s;
     a->report->open = gap.open;
     a->report->left = gap.left;

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "report/report.h"
+#include "run/any_engine.h"
 
 static void note_rules(struct answering *a, const struct totals *all)
 {
@@ -81,7 +82,8 @@ void totals_note(struct answering *a, const struct totals *all)
     struct search_report *r = a->report;
     const char *length = query_length_note(q, a->mem);
     r->note =
-        arena_array(a->mem, (size_t)q->terms.rules.count + 7 + CLUSTER_MAX_GROUPS, sizeof *r->note);
+        arena_array(a->mem, (size_t)q->terms.rules.count + 7 + ENGINES_SAID + CLUSTER_MAX_GROUPS,
+                    sizeof *r->note);
     note_rules(a, all);
     note_pool(a, all);
     note_spot(a);
