@@ -31,6 +31,7 @@ static bool dense_front(const struct hf_config *c, const struct model *m, struct
     int first = m->dense_first, every = 1;
     const struct json *list;
     if (!hf_count(c, "first_k_dense_replace", 0, MODEL_MAX_LAYERS, &first, err) ||
+        !hf_count(c, "num_dense_layers", 0, MODEL_MAX_LAYERS, &first, err) ||
         !list_of_layers(c, "moe_layer_freq", m, &list, err) ||
         (!list && !hf_count(c, "moe_layer_freq", 1, MODEL_MAX_LAYERS, &every, err)))
         return false;
@@ -140,7 +141,8 @@ static bool read_cycle(const struct hf_config *c, int *every, struct error *err)
 {
     const struct json *v = hf_get(c, "sliding_window_pattern");
     if (!v || !json_is_string(v))
-        return hf_count(c, "sliding_window_pattern", 1, MODEL_MAX_LAYERS, every, err);
+        return hf_count(c, "sliding_window_pattern", 1, MODEL_MAX_LAYERS, every, err) &&
+               hf_count(c, "global_attn_every_n_layers", 1, MODEL_MAX_LAYERS, every, err);
     const char *word = json_text(v);
     size_t n = strlen(word);
     if (n == 0 || n > MODEL_MAX_LAYERS || strspn(word, "L") != n - 1 || word[n - 1] != 'G')

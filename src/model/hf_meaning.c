@@ -148,6 +148,8 @@ bool hf_meaning_key(const struct hf_config *c, const char *key, enum model_meani
     double value = 0;
     if (json_is_bool(v) && (info->kind == MEANING_FLAG || info->kind == MEANING_WORD))
         value = json_bool_of(v) != turned;
+    else if (json_is_bool(v) && f == MEANING_embed_scale)
+        value = json_bool_of(v) ? sqrt(m->hidden) : 1; /* muP's, by a switch */
     else if (!(info->kind == MEANING_WORD && json_is_string(v) &&
                read_word(f, json_text(v), &value)) &&
              !(sign && !turned && read_signed(f, *key, v, m, &value)) &&

@@ -69,7 +69,7 @@ bool layout_may_start(const struct model *m, int layer)
 
 bool layout_keeps_choices(const struct layout *l, const struct model *m, struct error *err)
 {
-    for (int i = 0; i < l->stages; i++)
+    for (int i = 0; m->index_every > 1 && i < l->stages; i++)
         if (l->layers[i] > 0 && !layout_may_start(m, l->first[i]))
             return fail(
                 err, ERROR_INFEASIBLE,
