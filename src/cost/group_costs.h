@@ -23,3 +23,5 @@ const struct learned *group_costs_models(const struct group_costs *);
 /* Analytic operator times, for what no learned model covers (rates.c). Seconds. */
 struct op_time analytic_time_of(const struct costing *, int precision, bool te, const struct op *);
 double analytic_memory_time(const struct node_group *, double bytes);
+/* Seconds of a scan's kernels whose FLOPs and bytes alone would take these (rates.c). */
+double scan_seconds(const struct gpu *, double bytes, double flop_s, double copy_s);

@@ -131,11 +131,12 @@ static void add_scan(struct kernels *k, int precision, const struct op *o)
     add(k, pass);
 }
 
-static struct op_time scan_time(const struct op *o, const double *t)
+static struct op_time scan_time(const struct gpu *g, const struct op *o, const double *t)
 {
     double flop_s = t[0] / (2 * o->m * o->n * o->k);
-    return (struct op_time){.forward_s = flop_s * o->flops + t[1],
-                            .backward_s = flop_s * o->flops_back + t[2]};
+    return (struct op_time){.forward_s = scan_seconds(g, o->bytes, flop_s * o->flops, t[1]),
+                            .backward_s =
+                                scan_seconds(g, o->bytes_back, flop_s * o->flops_back, t[2])};
 }
 
 static void scale(struct op_time *t, double factor)
@@ -214,7 +215,7 @@ static struct op_time time_of(const struct costing *on, int precision, bool te, 
     if (o->kind == OP_SCORES)
         r = analytic_time_of(on, precision, te, o);
     else if (o->kind == OP_SCAN)
-        r = scan_time(o, t);
+        r = scan_time(on->group->gpu, o, t);
     else
         r = (struct op_time){.forward_s = t[0], .backward_s = t[1]};
     scale(&r, STACK_FACTOR[te]);

@@ -129,15 +129,30 @@ static struct op_time predict_scores(const struct node_group *group, int precisi
     return t;
 }
 
+/* Bytes that a multiprocessor gets through in a clock in kernels that scan chunks of tokens: the middle of five GPUs
+ * whose memory has more (H200 14.0, B200 13.3, GB200 11.9, B300 14.2, GB300 13.1), of 850 forward times of the delta rule
+ * of flash-linear-attention (chunk_gated_delta_rule, TensorRT-LLM 1.3.0rc20; ai-dynamo/aiconfigurator 095f58a5,
+ * linear_attention/trtllm), by the bytes that linear_scan.c counts. H100 and L40S reach 0.89 and 0.85 of their
+ * memory's bandwidth. Dao's convolution gets through as many: 12.2 (H200) to 13.3 (GB300), same source, mamba2_perf. */
+static const double SCAN_BYTES_PER_CLOCK = 13.3;
+
+double scan_seconds(const struct gpu *g, double bytes, double flop_s, double copy_s)
+{
+    double clocks = 1e6 * g->boost_mhz * g->sms;
+    double issue_s = clocks > 0 ? bytes / (SCAN_BYTES_PER_CLOCK * clocks) : 0;
+    return fmax(flop_s, fmax(copy_s, issue_s));
+}
+
 static struct op_time predict_scan(const struct node_group *group, int precision,
                                    const struct op *o)
 {
     const struct gpu *g = group->gpu;
     int wide = precision_is_narrow(precision) ? PRECISION_BF16 : precision;
     double rate = peak_flops(g, wide) * rates_of(g)->gemm * tile_efficiency(g, o->m, o->n, o->k, 1);
-    return (struct op_time){.forward_s = o->flops / rate + analytic_memory_time(group, o->bytes),
-                            .backward_s =
-                                o->flops_back / rate + analytic_memory_time(group, o->bytes_back)};
+    return (struct op_time){.forward_s = scan_seconds(g, o->bytes, o->flops / rate,
+                                                      analytic_memory_time(group, o->bytes)),
+                            .backward_s = scan_seconds(g, o->bytes_back, o->flops_back / rate,
+                                                       analytic_memory_time(group, o->bytes_back))};
 }
 
 /* Tokens that travel once to each node and are handed on inside it, both ways at the same time

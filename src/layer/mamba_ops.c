@@ -97,6 +97,17 @@ static void add_scan(struct ops_builder *b, const struct mamba_widths *w)
     scan_memory(w, o, b->tokens);
 }
 
+/* The kernels have a sequence's tokens side by side, the layers around them a token's sequences: copies both ways where a
+ * micro-batch has several (_ssm_training in mamba_mixer.py). */
+static void add_order(struct ops_builder *b, const char *name, double width)
+{
+    if (b->s->micro_batch == 1)
+        return;
+    struct op *o = ops_pass(b, name, MEMORY_COPY, b->tokens, width);
+    o->m = o->n = 0; /* a copy is one long array */
+    o->temporary = o->temporary_back = HALF * b->tokens * width;
+}
+
 void ops_state_space(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
@@ -109,7 +120,9 @@ void ops_state_space(struct ops_builder *b)
         in->temporary = in->saved;
     ops_train(b, in, PART_attention, TARGET_in, CUT_OUT, false);
     ops_exchange(b, "heads exchange", 2 * w.inner + w.shared + w.heads);
+    add_order(b, "sequences first", 2 * w.inner + w.shared + w.heads);
     add_scan(b, &w);
+    add_order(b, "tokens first", w.inner);
     ops_exchange(b, "tokens exchange", w.inner);
     if (!s->model->mamba_bare)
         ops_pass(b, "gated norm", MEMORY_RMS_NORM, b->tokens, w.inner)->temporary_back =

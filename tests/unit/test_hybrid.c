@@ -2,6 +2,8 @@
  * computed by hand from the kernels' source; the flags of Megatron and what their validator refuses. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "cluster/cluster.h"
+#include "cost/group_costs.h"
 #include "import/megatron/flags.h"
 #include "layer/ops.h"
 #include "model/model.h"
@@ -178,6 +180,25 @@ static void operators(void **state)
     assert_true(scan.flops == t * (2 * 2 * 256 * 16 + 256 * 16 + 256 * 128 + 2 * 4 * 320));
     assert_true(scan.flops_back > 2 * scan.flops && scan.bytes_back > 2 * scan.bytes);
     assert_true(op_called(&s, "state-space out").saved == 2 * t * 256);
+    /* two sequences are put one behind the other and back; one needs no copy */
+    assert_true(op_called(&s, "sequences first").bytes == 4 * t * 592);
+    assert_true(op_called(&s, "tokens first").bytes_back == 4 * t * 256);
+    struct op ops[OPS_MAX];
+    s.micro_batch = 1;
+    for (int i = 0, n = block_ops(&s, ops); i < n; i++)
+        assert_null(strstr(ops[i].name, " first"));
+}
+
+/* The slowest of products, memory, and what the multiprocessors get through: H200 and B200 are bound by the last. */
+static void scans_take(void **state)
+{
+    const struct gpu *h200 = gpu_find("H200", NULL), *h100 = gpu_find("H100", NULL);
+    double issue_s = 1e9 / (13.3 * 132 * 1830e6);
+    (void)state;
+    assert_true(h200 && h100);
+    assert_float_equal(scan_seconds(h200, 1e9, 0, 1e9 / 4800e9), issue_s, 1e-12);
+    assert_true(scan_seconds(h100, 1e9, 0, 4e-4) == 4e-4);
+    assert_true(scan_seconds(h200, 1e9, 1e-3, 0) == 1e-3);
 }
 
 /* Half of everything but the stream on two ranks; under context parallelism heads are exchanged for tokens, and a group
@@ -424,6 +445,7 @@ int main(void)
         cmocka_unit_test(parameters),
         cmocka_unit_test(flops),
         cmocka_unit_test(operators),
+        cmocka_unit_test(scans_take),
         cmocka_unit_test(parallel),
         cmocka_unit_test(latent_experts),
         cmocka_unit_test(gated_delta_nets),
