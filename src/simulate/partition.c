@@ -394,8 +394,8 @@ static void sum_layers(const struct partition *f, const struct stage_shape *x,
         const struct block_cost *one = &kind[m->layer[i]];
         n = layers_alike(m, i, end);
         double before = saved + (n - 1) * one->saved;
-        forward = fmax(forward, before + one->forward);
-        peak = fmax(peak, before + one->peak);
+        forward = before + one->forward > forward ? before + one->forward : forward;
+        peak = before + one->peak > peak ? before + one->peak : peak;
         saved += n * one->saved;
         count[m->layer[i]] += n;
     }

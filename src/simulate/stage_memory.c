@@ -26,7 +26,8 @@ static void run(struct kept *k, struct chunk_bytes piece, int times, enum memory
     if (times <= 0)
         return;
     double before = k->bytes.saved + (times - 1) * piece.saved;
-    k->bytes.forward = fmax(k->bytes.forward, before + piece.forward);
+    if (before + piece.forward > k->bytes.forward)
+        k->bytes.forward = before + piece.forward;
     if (before + piece.peak > k->bytes.peak) {
         k->bytes.peak = before + piece.peak;
         k->moment = moment;
@@ -40,18 +41,24 @@ static struct chunk_bytes block_bytes(const struct block_cost *b)
 }
 
 /* Layers that keep what `modules` do not recompute. A module's own peak stays: it is computed
- * again before its backward. */
+ * again before its backward. What a kind keeps is worked out once: in hybrids it comes again and again. */
 static void run_layers(const struct partition *f, const struct stage_shape *x, int from, int count,
                        int modules, struct kept *k)
 {
     const struct model *m = f->scene->model;
     int at = x->has.first + from, end = at + count;
+    struct chunk_bytes layer[MODEL_MAX_KINDS];
+    bool known[MODEL_MAX_KINDS] = {false};
     for (int times; at < end; at += times) {
-        const struct block_cost *b = &f->mesh[x->mesh].costs->kind[m->layer[at]];
-        struct chunk_bytes layer = block_bytes(b);
+        int kind = m->layer[at];
+        if (!known[kind]) {
+            const struct block_cost *b = &f->mesh[x->mesh].costs->kind[kind];
+            layer[kind] = block_bytes(b);
+            layer[kind].saved -= block_dropped(b, modules);
+            known[kind] = true;
+        }
         times = layers_alike(m, at, end);
-        layer.saved -= block_dropped(b, modules);
-        run(k, layer, times, MOMENT_layer);
+        run(k, layer[kind], times, MOMENT_layer);
     }
 }
 
