@@ -16,6 +16,7 @@ static const struct export_format FORMATS[] = {
     {"skypilot", export_skypilot},
     {"bridge", export_bridge},
     {"flagscale", export_flagscale},
+    {"accelerate", export_accelerate},
 };
 
 enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
@@ -31,7 +32,7 @@ const struct export_format *export_format_find(const char *name, struct error *e
     fail(err, ERROR_INPUT,
          "'%s' is no format of export: expected megatron, torchrun, slurm, k8s, pytorchjob, "
          "skypilot, "
-         "bridge or flagscale%s",
+         "bridge, flagscale or accelerate%s",
          name, did_you_mean(name, names, FORMAT_COUNT));
     return NULL;
 }

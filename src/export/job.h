@@ -31,6 +31,7 @@ struct export_job {
     const char *branch;  /* words for git clone that get it: "" = the newest */
     const char *gap;     /* why the flags are not those of the model; NULL = they are */
     bool flagscale;      /* it runs with FlagScale */
+    bool hf;             /* its flags are words of accelerate launch */
     bool te;             /* it needs TransformerEngine */
     bool module;         /* it needs export_module() */
     bool ranks;          /* Slurm: srun starts every rank, no torchrun */
@@ -63,7 +64,7 @@ void export_hostfile(const struct export_job *, struct str *out);
 
 /* The formats, each in a file of its own. */
 export_write export_megatron_args, export_torchrun, export_slurm, export_k8s, export_pytorchjob,
-    export_skypilot, export_bridge, export_flagscale;
+    export_skypilot, export_bridge, export_flagscale, export_accelerate;
 
 /* Whether all nodes are alike: one part, and the last node is as full as the others. */
 bool job_is_even(const struct export_job *);

@@ -78,7 +78,12 @@ static bool take_release(const struct export_options *x, struct export_job *j, s
                     "its own",
                     x->version);
     j->branch = "";
-    j->release = j->flagscale ? "FlagScale (da4935ec)" : "Megatron-LM (HEAD, d98e8a64)";
+    if (j->hf && x->version)
+        return fail(err, ERROR_INPUT, "--megatron-version %s: the plan runs without Megatron",
+                    x->version);
+    j->release = j->hf          ? "TRL (f2cd5771) and accelerate (16cb6eb8)"
+                 : j->flagscale ? "FlagScale (da4935ec)"
+                                : "Megatron-LM (HEAD, d98e8a64)";
     if (!export_release(x->version, &release, &patch, err))
         return false;
     if (release != INT_MAX) {
@@ -132,6 +137,13 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     const char **words, **env;
     int release;
     j->flagscale = plan_on_flagscale(p);
+    j->hf = strategy_on_hf(&p->strategy);
+    if (j->hf != (x->format->write == export_accelerate))
+        return fail(err, ERROR_INPUT,
+                    j->hf
+                        ? "the plan runs with transformers, not with Megatron: use --to accelerate"
+                        : "accelerate: the plan runs with Megatron-LM; search with --engine "
+                          "fsdp2, zero2 or zero3, or use --to torchrun");
     if (!export_release(x->version, &release, NULL, err) || !take_release(x, j, mem, err) ||
         !plan_flags_for(p, x->version, mem, &words, &j->flags, err))
         return false;
@@ -140,9 +152,9 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->env = env;
     j->title = title_of(p, mem);
     j->name = x->job_name ? x->job_name : name_of(p, mem);
-    j->gap = gap_of(x, p->model, release, mem);
+    j->gap = j->hf ? NULL : gap_of(x, p->model, release, mem);
     j->te = p->te;
-    j->module = plan_stack_kind(p) == STACK_TORCH;
+    j->module = !j->hf && plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;
     j->vpp = p->strategy.vpp;
     take_parts(p, j, mem);
