@@ -4,7 +4,7 @@
 # includer, and names say what is meant: those of files, structs and enums are there once.
 set -u
 cd "$(dirname "$0")/.." || exit 3
-ROOMS='base model cluster price strategy rules layer schedule cost simulate search import export query
+ROOMS='base model cluster price dataset strategy rules layer schedule cost simulate search import export query
        probe calibrate verify learn report run mcp'
 found=$(mktemp) || exit 3
 trap 'rm -f "$found"' EXIT
