@@ -83,6 +83,10 @@ void block_cost_sum(const struct op *ops, const struct op_time *time, size_t cou
         add_experts(o, t, &seen, out);
         if (o->kind == OP_ATTENTION)
             attention = *t;
+        if (o->kind == OP_ATTENTION || o->kind == OP_SCORES) {
+            out->attention_s += t->forward_s;
+            out->attention_back_s += t->backward_s;
+        }
         if (o->beside_attention)
             ring = *t;
         add_recompute(o, t, out);
@@ -171,7 +175,8 @@ void block_cost_scale(struct block_cost *b, double times)
 void block_cost_slow(struct block_cost *b, double times)
 {
     double *const seconds[] = {&b->forward_s, &b->backward_s,     &b->weight_s,
-                               &b->experts_s, &b->experts_back_s, &b->experts_weight_s};
+                               &b->experts_s, &b->experts_back_s, &b->experts_weight_s,
+                               &b->attention_s, &b->attention_back_s};
     assert(times > 0);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
         *seconds[i] *= times;

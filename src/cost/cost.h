@@ -59,6 +59,7 @@ struct block_cost {
     double forward_comm_s;     /* all of it, for full recompute */
     double weight_s;           /* of backward_s: weight gradients */
     double matrix_s; /* of both passes: products and fused attention, whose work follows */
+    double attention_s, attention_back_s; /* of compute */
     double product_flops, attention_flops;
     /* Between dispatch and combine; of comm[AXIS_EP] the dispatch. */
     double experts_s, experts_back_s, experts_weight_s, dispatch_s, dispatch_back_s;

@@ -2,6 +2,7 @@
 #include "dataset/dataset.h"
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "dataset/lengths.h"
 #include "dataset/packing.h"
 
@@ -66,7 +67,7 @@ static void set_longest(const struct lengths *l, int node, struct dataset *d)
         below = upto;
     }
     double row = mean_of(&rows);
-    d->work[node] = (struct sequence_work){row, row, mean_of(&pairs) / row};
+    d->work[node] = (struct sequence_work){row, mean_of(&pairs) / row, false};
     d->rows[node] = spread_of(&rows);
     d->pairs[node] = spread_of(&pairs);
 }
@@ -74,15 +75,15 @@ static void set_longest(const struct lengths *l, int node, struct dataset *d)
 static void set_padded(const struct lengths *l, struct dataset *d)
 {
     for (int node = 0; node < DATASET_NODES; node++) {
-        d->work[node] = (struct sequence_work){1, 1, 1};
+        d->work[node] = (struct sequence_work){1, 1, false};
         d->rows[node] = d->pairs[node] = (struct spread){0, 0, 1};
         if (d->padding == PADDING_LONGEST)
             set_longest(l, node, d);
     }
 }
 
-/* Every sample is divided in 2 cp equal parts: it is padded to a multiple. The packs hold as many samples
- * for any cp; what padding adds counts as a longer pack. */
+/* A pack is as wide as its samples. Each is divided in 2 cp equal parts, and padded to a multiple; the packs
+ * hold as many samples for any cp, and what padding adds counts as a longer pack. */
 static void set_parts(const struct lengths *l, int node, struct dataset *d)
 {
     double parts = node > 0 ? ldexp(2, node) : 1, plain = 0, sum = 0, squares = 0;
@@ -92,8 +93,8 @@ static void set_parts(const struct lengths *l, int node, struct dataset *d)
         sum += padded / d->seq_len;
         squares += padded / d->seq_len * (padded / d->seq_len);
     }
-    double more = sum / plain;
-    d->work[node] = (struct sequence_work){more, more * d->tokens, squares / sum};
+    double rows = sum / plain * d->tokens;
+    d->work[node] = (struct sequence_work){rows, squares / sum, true};
 }
 
 static void set_packs(const struct lengths *l, struct arena *mem, struct dataset *d)
@@ -109,7 +110,7 @@ static void set_packs(const struct lengths *l, struct arena *mem, struct dataset
     d->tokens = mean_of(&tokens);
     for (int node = 0; node < DATASET_NODES; node++) {
         set_parts(l, node, d);
-        d->rows[node] = (struct spread){0, 0, 1};
+        d->rows[node] = spread_of(&tokens);
         d->pairs[node] = spread_of(&pairs);
     }
 }
@@ -128,7 +129,11 @@ void dataset_make(const struct lengths *l, bool packing, enum padding padding, i
                   struct arena *mem, struct dataset *d)
 {
     double all = 0, kept = 0, squares = 0;
-    *d = (struct dataset){.packing = packing, .padding = padding, .seq_len = seq_len, .samples = 1};
+    *d = (struct dataset){.lengths = l->text,
+                          .packing = packing,
+                          .padding = padding,
+                          .seq_len = seq_len,
+                          .samples = 1};
     assert(l->count >= 1 && seq_len >= 1);
     for (int i = 0; i < l->count; i++) {
         double share = share_of(d, l, i);
@@ -159,14 +164,11 @@ struct sequence_work dataset_work(const struct dataset *d, int micro_batch, int 
     const struct sequence_work *a = &d->work[node], *b = a + 1;
     double rest = fmin(1, at - node);
     struct sequence_work w = {between(a->rows, b->rows, rest),
-                              between(a->attended, b->attended, rest),
-                              between(a->segment, b->segment, rest)};
+                              between(a->segment, b->segment, rest), d->packing};
     if (!d->packing && cp > 1) { /* a multiple of 2 cp: half a part each more */
-        double more = fmin(1, w.rows + (2.0 * cp - 1) / 2 / d->seq_len) - w.rows;
-        w.rows += more;
-        w.attended += more;
+        w.rows = fmin(1, w.rows + (2.0 * cp - 1) / 2 / d->seq_len);
     }
-    assert(w.rows > 0 && w.attended > 0 && w.segment > 0);
+    assert(w.rows > 0 && w.segment > 0);
     return w;
 }
 
@@ -197,4 +199,18 @@ struct lateness dataset_late(const struct dataset *d, int micro_batch, double ra
         return (struct lateness){0, 0};
     return (struct lateness){late_of(&d->rows[node], largest, draws),
                              late_of(&d->pairs[node], largest, draws)};
+}
+
+void dataset_add_words(const struct dataset *d, struct str *s)
+{
+    if (!d)
+        return;
+    str_addf(s, ", samples of %.0f tokens on average (%s) ", d->tokens / d->samples * d->seq_len,
+             d->lengths);
+    if (d->packing)
+        str_addf(s, "packed by %.3g into %.1f %% of a sequence", d->samples, 100 * d->tokens);
+    else if (d->padding == PADDING_SEQ_LEN)
+        str_addf(s, "padded to the sequence, of which they are %.1f %%", 100 * d->tokens);
+    else
+        str_add(s, "padded to the longest of a micro-batch");
 }

@@ -14,8 +14,8 @@ enum padding { PADDING_LONGEST, PADDING_SEQ_LEN };
 /* A sequence as layers work on it, on average. */
 struct sequence_work {
     double rows;     /* tokens of products, norms and all else, padding with them */
-    double attended; /* tokens of attention */
     double segment;  /* length that attention works on: mean square over mean */
+    bool packed;     /* of several samples */
 };
 
 /* How a figure differs from draw to draw, of its mean. */
@@ -27,6 +27,7 @@ struct spread {
 enum { DATASET_NODES = 36, RANK_NODES = 25 };
 
 struct dataset {
+    const char *lengths; /* as they were given */
     bool packing;
     enum padding padding; /* without packing */
     int seq_len;          /* that shares are of */
@@ -44,6 +45,11 @@ void dataset_make(const struct lengths *, bool packing, enum padding, int seq_le
 
 /* A sequence of a micro-batch of so many; each is divided over cp ranks, in 2 cp parts. */
 struct sequence_work dataset_work(const struct dataset *, int micro_batch, int cp);
+
+/* ", samples of 2304 tokens on average (uniform:512..4096) packed by 3.5 into 97.8 % of a sequence"; nothing
+ * of full sequences, NULL. */
+struct str;
+void dataset_add_words(const struct dataset *, struct str *);
 
 /* By how much the work of the rank with the longest samples exceeds that of an average one, of `ranks`
  * that each run so many micro-batches before they wait for each other. Shares of that work. */

@@ -49,7 +49,7 @@ static int32_t whole(double tokens)
 
 static void set_equal(int tokens, struct arena *mem, struct lengths *out)
 {
-    *out = (struct lengths){1, arena_alloc(mem, sizeof *out->of), 0, tokens};
+    *out = (struct lengths){.count = 1, .of = arena_alloc(mem, sizeof *out->of), .longest = tokens};
     out->of[0] = tokens;
 }
 
@@ -216,12 +216,11 @@ static bool starts(const char *text, const char *with, const char **rest)
     return strncmp(text, with, n) == 0;
 }
 
-bool lengths_parse(const char *text, struct arena *mem, struct lengths *out, struct error *err)
+static bool parse(const char *text, struct arena *mem, struct lengths *out, struct error *err)
 {
     const char *rest;
     struct text file;
     double tokens;
-    *out = (struct lengths){0};
     if (parse_tokens(text, &tokens)) {
         set_equal((int)tokens, mem, out);
         return true;
@@ -242,4 +241,12 @@ bool lengths_parse(const char *text, struct arena *mem, struct lengths *out, str
         return fail(err, ERROR_INPUT, "--lengths is '%.200s', %s", text, EXPECTED);
     return file_read(text, mem, &file, err) &&
            lengths_read(file.data, file.length, arena_string(mem, text), mem, out, err);
+}
+
+bool lengths_parse(const char *text, struct arena *mem, struct lengths *out, struct error *err)
+{
+    *out = (struct lengths){0};
+    bool ok = parse(text, mem, out, err);
+    out->text = arena_string(mem, text);
+    return ok;
 }

@@ -13,6 +13,7 @@ enum { LENGTH_MAX = 1 << 26, LENGTHS_MOST = 4096 };
 /* A fixed sample of the lengths, shortest first, each as likely as the others: the middle of as many
  * equal parts of the distribution. Of a file with no more lines, all of them. */
 struct lengths {
+    const char *text; /* as it was given; NULL = in another way */
     int count;
     int32_t *of;
     double samples; /* in the file; 0 = not known */

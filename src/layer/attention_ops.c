@@ -1,19 +1,38 @@
 /* Attention: with groups or latent, by a fused kernel or with its scores in memory; context parallelism. */
 #include "layer/ops_builder.h"
 
+#include "dataset/dataset.h"
 #include "model/model.h"
 
 #include <math.h>
 
-/* Average keys a query sees: half under the causal mask, the window where it is shorter. */
-static double keys_seen(const struct block_shape *s)
+/* What attention works on: segments of equal length, in which a token sees those before it. Full
+ * sequences are one segment each. */
+struct segments {
+    double length;      /* tokens, of all context-parallel ranks */
+    double of_tokens;   /* a segment, of the tokens of a sequence on the GPU */
+    double in_sequence; /* how many */
+};
+
+/* Scores in memory are rows of whole sequences: over those between samples of a pack a mask is laid. */
+static struct segments segments_of(const struct block_shape *s, bool unfused)
 {
-    double full = s->seq_len / 2.0;
-    if (s->window > 0 && s->window < s->seq_len) {
+    const struct sequence_work *w = s->work;
+    if (!w)
+        return (struct segments){s->seq_len, 1, 1};
+    if (unfused)
+        return (struct segments){w->packed ? block_tokens(s) : s->seq_len * w->segment, 1, 1};
+    return (struct segments){s->seq_len * w->segment, w->segment / w->rows, w->rows / w->segment};
+}
+
+/* Average keys a query sees: half under the causal mask, the window where it is shorter. */
+static double keys_seen(const struct block_shape *s, double length)
+{
+    if (s->window > 0 && s->window < length) {
         double w = s->window;
-        return w * (s->seq_len - w / 2) / s->seq_len;
+        return w * (length - w / 2) / length;
     }
-    return full;
+    return length / 2;
 }
 
 /* Bytes of an element of the scores that a pass moves, and that are there at once: kept for the
@@ -35,9 +54,9 @@ static const struct {
 
 /* Apex's kernel takes rows of 17 to 4096 keys (is_kernel_available in fused_softmax.py) and works as
  * TransformerEngine's does. */
-static enum scores scores_kind(const struct block_shape *s)
+static enum scores scores_kind(const struct block_shape *s, double keys)
 {
-    bool fused = s->softmax_fused && s->seq_len > 16 && s->seq_len <= 4096;
+    bool fused = s->softmax_fused && keys > 16 && keys <= 4096;
     return !s->stock || fused ? SCORES_FUSED : s->softmax_fp32 ? SCORES_FP32 : SCORES_STOCK;
 }
 
@@ -57,12 +76,12 @@ static bool is_left_to_torch(enum scores kind, double rows)
 static void add_scores(const struct ops_builder *b, struct op *o, double out)
 {
     const struct block_shape *s = b->s;
-    enum scores kind = scores_kind(s);
-    double scores = o->m * s->seq_len * o->count, mask = 0;
+    enum scores kind = scores_kind(s, o->keys);
+    double scores = o->m * o->keys * o->count, mask = 0;
     bool by_torch = is_left_to_torch(kind, o->count);
     enum scores passes = by_torch ? SCORES_FP32 : kind;
     if (kind != SCORES_FUSED) /* made again by each layer: fp32 ones, their triangle, bytes */
-        mask = (double)s->seq_len * s->seq_len;
+        mask = o->keys * o->keys;
     bool apart = s->attention_dropout || kind == SCORES_FP32;
     o->softmax_fp32 = kind == SCORES_FP32;
     o->calls = by_torch ? SOFTMAX_CALLS - 1 : 0;
@@ -88,14 +107,15 @@ static struct op *add_core_attention(struct ops_builder *b, double heads, double
     const struct block_shape *s = b->s;
     bool unfused = is_unfused(s);
     struct op *o = ops_add(b, "core attention", unfused ? OP_SCORES : OP_ATTENTION);
-    o->m = b->tokens / s->micro_batch;
-    o->n = unfused ? s->seq_len : keys_seen(s);
+    struct segments by = segments_of(s, unfused);
+    o->m = b->tokens / s->micro_batch * by.of_tokens;
+    o->n = unfused ? by.length : keys_seen(s, by.length);
     o->k = qk;
     o->value_width = v;
-    o->keys = s->seq_len;
-    o->window = s->window > 0 && s->window < s->seq_len ? s->window : 0;
+    o->keys = by.length;
+    o->window = s->window > 0 && s->window < by.length ? s->window : 0;
     o->kv_share = kv_width / (heads * (qk + v));
-    o->count = heads * s->micro_batch;
+    o->count = heads * s->micro_batch * by.in_sequence;
     o->modules = MODULE_CORE_ATTN;
     if (unfused) {
         add_scores(b, o, HALF * b->tokens * heads * v);

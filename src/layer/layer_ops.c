@@ -6,6 +6,7 @@
 #include "layer/ops_builder.h"
 
 #include "base/units.h"
+#include "dataset/dataset.h"
 #include "layer/host_calls.h"
 #include "model/model.h"
 
@@ -116,11 +117,16 @@ const char *block_name(enum block_kind kind)
     return BLOCKS_OF[kind].name;
 }
 
+double block_tokens(const struct block_shape *s)
+{
+    return s->work ? s->seq_len * s->work->rows : s->seq_len;
+}
+
 int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
 {
     struct ops_builder b = {.s = s, .out = out};
     assert(s->tp >= 1 && s->cp >= 1 && s->ep >= 1 && s->etp >= 1 && s->imbalance >= 1);
-    b.tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    b.tokens = s->micro_batch * block_tokens(s) / s->cp;
     b.residual = s->seq_parallel ? b.tokens / s->tp : b.tokens;
     b.whole = HALF * b.tokens * s->model->hidden;
     b.stream = HALF * b.residual * s->model->hidden;
@@ -140,6 +146,6 @@ int block_ops(const struct block_shape *s, struct op out[OPS_MAX])
 
 double boundary_bytes(const struct block_shape *s)
 {
-    double tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    double tokens = s->micro_batch * block_tokens(s) / s->cp;
     return HALF * tokens * s->model->hidden / (s->seq_parallel ? s->tp : 1);
 }

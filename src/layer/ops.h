@@ -30,6 +30,7 @@ struct block_shape {
     bool wide;  /* of a layer that stays in 16 bits: `precision` is its own */
     int tp, cp, ep, etp;
     int micro_batch, seq_len;
+    const struct sequence_work *work; /* of padded or packed samples; NULL = full sequences */
     int seq_parallel, tp_sync, precision, cp_comm, dispatcher, grouped_gemm, expert_fusion,
         attention;
     int loss_fusion, loss_te;
@@ -46,6 +47,9 @@ struct block_shape {
     bool liger;           /* of them norms, activations and the loss are Liger's */
     bool copies_groups;   /* keys and values are copied for every query head before attention */
 };
+
+/* Tokens of a sequence that the layers work on: padding counts, what is behind the longest does not. */
+double block_tokens(const struct block_shape *);
 
 enum op_kind {
     OP_GEMM, /* m x k times k x n, `count` of them; backward is dgrad and, unless frozen, wgrad */
