@@ -139,6 +139,15 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
     };
 }
 
+const struct sequence_work *scene_work(const struct scene *sc, const struct strategy *s,
+                                       struct sequence_work *room)
+{
+    if (!sc->dataset)
+        return NULL;
+    *room = dataset_work(sc->dataset, s->micro_batch, s->cp);
+    return room;
+}
+
 /* Blocks of a model: feed-forward parts, embedding, MTP, head, the mixer of each kind of layer; feed-forward parts
  * of layers that stay in 16 bits. */
 enum {
@@ -279,6 +288,22 @@ static void predict_blocks(const struct costing *on, int precision, bool te, str
                  b->time + b->narrow_ops);
 }
 
+/* The same operators with full sequences say what they need. */
+static void take_bytes(const struct model *m, struct block_shape shape, struct blocks *b)
+{
+    struct blocks full = {.ops = 0};
+    shape.work = NULL;
+    collect_blocks(m, shape, &full);
+    assert(full.ops == b->ops);
+    for (int i = 0; i < b->ops; i++) {
+        b->op[i].saved = full.op[i].saved;
+        b->op[i].temporary = full.op[i].temporary;
+        b->op[i].temporary_back = full.op[i].temporary_back;
+        b->op[i].offloaded = full.op[i].offloaded;
+        b->op[i].stays = full.op[i].stays;
+    }
+}
+
 void layer_costs_of(const struct scene *sc, const struct strategy *s, struct layer_costs *out)
 {
     int reach[REACHES], seat = layer_seat(sc, s, reach);
@@ -299,6 +324,7 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
 {
     const struct model *m = sc->model;
     struct block_shape shape = block_shape_of(sc, s, BLOCK_EMBEDDING);
+    struct sequence_work room;
     struct blocks b;                        /* large: only what is counted is filled */
     struct block_cost feed[2][FEEDS] = {0}; /* of wide layers or not */
     struct costing on = scene_costing(sc, sc->group);
@@ -308,8 +334,12 @@ void layer_costs_at(const struct scene *sc, const struct strategy *s, int reach,
     b.ops = 0;
     memset(b.count, 0, sizeof b.count);
     memset(b.first, 0, sizeof b.first);
+    shape.work = scene_work(sc, s, &room);
     collect_blocks(m, shape, &b);
     predict_blocks(&on, shape.precision, sc->te, &b);
+    if (shape.work)
+        take_bytes(m, shape, &b);
+    shape.work = NULL;
     for (int wide = 0; wide < 2; wide++) {
         int mlp = wide ? WIDE_MLP : MLP, experts = wide ? WIDE_EXPERTS : EXPERTS;
         sum_block(&b, mlp, &feed[wide][FEED_MLP]);
@@ -611,6 +641,20 @@ static bool set_meshes(struct partition *f, const struct layer_costs *const cost
     return true;
 }
 
+/* Ranks that exchange tokens of experts wait for each other in every micro-batch, all of them once a step. */
+static struct lateness find_lateness(const struct partition *f)
+{
+    const struct dataset *d = f->scene->dataset;
+    const struct strategy *s = &f->strategy;
+    double together = fmax(1, (double)s->ep * s->etp / ((double)s->tp * s->cp));
+    if (!d)
+        return (struct lateness){0, 0};
+    struct lateness each = dataset_late(d, s->micro_batch, together, 1);
+    struct lateness step =
+        dataset_late(d, s->micro_batch, s->dp / together, (double)f->micro_batches);
+    return (struct lateness){each.rows + step.rows, each.pairs + step.pairs};
+}
+
 bool partition_init(struct partition *f, const struct scene *sc,
                     const struct layer_costs *const costs[], const struct strategy *s,
                     const struct layout *layout, struct error *err)
@@ -634,6 +678,7 @@ bool partition_init(struct partition *f, const struct scene *sc,
                     s->micro_batch, s->dp);
     assert(f->layout.stages == s->pp * s->vpp);
     assert(s->optimizer_instances >= 1);
+    f->late = find_lateness(f);
     find_shapes(f);
     find_sums(f);
     if (longest_step(f) > LONGEST_S)

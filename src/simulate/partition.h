@@ -10,6 +10,7 @@
 
 #include "cost/cost.h"
 #include "cost/placement.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 #include "schedule/schedule.h"
 #include "simulate/memory.h"
@@ -35,6 +36,7 @@ struct scene {
     struct run_switches switches;
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
+    const struct dataset *dataset;  /* NULL: full sequences */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
     const struct costing *costing;  /* by group, whose own pointer does not count; NULL: analytic */
     const struct rent *rent;        /* by group; NULL: no prices, no outages */
@@ -59,8 +61,13 @@ double most_imbalance(const struct model *, const struct strategy *);
 struct scene scene_unreserved(const struct scene *);
 bool scene_reserves(const struct scene *, const struct strategy *); /* whether that is another */
 
-/* A block of the model as the strategy cuts it; of full attention, the caller sets a window. */
+/* A block of the model as the strategy cuts it, of full sequences; of full attention, the caller sets a
+ * window. */
 struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
+/* The sequences that it works on, on average, where they are not full: room for block_shape.work, which
+ * times are of. Bytes are of full sequences, for these come too. */
+const struct sequence_work *scene_work(const struct scene *, const struct strategy *,
+                                       struct sequence_work *room);
 
 /* Seconds of the run, bytes that it must have room for: scene.memory_imbalance. */
 struct layer_costs {
@@ -120,6 +127,7 @@ struct partition {
     struct layout layout;
     int64_t micro_batches;
     int shapes, classes;
+    struct lateness late; /* of the rank with the longest samples */
     struct stage_shape shape[LAYOUT_MAX_STAGES];
     struct stage_sums sums[LAYOUT_MAX_STAGES]; /* by shape */
     struct rank_class class[SCHEDULE_MAX_RANKS];
@@ -165,6 +173,8 @@ struct pass {
 };
 void shape_passes(const struct partition *, const struct strategy *all, int shape,
                   struct pass *forward, struct pass *backward);
+/* Of them what the rank with the longest samples takes longer. */
+double shape_late_s(const struct partition *, int shape);
 
 /* The same in ticks, `fixed_s` of transfer_fixed_s() with it. */
 void shape_ticks(const struct partition *, const struct strategy *all, int shape, double fixed_s,

@@ -205,6 +205,19 @@ static void wait_for_copies(const struct partition *f, const struct strategy *al
     backward->compute_s += fmax(0, copies_s - pass_s(backward));
 }
 
+/* What the rank with the longest samples takes longer. */
+static double late_s(const struct partition *f, double compute_s, double attention_s)
+{
+    return f->late.rows * (compute_s - attention_s) + f->late.pairs * attention_s;
+}
+
+double shape_late_s(const struct partition *f, int shape)
+{
+    const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
+    return late_s(f, l->forward_s + e->forward_s, l->attention_s) +
+           late_s(f, l->backward_s + e->backward_s, l->attention_back_s);
+}
+
 void shape_passes(const struct partition *f, const struct strategy *all, int shape,
                   struct pass *forward, struct pass *backward)
 {
@@ -216,8 +229,10 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
                                s->tp_overlap ? overlapped(TP_OVERLAP_EXPOSED, OVERLAP_TAX) : 1,
                            [AXIS_CP] = 1,
                            [AXIS_EP] = overlapped(1 - experts_hidden(f, s, l), SENDING_TAX)};
-    forward->compute_s = l->forward_s + e->forward_s;
-    backward->compute_s = l->backward_s + e->backward_s;
+    forward->compute_s =
+        l->forward_s + e->forward_s + late_s(f, l->forward_s + e->forward_s, l->attention_s);
+    backward->compute_s = l->backward_s + e->backward_s +
+                          late_s(f, l->backward_s + e->backward_s, l->attention_back_s);
     forward->recompute_s = 0;
     forward->waits = backward->waits = false;
     backward->recompute_s = layers_again_s(f, shape, whole) + modules_again(l, modules);
