@@ -174,8 +174,8 @@ void block_cost_scale(struct block_cost *b, double times)
 
 void block_cost_slow(struct block_cost *b, double times)
 {
-    double *const seconds[] = {&b->forward_s, &b->backward_s,     &b->weight_s,
-                               &b->experts_s, &b->experts_back_s, &b->experts_weight_s,
+    double *const seconds[] = {&b->forward_s,   &b->backward_s,      &b->weight_s,
+                               &b->experts_s,   &b->experts_back_s,  &b->experts_weight_s,
                                &b->attention_s, &b->attention_back_s};
     assert(times > 0);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)

@@ -13,9 +13,9 @@ enum padding { PADDING_LONGEST, PADDING_SEQ_LEN };
 
 /* A sequence as layers work on it, on average. */
 struct sequence_work {
-    double rows;     /* tokens of products, norms and all else, padding with them */
-    double segment;  /* length that attention works on: mean square over mean */
-    bool packed;     /* of several samples */
+    double rows;    /* tokens of products, norms and all else, padding with them */
+    double segment; /* length that attention works on: mean square over mean */
+    bool packed;    /* of several samples */
 };
 
 /* How a figure differs from draw to draw, of its mean. */

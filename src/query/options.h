@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cluster/cluster.h"
+#include "dataset/lengths.h"
 #include "import/megatron/flags.h"
 #include "import/shell/script.h"
 #include "price/prices.h"
@@ -142,6 +143,14 @@ struct verify_options {
     bool dry_run;
 };
 
+/* What it is trained on. */
+struct dataset_options {
+    struct lengths lengths; /* count 0 = full sequences */
+    int packing;            /* 1 = on */
+    int padding;            /* enum padding */
+    double epochs;
+};
+
 struct fit_options {
     struct texts measured;
     const char *into;
@@ -194,6 +203,7 @@ struct options {
     struct script_env env[ENVS_MAX];
     const struct gpu *gpu; /* of the file's nodes, or the one to list; NULL = not said */
     struct query_terms terms;
+    struct dataset_options dataset;
     struct run_terms run; /* what a step is part of */
     struct money_options money;
     struct outage_options outages;

@@ -19,7 +19,8 @@
 
 extern const char embedded_rules_pool_rules[];
 
-static const double DEFAULT_TOKENS = 4194304; /* of a global batch */
+/* Of a global batch: what pre-training takes, and fine-tuning, whose samples are few. */
+static const double DEFAULT_TOKENS = 4194304, TUNING_TOKENS = 524288;
 static const int DEFAULT_SEQ_LEN = 8192;
 
 enum { MAX_FLAG_WORDS = 100000 };
@@ -49,7 +50,8 @@ bool options_flags(struct options *o, size_t count, const char *const *words, st
 static bool lacks_cluster(const struct options *o, enum query_kind kind, struct error *err)
 {
     const struct launch *l = imported_launch(o);
-    bool money = o->run.tokens > 0 || o->money.budget || o->money.deadline_s > 0;
+    bool money =
+        o->run.tokens > 0 || o->run.samples > 0 || o->money.budget || o->money.deadline_s > 0;
     int64_t gpus = l ? l->gpus : 0, each = gpus < 8 ? gpus : 8;
     each = gpus > 0 && l->per_node ? l->per_node : each;
     if (gpus > 0 && gpus % each == 0)
@@ -204,7 +206,7 @@ bool query_resolve(const struct options *o, enum query_kind kind, struct resourc
         rents_join_alike(q->rent, &q->cluster);
     else if (!query_set_flags(q, mem, err))
         return false;
-    return query_set_trained(q, mem, err) && time_groups(q, err);
+    return query_set_trained(q, mem, err) && query_set_dataset(q, mem, err) && time_groups(q, err);
 }
 
 /* Whether times of the one are those of the other. */
@@ -227,7 +229,7 @@ const struct query *query_derive(const struct query *from, const struct query_te
     for (int g = 0; g < q->cluster.groups; g++)
         if (!same_nodes(&q->cluster.group[g], &from->cluster.group[g]))
             q->costing[g].costs = NULL;
-    return time_groups(q, err) ? q : NULL;
+    return query_set_dataset(q, mem, err) && time_groups(q, err) ? q : NULL;
 }
 
 static const struct node_group *same_group(const struct query *from, const struct query *to,
@@ -242,6 +244,7 @@ struct scene query_rebase(const struct query *from, const struct query *to, cons
     struct scene out = *sc;
     out.group = same_group(from, to, sc->group);
     out.cluster = sc->cluster ? &to->cluster : NULL;
+    out.dataset = to->dataset;
     out.costing = to->costing;
     out.rent = to->rent;
     if (sc->meshes) {
@@ -286,7 +289,7 @@ int default_seq_len(const struct model *m)
 
 int query_seq_len(const struct query *q)
 {
-    return q->terms.seq_len ? q->terms.seq_len : default_seq_len(&q->model);
+    return q->terms.seq_len ? q->terms.seq_len : query_default_seq_len(q);
 }
 
 /* FLOP/s that the pool has at its best, of the type that has most: jobs on several are as good as one
@@ -318,12 +321,17 @@ static int power_of_two(double most)
     return n;
 }
 
+static double default_tokens(const struct query *q)
+{
+    return q->dataset || q->run.samples > 0 ? TUNING_TOKENS : DEFAULT_TOKENS;
+}
+
 /* A power of two: about 4 M tokens; on a small pool those of a minute, but a sequence for each GPU. */
 static int default_global_batch(const struct query *q)
 {
     double seq_len = query_seq_len(q), gpus = (double)cluster_max_gpus(&q->cluster);
     double tokens = fmax(tokens_of_a_minute(q), gpus * seq_len);
-    return power_of_two(fmin(tokens, DEFAULT_TOKENS) / seq_len);
+    return power_of_two(fmin(tokens, default_tokens(q)) / seq_len);
 }
 
 int query_global_batch(const struct query *q)
@@ -385,6 +393,7 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
         .attention_dropout = q->flags ? q->flags->attention_dropout : q->model.attention_dropout,
         .hidden_dropout = q->flags ? q->flags->hidden_dropout : q->model.hidden_dropout,
         .switches = q->flags ? q->flags->switches : (struct run_switches){0},
+        .dataset = q->dataset,
         .run = &q->run,
         .costing = q->costing,
         .rent = q->rent};
@@ -485,10 +494,11 @@ static void add_terms(const struct query *q, struct str *s)
         failures |= q->rent[g].mtbf_h > 0;
         interruptions |= q->rent[g].interruptions_per_h > 0;
     }
+    dataset_add_words(q->dataset, s);
     if (q->run.tokens > 0) {
         str_add(s, ", a run of ");
-        add_count(s, q->run.tokens);
-        str_add(s, " tokens");
+        add_count(s, q->run.samples > 0 ? q->run.samples : q->run.tokens);
+        str_add(s, q->run.samples > 0 ? " samples" : " tokens");
     }
     if (query_objective(q) == OBJECTIVE_COST)
         str_add(s, ", the cheapest first");
@@ -509,8 +519,10 @@ static const char *if_default(const struct query *q, enum param p)
 {
     if (!query_assumes(q, p))
         return "";
-    bool small = p == PARAM_global_batch && q->kind == QUERY_SEARCH &&
-                 2.0 * query_global_batch(q) * query_seq_len(q) <= DEFAULT_TOKENS;
+    bool batch = p == PARAM_global_batch && q->kind == QUERY_SEARCH;
+    bool small = batch && 2.0 * query_global_batch(q) * query_seq_len(q) <= default_tokens(q);
+    if (batch && !small && default_tokens(q) < DEFAULT_TOKENS)
+        return " (default: half a million tokens, as samples are few)";
     return small ? " (default: steps of a minute at half of peak)" : " (default)";
 }
 

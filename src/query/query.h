@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "dataset/dataset.h"
 #include "price/rent.h"
 #include "query/options.h"
 #include "query/resources.h"
@@ -23,6 +24,7 @@ struct query {
     struct costing costing[CLUSTER_MAX_GROUPS]; /* by group, as in a scene */
     struct query_terms terms;
     const struct flags_result *flags; /* finished; NULL = none */
+    const struct dataset *dataset;    /* NULL = every sample is a full sequence */
     struct run_terms run;
     struct search_options search;
     double budget_usd, deadline_s; /* of the run; 0 = no limit */
@@ -88,6 +90,8 @@ bool query_no_residual(const struct query *, const struct gpu *, enum stack, str
 /* The groups without are noted: at most as many notes as groups. */
 int query_profile_notes(const struct query *, const char **note, struct arena *);
 /* The sequence is longer than the model's own maximum; NULL: it is not. */
+/* Samples that are cut; NULL: none. */
+const char *query_cut_note(const struct query *, struct arena *);
 const char *query_length_note(const struct query *, struct arena *);
 /* The notes behind those of a source. */
 struct plan_source;

@@ -230,7 +230,7 @@ static void strategy_from_flags(const struct query *q, struct estimate_query *ou
     const struct flags_result *f = q->flags;
     out->strategy = f->strategy;
     if (!f->given[PARAM_seq_len])
-        out->strategy.seq_len = default_seq_len(&q->model);
+        out->strategy.seq_len = query_default_seq_len(q);
     out->layout = f->has_layout ? &f->layout : NULL;
     out->reasons = f->reasons;
 }

@@ -327,7 +327,7 @@ static void take_assumptions(const struct query *q, struct plan_source *s, struc
         if (q->terms.precision >= 0 && strcmp(a[s->assumptions].what, "precision") == 0)
             continue;
         if (!a[s->assumptions].value)
-            a[s->assumptions].value = arena_format(mem, "%d", default_seq_len(&q->model));
+            a[s->assumptions].value = arena_format(mem, "%d", query_default_seq_len(q));
         s->assumptions++;
     }
     s->assumption = a;

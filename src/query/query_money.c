@@ -63,13 +63,14 @@ static bool has_prices(const struct query *q, struct error *err)
 
 bool query_limits(const struct query *q, struct limits *out, struct error *err)
 {
-    double tokens = (double)query_global_batch(q) * query_seq_len(q);
-    double steps = run_steps(&q->run, tokens);
+    double steps =
+        run_steps(&q->run, step_content_of(q->dataset, query_global_batch(q), query_seq_len(q)));
     const char *needs = q->budget_usd > 0 ? "budget" : q->deadline_s > 0 ? "deadline" : NULL;
     if (needs && !(q->run.tokens > 0))
         return fail(
             err, ERROR_INPUT,
-            "--%s is for a whole run: add --tokens, how many it trains on, as in --tokens 1T",
+            "--%s is for a whole run: add --tokens, how many it trains on, as in --tokens 1T (or "
+            "--samples)",
             needs);
     if (asks_money(q) && !has_prices(q, err))
         return false;

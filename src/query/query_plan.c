@@ -97,22 +97,42 @@ static bool take_pool(struct options *o, const struct json *plan, struct error *
     return true;
 }
 
-/* What options did not say. */
+/* What options did not say. A run is so many samples or so many tokens. */
 static void take_run(struct options *o, const struct json *run)
 {
+    bool samples = json_get(run, "samples") && !o->times[OPTION_tokens];
     const struct {
         const char *name;
         double *value;
         enum option_id option;
-    } terms[] = {{"tokens", &o->run.tokens, OPTION_tokens},
-                 {"checkpoint_every_s", &o->run.outage.interval_s, OPTION_checkpoint_every},
-                 {"checkpoint_write_s", &o->run.outage.write_s, OPTION_checkpoint_write},
-                 {"restart_s", &o->run.outage.restart_s, OPTION_restart}};
+        bool counts;
+    } terms[] = {{"tokens", &o->run.tokens, OPTION_tokens, !samples && !o->times[OPTION_samples]},
+                 {"samples", &o->run.samples, OPTION_samples, samples},
+                 {"epochs", &o->dataset.epochs, OPTION_epochs, samples},
+                 {"checkpoint_every_s", &o->run.outage.interval_s, OPTION_checkpoint_every, true},
+                 {"checkpoint_write_s", &o->run.outage.write_s, OPTION_checkpoint_write, true},
+                 {"restart_s", &o->run.outage.restart_s, OPTION_restart, true}};
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         double value = json_number_of(json_get(run, terms[i].name));
-        if (value > 0 && !o->times[terms[i].option])
+        if (value > 0 && terms[i].counts && !o->times[terms[i].option])
             *terms[i].value = value;
     }
+}
+
+/* The same of its samples. */
+static bool take_dataset(struct options *o, const struct json *dataset, struct error *err)
+{
+    const struct json *lengths = json_get(dataset, "lengths"),
+                      *padding = json_get(dataset, "padding");
+    bool packed = json_bool_of(json_get(dataset, "packing"));
+    if (!json_is_string(lengths) || o->times[OPTION_lengths])
+        return true;
+    if (!options_set(o, "lengths", json_text(lengths), err))
+        return false;
+    if (packed && !o->times[OPTION_packing])
+        return options_set(o, "packing", "on", err);
+    return packed || o->times[OPTION_padding] || !json_is_string(padding) ||
+           options_set(o, "padding", json_text(padding), err);
 }
 
 static bool is_feasible(const struct json *plan, struct error *err)
@@ -175,6 +195,8 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
                     "not a plan of Astra: engine.flags or cluster is missing (write one with "
                     "--format json)");
     take_run(o, json_get(plan, "run"));
+    if (!take_dataset(o, json_get(plan, "dataset"), err))
+        return false;
     if (!options_take_residual(o, json_get(plan, "residual"), err))
         return false;
     if (!take_pool(o, plan, err) || !take_words(o, flags, err))

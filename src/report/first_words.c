@@ -78,7 +78,14 @@ void add_first_words(const struct search_report *r, struct str *out)
     }
     str_add(out, ": ");
     add_seconds(out, p->step_s);
-    str_addf(out, " a step, %.1f of %.1f GiB", plan_fullest(p)->device_bytes / GIB,
+    str_add(out, " a step, ");
+    if (plan_has_samples(p)) {
+        add_sample_words(p, out);
+        str_add(out, ", ");
+        add_spare_words(p, out);
+        str_add(out, ": ");
+    }
+    str_addf(out, "%.1f of %.1f GiB", plan_fullest(p)->device_bytes / GIB,
              plan_fullest(p)->limit_bytes / GIB);
     if (by_cost(r) && p->usd_per_mtoken > 0)
         str_addf(out, ", $%.3f per million tokens", p->usd_per_mtoken);

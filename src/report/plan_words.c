@@ -21,8 +21,15 @@ const struct plan_figure *plan_figures(size_t *count)
 {
     static const struct plan_figure figures[] = {
 #define FIGURE(name) {#name, offsetof(struct plan, name)}
-        FIGURE(step_s),         FIGURE(tokens_per_s), FIGURE(tokens_per_s_per_gpu),
-        FIGURE(tflops_per_gpu), FIGURE(mfu),          FIGURE(expected_error),
+        FIGURE(step_s),
+        FIGURE(tokens_per_s),
+        FIGURE(tokens_per_s_per_gpu),
+        FIGURE(tflops_per_gpu),
+        FIGURE(mfu),
+        FIGURE(expected_error),
+        FIGURE(samples_per_s),
+        FIGURE(hours_per_epoch),
+        FIGURE(spare_bytes),
 #undef FIGURE
     };
     *count = sizeof figures / sizeof *figures;
@@ -48,6 +55,29 @@ static const char *scan_words(const struct model *m)
         if (WORDS[x] && model_has_mixer(m, (enum mixer)x))
             return WORDS[x];
     return "";
+}
+
+bool plan_has_samples(const struct plan *p)
+{
+    return p->dataset || (p->run && p->run->samples > 0);
+}
+
+void add_sample_words(const struct plan *p, struct str *out)
+{
+    str_addf(out, "%.*f samples/s", p->samples_per_s < 10 ? 2 : 1, p->samples_per_s);
+    if (p->hours_per_epoch > 0 && isfinite(p->hours_per_epoch)) {
+        str_add(out, ", ");
+        add_seconds(out, 3600 * p->hours_per_epoch);
+        str_add(out, " an epoch");
+    }
+}
+
+void add_spare_words(const struct plan *p, struct str *out)
+{
+    if (p->spare_bytes >= 0)
+        str_addf(out, "fits with %.1f GiB to spare", p->spare_bytes / GIB);
+    else
+        str_addf(out, "does not fit: %.1f GiB too much", -p->spare_bytes / GIB);
 }
 
 void add_error_words(const struct plan *p, struct str *out)

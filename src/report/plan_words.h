@@ -29,6 +29,13 @@ void add_pool(const struct plan *, struct str *out);
 
 /* "Four of five runs like this one lie within ±10 %: from 36 runs of 6 sources (dense, this GPU in 16
  * bits) ...": what expected_error comes from. */
+/* Whether its samples were asked about: lengths, or how many there are. */
+bool plan_has_samples(const struct plan *);
+/* "36.7 samples/s, 22.7 min an epoch". */
+void add_sample_words(const struct plan *, struct str *out);
+/* "fits with 3.0 GiB to spare". */
+void add_spare_words(const struct plan *, struct str *out);
+
 void add_error_words(const struct plan *, struct str *out);
 
 /* "none", "sel core_attn+mlp", "full", "full/4" (groups of 4), "block 2". */

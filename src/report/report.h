@@ -26,6 +26,7 @@ enum limit { LIMIT_NONE, LIMIT_BUDGET, LIMIT_DEADLINE };
 struct money {
     enum objective objective;
     double tokens, steps;          /* 0 = not known, and nothing below is */
+    double samples;                /* 0 = its tokens are what is known */
     double budget_usd, deadline_s; /* 0 = no limit */
     const struct plan *chosen;
     const struct plan *cheapest, *fastest; /* within the limits */

@@ -87,10 +87,12 @@ const struct money *money_answer(const struct query *q, const struct plan *best,
     struct run_limits l = run_limits_of(q), more = l;
     *m = (struct money){.objective = query_objective(q),
                         .tokens = q->run.tokens,
+                        .samples = q->run.samples,
                         .budget_usd = q->budget_usd,
                         .deadline_s = q->deadline_s,
                         .chosen = best};
-    m->steps = run_steps(&q->run, (double)best->strategy.global_batch * best->strategy.seq_len);
+    m->steps = run_steps(
+        &q->run, step_content_of(q->dataset, best->strategy.global_batch, best->strategy.seq_len));
     if (!(m->tokens > 0) || count == 0 || !(front[0].usd_total > 0))
         return m->tokens > 0 || asks_more_than_speed(q, best) ? m : NULL;
     m->cheapest = cheapest(front, count, &l);

@@ -80,9 +80,9 @@ void totals_note(struct answering *a, const struct totals *all)
 {
     const struct query *q = a->query;
     struct search_report *r = a->report;
-    const char *length = query_length_note(q, a->mem);
+    const char *length = query_length_note(q, a->mem), *cut = query_cut_note(q, a->mem);
     r->note =
-        arena_array(a->mem, (size_t)q->terms.rules.count + 7 + ENGINES_SAID + CLUSTER_MAX_GROUPS,
+        arena_array(a->mem, (size_t)q->terms.rules.count + 8 + ENGINES_SAID + CLUSTER_MAX_GROUPS,
                     sizeof *r->note);
     note_rules(a, all);
     note_pool(a, all);
@@ -90,6 +90,8 @@ void totals_note(struct answering *a, const struct totals *all)
     note_outages(a, all->best);
     if (length)
         r->note[r->notes++] = length;
+    if (cut)
+        r->note[r->notes++] = cut;
     r->notes += query_profile_notes(q, r->note + r->notes, a->mem);
     note_places(a, all->best);
 }

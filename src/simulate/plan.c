@@ -57,16 +57,25 @@ static double sum_of(const double parts[BREAKDOWN_PARTS])
 }
 
 /* What a rank's passes compute longer than their kernels: the host issues them late. */
+static double rank_late(const struct partition *f, int rank)
+{
+    double sum = 0;
+    for (int stage = rank; stage < f->layout.stages; stage += f->strategy.pp)
+        sum += (double)f->micro_batches * shape_late_s(f, f->shape_of[stage]);
+    return sum;
+}
+
 static double host_waits(const struct partition *f, const struct strategy *s, int rank,
                          const double parts[BREAKDOWN_PARTS])
 {
     double kernels = 0;
     for (int stage = rank; stage < f->layout.stages; stage += s->pp) {
         const struct stage_sums *x = &f->sums[f->shape_of[stage]];
-        kernels +=
-            x->layers.forward_s + x->layers.backward_s + x->ends.forward_s + x->ends.backward_s;
+        kernels += x->layers.forward_s + x->layers.backward_s + x->ends.forward_s +
+                   x->ends.backward_s + shape_late_s(f, f->shape_of[stage]);
     }
-    return fmax(0, parts[BREAKDOWN_compute] - (double)f->micro_batches * kernels);
+    kernels = (double)f->micro_batches * kernels + rank_late(f, rank);
+    return fmax(0, parts[BREAKDOWN_compute] - kernels);
 }
 
 /* What is left of a step. Its passes were rounded to ticks, a thousand of them are a nanosecond: less
@@ -91,6 +100,7 @@ static void fill_breakdown(const struct partition *f, const struct strategy *s,
             busiest = sum_of(parts);
             p->busiest = r;
             p->host_s = host_waits(f, s, r, parts);
+            p->late_s = rank_late(f, r);
             memcpy(p->breakdown, parts, sizeof parts);
         }
         latest = t->end[r] > latest ? t->end[r] : latest;
@@ -129,19 +139,26 @@ static void fill_reserves(const struct scene *sc, const struct strategy *s, stru
         partition_stage_reserve(f, s, r, scratch, &p->stage[r]);
 }
 
+static struct step_content plan_content(const struct plan *p)
+{
+    return step_content_of(p->dataset, p->strategy.global_batch, p->strategy.seq_len);
+}
+
 static void fill_rates(struct plan *p)
 {
     const struct strategy *s = &p->strategy;
-    double tokens = (double)s->global_batch * s->seq_len, peak = 0, gpus = 0;
+    struct step_content step = plan_content(p);
+    double tokens = step.tokens, peak = 0, gpus = 0;
     for (int r = 0; r < p->stages; r++) {
         gpus += p->stage[r].gpus;
         peak += p->stage[r].gpus * peak_flops(p->stage[r].group->gpu, s->precision) / 1e12;
     }
     assert(p->step_s > 0 && p->gpus == (int64_t)gpus); /* those of the strategy, stage by stage */
     p->tokens_per_s = tokens / p->step_s;
+    p->samples_per_s = step.samples / p->step_s;
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
-    p->tflops_per_gpu =
-        model_flops(p->model, s->global_batch, s->seq_len) / p->step_s / gpus / 1e12;
+    double segment = p->dataset ? s->seq_len * p->dataset->segment : s->seq_len;
+    p->tflops_per_gpu = model_flops(p->model, tokens / segment, segment) / p->step_s / gpus / 1e12;
     p->mfu = peak > 0 ? p->tflops_per_gpu * gpus / peak : 0;
 }
 
@@ -166,7 +183,7 @@ static void fill_run(struct plan *p)
     const struct run_terms *run = p->run ? p->run : &none;
     struct limits w = {.outage = run->outage};
     struct rental h = plan_rental(p, &w);
-    double tokens = (double)p->strategy.global_batch * p->strategy.seq_len;
+    struct step_content step = plan_content(p);
     p->outages_per_h = h.outages_per_h;
     p->slowdown = h.slowdown;
     assert(p->slowdown >= 1);
@@ -175,8 +192,9 @@ static void fill_run(struct plan *p)
                           : outage_interval(&run->outage, h.outages_per_h / 3600);
     p->net_tokens_per_s = p->tokens_per_s / h.slowdown;
     p->usd_per_hour = h.usd_per_h < INFINITY ? h.usd_per_h : 0;
-    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s * h.slowdown / tokens * 1e6;
-    p->hours = run_steps(run, tokens) * p->step_s * h.slowdown / 3600;
+    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s * h.slowdown / step.tokens * 1e6;
+    p->hours = run_steps(run, step) * p->step_s * h.slowdown / 3600;
+    p->hours_per_epoch = run->epoch / step.samples * p->step_s * h.slowdown / 3600;
     p->usd_total = p->hours * p->usd_per_hour;
 }
 
@@ -218,6 +236,7 @@ static void check_memory(struct plan *p, struct arena *mem)
     const struct plan_stage *s = &p->stage[fullest];
     assert(s->limit_bytes > 0);
     p->limit_bytes = s->limit_bytes;
+    p->spare_bytes = round(s->limit_bytes) - round(s->device_bytes);
     if (s->fullness <= 1)
         return;
     double spared = s->device_bytes - s->memory.part[MEMORY_expert_reserve];
@@ -302,6 +321,7 @@ struct scene plan_scene(const struct plan *p)
                           .switches = p->switches,
                           .meshes = p->meshes,
                           .cluster = p->cluster,
+                          .dataset = p->dataset,
                           .run = p->run,
                           .costing = p->costing,
                           .rent = p->rent};
@@ -316,6 +336,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->group = sc->group;
     p->meshes = sc->meshes;
     p->cluster = sc->cluster;
+    p->dataset = sc->dataset;
     p->run = sc->run;
     p->costing = sc->costing;
     p->rent = sc->rent;

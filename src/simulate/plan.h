@@ -12,6 +12,7 @@
 struct arena;
 struct cluster;
 struct costing;
+struct dataset;
 struct node_group;
 struct rent;
 struct rule;
@@ -82,7 +83,8 @@ struct plan {
     const struct node_group *group;
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
-    const struct run_terms *run; /* as in the scene */
+    const struct dataset *dataset; /* as in the scene */
+    const struct run_terms *run;
     const struct costing *costing;
     const struct rent *rent;
     bool flagscale; /* it is asked for, though stock Megatron runs the plan too */
@@ -107,10 +109,13 @@ struct plan {
     const char *provenance; /* "measured steps", "measured kernels", "transferred", "datasheet",
                              * "calibrated" */
     struct plan_evidence evidence;
+    double late_s; /* of the busiest rank's compute: for the longest samples (doc/dataset.md) */
     double host_s; /* of the busiest rank's compute: waiting for the host */
     double breakdown[BREAKDOWN_PARTS];
-    int busiest;        /* the rank of `breakdown` */
+    int busiest; /* the rank of `breakdown` */
+    double samples_per_s;
     double limit_bytes; /* usable memory less the margin; of the fullest stage in a mixed job */
+    double spare_bytes; /* of it, that this stage leaves */
     int stages;
     struct plan_stage *stage;            /* [pp] */
     struct expert_room expert_room;      /* of plans that are reported; else zero */
@@ -120,6 +125,7 @@ struct plan {
     double checkpoint_s;     /* training between two checkpoints; INFINITY = none are written */
     double net_tokens_per_s; /* with the time that outages take */
     double hours, usd_total; /* of the run; 0 unless its tokens are known */
+    double hours_per_epoch;  /* 0 unless its dataset's samples are */
 };
 
 /* The nodes of a plan, in rank order: one part, or one for each mesh of a mixed job. */

@@ -1,5 +1,6 @@
 #include "simulate/score.h"
 
+#include "dataset/dataset.h"
 #include "price/rent.h"
 
 #include <assert.h>
@@ -8,9 +9,15 @@
 const struct limits SPEED_ALONE = {
     .objective = OBJECTIVE_SPEED, .most_time = INFINITY, .most_usd = INFINITY, .by_gpus = true};
 
-double run_steps(const struct run_terms *r, double tokens_per_step)
+struct step_content step_content_of(const struct dataset *d, double global_batch, double seq_len)
 {
-    return ceil(r->tokens / tokens_per_step);
+    return (struct step_content){global_batch * (d ? d->samples : 1),
+                                 global_batch * seq_len * (d ? d->tokens : 1)};
+}
+
+double run_steps(const struct run_terms *r, struct step_content step)
+{
+    return r->samples > 0 ? ceil(r->samples / step.samples) : ceil(r->tokens / step.tokens);
 }
 
 void rental_add(struct rental *h, const struct limits *w, const struct rent *rent,

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct dataset;
 struct node_group;
 struct rent;
 
@@ -31,9 +32,17 @@ struct limits {
 struct run_terms {
     double tokens; /* 0 = not known */
     struct outage outage;
+    double samples; /* 0 = its tokens are what is known */
+    double epoch;   /* samples of the dataset; 0 = not known */
 };
-/* Whole steps for so many tokens. */
-double run_steps(const struct run_terms *, double tokens_per_step);
+
+/* What a step trains on, padding apart; without a dataset each sample is a full sequence. */
+struct step_content {
+    double samples, tokens;
+};
+struct step_content step_content_of(const struct dataset *, double global_batch, double seq_len);
+/* Whole steps for the run. */
+double run_steps(const struct run_terms *, struct step_content);
 
 struct score {
     double time; /* ticks of a step, with its share of the time that outages take */

@@ -74,7 +74,7 @@ static void runs_cost_what_hands_say(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(RUNS); i++) {
         struct limits w = {.outage = RUNS[i].outage};
-        struct run_terms run = {RUNS[i].tokens, RUNS[i].outage};
+        struct run_terms run = {.tokens = RUNS[i].tokens, .outage = RUNS[i].outage};
         struct rental h = {0};
         for (int g = 0; g < GROUPS && RUNS[i].held[g].gpus > 0; g++) {
             const struct held *x = &RUNS[i].held[g];
@@ -84,7 +84,7 @@ static void runs_cost_what_hands_say(void **state)
         }
         rental_finish(&h, &w);
         struct score score = score_of(&h, llround(RUNS[i].step_s * TICKS_PER_S));
-        double steps = run_steps(&run, RUNS[i].batch_tokens);
+        double steps = run_steps(&run, (struct step_content){1, RUNS[i].batch_tokens});
         double hours = steps * score.time / TICKS_PER_S / 3600;
         double usd = steps * score.usd / TICKS_PER_S / 3600;
         if (steps != RUNS[i].steps || fabs(hours - RUNS[i].hours) > 0.6e-6 ||

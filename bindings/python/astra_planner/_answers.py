@@ -206,6 +206,10 @@ class Plan(Record):
     tflops_per_gpu: float
     mfu: float
     expected_error: float
+    samples_per_s: Optional[float] = None
+    hours_per_epoch: Optional[float] = None
+    spare_bytes: Optional[float] = None
+    dataset: Optional[Record] = None
     provenance: str
     complexity: Optional[int] = None
     evidence: Optional[Record] = None

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "cluster/group.h"
+#include "dataset/dataset.h"
 #include "cost/placement.h"
 #include "cost/residual_file.h"
 #include "export/export.h"
@@ -339,6 +340,25 @@ static struct json *evidence_of(const struct plan_evidence *e)
     return o;
 }
 
+/* Only of samples that are not full sequences. */
+static void set_dataset(struct json *o, const struct plan *p)
+{
+    static const char *const paddings[] = {
+        [PADDING_LONGEST] = "longest", [PADDING_SEQ_LEN] = "seq-len"};
+    const struct dataset *d = p->dataset;
+    if (!d)
+        return;
+    struct json *x = json_new_object();
+    json_set(x, "lengths", json_text_or_null(d->lengths));
+    json_set(x, "packing", json_new_bool(d->packing));
+    json_set(x, "padding", json_text_or_null(d->packing ? NULL : paddings[d->padding]));
+    json_set(x, "samples_per_sequence", json_new_number(d->samples));
+    json_set(x, "tokens_per_sample", json_new_number(d->tokens / d->samples * d->seq_len));
+    json_set(x, "cut", json_new_number(d->cut));
+    json_set(x, "late_s", json_number_or_null(p->computed, p->late_s));
+    json_set(o, "dataset", x);
+}
+
 struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
@@ -366,6 +386,7 @@ struct json *json_of_plan(const struct plan *p)
     set_expert_room(o, p);
     json_set(o, "host_bytes_per_node",
              p->computed ? json_of_bytes(plan_fullest_host(p)->host_bytes) : json_new_null());
+    set_dataset(o, p);
     json_set(o, "money", json_of_money(p));
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));

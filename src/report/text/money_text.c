@@ -220,8 +220,8 @@ void print_run(const struct search_report *r, const struct report_style *style, 
         return;
     if (m->tokens > 0) {
         str_add(&line, "Run of ");
-        add_count(&line, m->tokens);
-        str_addf(&line, " tokens: %.0f steps", m->steps);
+        add_count(&line, m->samples > 0 ? m->samples : m->tokens);
+        str_addf(&line, " %s: %.0f steps", m->samples > 0 ? "samples" : "tokens", m->steps);
     } else {
         str_add(&line, "Money");
     }
@@ -300,6 +300,10 @@ struct json *json_of_terms(const struct run_terms *run)
 {
     struct json *o = json_new_object();
     json_set(o, "tokens", json_number_or_null(run->tokens > 0, run->tokens));
+    if (run->samples > 0) {
+        json_set(o, "samples", json_new_number(run->epoch));
+        json_set(o, "epochs", json_new_number(run->samples / run->epoch));
+    }
     json_set(o, "checkpoint_every_s",
              json_number_or_null(run->outage.interval_s > 0, run->outage.interval_s));
     json_set(o, "checkpoint_write_s", json_new_number(run->outage.write_s));
@@ -360,6 +364,8 @@ struct json *json_of_run(const struct search_report *r)
     json_set(o, "objective",
              json_new_string(m->objective == OBJECTIVE_COST ? "cost" : "throughput"));
     json_set(o, "tokens", json_number_or_null(m->tokens > 0, m->tokens));
+    if (m->samples > 0)
+        json_set(o, "samples", json_new_number(m->samples));
     json_set(o, "steps", json_number_or_null(m->tokens > 0, m->steps));
     json_set(o, "budget_usd", json_number_or_null(m->budget_usd > 0, m->budget_usd));
     json_set(o, "deadline_h", json_number_or_null(m->deadline_s > 0, m->deadline_s / 3600));

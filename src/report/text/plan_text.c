@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "cluster/cluster.h"
+#include "dataset/dataset.h"
 #include "export/export.h"
 #include "price/rent.h"
 #include "probe/answer.h"
@@ -64,6 +65,7 @@ void print_plan_query(const struct plan_answer *a, const struct report_style *st
     str_add(&text, " tokens), ");
     param_print(PARAM_precision, s->precision, &text);
     str_addf(&text, "%s, stack %s", if_assumed(a, PARAM_precision), plan_stack(p));
+    dataset_add_words(p->dataset, &text);
     typeset_wrap(style, str_text(&text), 2, out);
     str_clear(&text);
     strategy_print(s, &text);
@@ -186,6 +188,20 @@ void print_figures(const struct plan *p, const struct report_style *style, struc
     add_count(&t.text, p->tokens_per_s);
     str_addf(&t.text, " tokens/s, %.0f per GPU", p->tokens_per_s_per_gpu);
     table_take(&t);
+    if (plan_has_samples(p)) {
+        table_add(&t, "samples");
+        add_sample_words(p, &t.text);
+        table_take(&t);
+        table_add(&t, "memory");
+        add_spare_words(p, &t.text);
+        table_take(&t);
+    }
+    if (p->late_s > 0) {
+        table_add(&t, "waits");
+        add_seconds(&t.text, p->late_s);
+        str_add(&t.text, " of the step for the rank with the longest samples");
+        table_take(&t);
+    }
     table_add(&t, "compute");
     str_addf(&t.text, "%.1f TFLOP/s per GPU", p->tflops_per_gpu);
     if (p->mfu > 0)
