@@ -113,12 +113,12 @@ static void sample(int32_t *all, size_t count, struct arena *mem, struct lengths
 }
 
 /* A line of a file, without the blanks around it. */
-struct line {
+struct length_line {
     const char *name, *at, *next; /* `next` is where the one behind it begins */
     size_t number, length;
 };
 
-static bool bad_line(const struct line *l, struct error *err)
+static bool bad_line(const struct length_line *l, struct error *err)
 {
     int shown = l->length < 60 ? (int)l->length : 60;
     return fail(err, ERROR_INPUT,
@@ -127,7 +127,7 @@ static bool bad_line(const struct line *l, struct error *err)
                 l->name, l->number, shown, l->at, LENGTH_MAX);
 }
 
-static int64_t count_in_object(const struct line *l)
+static int64_t count_in_object(const struct length_line *l)
 {
     struct json *o = json_parse(l->at, l->length, l->name, NULL);
     const struct json *n = o && json_get(o, "length") ? json_get(o, "length")
@@ -139,7 +139,7 @@ static int64_t count_in_object(const struct line *l)
     return count;
 }
 
-static int64_t count_of_digits(const struct line *l)
+static int64_t count_of_digits(const struct length_line *l)
 {
     int64_t n = 0;
     for (size_t i = 0; i < l->length; i++) {
@@ -156,7 +156,7 @@ static bool is_blank(char c)
 }
 
 /* The next line that says something; false at the end. */
-static bool next_line(struct line *l, const char *end)
+static bool next_line(struct length_line *l, const char *end)
 {
     do {
         if (l->next == end)
@@ -183,7 +183,7 @@ static size_t count_lines(const char *text, size_t size)
     return lines;
 }
 
-static bool read_lines(struct line *l, const char *end, int32_t *all, size_t *count,
+static bool read_lines(struct length_line *l, const char *end, int32_t *all, size_t *count,
                        struct error *err)
 {
     while (next_line(l, end)) {
@@ -198,7 +198,7 @@ static bool read_lines(struct line *l, const char *end, int32_t *all, size_t *co
 bool lengths_read(const char *text, size_t size, const char *name, struct arena *mem,
                   struct lengths *out, struct error *err)
 {
-    struct line l = {.name = name, .at = text, .next = text};
+    struct length_line l = {.name = name, .at = text, .next = text};
     int32_t *all = memory_grow(NULL, count_lines(text, size) * sizeof *all);
     size_t count = 0;
     bool ok = read_lines(&l, text + size, all, &count, err);
