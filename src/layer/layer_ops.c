@@ -55,7 +55,7 @@ static void head_block(struct ops_builder *b)
 {
     const struct block_shape *s = b->s;
     bool in_place = s->loss_fusion && s->loss_te;
-    double wide = vocabulary(s), logits = b->tokens * wide;
+    double wide = (double)model_outputs(s->model, s->tp) / s->tp, logits = b->tokens * wide;
     b->input = HALF; /* the logits are never in fp8 */
     b->normed = model_freezes_logits(s->model) ? 0 : HALF;
     ops_norm(b, "final norm", true);

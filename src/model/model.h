@@ -242,6 +242,8 @@ int64_t model_mtp_params(const struct model *); /* of one MTP layer beyond its d
 
 /* Vocabulary padded as Megatron does, to a multiple of vocab_pad (128) x tp. */
 int64_t model_padded_vocab(const struct model *, int tp);
+/* Of the head: the same, unless it has another number of them. */
+int64_t model_outputs(const struct model *, int tp);
 
 /* Model FLOPs of one step (forward and backward, no recompute), causal attention halved, padded
  * vocabulary at tp = 1: Megatron's num_floating_point_operations of core 0.12 and later. */

@@ -140,7 +140,7 @@ int64_t model_embedding_params(const struct model *m, int64_t padded_vocab)
 
 int64_t model_head_params(const struct model *m, int64_t padded_vocab)
 {
-    return padded_vocab * m->hidden;
+    return (m->outputs ? m->outputs : padded_vocab) * m->hidden;
 }
 
 int64_t model_final_norm_params(const struct model *m)
@@ -191,6 +191,11 @@ int64_t model_params_active(const struct model *m)
     return model_params_total(m) - idle;
 }
 
+int64_t model_outputs(const struct model *m, int tp)
+{
+    return m->outputs ? m->outputs : model_padded_vocab(m, tp);
+}
+
 int64_t model_padded_vocab(const struct model *m, int tp)
 {
     int64_t multiple = (int64_t)(m->vocab_pad ? m->vocab_pad : VOCAB_MULTIPLE) * tp;
@@ -232,7 +237,7 @@ static double kind_work(const struct model *m, const struct layer_kind *kind)
 static double untrained_flops(const struct model *m, const double times[], double pairs)
 {
     struct matrix matrix[MATRICES_MAX];
-    double sum = model_freezes_logits(m) ? 2.0 * m->hidden * (double)model_padded_vocab(m, 1) : 0;
+    double sum = model_freezes_logits(m) ? 2.0 * m->hidden * (double)model_outputs(m, 1) : 0;
     bool back = model_layers_run_back(m);
     for (int k = 0; k < m->kinds; k++) {
         if (!back)
@@ -255,6 +260,8 @@ double model_flops(const struct model *m, double sequences, double seq_len)
     double times[MODEL_MAX_KINDS] = {0}, quadratic = 0, sparse = 0;
     double work =
         h * (double)model_padded_vocab(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
+    double times[MODEL_MAX_KINDS] = {0}, quadratic = 0;
+    double work = h * (double)model_outputs(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
     for (int i = 0; i < m->layers; i++)
         times[m->layer[i]]++;
     for (int i = 0; i < m->mtp_layers; i++)

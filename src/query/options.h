@@ -151,6 +151,13 @@ struct dataset_options {
     double epochs;
 };
 
+/* What it is trained for. */
+struct task_options {
+    int kind;      /* enum task_kind */
+    int reference; /* which word of --reference */
+    double generation_s;
+};
+
 struct fit_options {
     struct texts measured;
     const char *into;
@@ -204,6 +211,7 @@ struct options {
     const struct gpu *gpu; /* of the file's nodes, or the one to list; NULL = not said */
     struct query_terms terms;
     struct dataset_options dataset;
+    struct task_options task;
     struct run_terms run; /* what a step is part of */
     struct money_options money;
     struct outage_options outages;

@@ -206,7 +206,8 @@ bool query_resolve(const struct options *o, enum query_kind kind, struct resourc
         rents_join_alike(q->rent, &q->cluster);
     else if (!query_set_flags(q, mem, err))
         return false;
-    return query_set_trained(q, mem, err) && query_set_dataset(q, mem, err) && time_groups(q, err);
+    return query_set_trained(q, mem, err) && query_set_task(q, mem, err) &&
+           query_set_dataset(q, mem, err) && time_groups(q, err);
 }
 
 /* Whether times of the one are those of the other. */
@@ -394,6 +395,7 @@ struct scene query_scene(const struct query *q, const struct node_group *group)
         .hidden_dropout = q->flags ? q->flags->hidden_dropout : q->model.hidden_dropout,
         .switches = q->flags ? q->flags->switches : (struct run_switches){0},
         .dataset = q->dataset,
+        .task = q->task,
         .run = &q->run,
         .costing = q->costing,
         .rent = q->rent};
@@ -495,6 +497,7 @@ static void add_terms(const struct query *q, struct str *s)
         interruptions |= q->rent[g].interruptions_per_h > 0;
     }
     dataset_add_words(q->dataset, s);
+    task_add_words(q->task, s);
     if (q->run.tokens > 0) {
         str_add(s, ", a run of ");
         add_count(s, q->run.samples > 0 ? q->run.samples : q->run.tokens);

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "dataset/dataset.h"
+#include "dataset/task.h"
 #include "price/rent.h"
 #include "query/options.h"
 #include "query/resources.h"
@@ -25,6 +26,7 @@ struct query {
     struct query_terms terms;
     const struct flags_result *flags; /* finished; NULL = none */
     const struct dataset *dataset;    /* NULL = every sample is a full sequence */
+    const struct task *task;          /* NULL = not said: as pre-training */
     struct run_terms run;
     struct search_options search;
     double budget_usd, deadline_s; /* of the run; 0 = no limit */

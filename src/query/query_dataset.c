@@ -55,7 +55,7 @@ static bool alone(const struct query *q, struct error *err)
 static void set_run(struct query *q)
 {
     const struct options *o = q->given;
-    struct step_content one = step_content_of(q->dataset, 1, query_asked_seq_len(q));
+    struct step_content one = step_content_of(q->dataset, q->task, 1, query_asked_seq_len(q));
     q->run.epoch = o->run.samples > 0 ? o->run.samples : o->dataset.lengths.samples;
     if (q->run.epoch <= 0 || o->run.tokens > 0)
         return;

@@ -64,7 +64,7 @@ static bool has_prices(const struct query *q, struct error *err)
 bool query_limits(const struct query *q, struct limits *out, struct error *err)
 {
     double steps =
-        run_steps(&q->run, step_content_of(q->dataset, query_global_batch(q), query_seq_len(q)));
+        run_steps(&q->run, step_content_of(q->dataset, q->task, query_global_batch(q), query_seq_len(q)));
     const char *needs = q->budget_usd > 0 ? "budget" : q->deadline_s > 0 ? "deadline" : NULL;
     if (needs && !(q->run.tokens > 0))
         return fail(
@@ -80,7 +80,8 @@ bool query_limits(const struct query *q, struct limits *out, struct error *err)
                            .by_gpus = q->cluster.groups == 1,
                            .resolution = q->search.resolution,
                            .row = q->search.variants ? ROW_KIND : ROW_LAYOUT,
-                           .outage = q->run.outage};
+                           .outage = q->run.outage,
+                           .generation = task_generation_s(q->task) * TICKS_PER_S};
     if (q->deadline_s > 0)
         out->most_time = q->deadline_s / steps * TICKS_PER_S;
     if (q->budget_usd > 0) /* totals are rounded to the cent */

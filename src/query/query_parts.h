@@ -36,5 +36,6 @@ bool query_set_outages(struct query *, struct error *);
 bool query_set_budget(struct query *, struct error *);
 bool query_set_flags(struct query *, struct arena *, struct error *);
 bool query_set_trained(struct query *, struct arena *, struct error *);
+bool query_set_task(struct query *, struct arena *, struct error *);
 bool query_set_dataset(struct query *, struct arena *, struct error *);
 bool query_set_residuals(struct query *, struct error *);

@@ -135,6 +135,19 @@ static bool take_dataset(struct options *o, const struct json *dataset, struct e
            options_set(o, "padding", json_text(padding), err);
 }
 
+/* The same of what they are for. */
+static bool take_task(struct options *o, const struct json *task, struct error *err)
+{
+    const struct json *reference = json_get(task, "reference");
+    if (!json_is_string(json_get(task, "kind")) || o->times[OPTION_task])
+        return true;
+    if (!options_set(o, "task", json_text(json_get(task, "kind")), err))
+        return false;
+    o->task.generation_s = json_number_of(json_get(task, "generation_s"));
+    return o->times[OPTION_reference] || !json_is_string(reference) ||
+           options_set(o, "reference", json_text(reference), err);
+}
+
 static bool is_feasible(const struct json *plan, struct error *err)
 {
     const struct json *reasons = json_get(plan, "reasons");
@@ -195,7 +208,8 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
                     "not a plan of Astra: engine.flags or cluster is missing (write one with "
                     "--format json)");
     take_run(o, json_get(plan, "run"));
-    if (!take_dataset(o, json_get(plan, "dataset"), err))
+    if (!take_dataset(o, json_get(plan, "dataset"), err) ||
+        !take_task(o, json_get(plan, "task"), err))
         return false;
     if (!options_take_residual(o, json_get(plan, "residual"), err))
         return false;

@@ -59,7 +59,7 @@ static const char *scan_words(const struct model *m)
 
 bool plan_has_samples(const struct plan *p)
 {
-    return p->dataset || (p->run && p->run->samples > 0);
+    return p->dataset || p->task || (p->run && p->run->samples > 0);
 }
 
 void add_sample_words(const struct plan *p, struct str *out)

@@ -91,8 +91,8 @@ const struct money *money_answer(const struct query *q, const struct plan *best,
                         .budget_usd = q->budget_usd,
                         .deadline_s = q->deadline_s,
                         .chosen = best};
-    m->steps = run_steps(
-        &q->run, step_content_of(q->dataset, best->strategy.global_batch, best->strategy.seq_len));
+    m->steps = run_steps(&q->run, step_content_of(q->dataset, q->task, best->strategy.global_batch,
+                                                  best->strategy.seq_len));
     if (!(m->tokens > 0) || count == 0 || !(front[0].usd_total > 0))
         return m->tokens > 0 || asks_more_than_speed(q, best) ? m : NULL;
     m->cheapest = cheapest(front, count, &l);

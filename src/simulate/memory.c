@@ -230,14 +230,19 @@ void rank_params_add_layer(struct rank_params *out, const struct model *m, int k
         out->dense += dense;
         out->experts += experts;
     }
+    if (m->reference) {
+        out->frozen += 2 * dense;
+        out->frozen_experts += 2 * experts;
+    }
     if (m->lora == 0) { /* with all of a frozen part: more than there are */
         out->tensors += layer_tensors(m, &m->kind[kind], (double)m->experts / s->ep);
         add_newton(&out->newton, m, &m->kind[kind], s);
     }
 }
 
-static void add_end(struct rank_params *out, bool frozen, double params)
+static void add_end(struct rank_params *out, const struct model *m, bool frozen, double params)
 {
+    out->frozen += m->reference ? 2 * params : 0;
     if (frozen)
         out->frozen += 2 * params;
     else
@@ -254,16 +259,16 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
                    model_freezes(m, PART_head)};
     if (x->embedding || (x->mtp > 0 && !m->tied)) {
         double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
-        add_end(out, ends[0], matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix));
+        add_end(out, m, ends[0], matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix));
     }
     if (x->head)
-        add_end(out, ends[2], (double)model_final_norm_params(m));
+        add_end(out, m, ends[2], (double)model_final_norm_params(m));
     if (x->head && !(x->embedding && m->tied))
-        add_end(out, ends[1], (double)model_head_params(m, vocab) / s->tp);
+        add_end(out, m, ends[1], (double)model_head_params(m, vocab) / s->tp);
     for (int i = 0; i < x->mtp; i++) {
         for (int k = 0; k < m->mtp_layers; k++)
             rank_params_add_layer(out, m, m->mtp_layer[k], s, te);
-        add_end(out, ends[2], (double)model_mtp_params(m) / s->tp);
+        add_end(out, m, ends[2], (double)model_mtp_params(m) / s->tp);
     }
 }
 

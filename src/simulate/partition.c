@@ -102,6 +102,13 @@ static bool copies_groups(const struct scene *sc, const struct strategy *s)
            (!sc->te && gpu_capability(sc->group->gpu) < FLASH_CAPABILITY);
 }
 
+/* Packs hold both sequences of a pair. */
+int scene_sequences(const struct scene *sc, const struct strategy *s)
+{
+    bool packed = sc->dataset && sc->dataset->packing;
+    return s->micro_batch * (packed ? 1 : task_sequences(sc->task));
+}
+
 struct block_shape block_shape_of(const struct scene *sc, const struct strategy *s,
                                   enum block_kind kind)
 {
@@ -112,7 +119,7 @@ struct block_shape block_shape_of(const struct scene *sc, const struct strategy 
         .cp = s->cp,
         .ep = s->ep,
         .etp = s->etp,
-        .micro_batch = s->micro_batch,
+        .micro_batch = scene_sequences(sc, s),
         .seq_len = s->seq_len,
         .seq_parallel = s->seq_parallel,
         .tp_sync = s->tp_sync,
@@ -144,7 +151,7 @@ const struct sequence_work *scene_work(const struct scene *sc, const struct stra
 {
     if (!sc->dataset)
         return NULL;
-    *room = dataset_work(sc->dataset, s->micro_batch, s->cp);
+    *room = dataset_work(sc->dataset, scene_sequences(sc, s), s->cp);
     return room;
 }
 
@@ -649,9 +656,9 @@ static struct lateness find_lateness(const struct partition *f)
     double together = fmax(1, (double)s->ep * s->etp / ((double)s->tp * s->cp));
     if (!d)
         return (struct lateness){0, 0};
-    struct lateness each = dataset_late(d, s->micro_batch, together, 1);
+    struct lateness each = dataset_late(d, scene_sequences(f->scene, s), together, 1);
     struct lateness step =
-        dataset_late(d, s->micro_batch, s->dp / together, (double)f->micro_batches);
+        dataset_late(d, scene_sequences(f->scene, s), s->dp / together, (double)f->micro_batches);
     return (struct lateness){each.rows + step.rows, each.pairs + step.pairs};
 }
 

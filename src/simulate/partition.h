@@ -11,6 +11,7 @@
 #include "cost/cost.h"
 #include "cost/placement.h"
 #include "dataset/dataset.h"
+#include "dataset/task.h"
 #include "model/model.h"
 #include "schedule/schedule.h"
 #include "simulate/memory.h"
@@ -37,6 +38,7 @@ struct scene {
     const struct mesh_list *meshes; /* NULL: every rank is on `group` and runs one strategy */
     const struct cluster *cluster;  /* links between its groups; NULL: as fast as their NICs */
     const struct dataset *dataset;  /* NULL: full sequences */
+    const struct task *task;        /* NULL: as pre-training */
     const struct run_terms *run;    /* NULL: of no known length, without outages */
     const struct costing *costing;  /* by group, whose own pointer does not count; NULL: analytic */
     const struct rent *rent;        /* by group; NULL: no prices, no outages */
@@ -66,6 +68,8 @@ bool scene_reserves(const struct scene *, const struct strategy *); /* whether t
 struct block_shape block_shape_of(const struct scene *, const struct strategy *, enum block_kind);
 /* The sequences that it works on, on average, where they are not full: room for block_shape.work, which
  * times are of. Bytes are of full sequences, for these come too. */
+/* Sequences of a micro-batch. */
+int scene_sequences(const struct scene *, const struct strategy *);
 const struct sequence_work *scene_work(const struct scene *, const struct strategy *,
                                        struct sequence_work *room);
 

@@ -175,6 +175,7 @@ static void wait_for_host(const struct partition *f, const struct strategy *s, i
     double weights =
         s->delay_wgrad ? WEIGHT_PIECES * layers : 0; /* no backward call of their own */
     double fp8_s = precision_is_narrow(s->precision) ? PIECE_FP8_S : 0;
+    t.forward_s *= 1 + task_forwards(f->scene->task);
     t.forward_s += pieces * (PIECE_FORWARD_S + fp8_s);
     t.back_s += pieces * (PIECE_BACKWARD_S + fp8_s) + weights * PIECE_FORWARD_S;
     double late = slow * t.forward_s - pass_s(forward),
@@ -214,8 +215,18 @@ static double late_s(const struct partition *f, double compute_s, double attenti
 double shape_late_s(const struct partition *f, int shape)
 {
     const struct block_cost *l = &f->sums[shape].layers, *e = &f->sums[shape].ends;
-    return late_s(f, l->forward_s + e->forward_s, l->attention_s) +
+    double passes = 1 + task_forwards(f->scene->task);
+    return passes * late_s(f, l->forward_s + e->forward_s, l->attention_s) +
            late_s(f, l->backward_s + e->backward_s, l->attention_back_s);
+}
+
+/* Passes that no backward one follows: of a reference model, of the policy before it is trained. */
+static void add_forwards(const struct partition *f, struct pass *forward)
+{
+    double passes = 1 + task_forwards(f->scene->task);
+    forward->compute_s *= passes;
+    for (int a = 0; a < AXES; a++)
+        forward->comm_s[a] *= passes;
 }
 
 void shape_passes(const struct partition *f, const struct strategy *all, int shape,
@@ -240,6 +251,7 @@ void shape_passes(const struct partition *f, const struct strategy *all, int sha
         forward->comm_s[a] = factor[a] * (l->comm_s[a] + e->comm_s[a]);
         backward->comm_s[a] = factor[a] * (l->comm_back_s[a] + e->comm_back_s[a]);
     }
+    add_forwards(f, forward);
     if (host_issues(f, s))
         wait_for_host(f, s, shape, forward, backward);
     if (f->scene->switches.offload)

@@ -139,9 +139,15 @@ static void fill_reserves(const struct scene *sc, const struct strategy *s, stru
         partition_stage_reserve(f, s, r, scratch, &p->stage[r]);
 }
 
+/* A step and what is generated for it. */
+static double plan_cycle_s(const struct plan *p)
+{
+    return p->step_s + task_generation_s(p->task);
+}
+
 static struct step_content plan_content(const struct plan *p)
 {
-    return step_content_of(p->dataset, p->strategy.global_batch, p->strategy.seq_len);
+    return step_content_of(p->dataset, p->task, p->strategy.global_batch, p->strategy.seq_len);
 }
 
 static void fill_rates(struct plan *p)
@@ -154,8 +160,8 @@ static void fill_rates(struct plan *p)
         peak += p->stage[r].gpus * peak_flops(p->stage[r].group->gpu, s->precision) / 1e12;
     }
     assert(p->step_s > 0 && p->gpus == (int64_t)gpus); /* those of the strategy, stage by stage */
-    p->tokens_per_s = tokens / p->step_s;
-    p->samples_per_s = step.samples / p->step_s;
+    p->tokens_per_s = tokens / plan_cycle_s(p);
+    p->samples_per_s = step.samples / plan_cycle_s(p);
     p->tokens_per_s_per_gpu = p->tokens_per_s / gpus;
     double segment = p->dataset ? s->seq_len * p->dataset->segment : s->seq_len;
     p->tflops_per_gpu = model_flops(p->model, tokens / segment, segment) / p->step_s / gpus / 1e12;
@@ -192,9 +198,9 @@ static void fill_run(struct plan *p)
                           : outage_interval(&run->outage, h.outages_per_h / 3600);
     p->net_tokens_per_s = p->tokens_per_s / h.slowdown;
     p->usd_per_hour = h.usd_per_h < INFINITY ? h.usd_per_h : 0;
-    p->usd_per_mtoken = p->usd_per_hour / 3600 * p->step_s * h.slowdown / step.tokens * 1e6;
-    p->hours = run_steps(run, step) * p->step_s * h.slowdown / 3600;
-    p->hours_per_epoch = run->epoch / step.samples * p->step_s * h.slowdown / 3600;
+    p->usd_per_mtoken = p->usd_per_hour / 3600 * plan_cycle_s(p) * h.slowdown / step.tokens * 1e6;
+    p->hours = run_steps(run, step) * plan_cycle_s(p) * h.slowdown / 3600;
+    p->hours_per_epoch = run->epoch / step.samples * plan_cycle_s(p) * h.slowdown / 3600;
     p->usd_total = p->hours * p->usd_per_hour;
 }
 
@@ -322,6 +328,7 @@ struct scene plan_scene(const struct plan *p)
                           .meshes = p->meshes,
                           .cluster = p->cluster,
                           .dataset = p->dataset,
+                          .task = p->task,
                           .run = p->run,
                           .costing = p->costing,
                           .rent = p->rent};
@@ -337,6 +344,7 @@ void plan_evaluate(const struct scene *sc, const struct strategy *s, const struc
     p->meshes = sc->meshes;
     p->cluster = sc->cluster;
     p->dataset = sc->dataset;
+    p->task = sc->task;
     p->run = sc->run;
     p->costing = sc->costing;
     p->rent = sc->rent;

@@ -13,6 +13,7 @@ struct arena;
 struct cluster;
 struct costing;
 struct dataset;
+struct task;
 struct node_group;
 struct rent;
 struct rule;
@@ -84,6 +85,7 @@ struct plan {
     const struct mesh_list *meshes; /* of a mixed job, else NULL; `group` is the first one's */
     const struct cluster *cluster;
     const struct dataset *dataset; /* as in the scene */
+    const struct task *task;
     const struct run_terms *run;
     const struct costing *costing;
     const struct rent *rent;

@@ -1,6 +1,7 @@
 #include "simulate/score.h"
 
 #include "dataset/dataset.h"
+#include "dataset/task.h"
 #include "price/rent.h"
 
 #include <assert.h>
@@ -9,10 +10,13 @@
 const struct limits SPEED_ALONE = {
     .objective = OBJECTIVE_SPEED, .most_time = INFINITY, .most_usd = INFINITY, .by_gpus = true};
 
-struct step_content step_content_of(const struct dataset *d, double global_batch, double seq_len)
+struct step_content step_content_of(const struct dataset *d, const struct task *t,
+                                    double global_batch, double seq_len)
 {
-    return (struct step_content){global_batch * (d ? d->samples : 1),
-                                 global_batch * seq_len * (d ? d->tokens : 1)};
+    double sequences = task_sequences(t), packs = d && d->packing;
+    return (struct step_content){global_batch * (d ? d->samples : 1) / (packs ? sequences : 1),
+                                 global_batch * seq_len * (d ? d->tokens : 1) *
+                                     (packs ? 1 : sequences)};
 }
 
 double run_steps(const struct run_terms *r, struct step_content step)
@@ -34,6 +38,7 @@ void rental_add(struct rental *h, const struct limits *w, const struct rent *ren
 void rental_finish(struct rental *h, const struct limits *w)
 {
     static const double never = 1e6; /* longer than that is no run */
+    h->generation = w->generation;
     h->slowdown = outage_slowdown(&w->outage, h->outages_per_h / 3600);
     assert(h->slowdown >= 1);
     if (h->slowdown > never)
@@ -52,7 +57,7 @@ struct rental rental_of(const struct limits *w, const struct rent *rent, const s
 struct score score_of(const struct rental *h, int64_t step)
 {
     assert(step >= 0 && h->slowdown >= 1);
-    double time = (double)step * h->slowdown;
+    double time = ((double)step + h->generation) * h->slowdown;
     return (struct score){time, time * h->usd_per_h};
 }
 
@@ -70,7 +75,7 @@ int64_t step_within_score(const struct rental *h, double time, double usd)
 {
     if (usd < INFINITY) /* of which nothing is left where a price is not known */
         time = fmin(time, usd / h->usd_per_h);
-    double step = time / h->slowdown;
+    double step = fmax(0, time / h->slowdown - h->generation);
     return step < 9e18 ? (int64_t)step + 1 : INT64_MAX;
 }
 

@@ -11,6 +11,7 @@
 struct dataset;
 struct node_group;
 struct rent;
+struct task;
 
 enum objective { OBJECTIVE_SPEED, OBJECTIVE_COST };
 
@@ -26,6 +27,7 @@ struct limits {
                         * 0 = the objective alone */
     enum row_of row;   /* of what each row of the list has the best */
     struct outage outage;
+    double generation; /* ticks beside each step, in which the GPUs generate */
 };
 
 /* The run that a step is part of. */
@@ -40,7 +42,8 @@ struct run_terms {
 struct step_content {
     double samples, tokens;
 };
-struct step_content step_content_of(const struct dataset *, double global_batch, double seq_len);
+struct step_content step_content_of(const struct dataset *, const struct task *,
+                                    double global_batch, double seq_len);
 /* Whole steps for the run. */
 double run_steps(const struct run_terms *, struct step_content);
 
@@ -53,7 +56,8 @@ struct score {
 struct rental {
     double usd_per_h; /* whole nodes; INFINITY when a price is not known */
     double outages_per_h;
-    double slowdown; /* >= 1, by rental_finish */
+    double slowdown;   /* >= 1, by rental_finish */
+    double generation; /* as in limits, by the same */
 };
 /* `rent` by group as in a scene. */
 void rental_add(struct rental *, const struct limits *, const struct rent *,

@@ -131,7 +131,7 @@ static struct kept shape_kept(const struct partition *f, const struct strategy *
     if (f->strategy.pp > 1) /* the input that came last and the one before it */
         head.forward += costs->boundary_bytes;
     if (f->scene->switches.batch_mask && scene_stack(f->scene) != STACK_TORCH)
-        head.forward += (double)s->micro_batch * s->seq_len * s->seq_len / s->cp;
+        head.forward += (double)scene_sequences(f->scene, s) * s->seq_len * s->seq_len / s->cp;
     head.peak = fmax(head.peak, head.forward);
     run(&k, head, x->has.head, MOMENT_head);
     k.bytes.peak += overlap_workspaces(f, x->mesh, s);
@@ -268,7 +268,7 @@ static double workspace_bytes(const struct partition *f, const struct gpu *gpu, 
 static double scores_buffer(const struct partition *f, const struct strategy *s)
 {
     double seq = s->seq_len;
-    return f->scene->stock ? 2.0 * s->micro_batch * f->scene->model->heads / s->tp * seq * seq : 0;
+    return f->scene->stock ? 2.0 * scene_sequences(f->scene, s) * f->scene->model->heads / s->tp * seq * seq : 0;
 }
 
 /* Inputs of the logits' product and gradients of its output that wait for its weight gradient
@@ -276,11 +276,11 @@ static double scores_buffer(const struct partition *f, const struct strategy *s)
 static double deferred_bytes(const struct partition *f, const struct strategy *s)
 {
     const struct model *m = f->scene->model;
-    double tokens = (double)s->micro_batch * s->seq_len / s->cp;
+    double tokens = (double)scene_sequences(f->scene, s) * s->seq_len / s->cp;
     if (model_freezes_logits(m))
         return 0;
     double waiting = fmin(f->scene->switches.deferred_wgrads, (double)f->micro_batches);
-    double logits = (double)model_padded_vocab(m, s->tp) / s->tp;
+    double logits = (double)model_outputs(m, s->tp) / s->tp;
     return waiting * 2 * tokens * (logits + (double)m->hidden / (s->seq_parallel ? s->tp : 1));
 }
 

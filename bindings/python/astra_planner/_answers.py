@@ -210,6 +210,7 @@ class Plan(Record):
     hours_per_epoch: Optional[float] = None
     spare_bytes: Optional[float] = None
     dataset: Optional[Record] = None
+    task: Optional[Record] = None
     provenance: str
     complexity: Optional[int] = None
     evidence: Optional[Record] = None

@@ -9,6 +9,7 @@
 #include "cluster/cluster.h"
 #include "cluster/group.h"
 #include "dataset/dataset.h"
+#include "dataset/task.h"
 #include "cost/placement.h"
 #include "cost/residual_file.h"
 #include "export/export.h"
@@ -359,6 +360,20 @@ static void set_dataset(struct json *o, const struct plan *p)
     json_set(o, "dataset", x);
 }
 
+/* Only where --task says it. */
+static void set_task(struct json *o, const struct task *t)
+{
+    if (!t)
+        return;
+    struct json *x = json_new_object();
+    json_set(x, "kind", json_new_string(t->word));
+    json_set(x, "sequences", json_new_integer(t->sequences));
+    json_set(x, "forward_passes", json_new_integer(t->forwards));
+    json_set(x, "reference", json_text_or_null(t->compared));
+    json_set(x, "generation_s", json_new_number(t->generation_s));
+    json_set(o, "task", x);
+}
+
 struct json *json_of_plan(const struct plan *p)
 {
     struct json *o = json_new_object();
@@ -387,6 +402,7 @@ struct json *json_of_plan(const struct plan *p)
     json_set(o, "host_bytes_per_node",
              p->computed ? json_of_bytes(plan_fullest_host(p)->host_bytes) : json_new_null());
     set_dataset(o, p);
+    set_task(o, p->task);
     json_set(o, "money", json_of_money(p));
     if (p->run && (p->run->tokens > 0 || p->slowdown > 1))
         json_set(o, "run", json_of_terms(p->run));

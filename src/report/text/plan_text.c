@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "dataset/dataset.h"
+#include "dataset/task.h"
 #include "export/export.h"
 #include "price/rent.h"
 #include "probe/answer.h"
@@ -66,6 +67,7 @@ void print_plan_query(const struct plan_answer *a, const struct report_style *st
     param_print(PARAM_precision, s->precision, &text);
     str_addf(&text, "%s, stack %s", if_assumed(a, PARAM_precision), plan_stack(p));
     dataset_add_words(p->dataset, &text);
+    task_add_words(p->task, &text);
     typeset_wrap(style, str_text(&text), 2, out);
     str_clear(&text);
     strategy_print(s, &text);
