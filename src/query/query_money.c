@@ -63,8 +63,8 @@ static bool has_prices(const struct query *q, struct error *err)
 
 bool query_limits(const struct query *q, struct limits *out, struct error *err)
 {
-    double steps =
-        run_steps(&q->run, step_content_of(q->dataset, q->task, query_global_batch(q), query_seq_len(q)));
+    double steps = run_steps(
+        &q->run, step_content_of(q->dataset, q->task, query_global_batch(q), query_seq_len(q)));
     const char *needs = q->budget_usd > 0 ? "budget" : q->deadline_s > 0 ? "deadline" : NULL;
     if (needs && !(q->run.tokens > 0))
         return fail(

@@ -259,7 +259,8 @@ static void add_ends(struct rank_params *out, const struct model *m, const struc
                    model_freezes(m, PART_head)};
     if (x->embedding || (x->mtp > 0 && !m->tied)) {
         double matrix = (double)vocab * m->hidden; /* positions and norm are not sharded */
-        add_end(out, m, ends[0], matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix));
+        add_end(out, m, ends[0],
+                matrix / s->tp + ((double)model_embedding_params(m, vocab) - matrix));
     }
     if (x->head)
         add_end(out, m, ends[2], (double)model_final_norm_params(m));

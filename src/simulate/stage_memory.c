@@ -268,7 +268,9 @@ static double workspace_bytes(const struct partition *f, const struct gpu *gpu, 
 static double scores_buffer(const struct partition *f, const struct strategy *s)
 {
     double seq = s->seq_len;
-    return f->scene->stock ? 2.0 * scene_sequences(f->scene, s) * f->scene->model->heads / s->tp * seq * seq : 0;
+    return f->scene->stock
+               ? 2.0 * scene_sequences(f->scene, s) * f->scene->model->heads / s->tp * seq * seq
+               : 0;
 }
 
 /* Inputs of the logits' product and gradients of its output that wait for its weight gradient
