@@ -100,6 +100,9 @@ static void each_block(const struct plan *p, int mesh, block_printer *print,
     const struct scene scene = scene_on(&whole, own ? own->group : p->group);
     const struct costing on = placed_costing(&scene, scene.group, s);
     struct block_shape shape = block_shape_of(&scene, s, BLOCK_ATTENTION);
+    struct sequence_work work;
+    if (print == print_times) /* of average sequences; what operators keep is of full ones */
+        shape.work = scene_work(&scene, s, &work);
     for (int k = 0; k < m->kinds; k++) {
         const struct block_shape layer =
             layer_shape(m, s, &shape, k, mixer_block(m->kind[k].mixer));
