@@ -61,10 +61,10 @@ static void set_longest(const struct lengths *l, int node, struct dataset *d)
     struct moments rows = {{0}, 0}, pairs = {{0}, 0};
     double below = 0, batch = batch_of(node);
     for (int i = 0; i < l->count; i++) {
-        double x = share_of(d, l, i), upto = pow((i + 1.0) / l->count, batch);
-        add_draw(&rows, x, upto - below);
-        add_draw(&pairs, x * x, upto - below);
-        below = upto;
+        double x = share_of(d, l, i), reached = pow((i + 1.0) / l->count, batch);
+        add_draw(&rows, x, reached - below);
+        add_draw(&pairs, x * x, reached - below);
+        below = reached;
     }
     double row = mean_of(&rows);
     d->work[node] = (struct sequence_work){row, mean_of(&pairs) / row, false};

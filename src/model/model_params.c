@@ -258,9 +258,6 @@ double model_flops(const struct model *m, double sequences, double seq_len)
     double h = m->hidden, tokens = sequences * seq_len;
     double head_widths = (double)m->head_dim + (m->mla ? m->v_dim : m->head_dim);
     double times[MODEL_MAX_KINDS] = {0}, quadratic = 0, sparse = 0;
-    double work =
-        h * (double)model_padded_vocab(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
-    double times[MODEL_MAX_KINDS] = {0}, quadratic = 0;
     double work = h * (double)model_outputs(m, 1) * (1 + m->mtp) + m->mtp * (3 * h + 2 * h * h);
     for (int i = 0; i < m->layers; i++)
         times[m->layer[i]]++;

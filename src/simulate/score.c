@@ -13,7 +13,8 @@ const struct limits SPEED_ALONE = {
 struct step_content step_content_of(const struct dataset *d, const struct task *t,
                                     double global_batch, double seq_len)
 {
-    double sequences = task_sequences(t), packs = d && d->packing;
+    double sequences = task_sequences(t);
+    bool packs = d && d->packing;
     return (struct step_content){global_batch * (d ? d->samples : 1) / (packs ? sequences : 1),
                                  global_batch * seq_len * (d ? d->tokens : 1) *
                                      (packs ? 1 : sequences)};
