@@ -89,7 +89,7 @@ void board_rank(const struct row *row, int rows);
 bool board_memory(const struct row *row, int rows, struct arena *, struct error *);
 /* The same of Megatron's own tests (accuracy_golden.c). */
 bool board_golden(struct arena *, struct error *);
-/* Published runs of hybrids. */
+/* Published runs of hybrids, and of adapters. */
 bool board_hybrid(struct arena *, struct error *);
 /* Of FSDP and ZeRO without Megatron. */
 bool board_hf(struct arena *, struct error *);

@@ -1,5 +1,6 @@
 /* Scoreboards of published runs on which no figure was chosen, row by row: hybrids, models with state spaces
- * (data/published_hybrid.csv); transformers' and like layers under FSDP and ZeRO (data/published_hf.csv). Those that do not fit or break a rule are outside of what a search would have found. */
+ * (data/published_hybrid.csv); adapters (data/published_lora.csv); transformers' and like layers under FSDP and ZeRO
+ * (data/published_hf.csv). Those that do not fit or break a rule are outside of what a search would have found. */
 #include "accuracy.h"
 
 #include "base/arena.h"
@@ -39,7 +40,8 @@ static bool board_of(const char *path, const char *title, struct arena *mem, str
 
 bool board_hybrid(struct arena *mem, struct error *err)
 {
-    return board_of("data/published_hybrid.csv", "hybrids, published", mem, err);
+    return board_of("data/published_hybrid.csv", "hybrids, published", mem, err) &&
+           board_of("data/published_lora.csv", "adapters (LoRA), published", mem, err);
 }
 
 bool board_hf(struct arena *mem, struct error *err)
