@@ -109,6 +109,9 @@ class Stub:
     def __mro_entries__(self, bases):
         return (Remembered,)
 
+    def __instancecheck__(self, value):
+        return isinstance(value, Remembered) and value._path == self._path
+
     def __or__(self, other):
         return self
 
@@ -202,7 +205,19 @@ def precision(value):
     return text(value) or "bf16_mixed"
 
 
-def fields(cfg):
+# What LoRA has where a recipe does not say (peft/lora.py).
+LORA_DIM, LORA_TARGETS = 32, ["linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"]
+
+
+def adapters(peft):
+    """Rank, matrices and dropout of LoRA; None = of adapters that are not planned."""
+    if not isinstance(peft, Remembered) or not peft._path.endswith("LoRA"):
+        return None
+    words = [f"lora_dim={peft.dim or LORA_DIM}", f"lora_targets={','.join(peft.target_modules or LORA_TARGETS)}"]
+    return words + ([f"lora_dropout={peft.dropout}"] if peft.dropout else [])
+
+
+def fields(cfg, recipe):
     model, train = cfg.model, cfg.train
     if not isinstance(model, Remembered):
         return None
@@ -236,6 +251,11 @@ def fields(cfg):
             others.append(f"{name}={value}")
     if not sums_in_fp32(cfg):
         others.append("grad_reduce_in_fp32=False")
+    if "_peft" in recipe:
+        lora = adapters(cfg.peft)
+        if lora is None:
+            return None
+        others += lora
     if not all(c.isdigit() for c in columns):
         return None
     return hf, columns, precision(cfg.mixed_precision), " ".join(others)
@@ -260,10 +280,10 @@ def main():
     sys.meta_path.insert(0, Finder(os.path.join(root, "src")))
     rows, left = {}, {}
     for name, function in functions(root):
-        if "peft" in name or name in rows:
+        if name in rows:
             continue
         try:
-            row = fields(function())
+            row = fields(function(), name)
         except Exception as e:
             row, left[name] = None, f"{type(e).__name__}: {e}"
         if row:

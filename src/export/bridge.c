@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "export/shell.h"
+#include "model/trained.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,34 @@ static void add_overlap(const struct export_job *j, struct str *out)
         str_add(out, "    model.overlap_p2p_comm=true\n    model.batch_p2p_comm=false\n");
 }
 
+/* Of a recipe with adapters, which has a LoRA of its own. */
+static bool add_adapters(const struct export_job *j, struct str *out, struct error *err)
+{
+    const struct model *m = j->model;
+    const char *between = "";
+    if (!m->lora)
+        return true;
+    if (m->frozen_bits)
+        return fail(err, ERROR_INPUT,
+                    "bridge: Megatron-Bridge trains beside no 4-bit weights: plan with bits=16");
+    if (m->lora_whole)
+        return fail(err, ERROR_INPUT,
+                    "bridge: the plan lays adapters out as ms-swift does; plan with --train "
+                    "...,framework=bridge, or use --to swift");
+    str_addf(out,
+             "    peft.dim=%d\n    peft.alpha=%d\n    peft.dropout=%s\n    'peft.target_modules=[",
+             m->lora, 2 * m->lora, m->lora_dropout ? "0.05" : "0.0");
+    for (int i = 0; i < TARGETS; i++)
+        if (model_adapts(m, (enum lora_target)i)) {
+            str_addf(out, "%s%s", between, model_target_name((enum lora_target)i));
+            between = ",";
+        }
+    str_add(out, "]'\n");
+    if (m->experts)
+        str_addf(out, "    peft.share_expert_adapters=%s\n", m->lora_each ? "false" : "true");
+    return true;
+}
+
 bool export_bridge(const struct export_job *j, struct str *out, struct error *err)
 {
     struct str lost = {0};
@@ -209,8 +238,13 @@ bool export_bridge(const struct export_job *j, struct str *out, struct error *er
     add_bash_about(j, out);
     str_add(out,
             "# Overrides of Megatron-Bridge 0.7, to be sourced; behind a recipe or a script of "
-            "yours:\n#   scripts/training/run_recipe.py --recipe NAME \"${OVERRIDES[@]}\"\n");
+            "yours:\n#   scripts/training/run_recipe.py --recipe NAME ");
+    str_add(out, j->model->lora ? "--mode lora " : "");
+    str_add(out, "\"${OVERRIDES[@]}\"\n");
+    str_add(out, j->model->lora ? "# NAME is a recipe with adapters: ..._peft_config\n" : "");
     str_add(out, "OVERRIDES=(\n");
+    if (!add_adapters(j, out, err))
+        return false;
     for (int s = 0; s < SECTION_COUNT; s++)
         add_section(j, (enum section)s, out, &lost);
     add_overlap(j, out);

@@ -4,19 +4,21 @@
 #include "base/str.h"
 #include "cluster/cluster.h"
 #include "export/export.h"
+#include "model/trained.h"
 
 #include <string.h>
 
 static const struct export_format FORMATS[] = {
-    {"megatron", export_megatron_args},
-    {"torchrun", export_torchrun},
-    {"slurm", export_slurm},
-    {"k8s", export_k8s},
-    {"pytorchjob", export_pytorchjob},
-    {"skypilot", export_skypilot},
-    {"bridge", export_bridge},
-    {"flagscale", export_flagscale},
-    {"accelerate", export_accelerate},
+    {"megatron", export_megatron_args, false},
+    {"torchrun", export_torchrun, false},
+    {"slurm", export_slurm, false},
+    {"k8s", export_k8s, false},
+    {"pytorchjob", export_pytorchjob, false},
+    {"skypilot", export_skypilot, false},
+    {"bridge", export_bridge, true},
+    {"swift", export_swift, true},
+    {"flagscale", export_flagscale, false},
+    {"accelerate", export_accelerate, true},
 };
 
 enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
@@ -32,9 +34,21 @@ const struct export_format *export_format_find(const char *name, struct error *e
     fail(err, ERROR_INPUT,
          "'%s' is no format of export: expected megatron, torchrun, slurm, k8s, pytorchjob, "
          "skypilot, "
-         "bridge, flagscale or accelerate%s",
+         "bridge, swift, flagscale or accelerate%s",
          name, did_you_mean(name, names, FORMAT_COUNT));
     return NULL;
+}
+
+bool job_says_trained(const struct export_job *j, const struct export_format *f, struct error *err)
+{
+    bool frozen = f->write == export_bridge && !j->model->lora;
+    if (model_trains_all(j->model) || (f->trains_parts && !frozen))
+        return true;
+    return fail(err, ERROR_INPUT,
+                j->model->lora ? "%s: Megatron-LM has no adapters (LoRA): use --to bridge "
+                                 "(Megatron-Bridge) or --to swift (ms-swift)"
+                               : "%s: it cannot freeze part of a model: use --to swift (ms-swift)",
+                f->name);
 }
 
 bool job_is_even(const struct export_job *j)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct gpu;
+struct model;
 struct str;
 
 /* Nodes of one type, consecutive in rank order. */
@@ -30,6 +31,7 @@ struct export_job {
     const char *release; /* whose flags they are, for people: "Megatron-LM core 0.17" */
     const char *branch;  /* words for git clone that get it: "" = the newest */
     const char *gap;     /* why the flags are not those of the model; NULL = they are */
+    const struct model *model;
     bool flagscale;      /* it runs with FlagScale */
     bool hf;             /* its flags are words of accelerate launch */
     bool te;             /* it needs TransformerEngine */
@@ -38,7 +40,7 @@ struct export_job {
     int parts;
     struct job_part part[MESHES_MAX];
     int64_t nodes, gpus; /* of all parts */
-    int vpp;             /* virtual stages of a pipeline rank */
+    int tp, vpp;         /* virtual stages of a pipeline rank */
     size_t flags;
     const char *const *flag;
     size_t envs;
@@ -54,6 +56,7 @@ typedef bool export_write(const struct export_job *, struct str *out, struct err
 struct export_format {
     const char *name;
     export_write *write;
+    bool trains_parts; /* it says what is trained, and what is not */
 };
 
 /* By its name; the nearest one in the message. */
@@ -64,7 +67,7 @@ void export_hostfile(const struct export_job *, struct str *out);
 
 /* The formats, each in a file of its own. */
 export_write export_megatron_args, export_torchrun, export_slurm, export_k8s, export_pytorchjob,
-    export_skypilot, export_bridge, export_flagscale, export_accelerate;
+    export_skypilot, export_bridge, export_swift, export_flagscale, export_accelerate;
 
 /* Whether all nodes are alike: one part, and the last node is as full as the others. */
 bool job_is_even(const struct export_job *);
@@ -74,6 +77,8 @@ bool job_needs_one_type(const struct export_job *, const char *format, struct er
 bool job_needs_even(const struct export_job *, const char *format, struct error *);
 /* An error where the job needs our module, which such a file cannot bring along. */
 bool job_needs_no_module(const struct export_job *, const char *format, struct error *);
+/* An error where part of the model is trained, and the format cannot say it. */
+bool job_says_trained(const struct export_job *, const struct export_format *, struct error *);
 /* An error where the job runs with FlagScale alone. */
 bool job_needs_megatron(const struct export_job *, const char *format, struct error *);
 

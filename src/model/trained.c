@@ -20,7 +20,7 @@ static const char *const TARGET_NAMES[] = {
 #define PART(...)
 #define TARGET(target, name, others) #target,
 #include "model/trained.def"
-    "all"};
+};
 static const struct target_info {
     enum model_field field;
     const char *name, *others;
@@ -29,6 +29,12 @@ static const struct target_info {
 #define TARGET(target, name, others) {MODEL_lora_##target, name, others},
 #include "model/trained.def"
 };
+
+static const char *const ALL_TARGET_NAMES[] = {
+#define PART(...)
+#define TARGET(target, name, others) #target, name,
+#include "model/trained.def"
+    "all"};
 
 enum { WORD_SIZE = 64, BITS_NF4 = 4 };
 
@@ -40,6 +46,11 @@ bool model_freezes(const struct model *m, enum model_part part)
 bool model_adapts(const struct model *m, enum lora_target target)
 {
     return m->lora > 0 && target < TARGETS && model_field_get(m, TARGET_INFO[target].field);
+}
+
+const char *model_target_name(enum lora_target target)
+{
+    return TARGET_INFO[target].name;
 }
 
 bool model_freezes_logits(const struct model *m)
@@ -194,7 +205,7 @@ static bool foreign_target(const char *word, struct error *err)
                         word, TARGET_NAMES[i]);
     return fail(err, ERROR_INPUT,
                 "targets has '%s'%s, expected qkv, proj, fc1, fc2, in, out or all", word,
-                did_you_mean(word, TARGET_NAMES, TARGETS + 1));
+                did_you_mean(word, ALL_TARGET_NAMES, 2 * TARGETS + 1));
 }
 
 static bool read_target(struct train_words *t, const char *word, struct error *err)

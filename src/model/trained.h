@@ -23,6 +23,8 @@ bool model_set_trained(struct model *, const char *text, struct error *);
 /* The same words of a finished model. */
 void model_add_trained(const struct model *, struct str *out);
 
+const char *model_target_name(enum lora_target); /* Megatron's: "linear_qkv" */
+
 bool model_trains_all(const struct model *);
 bool model_freezes(const struct model *, enum model_part);
 bool model_adapts(const struct model *, enum lora_target);

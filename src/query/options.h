@@ -200,7 +200,8 @@ struct options {
     struct defaults *defaults; /* of files, owned by the arena; NULL = none */
     bool any_gpu;              /* the cluster is every type with a price */
     struct model model;
-    const char *train; /* what of it; NULL = what the model, or the file, says */
+    const char *train;      /* what of it; NULL = what the model, or the file, says */
+    const char *file_train; /* the file's words; NULL = all, as far as it says */
     struct cluster cluster;
     struct flags_result flags;
     const struct imported *imported; /* the file that was read; NULL = none (query_file.c) */

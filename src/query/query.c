@@ -170,18 +170,28 @@ static const char *trained_words(const struct model *m, struct arena *mem)
     return str_keep(&s, mem);
 }
 
-/* --train beside a model or a file that says it too must agree. */
-bool query_set_trained(struct query *q, struct arena *mem, struct error *err)
+/* One of the ways to say it, beside another: they must agree. */
+static bool add_trained(struct query *q, const char *words, const char *from, struct arena *mem,
+                        struct error *err)
 {
     struct model said = q->model;
     struct error inner;
-    if (!q->given->train)
+    if (!words)
         return true;
-    if (!model_set_trained(&q->model, q->given->train, &inner))
-        return fail(err, inner.kind, "--train: %s", inner.text);
+    if (!model_set_trained(&q->model, words, &inner))
+        return fail(err, inner.kind, "%s: %s", from, inner.text);
     const char *before = trained_words(&said, mem), *after = trained_words(&q->model, mem);
     return model_trains_all(&said) || strcmp(before, after) == 0 ||
-           fail(err, ERROR_INPUT, "--train is %s, and the model says %s", after, before);
+           fail(err, ERROR_INPUT, "%s: %s is to be trained, and %s by what is given beside it",
+                from, after, before);
+}
+
+bool query_set_trained(struct query *q, struct arena *mem, struct error *err)
+{
+    const struct launch *l = imported_launch(q->given);
+    const char *file = l && l->train ? l->train : q->given->file_train;
+    return add_trained(q, file, l ? l->path : "the plan", mem, err) &&
+           add_trained(q, q->given->train, "--train", mem, err);
 }
 
 bool query_resolve(const struct options *o, enum query_kind kind, struct resources *resources,

@@ -180,6 +180,12 @@ static void take_model(struct options *o, const struct json *plan)
     o->has_model = true;
 }
 
+static void take_train(struct options *o, const struct json *words)
+{
+    if (json_is_string(words))
+        o->file_train = arena_string(o->mem, json_text(words));
+}
+
 /* Of a model that only flags describe, what they leave out. */
 static void take_untold(struct options *o, const struct json *list)
 {
@@ -216,6 +222,7 @@ static bool take_plan(struct options *o, const struct json *root, struct error *
     if (!take_pool(o, plan, err) || !take_words(o, flags, err))
         return false;
     take_model(o, plan);
+    take_train(o, json_get(json_get(plan, "model"), "train"));
     take_untold(o, json_get(json_get(plan, "engine"), "untold"));
     return !o->export.format || is_feasible(plan, err);
 }

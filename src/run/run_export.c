@@ -9,6 +9,7 @@
 #include "cost/placement.h"
 #include "export/export.h"
 #include "export/job.h"
+#include "model/trained.h"
 #include "query/options.h"
 #include "report/plan_words.h"
 
@@ -124,6 +125,10 @@ static const char *gap_of(const struct export_options *x, const struct model *m,
     size_t count = export_untold(m, INT_MAX, mem, &known);
     if (x->format->write == export_bridge && told.rope_scaling == ROPE_LLAMA3)
         told.rope_factor = 8;
+    if (x->format->write == export_swift) /* the model is read from its own files */
+        return NULL;
+    if (x->format->trains_parts)
+        model_set_trained(&told, "full", NULL);
     const char *gap = export_untold_text(&told, release, mem);
     for (size_t i = 0; i < x->untolds; i++)
         if (!is_among(x->untold[i], known, count))
@@ -157,8 +162,10 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->module = !j->hf && plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;
     j->vpp = p->strategy.vpp;
+    j->tp = p->strategy.tp;
+    j->model = p->model;
     take_parts(p, j, mem);
-    return take_hosts(x, j, err);
+    return job_says_trained(j, x->format, err) && take_hosts(x, j, err);
 }
 
 /* Beside its place: it belongs to the script, which may still not be written. */

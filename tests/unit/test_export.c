@@ -382,7 +382,9 @@ static void patterns_are_lists(void **state)
     static const char *const pattern[] = {"--moe-layer-freq",        "[0]*3+[1]*2",
                                           "--window-attn-skip-freq", "([1]+[0])*2",
                                           "--window-size",           "127,0"};
-    struct export_job j = {.title = "t",
+    static const struct model whole = {0};
+    struct export_job j = {.model = &whole,
+                           .title = "t",
                            .name = "n",
                            .release = "r",
                            .branch = "",

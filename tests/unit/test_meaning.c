@@ -533,7 +533,9 @@ static void bridge_has_every_name(void **state)
 static struct str bridge_script(const struct model *m)
 {
     const char **flags;
-    struct export_job j = {.title = "t", .name = "n", .release = "r", .branch = "", .parts = 1};
+    static const struct model whole = {0};
+    struct export_job j = {
+        .model = &whole, .title = "t", .name = "n", .release = "r", .branch = "", .parts = 1};
     struct str out;
     exported(m, NULL, &flags, &j.flags);
     j.flag = (const char *const *)flags;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "import/megatron/bridge_adapters.h"
 #include "import/megatron/dest_names.h"
 #include "import/shell/launch_translation.h"
 #include "model/model.h"
@@ -94,13 +95,19 @@ static bool refuse(const struct launch *l, const char *why, struct error *err)
     return error_in_file(err);
 }
 
-static bool trains_adapters(const struct launch *l, const char *name)
+/* Whether the name or an option speaks of adapters of such a kind. */
+static bool trains_adapters(const struct launch *l, const char *name, const char *kinds)
 {
     static const char *const FLAGS[] = {"--peft", "--peft_scheme", "--task", "--mode"};
-    bool found = strstr(name, "_peft") || strstr(name, "_lora") || strstr(name, "_dora");
+    char kind[8];
+    bool found = false;
+    for (const char *at = kinds; next_word(&at, kind, sizeof kind);) {
+        const char *part = strstr(name, kind);
+        found |= part && part > name && part[-1] == '_';
+    }
     for (size_t i = 0; i < COUNT(FLAGS); i++) {
         const char *value = option(l, FLAGS[i], FLAGS[i]);
-        found |= value && is_one_of(value, "peft lora dora");
+        found |= value && is_one_of(value, kinds);
     }
     return found;
 }
@@ -260,7 +267,8 @@ static void add_others(const struct launch *l, const struct bridge_recipe *r,
     char word[512];
     for (const char *at = r->others; next_word(&at, word, sizeof word);) {
         size_t n = strcspn(word, "=");
-        if (word[n] && (strncmp(word, layout, sizeof layout - 1) != 0 || keeps_layout(l, r)))
+        if (word[n] && !bridge_is_of_adapters(word) &&
+            (strncmp(word, layout, sizeof layout - 1) != 0 || keeps_layout(l, r)))
             add(l, list, arena_copy(mem, word, n), word + n + 1);
     }
 }
@@ -377,14 +385,15 @@ bool bridge_take_recipe(struct launch *l, struct dest_list *list, struct arena *
                                    u && u->name ? arena_format(mem, "%s=VALUE", u->name) : ""),
                       err);
     }
-    if (trains_adapters(l, name))
-        return refuse(l,
-                      "adapters (LoRA) train few of the weights, which is not planned: the _sft "
-                      "recipe of the same model is",
-                      err);
+    if (trains_adapters(l, name, "dora"))
+        return refuse(l, "adapters of DoRA are not planned: those of LoRA are (lora)", err);
     const struct bridge_recipe *r = stem ? find_tuned(l, stem, mem) : find(name, mem);
     if (!r)
         return unknown_recipe(l, name, mem, err);
+    if (!bridge_take_adapters(l, r->others, mem) && trains_adapters(l, name, "peft lora"))
+        return refuse(
+            l, "adapters (LoRA) are planned from a recipe with them: name its ..._peft_config",
+            err);
     int64_t batch = stem ? batch_of(l, r) : r->batch;
     note(l, r, batch, mem);
     add_recipe(l, r, batch, list, mem);

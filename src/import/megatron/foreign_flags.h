@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-enum foreign_treatment { MEANS, HARMLESS, NOTES, REFUSES };
+enum foreign_treatment { MEANS, HARMLESS, READ, NOTES, REFUSES };
 
 struct foreign_flag {
     const char *name, *value;

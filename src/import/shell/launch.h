@@ -44,6 +44,7 @@ struct launch {
     bool listed;             /* it starts nothing: flags of a variable that another script uses */
     int others;              /* trainings that it starts as well, which are not read */
     const char *model;       /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
+    const char *train;       /* what of it, in the words of --train; NULL = all of it */
     const char *fork;        /* once translated: launch_fork(), which knows it by its flags */
     const char *old_release; /* once translated: what tells one before core 0.6, or its layers */
     const char *snapshot;    /* "Megatron-LM-231007" on Python's path: its date; NULL = none */

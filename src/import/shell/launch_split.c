@@ -8,6 +8,7 @@
 #include "import/megatron/foreign_flags.h"
 #include "import/megatron/param_flags.h"
 #include "import/megatron/words.h"
+#include "import/shell/launch_trained.h"
 
 #include <string.h>
 
@@ -331,6 +332,9 @@ void launch_split(struct launch *l, struct launch_flags *f, struct arena *mem)
             open_stray(l, f, w, mem);
         i++;
     }
+    const char *adapters = f->refused ? NULL : launch_take_adapters(l, mem);
+    if (adapters)
+        f->refused = arena_format(mem, "%s: %s", place(l, l->line, mem), adapters);
     if (!f->refused && launch_generates(l))
         f->refused =
             arena_format(mem, "%s: it generates text and trains nothing", place(l, l->line, mem));

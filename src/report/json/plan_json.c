@@ -13,6 +13,7 @@
 #include "cost/placement.h"
 #include "cost/residual_file.h"
 #include "export/export.h"
+#include "model/trained.h"
 #include "price/rent.h"
 #include "report/plan_words.h"
 #include "report/report.h"
@@ -154,6 +155,13 @@ struct json *json_of_model(const struct model *m)
     json_set(o, "name", json_new_string(m->name));
     json_set(o, "params_total", json_new_integer(model_params_total(m)));
     json_set(o, "params_active", json_new_integer(model_params_active(m)));
+    if (!model_trains_all(m)) {
+        struct str train = {0};
+        model_add_trained(m, &train);
+        json_set(o, "train", json_new_string(str_text(&train)));
+        json_set(o, "params_trained", json_new_integer(model_params_trained(m)));
+        str_release(&train);
+    }
     return o;
 }
 

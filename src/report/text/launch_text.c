@@ -1,4 +1,5 @@
 /* How a plan is launched: the order of its nodes, its environment, its flags. */
+#include "model/trained.h"
 #include "report/text/plan_text.h"
 
 #include "base/str.h"
@@ -108,6 +109,25 @@ static void print_accelerate(const struct plan *p, const char *const *words, siz
     str_add(out, "  add --dataset_name and --output_dir\n");
 }
 
+/* Megatron-LM's own trainer trains all of a model. */
+static void print_adapters_launch(const struct plan *p, const struct report_style *style,
+                                  struct str *out)
+{
+    typeset_heading(style, "Launch plan 1", out);
+    str_add(out, "  ");
+    typeset_wrap(
+        style,
+        p->model->frozen_bits ? "nothing that Astra writes for trains beside 4-bit weights"
+        : p->model->lora
+            ? p->model->lora_whole
+                  ? "--export swift writes a job for ms-swift; Megatron-LM has no adapters"
+                  : "--export bridge writes overrides for Megatron-Bridge, and for ms-swift "
+                    "a plan with --train ...,framework=swift and --export swift; Megatron-LM "
+                    "has no adapters"
+            : "--export swift writes a job for ms-swift; Megatron-LM freezes nothing",
+        2, out);
+}
+
 void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
@@ -116,6 +136,10 @@ void print_launch(const struct plan *p, const struct report_style *style, struct
     if (!plan_flags(p, mem, &words, &count)) {
         if (model_lacks(p->model))
             str_addf(out, "\nNothing launches plan 1: %s.\n", model_lacks(p->model));
+        return;
+    }
+    if (!model_trains_all(p->model)) {
+        print_adapters_launch(p, style, out);
         return;
     }
     typeset_heading(

@@ -9,6 +9,7 @@
 #include "dataset/dataset.h"
 #include "dataset/task.h"
 #include "export/export.h"
+#include "model/trained.h"
 #include "price/rent.h"
 #include "probe/answer.h"
 #include "query/query_file.h"
@@ -354,7 +355,9 @@ static void print_stages(const struct plan *p, const struct report_style *style,
 static void print_untold(const struct plan *p, const struct report_style *style, struct arena *mem,
                          struct str *out)
 {
-    const char *untold = export_untold_text(p->model, INT_MAX, mem);
+    struct model all = *p->model; /* other trainers say what is trained */
+    model_set_trained(&all, "full", NULL);
+    const char *untold = export_untold_text(&all, INT_MAX, mem);
     if (!untold)
         return;
     str_add(out, "\nnote: ");
