@@ -41,7 +41,7 @@ const struct export_format *export_format_find(const char *name, struct error *e
 
 bool job_says_trained(const struct export_job *j, const struct export_format *f, struct error *err)
 {
-    bool frozen = f->write == export_bridge && !j->model->lora;
+    bool frozen = f->write != export_swift && !j->model->lora;
     if (model_trains_all(j->model) || (f->trains_parts && !frozen))
         return true;
     return fail(err, ERROR_INPUT,

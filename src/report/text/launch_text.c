@@ -138,7 +138,7 @@ void print_launch(const struct plan *p, const struct report_style *style, struct
             str_addf(out, "\nNothing launches plan 1: %s.\n", model_lacks(p->model));
         return;
     }
-    if (!model_trains_all(p->model)) {
+    if (!model_trains_all(p->model) && !strategy_on_hf(&p->strategy)) {
         print_adapters_launch(p, style, out);
         return;
     }
