@@ -212,7 +212,7 @@ static void add_activation(struct dest_list *l, const char *swiglu, const char *
 {
     if (strstr(value, "swiglu"))
         add(l, swiglu, line);
-    else if (strstr(value, "quick_gelu"))
+    else if (strstr(value, "quick_gelu") || strstr(value, "geglu") || strstr(value, "reglu"))
         add(l, "--quick-geglu", line);
     else if (strstr(value, "squared_relu") || strstr(value, "squared-relu"))
         add(l, "--squared-relu", line);

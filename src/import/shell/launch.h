@@ -46,6 +46,7 @@ struct launch {
     const char *model;       /* named instead of described: "Qwen/Qwen3-8B"; NULL = it is not */
     const char *train;       /* what of it, in the words of --train; NULL = all of it */
     const char *fork;        /* once translated: launch_fork(), which knows it by its flags */
+    bool zero_of_bf16;       /* stage 1 stands for DeepSpeed's optimizer of bf16, without ZeRO */
     const char *old_release; /* once translated: what tells one before core 0.6, or its layers */
     const char *snapshot;    /* "Megatron-LM-231007" on Python's path: its date; NULL = none */
     bool plain_attention;    /* the model that is named, without its multi-latent attention */

@@ -131,6 +131,15 @@ static void take_precision(struct settings *s)
                                             on + 2));
 }
 
+/* The type that gradients are summed in, where it is not the model's. */
+static void take_gradients(struct settings *s)
+{
+    const struct json *types = json_get(s->root, "data_types");
+    const struct json *type = json_is_object(types) ? json_get(types, "grad_accum_dtype") : NULL;
+    if (type && strcmp(json_text(type), "fp32") == 0)
+        add(s, "--accumulate-allreduce-grads-in-fp32", NULL);
+}
+
 /* Under bf16 without ZeRO DeepSpeed's BF16_Optimizer shards fp32 weights and moments, as stage 1 would. */
 static void take_bf16_optimizer(struct settings *s)
 {
@@ -140,6 +149,7 @@ static void take_bf16_optimizer(struct settings *s)
         return;
     drop(s, "--zero-stage");
     add(s, "--zero-stage", "1");
+    s->launch->zero_of_bf16 = true;
     launch_note(s->launch, "bf16 with ZeRO stage 0: DeepSpeed's optimizer for bf16 is sharded all "
                            "the same, which is planned as stage 1");
 }
@@ -203,6 +213,7 @@ static void read_settings(struct settings *s)
     take_number(s, "train_micro_batch_size_per_gpu", "--micro-batch-size");
     take_number(s, "train_batch_size", "--global-batch-size");
     take_precision(s);
+    take_gradients(s);
     take_bf16_optimizer(s);
     note_others(s);
 }

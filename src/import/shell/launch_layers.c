@@ -110,6 +110,21 @@ static void note_old_layers(struct launch *l, const char *flag, struct arena *me
                                  flag));
 }
 
+/* ZeRO keeps gradients in the model's type unless its settings say another (get_data_types of deepspeed/runtime/engine.py);
+ * without ZeRO those of bf16 are summed in fp32. */
+static void plan_deepspeed_gradients(struct translation *t, struct launch *l, bool settings)
+{
+    int64_t stage = launch_number(l, "--zero-stage", 0);
+    if (!launch_mentions(l, "--deepspeed") || !launch_mentions(l, "--bf16") || stage < 1 ||
+        launch_mentions(l, "--accumulate-allreduce-grads-in-fp32") || l->zero_of_bf16)
+        return;
+    translation_first(t, "--grad-reduce-in-bf16", l->line);
+    launch_note(l, settings
+                       ? "gradients are planned in 16 bits, as ZeRO keeps those of bf16"
+                       : "gradients are planned in 16 bits, as ZeRO keeps those of bf16 unless "
+                         "data_types of its settings say another type");
+}
+
 /* DeepSpeed's pipeline deals layers that do not go into its stages, one more to some of them (partition_method
  * type:transformer of megatron/model/gpt_model.py); the first stages are taken for these. */
 static void deal_layers(struct translation *t, const struct launch *l)
@@ -276,6 +291,7 @@ void translation_layers(struct translation *t, struct launch *l)
     plan_old_layers(t, l);
     plan_deepspeed_experts(t, l);
     deal_layers(t, l);
+    plan_deepspeed_gradients(t, l, l->deepspeed != NULL);
     plan_mindspeed(t, l);
     plan_patched_model(t, l);
     plan_unfused(t, l);

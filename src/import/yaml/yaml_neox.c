@@ -178,6 +178,16 @@ static bool add_attention(struct yaml_reading *r)
     return true;
 }
 
+/* One expert a token by default, through MegaBlocks' grouped products (neox_args.py, megatron/model/moe.py). */
+static void add_experts(struct yaml_reading *r)
+{
+    if (number_of(r, "moe_num_experts", 1) < 2)
+        return;
+    dest_list_word(&r->list, "--moe-grouped-gemm", 0);
+    if (number_of(r, "moe_top_k", 0) == 0)
+        add_number(r, "--moe-router-topk", 1);
+}
+
 /* Micro-batches of a step count where the batch does not stand there. */
 static void add_steps(struct yaml_reading *r)
 {
@@ -204,6 +214,7 @@ bool neox_read(struct yaml_reading *r)
         return false;
     take_settings(r, r->layer[0].root, "");
     note_own(r);
+    add_experts(r);
     add_width(r);
     add_tokenizer(r);
     add_steps(r);

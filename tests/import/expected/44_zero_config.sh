@@ -1,5 +1,6 @@
 launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 --attention-backend unfused
+--grad-reduce-in-bf16
 --use-megatron-fsdp
 --data-parallel-sharding-strategy optim_grads_params
 --use-distributed-optimizer
@@ -18,5 +19,6 @@ launch script, program pretrain_gpt.py, line 2, 8 GPUs (1 x 8)
 note: --zero-stage is 1, DeepSpeed's settings say 3: these count
 note: --deepspeed: of a release that builds its own layers, which are planned as TransformerEngine's: where Apex' fused kernels are missing a step is longer (-- --transformer-impl local)
 note: --deepspeed: of a release whose attention is unfused unless flash attention is asked for, which is planned so (-- --attention-backend flash)
+note: gradients are planned in 16 bits, as ZeRO keeps those of bf16
 note: line 2: --zero-stage: ZeRO stage 3 is planned as Megatron-FSDP, optim_grads_params
 note: left out, no effect on time or memory: --no-pipeline-parallel, --deepspeed, --deepspeed_config
