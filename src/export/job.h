@@ -32,11 +32,11 @@ struct export_job {
     const char *branch;  /* words for git clone that get it: "" = the newest */
     const char *gap;     /* why the flags are not those of the model; NULL = they are */
     const struct model *model;
-    bool flagscale;      /* it runs with FlagScale */
-    bool hf;             /* its flags are words of accelerate launch */
-    bool te;             /* it needs TransformerEngine */
-    bool module;         /* it needs export_module() */
-    bool ranks;          /* Slurm: srun starts every rank, no torchrun */
+    bool flagscale; /* it runs with FlagScale */
+    bool hf;        /* its flags are words of accelerate launch */
+    bool te;        /* it needs TransformerEngine */
+    bool module;    /* it needs export_module() */
+    bool ranks;     /* Slurm: srun starts every rank, no torchrun */
     int parts;
     struct job_part part[MESHES_MAX];
     int64_t nodes, gpus; /* of all parts */
