@@ -248,12 +248,23 @@ static double filled_bound(const struct mixed_cell *c)
     return c->units / filled_most(c, power, (1u << c->set->groups) - 1, 0);
 }
 
-bool stages_of_use(const struct mixed_cell *c, int pp, int64_t cut)
+static double rate_of_stages(const struct mixed_cell *c)
 {
     double rate = 0;
     for (int g = 0; g < c->set->groups; g++)
         rate += c->stages[g] * c->rate[g];
-    return floor_ticks(rate_bound(c, pp, rate)) < cut && floor_ticks(filled_bound(c)) < cut &&
+    return rate;
+}
+
+double stages_bound(const struct mixed_cell *c, int pp)
+{
+    return fmax(rate_bound(c, pp, rate_of_stages(c)), filled_bound(c));
+}
+
+bool stages_of_use(const struct mixed_cell *c, int pp, int64_t cut)
+{
+    return floor_ticks(rate_bound(c, pp, rate_of_stages(c))) < cut &&
+           floor_ticks(filled_bound(c)) < cut &&
            whole_layers_fit(c, pp, c->stages, longest_below(c, pp, cut));
 }
 

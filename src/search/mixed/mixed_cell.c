@@ -46,6 +46,25 @@ static void keep_arrangement(struct mixed_cell *c, uint32_t orders)
     memcpy(x->stages, c->stages, sizeof x->stages);
 }
 
+/* Keeps c->stages among the fastest; of those that are alike the first. */
+static void collect_stages(struct mixed_cell *c, int pp, uint32_t orders)
+{
+    struct dive_stages *l = c->collects;
+    double bound = stages_bound(c, pp);
+    int at = l->count;
+    while (at > 0 && l->bound[at - 1] > bound)
+        at--;
+    if (at == l->most)
+        return;
+    int behind = (l->count < l->most ? l->count : l->most - 1) - at;
+    memmove(&l->bound[at + 1], &l->bound[at], (size_t)behind * sizeof *l->bound);
+    memmove(&l->of[at + 1], &l->of[at], (size_t)behind * sizeof *l->of);
+    l->count = at + behind + 1;
+    l->bound[at] = bound;
+    l->of[at] = (struct arrangement){.at = c->at, .orders = orders};
+    memcpy(l->of[at].stages, c->stages, sizeof c->stages);
+}
+
 /* Least ticks of all layers once, on so many stages of each type: the fastest take what they
  * may. */
 static double work_of_stages(const struct mixed_cell *c)
@@ -94,7 +113,9 @@ static void judge_stages(struct mixed_cell *c, int pp, uint32_t orders)
         if (room < c->layers)
             break;
     }
-    if (room >= c->layers) {
+    if (room >= c->layers && c->collects) {
+        collect_stages(c, pp, orders);
+    } else if (room >= c->layers) {
         permute(c, 0, &number, &orders);
         keep_arrangement(c, orders);
     }
@@ -271,10 +292,26 @@ static void search_among(struct mixed_cell *c, const struct arrangements *among)
     c->behind = 0;
 }
 
+/* A dive looks at few stages of each type, in every order. */
+static void search_fastest(struct mixed_cell *c)
+{
+    static const int orders[MIX_MAX + 1] = {1, 1, 2, 6, 24};
+    struct dive_stages found = {.most = DIVE_BOUNDS / orders[c->set->groups]};
+    c->collects = &found;
+    for (int i = 0; i < c->pps && !structure_stopped(c); i++)
+        search_pp(c, &c->pp[i]);
+    c->collects = NULL;
+    search_among(c, &(struct arrangements){.count = found.count, .of = found.of});
+}
+
 static void search_everywhere(struct mixed_cell *c)
 {
     if (!cell_has_room(c, true))
         return;
+    if (c->w->diving) {
+        search_fastest(c);
+        return;
+    }
     for (int i = 0; i < c->pps && !structure_stopped(c); i++)
         search_pp(c, &c->pp[i]);
 }

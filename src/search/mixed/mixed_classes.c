@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What splits a class: modules, or how many layers are recomputed whole. */
@@ -209,6 +210,38 @@ static struct pass_class next_class(const struct mixed_cell *c, uint16_t *index,
     return (struct pass_class){n, index};
 }
 
+/* A class to dive into. */
+struct class_dive {
+    struct pass_class of;
+    int64_t bound;
+};
+
+static int by_bound(const void *x, const void *y)
+{
+    const struct class_dive *a = x, *b = y;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    return a->of.index < b->of.index ? -1 : a->of.index > b->of.index;
+}
+
+/* The class with the least bound first, until one has a plan. */
+static void dive_into_classes(struct mixed_cell *c, uint16_t *index, int count)
+{
+    struct class_dive *x = arena_array(&c->w->scratch, (size_t)count + 1, sizeof *x);
+    int classes = 0;
+    for (int done = 0; done < count && !structure_stopped(c); done += x[classes++].of.count) {
+        x[classes].of = next_class(c, index + done, count - done);
+        relax(c, &x[classes].of);
+        c->relaxed = true;
+        bound_class(c, NULL);
+        x[classes].bound = c->dive.bound;
+    }
+    qsort(x, (size_t)classes, sizeof *x, by_bound);
+    for (int i = 0; i < classes && x[i].bound < INT64_MAX && !structure_stopped(c); i++)
+        if (dive_into(c, &x[i].of, NULL))
+            return;
+}
+
 void cell_search_classes(struct mixed_cell *c, int count)
 {
     uint16_t *index = arena_array(&c->w->scratch, (size_t)count + 1, sizeof *index);
@@ -216,12 +249,13 @@ void cell_search_classes(struct mixed_cell *c, int count)
         index[i] = (uint16_t)i;
     for (int m = 0; m < MODULES; m++)
         c->drops[m] = dropped(c, m);
+    if (c->w->diving) {
+        dive_into_classes(c, index, count);
+        return;
+    }
     for (int done = 0; done < count && !structure_stopped(c);) {
         struct pass_class x = next_class(c, index + done, count - done);
-        if (c->w->diving)
-            dive_into(c, &x, NULL);
-        else
-            search_class(c, &x, NULL);
+        search_class(c, &x, NULL);
         done += x.count;
     }
 }

@@ -46,6 +46,14 @@ struct arrangements {
     struct arrangement *of;
 };
 
+/* Stages of each type that a dive looks at, those that may be fastest. */
+enum { DIVE_BOUNDS = 24 };
+struct dive_stages {
+    int count, most;
+    double bound[DIVE_BOUNDS]; /* rising */
+    struct arrangement of[DIVE_BOUNDS];
+};
+
 /* Pass times that differ in recompute alone. */
 struct pass_class {
     int count;
@@ -68,6 +76,7 @@ struct mixed_cell {
         struct stage_count *at;
         int stages[MIX_MAX], order[MIX_MAX];
     } dive;
+    struct dive_stages *collects; /* not NULL: stages are collected, not bounded */
     const struct layer_costs *costs[MIX_MAX];
     struct scene scene[MIX_MAX];     /* of each type, with what it has of its own */
     struct mesh_list alone[MIX_MAX]; /* its mesh, for that */
@@ -158,6 +167,8 @@ struct room *cell_room_at(const struct mixed_cell *);
 int cell_alive(const struct mixed_cell *, int rank, int pp);
 /* Whether all layers find room by memory and by_time: the best type at every place. */
 bool cell_has_memory(struct mixed_cell *, int pp);
+/* Ticks: no step on c->stages of each type, pp in all, is shorter. */
+double stages_bound(const struct mixed_cell *, int pp);
 /* Whether some number of stages has room by time, and by memory if asked. */
 bool cell_has_room(struct mixed_cell *, bool memory);
 
