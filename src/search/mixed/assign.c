@@ -19,10 +19,8 @@ static bool too_long(const struct assign *a, int64_t length, int64_t behind)
 
 static int64_t own_length(const struct assign *a, int r, const struct rank_own *o, int64_t away)
 {
-    const struct pipeline *p = &a->p->pipeline;
     int64_t first = longer(0, away - o->first), last = longer(0, away - o->last);
-    bool apart = p->micro_batches * a->vpp - 1 > pipeline_warmup(p, r);
-    return o->busy + (apart ? first + last : longer(first, last));
+    return o->busy + (a->apart[r] ? first + last : longer(first, last));
 }
 
 /* Keeps the list sorted by `away`, `most` falling. Where it is full two neighbours become one that
@@ -63,7 +61,7 @@ static void label_cell(struct assign *a, int r, int prefix)
     struct layer_span span = span_of(a, r, prefix);
     for (int n = span.low; n <= span.high; n++) {
         const struct kept_node *e = entry_at(a, r, prefix, n);
-        if (!e->fits)
+        if (!e->fits || (r > 0 && e->own.busy >= room - before)) /* whatever it waits */
             continue;
         int then = cell_at(a, r + 1, prefix + n);
         for (int i = 0; i < a->labels[then]; i++) {
@@ -247,6 +245,9 @@ static bool prepare(struct assign *a, const struct assign_problem *p, int64_t li
     a->most_nodes = p->nodes ? p->nodes : MAX_NODES;
     a->window = arena_array(mem, (size_t)a->pp + 1, sizeof *a->window);
     a->child = arena_array(mem, (size_t)a->pp, sizeof *a->child);
+    a->apart = arena_array(mem, (size_t)a->pp, sizeof *a->apart);
+    for (int r = 0; r < a->pp; r++)
+        a->apart[r] = p->pipeline.micro_batches * a->vpp - 1 > pipeline_warmup(&p->pipeline, r);
     if (!assign_find_windows(a))
         return false;
     if (!assign_fill_tables(a))

@@ -72,6 +72,7 @@ struct assign {
     int64_t *behind;        /* by cell: least possible `behind` of ranks r .. pp - 1 */
     struct label *label;    /* by cell, MAX_LABELS each: none is as good as another in both */
     uint8_t *labels;        /* by cell: how many */
+    bool *apart; /* [pp] whether a rank waits for its first and for its last micro-batch, or once */
     struct given_layers *given; /* [pp] ranks of the current node */
     int64_t *early, *late; /* [vpp * pp] passes before the first backward, after the last forward */
     int64_t rest_forward, rest_backward; /* least of all chunks but the first */
