@@ -240,11 +240,20 @@ static double filled_most(const struct mixed_cell *c, const double power[], unsi
     return most;
 }
 
+/* By products alone: the last bits of pow() differ between C libraries, and with them what is cut. */
+static double power_of(double base, int n)
+{
+    double power = 1;
+    for (; n > 0; n /= 2, base *= base)
+        power *= n % 2 ? base : 1;
+    return power;
+}
+
 static double filled_bound(const struct mixed_cell *c)
 {
     double power[MIX_MAX], base = 1 - 1 / (c->s.vpp * (double)c->micro_batches);
     for (int g = 0; g < c->set->groups; g++)
-        power[g] = pow(base, c->stages[g]);
+        power[g] = power_of(base, c->stages[g]);
     return c->units / filled_most(c, power, (1u << c->set->groups) - 1, 0);
 }
 
@@ -314,7 +323,7 @@ static double fastest_bound(const struct mixed_cell *c, int pp)
     }
     for (int g = 0; g < c->set->groups; g++) {
         sum += used[g] * c->rate[g];
-        left[g] = pow(base, used[g]);
+        left[g] = power_of(base, used[g]);
     }
     return fmax(rate_bound(c, pp, sum), filled_least(c, left));
 }
