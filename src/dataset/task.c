@@ -23,6 +23,11 @@ int task_forwards(const struct task *t)
     return t ? t->forwards : 0;
 }
 
+bool task_is_plain(const struct task *t)
+{
+    return task_sequences(t) == 1 && task_forwards(t) == 0;
+}
+
 double task_generation_s(const struct task *t)
 {
     return t ? t->generation_s : 0;

@@ -26,6 +26,8 @@ const struct task *task_of(enum task_kind);
 int task_sequences(const struct task *);
 int task_forwards(const struct task *);
 double task_generation_s(const struct task *);
+/* Trains by next tokens and nothing else, as programs for pre-training and sft do. */
+bool task_is_plain(const struct task *);
 
 /* ", on pairs of answers (DPO) beside a reference model, 1 forward pass more"; nothing of NULL. */
 struct str;

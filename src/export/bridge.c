@@ -109,6 +109,10 @@ static void add_own(const struct export_job *j, const struct pair *p, const char
     } else if (strcmp(p->flag, "--seq-length") == 0) {
         str_addf(line, "dataset.seq_length=%s", value);
         add_line(line, out);
+        if (j->packed) {
+            str_addf(line, "dataset.offline_packing_specs.packed_sequence_size=%s", value);
+            add_line(line, out);
+        }
         str_addf(line, "%s=%s", p->path, value);
     } else if (strcmp(p->flag, "--num-layers-per-virtual-pipeline-stage") == 0) {
         str_addf(line, "%s=%d", p->path, j->vpp);

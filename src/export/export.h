@@ -75,6 +75,12 @@ size_t export_untold(const struct model *, int release, struct arena *, const ch
 /* The same as one text, NULL = nothing. */
 const char *export_untold_text(const struct model *, int release, struct arena *);
 
+/* What a plan's program does not do with its samples, NULL = nothing. `takes_samples`: it trains on samples of
+ * many lengths, which pretrain_gpt.py does not. */
+const char *export_data_gap(const struct plan *, bool takes_samples, struct arena *);
+/* "a; b", or the one that there is. */
+const char *export_join_gaps(const char *, const char *, struct arena *);
+
 /* A plan as words for the engine that runs it: stock Megatron, or FlagScale (plan_flags.c). */
 
 /* Words of the launch flags, in the arena. False when there are none: the layers could not be

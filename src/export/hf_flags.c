@@ -1,11 +1,11 @@
 /* Plans of transformers' layers as the words that start them: accelerate's launcher, and TRL's script for
- * fine-tuning with Trainer's own arguments. What is predicted is said: sequences are packed to their full
- * length, the loss takes whole logits, gradients of every micro-batch are reduced. */
+ * fine-tuning with Trainer's own arguments. What is predicted is said: sequences are full, packed or padded, the loss takes whole logits, gradients of every micro-batch are reduced. */
 #include "export/hf_flags.h"
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "dataset/dataset.h"
 #include "export/writer.h"
 #include "model/trained.h"
 #include "simulate/plan.h"
@@ -138,18 +138,28 @@ static void add_adapters(struct writer *w)
     }
 }
 
-static void add_training(struct writer *w)
+/* Full sequences, packs of whole samples (only flash attention keeps them apart), or samples that are padded. */
+static void add_samples(struct writer *w, const struct dataset *d)
+{
+    bool packed = d && d->packing;
+    writer_pair(w, "--packing", truth(!d || packed));
+    if (!d || packed)
+        writer_pair(w, "--packing_strategy", packed ? "bfd" : "wrapped");
+    else if (d->padding == PADDING_SEQ_LEN)
+        add_number(w, "--pad_to_multiple_of", w->strategy->seq_len);
+}
+
+static void add_training(struct writer *w, const struct dataset *d)
 {
     const struct strategy *s = w->strategy;
+    bool flash = s->attention == ATTENTION_FLASH || (d && d->packing);
     bool fsdp = s->engine == ENGINE_FSDP2, accumulates = strategy_micro_batches(s) > 1;
     writer_pair(w, "--model_name_or_path", model_word(w->model, w->mem));
     writer_pair(w, "--dtype", s->pure_bf16 ? "bfloat16" : "float32");
     add_number(w, "--max_length", s->seq_len);
-    writer_pair(w, "--packing", "true");
-    writer_pair(w, "--packing_strategy", "wrapped");
+    add_samples(w, d);
     writer_pair(w, "--loss_type", "nll");
-    writer_pair(w, "--attn_implementation",
-                s->attention == ATTENTION_FLASH ? "flash_attention_2" : "sdpa");
+    writer_pair(w, "--attn_implementation", flash ? "flash_attention_2" : "sdpa");
     add_number(w, "--per_device_train_batch_size", s->micro_batch);
     add_number(w, "--gradient_accumulation_steps", strategy_micro_batches(s));
     writer_pair(w, s->precision == PRECISION_FP16 ? "--fp16" : "--bf16", truth(!s->pure_bf16));
@@ -164,8 +174,8 @@ static void add_training(struct writer *w)
                         : "{\"gradient_accumulation_kwargs\": {\"sync_each_batch\": false}}");
 }
 
-void export_hf_flags(const struct model *m, const struct strategy *s, int64_t nodes,
-                     struct arena *mem, const char ***words, size_t *count)
+void export_hf_flags(const struct model *m, const struct strategy *s, const struct dataset *d,
+                     int64_t nodes, struct arena *mem, const char ***words, size_t *count)
 {
     struct writer w = {.model = m, .strategy = s, .mem = mem};
     w.word = arena_array(mem, WRITER_MAX_WORDS, sizeof *w.word);
@@ -173,7 +183,7 @@ void export_hf_flags(const struct model *m, const struct strategy *s, int64_t no
     if (s->engine == ENGINE_FSDP2)
         add_fsdp(&w);
     writer_pair(&w, "--module", "trl.scripts.sft");
-    add_training(&w);
+    add_training(&w, d);
     if (s->engine != ENGINE_FSDP2)
         add_deepspeed(&w);
     *words = w.word;

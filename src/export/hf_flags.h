@@ -5,14 +5,15 @@
 #include <stdint.h>
 
 struct arena;
+struct dataset;
 struct json;
 struct model;
 struct strategy;
 
 /* Words of `accelerate launch` that train this plan: complete but for the data set and what else is the
- * user's. In the arena. */
-void export_hf_flags(const struct model *, const struct strategy *, int64_t nodes, struct arena *,
-                     const char ***words, size_t *count);
+ * user's. In the arena. Without a data set, NULL, every sequence is full. */
+void export_hf_flags(const struct model *, const struct strategy *, const struct dataset *,
+                     int64_t nodes, struct arena *, const char ***words, size_t *count);
 /* Environment variables that it counts on. */
 void export_hf_env(struct arena *, const char ***env, size_t *count);
 /* DeepSpeed's configuration of a plan of ZeRO, to be released. */

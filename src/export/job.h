@@ -40,6 +40,7 @@ struct export_job {
     int parts;
     struct job_part part[MESHES_MAX];
     int64_t nodes, gpus; /* of all parts */
+    bool packed;         /* its sequences hold several samples */
     int tp, vpp;         /* virtual stages of a pipeline rank */
     size_t flags;
     const char *const *flag;

@@ -36,7 +36,7 @@ bool plan_flags_for(const struct plan *p, const char *version, struct arena *mem
                     "TRL's script has no argument that freezes parts of a model: plan it with "
                     "engine megatron, or with adapters");
     if (strategy_on_hf(&p->strategy)) {
-        export_hf_flags(p->model, &p->strategy, plan_nodes(p), mem, words, count);
+        export_hf_flags(p->model, &p->strategy, p->dataset, plan_nodes(p), mem, words, count);
         return true;
     }
     if (model_lacks(p->model))

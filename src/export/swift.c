@@ -143,6 +143,7 @@ bool export_swift(const struct export_job *j, struct str *out, struct error *err
     str_add(out,
             "\nexec megatron sft \\\n    --model \"$MODEL\" --use_hf true --dataset \"$DATASET\" "
             "\\\n    --num_train_epochs \"$EPOCHS\" --lr \"$LR\" --output_dir \"$OUTPUT\"");
+    str_add(out, j->packed ? " \\\n    --packing true" : "");
     add_adapters(j->model, out);
     add_frozen(j->model, out);
     add_plan(j, out, &lost);

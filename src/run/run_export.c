@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cost/placement.h"
 #include "export/export.h"
+#include "dataset/dataset.h"
 #include "export/job.h"
 #include "model/trained.h"
 #include "query/options.h"
@@ -157,7 +158,9 @@ static bool take_plan(const struct export_options *x, const struct plan *p, stru
     j->env = env;
     j->title = title_of(p, mem);
     j->name = x->job_name ? x->job_name : name_of(p, mem);
-    j->gap = j->hf ? NULL : gap_of(x, p->model, release, mem);
+    j->gap = export_join_gaps(j->hf ? NULL : gap_of(x, p->model, release, mem),
+                              export_data_gap(p, j->hf || x->format->trains_parts, mem), mem);
+    j->packed = p->dataset && p->dataset->packing;
     j->te = p->te;
     j->module = !j->hf && plan_stack_kind(p) == STACK_TORCH;
     j->ranks = x->launcher == 1;

@@ -33,3 +33,22 @@ while [ $i -le 4096 ]; do echo "{\"length\": $i}"; i=$((i + 7)); done >"$SCRATCH
 ask search --cluster 1x8:H100 --lengths "$SCRATCH/lengths.jsonl" --packing on --format json >"$SCRATCH/file.json"
 a=$(number tokens_per_sample "$SCRATCH/file.json")
 [ "${a%.*}" = 2304 ] || { echo "samples of $a tokens, expected 2304"; exit 1; }
+
+# What a plan is written for does its samples justice, or its flags say that they are for timing alone.
+plan_of() { "$ASTRA" search --model llama3-8b --cluster 1x8:H100 --seq-len 4096 --lengths uniform:512..2048 "$@"; }
+says() { grep -q -e "$1" "$SCRATCH/said" || { echo "no '$1': $(cat "$SCRATCH/said")"; exit 1; }; }
+exported() { # FORMAT and options of the search
+    to=$1; shift
+    plan_of "$@" --format json >"$SCRATCH/plan.json"
+    "$ASTRA" export "$SCRATCH/plan.json" --to "$to" >"$SCRATCH/said"
+}
+plan_of --packing on >"$SCRATCH/said" && says "Only for timing: pretrain_gpt.py fills every sequence"
+exported torchrun --packing on && says "# Not for training, only for timing: pretrain_gpt.py fills every sequence, it packs no samples"
+exported torchrun --task dpo --reference none && says "not on pairs of answers (DPO)"
+exported swift --train lora:r=8 --packing on && says "--packing true"
+exported bridge --train lora:r=8 --packing on && says "dataset.offline_packing_specs.packed_sequence_size=4096"
+exported bridge --train lora:r=8
+if grep -e packing -e timing "$SCRATCH/said"; then exit 1; fi
+exported accelerate --engine fsdp2 && says "--packing false"
+exported accelerate --engine zero3 --packing on && says "--packing_strategy bfd"
+exported accelerate --engine zero3 --task reward && says "not on pairs of answers (reward model)"

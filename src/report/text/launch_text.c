@@ -128,18 +128,40 @@ static void print_adapters_launch(const struct plan *p, const struct report_styl
         2, out);
 }
 
+static void print_megatron(const struct plan *p, const char *const *words, size_t count,
+                           const struct report_style *style, struct str *out)
+{
+    str_add(out, "  ");
+    add_launcher(p, out);
+    str_add(out, " \\\n");
+    add_shell_lines(words, count, style, out);
+    if (plan_stack_kind(p) == STACK_TORCH)
+        str_add(out, "  " EXPORT_MODULE ".py comes with astra export; PYTHONPATH must have its "
+                     "folder\n");
+}
+
+static void print_gap(const char *gap, const struct report_style *style, struct str *out)
+{
+    if (!gap)
+        return;
+    str_add(out, "  Only for timing: ");
+    typeset_wrap(style, gap, 2, out);
+}
+
 void print_launch(const struct plan *p, const struct report_style *style, struct arena *mem,
                   struct str *out)
 {
-    const char **words, *gap = export_untold_text(p->model, INT_MAX, mem);
+    bool hf = strategy_on_hf(&p->strategy), all = model_trains_all(p->model);
+    const char **words, *data = export_data_gap(p, hf || !all, mem);
     size_t count;
     if (!plan_flags(p, mem, &words, &count)) {
         if (model_lacks(p->model))
             str_addf(out, "\nNothing launches plan 1: %s.\n", model_lacks(p->model));
         return;
     }
-    if (!model_trains_all(p->model) && !strategy_on_hf(&p->strategy)) {
+    if (!all && !hf) {
         print_adapters_launch(p, style, out);
+        print_gap(data, style, out);
         return;
     }
     typeset_heading(
@@ -149,19 +171,10 @@ void print_launch(const struct plan *p, const struct report_style *style, struct
     else
         print_node_order(p, style, out);
     print_environment(p, mem, out);
-    if (strategy_on_hf(&p->strategy)) {
+    if (hf)
         print_accelerate(p, (const char *const *)words, count, style, out);
-        return;
-    }
-    str_add(out, "  ");
-    add_launcher(p, out);
-    str_add(out, " \\\n");
-    add_shell_lines((const char *const *)words, count, style, out);
-    if (plan_stack_kind(p) == STACK_TORCH)
-        str_add(out, "  " EXPORT_MODULE ".py comes with astra export; PYTHONPATH must have its "
-                     "folder\n");
-    if (gap) {
-        str_add(out, "  Only for timing: ");
-        typeset_wrap(style, gap, 2, out);
-    }
+    else
+        print_megatron(p, (const char *const *)words, count, style, out);
+    const char *untold = hf ? NULL : export_untold_text(p->model, INT_MAX, mem);
+    print_gap(export_join_gaps(untold, data, mem), style, out);
 }
