@@ -384,7 +384,7 @@ bool query_cautions(const struct query *q, struct arena *mem, struct rules *caut
                     struct error *err)
 {
     rules_init(cautions);
-    if (!q->terms.no_cautions && !on_hf(q) && !rules_add_cautions(cautions, mem, err))
+    if (!q->terms.no_cautions && !rules_add_cautions(cautions, mem, err))
         return false;
     rules_append(cautions, &q->terms.cautions, mem);
     return true;
