@@ -15,7 +15,7 @@ static bool board_of(const char *path, const char *title, struct arena *mem, str
     double sum = 0, signed_sum = 0;
     if (!load_table(path, &c, mem, err))
         return false;
-    printf("\n%-34s %10s %9s %6s %7s\n", title, "measured s", "predicted", "error", "stated");
+    printf("\n%-40s %10s %9s %6s %7s\n", title, "measured s", "predicted", "error", "stated");
     for (int i = 0; i < c.rows; i++) {
         struct judged j;
         double step_s = real_at(&c, i, "step_s");
@@ -24,7 +24,7 @@ static bool board_of(const char *path, const char *title, struct arena *mem, str
         if (!j.plan.computed)
             return fail(err, ERROR_INPUT, "%s cannot be computed", csv_at(&c, i, 0));
         double error = j.plan.step_s / step_s - 1;
-        printf("%-26.26s %-7s %10.3f %9.3f %+5.0f %% %5.0f %%%s\n", csv_at(&c, i, 3),
+        printf("%-31.31s %-8s %10.3f %9.3f %+5.0f %% %5.0f %%%s\n", csv_at(&c, i, 3),
                csv_at(&c, i, 2), step_s, j.plan.step_s, 100 * error, 100 * j.plan.expected_error,
                j.plan.stage[0].fits ? "" : "  does not fit");
         rows++;
