@@ -9,6 +9,7 @@
 #include "import/megatron/flags.h"
 #include "import/megatron/words.h"
 #include "import/shell/launch.h"
+#include "import/shell/launch_translation.h"
 #include "model/model.h"
 #include "query/query.h"
 #include "query/query_read.h"
@@ -37,13 +38,14 @@ static double fraction(const char **at)
     return value;
 }
 
-/* The size at `p`, behind which `*end` is; 0 = it is none. */
-static double size_at(const char *p, const char **end)
+/* The size at `p`, behind which `*end` is; 0 = it is none. In front of a name 2-8B is 2.8B, as GPT-NeoX's files are
+ * called. */
+static double size_at(const char *p, bool leads, const char **end)
 {
     char *digits;
     double value = (double)strtoul(p, &digits, 10);
     const char *at = digits;
-    if (*at == '.' && is_digit(at[1]))
+    if (is_digit(at[1]) && (*at == '.' || (*at == '-' && leads)))
         at++, value += fraction(&at);
     else if (strncmp(at, "point", 5) == 0)
         at += 5, value += fraction(&at);
@@ -76,7 +78,7 @@ static double size_named(const char *name, double count, const char **text, size
         const char *end = p + 1;
         bool starts = is_digit(*p) && (p == name || !strchr("aAxX.0123456789", p[-1])) &&
                       !follows_point(name, p);
-        double size = starts ? size_at(p, &end) : 0;
+        double size = starts ? size_at(p, p == name, &end) : 0;
         bool nearer = size > 0 && (nearest == 0 || ratio(size, count) < ratio(nearest, count));
         if (nearer) {
             nearest = size;
@@ -139,9 +141,22 @@ static void doubt_vocab(const struct options *o, struct flags_result *f)
             name, vocab, f->model.vocab, o->imported->named_preset);
 }
 
+/* Single precision is said, and nothing has figures of it. */
+static void doubt_precision(const struct options *o, struct flags_result *f)
+{
+    if (!launch_mentions(&o->imported->launch, "--fp32"))
+        return;
+    for (int i = 0; i < f->assumptions; i++)
+        if (strcmp(f->assumption[i].what, "precision") == 0)
+            f->assumption[i].why =
+                "the file's single precision is not planned: with it a step takes at least twice "
+                "as long, with activations of twice the size";
+}
+
 void imported_doubts(const struct options *o, struct flags_result *f)
 {
     doubt_size(o, f);
     doubt_recipe(o, f);
     doubt_vocab(o, f);
+    doubt_precision(o, f);
 }

@@ -214,9 +214,10 @@ bool query_set_flags(struct query *q, struct arena *mem, struct error *err)
     if (world < most)
         add_text(&f->notes,
                  arena_format(mem,
-                              "planned on the %lld GPUs that the file names: its "
+                              "planned on the %s that the file names: its "
                               "parallelism and batch do not go into the %lld of the cluster",
-                              (long long)world, (long long)most));
+                              world == 1 ? "GPU" : arena_format(mem, "%lld GPUs", (long long)world),
+                              (long long)most));
     q->flags = f;
     lift_reasons(q, f);
     q->model = f->model;

@@ -12,6 +12,8 @@ doubted() {
 for name in train.sh llama2-7b.sh llama2_6.7B_tp2.sh 6b7.sh 6point7b.sh moe-70b-a7b-7b.sh 4k_8x7b.sh mixtral_8x22B_v0.1.sh job_16bit.sh 7b.13b.sh qwen_0_6b.sh; do
     [ -z "$(doubted "$name")" ] || { echo "$name is doubted"; exit 1; }
 done
+[ -z "$(doubted 6-7B.yml)" ] || { echo "a size in front with - for a point is doubted"; exit 1; }
+[ "$(doubted 2-8B.yml)" = "2-8B 6.74B" ]
 [ "$(doubted llama2-13b.sh)" = "13b 6.74B" ]
 [ "$(doubted gpt-350M.sh)" = "350M 6.74B" ]
 [ "$(doubted 2b5-and-70b.sh)" = "2b5 6.74B" ]
@@ -56,3 +58,26 @@ printf 'system: {tensor_model_parallel_size: 1, precision: {bf16: true}}\nmodel:
 "$ASTRA" estimate "$SCRATCH/mine/conf/train/a.yaml" --cluster 1x8:H100 >/dev/null
 "$ASTRA" estimate "$SCRATCH/rwkv/conf/train/a.yaml" --cluster 1x8:H100 2>"$SCRATCH/err" && exit 1
 grep -q 'rwkv is not planned: a recurrent model' "$SCRATCH/err"
+
+# NeMo: single precision is said and not planned, which is no silence; what a switch leaves off has no warning; the last
+# precision counts.
+cat >"$SCRATCH/nemo.yaml" <<'END'
+trainer: {devices: 1, num_nodes: 1, precision: 32}
+model: {micro_batch_size: 4, global_batch_size: 8, encoder_seq_length: 512, max_position_embeddings: 512, num_layers: 12,
+    hidden_size: 768, ffn_hidden_size: 3072, num_attention_heads: 12, cpu_offloading: False, cpu_offloading_num_layers: 11}
+END
+"$ASTRA" estimate "$SCRATCH/nemo.yaml" --cluster 7x7:H100 >"$SCRATCH/out"
+grep -q 'assumed: precision bf16, because the file.s single precision is not planned: .*adds ±10 %' "$SCRATCH/out"
+grep -q 'planned on the GPU that the file names: .* into the 49 of the cluster' "$SCRATCH/out"
+[ "$(grep -c -e offloading -e 'nothing says the precision' "$SCRATCH/out")" -eq 0 ]
+sed 's/cpu_offloading: False/cpu_offloading: True/; s/precision: 32/precision: bf16/' "$SCRATCH/nemo.yaml" >"$SCRATCH/on.yaml"
+"$ASTRA" estimate "$SCRATCH/on.yaml" --gpu H100 >"$SCRATCH/out"
+grep -q -e '--cpu-offloading: activations are planned on the GPU' "$SCRATCH/out"
+grep -q -e '--cpu-offloading-num-layers: activations are planned on the GPU' "$SCRATCH/out"
+[ "$(grep -c 'assumed: precision' "$SCRATCH/out")" -eq 0 ]
+settings='trainer.devices=8 trainer.num_nodes=1 model.micro_batch_size=1 model.global_batch_size=8 model.num_layers=12
+    model.hidden_size=768 model.num_attention_heads=12 model.encoder_seq_length=512 model.max_position_embeddings=512'
+echo "python megatron_gpt_pretraining.py trainer.precision=bf16 $(echo $settings) model.cpu_offloading=False trainer.precision=32" |
+    "$ASTRA" estimate - --gpu H100 >"$SCRATCH/out"
+grep -q 'assumed: precision bf16, because the file.s single precision' "$SCRATCH/out"
+[ "$(grep -c offloading "$SCRATCH/out")" -eq 0 ]

@@ -182,13 +182,27 @@ static void add_wide_layers(struct dest_list *l, const char *value, int line)
     }
 }
 
-/* "bf16_mixed", "bf16-mixed", "bf16", "16-mixed", "bf16_with_fp8_current_scaling_mixed" */
+/* The last that is said counts; false where none was. */
+static bool replace_width(struct dest_list *l, const char *flag)
+{
+    bool replaced = false;
+    for (int i = 0; i < l->count; i++)
+        if (is_one_of(l->word[i].text, "--bf16 --fp16 --fp32")) {
+            l->word[i].text = arena_string(l->mem, flag);
+            replaced = true;
+        }
+    return replaced;
+}
+
+/* "bf16_mixed", "bf16-mixed", "bf16", "16-mixed", "32-true", "bf16_with_fp8_current_scaling_mixed" */
 static void add_precision(struct dest_list *l, const char *value, int line)
 {
-    if (strstr(value, "bf16"))
-        add(l, "--bf16", line);
-    else if (strstr(value, "16"))
-        add(l, "--fp16", line);
+    const char *flag = strstr(value, "bf16") ? "--bf16"
+                       : strstr(value, "16") ? "--fp16"
+                       : strstr(value, "32") ? "--fp32" /* which is not planned (query_doubts.c) */
+                                             : NULL;
+    if (flag && !replace_width(l, flag))
+        add(l, flag, line);
     if (strstr(value, "nvfp4")) {
         add(l, "--fp4-format", line);
         add(l, "e2m1", line);
@@ -245,9 +259,11 @@ static void add_exception(struct dest_list *l, const struct dest *d, const char 
         add_flag(l, d->flag, value, line);
 }
 
-static const struct {
+struct needed {
     const char *prefix, *needs;
-} DEFAULTS[] = {
+};
+
+static const struct needed DEFAULTS[] = {
     {"--expert-", "--num-experts"},
     {"--moe-", "--num-experts"},
     {"--kv-lora-rank", "--multi-latent-attention"},
@@ -257,6 +273,9 @@ static const struct {
     {"--v-head-dim", "--multi-latent-attention"},
 };
 
+/* Without its switch, which Megatron's own flags have none of, this is off. */
+static const struct needed SWITCHED[] = {{"--cpu-offloading-num-layers", "--cpu-offloading"}};
+
 static bool has_word(const struct dest_list *l, const char *flag)
 {
     for (int i = 0; i < l->count; i++)
@@ -265,26 +284,36 @@ static bool has_word(const struct dest_list *l, const char *flag)
     return false;
 }
 
-static bool is_default(const struct dest_list *l, const char *flag)
+static bool is_idle(const struct dest_list *l, const char *flag, const struct needed *row, size_t n)
 {
-    for (size_t i = 0; i < sizeof DEFAULTS / sizeof *DEFAULTS; i++)
-        if (strncmp(flag, DEFAULTS[i].prefix, strlen(DEFAULTS[i].prefix)) == 0 &&
-            !has_word(l, DEFAULTS[i].needs))
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(flag, row[i].prefix, strlen(row[i].prefix)) == 0 && !has_word(l, row[i].needs))
             return true;
     return false;
 }
 
-void dest_list_drop_defaults(struct dest_list *l)
+static void drop_idle(struct dest_list *l, const struct needed *row, size_t n)
 {
     int kept = 0;
     bool dropped = false;
     for (int i = 0; i < l->count; i++) {
         if (strncmp(l->word[i].text, "--", 2) == 0)
-            dropped = is_default(l, l->word[i].text);
+            dropped = is_idle(l, l->word[i].text, row, n);
         if (!dropped)
             l->word[kept++] = l->word[i];
     }
     l->count = kept;
+}
+
+void dest_list_drop_defaults(struct dest_list *l)
+{
+    drop_idle(l, DEFAULTS, sizeof DEFAULTS / sizeof *DEFAULTS);
+}
+
+void dest_list_drop_off(struct dest_list *l)
+{
+    if (l->source == DEST_OVERRIDE)
+        drop_idle(l, SWITCHED, sizeof SWITCHED / sizeof *SWITCHED);
 }
 
 static const char *flag_name(struct arena *mem, const char *prefix, const char *name)

@@ -28,6 +28,8 @@ const char *dest_list_unknown(struct dest_list *, struct launch_unknown);
 void dest_list_word(struct dest_list *, const char *text, int line);
 /* Arguments without the one that makes them count are only defaults: they are taken out. */
 void dest_list_drop_defaults(struct dest_list *);
+/* Settings of what a switch of NeMo or Bridge leaves off are taken out. */
+void dest_list_drop_off(struct dest_list *);
 
 /* The flag of a setting, with its value as Python prints it: None, True, 8, ['p2p']. False when no
  * flag has that name. A value that the flag does not take is an unknown one. */

@@ -119,6 +119,7 @@ static bool read_setting(struct override_reader *r, const char *word, int line)
 static void finish(struct override_reader *r)
 {
     struct launch *l = r->out;
+    dest_list_drop_off(&r->list);
     l->count = r->list.count;
     l->word = r->list.word;
     l->unknowns = r->list.unknowns;

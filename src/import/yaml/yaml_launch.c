@@ -279,6 +279,7 @@ static void finish(struct yaml_reading *r)
         strcmp(r->dialect->name, "Megatron-LM test") == 0 && !is_on_recipe(r);
     if (!l->model && !chosen)
         dest_list_drop_defaults(&r->list);
+    dest_list_drop_off(&r->list);
     if (strcmp(r->dialect->name, "NeMo file") == 0 ||
         strcmp(r->dialect->name, "Megatron-Bridge file") == 0)
         bridge_finish(&r->list);
