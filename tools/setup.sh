@@ -32,7 +32,7 @@ slurm          command:slurmctld     slurmctld
 slurm          command:slurmd        slurmd
 slurm          command:sbatch        slurm-client
 slurm          command:munged        munge
-slurm          command:jq            jq
+test,slurm     command:jq            jq
 browser        command:chromium      chromium
 browser        command:firefox-esr   firefox-esr
 browser,mcp,web command:node         nodejs
