@@ -59,6 +59,8 @@ struct scene scene_on(const struct scene *, const struct node_group *);
 /* How much fuller than balanced the fullest rank's experts can be at most: all copies of all tokens of
  * the group reach one rank, and no token one expert twice. 1 where a rank has all experts. */
 double most_imbalance(const struct model *, const struct strategy *);
+/* Of so much what a strategy's experts can have at most. */
+double scene_imbalance(const struct scene *, const struct strategy *, double imbalance);
 /* The scene in which nothing is held back for experts fuller than the run's. */
 struct scene scene_unreserved(const struct scene *);
 bool scene_reserves(const struct scene *, const struct strategy *); /* whether that is another */
